@@ -12,10 +12,10 @@
 #include <filesystem>
 #include <string>
 
-#include "runtime/data/folder/hub_tokenizer.h"
-#include "runtime/data/text/pieces.h"
+#include "runtime/data/datasets/tuning/tuning_texts.h"
+#include "runtime/data/tokenizer/hub/hub_tokenizer.h"
+#include "runtime/data/tokenizer/pieces.h"
 #include "runtime/data/tokens/token_cache.h"
-#include "runtime/data/tuning/tuning_texts.h"
 
 namespace penstock {
 namespace {

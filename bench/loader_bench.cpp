@@ -16,9 +16,9 @@
 #include "bench/ranks.h"
 #include "kernels/error.h"
 #include "launch/program/options/command_line.h"
-#include "runtime/data/text/vocabulary.h"
-#include "runtime/models/models.h"
-#include "runtime/training/data_source.h"
+#include "runtime/data/tokenizer/vocabulary.h"
+#include "runtime/engine/training/data_source.h"
+#include "runtime/network/models/models.h"
 
 namespace penstock {
 namespace {

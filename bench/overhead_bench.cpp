@@ -10,8 +10,8 @@
 #include <memory>
 
 #include "bench/ranks.h"
-#include "runtime/blueprint/programs.h"
-#include "runtime/pipeline/executor.h"
+#include "runtime/engine/pipeline/executor.h"
+#include "runtime/planning/blueprint/programs.h"
 
 namespace penstock {
 namespace {

@@ -6,15 +6,15 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/blueprint/plan_request.h"
-#include "runtime/costs/interconnects.h"
-#include "runtime/costs/layer_costs.h"
-#include "runtime/models/models.h"
-#include "runtime/plan/plan.h"
-#include "runtime/plan/split.h"
-#include "runtime/plan/stage_costs.h"
-#include "runtime/schedule/generators/generators.h"
-#include "runtime/schedule/lower.h"
+#include "runtime/network/models/models.h"
+#include "runtime/planning/blueprint/plan_request.h"
+#include "runtime/planning/costs/interconnects.h"
+#include "runtime/planning/costs/layer_costs.h"
+#include "runtime/planning/plan/plan.h"
+#include "runtime/planning/plan/split.h"
+#include "runtime/planning/plan/stage_costs.h"
+#include "runtime/planning/schedule/generators/generators.h"
+#include "runtime/planning/schedule/lower.h"
 
 namespace penstock::paper {
 namespace {

@@ -7,8 +7,8 @@
 #include <functional>
 
 #include "kernels/device_model.h"
-#include "runtime/models/config.h"
-#include "runtime/plan/arrangement.h"
+#include "runtime/network/models/config.h"
+#include "runtime/planning/plan/arrangement.h"
 
 namespace penstock::paper {
 

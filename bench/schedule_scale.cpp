@@ -18,11 +18,11 @@
 #include <string>
 #include <vector>
 
-#include "runtime/schedule/generators/known_schedules.h"
-#include "runtime/schedule/lower.h"
-#include "runtime/schedule/proof/verify.h"
-#include "runtime/schedule/proof/window.h"
-#include "runtime/schedule/timing/simulate.h"
+#include "runtime/planning/schedule/generators/known_schedules.h"
+#include "runtime/planning/schedule/lower.h"
+#include "runtime/planning/schedule/proof/verify.h"
+#include "runtime/planning/schedule/proof/window.h"
+#include "runtime/planning/schedule/timing/simulate.h"
 
 namespace {
 

@@ -23,10 +23,10 @@
 #include <optional>
 
 #include "bench/ranks.h"
-#include "runtime/pipeline/pipeline.h"
-#include "runtime/training/batches.h"
-#include "runtime/training/data_source.h"
-#include "runtime/training/step.h"
+#include "runtime/engine/pipeline/pipeline.h"
+#include "runtime/engine/training/batches.h"
+#include "runtime/engine/training/data_source.h"
+#include "runtime/engine/training/step.h"
 
 namespace penstock {
 namespace {

@@ -13,10 +13,10 @@
 
 #include "bench/ranks.h"
 #include "kernels/error.h"
-#include "runtime/models/models.h"
-#include "runtime/pipeline/pipeline.h"
-#include "runtime/training/checkpoints/from_folder.h"
-#include "runtime/training/checkpoints/resume.h"
+#include "runtime/engine/pipeline/pipeline.h"
+#include "runtime/engine/training/checkpoints/from_folder.h"
+#include "runtime/engine/training/checkpoints/resume.h"
+#include "runtime/network/models/models.h"
 
 namespace penstock {
 namespace {

@@ -93,6 +93,7 @@ function(penstock_room name)
   if(NOT ROOM_LOOPS)
     set_target_properties(penstock_${name} PROPERTIES PENSTOCK_GLUE ON)
   endif()
+  set_target_properties(penstock_${name} PROPERTIES PENSTOCK_WING "${PENSTOCK_WING}")
   penstock_together(penstock_${name})
 endfunction()
 

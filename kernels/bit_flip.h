@@ -4,8 +4,8 @@
 //
 // PENSTOCK_BIT_FLIPS is a list of "RANK STEP INSTRUCTION RESULT ELEMENT BIT", separated by commas:
 // in that step on that rank, when the instruction of that name ("F0.3", "B1.2", "OPT": text() of
-// runtime/schedule/schedule.h) has its RESULT-th result, the bit changes. RESULT counts what ops
-// return and gradients that they give from 0, modulo how many there were the last time the
+// runtime/planning/schedule/schedule.h) has its RESULT-th result, the bit changes. RESULT counts
+// what ops return and gradients that they give from 0, modulo how many there were the last time the
 // instruction ran; "weight" and "state" choose a weight or a number of the optimizer instead, right
 // before the instruction. ELEMENT and BIT are taken modulo what there is. Each happens once and
 // says so on the standard error.

@@ -1,7 +1,7 @@
 // kernels/error.h -- the one exception of Penstock, thrown by every room except the pure ones
-// (runtime/schedule and runtime/partition include nothing of ours and throw std::invalid_argument).
-// Caught once, in launch/, which prints `penstock: error: <what>` and exits with the code of the
-// kind.
+// (runtime/planning/schedule and runtime/planning/partition include nothing of ours and throw
+// std::invalid_argument). Caught once, in launch/, which prints `penstock: error: <what>` and exits
+// with the code of the kind.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ inline constexpr int kStoppedExitCode = static_cast<int>(ErrorKind::Stopped);
 enum class ErrorScope : uint8_t { OneRank, EveryRank };
 
 // One line of at most 8,000 bytes without anything that a terminal would obey: names in messages
-// may come from files that nobody vouches for.
+// may come from untrusted files.
 [[nodiscard]] inline std::string one_line(std::string_view text) {
   constexpr size_t kLongest = 8000;
   std::string line = plain_text(text.substr(0, kLongest));

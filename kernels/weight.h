@@ -39,25 +39,25 @@ class Weight {
   [[nodiscard]] bool is_read_once() const { return read_once_; }
 
   // One packed or narrowed copy. `key` is the kernel's own name for the layout.
-  struct Form {
+  struct Packing {
     uint64_t key = 0;
     uint64_t version = 0;
     Tensor packed;
   };
   // The form of that key, and whether it must be remade (its `packed` is empty the first time).
   // The caller that remakes it sets `version` to version().
-  Form& form(uint64_t key) {
-    for (Form& f : forms_) {
+  Packing& packing(uint64_t key) {
+    for (Packing& f : packings_) {
       if (f.key == key) return f;
     }
-    return forms_.emplace_back(Form{key, 0, {}});
+    return packings_.emplace_back(Packing{key, 0, {}});
   }
   [[nodiscard]] uint64_t version() const { return *version_; }
 
  private:
   Tensor value_;
   std::shared_ptr<uint64_t> version_ = std::make_shared<uint64_t>(1);
-  std::vector<Form> forms_;
+  std::vector<Packing> packings_;
   bool read_once_ = false;
 };
 

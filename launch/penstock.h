@@ -5,13 +5,13 @@
 // commands, options and schedules included. launch/examples/own_network.cpp is one.
 #pragma once
 
-#include "launch/program/program.h"            // IWYU pragma: export
-#include "runtime/layers/container.h"          // IWYU pragma: export
-#include "runtime/layers/library/attention.h"  // IWYU pragma: export
-#include "runtime/layers/library/embedding.h"  // IWYU pragma: export
-#include "runtime/layers/library/image.h"      // IWYU pragma: export
-#include "runtime/layers/library/linear.h"     // IWYU pragma: export
-#include "runtime/layers/library/loss.h"       // IWYU pragma: export
-#include "runtime/layers/library/norm.h"       // IWYU pragma: export
-#include "runtime/layers/library/pointwise.h"  // IWYU pragma: export
-#include "runtime/models/models.h"             // IWYU pragma: export
+#include "launch/program/program.h"                    // IWYU pragma: export
+#include "runtime/network/layers/container.h"          // IWYU pragma: export
+#include "runtime/network/layers/library/attention.h"  // IWYU pragma: export
+#include "runtime/network/layers/library/embedding.h"  // IWYU pragma: export
+#include "runtime/network/layers/library/image.h"      // IWYU pragma: export
+#include "runtime/network/layers/library/linear.h"     // IWYU pragma: export
+#include "runtime/network/layers/library/loss.h"       // IWYU pragma: export
+#include "runtime/network/layers/library/norm.h"       // IWYU pragma: export
+#include "runtime/network/layers/library/pointwise.h"  // IWYU pragma: export
+#include "runtime/network/models/models.h"             // IWYU pragma: export

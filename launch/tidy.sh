@@ -15,7 +15,7 @@ usage: launch/tidy.sh [--all | --since REV] [--tests] [--help] [FILE-REGEX]
   --since REV  read what differs from that commit (default: from the last one that is four hours older than HEAD)
   --all        read every source, changed or not; also done without git, and when the configuration has changed
   --tests      tests and benchmarks too, which take as long as all the rest
-  FILE-REGEX   only sources whose path matches, e.g. runtime/schedule
+  FILE-REGEX   only sources whose path matches, e.g. runtime/planning/schedule
 
 Needs clang-tidy-14 and a configured build/release (launch/check.sh sees to both). Clean results are kept in
 ${XDG_CACHE_HOME:-~/.cache}/penstock/clang-tidy.

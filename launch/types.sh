@@ -48,7 +48,7 @@ awk '
   anonymous && /^[A-Za-z\[].*[ &*][a-z_0-9]+\(/ && !/^(struct|class|union|enum|using|namespace|template|constexpr [^(]*=|const [^(]*=|return) ?/ &&
       FILENAME ~ /^(kernels\/cuda|runtime|launch|tests\/(unit|distributed|gpu|host_cuda))\/.*[.](cpp|cu)$/ && $0 !~ /::[a-z_0-9]+\(/ {
     name = $0; sub(/\(.*/, "", name); sub(/.*[ &*]/, "", name)
-    match(FILENAME, /^(kernels\/cuda|runtime\/comm\/cuda|runtime\/[^\/]+|launch|tests\/unit\/[^\/]+|tests\/[^\/]+)\//); room = substr(FILENAME, 1, RLENGTH)
+    match(FILENAME, /^(kernels\/cuda|runtime\/system\/comm\/cuda|(runtime|tests\/unit)\/(data|kernels|launch|[^\/]+\/[^\/]+)|launch|tests\/[^\/]+)\//); room = substr(FILENAME, 1, RLENGTH)
     if ((room, name) in home && home[room, name] != FILENAME) {
       print "types.sh: " name "() is two functions, in " home[room, name] " and " FILENAME ": name one of them otherwise"; status = 1
     }

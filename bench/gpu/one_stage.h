@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/stage/stage.h"
+#include "runtime/network/stage/stage.h"
 
 namespace penstock::gpu_bench {
 
@@ -40,7 +40,7 @@ class OneStage {
   // overwritten, ids excepted.
   void forward_backward(int index, Tensors inputs, Tensors gradients);
   // Once a step, before the update: a parameter that several layers hold gets the sum of their
-  // gradients, as runtime/pipeline/tied_gradients.h has it on one stage.
+  // gradients, as runtime/engine/pipeline/tied_gradients.h has it on one stage.
   void add_tied_up();
 
   [[nodiscard]] Stage& stage() { return stage_; }

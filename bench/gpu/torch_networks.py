@@ -1,4 +1,4 @@
-"""PyTorch's networks for bench/gpu/torch_peer.py: those that runtime/models builds for gpu_bench, by nn modules."""
+"""PyTorch's networks for bench/gpu/torch_peer.py: those that runtime/network/models builds for gpu_bench, by nn modules."""
 import inspect
 import time
 
@@ -8,7 +8,7 @@ from torch.nn import functional
 
 
 class Block(nn.Module):
-    """Pre-norm, causal, GELU by tanh, biases everywhere: as runtime/models/decoder.cpp builds it. Queries, keys and values
+    """Pre-norm, causal, GELU by tanh, biases everywhere: as runtime/network/models/decoder.cpp builds it. Queries, keys and values
     come from one product. `attend`, where given, takes the place of causal attention: q, k, v [b, heads, t, d] to the same."""
 
     def __init__(self, width, heads, kv_heads=None, dropout=0.0, attend=None):

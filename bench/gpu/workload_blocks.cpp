@@ -3,7 +3,7 @@
 
 #include "bench/gpu/one_stage.h"
 #include "bench/gpu/workload.h"
-#include "runtime/models/models.h"
+#include "runtime/network/models/models.h"
 
 namespace penstock::gpu_bench {
 namespace {

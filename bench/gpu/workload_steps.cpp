@@ -4,9 +4,9 @@
 
 #include "bench/gpu/one_stage.h"
 #include "bench/gpu/workload.h"
-#include "runtime/costs/layer_costs.h"
-#include "runtime/models/models.h"
-#include "runtime/optimizer/optimizer.h"
+#include "runtime/network/models/models.h"
+#include "runtime/network/optimizer/optimizer.h"
+#include "runtime/planning/costs/layer_costs.h"
 
 namespace penstock::gpu_bench {
 namespace {

@@ -1,4 +1,4 @@
-"""AmoebaNet-D with the wide stem as a PyTorch user writes it: runtime/models/amoebanet.cpp and amoebanet_cells.cpp."""
+"""AmoebaNet-D with the wide stem as a PyTorch user writes it: runtime/network/models/amoebanet.cpp and amoebanet_cells.cpp."""
 
 import torch
 from torch import nn
@@ -73,7 +73,7 @@ class FactorizedReduction(nn.Module):
 
 
 class Cell(nn.Module):
-    """(h, p), or h alone -> (output, h): runtime/layers/library/cell.h."""
+    """(h, p), or h alone -> (output, h): runtime/network/layers/library/cell.h."""
 
     def __init__(self, genotype, current, previous, filters):
         super().__init__()

@@ -8,7 +8,7 @@ import amoebanet
 
 
 class Block(nn.Module):
-    """Pre-norm Transformer block: runtime/models/decoder.cpp."""
+    """Pre-norm Transformer block: runtime/network/models/decoder.cpp."""
 
     def __init__(self, width, heads, hidden):
         super().__init__()
@@ -60,7 +60,7 @@ def convolution(inputs, outputs, kernel, stride):
 
 
 class ResidualBlock(nn.Module):
-    """Basic block: runtime/models/resnet.cpp."""
+    """Basic block: runtime/network/models/resnet.cpp."""
 
     def __init__(self, inputs, width, stride):
         super().__init__()

@@ -78,13 +78,13 @@ Tally::WeightRead Tally::read(Weight& weight, DType dtype, FilterUse use, int gr
     return {size_bytes, std::move(made)};
   }
   const uint64_t key = packs && use == FilterUse::InputGradient ? 2 : 1;
-  Weight::Form& form = weight.form(key);
-  if (!form.packed) form.packed = copy();
-  if (form.version != weight.version()) {
-    pass(0, {&value, &form.packed});
-    form.version = weight.version();
+  Weight::Packing& packing = weight.packing(key);
+  if (!packing.packed) packing.packed = copy();
+  if (packing.version != weight.version()) {
+    pass(0, {&value, &packing.packed});
+    packing.version = weight.version();
   }
-  return {static_cast<double>(form.packed.size_bytes()), {}};
+  return {static_cast<double>(packing.packed.size_bytes()), {}};
 }
 
 Tensor Tally::scratch(int64_t elements, DType dtype) {

@@ -27,7 +27,7 @@ void for_channels(const CpuContext& context, const WideRows& rows, T* y, const F
 
 // [k, width]: k per-channel vectors, value(k, channel), each repeated for the copies of a wide row.
 template <class F>
-Tensor widened(const CpuContext& context, const WideRows& rows, int k, const F& value) {
+Tensor tiled(const CpuContext& context, const WideRows& rows, int k, const F& value) {
   Tensor wide = scratch(context, k * rows.width(), DType::F32);
   auto* to = wide.data<float>();
   for (int v = 0; v < k; ++v) {
@@ -147,7 +147,7 @@ class CpuBatchNorm final : public BatchNormOps {
     }
     const WideRows rows = folded_rows(x.elements(), channels);
     const T* from = x.data<T>();
-    const Tensor wide_origin = widened(
+    const Tensor wide_origin = tiled(
         context_, rows, 1, [from](int /*k*/, int64_t c) { return static_cast<float>(from[c]); });
     const auto* origin = wide_origin.data<float>();
     const Tensor shifted = scratch(context_, 2 * channels, DType::F64);
@@ -175,7 +175,7 @@ class CpuBatchNorm final : public BatchNormOps {
   void normalize_channels(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& beta,
                           const F& factor) {
     const WideRows rows = folded_rows(x.elements(), x.shape().back());
-    const Tensor wide = widened(context_, rows, 3, [&](int k, int64_t c) {
+    const Tensor wide = tiled(context_, rows, 3, [&](int k, int64_t c) {
       if (k == 0) return mean.data<float>()[c];
       return k == 1 ? factor(c) : beta.data<float>()[c];
     });
@@ -197,7 +197,7 @@ class CpuBatchNorm final : public BatchNormOps {
     const T* gradient = g.data<T>();
     const auto* r = rstd.data<float>();
     const Tensor centre =
-        widened(context_, rows, 1, [&](int /*k*/, int64_t c) { return mean.data<float>()[c]; });
+        tiled(context_, rows, 1, [&](int /*k*/, int64_t c) { return mean.data<float>()[c]; });
     const auto* mu = centre.data<float>();
     const Tensor sums = scratch(context_, 2 * channels, DType::F64);
     column_sums<2>(context_, rows, sums.data<double>(), [=](int64_t /*row*/, int64_t j, int64_t i) {
@@ -225,7 +225,7 @@ class CpuBatchNorm final : public BatchNormOps {
     const auto* dgamma = dparameters.data<float>();
     const float* dbeta = dgamma + channels;
     const float share = 1.0F / static_cast<float>(positions);
-    const Tensor wide = widened(context_, rows, 4, [&](int k, int64_t c) {
+    const Tensor wide = tiled(context_, rows, 4, [&](int k, int64_t c) {
       if (k == 0) return gamma_at(gamma, c) * r[c];
       if (k == 1) return dbeta[c] * share;
       return k == 2 ? r[c] * dgamma[c] * share : mean.data<float>()[c];

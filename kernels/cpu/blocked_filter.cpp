@@ -88,7 +88,7 @@ struct Part {           // of a filter, that is a tile
 
 // f(part) for each part of a filter.
 template <class F>
-void for_parts(int threads, const BlockedFilter& order, const F& f) {
+void for_blocks(int threads, const BlockedFilter& order, const F& f) {
   const int64_t step = order.inputs() * order.taps();
   for_ranges(threads, order.outputs() / kRow, kRow * step, [&](int64_t first, int64_t last) {
     for (int64_t row = first; row < last; ++row) {
@@ -118,7 +118,7 @@ void for_rows(const BlockedFilter& order, const Part& part, int64_t inputs_of_a_
 
 template <bool kAdds>
 void unblock(int threads, const BlockedFilter& order, float* plain, const float* blocked) {
-  for_parts(threads, order, [&](const Part& part) {
+  for_blocks(threads, order, [&](const Part& part) {
     alignas(64) Tile tile;
     for_rows(order, part, 1,
              [&](int64_t from, size_t at) { store_row(&tile[at], load_row(blocked + from)); });
@@ -147,7 +147,7 @@ bool has_rows_of_outputs(const BlockedFilter& order, DType type) {
 
 void block_filter(int threads, const BlockedFilter& order, bfloat16* blocked, const float* plain) {
   const auto next_input = static_cast<size_t>(order.taps() * kRow);
-  for_parts(threads, order, [&](const Part& part) {
+  for_blocks(threads, order, [&](const Part& part) {
     alignas(64) Tile tile;
     take_outputs(tile, plain + part.plain, order.inputs() * order.taps(), part.columns);
     for_rows(order, part, inputs_of_a_word(DType::BF16), [&](int64_t to, size_t at) {

@@ -13,7 +13,8 @@ namespace penstock {
 // Calls f(part, rows, offset in bytes of the part in a row of the whole, run of the part, run of
 // the whole) for each part along `axis`.
 template <class Part, class F>
-void for_parts(const char* op, std::span<Part> parts, const Tensor& whole, int axis, const F& f) {
+void for_each_part(const char* op, std::span<Part> parts, const Tensor& whole, int axis,
+                   const F& f) {
   const Shape& shape = whole.shape();
   int64_t rows = 1;
   int64_t inner = 1;

@@ -36,9 +36,9 @@ constexpr void write_norm_sums(float* to, int64_t channels, double sum, double s
   from += kLimbs * channels;
   const double squares = value_of(from[0], from[channels], from[2 * channels]);
   const double mean = sum / positions;
-  const double spread = squares - mean * sum;  // may round below zero, whose root would be NaN
+  const double deviation = squares - mean * sum;  // may round below zero, whose root would be NaN
   const double count = positions > 1.0 ? positions - 1.0 : 1.0;
-  return {static_cast<float>(mean), spread < 0.0 ? 0.0F : static_cast<float>(spread / count)};
+  return {static_cast<float>(mean), deviation < 0.0 ? 0.0F : static_cast<float>(deviation / count)};
 }
 
 }  // namespace penstock

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "kernels/device.h"
-#include "runtime/comm/grid.h"
-#include "runtime/comm/link_plan.h"
-#include "runtime/comm/mpi/session.h"
-#include "runtime/comm/network.h"
-#include "runtime/configuration/config.h"
+#include "runtime/planning/blueprint/config.h"
+#include "runtime/system/comm/grid.h"
+#include "runtime/system/comm/link_plan.h"
+#include "runtime/system/comm/mpi/session.h"
+#include "runtime/system/comm/network.h"
 
 namespace penstock {
 
@@ -44,7 +44,7 @@ struct DeviceChoice {
 // Throws on every rank, if two ranks are on one GPU and config.allow_gpu_sharing is not set.
 void refuse_sharing(const DeviceChoice& choice, const RunConfig& config);
 // Throws on every rank, if there is a mixture_complaint(). For training. Parameters that several
-// stages hold are looked after where those are known (runtime/pipeline/tied_gradients.h).
+// stages hold are looked after where those are known (runtime/engine/pipeline/tied_gradients.h).
 void refuse_mixture(const DeviceChoice& choice, const Grid& grid);
 
 // Bytes that this rank's tensors may take: of the device that a dry run stands for, of its GPU,

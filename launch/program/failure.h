@@ -5,9 +5,9 @@
 
 #include <string>
 
-#include "runtime/comm/agreement.h"
-#include "runtime/comm/mpi/session.h"
-#include "runtime/comm/watch/watch.h"
+#include "runtime/system/comm/agreement.h"
+#include "runtime/system/comm/mpi/session.h"
+#include "runtime/system/comm/watch/watch.h"
 
 namespace penstock {
 

@@ -21,7 +21,7 @@
 #include "launch/program/processor/processor_check.h"
 #include "launch/program/stopping/stop_signals.h"
 #include "launch/version.h"
-#include "runtime/comm/launcher.h"
+#include "runtime/system/comm/launcher.h"
 
 namespace penstock {
 namespace {
@@ -109,7 +109,7 @@ int start(int argc, char** argv, const ModelMaker& models) {
 int run_program(int argc, char** argv, const ModelMaker& models) {
   (void)std::signal(SIGXFSZ, SIG_IGN);  // a limit on files (ulimit -f) is then an error of write()
   if (!penstock_processor_fits) return static_cast<int>(ErrorKind::Resource);
-  const bool is_first = is_first_stranger(std::getenv);  // MPI changes the environment
+  const bool is_first = is_first_of_unjoined(std::getenv);  // MPI changes the environment
   try {
     return start(argc, argv, models);
   } catch (...) {  // MPI did not start, or joins nobody

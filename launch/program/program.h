@@ -1,7 +1,7 @@
 // launch/program/program.h -- the whole `penstock` program as a function.
 #pragma once
 
-#include "runtime/models/models.h"
+#include "runtime/network/models/models.h"
 
 namespace penstock {
 

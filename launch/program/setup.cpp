@@ -16,9 +16,9 @@
 #include "launch/program/start/binding.h"
 #include "launch/program/start/machine.h"
 #include "launch/program/start/meeting.h"
-#include "runtime/blueprint/programs.h"
-#include "runtime/data/text/vocabulary.h"
-#include "runtime/telemetry/units.h"
+#include "runtime/data/tokenizer/vocabulary.h"
+#include "runtime/planning/blueprint/programs.h"
+#include "runtime/records/telemetry/units.h"
 
 namespace penstock {
 

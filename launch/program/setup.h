@@ -9,10 +9,10 @@
 
 #include "launch/program/options/settings.h"
 #include "launch/program/threads.h"
-#include "runtime/comm/grid.h"
-#include "runtime/comm/mpi/session.h"
-#include "runtime/comm/network.h"
-#include "runtime/configuration/config.h"
+#include "runtime/planning/blueprint/config.h"
+#include "runtime/system/comm/grid.h"
+#include "runtime/system/comm/mpi/session.h"
+#include "runtime/system/comm/network.h"
 
 namespace penstock {
 

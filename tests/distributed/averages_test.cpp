@@ -8,7 +8,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "runtime/checkpoint/reader.h"
+#include "runtime/records/checkpoint/reader.h"
 #include "tests/distributed/promise.h"
 #include "tests/support/temporary_folder.h"
 

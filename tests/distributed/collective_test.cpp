@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/comm/network.h"
+#include "runtime/system/comm/network.h"
 #include "tests/distributed/main.h"
 
 namespace penstock {

@@ -6,8 +6,8 @@
 #include <tuple>
 #include <vector>
 
-#include "runtime/schedule/generators/known_schedules.h"
-#include "runtime/schedule/text/csv.h"
+#include "runtime/planning/schedule/generators/known_schedules.h"
+#include "runtime/planning/schedule/text/csv.h"
 #include "tests/distributed/promise_networks.h"
 #include "tests/support/temporary_folder.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/cuda/cuda_device.h"
-#include "runtime/comm/network.h"
+#include "runtime/system/comm/network.h"
 #include "tests/distributed/main.h"
 #include "tests/distributed/transports.h"
 

@@ -18,8 +18,8 @@
 #include <thread>
 
 #include "kernels/error.h"
-#include "runtime/comm/mpi/session.h"
-#include "runtime/comm/network.h"
+#include "runtime/system/comm/mpi/session.h"
+#include "runtime/system/comm/network.h"
 
 namespace penstock {
 namespace {
@@ -39,8 +39,9 @@ void work(const Session& session, const std::string& how) {
   if (how == "hang" || how == "mail") {
     watch = std::make_unique<Watch>(
         session, WatchOrder{.limit = kLimit, .say = say, .by_mail = how == "mail"});
-    watch->diary().settle();
-    watch->diary().begin({.deed = Deed::Forward, .stage = session.rank(), .micro_batch = 5});
+    watch->activity_log().settle();
+    watch->activity_log().begin(
+        {.activity = Activity::Forward, .stage = session.rank(), .micro_batch = 5});
   }
   network->world().barrier();
   if (session.rank() == 1 && watch != nullptr) (void)std::raise(SIGSTOP);

@@ -6,7 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "runtime/checkpoint/safetensors.h"
+#include "runtime/records/checkpoint/format/safetensors.h"
 #include "tests/distributed/job.h"
 #include "tests/support/temporary_folder.h"
 
@@ -38,7 +38,7 @@ class FolderRuns : public testing::Test {
     run_file_ = scratch_.write("run.toml", kRunFile);
   }
   static std::string golden(const std::string& name) {
-    return std::string(PENSTOCK_SOURCE) + "/tests/unit/hub/goldens/" + name;
+    return std::string(PENSTOCK_SOURCE) + "/tests/unit/records/hub/goldens/" + name;
   }
   std::string train(int ranks, const std::string& out, const std::string& options = "") {
     const JobResult job =

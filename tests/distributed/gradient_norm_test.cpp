@@ -1,6 +1,6 @@
 // tests/distributed/gradient_norm_test.cpp -- the norm of a gradient whose parts lie on several
 // ranks: which number it is, and how few numbers travel for it.
-#include "runtime/training/gradient_norm.h"
+#include "runtime/engine/training/gradient_norm.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 #include "kernels/ops/update.h"
 #include "kernels/philox.h"
-#include "runtime/blueprint/blueprint.h"
+#include "runtime/planning/blueprint/blueprint.h"
 #include "tests/distributed/main.h"
 
 namespace penstock {

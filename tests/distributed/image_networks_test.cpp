@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "runtime/schedule/generators/known_schedules.h"
+#include "runtime/planning/schedule/generators/known_schedules.h"
 #include "tests/distributed/promise.h"
 #include "tests/support/temporary_folder.h"
 

@@ -18,7 +18,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "runtime/checkpoint/reader.h"
+#include "runtime/records/checkpoint/reader.h"
 
 namespace penstock {
 

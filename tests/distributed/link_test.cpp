@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/bfloat16.h"
-#include "runtime/comm/network.h"
+#include "runtime/system/comm/network.h"
 #include "tests/distributed/main.h"
 #include "tests/distributed/transports.h"
 

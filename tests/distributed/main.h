@@ -1,7 +1,7 @@
 // tests/distributed/main.h -- what a distributed test knows of its process.
 #pragma once
 
-#include "runtime/comm/mpi/session.h"
+#include "runtime/system/comm/mpi/session.h"
 
 namespace penstock {
 

@@ -1,13 +1,13 @@
 // tests/distributed/metrics_test.cpp -- losses and targets of a pass, brought together from the
 // ranks that have them.
-#include "runtime/training/metrics.h"
+#include "runtime/engine/training/metrics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
 
-#include "runtime/blueprint/blueprint.h"
+#include "runtime/planning/blueprint/blueprint.h"
 #include "tests/distributed/main.h"
 #include "tests/distributed/token_network.h"
 

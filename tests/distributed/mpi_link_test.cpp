@@ -1,6 +1,6 @@
 // tests/distributed/mpi_link_test.cpp -- what only the plain MPI ends have: pieces of large
 // tensors.
-#include "runtime/comm/mpi/mpi_link.h"
+#include "runtime/system/comm/mpi/mpi_link.h"
 
 #include <gtest/gtest.h>
 #include <mpi.h>

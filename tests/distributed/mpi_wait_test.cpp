@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "kernels/error.h"
-#include "runtime/comm/mpi/mpi_collective.h"
-#include "runtime/comm/mpi/mpi_link.h"
-#include "runtime/comm/mpi/mpi_reduce.h"
+#include "runtime/system/comm/mpi/mpi_collective.h"
+#include "runtime/system/comm/mpi/mpi_link.h"
+#include "runtime/system/comm/mpi/mpi_reduce.h"
 #include "tests/distributed/main.h"
 #include "tests/distributed/transports.h"
 #include "tests/support/host_device.h"

@@ -1,11 +1,11 @@
 // tests/distributed/nccl_comm_test.cpp -- a communicator of NCCL whose members fail.
-#include "runtime/comm/cuda/nccl_comm.h"
+#include "runtime/system/comm/cuda/nccl_comm.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "kernels/error.h"
-#include "runtime/comm/handle.h"
+#include "runtime/system/comm/handle.h"
 #include "tests/distributed/main.h"
 
 namespace penstock {

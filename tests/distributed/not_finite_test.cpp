@@ -8,12 +8,12 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/blueprint/blueprint.h"
-#include "runtime/layers/library/embedding.h"
-#include "runtime/layers/library/linear.h"
-#include "runtime/layers/library/loss.h"
-#include "runtime/training/batches.h"
-#include "runtime/training/step.h"
+#include "runtime/engine/training/batches.h"
+#include "runtime/engine/training/step.h"
+#include "runtime/network/layers/library/embedding.h"
+#include "runtime/network/layers/library/linear.h"
+#include "runtime/network/layers/library/loss.h"
+#include "runtime/planning/blueprint/blueprint.h"
 #include "tests/distributed/main.h"
 
 namespace penstock {

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/schedule/generators/known_schedules.h"
-#include "runtime/schedule/text/csv.h"
+#include "runtime/planning/schedule/generators/known_schedules.h"
+#include "runtime/planning/schedule/text/csv.h"
 #include "tests/distributed/job.h"
 #include "tests/support/temporary_folder.h"
 

@@ -14,8 +14,8 @@
 #include <regex>
 #include <thread>
 
-#include "runtime/checkpoint/layout.h"
-#include "runtime/checkpoint/reader.h"
+#include "runtime/records/checkpoint/layout.h"
+#include "runtime/records/checkpoint/reader.h"
 
 namespace penstock {
 namespace {

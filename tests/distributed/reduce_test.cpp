@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "runtime/comm/network.h"
+#include "runtime/system/comm/network.h"
 #include "tests/distributed/main.h"
 #include "tests/distributed/transports.h"
 

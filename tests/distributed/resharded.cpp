@@ -7,7 +7,7 @@
 #include "launch/program/failure.h"
 #include "launch/program/options/run_file.h"
 #include "launch/program/setup.h"
-#include "runtime/training/run.h"
+#include "runtime/engine/training/run.h"
 
 namespace penstock {
 namespace {

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "runtime/checkpoint/reader.h"
+#include "runtime/records/checkpoint/reader.h"
 #include "tests/distributed/promise.h"
 #include "tests/support/temporary_folder.h"
 

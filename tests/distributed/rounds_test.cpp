@@ -3,7 +3,7 @@
 //
 // Rows once moved up when a sentence ended, some of them to another replica, where nothing was
 // known of them: they were made again as a whole, and rounded otherwise than position by position.
-#include "runtime/decoding/rounds.h"
+#include "runtime/engine/decoding/rounds.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,9 +13,9 @@
 #include <fstream>
 #include <memory>
 
-#include "runtime/blueprint/blueprint.h"
-#include "runtime/decoding/generator.h"
-#include "runtime/decoding/translator.h"
+#include "runtime/engine/decoding/generator.h"
+#include "runtime/engine/decoding/translator.h"
+#include "runtime/planning/blueprint/blueprint.h"
 #include "tests/distributed/main.h"
 
 namespace penstock {

@@ -1,6 +1,6 @@
 // tests/distributed/saver_test.cpp -- what a run puts into a checkpoint: every tensor once,
 // whatever ranks hold it.
-#include "runtime/training/checkpoints/saver.h"
+#include "runtime/engine/training/checkpoints/saver.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,10 +10,10 @@
 #include <memory>
 #include <set>
 
-#include "runtime/blueprint/blueprint.h"
-#include "runtime/checkpoint/reader.h"
-#include "runtime/checkpoint/writer/checkpoint_writer.h"
-#include "runtime/training/checkpoints/trained_weights.h"
+#include "runtime/engine/training/checkpoints/trained_weights.h"
+#include "runtime/planning/blueprint/blueprint.h"
+#include "runtime/records/checkpoint/reader.h"
+#include "runtime/records/checkpoint/writer/checkpoint_writer.h"
 #include "tests/distributed/main.h"
 
 namespace penstock {

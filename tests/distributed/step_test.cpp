@@ -1,15 +1,15 @@
 // tests/distributed/step_test.cpp -- one training step by itself: what its gradients are divided
 // by.
-#include "runtime/training/step.h"
+#include "runtime/engine/training/step.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
 
-#include "runtime/blueprint/blueprint.h"
-#include "runtime/training/batches.h"
-#include "runtime/training/evaluation/evaluation.h"
+#include "runtime/engine/training/batches.h"
+#include "runtime/engine/training/evaluation/evaluation.h"
+#include "runtime/planning/blueprint/blueprint.h"
 #include "tests/distributed/main.h"
 #include "tests/distributed/token_network.h"
 

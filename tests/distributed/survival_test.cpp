@@ -1,5 +1,5 @@
 // What a run directory survives, with the real program: another start, another job, a request to
-// stop. What may begin in a directory, in all its cases: tests/unit/run_directory.
+// stop. What may begin in a directory, in all its cases: tests/unit/records/run_directory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 #include <sstream>
 #include <thread>
 
-#include "runtime/checkpoint/reader.h"
+#include "runtime/records/checkpoint/reader.h"
 #include "tests/distributed/job.h"
 #include "tests/support/temporary_folder.h"
 

@@ -3,7 +3,7 @@
 //
 // Comparing runs with one another cannot show that: when the sum once left out its second holder,
 // every number of stages agreed on the wrong gradient, and no test failed.
-#include "runtime/pipeline/tied_gradients.h"
+#include "runtime/engine/pipeline/tied_gradients.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "kernels/device.h"
-#include "runtime/blueprint/programs.h"
+#include "runtime/planning/blueprint/programs.h"
 #include "tests/distributed/main.h"
 
 namespace penstock {

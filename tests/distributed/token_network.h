@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
-#include "runtime/layers/library/embedding.h"
-#include "runtime/layers/library/linear.h"
-#include "runtime/layers/library/loss.h"
-#include "runtime/models/models.h"
+#include "runtime/network/layers/library/embedding.h"
+#include "runtime/network/layers/library/linear.h"
+#include "runtime/network/layers/library/loss.h"
+#include "runtime/network/models/models.h"
 
 namespace penstock {
 

@@ -7,8 +7,8 @@
 #include <numeric>
 #include <set>
 
-#include "runtime/schedule/generators/known_schedules.h"
-#include "runtime/schedule/lower.h"
+#include "runtime/planning/schedule/generators/known_schedules.h"
+#include "runtime/planning/schedule/lower.h"
 #include "tests/distributed/job.h"
 #include "tests/support/temporary_folder.h"
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "kernels/device.h"
-#include "runtime/comm/link_plan.h"
-#include "runtime/comm/network.h"
+#include "runtime/system/comm/link_plan.h"
+#include "runtime/system/comm/network.h"
 
 namespace penstock {
 

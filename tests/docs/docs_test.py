@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The pages that a user reads, held against the program: docs_test.py PROGRAM SOURCE
+"""The pages that a user reads, held against the program: docs_test.py PROGRAM SOURCE BUILD
 
 Of README.md, docs/ and the examples' page:
   * a link leads to a file, and its anchor to a heading
@@ -16,7 +16,8 @@ Of docs/architecture.md and docs/one_micro_batch.md, for whoever changes the pro
   * a file or folder, and a type, that is named in back quotes is in the tree
   * so is every file of ours that a comment, an include or a page names with its folder
   * a page that a comment or a message names, with its anchor, is there; nobody cites a design that is not in the tree
-  * the table of rooms has a row for each folder of runtime/ and no other, and names each folder below
+  * the arrows between wings are those of runtime/CMakeLists.txt, a wing has at most eight entries, a room twenty files
+  * the table of rooms has a row for each room of runtime/ and no other, and names each folder below
 """
 
 import fnmatch
@@ -28,7 +29,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-PROGRAM, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+PROGRAM, SOURCE, BUILD = (Path(name).resolve() for name in sys.argv[1:])
 PAGES = [SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md")), SOURCE / "launch/examples/README.md"]
 failures = []
 checked = {"links": 0, "commands": 0, "outputs": 0, "run files": 0, "places": 0, "pages named": 0, "variables": 0, "results": 0}
@@ -192,6 +193,7 @@ def tree():
     """Files and folders below the rooms, as paths that begin with a slash; and the words of the sources."""
     paths, words = [], set()
     for room in ROOMS:
+        paths.append("/" + room)
         for path in (SOURCE / room).rglob("*"):
             paths.append("/" + path.relative_to(SOURCE).as_posix())
             if path.suffix in (".h", ".cpp"):
@@ -213,7 +215,7 @@ def check_places(page, paths, words):
 
 
 def check_mentions(paths):
-    """`runtime/stage/stage.h` in a comment, an include or a script; what CMake writes has a .in."""
+    """`runtime/network/stage/stage.h` in a comment, an include or a script; what CMake writes has a .in."""
     known = set(paths)
     written = {path.rpartition("/")[2][: -len(".in")] for path in paths if path.endswith(".in")}
     sources = [path for path in paths if re.search(r"\.(h|cpp|cu|py|sh|cmake|toml)$|/CMakeLists.txt$", path)]
@@ -300,8 +302,8 @@ def check_results(page):
     """By the sources that name the files and write the keys."""
     told = set(re.findall(r"`([^`\n]+)`", page.read_text(encoding="utf-8")))
     told |= {part for name in told for part in name.split("/")}  # `checkpoints/latest`
-    files = (SOURCE / "runtime/run_directory/names.h").read_text(encoding="utf-8")
-    keys = (SOURCE / "runtime/telemetry/json_records.cpp").read_text(encoding="utf-8")
+    files = (SOURCE / "runtime/records/run_directory/names.h").read_text(encoding="utf-8")
+    keys = (SOURCE / "runtime/records/telemetry/json_records.cpp").read_text(encoding="utf-8")
     names = set(re.findall(r'"([a-z]+(?:\.[a-z]+)?)"', files)) | set(re.findall(r'(?:\{|json\[)"(\w+)"', keys))
     checked["results"] += len(names)
     for name in sorted(names - told):
@@ -325,12 +327,30 @@ def check_picture(picture):
         fail(picture, f"is not what {picture.stem}.py draws: {drawn.stderr}")
 
 
+def check_wings(page):
+    """The arrows that are drawn, beside those that CMake holds the rooms to; and how large wings and rooms are."""
+    drawn = set()
+    for line in re.findall(r"^  (\w+ --> .*)$", page.read_text(encoding="utf-8"), re.M):
+        wing, others = line.split(" --> ")
+        drawn |= {(wing, other) for other in others.split(" & ")}
+    for line in (BUILD / "wings.txt").read_text(encoding="utf-8").splitlines():
+        wing, others = line.split(":")
+        for arrow in {(wing, other) for other in others.split()} ^ {one for one in drawn if one[0] == wing}:
+            fail(page, f"the arrow from {arrow[0]} to {arrow[1]} is {'not' if arrow not in drawn else 'only'} drawn")
+    for wing in [SOURCE / "runtime", *(SOURCE / "runtime").iterdir()]:
+        if wing.is_dir() and len(list(wing.iterdir())) > 8:
+            fail(wing, "has more than eight entries")
+        for folder in wing.rglob("*/"):
+            if folder.is_dir() and sum(path.is_file() for path in folder.iterdir()) > 20:
+                fail(folder, "has more than twenty files")
+
+
 def check_rooms(page):
     text = page.read_text(encoding="utf-8")
-    rows = dict(re.findall(r"^\| `runtime/(\w+)/`(.*)$", text, re.M))
-    for both in re.findall(r"^\| `runtime/(\w+)/`, `runtime/(\w+)/`(.*)$", text, re.M):
+    rows = dict(re.findall(r"^\| `runtime/(\w+/\w+)/`(.*)$", text, re.M))
+    for both in re.findall(r"^\| `runtime/(\w+/\w+)/`, `runtime/(\w+/\w+)/`(.*)$", text, re.M):
         rows[both[1]] = rows[both[0]]
-    rooms = {path.name for path in (SOURCE / "runtime").iterdir() if path.is_dir()}
+    rooms = {f"{path.parent.name}/{path.name}" for path in (SOURCE / "runtime").glob("*/*") if path.is_dir()}
     for room in sorted(rooms ^ rows.keys()):
         fail(page, f"runtime/{room} is {'not in the table of rooms' if room in rooms else 'no room'}")
     for room in sorted(rooms & rows.keys()):
@@ -367,6 +387,7 @@ def main():
     for page in ("architecture.md", "one_micro_batch.md"):
         check_places(SOURCE / "docs" / page, paths, words)
     check_mentions(paths)
+    check_wings(SOURCE / "docs" / "architecture.md")
     check_rooms(SOURCE / "docs" / "architecture.md")
     reference = SOURCE / "docs" / "run_file.md"
     if reference.read_text(encoding="utf-8") != run([PROGRAM, "help", "run-file"])[0]:

@@ -86,7 +86,7 @@ FuzzResult check_input(const FuzzTarget& target, const std::string& bytes,
       throw std::logic_error(std::string("no error of data: ") + error.what());
     }
     result.message = error.what();
-  } catch (const std::invalid_argument& error) {  // of runtime/schedule
+  } catch (const std::invalid_argument& error) {  // of runtime/planning/schedule
     result.message = error.what();
   }
   result.peak_bytes = meter.peak();

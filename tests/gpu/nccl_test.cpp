@@ -17,10 +17,10 @@
 #include "kernels/cuda/cuda_device.h"
 #include "kernels/error.h"
 #include "kernels/ops.h"
-#include "runtime/comm/accelerated.h"
-#include "runtime/comm/cuda/nccl_comm.h"
-#include "runtime/comm/cuda/watched_device.h"
-#include "runtime/comm/mpi/session.h"
+#include "runtime/system/comm/accelerated.h"
+#include "runtime/system/comm/cuda/nccl_comm.h"
+#include "runtime/system/comm/cuda/watched_device.h"
+#include "runtime/system/comm/mpi/session.h"
 #include "tests/gpu/emulated.h"
 
 namespace penstock {

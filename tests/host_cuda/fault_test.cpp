@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/status.h"
-#include "runtime/comm/cuda/nccl_fault.h"
+#include "runtime/system/comm/cuda/nccl_fault.h"
 
 namespace penstock {
 namespace {

@@ -1,14 +1,14 @@
 // Batch fields on their way to an emulated device, whose streams run in an order that the dice
 // choose: the right contents at every use, and no more of them at once than the schedule holds.
-#include "runtime/pipeline/field_feed.h"
+#include "runtime/engine/pipeline/field_feed.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 
 #include "kernels/ops/pointwise.h"
-#include "runtime/schedule/generators/known_schedules.h"
-#include "runtime/schedule/lower.h"
+#include "runtime/planning/schedule/generators/known_schedules.h"
+#include "runtime/planning/schedule/lower.h"
 
 namespace penstock {
 namespace {

@@ -111,7 +111,7 @@ TEST_F(NcclRuns, ASumThatNobodyJoinsEndsTheRun) {
 }
 
 // An exchange that waited for the messages sent before it stood still for ever here
-// (tests/unit/schedule/transport_test.cpp).
+// (tests/unit/planning/schedule/transport_test.cpp).
 TEST_F(NcclRuns, NormsOverReplicasReachTheEnd) {
   for (const std::string schedule : {"interleaved-1f1b", "looped-bfs", "zb-v", "dualpipev"}) {
     const JobResult job =

@@ -8,9 +8,9 @@
 #include <memory>
 
 #include "launch/program/commands/schedule_command.h"
-#include "runtime/drawing/answer.h"
-#include "runtime/schedule/generators/known_schedules.h"
-#include "runtime/telemetry/trace_json.h"
+#include "runtime/planning/drawing/answer.h"
+#include "runtime/planning/schedule/generators/known_schedules.h"
+#include "runtime/records/telemetry/trace_json.h"
 #include "tests/page/browser.h"
 
 namespace penstock {

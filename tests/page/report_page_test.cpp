@@ -6,10 +6,10 @@
 
 #include <cmath>
 
-#include "runtime/drawing/answer.h"
-#include "runtime/run_page/run_page.h"
-#include "runtime/telemetry/json_records.h"
-#include "runtime/telemetry/trace_json.h"
+#include "runtime/planning/drawing/answer.h"
+#include "runtime/records/report/report.h"
+#include "runtime/records/telemetry/json_records.h"
+#include "runtime/records/telemetry/trace_json.h"
 #include "tests/page/browser.h"
 
 namespace penstock {

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/error.h"
-#include "runtime/data/tuning/chat_template.h"
+#include "runtime/data/datasets/tuning/chat_template.h"
 
 namespace {
 

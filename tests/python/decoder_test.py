@@ -5,7 +5,7 @@ Builds small networks with random weights of each family (GPT-2, Llama with and 
 scaling, Mistral with a window, Qwen 2 and 3; tied and untied; queries in groups of 1, 2 and 4), lets
 transformers compute, writes what came out beside the weights under Penstock's names, and has
 decoder_golden_test compare. With --write DIR it leaves the files there: those of
-tests/unit/models/goldens are made so. Returns 77 where transformers or PyTorch is missing.
+tests/unit/network/models/goldens are made so. Returns 77 where transformers or PyTorch is missing.
 """
 
 import os

@@ -6,7 +6,7 @@ some layers alone, scaled rotary positions, sharded, in
 three dtypes): trained with a rate of next to nothing they give transformers' logits; after twenty steps of AdamW the exported folder has the weights
 that PyTorch has; and an exported folder loads there with the same logits. Returns 77 where packages are missing.
 
-hub_test.py --goldens DIR makes the tiny folders that tests/unit/hub/golden_test.cpp reads.
+hub_test.py --goldens DIR makes the tiny folders that tests/unit/records/hub/golden_test.cpp reads.
 """
 
 import json
@@ -83,7 +83,7 @@ def make_golden(name, folder):
 
 
 def check_unsaid(path):
-    """The table of tests/unit/hub/unsaid_test.cpp: without a key transformers takes what stands there."""
+    """The table of tests/unit/records/hub/unsaid_test.cpp: without a key transformers takes what stands there."""
     for family, table in json.loads(path.read_text()).items():
         for key, meaning in table["unsaid"].items():
             if meaning == "refused":
@@ -109,7 +109,7 @@ def main(*programs):
         for name in FOLDERS:
             make_golden(name, pathlib.Path(programs[1]) / name)
         return
-    check_unsaid(pathlib.Path(__file__).parent.parent / "unit/hub/unsaid.json")
+    check_unsaid(pathlib.Path(__file__).parent.parent / "unit/records/hub/unsaid.json")
     with scratch_with_tokens("hub", 3, STEPS) as (scratch, tokens):
         for name in FOLDERS:
             compare(name, programs, scratch, tokens)

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "launch/program/options/run_file.h"
-#include "runtime/checkpoint/reader.h"
-#include "runtime/models/models.h"
-#include "runtime/stage/stage.h"
+#include "runtime/network/models/models.h"
+#include "runtime/network/stage/stage.h"
+#include "runtime/records/checkpoint/reader.h"
 
 namespace penstock {
 namespace {

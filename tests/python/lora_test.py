@@ -5,7 +5,7 @@ Small networks with random weights, and folders of random adapters as peft write
 that PyTorch has; the exported folder loads in peft, and the one with --merge in transformers, with the same logits. Returns 77 where packages
 are missing.
 
-lora_test.py --goldens DIR makes the folder qwen2-lora there, beside the qwen2 that hub_test.py made, for tests/unit/hub/golden_test.cpp.
+lora_test.py --goldens DIR makes the folder qwen2-lora there, beside the qwen2 that hub_test.py made, for tests/unit/records/hub/golden_test.cpp.
 """
 
 import json

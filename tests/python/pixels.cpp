@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "runtime/data/images/jpeg.h"
-#include "runtime/data/images/png.h"
-#include "runtime/files/input_file.h"
+#include "runtime/data/datasets/images/decoding/jpeg.h"
+#include "runtime/data/datasets/images/decoding/png.h"
+#include "runtime/system/files/input_file.h"
 
 int main(int count, char** arguments) {
   using namespace penstock;

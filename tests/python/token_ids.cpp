@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/data/folder/hub_tokenizer.h"
+#include "runtime/data/tokenizer/hub/hub_tokenizer.h"
 
 int main(int count, char** arguments) {
   if (count != 2) return 2;

@@ -44,7 +44,7 @@ QWEN = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
 
 
 def corpus(tree):
-    files = sorted(tree.glob("runtime/*/*.cpp"))[:80] + sorted(tree.glob("docs/*.md"))
+    files = sorted(tree.glob("runtime/*/*/*.cpp"))[:80] + sorted(tree.glob("docs/*.md"))
     texts = [path.read_text(encoding="utf-8") for path in files]
     shared = tree.parent / "shared/data"
     for path in [shared / "tinyshakespeare/input.txt", *sorted(shared.glob("multi30k/train.*.gz"))]:

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "runtime/stage/stage.h"
+#include "runtime/network/stage/stage.h"
 
 namespace penstock {
 

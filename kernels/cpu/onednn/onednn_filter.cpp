@@ -82,13 +82,13 @@ Tensor Packing::form_of(OneDnn::State& state, Weight& weight) {
     pack(state, form, value);
     return form;
   }
-  Weight::Form& form = weight.form(key_);
-  if (!form.packed) form.packed = new_form(state, value);
-  if (form.version != weight.version()) {
-    pack(state, form.packed, value);
-    form.version = weight.version();
+  Weight::Packing& packing = weight.packing(key_);
+  if (!packing.packed) packing.packed = new_form(state, value);
+  if (packing.version != weight.version()) {
+    pack(state, packing.packed, value);
+    packing.version = weight.version();
   }
-  return form.packed;
+  return packing.packed;
 }
 
 Tensor Packing::new_form(OneDnn::State& state, const Tensor& value) const {

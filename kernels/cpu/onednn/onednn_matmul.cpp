@@ -27,13 +27,13 @@ Tensor as_type(OneDnn::State& state, Weight& weight, DType type, bool alone) {
   };
   if (alone && weight.is_read_once()) return narrowed(state.scratch(value.elements(), type));
   constexpr uint64_t kNarrowed = 0;  // the layouts of Packing have other keys
-  Weight::Form& form = weight.form(kNarrowed);
-  if (!form.packed) form.packed = state.scratch(value.elements(), type);
-  if (form.version != weight.version()) {
-    form.packed = narrowed(form.packed);
-    form.version = weight.version();
+  Weight::Packing& packing = weight.packing(kNarrowed);
+  if (!packing.packed) packing.packed = state.scratch(value.elements(), type);
+  if (packing.version != weight.version()) {
+    packing.packed = narrowed(packing.packed);
+    packing.version = weight.version();
   }
-  return form.packed;
+  return packing.packed;
 }
 
 // Calls body(offset in strided memory, offset in a copy [batch, rows, columns + padding]) for

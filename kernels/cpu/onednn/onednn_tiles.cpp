@@ -15,7 +15,7 @@ struct Part {
 
 // f(part) for the parts of an extent.
 template <class F>
-void for_parts(int64_t extent, const F& f) {
+void for_tiles(int64_t extent, const F& f) {
   const int64_t size = tiled_part(extent);
   for (int64_t first = 0; first < extent; first += size) {
     f(Part{first, std::min(size, extent - first)});
@@ -81,7 +81,7 @@ void OneDnn::tiled_matmul(const MatmulPlan& plan, void* c, const void* a, const 
     const Tensor sum = state_->scratch(scratch.sum, DType::F32);
     MatmulPlan wide = plan;
     wide.c_type = DType::F32;
-    for_parts(plan.m, [&](const Part& m) {
+    for_tiles(plan.m, [&](const Part& m) {
       wide.m = m.size;
       tiled_matmul(wide, sum.raw(), at<bfloat16>(a, m.first * plan.a[1]), b);
       narrow(at<bfloat16>(c, m.first * plan.n), sum.data<float>(), m.size * plan.n,
@@ -92,9 +92,9 @@ void OneDnn::tiled_matmul(const MatmulPlan& plan, void* c, const void* a, const 
   const Tensor rows = optional_scratch(*state_, scratch.a, DType::BF16);
   const Tensor tiles = state_->scratch(scratch.b, DType::BF16);
   const auto c_bytes = static_cast<int64_t>(size_of(plan.c_type));
-  for_parts(plan.k, [&](const Part& k) {
+  for_tiles(plan.k, [&](const Part& k) {
     tiles_of(*state_, plan, tiles, b, k);
-    for_parts(plan.m, [&](const Part& m) {
+    for_tiles(plan.m, [&](const Part& m) {
       const void* a_part = rows_of(*state_, plan, rows, a, m, k);
       matmul(part_of(plan, m, k), at<std::byte>(c, m.first * plan.n * c_bytes), a_part,
              tiles.raw());

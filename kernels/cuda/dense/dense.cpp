@@ -214,18 +214,18 @@ class CudaDense final : public DenseOps {
   Tensor as_type(DType type, Weight& w) {
     if (type == w.value().dtype()) return w.value();
     constexpr uint64_t kNarrowed = hash_name("cuda: rows in bf16");
-    Weight::Form& form = w.form(kNarrowed);
-    if (!form.packed) {
+    Weight::Packing& packing = w.packing(kNarrowed);
+    if (!packing.packed) {
       const int64_t in = w.value().elements() / std::max<int64_t>(1, w.shape()[0]);
-      form.packed = context_.scratch({whole_packs(w.shape()[0]), in}, type);
-      pointwise_->fill(form.packed, 0.0F);
+      packing.packed = context_.scratch({whole_packs(w.shape()[0]), in}, type);
+      pointwise_->fill(packing.packed, 0.0F);
     }
-    if (form.version != w.version()) {
-      Tensor rows = form.packed.view(0, w.shape());
+    if (packing.version != w.version()) {
+      Tensor rows = packing.packed.view(0, w.shape());
       pointwise_->copy(rows, w.value());
-      form.version = w.version();
+      packing.version = w.version();
     }
-    return form.packed;
+    return packing.packed;
   }
   // A bias has no forms: narrowed at each use, a few kilobytes.
   Tensor as_type(DType type, const Tensor& bias) {

@@ -185,16 +185,18 @@ class CudaLayout final : public LayoutOps {
   explicit CudaLayout(CudaContext& context) : context_(context) {}
 
   void concat(Tensor& y, std::span<const Tensor> parts, int axis) override {
-    for_parts("concat", parts, y, axis,
-              [&](const Tensor& part, int64_t rows, int64_t at, int64_t run, int64_t whole_run) {
-                copy_rows(context_, bytes_of(y) + at, whole_run, bytes_of(part), run, rows, run);
-              });
+    for_each_part(
+        "concat", parts, y, axis,
+        [&](const Tensor& part, int64_t rows, int64_t at, int64_t run, int64_t whole_run) {
+          copy_rows(context_, bytes_of(y) + at, whole_run, bytes_of(part), run, rows, run);
+        });
   }
   void split(std::span<Tensor> parts, const Tensor& x, int axis) override {
-    for_parts("split", parts, x, axis,
-              [&](Tensor& part, int64_t rows, int64_t at, int64_t run, int64_t whole_run) {
-                copy_rows(context_, bytes_of(part), run, bytes_of(x) + at, whole_run, rows, run);
-              });
+    for_each_part("split", parts, x, axis,
+                  [&](Tensor& part, int64_t rows, int64_t at, int64_t run, int64_t whole_run) {
+                    copy_rows(context_, bytes_of(part), run, bytes_of(x) + at, whole_run, rows,
+                              run);
+                  });
   }
   void transpose(Tensor& y, const Tensor& x, std::span<const int> order) override {
     check_order(y, x, order);

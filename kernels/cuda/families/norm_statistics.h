@@ -46,8 +46,8 @@ struct WriteStatistics {
     const double shift = widened(x[c]);
     const double s1 = totals[0];
     const double s2 = totals[1];
-    const double spread = s2 / count - (s1 / count) * (s1 / count);
-    const double variance = spread < 0.0 ? 0.0 : spread;  // NaN stays NaN
+    const double deviation = s2 / count - (s1 / count) * (s1 / count);
+    const double variance = deviation < 0.0 ? 0.0 : deviation;  // NaN stays NaN
     mean[c] = static_cast<float>(shift + s1 / count);
     rstd[c] = static_cast<float>(1.0 / sqrt(variance + epsilon));
     write_norm_sums(sums + c, channels, s1 + count * shift,

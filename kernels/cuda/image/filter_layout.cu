@@ -45,13 +45,13 @@ LaunchShape shape_for(int64_t elements) {
 // The weight's form of that name, made again by make(form) if the weight has changed since.
 template <class F>
 Tensor form_of(CudaContext& context, Weight& w, uint64_t name, DType type, const F& make) {
-  Weight::Form& form = w.form(name);
-  if (!form.packed) form.packed = context.scratch({w.value().elements()}, type);
-  if (form.version != w.version()) {
-    make(form.packed);
-    form.version = w.version();
+  Weight::Packing& packing = w.packing(name);
+  if (!packing.packed) packing.packed = context.scratch({w.value().elements()}, type);
+  if (packing.version != w.version()) {
+    make(packing.packed);
+    packing.version = w.version();
   }
-  return form.packed;
+  return packing.packed;
 }
 
 }  // namespace

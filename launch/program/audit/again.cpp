@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/error.h"
-#include "runtime/checkpoint/compare.h"
-#include "runtime/checkpoint/layout.h"
-#include "runtime/files/json.h"
-#include "runtime/run_directory/names.h"
-#include "runtime/run_page/reading/file_lines.h"
-#include "runtime/telemetry/units.h"
+#include "runtime/records/checkpoint/compare.h"
+#include "runtime/records/checkpoint/layout.h"
+#include "runtime/records/report/reading/file_lines.h"
+#include "runtime/records/run_directory/names.h"
+#include "runtime/records/telemetry/units.h"
+#include "runtime/system/files/json.h"
 
 namespace penstock {
 namespace {

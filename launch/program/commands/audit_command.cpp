@@ -10,9 +10,9 @@
 #include "launch/program/commands/commands.h"
 #include "launch/program/output.h"
 #include "launch/program/setup.h"
-#include "runtime/checkpoint/layout.h"
-#include "runtime/comm/agreement.h"
-#include "runtime/run_directory/names.h"
+#include "runtime/records/checkpoint/layout.h"
+#include "runtime/records/run_directory/names.h"
+#include "runtime/system/comm/agreement.h"
 
 namespace penstock {
 namespace {

@@ -11,10 +11,10 @@
 #include "launch/program/commands/text_writer.h"
 #include "launch/program/failure.h"
 #include "launch/program/output.h"
-#include "runtime/data/text/vocabulary.h"
-#include "runtime/data/tuning/chat_template.h"
-#include "runtime/data/tuning/message_form.h"
-#include "runtime/files/json.h"
+#include "runtime/data/datasets/tuning/chat_template.h"
+#include "runtime/data/datasets/tuning/message_form.h"
+#include "runtime/data/tokenizer/vocabulary.h"
+#include "runtime/system/files/json.h"
 
 namespace penstock {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "launch/program/commands/use_options.h"
 #include "launch/program/runs/trained_run.h"
-#include "runtime/data/tuning/chat.h"
+#include "runtime/data/datasets/tuning/chat.h"
 
 namespace penstock {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "launch/program/help/command_form.h"
-#include "runtime/comm/mpi/session.h"
-#include "runtime/models/models.h"
+#include "runtime/network/models/models.h"
+#include "runtime/system/comm/mpi/session.h"
 
 namespace penstock {
 

@@ -15,14 +15,14 @@
 #include "launch/program/runs/trained_run.h"
 #include "launch/program/setup.h"
 #include "launch/version.h"
-#include "runtime/data/share.h"
-#include "runtime/data/text/text_file.h"
-#include "runtime/data/translation/language_pair.h"
-#include "runtime/files/json.h"
-#include "runtime/layers/library/loss.h"
-#include "runtime/scores/bleu.h"
-#include "runtime/telemetry/units.h"
-#include "runtime/training/evaluation/answers.h"
+#include "runtime/data/datasets/share.h"
+#include "runtime/data/datasets/translation/language_pair.h"
+#include "runtime/data/scores/bleu.h"
+#include "runtime/data/tokens/text_file.h"
+#include "runtime/engine/training/evaluation/answers.h"
+#include "runtime/network/layers/library/loss.h"
+#include "runtime/records/telemetry/units.h"
+#include "runtime/system/files/json.h"
 
 namespace penstock {
 namespace {

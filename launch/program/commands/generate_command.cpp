@@ -15,7 +15,7 @@
 #include "launch/program/output.h"
 #include "launch/program/runs/trained_run.h"
 #include "launch/program/setup.h"
-#include "runtime/data/text/vocabulary.h"
+#include "runtime/data/tokenizer/vocabulary.h"
 
 namespace penstock {
 namespace {

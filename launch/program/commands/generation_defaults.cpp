@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "runtime/files/json.h"
-#include "runtime/telemetry/units.h"
+#include "runtime/records/telemetry/units.h"
+#include "runtime/system/files/json.h"
 
 namespace penstock {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "runtime/data/config.h"
-#include "runtime/data/text/tokenizer.h"
-#include "runtime/decoding/generation_config.h"
-#include "runtime/decoding/generator.h"
+#include "runtime/data/tokenizer/tokenizer.h"
+#include "runtime/engine/decoding/generation_config.h"
+#include "runtime/engine/decoding/generator.h"
 
 namespace penstock {
 

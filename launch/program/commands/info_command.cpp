@@ -12,9 +12,9 @@
 #include "launch/program/setup.h"
 #include "launch/program/start/machine.h"
 #include "launch/version.h"
-#include "runtime/blueprint/programs.h"
-#include "runtime/comm/cuda_versions.h"
-#include "runtime/telemetry/units.h"
+#include "runtime/planning/blueprint/programs.h"
+#include "runtime/records/telemetry/units.h"
+#include "runtime/system/comm/cuda_versions.h"
 
 namespace penstock {
 namespace {

@@ -6,8 +6,8 @@
 #include <iostream>
 
 #include "launch/program/output.h"
-#include "runtime/data/words/utf8.h"
-#include "runtime/files/json.h"
+#include "runtime/data/tokenizer/utf8.h"
+#include "runtime/system/files/json.h"
 
 namespace penstock {
 

@@ -11,13 +11,13 @@
 #include "launch/program/help/flag.h"
 #include "launch/program/output.h"
 #include "launch/program/runs/trained_run.h"
-#include "runtime/data/images/images.h"
-#include "runtime/data/images/orientation.h"
-#include "runtime/decoding/image_classes.h"
-#include "runtime/files/input_file.h"
-#include "runtime/files/json.h"
-#include "runtime/run_directory/classes.h"
-#include "runtime/run_directory/names.h"
+#include "runtime/data/datasets/images/decoding/orientation.h"
+#include "runtime/data/datasets/images/images.h"
+#include "runtime/engine/decoding/image_classes.h"
+#include "runtime/records/run_directory/classes.h"
+#include "runtime/records/run_directory/names.h"
+#include "runtime/system/files/input_file.h"
+#include "runtime/system/files/json.h"
 
 namespace penstock {
 namespace {

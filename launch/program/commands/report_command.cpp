@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "kernels/error.h"
-#include "runtime/files/draft_file.h"
-#include "runtime/run_page/run_page.h"
+#include "runtime/records/report/report.h"
+#include "runtime/system/files/atomic_file.h"
 
 namespace penstock {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "launch/program/help/command_form.h"
-#include "runtime/drawing/terminal.h"
+#include "runtime/planning/drawing/terminal.h"
 
 namespace penstock {
 

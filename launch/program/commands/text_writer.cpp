@@ -10,8 +10,8 @@
 #include "launch/program/commands/stop_texts.h"
 #include "launch/program/failure.h"
 #include "launch/program/output.h"
-#include "runtime/data/text/vocabulary.h"
-#include "runtime/telemetry/units.h"
+#include "runtime/data/tokenizer/vocabulary.h"
+#include "runtime/records/telemetry/units.h"
 
 namespace penstock {
 namespace {

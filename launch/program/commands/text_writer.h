@@ -8,8 +8,8 @@
 
 #include "launch/program/commands/use_options.h"
 #include "launch/program/runs/trained_run.h"
-#include "runtime/data/text/tokenizer.h"
-#include "runtime/decoding/generator.h"
+#include "runtime/data/tokenizer/tokenizer.h"
+#include "runtime/engine/decoding/generator.h"
 
 namespace penstock {
 

@@ -21,14 +21,14 @@
 #include "launch/program/start/rank_table.h"
 #include "launch/program/stopping/start_watch.h"
 #include "launch/program/stopping/stop_requests.h"
-#include "runtime/checkpoint/reader.h"
-#include "runtime/run_directory/classes.h"
-#include "runtime/run_directory/contents.h"
-#include "runtime/run_directory/names.h"
-#include "runtime/telemetry/reporter.h"
-#include "runtime/training/checkpoints/transfer.h"
-#include "runtime/training/partner/rescue.h"
-#include "runtime/training/run.h"
+#include "runtime/engine/training/checkpoints/transfer.h"
+#include "runtime/engine/training/partner/rescue.h"
+#include "runtime/engine/training/run.h"
+#include "runtime/records/checkpoint/reader.h"
+#include "runtime/records/run_directory/classes.h"
+#include "runtime/records/run_directory/contents.h"
+#include "runtime/records/run_directory/names.h"
+#include "runtime/records/telemetry/reporter.h"
 
 namespace penstock {
 namespace {

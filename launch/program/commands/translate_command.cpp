@@ -12,9 +12,9 @@
 #include "launch/program/runs/trained_run.h"
 #include "launch/program/setup.h"
 #include "launch/version.h"
-#include "runtime/data/text/text_file.h"
-#include "runtime/scores/bleu.h"
-#include "runtime/telemetry/units.h"
+#include "runtime/data/scores/bleu.h"
+#include "runtime/data/tokens/text_file.h"
+#include "runtime/records/telemetry/units.h"
 
 namespace penstock {
 namespace {

@@ -8,8 +8,8 @@
 #include "launch/program/commands/commands.h"
 #include "launch/program/commands/generation_defaults.h"
 #include "launch/program/help/command_form.h"
-#include "runtime/decoding/generator.h"
-#include "runtime/decoding/translator.h"
+#include "runtime/engine/decoding/generator.h"
+#include "runtime/engine/decoding/translator.h"
 
 namespace penstock {
 

@@ -4,16 +4,16 @@
 #include <vector>
 
 #include "kernels/error.h"
-#include "runtime/comm/agreement.h"
-#include "runtime/data/folder/hub_tokenizer.h"
-#include "runtime/data/text/vocabulary.h"
-#include "runtime/hub/adapters/adapter_weights.h"
-#include "runtime/hub/config_json.h"
-#include "runtime/hub/kept_folder.h"
-#include "runtime/hub/made_config.h"
-#include "runtime/hub/weights.h"
-#include "runtime/layers/parameter_set.h"
-#include "runtime/models/adapter_names.h"
+#include "runtime/data/tokenizer/hub/hub_tokenizer.h"
+#include "runtime/data/tokenizer/vocabulary.h"
+#include "runtime/network/layers/parameter_set.h"
+#include "runtime/network/models/adapter_names.h"
+#include "runtime/records/hub/adapters/adapter_weights.h"
+#include "runtime/records/hub/config/config_json.h"
+#include "runtime/records/hub/config/made_config.h"
+#include "runtime/records/hub/kept_folder.h"
+#include "runtime/records/hub/weights.h"
+#include "runtime/system/comm/agreement.h"
 
 namespace penstock {
 namespace {

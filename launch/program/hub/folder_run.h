@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "runtime/comm/network.h"
-#include "runtime/configuration/config.h"
-#include "runtime/models/models.h"
+#include "runtime/network/models/models.h"
+#include "runtime/planning/blueprint/config.h"
+#include "runtime/system/comm/network.h"
 
 namespace penstock {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "kernels/error.h"
-#include "runtime/hub/adapters/adapter_folder.h"
-#include "runtime/models/adapters.h"
+#include "runtime/network/models/adapters.h"
+#include "runtime/records/hub/adapters/adapter_folder.h"
 
 namespace penstock {
 namespace {

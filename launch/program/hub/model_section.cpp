@@ -5,7 +5,7 @@
 #include <array>
 
 #include "kernels/error.h"
-#include "runtime/hub/config_json.h"
+#include "runtime/records/hub/config/config_json.h"
 
 namespace penstock {
 namespace {

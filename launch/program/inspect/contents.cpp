@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "runtime/blueprint/layout.h"
-#include "runtime/configuration/name_patterns.h"
-#include "runtime/data/text/vocabulary.h"
-#include "runtime/files/json.h"
-#include "runtime/telemetry/units.h"
+#include "runtime/data/tokenizer/vocabulary.h"
+#include "runtime/network/autograd/name_patterns.h"
+#include "runtime/planning/blueprint/layout.h"
+#include "runtime/records/telemetry/units.h"
+#include "runtime/system/files/json.h"
 
 namespace penstock {
 namespace {

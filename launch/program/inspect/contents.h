@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/checkpoint/reader.h"
-#include "runtime/configuration/config.h"
-#include "runtime/models/models.h"
+#include "runtime/network/models/models.h"
+#include "runtime/planning/blueprint/config.h"
+#include "runtime/records/checkpoint/reader.h"
 
 namespace penstock {
 

@@ -12,12 +12,12 @@
 #include "launch/program/inspect/contents.h"
 #include "launch/program/options/command_line.h"
 #include "launch/program/runs/kept_run.h"
-#include "runtime/checkpoint/compare.h"
-#include "runtime/checkpoint/layout.h"
-#include "runtime/files/json.h"
-#include "runtime/run_directory/contents.h"
-#include "runtime/run_directory/names.h"
-#include "runtime/telemetry/units.h"
+#include "runtime/records/checkpoint/compare.h"
+#include "runtime/records/checkpoint/layout.h"
+#include "runtime/records/run_directory/contents.h"
+#include "runtime/records/run_directory/names.h"
+#include "runtime/records/telemetry/units.h"
+#include "runtime/system/files/json.h"
 
 namespace penstock {
 namespace {

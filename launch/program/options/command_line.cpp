@@ -14,8 +14,8 @@
 #include "kernels/error.h"
 #include "kernels/suggest.h"
 #include "launch/program/options/run_file.h"
-#include "runtime/hub/config_json.h"
-#include "runtime/run_directory/names.h"
+#include "runtime/records/hub/config/config_json.h"
+#include "runtime/records/run_directory/names.h"
 
 namespace penstock {
 namespace {
@@ -64,7 +64,7 @@ std::optional<OptionValue> list_in(const std::string& text) {
 }
 
 template <typename Value>
-std::optional<OptionValue> widened_if(const std::optional<Value>& value) {
+std::optional<OptionValue> option_value_if(const std::optional<Value>& value) {
   return value ? std::optional<OptionValue>(*value) : std::nullopt;
 }
 
@@ -76,8 +76,8 @@ std::optional<OptionValue> read_value(std::string text, const Option& option) {
     if (text == "true" || text == "false") return text == "true";
     return std::nullopt;
   }
-  if (std::holds_alternative<int64_t>(type)) return widened_if(number_in<int64_t>(text));
-  if (std::holds_alternative<double>(type)) return widened_if(number_in<double>(text));
+  if (std::holds_alternative<int64_t>(type)) return option_value_if(number_in<int64_t>(text));
+  if (std::holds_alternative<double>(type)) return option_value_if(number_in<double>(text));
   if (text.size() >= 2 && text.front() == '[' && text.back() == ']') {
     text = text.substr(1, text.size() - 2);
   }

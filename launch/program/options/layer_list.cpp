@@ -9,7 +9,7 @@
 
 #include "kernels/error.h"
 #include "launch/program/options/toml_value.h"
-#include "runtime/files/byte_text.h"
+#include "runtime/system/files/byte_text.h"
 
 namespace penstock {
 namespace {

@@ -1,6 +1,6 @@
 // launch/program/options/layer_list.h -- `[[model.layers]]`: a network as a list of layers, between
-// TOML and LayerConfig. Knows no kind of layer; runtime/models checks kinds and options, with the
-// place kept here. Includes toml++, so only run_file.cpp includes this.
+// TOML and LayerConfig. Knows no kind of layer; runtime/network/models checks kinds and options,
+// with the place kept here. Includes toml++, so only run_file.cpp includes this.
 #pragma once
 
 #include <toml++/toml.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/models/config.h"
+#include "runtime/network/models/config.h"
 
 namespace penstock {
 

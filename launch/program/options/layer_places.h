@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/models/config.h"
+#include "runtime/network/models/config.h"
 
 namespace penstock {
 

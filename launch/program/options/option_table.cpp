@@ -3,7 +3,7 @@
 #include "launch/program/options/option_table.h"
 
 #include "launch/program/options/option_rows.h"
-#include "runtime/schedule/generators/known_schedules.h"
+#include "runtime/planning/schedule/generators/known_schedules.h"
 
 namespace penstock {
 namespace {

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/configuration/config.h"
+#include "runtime/planning/blueprint/config.h"
 
 namespace penstock {
 

@@ -14,9 +14,9 @@
 #include "launch/program/options/layer_list.h"
 #include "launch/program/options/shortened.h"
 #include "launch/program/options/toml_value.h"
-#include "runtime/data/text/vocabulary.h"
-#include "runtime/files/input_file.h"
-#include "runtime/run_directory/names.h"
+#include "runtime/data/tokenizer/vocabulary.h"
+#include "runtime/records/run_directory/names.h"
+#include "runtime/system/files/input_file.h"
 
 namespace penstock {
 namespace {

@@ -17,12 +17,12 @@
 #include "launch/program/hub/lora_section.h"
 #include "launch/program/hub/model_section.h"
 #include "launch/program/options/shortened.h"
-#include "runtime/data/text/vocabulary.h"
-#include "runtime/data/tokens/token_shards.h"
-#include "runtime/data/translation/language_pair.h"
-#include "runtime/files/input_file.h"
-#include "runtime/run_directory/names.h"
-#include "runtime/schedule/text/csv.h"
+#include "runtime/data/datasets/translation/language_pair.h"
+#include "runtime/data/tokenizer/vocabulary.h"
+#include "runtime/data/tokens/shards/token_shards.h"
+#include "runtime/planning/schedule/text/csv.h"
+#include "runtime/records/run_directory/names.h"
+#include "runtime/system/files/input_file.h"
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "runtime/plan/layer_cost.h"
+#include "runtime/planning/plan/layer_cost.h"
 
 namespace penstock {
 

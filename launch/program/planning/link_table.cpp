@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "runtime/telemetry/quantile.h"
-#include "runtime/telemetry/units.h"
+#include "runtime/records/telemetry/quantile.h"
+#include "runtime/records/telemetry/units.h"
 
 namespace penstock {
 namespace {

@@ -21,11 +21,11 @@
 #include "launch/program/processor/measured_speed.h"
 #include "launch/program/runs/kept_run.h"
 #include "launch/program/runs/planned_run.h"
-#include "runtime/blueprint/layout.h"
-#include "runtime/blueprint/plan_request.h"
-#include "runtime/costs/interconnects.h"
-#include "runtime/data/text/vocabulary.h"
-#include "runtime/hub/weights.h"
+#include "runtime/data/tokenizer/vocabulary.h"
+#include "runtime/planning/blueprint/layout.h"
+#include "runtime/planning/blueprint/plan_request.h"
+#include "runtime/planning/costs/interconnects.h"
+#include "runtime/records/hub/weights.h"
 
 namespace penstock {
 namespace {

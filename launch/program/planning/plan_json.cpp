@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/files/json.h"
+#include "runtime/system/files/json.h"
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "launch/program/planning/plan_replay.h"
-#include "runtime/plan/plan.h"
+#include "runtime/planning/plan/plan.h"
 
 namespace penstock {
 

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "kernels/error.h"
-#include "runtime/replay/availability.h"
-#include "runtime/replay/replay_step.h"
-#include "runtime/telemetry/quantile.h"
+#include "runtime/planning/replay/availability.h"
+#include "runtime/planning/replay/replay_step.h"
+#include "runtime/records/telemetry/quantile.h"
 
 namespace penstock {
 namespace {

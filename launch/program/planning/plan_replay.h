@@ -1,5 +1,6 @@
 // launch/program/planning/plan_replay.h -- the second half of `penstock plan`: the best
-// candidates as whole jobs on their nodes (runtime/replay), and what failures would cost them.
+// candidates as whole jobs on their nodes (runtime/planning/replay), and what failures would cost
+// them.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +9,8 @@
 #include <vector>
 
 #include "launch/program/help/command_form.h"
-#include "runtime/plan/plan.h"
-#include "runtime/replay/job.h"
+#include "runtime/planning/plan/plan.h"
+#include "runtime/planning/replay/job.h"
 
 namespace penstock {
 

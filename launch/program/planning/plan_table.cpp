@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "runtime/telemetry/units.h"
+#include "runtime/records/telemetry/units.h"
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "runtime/plan/plan.h"
+#include "runtime/planning/plan/plan.h"
 
 namespace penstock {
 

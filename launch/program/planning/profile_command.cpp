@@ -15,12 +15,12 @@
 #include "launch/program/planning/profile_file.h"
 #include "launch/program/planning/profile_table.h"
 #include "launch/program/setup.h"
-#include "runtime/blueprint/layout.h"
-#include "runtime/costs/layer_costs.h"
-#include "runtime/costs/link_times.h"
-#include "runtime/files/draft_file.h"
-#include "runtime/telemetry/quantile.h"
-#include "runtime/training/data_source.h"
+#include "runtime/engine/training/data_source.h"
+#include "runtime/planning/blueprint/layout.h"
+#include "runtime/planning/costs/layer_costs.h"
+#include "runtime/planning/costs/link_times.h"
+#include "runtime/records/telemetry/quantile.h"
+#include "runtime/system/files/atomic_file.h"
 
 namespace penstock {
 namespace {

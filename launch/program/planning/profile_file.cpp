@@ -8,8 +8,8 @@
 
 #include "kernels/error.h"
 #include "launch/program/planning/layer_figures.h"
-#include "runtime/files/input_file.h"
-#include "runtime/files/json.h"
+#include "runtime/system/files/input_file.h"
+#include "runtime/system/files/json.h"
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "runtime/plan/profile.h"
+#include "runtime/planning/plan/profile.h"
 
 namespace penstock {
 

@@ -9,7 +9,7 @@
 
 #include "launch/program/planning/layer_figures.h"
 #include "launch/program/planning/link_table.h"
-#include "runtime/telemetry/units.h"
+#include "runtime/records/telemetry/units.h"
 
 namespace penstock {
 namespace {

@@ -14,8 +14,8 @@
 #include "kernels/cpu/processor/processor_speed.h"
 #include "launch/program/processor/speed_file.h"
 #include "launch/program/start/build_id.h"
-#include "runtime/comm/agreement.h"
-#include "runtime/files/proc.h"
+#include "runtime/system/comm/agreement.h"
+#include "runtime/system/files/proc.h"
 
 namespace penstock {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "kernels/device_model.h"
-#include "runtime/comm/mpi/session.h"
-#include "runtime/comm/network.h"
+#include "runtime/system/comm/mpi/session.h"
+#include "runtime/system/comm/network.h"
 
 namespace penstock {
 

@@ -10,8 +10,8 @@
 #include <functional>
 
 #include "kernels/error.h"
-#include "runtime/files/draft_file.h"
-#include "runtime/files/json.h"
+#include "runtime/system/files/atomic_file.h"
+#include "runtime/system/files/json.h"
 
 namespace penstock {
 namespace {
@@ -88,9 +88,9 @@ void write_speed(const std::string& folder, const std::string& key, const Proces
   try {
     fs::create_directories(folder);
     const std::string text = file.dump(1) + "\n";
-    DraftFile draft(path_of(folder, key), fmt::format(".{}", ::getpid()));
-    draft.write(text.data(), text.size());
-    draft.commit();
+    AtomicFile replacement(path_of(folder, key), fmt::format(".{}", ::getpid()));
+    replacement.write(text.data(), text.size());
+    replacement.commit();
   } catch (const std::exception&) {  // a full or foreign disk is no reason not to train
   }
 }

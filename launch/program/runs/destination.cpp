@@ -8,12 +8,12 @@
 #include "launch/program/hub/folder_run.h"
 #include "launch/program/output.h"
 #include "launch/program/runs/kept_run.h"
-#include "runtime/comm/agreement.h"
-#include "runtime/data/text/vocabulary.h"
-#include "runtime/run_directory/contents.h"
-#include "runtime/run_directory/names.h"
-#include "runtime/training/checkpoints/resume.h"
-#include "runtime/training/partner/rescue.h"
+#include "runtime/data/tokenizer/vocabulary.h"
+#include "runtime/engine/training/checkpoints/resume.h"
+#include "runtime/engine/training/partner/rescue.h"
+#include "runtime/records/run_directory/contents.h"
+#include "runtime/records/run_directory/names.h"
+#include "runtime/system/comm/agreement.h"
 
 namespace penstock {
 namespace {

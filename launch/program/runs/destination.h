@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "launch/program/options/settings.h"
-#include "runtime/comm/mpi/session.h"
-#include "runtime/comm/network.h"
-#include "runtime/configuration/config.h"
-#include "runtime/run_directory/run_directory.h"
-#include "runtime/telemetry/reporter.h"
+#include "runtime/planning/blueprint/config.h"
+#include "runtime/records/run_directory/run_directory.h"
+#include "runtime/records/telemetry/reporter.h"
+#include "runtime/system/comm/mpi/session.h"
+#include "runtime/system/comm/network.h"
 
 namespace penstock {
 

@@ -11,11 +11,11 @@
 #include "kernels/counting/pacing_device.h"
 #include "launch/program/output.h"
 #include "launch/program/start/processor_time.h"
-#include "runtime/files/draft_file.h"
-#include "runtime/telemetry/closing_table.h"
-#include "runtime/telemetry/json_records.h"
-#include "runtime/telemetry/trace_json.h"
-#include "runtime/training/dry_run/dry_run.h"
+#include "runtime/engine/training/dry_run/dry_run.h"
+#include "runtime/records/telemetry/closing_table.h"
+#include "runtime/records/telemetry/json_records.h"
+#include "runtime/records/telemetry/trace_json.h"
+#include "runtime/system/files/atomic_file.h"
 
 namespace penstock {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "launch/program/device_choice.h"
 #include "launch/program/runs/planned_run.h"
-#include "runtime/blueprint/blueprint.h"
-#include "runtime/comm/station.h"
-#include "runtime/configuration/config.h"
-#include "runtime/models/models.h"
+#include "runtime/network/models/models.h"
+#include "runtime/planning/blueprint/blueprint.h"
+#include "runtime/planning/blueprint/config.h"
+#include "runtime/system/comm/station.h"
 
 namespace penstock {
 

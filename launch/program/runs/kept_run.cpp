@@ -5,12 +5,12 @@
 
 #include "kernels/error.h"
 #include "launch/program/options/run_file.h"
-#include "runtime/data/text/vocabulary.h"
-#include "runtime/hub/kept_folder.h"
-#include "runtime/run_directory/contents.h"
-#include "runtime/run_directory/identity.h"
-#include "runtime/run_directory/names.h"
-#include "runtime/run_directory/run_directory.h"
+#include "runtime/data/tokenizer/vocabulary.h"
+#include "runtime/records/hub/kept_folder.h"
+#include "runtime/records/run_directory/contents.h"
+#include "runtime/records/run_directory/identity.h"
+#include "runtime/records/run_directory/names.h"
+#include "runtime/records/run_directory/run_directory.h"
 
 namespace penstock {
 namespace {

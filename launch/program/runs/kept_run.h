@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "runtime/configuration/config.h"
+#include "runtime/planning/blueprint/config.h"
 
 namespace penstock {
 

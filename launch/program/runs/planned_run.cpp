@@ -9,10 +9,10 @@
 #include "kernels/device_model.h"
 #include "launch/program/planning/profile_file.h"
 #include "launch/program/setup.h"
-#include "runtime/blueprint/plan_request.h"
-#include "runtime/costs/interconnects.h"
-#include "runtime/telemetry/units.h"
-#include "runtime/training/data_source.h"
+#include "runtime/engine/training/data_source.h"
+#include "runtime/planning/blueprint/plan_request.h"
+#include "runtime/planning/costs/interconnects.h"
+#include "runtime/records/telemetry/units.h"
 
 namespace penstock {
 namespace {

@@ -7,11 +7,11 @@
 
 #include "kernels/device_model.h"
 #include "launch/program/options/settings.h"
-#include "runtime/comm/mpi/session.h"
-#include "runtime/comm/network.h"
-#include "runtime/models/models.h"
-#include "runtime/plan/plan.h"
-#include "runtime/plan/profile.h"
+#include "runtime/network/models/models.h"
+#include "runtime/planning/plan/plan.h"
+#include "runtime/planning/plan/profile.h"
+#include "runtime/system/comm/mpi/session.h"
+#include "runtime/system/comm/network.h"
 
 namespace penstock {
 

@@ -12,13 +12,13 @@
 #include "launch/program/runs/kept_run.h"
 #include "launch/program/setup.h"
 #include "launch/program/start/data_places.h"
-#include "runtime/checkpoint/layout.h"
-#include "runtime/checkpoint/reader.h"
-#include "runtime/data/text/vocabulary.h"
-#include "runtime/run_directory/classes.h"
-#include "runtime/run_directory/contents.h"
-#include "runtime/training/checkpoints/from_folder.h"
-#include "runtime/training/checkpoints/trained_weights.h"
+#include "runtime/data/tokenizer/vocabulary.h"
+#include "runtime/engine/training/checkpoints/from_folder.h"
+#include "runtime/engine/training/checkpoints/trained_weights.h"
+#include "runtime/records/checkpoint/layout.h"
+#include "runtime/records/checkpoint/reader.h"
+#include "runtime/records/run_directory/classes.h"
+#include "runtime/records/run_directory/contents.h"
 
 namespace penstock {
 namespace {

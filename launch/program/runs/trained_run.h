@@ -7,9 +7,9 @@
 #include <string>
 
 #include "launch/program/commands/use_options.h"
-#include "runtime/blueprint/blueprint.h"
-#include "runtime/pipeline/pipeline.h"
-#include "runtime/training/data_source.h"
+#include "runtime/engine/pipeline/pipeline.h"
+#include "runtime/engine/training/data_source.h"
+#include "runtime/planning/blueprint/blueprint.h"
 
 namespace penstock {
 

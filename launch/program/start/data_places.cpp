@@ -15,11 +15,11 @@
 
 #include "launch/program/failure.h"
 #include "launch/program/setup.h"
-#include "runtime/data/folder/hub_tokenizer.h"
-#include "runtime/data/share.h"
-#include "runtime/data/text/vocabulary.h"
-#include "runtime/data/tokens/token_shards.h"
-#include "runtime/data/translation/language_pair.h"
+#include "runtime/data/datasets/share.h"
+#include "runtime/data/datasets/translation/language_pair.h"
+#include "runtime/data/tokenizer/hub/hub_tokenizer.h"
+#include "runtime/data/tokenizer/vocabulary.h"
+#include "runtime/data/tokens/shards/token_shards.h"
 
 namespace penstock {
 namespace {

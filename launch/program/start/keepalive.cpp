@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "runtime/files/proc.h"
+#include "runtime/system/files/proc.h"
 
 namespace penstock {
 namespace {

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "runtime/comm/launcher.h"
+#include "runtime/system/comm/launcher.h"
 
 namespace penstock {
 

@@ -16,7 +16,7 @@ std::vector<std::string> meet(Collective& world, const Session& session) {
     ranks.push_back(parse_start_facts(text));
   }
   (void)on_first_rank(world, [&]() -> std::string {
-    const std::string complaint = strangers_complaint(ranks);
+    const std::string complaint = mismatch_of_starts(ranks);
     if (!complaint.empty()) fail_input(complaint);
     return "";
   });

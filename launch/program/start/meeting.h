@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/comm/mpi/session.h"
-#include "runtime/comm/network.h"
+#include "runtime/system/comm/mpi/session.h"
+#include "runtime/system/comm/network.h"
 
 namespace penstock {
 

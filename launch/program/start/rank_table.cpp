@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "runtime/telemetry/units.h"
+#include "runtime/records/telemetry/units.h"
 
 namespace penstock {
 namespace {

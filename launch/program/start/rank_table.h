@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "launch/program/threads.h"
-#include "runtime/blueprint/blueprint.h"
-#include "runtime/comm/grid.h"
-#include "runtime/comm/link_plan.h"
+#include "runtime/planning/blueprint/blueprint.h"
+#include "runtime/system/comm/grid.h"
+#include "runtime/system/comm/link_plan.h"
 
 namespace penstock {
 

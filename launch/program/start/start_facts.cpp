@@ -15,7 +15,7 @@
 #include "kernels/error.h"
 #include "launch/program/start/build_id.h"
 #include "launch/program/start/rank_ranges.h"
-#include "runtime/files/json.h"
+#include "runtime/system/files/json.h"
 
 namespace penstock {
 namespace {
@@ -110,7 +110,7 @@ StartFacts parse_start_facts(const std::string& text) {
   }
 }
 
-std::string strangers_complaint(std::span<const StartFacts> ranks) {
+std::string mismatch_of_starts(std::span<const StartFacts> ranks) {
   const Difference program =
       difference_in(ranks, [](const StartFacts& one) { return one.program; });
   if (!program.ranks.empty()) {

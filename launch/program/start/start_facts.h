@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/comm/mpi/session.h"
+#include "runtime/system/comm/mpi/session.h"
 
 namespace penstock {
 
@@ -31,7 +31,7 @@ struct StartFacts {
 
 // Ranks that run another program than rank 0, or the same with other arguments: a sentence that
 // names them and the cure; empty where all agree. `ranks` by world rank.
-[[nodiscard]] std::string strangers_complaint(std::span<const StartFacts> ranks);
+[[nodiscard]] std::string mismatch_of_starts(std::span<const StartFacts> ranks);
 // Conditions that differ: a note in one line; empty where all agree.
 [[nodiscard]] std::string conditions_note(std::span<const StartFacts> ranks);
 // On how many hosts they are.

@@ -1,15 +1,15 @@
 // launch/program/stopping/start_watch.h -- StartWatch: a stop is heard before the first step, too,
 // where nothing is lost by it. Long work looks for it by itself and ends in good order
-// (runtime/files/long_work.h); what cannot look, such as a library that trains a vocabulary, or a
-// wait for another rank that does so, is ended after two seconds.
+// (runtime/system/files/long_work.h); what cannot look, such as a library that trains a vocabulary,
+// or a wait for another rank that does so, is ended after two seconds.
 #pragma once
 
 #include <chrono>
 #include <stop_token>
 #include <thread>
 
-#include "runtime/comm/mpi/session.h"
-#include "runtime/files/long_work.h"
+#include "runtime/system/comm/mpi/session.h"
+#include "runtime/system/files/long_work.h"
 
 namespace penstock {
 

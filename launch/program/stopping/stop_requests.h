@@ -7,8 +7,8 @@
 #include <string>
 
 #include "launch/program/stopping/time_limit.h"
-#include "runtime/run_directory/run_directory.h"
-#include "runtime/training/stopping.h"
+#include "runtime/engine/training/stopping.h"
+#include "runtime/records/run_directory/run_directory.h"
 
 namespace penstock {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "kernels/error.h"
-#include "runtime/files/proc.h"
+#include "runtime/system/files/proc.h"
 
 namespace penstock {
 namespace {

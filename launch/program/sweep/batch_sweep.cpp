@@ -8,9 +8,9 @@
 #include "launch/program/output.h"
 #include "launch/program/sweep/child.h"
 #include "launch/program/sweep/launch_words.h"
-#include "runtime/files/draft_file.h"
-#include "runtime/files/input_file.h"
-#include "runtime/sweep/outcome.h"
+#include "runtime/records/sweep/outcome.h"
+#include "runtime/system/files/atomic_file.h"
+#include "runtime/system/files/input_file.h"
 
 namespace penstock {
 namespace {

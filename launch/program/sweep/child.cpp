@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "kernels/error.h"
-#include "runtime/checkpoint/file.h"
+#include "runtime/records/checkpoint/format/file.h"
 
 namespace penstock {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "kernels/error.h"
 #include "launch/program/options/run_file.h"
-#include "runtime/files/draft_file.h"
-#include "runtime/files/input_file.h"
-#include "runtime/sweep/curves.h"
-#include "runtime/sweep/table.h"
+#include "runtime/records/sweep/curves.h"
+#include "runtime/records/sweep/table.h"
+#include "runtime/system/files/atomic_file.h"
+#include "runtime/system/files/input_file.h"
 
 namespace penstock {
 namespace {

@@ -1,13 +1,13 @@
 // launch/program/sweep/directory.h -- the directory of a sweep: whose it is, and what stands in it.
-// runtime/sweep/record.h says what it is made of.
+// runtime/records/sweep/record.h says what it is made of.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "launch/program/sweep/points.h"
-#include "runtime/run_directory/lock.h"
-#include "runtime/sweep/scaling.h"
+#include "runtime/records/run_directory/lock/lock.h"
+#include "runtime/records/sweep/scaling.h"
 
 namespace penstock {
 

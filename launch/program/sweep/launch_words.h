@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "launch/program/sweep/sweep_file.h"
-#include "runtime/sweep/record.h"
+#include "runtime/records/sweep/record.h"
 
 namespace penstock {
 

@@ -14,11 +14,11 @@
 #include "launch/program/sweep/child.h"
 #include "launch/program/sweep/directory.h"
 #include "launch/program/sweep/launch_words.h"
-#include "runtime/files/draft_file.h"
-#include "runtime/files/input_file.h"
-#include "runtime/run_directory/lock_file.h"
-#include "runtime/run_directory/names.h"
-#include "runtime/telemetry/units.h"
+#include "runtime/records/run_directory/lock/lock_file.h"
+#include "runtime/records/run_directory/names.h"
+#include "runtime/records/telemetry/units.h"
+#include "runtime/system/files/atomic_file.h"
+#include "runtime/system/files/input_file.h"
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "launch/program/sweep/sweep_file.h"
-#include "runtime/sweep/record.h"
+#include "runtime/records/sweep/record.h"
 
 namespace penstock {
 

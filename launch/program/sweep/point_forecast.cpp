@@ -10,12 +10,12 @@
 #include "launch/program/processor/measured_speed.h"
 #include "launch/program/runs/planned_run.h"
 #include "launch/program/start/processor_time.h"
-#include "runtime/blueprint/blueprint.h"
-#include "runtime/blueprint/forecast.h"
-#include "runtime/blueprint/plan_request.h"
-#include "runtime/costs/interconnects.h"
-#include "runtime/data/text/vocabulary.h"
-#include "runtime/plan/split.h"
+#include "runtime/data/tokenizer/vocabulary.h"
+#include "runtime/planning/blueprint/blueprint.h"
+#include "runtime/planning/blueprint/forecast.h"
+#include "runtime/planning/blueprint/plan_request.h"
+#include "runtime/planning/costs/interconnects.h"
+#include "runtime/planning/plan/split.h"
 
 namespace penstock {
 

@@ -8,10 +8,10 @@
 
 #include "kernels/device_model.h"
 #include "launch/program/sweep/sweep_file.h"
-#include "runtime/configuration/config.h"
-#include "runtime/models/models.h"
-#include "runtime/plan/profile.h"
-#include "runtime/sweep/record.h"
+#include "runtime/network/models/models.h"
+#include "runtime/planning/blueprint/config.h"
+#include "runtime/planning/plan/profile.h"
+#include "runtime/records/sweep/record.h"
 
 namespace penstock {
 

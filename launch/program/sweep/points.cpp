@@ -12,8 +12,8 @@
 #include "launch/program/options/settings.h"
 #include "launch/program/sweep/launch_words.h"
 #include "launch/program/sweep/point_forecast.h"
-#include "runtime/blueprint/programs.h"
-#include "runtime/data/text/vocabulary.h"
+#include "runtime/data/tokenizer/vocabulary.h"
+#include "runtime/planning/blueprint/programs.h"
 
 namespace penstock {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "launch/program/sweep/sweep_file.h"
-#include "runtime/configuration/config.h"
-#include "runtime/models/models.h"
-#include "runtime/sweep/record.h"
+#include "runtime/network/models/models.h"
+#include "runtime/planning/blueprint/config.h"
+#include "runtime/records/sweep/record.h"
 
 namespace penstock {
 

@@ -14,8 +14,8 @@
 #include "launch/program/sweep/local_sweep.h"
 #include "launch/program/sweep/points.h"
 #include "launch/program/sweep/sweep_file.h"
-#include "runtime/sweep/table.h"
-#include "runtime/telemetry/units.h"
+#include "runtime/records/sweep/table.h"
+#include "runtime/records/telemetry/units.h"
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "launch/program/help/command_form.h"
-#include "runtime/models/models.h"
+#include "runtime/network/models/models.h"
 
 namespace penstock {
 

@@ -12,7 +12,7 @@
 #include "launch/program/options/shortened.h"
 #include "launch/program/options/toml_value.h"
 #include "launch/program/sweep/sweep_section.h"
-#include "runtime/files/input_file.h"
+#include "runtime/system/files/input_file.h"
 
 namespace penstock {
 namespace {

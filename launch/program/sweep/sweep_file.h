@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "launch/program/options/option_table.h"
-#include "runtime/sweep/sizes.h"
+#include "runtime/records/sweep/sizes.h"
 
 namespace penstock {
 

@@ -12,7 +12,7 @@
 #include "launch/program/options/layer_list.h"
 #include "launch/program/options/shortened.h"
 #include "launch/program/options/toml_value.h"
-#include "runtime/files/byte_text.h"
+#include "runtime/system/files/byte_text.h"
 
 namespace penstock {
 namespace {

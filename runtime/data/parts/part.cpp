@@ -5,9 +5,9 @@
 namespace penstock {
 
 void fail_without(const Part& part, const std::string& wanted) {
-  fail_resource(wanted + " needs " + part.name +
-                ", and this program was built without it: install it (" + part.debian +
-                " in Debian), configure with -D" + part.option + "=ON and build again");
+  fail_resource(wanted + " needs the part '" + part.name +
+                "', and this program was built without it: install its libraries (in Debian " +
+                part.debian + "), configure with -D" + part.option + "=ON and build again");
 }
 
 }  // namespace penstock

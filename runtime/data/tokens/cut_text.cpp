@@ -1,17 +1,62 @@
 #include "runtime/data/tokens/cut_text.h"
 
+#include <algorithm>
+#include <functional>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "kernels/error.h"
-#include "runtime/data/in_order.h"
-#include "runtime/data/text/text_file.h"
-#include "runtime/data/text/vocabulary.h"
-#include "runtime/data/tokens/text_parts.h"
+#include "runtime/data/tokenizer/vocabulary.h"
+#include "runtime/data/tokens/in_order.h"
+#include "runtime/data/tokens/text_file.h"
 
 namespace penstock {
+namespace {
+
+constexpr size_t kLeastBytes = size_t{1} << 20;
+constexpr size_t kMostBytes = size_t{256} << 20;
+
+bool is_ascii_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool is_visible_ascii(char c) {
+  return c > ' ' && c < '\x7f';
+}
+
+// Takes the text in parts of kLeastBytes or more but for the last, each of which ends where
+// byte-level vocabularies cut anyway: behind a newline between a visible character and a letter of
+// ASCII. So the parts' tokens are those of the whole. Throws as read_pieces_of_file() does, and
+// Error(Input) where there is no such place within kMostBytes.
+void for_each_text_part(const std::string& path,
+                        const std::function<void(std::string_view part)>& take,
+                        int64_t unpack_limit) {
+  std::string text;
+  size_t looked = 1;  // places before it are none
+  const auto add = [&](std::string_view bytes) {
+    text += bytes;
+    size_t begin = 0;
+    for (; looked + 1 < text.size(); ++looked) {
+      const bool cuts = text[looked] == '\n' && is_visible_ascii(text[looked - 1]) &&
+                        is_ascii_letter(text[looked + 1]);
+      if (!cuts || looked + 1 - begin < kLeastBytes) continue;
+      take(std::string_view(text).substr(begin, looked + 1 - begin));
+      begin = looked + 1;
+    }
+    text.erase(0, begin);
+    looked = std::max(looked - begin, size_t{1});
+    if (text.size() > kMostBytes) {
+      fail_input(path + " has " + std::to_string(text.size()) +
+                 " bytes without a line that begins with a letter: divide it into lines");
+    }
+  };
+  read_pieces_of_file(path, add, unpack_limit);
+  if (!text.empty()) take(text);
+}
+
+}  // namespace
 
 void end_line(CutText& text, const std::string& path, const std::string& remedy) {
   if (text.tokens.size() > std::numeric_limits<uint32_t>::max()) {

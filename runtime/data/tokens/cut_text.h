@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "runtime/data/config.h"
-#include "runtime/data/text/packed_tokens.h"
-#include "runtime/data/text/pieces.h"
-#include "runtime/data/text/tokenizer.h"
+#include "runtime/data/tokenizer/pieces.h"
+#include "runtime/data/tokenizer/tokenizer.h"
+#include "runtime/data/tokens/packed_tokens.h"
 
 namespace penstock {
 

@@ -16,13 +16,13 @@
 
 #include "kernels/error.h"
 #include "kernels/philox.h"
-#include "runtime/data/folder/folder_settings.h"
-#include "runtime/data/folder/hub_tokenizer.h"
-#include "runtime/data/tokens/file_tokens.h"
-#include "runtime/data/words/expression.h"
-#include "runtime/data/words/normal_form.h"
-#include "runtime/files/draft_file.h"
-#include "runtime/files/long_work.h"
+#include "runtime/data/tokenizer/hub/folder_settings.h"
+#include "runtime/data/tokenizer/hub/hub_tokenizer.h"
+#include "runtime/data/tokenizer/steps/expression.h"
+#include "runtime/data/tokenizer/steps/normal_form.h"
+#include "runtime/data/tokens/shards/file_tokens.h"
+#include "runtime/system/files/atomic_file.h"
+#include "runtime/system/files/long_work.h"
 
 namespace penstock {
 namespace {
@@ -164,22 +164,22 @@ std::optional<TextInPieces> kept(const std::string& file_path, const std::string
   }
 }
 
-constexpr std::string_view kDraftMark = ".part-";
+constexpr std::string_view kPartMark = ".part-";
 
 // A name that is nobody else's: other ranks may be writing the same, also those of other jobs,
 // whose hosts and processes may have the names and numbers of these (containers).
 std::string own_suffix() {
   std::random_device random;
-  return std::string(kDraftMark) + std::to_string(random()) + "-" + std::to_string(random());
+  return std::string(kPartMark) + std::to_string(random()) + "-" + std::to_string(random());
 }
 
 // What jobs have left that were killed while they wrote. Nobody writes for an hour without a byte.
-void remove_old_drafts(const fs::path& folder) {
+void remove_old_parts(const fs::path& folder) {
   const auto before = fs::file_time_type::clock::now() - std::chrono::hours(1);
   std::error_code ignored;
   for (fs::directory_iterator at(folder, ignored), end; at != end; at.increment(ignored)) {
     const std::string name = at->path().filename().string();
-    if (!name.starts_with(kCacheName) || name.find(kDraftMark) == std::string::npos) continue;
+    if (!name.starts_with(kCacheName) || name.find(kPartMark) == std::string::npos) continue;
     std::error_code error;
     const auto written = at->last_write_time(error);
     if (!error && written < before) fs::remove(at->path(), error);
@@ -194,8 +194,8 @@ bool keep(const std::string& file_path, const CutText& text, uint64_t key, int64
   const std::array<uint64_t, 3> footer = {std::bit_cast<uint64_t>(kFooterMagic), key,
                                           text.starts.size()};
   try {
-    remove_old_drafts(fs::path(file_path).parent_path());
-    DraftFile file(file_path, own_suffix());
+    remove_old_parts(fs::path(file_path).parent_path());
+    AtomicFile file(file_path, own_suffix());
     Sum sum(kCacheFormat);  // of what is meant, whatever the disk makes of it
     const auto write = [&](std::span<const uint8_t> bytes) {
       file.write(bytes.data(), bytes.size());

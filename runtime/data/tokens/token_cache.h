@@ -22,10 +22,10 @@
 #include <vector>
 
 #include "runtime/data/config.h"
-#include "runtime/data/text/pieces.h"
-#include "runtime/data/text/token_source.h"
-#include "runtime/data/text/tokenizer.h"
+#include "runtime/data/tokenizer/pieces.h"
+#include "runtime/data/tokenizer/tokenizer.h"
 #include "runtime/data/tokens/cut_text.h"
+#include "runtime/data/tokens/token_source.h"
 
 namespace penstock {
 

@@ -1,5 +1,5 @@
 // Archives are read as they were written, and no damage passes for an end.
-#include "runtime/data/images/archive.h"
+#include "runtime/data/datasets/images/decoding/archive.h"
 
 #include <archive.h>
 #include <archive_entry.h>

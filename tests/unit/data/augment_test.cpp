@@ -1,4 +1,4 @@
-#include "runtime/data/images/augment.h"
+#include "runtime/data/datasets/images/augment.h"
 
 #include <map>
 #include <set>

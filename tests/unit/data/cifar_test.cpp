@@ -5,7 +5,7 @@
 #include <iostream>
 
 #include "fixtures.h"
-#include "runtime/data/images/images.h"
+#include "runtime/data/datasets/images/images.h"
 
 namespace penstock {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "kernels/device.h"
 #include "kernels/error.h"
-#include "runtime/data/dataset.h"
+#include "runtime/data/datasets/dataset.h"
 #include "tests/support/temporary_folder.h"
 
 namespace penstock::test {

@@ -2,9 +2,9 @@
 #include <filesystem>
 
 #include "fixtures.h"
-#include "runtime/data/text/text.h"
-#include "runtime/data/tokens/megatron_tokens.h"
-#include "runtime/data/tokens/token_shards.h"
+#include "runtime/data/datasets/text/text.h"
+#include "runtime/data/tokens/shards/megatron_tokens.h"
+#include "runtime/data/tokens/shards/token_shards.h"
 #include "tests/support/temporary_folder.h"
 
 namespace penstock {

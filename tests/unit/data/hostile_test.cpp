@@ -8,13 +8,13 @@
 #include <limits>
 
 #include "fixtures.h"
-#include "runtime/data/folder/hub_tokenizer.h"
-#include "runtime/data/images/archive.h"
-#include "runtime/data/images/images.h"
-#include "runtime/data/images/jpeg.h"
-#include "runtime/data/text/pieces.h"
-#include "runtime/data/text/text_file.h"
-#include "runtime/data/text/token_source.h"
+#include "runtime/data/datasets/images/decoding/archive.h"
+#include "runtime/data/datasets/images/decoding/jpeg.h"
+#include "runtime/data/datasets/images/images.h"
+#include "runtime/data/tokenizer/hub/hub_tokenizer.h"
+#include "runtime/data/tokenizer/pieces.h"
+#include "runtime/data/tokens/text_file.h"
+#include "runtime/data/tokens/token_source.h"
 #include "tests/support/temporary_folder.h"
 
 namespace penstock {

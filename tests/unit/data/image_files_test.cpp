@@ -3,8 +3,8 @@
 
 #include "fixtures.h"
 #include "kernels/philox.h"
-#include "runtime/data/images/images.h"
-#include "runtime/data/images/orientation.h"
+#include "runtime/data/datasets/images/decoding/orientation.h"
+#include "runtime/data/datasets/images/images.h"
 
 namespace penstock {
 namespace {

@@ -1,5 +1,5 @@
 // Image folders and archives: classes, order, augmentation, the cache, and what is refused.
-#include "runtime/data/images/images.h"
+#include "runtime/data/datasets/images/images.h"
 
 #include <filesystem>
 #include <thread>

@@ -1,6 +1,6 @@
 // Items of a file by several threads: what is taken, what is thrown and how much waits is as if one
 // thread had done it all.
-#include "runtime/data/in_order.h"
+#include "runtime/data/tokens/in_order.h"
 
 #include <atomic>
 #include <chrono>
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "fixtures.h"
-#include "runtime/files/long_work.h"
+#include "runtime/system/files/long_work.h"
 
 namespace penstock {
 namespace {

@@ -1,6 +1,6 @@
 // The loader: which samples a step reads, padding, errors, and threads that change nothing and
 // always end.
-#include "runtime/data/loader.h"
+#include "runtime/data/datasets/loader.h"
 
 #include <algorithm>
 #include <atomic>

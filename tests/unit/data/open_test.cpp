@@ -1,5 +1,5 @@
 #include "fixtures.h"
-#include "runtime/data/dataset.h"
+#include "runtime/data/datasets/dataset.h"
 #include "tests/support/temporary_folder.h"
 
 namespace penstock {

@@ -1,14 +1,14 @@
 // Parallel text: what a sample holds, which sentences count, and how languages share an epoch.
-#include "runtime/data/translation/parallel.h"
+#include "runtime/data/datasets/translation/parallel.h"
 
 #include <filesystem>
 #include <map>
 #include <set>
 
 #include "fixtures.h"
-#include "runtime/data/loader.h"
-#include "runtime/data/text/vocabulary.h"
-#include "runtime/data/translation/synthetic_pairs.h"
+#include "runtime/data/datasets/loader.h"
+#include "runtime/data/datasets/translation/synthetic_pairs.h"
+#include "runtime/data/tokenizer/vocabulary.h"
 #include "tests/support/temporary_folder.h"
 
 namespace penstock {

@@ -6,15 +6,15 @@
 #include <functional>
 
 #include "kernels/error.h"
-#include "runtime/data/images/archive.h"
-#include "runtime/data/images/jpeg.h"
-#include "runtime/data/images/png.h"
-#include "runtime/data/jinja/characters.h"
+#include "runtime/data/datasets/images/decoding/archive.h"
+#include "runtime/data/datasets/images/decoding/jpeg.h"
+#include "runtime/data/datasets/images/decoding/png.h"
 #include "runtime/data/parts/part.h"
-#include "runtime/data/text/pieces.h"
-#include "runtime/data/text/text_file.h"
-#include "runtime/data/words/expression.h"
-#include "runtime/data/words/normal_form.h"
+#include "runtime/data/templates/values/characters.h"
+#include "runtime/data/tokenizer/pieces.h"
+#include "runtime/data/tokenizer/steps/expression.h"
+#include "runtime/data/tokenizer/steps/normal_form.h"
+#include "runtime/data/tokens/text_file.h"
 #include "tests/support/temporary_folder.h"
 
 namespace penstock {
@@ -31,40 +31,45 @@ std::string refusal(const std::function<void()>& use) {
 }
 
 TEST(PartsLeftOut, SayWhatToInstall) {
-  EXPECT_EQ(refusal([] { (void)Pieces("a.model"); }),
-            "the vocabulary a.model needs SentencePiece, and this program was built without it: "
-            "install it (libsentencepiece-dev in Debian), configure with "
-            "-DPENSTOCK_SENTENCEPIECE=ON and build again");
-  EXPECT_THAT(refusal([] { (void)train_pieces({}, {.size = 80}); }),
-              testing::StartsWith("a vocabulary of 80 word pieces needs SentencePiece, and"));
+  EXPECT_EQ(
+      refusal([] { (void)Pieces("a.model"); }),
+      "the vocabulary a.model needs the part 'tokenizers', and this program was built without "
+      "it: install its libraries (in Debian libsentencepiece-dev libpcre2-dev libicu-dev), "
+      "configure with -DPENSTOCK_TOKENIZERS=ON and build again");
+  EXPECT_THAT(
+      refusal([] { (void)train_pieces({}, {.size = 80}); }),
+      testing::StartsWith("a vocabulary of 80 word pieces needs the part 'tokenizers', and"));
   EXPECT_THAT(refusal([] { (void)decode_png({}, 3, "a.png"); }),
-              testing::AllOf(testing::StartsWith("the PNG a.png needs libpng, and"),
-                             testing::HasSubstr("-DPENSTOCK_PNG=ON")));
+              testing::AllOf(testing::StartsWith("the PNG a.png needs the part 'images', and"),
+                             testing::HasSubstr("-DPENSTOCK_IMAGES=ON")));
   EXPECT_THAT(refusal([] { (void)decode_jpeg({}, 3, 1, 1, "a.jpg"); }),
-              testing::AllOf(testing::StartsWith("the JPEG a.jpg needs libjpeg, and"),
-                             testing::HasSubstr("-DPENSTOCK_JPEG=ON")));
+              testing::AllOf(testing::StartsWith("the JPEG a.jpg needs the part 'images', and"),
+                             testing::HasSubstr("libjpeg-dev")));
   EXPECT_THAT(refusal([] { (void)Expression({"a+"}, "tokenizer.json"); }),
-              testing::AllOf(testing::StartsWith("the tokenizer tokenizer.json needs PCRE2, and"),
-                             testing::HasSubstr("-DPENSTOCK_PCRE2=ON")));
+              testing::AllOf(testing::StartsWith(
+                                 "the tokenizer tokenizer.json needs the part 'tokenizers', and"),
+                             testing::HasSubstr("-DPENSTOCK_TOKENIZERS=ON")));
   std::string storage;
   EXPECT_THAT(
       refusal([&] { (void)normal_form("\xc3\xa9", NormalForm::C, storage); }),
       testing::AllOf(
-          testing::StartsWith("a tokenizer with the normalizers NFC, NFD, NFKC and NFKD needs ICU"),
+          testing::StartsWith("a tokenizer with the normalizers NFC, NFD, NFKC and NFKD needs the "
+                              "part 'tokenizers'"),
           testing::HasSubstr("libicu-dev")));
-  EXPECT_THAT(refusal([&] { (void)lower_case("A"); }), testing::HasSubstr("Lowercase needs ICU"));
+  EXPECT_THAT(refusal([&] { (void)lower_case("A"); }), testing::HasSubstr("Lowercase needs"));
   EXPECT_THAT(refusal([&] { (void)without_marks("A"); }), testing::HasSubstr("StripAccents needs"));
   EXPECT_EQ(jinja::in_case("aB c", jinja::Case::Upper), "AB C");
   EXPECT_EQ(jinja::in_case("aB c", jinja::Case::Capital), "Ab c");
   EXPECT_THAT(
       refusal([] { (void)jinja::in_case("\xc3\xa9", jinja::Case::Upper); }),
-      testing::StartsWith("a chat template that changes or names letters beyond ASCII needs "
-                          "ICU, and"));
+      testing::StartsWith("a chat template that changes or names letters beyond ASCII needs the "
+                          "part 'tokenizers', and"));
   const TemporaryFolder folder;
   const std::string tar = folder.write("a.tar", "contents");
-  EXPECT_THAT(refusal([&] { const ArchiveWalk walk(tar); }),
-              testing::AllOf(testing::StartsWith("the packed file " + tar + " needs libarchive"),
-                             testing::HasSubstr("-DPENSTOCK_ARCHIVE=ON")));
+  EXPECT_THAT(
+      refusal([&] { const ArchiveWalk walk(tar); }),
+      testing::AllOf(testing::StartsWith("the packed file " + tar + " needs the part 'images'"),
+                     testing::HasSubstr("-DPENSTOCK_IMAGES=ON")));
 }
 
 TEST(PartsLeftOut, PlainTextIsReadAndPackedTextRefused) {
@@ -77,7 +82,7 @@ TEST(PartsLeftOut, PlainTextIsReadAndPackedTextRefused) {
   EXPECT_TRUE(read_whole_file(folder.write("empty", "")).empty());
   const std::string packed = folder.write("packed", "\x1f\x8b and so on");
   EXPECT_THAT(refusal([&] { (void)read_whole_file(packed); }),
-              testing::StartsWith("the packed file " + packed + " needs libarchive"));
+              testing::StartsWith("the packed file " + packed + " needs the part 'images'"));
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // Word pieces: training repeats itself, text comes back, tags cannot be forged; and the vocabulary
 // of a run is trained once.
-#include "runtime/data/text/pieces.h"
+#include "runtime/data/tokenizer/pieces.h"
 
 #include <filesystem>
 
 #include "fixtures.h"
-#include "runtime/data/text/vocabulary.h"
+#include "runtime/data/tokenizer/vocabulary.h"
 #include "tests/support/temporary_folder.h"
 
 namespace penstock {

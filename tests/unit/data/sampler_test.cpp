@@ -1,5 +1,5 @@
 // The shuffle: every sample once an epoch, in an order that depends on (seed, epoch) only.
-#include "runtime/data/sampler.h"
+#include "runtime/data/datasets/sampler.h"
 
 #include <algorithm>
 #include <map>

@@ -3,9 +3,9 @@
 #include <png.h>
 
 #include "fixtures.h"
-#include "runtime/data/images/jpeg.h"
-#include "runtime/data/images/pixels.h"
-#include "runtime/data/images/png.h"
+#include "runtime/data/datasets/images/decoding/jpeg.h"
+#include "runtime/data/datasets/images/decoding/pixels.h"
+#include "runtime/data/datasets/images/decoding/png.h"
 
 namespace penstock {
 namespace {

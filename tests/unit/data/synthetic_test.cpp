@@ -1,4 +1,4 @@
-#include "runtime/data/images/synthetic.h"
+#include "runtime/data/datasets/images/synthetic.h"
 
 #include <numeric>
 

@@ -1,5 +1,5 @@
 // Text files give the same lines however they are compressed, and no damage passes for an end.
-#include "runtime/data/text/text_file.h"
+#include "runtime/data/tokens/text_file.h"
 
 #include "fixtures.h"
 #include "tests/support/temporary_folder.h"

@@ -1,5 +1,5 @@
 // Text: windows of bytes, the split, and what is refused.
-#include "runtime/data/text/text.h"
+#include "runtime/data/datasets/text/text.h"
 
 #include <filesystem>
 #include <set>

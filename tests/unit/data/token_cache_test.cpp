@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "fixtures.h"
-#include "runtime/data/text/vocabulary.h"
+#include "runtime/data/tokenizer/vocabulary.h"
 #include "tests/support/temporary_folder.h"
 
 namespace penstock {

@@ -1,13 +1,13 @@
 // Rows of tokens: from the files that others write, from compressed text, from word pieces.
-#include "runtime/data/text/token_source.h"
+#include "runtime/data/tokens/token_source.h"
 
 #include <algorithm>
 #include <bit>
 #include <filesystem>
 
 #include "fixtures.h"
-#include "runtime/data/text/text.h"
-#include "runtime/data/text/vocabulary.h"
+#include "runtime/data/datasets/text/text.h"
+#include "runtime/data/tokenizer/vocabulary.h"
 #include "runtime/data/tokens/token_cache.h"
 #include "tests/support/temporary_folder.h"
 

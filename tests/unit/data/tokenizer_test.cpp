@@ -1,10 +1,10 @@
 // Texts to ids and back, as the training text was read; what has no id is refused by name.
-#include "runtime/data/text/tokenizer.h"
+#include "runtime/data/tokenizer/tokenizer.h"
 
 #include "fixtures.h"
-#include "runtime/data/text/pieces.h"
-#include "runtime/data/text/text.h"
-#include "runtime/data/text/vocabulary.h"
+#include "runtime/data/datasets/text/text.h"
+#include "runtime/data/tokenizer/pieces.h"
+#include "runtime/data/tokenizer/vocabulary.h"
 #include "runtime/data/tokens/token_cache.h"
 #include "tests/support/temporary_folder.h"
 

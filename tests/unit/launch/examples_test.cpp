@@ -7,8 +7,8 @@
 
 #include "helpers.h"
 #include "launch/program/sweep/points.h"
-#include "runtime/blueprint/blueprint.h"
-#include "runtime/data/text/vocabulary.h"
+#include "runtime/data/tokenizer/vocabulary.h"
+#include "runtime/planning/blueprint/blueprint.h"
 
 namespace penstock {
 namespace {

@@ -4,12 +4,12 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "runtime/checkpoint/layout.h"
-#include "runtime/checkpoint/writer/checkpoint_writer.h"
-#include "tests/unit/checkpoint/bytes.h"
-#include "tests/unit/checkpoint/thread_world.h"
+#include "runtime/records/checkpoint/layout.h"
+#include "runtime/records/checkpoint/writer/checkpoint_writer.h"
 #include "tests/unit/launch/helpers.h"
-#include "tests/unit/optimizer/update_device.h"
+#include "tests/unit/network/optimizer/update_device.h"
+#include "tests/unit/records/checkpoint/bytes.h"
+#include "tests/unit/records/checkpoint/thread_world.h"
 
 namespace penstock {
 namespace {

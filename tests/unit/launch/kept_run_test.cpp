@@ -2,7 +2,7 @@
 #include "launch/program/runs/kept_run.h"
 
 #include "helpers.h"
-#include "runtime/run_directory/identity.h"
+#include "runtime/records/run_directory/identity.h"
 #include "tests/support/temporary_folder.h"
 
 namespace penstock {

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "launch/program/planning/profile_file.h"
-#include "runtime/costs/layer_costs.h"
+#include "runtime/planning/costs/layer_costs.h"
 #include "tests/unit/launch/helpers.h"
 
 namespace penstock {

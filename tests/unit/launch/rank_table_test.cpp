@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "launch/program/start/data_places.h"
-#include "runtime/stage/stage_weights.h"
+#include "runtime/network/stage/stage_weights.h"
 
 namespace penstock {
 namespace {

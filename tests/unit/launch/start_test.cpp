@@ -34,10 +34,10 @@ TEST(RanksText, SaysManyInFewWords) {
 TEST(StartFacts, AnotherBuildIsNamedWithItsRanksAndHosts) {
   const std::vector ranks = {facts_on("n1"), facts_on("n1"), facts_on("n2", "c3d4"),
                              facts_on("n2", "c3d4")};
-  EXPECT_THAT(strangers_complaint(ranks),
+  EXPECT_THAT(mismatch_of_starts(ranks),
               HasSubstr("ranks 2 and 3 (host n2) run another build of the program (build id "
                         "'c3d4') than rank 0 (host n1, 'a1b2')"));
-  EXPECT_THAT(strangers_complaint(std::span(ranks).first(2)), IsEmpty());
+  EXPECT_THAT(mismatch_of_starts(std::span(ranks).first(2)), IsEmpty());
 }
 
 // The kernels may be a library of their own, one for each level of processor.
@@ -46,11 +46,11 @@ TEST(StartFacts, OtherKernelsAreAnotherBuildUnlessTheyAreOfAnotherLevel) {
   for (StartFacts& one : ranks) one.conditions["level of kernels"] = "x86-64-v4";
   ranks[0].kernels = "a1";
   ranks[1].kernels = "b2";
-  EXPECT_THAT(strangers_complaint(ranks),
+  EXPECT_THAT(mismatch_of_starts(ranks),
               HasSubstr("rank 1 (host n2) runs another build of libpenstock_kernels.so (build id "
                         "'b2') than rank 0 (host n1, 'a1')"));
   ranks[1].conditions["level of kernels"] = "x86-64-v3";
-  EXPECT_THAT(strangers_complaint(ranks), IsEmpty());
+  EXPECT_THAT(mismatch_of_starts(ranks), IsEmpty());
   EXPECT_THAT(conditions_note(ranks), HasSubstr("note: level of kernels is 'x86-64-v3' on rank 1 "
                                                 "(host n2) and 'x86-64-v4' on rank 0"));
 }
@@ -58,8 +58,8 @@ TEST(StartFacts, OtherKernelsAreAnotherBuildUnlessTheyAreOfAnotherLevel) {
 TEST(StartFacts, OtherArgumentsAreNamed) {
   std::vector ranks = {facts_on("n1"), facts_on("n2")};
   ranks[1].arguments = "train other.toml";
-  EXPECT_THAT(strangers_complaint(ranks), HasSubstr("rank 1 (host n2) was started with other"));
-  EXPECT_THAT(strangers_complaint(ranks), HasSubstr("'train other.toml' there"));
+  EXPECT_THAT(mismatch_of_starts(ranks), HasSubstr("rank 1 (host n2) was started with other"));
+  EXPECT_THAT(mismatch_of_starts(ranks), HasSubstr("'train other.toml' there"));
 }
 
 TEST(StartFacts, ConditionsThatDifferAreOneNote) {

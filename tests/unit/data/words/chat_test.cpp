@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/data/tuning/chat_template.h"
-#include "runtime/files/json.h"
+#include "runtime/data/datasets/tuning/chat_template.h"
+#include "runtime/system/files/json.h"
 #include "tests/unit/data/fixtures.h"
 
 namespace penstock::test {

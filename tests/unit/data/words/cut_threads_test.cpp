@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "runtime/data/datasets/tuning/questions.h"
+#include "runtime/data/datasets/tuning/tuning_texts.h"
 #include "runtime/data/tokens/token_cache.h"
-#include "runtime/data/tuning/questions.h"
-#include "runtime/data/tuning/tuning_texts.h"
 #include "tuning_lines.h"
 
 namespace penstock::test {

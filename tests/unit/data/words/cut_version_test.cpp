@@ -6,7 +6,7 @@
 
 #include "kernels/philox.h"
 #include "runtime/data/tokens/token_cache.h"
-#include "runtime/files/json.h"
+#include "runtime/system/files/json.h"
 #include "tuning_lines.h"
 
 namespace penstock::test {

@@ -5,10 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/data/folder/folder_class.h"
-#include "runtime/data/folder/folder_settings.h"
-#include "runtime/data/folder/hub_tokenizer.h"
-#include "runtime/files/json.h"
+#include "runtime/data/tokenizer/hub/folder_class.h"
+#include "runtime/data/tokenizer/hub/folder_settings.h"
+#include "runtime/data/tokenizer/hub/hub_tokenizer.h"
+#include "runtime/system/files/json.h"
 #include "tests/unit/data/fixtures.h"
 
 namespace penstock::test {

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/data/folder/hub_tokenizer.h"
+#include "runtime/data/tokenizer/hub/hub_tokenizer.h"
 #include "tests/unit/data/fixtures.h"
 
 namespace penstock::test {

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "runtime/data/tuning/questions.h"
-#include "runtime/data/tuning/tuning_set.h"
+#include "runtime/data/datasets/tuning/questions.h"
+#include "runtime/data/datasets/tuning/tuning_set.h"
 #include "tests/unit/data/words/tuning_lines.h"
 
 namespace penstock::test {

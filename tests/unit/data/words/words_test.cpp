@@ -7,13 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "runtime/data/folder/hub_tokenizer.h"
-#include "runtime/data/text/pieces.h"
-#include "runtime/data/words/byte_alphabet.h"
-#include "runtime/data/words/merges.h"
-#include "runtime/data/words/syntax.h"
-#include "runtime/data/words/utf8.h"
-#include "runtime/files/json.h"
+#include "runtime/data/tokenizer/hub/hub_tokenizer.h"
+#include "runtime/data/tokenizer/models/merges.h"
+#include "runtime/data/tokenizer/pieces.h"
+#include "runtime/data/tokenizer/steps/byte_alphabet.h"
+#include "runtime/data/tokenizer/steps/syntax.h"
+#include "runtime/data/tokenizer/utf8.h"
+#include "runtime/system/files/json.h"
 #include "tests/unit/data/fixtures.h"
 
 namespace penstock::test {

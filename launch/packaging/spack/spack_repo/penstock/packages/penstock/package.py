@@ -16,12 +16,8 @@ class Penstock(CMakePackage, CudaPackage):
 
     variant("march", default="native", values=str, multi=True,
             description="Oldest processor to run it, as in -march, and further levels with kernels of their own")
-    variant("sentencepiece", default=True, description="Vocabularies of word pieces; translation")
-    variant("archive", default=True, description="Compressed text and archives of images")
-    variant("jpeg", default=True, description="JPEG images")
-    variant("png", default=True, description="PNG images")
-    variant("pcre2", default=True, description="Tokenizers of Hugging Face's folders (tokenizer.json)")
-    variant("icu", default=True, description="Those that normalise their text (NFC: Qwen)")
+    variant("tokenizers", default=True, description="Vocabularies of word pieces, tokenizers of Hugging Face's folders")
+    variant("images", default=True, description="JPEG, PNG, archives of images, compressed text")
 
     conflicts("cuda_arch=none", when="+cuda", msg="say which GPUs: cuda_arch=80,90")
     conflicts("%gcc@:11", msg="C++20 as it is used here needs GCC 12 or later")
@@ -42,24 +38,20 @@ class Penstock(CMakePackage, CudaPackage):
     # NCCL and cuDNN come with +cuda, as everything of a GPU needs both.
     depends_on("cudnn@9:", when="+cuda")
     depends_on("nccl@2.18:", when="+cuda")
-    depends_on("sentencepiece@0.1.97:", when="+sentencepiece")
-    depends_on("libarchive@3.6:", when="+archive")
-    depends_on("jpeg", when="+jpeg")
-    depends_on("libpng@1.6:", when="+png")
-    depends_on("pcre2@10.40: +jit", when="+pcre2")
-    depends_on("icu4c@60:", when="+icu")
+    depends_on("sentencepiece@0.1.97:", when="+tokenizers")
+    depends_on("libarchive@3.6:", when="+images")
+    depends_on("jpeg", when="+images")
+    depends_on("libpng@1.6:", when="+images")
+    depends_on("pcre2@10.40: +jit", when="+tokenizers")
+    depends_on("icu4c@60:", when="+tokenizers")
 
     def cmake_args(self):
         args = [
             self.define("PENSTOCK_TESTS", False),
             self.define("PENSTOCK_ARCH", sorted(self.spec.variants["march"].value)),  # the oldest first
             self.define_from_variant("PENSTOCK_CUDA", "cuda"),
-            self.define_from_variant("PENSTOCK_SENTENCEPIECE", "sentencepiece"),
-            self.define_from_variant("PENSTOCK_ARCHIVE", "archive"),
-            self.define_from_variant("PENSTOCK_JPEG", "jpeg"),
-            self.define_from_variant("PENSTOCK_PNG", "png"),
-            self.define_from_variant("PENSTOCK_PCRE2", "pcre2"),
-            self.define_from_variant("PENSTOCK_ICU", "icu"),
+            self.define_from_variant("PENSTOCK_TOKENIZERS", "tokenizers"),
+            self.define_from_variant("PENSTOCK_IMAGES", "images"),
         ]
         if self.spec.satisfies("+cuda"):
             args += [

@@ -1,0 +1,47 @@
+# Wings: the folders of runtime/, each with several rooms. A room links rooms of its own wing and of those that its wing stands on.
+
+# penstock_wing(NAME [ON WING ...]): the rooms of this directory's folder NAME, and which wings, all declared before, they may link.
+function(penstock_wing name)
+  cmake_parse_arguments(WING "" "" "ON" ${ARGN})
+  set(PENSTOCK_WING ${name}) # for penstock_room()
+  add_subdirectory(${name})
+  set_property(GLOBAL APPEND PROPERTY PENSTOCK_WINGS ${name})
+  set_property(GLOBAL PROPERTY PENSTOCK_WING_${name}_ON ${WING_ON})
+endfunction()
+
+# penstock_check_wings(): ends the configuration where a room links another wing's without its wing standing on that one, and where a
+# wing says that it stands on one of which no room of its own links anything. Leaves the arrows in wings.txt of the build folder, a
+# wing a line, for the test that holds the picture in docs/architecture.md against them.
+function(penstock_check_wings)
+  get_property(rooms GLOBAL PROPERTY PENSTOCK_ROOMS)
+  foreach(room IN LISTS rooms)
+    get_target_property(wing ${room} PENSTOCK_WING)
+    get_target_property(links ${room} LINK_LIBRARIES)
+    foreach(link IN LISTS links)
+      if(wing AND link IN_LIST rooms)
+        get_target_property(other ${link} PENSTOCK_WING)
+        if(other AND NOT other STREQUAL wing)
+          list(APPEND linked_${wing} ${other})
+          get_property(allowed GLOBAL PROPERTY PENSTOCK_WING_${wing}_ON)
+          if(NOT other IN_LIST allowed)
+            message(FATAL_ERROR "Penstock: ${room} links ${link}, but ${wing}/ does not stand on ${other}/ (runtime/CMakeLists.txt)")
+          endif()
+        endif()
+      endif()
+    endforeach()
+  endforeach()
+
+  set(arrows "")
+  get_property(wings GLOBAL PROPERTY PENSTOCK_WINGS)
+  foreach(wing IN LISTS wings)
+    get_property(allowed GLOBAL PROPERTY PENSTOCK_WING_${wing}_ON)
+    foreach(other IN LISTS allowed)
+      if(NOT other IN_LIST linked_${wing})
+        message(FATAL_ERROR "Penstock: no room of ${wing}/ links one of ${other}/ (runtime/CMakeLists.txt)")
+      endif()
+    endforeach()
+    list(JOIN allowed " " on)
+    string(APPEND arrows "${wing}: ${on}\n")
+  endforeach()
+  file(WRITE ${PROJECT_BINARY_DIR}/wings.txt "${arrows}")
+endfunction()

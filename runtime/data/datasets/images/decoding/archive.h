@@ -1,0 +1,66 @@
+// runtime/data/datasets/images/decoding/archive.h -- the files of a tar archive (plain, gzip, zstd,
+// xz or bzip2), in one pass and never extracted. Of a plain one only the headers are read: it says
+// where the bytes of a file are.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/data/datasets/packed_file.h"
+
+struct archive_entry;
+
+namespace penstock {
+
+// Walks over the regular files, in archive order. Throws Error(Input) when there is no readable
+// file, and Error(Data) naming file, byte, and the entry where there is one, when it is not a tar
+// archive, is cut off, is damaged as far as its format can tell (zstd carries a checksum of the
+// contents; plain tar has none, and libarchive does not look at gzip's), or unpacks to more than
+// the limit (see packed_file.h).
+class ArchiveWalk {
+ public:
+  explicit ArchiveWalk(const std::string& path, int64_t unpack_limit = kUnpackLimit);
+
+  // To the next file; false after the last. What was not read of the one before is passed over.
+  [[nodiscard]] bool next();
+  // Of the file: its name as the archive has it, and its bytes as its header says.
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] int64_t size_bytes() const { return size_bytes_; }
+
+  // That were passed over so far: of them an archive holds the names alone.
+  [[nodiscard]] int64_t links() const { return links_; }
+
+  // Throws Error(Data) when the name is an absolute path or leads above "..".
+  void check_name() const;
+  // Where its bytes lie in the archive, which has all of them; nothing where that is compressed.
+  // Throws Error(Data) for a file with holes, whose bytes lie nowhere in one piece, and for one
+  // above 256 MiB.
+  [[nodiscard]] std::optional<int64_t> offset() const;
+  // Puts its bytes behind those of `to`. Grows with the bytes that come, not with the size that the
+  // header claims. Throws Error(Data) for more than 256 MiB.
+  void append_to(std::vector<uint8_t>& to);
+
+ private:
+  [[noreturn]] void fail(const char* why = nullptr) const { file_.fail(name_, why); }
+  // The next entry of any kind; null after the last.
+  archive_entry* next_entry();
+
+  PackedFile file_;
+  int64_t file_bytes_;
+  archive_entry* entry_ = nullptr;  // libarchive's
+  std::string name_;                // of the last entry, for messages
+  int64_t size_bytes_ = 0;
+  int64_t links_ = 0;
+  std::vector<uint8_t> buffer_;
+};
+
+// Calls take(name, contents) for every regular file whose name `wanted` accepts; names lead nowhere
+// out of the archive. Throws as ArchiveWalk does.
+void read_archive(const std::string& path, const std::function<bool(const std::string&)>& wanted,
+                  const std::function<void(const std::string&, std::vector<uint8_t>)>& take,
+                  int64_t unpack_limit = kUnpackLimit);
+
+}  // namespace penstock

@@ -1,0 +1,71 @@
+// runtime/data/datasets/images/image_folder.h -- JPEG and PNG files sorted into classes:
+// `anything/<class>/<name>.jpg` (or .png), in a folder or in a tar archive. Knows names and
+// compressed bytes, not pixels; and what lies there that is not read.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/data/config.h"
+#include "runtime/system/files/input_file.h"
+
+namespace penstock {
+
+struct ImageFile {
+  std::string name;  // path inside the folder or archive
+  int32_t label = 0;
+  // Of an archive: where its compressed bytes are, in the file or in what is held of it.
+  int64_t offset = 0, size_bytes = 0;
+};
+
+// What lies in a folder or archive and is not read.
+struct PassedOver {
+  std::map<std::string, int64_t> types;  // files by ending, ".webp", in lower case; "": none
+  int64_t hidden = 0;                    // files whose names begin with a dot
+  int64_t links = 0;  // that lead nowhere, or round in a circle; of an archive all
+  std::map<std::string, int64_t> folders;  // by name: of hidden ones and what systems leave behind
+  std::vector<std::string>
+      bare;  // sorted: folders beside those of the classes, nothing read in them
+};
+
+// Whether an archive that cannot be read by ranges is held in memory.
+enum class ImageBytes : uint8_t { Held, LeftOut };
+
+struct ImageFolder {
+  std::string path;
+  // An archive as it was opened; null for a folder. A plain tar is read by ranges. A compressed one
+  // cannot be: `held` has the bytes of its images, one after another.
+  std::shared_ptr<const InputFile> archive;
+  bool is_compressed = false;
+  std::vector<uint8_t> held;
+  std::vector<std::string> classes;  // sorted by bytes; a label is a place in this list
+  std::vector<ImageFile> files;      // sorted by name, whatever the order on disk or in the archive
+  PassedOver passed_over;
+
+  // "train.tar.zst: cat/0001.jpg", for messages
+  [[nodiscard]] std::string name_of(const ImageFile& file) const;
+  // The compressed bytes. Called from several threads. Throws Error(Data) for more than 256 MiB,
+  // and where they are no longer there.
+  [[nodiscard]] std::vector<uint8_t> load(const ImageFile& file) const;
+  // Of them the first `bytes`, or all there are. Throws likewise.
+  [[nodiscard]] std::vector<uint8_t> beginning(const ImageFile& file, int64_t bytes) const;
+};
+
+// Reads names; the files of a folder or of a plain tar are read when they are needed. Passed over,
+// and counted, are names that do not end in .jpg, .jpeg, .jpe, .jfif or .png (in any case) or start
+// with a dot, links that lead nowhere, and folders that start with a dot or are @eaDir or __MACOSX,
+// with all in them. Throws Error(Input): nothing at `path`, what may not be read, no images, an
+// image outside a class folder, class folders at different places; and Error(Data): a damaged
+// archive (see archive.h), the same name twice.
+[[nodiscard]] ImageFolder open_image_folder(const std::string& path,
+                                            int64_t unpack_limit = kUnpackLimit,
+                                            ImageBytes bytes = ImageBytes::Held);
+
+// Without the images of those of these classes that it has; the labels of the others are their
+// places among themselves.
+void leave_out(ImageFolder& folder, const std::vector<std::string>& classes);
+
+}  // namespace penstock

@@ -1,0 +1,81 @@
+#include "runtime/data/datasets/packed_file.h"
+
+#include <archive.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "kernels/checked.h"
+#include "kernels/error.h"
+#include "runtime/system/files/input_file.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kPackedReadBytes = size_t{1} << 16;
+constexpr int64_t kAlwaysUnpacked = int64_t{4} << 20;
+
+int64_t most_unpacked(int64_t file_bytes, int64_t times) {
+  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+  if (times == 0) return kAny;
+  const auto grown = checked_product(file_bytes, times);
+  return grown ? checked_sum(*grown, kAlwaysUnpacked).value_or(kAny) : kAny;
+}
+
+}  // namespace
+
+PackedFile::PackedFile(const std::string& path, Holds holds, int64_t unpack_limit)
+    : path_(path),
+      unpack_limit_(unpack_limit),
+      most_bytes_(most_unpacked(InputFile(path).size_bytes(), unpack_limit)),
+      archive_(archive_read_new(), &archive_read_free) {
+  if (archive_ == nullptr) fail_resource("no memory to open " + path);
+  const auto add = [&](int (*support)(archive*)) {
+    if (support(archive_.get()) != ARCHIVE_OK) fail();
+  };
+  if (archive_zlib_version() != nullptr) add(archive_read_support_filter_gzip);
+  if (archive_libzstd_version() != nullptr) add(archive_read_support_filter_zstd);
+  if (archive_liblzma_version() != nullptr) add(archive_read_support_filter_xz);
+  if (archive_bzlib_version() != nullptr) add(archive_read_support_filter_bzip2);
+  if (holds == Holds::Tar) {
+    add(archive_read_support_format_tar);
+  } else {
+    add(archive_read_support_format_raw);
+    add(archive_read_support_format_empty);
+  }
+  if (archive_read_open_filename(archive_.get(), path.c_str(), kPackedReadBytes) != ARCHIVE_OK) {
+    fail();
+  }
+}
+
+size_t PackedFile::read(std::span<uint8_t> out) {
+  const la_ssize_t got = archive_read_data(archive_.get(), out.data(), out.size());
+  if (got < 0) fail();
+  delivered_bytes_ += got;
+  check_limit();
+  return static_cast<size_t>(got);
+}
+
+std::string PackedFile::byte() const {
+  last_byte_ = std::max(last_byte_, int64_t{archive_filter_bytes(archive_.get(), -1)});
+  return std::to_string(last_byte_);
+}
+
+void PackedFile::check_limit(int64_t claimed) const {
+  last_byte_ = std::max(last_byte_, int64_t{archive_filter_bytes(archive_.get(), -1)});
+  const int64_t unpacked = archive_filter_bytes(archive_.get(), 0);
+  const auto total = checked_sum(std::max(delivered_bytes_, unpacked), claimed);
+  if (total && *total <= most_bytes_) return;
+  fail_data(path_ + ", byte " + byte() + ": more than " + std::to_string(unpack_limit_) +
+            " times the size of the file comes out of it, as of a file made to fill the memory; if "
+            "it is yours, raise data.unpack_limit");
+}
+
+void PackedFile::fail(const std::string& entry, const char* why) const {
+  if (why == nullptr) why = archive_error_string(archive_.get());
+  fail_data(path_ + ", byte " + byte() + ": " + (entry.empty() ? "" : entry + ": ") +
+            "it cannot be read: " + (why != nullptr ? why : "unknown error") +
+            "; make or download it again");
+}
+
+}  // namespace penstock

@@ -1,0 +1,51 @@
+// runtime/data/datasets/packed_file.h -- libarchive behind our errors: a file that may be
+// compressed (gzip, zstd, xz, bzip2), as bytes or as an archive, and never more of it than its size
+// can explain.
+//
+// Only what libarchive does itself: where it was built without a format, it would start a program.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "runtime/data/config.h"
+
+struct archive;
+
+namespace penstock {
+
+class PackedFile {
+ public:
+  enum class Holds : uint8_t { Bytes, Tar };
+
+  // `unpack_limit` is that of data.unpack_limit.
+  // Throws Error(Input) when there is no readable file at `path`, Error(Data) when it cannot be
+  // opened as what it is to hold.
+  PackedFile(const std::string& path, Holds holds, int64_t unpack_limit);
+
+  [[nodiscard]] archive* handle() const { return archive_.get(); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  // Of the current entry: fills the front of `out` and returns how much; 0 at its end.
+  [[nodiscard]] size_t read(std::span<uint8_t> out);
+  // Throws Error(Data) when more was unpacked than the limit allows, or will be with the `claimed`
+  // bytes that an entry says it has; `read` asks it as well.
+  void check_limit(int64_t claimed = 0) const;
+
+  // Throws Error(Data): file, place, `entry` where there is one, and `why`, or libarchive's words.
+  [[noreturn]] void fail(const std::string& entry = "", const char* why = nullptr) const;
+
+ private:
+  // How much of the file has been read; libarchive knows no more once it has failed.
+  [[nodiscard]] std::string byte() const;
+
+  std::string path_;
+  int64_t unpack_limit_;
+  int64_t most_bytes_;
+  int64_t delivered_bytes_ = 0;    // by read(), holes of sparse files included
+  mutable int64_t last_byte_ = 0;  // of the file, as far as was known last
+  std::unique_ptr<archive, int (*)(archive*)> archive_;
+};
+
+}  // namespace penstock

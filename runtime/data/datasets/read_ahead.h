@@ -1,0 +1,72 @@
+// runtime/data/datasets/read_ahead.h -- ReadAhead: which thread reads which part of which step, and
+// when a step may be used. It counts; it reads nothing.
+//
+// Steps are cut into parts, which are given out in order: part 0 of step 0, part 1 of step 0, and
+// so on, up to `slots` steps beyond what the consumer has released. Threads may finish them in any
+// order, and the consumer gets steps in theirs. Of several parts that fail, the first counts, as if
+// one thread had read them all.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace penstock {
+
+class ReadAhead {
+ public:
+  struct Part {
+    int64_t step = 0, part = 0;
+    [[nodiscard]] bool operator<(const Part& other) const {
+      return step != other.step ? step < other.step : part < other.part;
+    }
+  };
+
+  ReadAhead(int64_t parts_per_step, int64_t slots);
+
+  // For threads that read. The next part, waited for; nothing: end. Each part that was taken is
+  // finished once, with what reading it threw (null: nothing).
+  [[nodiscard]] std::optional<Part> take();
+  void finish(const Part& part, std::exception_ptr failure);
+  [[nodiscard]] bool stopping() const { return stopping_; }
+
+  // For the consumer, step after step. Done with all steps before this one.
+  void release_before(int64_t step);
+  // Waits until all parts of the step are read, or one has failed. False: it need not wait.
+  bool wait_for(int64_t step);
+  // What reading the step threw, if it did, every time.
+  void rethrow(int64_t step);
+  // Threads get no more parts, and are told to leave the one they have.
+  void stop();
+
+ private:
+  struct Slot {
+    int64_t taken = 0, finished = 0;  // of its step's parts
+  };
+  [[nodiscard]] Slot& slot_of(int64_t step) {
+    return slots_[static_cast<size_t>(step) % slots_.size()];
+  }
+  // Under the mutex.
+  [[nodiscard]] bool has_failed(int64_t step);
+  [[nodiscard]] bool is_complete(int64_t step) {
+    return step < next_.step && slot_of(step).finished == parts_;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable room_;   // for threads
+  std::condition_variable there_;  // for the consumer
+  int64_t parts_;                  // of a step
+  std::vector<Slot> slots_;
+  Part next_;
+  int64_t released_ = 0;                // steps that the consumer is done with
+  std::atomic<bool> stopping_ = false;  // written under the mutex, also read between samples
+  // The first part that failed, and what it threw; no others are given out from then on.
+  Part failed_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,56 @@
+// runtime/data/datasets/translation/language_pair.h -- how [data] names parallel text: pairs =
+// ["en-de", "en-fr"], and one path for all of their files, like "train.{language}.gz" or
+// "{pair}/news.{language}.zst".
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/error.h"
+
+namespace penstock {
+
+struct LanguagePair {
+  std::string name;            // "en-de"
+  std::string source, target;  // "en", "de"
+  [[nodiscard]] std::string tag() const { return "<2" + target + ">"; }
+};
+
+// Throws Error(Input) naming the key when a pair is not written source-target.
+[[nodiscard]] inline std::vector<LanguagePair> language_pairs(
+    const std::vector<std::string>& names) {
+  std::vector<LanguagePair> pairs;
+  for (const std::string& name : names) {
+    const size_t dash = name.find('-');
+    if (dash == 0 || dash == std::string::npos || dash + 1 == name.size() ||
+        name.find_first_of("-<>, /", dash + 1) != std::string::npos) {
+      fail_input("data.pairs: '" + name +
+                 "' is not written source-target: for example [\"en-de\", \"en-fr\"]");
+    }
+    pairs.push_back({name, name.substr(0, dash), name.substr(dash + 1)});
+  }
+  if (pairs.empty()) {
+    fail_input("data.pairs is missing: data.kind = \"parallel\" needs it, like [\"en-de\"]");
+  }
+  return pairs;
+}
+
+// `path` with {language} and {pair} filled in.
+[[nodiscard]] inline std::string corpus_path(std::string path, const LanguagePair& pair,
+                                             const std::string& language) {
+  const auto fill = [&path](const std::string& place, const std::string& value) {
+    for (size_t at = path.find(place); at != std::string::npos;
+         at = path.find(place, at + value.size())) {
+      path.replace(at, place.size(), value);
+    }
+  };
+  if (path.find("{language}") == std::string::npos) {
+    fail_input("'" + path + "' names one file, and a language pair has two: write {language} " +
+               "where their names differ, like train.{language}.gz");
+  }
+  fill("{language}", language);
+  fill("{pair}", pair.name);
+  return path;
+}
+
+}  // namespace penstock

@@ -1,0 +1,29 @@
+// runtime/data/datasets/tuning/chat_template.h -- the chat template of a folder (Jinja), run as it
+// stands.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/data/datasets/tuning/chat.h"
+
+namespace penstock {
+
+// What templates are given besides messages.
+struct ChatSpecials {
+  std::string begin, end, padding;  // the texts of the tokens; empty: not defined
+  std::string date = {};  // "2024-07-26", today's; empty: templates write one that they know
+};
+
+// Throws Error(Input) naming `where` for what is not supported, Error(Data) for what is no
+// template.
+[[nodiscard]] std::unique_ptr<ChatTemplate> make_chat_template(const std::string& text,
+                                                               const ChatSpecials& specials,
+                                                               const std::string& where);
+
+// Of a folder (tokenizer_config.json, chat_template.jinja); null where it has none. `date` as in
+// ChatSpecials.
+[[nodiscard]] std::unique_ptr<ChatTemplate> open_chat_template(const std::string& folder,
+                                                               const std::string& date = {});
+
+}  // namespace penstock

@@ -1,0 +1,74 @@
+// runtime/data/datasets/tuning/tuning_line.h -- one line of data.kind = "jsonl" (line_form.h) as
+// tokens.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/data/datasets/tuning/chat.h"
+#include "runtime/data/datasets/tuning/line_form.h"
+#include "runtime/data/tokenizer/tokenizer.h"
+
+namespace penstock {
+
+// Why there is nothing to learn in a line. Kept in files (tuning_texts.cpp).
+enum class Lacks : uint8_t {
+  Answer,     // it has none; of messages: none of the assistant
+  Weight,     // its answers have the weight 0
+  Text,       // its answer comes to no token
+  Prediction  // it is of one token, which nothing predicts, or of none
+};
+
+struct TuningSample {
+  std::vector<int32_t> ids;
+  std::vector<uint8_t> answer;  // of each id: whether to predict it counts
+  Lacks lacks = Lacks::Answer;  // where none counts that has one before it
+  bool only_last = false;       // see ChatText
+  bool opened = false;          // likewise
+  bool plain = false;           // no token ends it, since none is known
+  bool renamed = false;         // see LineContent
+  bool parts = false;           // likewise
+  LineContent::Foreign foreign = LineContent::Foreign::None;
+};
+
+// What a line asks of a network: to write the answer, or to find one of several texts the most
+// probable.
+struct TuningQuestion {
+  std::vector<TuningSample> texts;       // the answer behind its prompt; or each choice likewise,
+                                         // without what ends a text. None: nothing is asked
+  int64_t answer = -1;                   // which choice is right; -1: there are none
+  std::vector<int64_t> characters = {};  // of each choice, blanks at its beginning left out
+};
+
+// Whether anything of it is predicted and counts: nothing predicts the first token.
+[[nodiscard]] bool any_counts(const TuningSample& sample);
+
+class TuningLines {
+ public:
+  // `chat` may be null: lines with messages are then refused. Both outlive this.
+  TuningLines(const Tokenizer& tokenizer, const ChatTemplate* chat)
+      : tokenizer_(tokenizer), chat_(chat) {}
+
+  // `where` names file and line. Throws as content_of() does, and Error(Input) where the template
+  // refuses the messages, or does not read what stands beside them.
+  [[nodiscard]] TuningSample read(std::string_view line, const std::string& where) const;
+  // Of the same line. Texts that are to be learnt as they are ask nothing.
+  [[nodiscard]] TuningQuestion ask(std::string_view line, const std::string& where) const;
+
+ private:
+  [[nodiscard]] TuningSample sample_of(const LineContent& content, const std::string& where) const;
+  [[nodiscard]] TuningSample plain(const std::string& text) const;
+  [[nodiscard]] TuningSample answered(const std::string& prompt, const std::string& completion,
+                                      bool ends = true) const;
+  [[nodiscard]] TuningSample conversation(const LineContent& content,
+                                          const std::string& where) const;
+  void check_extras(const ChatExtras& extras, const std::string& where) const;
+  void append_end(std::vector<int32_t>& ids) const;
+
+  const Tokenizer& tokenizer_;
+  const ChatTemplate* chat_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,27 @@
+// runtime/data/tokenizer/hub/json_steps.h -- the steps of a tokenizer.json, each from the part of
+// the file that says it: by the names of the `tokenizers` library.
+#pragma once
+
+#include <vector>
+
+#include "runtime/data/tokenizer/hub/json_source.h"
+#include "runtime/data/tokenizer/steps/cutter.h"
+#include "runtime/data/tokenizer/steps/joining.h"
+#include "runtime/data/tokenizer/steps/normalizer.h"
+
+namespace penstock {
+
+// All throw as JsonSource does, naming the step. A part that is null, or not there, is no step.
+
+[[nodiscard]] std::vector<NormalStep> read_normal_steps(const JsonSource& source,
+                                                        const nlohmann::json* normalizer);
+
+// Sets `byte_level` where the last step writes the words in the byte alphabet.
+[[nodiscard]] std::vector<CutStep> read_cut_steps(const JsonSource& source,
+                                                  const nlohmann::json* pre_tokenizer,
+                                                  bool& byte_level);
+
+[[nodiscard]] std::vector<JoinStep> read_join_steps(const JsonSource& source,
+                                                    const nlohmann::json* decoder);
+
+}  // namespace penstock

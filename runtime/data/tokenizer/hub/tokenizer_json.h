@@ -1,0 +1,70 @@
+// runtime/data/tokenizer/hub/tokenizer_json.h -- a tokenizer.json (Hugging Face) as plain data: how
+// a text is normalised, cut into words and put together again, and the vocabulary that words become
+// ids of.
+//
+// Fields that would change the ids and are not supported are refused by name, never guessed at.
+// What transformers does not look at either, truncation and padding, is passed over.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/data/tokenizer/steps/cutter.h"
+#include "runtime/data/tokenizer/steps/joining.h"
+#include "runtime/data/tokenizer/steps/normalizer.h"
+
+namespace penstock {
+
+inline constexpr int64_t kMostTokenIds = int64_t{1} << 24;
+inline constexpr int64_t kMostTokenizerBytes = int64_t{128} << 20;  // of a tokenizer.json
+
+// A text that is looked for before anything else is done, and becomes one id.
+struct AddedToken {
+  int32_t id = 0;
+  std::string content;
+  bool special = false;              // "special": hidden where text is shown
+  bool left = false, right = false;  // "lstrip", "rstrip": takes the white space beside it along
+  bool single_word = false;          // only where no word goes on beside it
+  bool normalized = false;           // looked for in the normalised text, not in the raw one
+};
+
+// What makes ids of a word.
+struct WordModelData {
+  enum class Kind : uint8_t { BytePairs, Unigram };
+  Kind kind = Kind::BytePairs;
+  std::vector<std::pair<std::string, int32_t>> vocabulary;  // any order
+  // Words are written in the byte alphabet (byte_alphabet.h), and cut texts are bytes.
+  bool byte_level = false;
+  bool byte_fallback = false;  // what is not in the vocabulary is written by words like <0x0A>
+  std::optional<int32_t> unknown;
+  bool fuse_unknown = false;  // several in a row are one
+  // Of byte pairs
+  std::vector<std::pair<std::string, std::string>> merges;  // the first comes first
+  bool ignore_merges = false;  // a word that is in the vocabulary is not merged
+  // Of a unigram model: of each word of the vocabulary
+  std::vector<double> scores;
+};
+
+struct TokenizerJson {
+  std::string path;  // for messages
+  std::vector<AddedToken> added;
+  std::vector<NormalStep> normal;
+  std::vector<CutStep> cuts;
+  WordModelData model;
+  std::vector<int32_t> begin, end;  // that a whole text is put between
+  std::vector<JoinStep> joins;
+  bool split_special = false;  // special tokens are not looked for in a text
+};
+
+// Whether the file normalises by the rules of a SentencePiece model, compiled: who has the model
+// itself takes that. Throws as read_tokenizer_json().
+[[nodiscard]] bool has_precompiled_rules(const std::string& path);
+
+// Throws Error(Input) where there is no readable file, or for what is not supported; Error(Data)
+// naming file and key where it is damaged.
+[[nodiscard]] TokenizerJson read_tokenizer_json(const std::string& path);
+
+}  // namespace penstock

@@ -1,0 +1,41 @@
+// runtime/data/tokenizer/models/word_cache.h -- WordCache: the ids of words that were met before,
+// since languages repeat their words. Of one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace penstock {
+
+class WordCache {
+ public:
+  WordCache() : slots_(kSlots) {}
+
+  // Appends the ids. False: it is not known.
+  bool find(std::string_view word, std::vector<int32_t>& ids) const;
+  // One that is not known. Longer ones are not kept, for they are seldom met again; where there is
+  // no room, all others are forgotten.
+  void add(std::string_view word, std::span<const int32_t> ids);
+
+ private:
+  // In a table with open addresses, half full at most: looking up a word that is often met touches
+  // three lines of the processor's cache, which the system's allocator has no part in.
+  static constexpr size_t kSlots = size_t{1} << 18;
+  static constexpr size_t kMostBytes = 64;  // of a word that is kept
+  struct Slot {
+    uint32_t hash = 0;  // its upper half; the lower says where to look
+    uint32_t first_byte = 0, first_id = 0;
+    uint16_t bytes = 0, ids = 0;  // no bytes: the slot is free
+  };
+  [[nodiscard]] size_t place_of(std::string_view word, size_t hash) const;
+
+  std::vector<Slot> slots_;
+  size_t words_ = 0;
+  std::string texts_;  // of the words, end to end
+  std::vector<int32_t> ids_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,101 @@
+#include "runtime/data/tokenizer/steps/cutter.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+// Bytes [begin, end) of a piece.
+struct Part {
+  size_t begin = 0, end = 0;
+  bool match = false;
+};
+
+// All of the piece, in order.
+std::vector<Part> parts_of(std::string_view piece, const Expression& expression, bool invert) {
+  std::vector<Part> parts;
+  size_t done = 0;
+  const auto between = [&](size_t end) {
+    if (done < end) parts.push_back({done, end, invert});
+  };
+  expression.for_each_match(piece, [&](size_t begin, size_t end) {
+    between(begin);
+    parts.push_back({begin, end, !invert});
+    done = end;
+  });
+  between(piece.size());
+  return parts;
+}
+
+// Whether the second of two neighbours is joined to the first.
+bool belong_together(const Part& first, const Part& second, CutStep::Behavior behavior) {
+  using Behavior = CutStep::Behavior;
+  switch (behavior) {
+    case Behavior::Isolated:
+    case Behavior::Removed:
+      return false;
+    case Behavior::MergedWithPrevious:
+      return second.match && !first.match;
+    case Behavior::MergedWithNext:
+      return first.match && !second.match;
+    case Behavior::Contiguous:
+      return first.match == second.match;
+  }
+  return false;
+}
+
+std::string replace_spaces(std::string_view piece, const std::string& by) {
+  std::string out;
+  for (const char c : piece) {
+    if (c == ' ') {
+      out += by;
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Cutter::Cutter(std::vector<CutStep> steps, const std::string& where) {
+  for (CutStep& how : steps) {
+    Step step{std::move(how), std::nullopt};
+    if (!step.how.pattern.text.empty()) step.expression.emplace(step.how.pattern, where);
+    steps_.push_back(std::move(step));
+  }
+}
+
+void Cutter::for_each_word(std::string_view text, bool at_start, const Take& take) const {
+  cut(text, at_start, 0, take);
+}
+
+void Cutter::cut(std::string_view piece, bool at_start, size_t step, const Take& take) const {
+  if (piece.empty()) return;
+  if (step == steps_.size()) return take(piece);
+  const auto& [how, expression] = steps_[step];
+  std::string changed;
+  if (!how.space.empty()) piece = changed = replace_spaces(piece, how.space);
+  const std::string_view space = how.space.empty() ? " " : std::string_view(how.space);
+  const bool put =
+      how.put == CutStep::Put::Always || (how.put == CutStep::Put::AtStart && at_start);
+  if (put && !piece.starts_with(space)) {
+    changed = std::string(space) + std::string(piece);
+    piece = changed;
+  }
+  if (!expression) return cut(piece, at_start, step + 1, take);
+  const std::vector<Part> parts = parts_of(piece, *expression, how.invert);
+  for (size_t first = 0; first < parts.size();) {
+    size_t end = first + 1;
+    while (end < parts.size() && belong_together(parts[end - 1], parts[end], how.behavior)) ++end;
+    const size_t begin = parts[first].begin;
+    const bool kept = how.behavior != CutStep::Behavior::Removed || !parts[first].match;
+    if (kept) {
+      cut(piece.substr(begin, parts[end - 1].end - begin), at_start && begin == 0, step + 1, take);
+    }
+    first = end;
+  }
+}
+
+}  // namespace penstock

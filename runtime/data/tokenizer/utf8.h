@@ -1,0 +1,35 @@
+// runtime/data/tokenizer/utf8.h -- text as a program in Python sees it: Unicode, whatever the
+// bytes.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "runtime/system/files/byte_text.h"
+
+namespace penstock {
+
+// The bytes as they are where they are UTF-8; else in `storage`, each longest part that cannot be
+// continued to a character replaced by U+FFFD, as Python's bytes.decode(errors="replace") does it.
+[[nodiscard]] std::string_view valid_utf8(std::string_view bytes, std::string& storage);
+
+// Appends the character. `code` is a scalar value: no surrogate, below 0x110000.
+void append_utf8(std::string& text, char32_t code);
+
+// The character at `at` of valid UTF-8, and its bytes.
+struct Utf8Character {
+  char32_t code = 0;
+  size_t bytes = 1;
+};
+[[nodiscard]] Utf8Character utf8_at(std::string_view text, size_t at);
+
+// Unicode's White_Space.
+[[nodiscard]] bool is_white_space(char32_t code);
+// Where the white space begins that ends at `end`, and where that ends which begins at `begin`.
+[[nodiscard]] size_t space_begin(std::string_view text, size_t end);
+[[nodiscard]] size_t space_end(std::string_view text, size_t begin);
+// Where the character before `end` begins.
+[[nodiscard]] size_t character_before(std::string_view text, size_t end);
+
+}  // namespace penstock

@@ -1,0 +1,140 @@
+#include "runtime/data/tokenizer/word_tokenizer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/error.h"
+#include "runtime/data/tokenizer/utf8.h"
+#include "runtime/system/files/json.h"
+
+namespace penstock {
+namespace {
+
+// Ids may have gaps; of so many that memory would go to nobody's id, something is wrong.
+void check_gaps(const TokenizerJson& file) {
+  const size_t most = 4 * (file.model.vocabulary.size() + file.added.size()) + 4096;
+  const auto check = [&](const std::string& word, int32_t id) {
+    if (static_cast<size_t>(id) < most) return;
+    fail_data(file.path + ": the id " + std::to_string(id) + " of " + penstock::quoted(word) +
+              " is far beyond the number of its tokens");
+  };
+  for (const auto& [word, id] : file.model.vocabulary) check(word, id);
+  for (const AddedToken& token : file.added) check(token.content, token.id);
+}
+
+std::unique_ptr<WordModel> model_of(const TokenizerJson& file) {
+  check_gaps(file);
+  return file.model.kind == WordModelData::Kind::BytePairs ? make_byte_pairs(file.model, file.path)
+                                                           : make_unigram(file.model, file.path);
+}
+
+}  // namespace
+
+WordTokenizer::WordTokenizer(TokenizerJson file)
+    : normalizer_(file.normal, file.path),
+      cutter_(file.cuts, file.path),
+      model_(model_of(file)),
+      joins_(std::move(file.joins)),
+      begin_(std::move(file.begin)),
+      end_(std::move(file.end)) {
+  take_vocabulary(file);
+  take_added(file);
+  check_ends(file.path);
+}
+
+void WordTokenizer::take_vocabulary(const TokenizerJson& file) {
+  for (const auto& [word, id] : file.model.vocabulary) {
+    if (word.empty()) fail_data(file.path + ": a word of its vocabulary is empty");
+    if (id >= size()) texts_.resize(static_cast<size_t>(id) + 1);
+    Text& text = texts_[static_cast<size_t>(id)];
+    if (!text.token.text.empty()) {
+      fail_data(file.path + ": id " + std::to_string(id) + " has two words, " + quoted(word) +
+                " is one of them");
+    }
+    text.token.text = word;
+    ids_.insert_or_assign(word, id);
+  }
+}
+
+// An added token that is a word of the vocabulary has that word's id; the ids of the others go on
+// behind it, in their order. The package gives them ids in this way whatever the file says.
+void WordTokenizer::take_added(TokenizerJson& file) {
+  auto next = static_cast<int64_t>(file.model.vocabulary.size());
+  std::vector<AddedToken> raw, normalized;
+  for (AddedToken& token : file.added) {
+    const auto found = ids_.find(token.content);
+    const int64_t expected = found != ids_.end() ? found->second : next;
+    if (token.id != expected) {
+      fail_data(file.path + ": the added token " + penstock::quoted(token.content) +
+                " has the id " + std::to_string(token.id) + ", and by its place it is " +
+                std::to_string(expected));
+    }
+    next = std::max<int64_t>(next, int64_t{token.id} + 1);
+    if (token.id >= size()) texts_.resize(static_cast<size_t>(token.id) + 1);
+    texts_[static_cast<size_t>(token.id)] = {{token.content, true}, token.special};
+    ids_.emplace(token.content, token.id);
+    if (token.special && file.split_special) continue;
+    if (token.normalized) {
+      std::string storage;
+      bool ignored = true;
+      token.content = std::string(normalizer_.apply(token.content, storage, ignored));
+    }
+    (token.normalized ? normalized : raw).push_back(std::move(token));
+  }
+  raw_added_.emplace(std::move(raw), file.path);
+  normalized_added_.emplace(std::move(normalized), file.path);
+}
+
+void WordTokenizer::check_ends(const std::string& path) const {
+  for (const std::vector<int32_t>* ids : {&begin_, &end_}) {
+    for (const int32_t id : *ids) {
+      if (id < size() && !texts_[static_cast<size_t>(id)].token.text.empty()) continue;
+      fail_data(path + ": id " + std::to_string(id) + " of its post-processor is no token");
+    }
+  }
+}
+
+std::optional<int32_t> WordTokenizer::find(const std::string& token) const {
+  const auto found = ids_.find(token);
+  if (found == ids_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::vector<int32_t> WordTokenizer::encode(std::string_view text) const {
+  std::string storage;
+  const std::string_view valid = valid_utf8(text, storage);
+  WordModel::Words words(*model_);
+  std::vector<int32_t> ids;
+  raw_added_->for_each_part(valid, [&](std::string_view part, std::optional<int32_t> id) {
+    if (id) {
+      ids.push_back(*id);
+    } else {
+      encode_stretch(part, part.data() == valid.data(), words, ids);
+    }
+  });
+  return ids;
+}
+
+void WordTokenizer::encode_stretch(std::string_view text, bool at_start, WordModel::Words& words,
+                                   std::vector<int32_t>& ids) const {
+  std::string storage;
+  text = normalizer_.apply(text, storage, at_start);
+  normalized_added_->for_each_part(text, [&](std::string_view part, std::optional<int32_t> id) {
+    if (id) return ids.push_back(*id);
+    const bool first = at_start && part.data() == text.data();
+    cutter_.for_each_word(part, first, [&](std::string_view word) { words.encode(word, ids); });
+  });
+}
+
+std::string WordTokenizer::decode(std::span<const int32_t> ids, bool hide_special) const {
+  std::vector<WrittenToken> tokens;
+  for (const int32_t id : ids) {
+    if (id < 0 || id >= size()) continue;
+    const Text& text = texts_[static_cast<size_t>(id)];
+    if (text.token.text.empty() || (hide_special && text.special)) continue;
+    tokens.push_back(text.token);
+  }
+  return joined_text(std::move(tokens), joins_);
+}
+
+}  // namespace penstock

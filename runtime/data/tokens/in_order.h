@@ -1,0 +1,152 @@
+// runtime/data/tokens/in_order.h -- InOrder: items of a file, made into something by several
+// threads, and taken in the order of the file, as if one thread had done it all.
+//
+// The thread that gives is one of them: it makes what nobody has begun rather than wait, and it
+// alone takes. It runs ahead of what is taken by a few megabytes a thread, and no more.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "kernels/error.h"
+
+namespace penstock {
+
+// Some items that one thread makes in one go.
+class Work {
+ public:
+  explicit Work(size_t bytes) : bytes_(bytes) {}
+  virtual ~Work() = default;
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+  [[nodiscard]] size_t bytes() const { return bytes_; }
+  virtual void make() noexcept = 0;  // by any thread, once
+  virtual void take() = 0;           // afterwards, by the thread that gave; throws what failed
+
+ private:
+  size_t bytes_;
+};
+
+class WorkQueue {
+ public:
+  // Makes no thread before there is work for it.
+  explicit WorkQueue(int threads) : threads_(static_cast<size_t>(threads)) {}
+  ~WorkQueue();  // drops what was not taken; waits for what threads have begun
+  WorkQueue(const WorkQueue&) = delete;
+  WorkQueue& operator=(const WorkQueue&) = delete;
+
+  // Both throw what Work::take() does, of the first that failed.
+  void give(std::unique_ptr<Work> work);
+  void take_all();
+
+ private:
+  enum class State : uint8_t { Waits, IsMade, Done };
+  struct Entry {
+    std::unique_ptr<Work> work;
+    State state = State::Waits;
+  };
+  void run();
+  void add_thread();
+  void take_first();
+  [[nodiscard]] Entry* first_waiting();
+  void make(Entry& entry, std::unique_lock<std::mutex>& lock);
+
+  size_t threads_;
+  std::vector<std::thread> others_;
+  std::mutex mutex_;
+  std::condition_variable there_;               // for threads: work, or the end
+  std::condition_variable done_;                // for the thread that gives
+  std::deque<std::unique_ptr<Entry>> entries_;  // not taken, in order
+  size_t bytes_ = 0;                            // of those
+  bool ends_ = false;
+};
+
+// Calls read(give), which gives items one after the other with their bytes; make(item) for each, by
+// any of `threads` threads, so that it may be run several times at once; and take(made) in the
+// order in which they were given. Throws what comes first in that order, be it of make, of take or,
+// behind all that was given, of read.
+template <class Item, class Made>
+class InOrder {
+ public:
+  using Give = std::function<void(Item item, size_t bytes)>;
+  using Make = std::function<Made(const Item& item)>;
+  using Take = std::function<void(Made made)>;
+
+  static void run(int threads, const std::function<void(const Give&)>& read, const Make& make,
+                  const Take& take) {
+    InOrder order(threads, make, take);
+    bool reads = true;
+    try {
+      read([&](Item item, size_t bytes) {
+        reads = false;
+        order.give(std::move(item), bytes);
+        reads = true;
+      });
+    } catch (const Error& error) {
+      if (reads && error.kind() != ErrorKind::Stopped) order.end();
+      throw;
+    }
+    order.end();
+  }
+
+ private:
+  static constexpr size_t kLeastBytes = size_t{1} << 16;  // of items that are made in one go
+
+  class Items final : public Work {
+   public:
+    Items(std::vector<Item> items, size_t bytes, const Make& make, const Take& take)
+        : Work(bytes), items_(std::move(items)), make_(make), take_(take) {}
+    void make() noexcept override {
+      try {
+        for (const Item& item : items_) made_.push_back(make_(item));
+      } catch (...) {
+        failure_ = std::current_exception();
+      }
+      items_ = {};
+    }
+    void take() override {
+      for (Made& made : made_) take_(std::move(made));
+      if (failure_) std::rethrow_exception(failure_);
+    }
+
+   private:
+    std::vector<Item> items_;
+    std::vector<Made> made_;
+    std::exception_ptr failure_;
+    const Make& make_;
+    const Take& take_;
+  };
+
+  InOrder(int threads, const Make& make, const Take& take)
+      : make_(make), take_(take), queue_(threads) {}
+  void give(Item item, size_t bytes) {
+    items_.push_back(std::move(item));
+    bytes_ += bytes;
+    if (bytes_ >= kLeastBytes) pass_on();
+  }
+  void pass_on() {
+    auto work =
+        std::make_unique<Items>(std::exchange(items_, {}), std::exchange(bytes_, 0), make_, take_);
+    queue_.give(std::move(work));
+  }
+  void end() {
+    pass_on();
+    queue_.take_all();
+  }
+
+  const Make& make_;
+  const Take& take_;
+  std::vector<Item> items_;
+  size_t bytes_ = 0;
+  WorkQueue queue_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,61 @@
+// runtime/data/tokens/shards/file_tokens.h -- FileTokens: numbers of one width that lie end to end
+// in a file, and what the readers of token files have in common.
+//
+// Read by position (InputFile says why it is no memory map); the ranks of a host share the pages
+// that the system keeps of the file, and none keeps a copy.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "runtime/data/tokens/token_source.h"
+#include "runtime/system/files/input_file.h"
+
+namespace penstock {
+
+// Of each number of a file.
+struct NumberType {
+  size_t width = 4;  // in bytes: 1, 2 or 4
+  bool is_signed = false;
+};
+
+class FileTokens final : public TokenSource {
+ public:
+  // `size` little-endian numbers from byte `offset` on, which are there. `text`: what they were
+  // made of, named in messages instead of the file; may be empty.
+  FileTokens(std::shared_ptr<const InputFile> file, int64_t offset, int64_t size, NumberType type,
+             std::string unit, std::string text = {});
+
+  [[nodiscard]] const std::string& path() const override {
+    return text_.empty() ? file_->path() : text_;
+  }
+  [[nodiscard]] int64_t size() const override { return size_; }
+  [[nodiscard]] std::string unit() const override { return unit_; }
+  // Through a small buffer, so that reading allocates nothing. Throws Error(Data) naming file, byte
+  // and number for what is no id.
+  void read(int64_t first, std::span<int32_t> out) const override;
+
+ private:
+  [[nodiscard]] int32_t token(const uint8_t* bytes, int64_t index) const;
+  [[noreturn]] void no_id(uint32_t value, int64_t index) const;
+
+  std::shared_ptr<const InputFile> file_;
+  int64_t offset_, size_;
+  NumberType type_;
+  std::string unit_, text_;
+};
+
+// Throws Error(Data): the file, the byte, and why it is none.
+[[noreturn]] void no_token_file(const std::string& path, int64_t byte, const std::string& why);
+
+// Of little-endian bytes, at most eight.
+[[nodiscard]] uint64_t unsigned_of(std::span<const uint8_t> bytes);
+
+// Throws unless `tokens` of that width lie between byte `begin` and the end of the file, and, where
+// that is asked for, nothing else.
+enum class Room : uint8_t { AtLeast, Exactly };
+void check_room(const InputFile& file, int64_t begin, uint64_t tokens, size_t width, Room room);
+
+}  // namespace penstock

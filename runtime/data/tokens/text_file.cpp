@@ -1,0 +1,68 @@
+#include "runtime/data/tokens/text_file.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/error.h"
+#include "runtime/system/files/input_file.h"
+
+namespace penstock {
+namespace {
+
+std::string_view without_return(std::string_view line) {
+  return line.ends_with('\r') ? line.substr(0, line.size() - 1) : line;
+}
+
+}  // namespace
+
+std::vector<uint8_t> read_whole_file(const std::string& path, int64_t unpack_limit) {
+  std::vector<uint8_t> all;
+  read_pieces_of_file(
+      path, [&](std::string_view bytes) { all.insert(all.end(), bytes.begin(), bytes.end()); },
+      unpack_limit);
+  return all;
+}
+
+void LineSplitter::grow(std::string_view part) {
+  if (begun_.size() + part.size() > kLongestLine) {
+    fail_data(path_ + ", line " + std::to_string(line_) + " is longer than " +
+              std::to_string(kLongestLine) + " bytes: break it into lines");
+  }
+  begun_ += part;
+}
+
+void LineSplitter::add(std::string_view bytes) {
+  for (size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
+    grow(bytes.substr(0, end));
+    take_(without_return(begun_));
+    begun_.clear();
+    ++line_;
+    bytes.remove_prefix(end + 1);
+  }
+  grow(bytes);
+}
+
+void LineSplitter::end() {
+  if (!begun_.empty()) take_(without_return(begun_));
+}
+
+void for_each_line(const std::string& path, const std::function<void(std::string_view line)>& take,
+                   int64_t unpack_limit) {
+  LineSplitter lines(path, take);
+  read_pieces_of_file(
+      path, [&](std::string_view bytes) { lines.add(bytes); }, unpack_limit);
+  lines.end();
+}
+
+bool is_compressed(const std::string& path) {
+  const InputFile file(path);
+  std::array<uint8_t, 6> first{};
+  const auto known = static_cast<size_t>(std::min<int64_t>(file.size_bytes(), 6));
+  file.read(0, std::span(first).first(known));
+  const std::string_view head(reinterpret_cast<const char*>(first.data()), known);
+  using namespace std::string_view_literals;
+  return head.starts_with("\x1f\x8b"sv) || head.starts_with("\x28\xb5\x2f\xfd"sv) ||
+         head.starts_with("\xfd\x37zXZ\0"sv) || head.starts_with("BZh"sv);
+}
+
+}  // namespace penstock

@@ -1,0 +1,176 @@
+#include "runtime/data/tokens/token_source.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "kernels/error.h"
+#include "kernels/philox.h"
+#include "runtime/data/tokens/packed_tokens.h"
+#include "runtime/data/tokens/shards/file_tokens.h"
+#include "runtime/data/tokens/shards/llmc_tokens.h"
+#include "runtime/data/tokens/shards/megatron_tokens.h"
+#include "runtime/data/tokens/text_file.h"
+#include "runtime/system/files/input_file.h"
+#include "runtime/system/files/json.h"
+#include "runtime/system/files/stand_in.h"
+
+namespace penstock {
+namespace {
+
+class TokensInMemory final : public TokenSource {
+ public:
+  TokensInMemory(std::string path, PackedTokens tokens, std::string unit)
+      : path_(std::move(path)), tokens_(std::move(tokens)), unit_(std::move(unit)) {}
+  [[nodiscard]] const std::string& path() const override { return path_; }
+  [[nodiscard]] int64_t size() const override { return static_cast<int64_t>(tokens_.size()); }
+  [[nodiscard]] std::string unit() const override { return unit_; }
+  void read(int64_t first, std::span<int32_t> out) const override {
+    tokens_.read(static_cast<size_t>(first), out);
+  }
+
+ private:
+  std::string path_;
+  PackedTokens tokens_;
+  std::string unit_;
+};
+
+// The value behind 'key': in the header of a .npy file, up to `end`.
+std::string npy_value(const std::string& header, const std::string& key, char end) {
+  const size_t at = header.find("'" + key + "':");
+  if (at == std::string::npos) return {};
+  const size_t first = header.find_first_not_of(' ', at + key.size() + 3);
+  const size_t last = first == std::string::npos ? first : header.find(end, first + 1);
+  return last == std::string::npos ? "" : header.substr(first, last - first + 1);
+}
+
+// Of width 0: none of ours.
+NumberType npy_numbers(const std::string& type) {
+  if (type == "'|u1'") return {1};
+  if (type == "'<u2'") return {2};
+  if (type == "'<u4'") return {4};
+  return {type == "'<i4'" ? 4U : 0U, true};
+}
+
+// As numpy calls it: "<i8" is int64.
+std::string npy_type(const std::string& type) {
+  if (type == "'<i8'") return "int64";
+  if (type == "'<u8'") return "uint64";
+  return type.empty() ? "of no type" : "of the type " + quoted(type);
+}
+
+// The n of "(n,)"; nothing for another shape.
+std::optional<int64_t> npy_length(const std::string& shape) {
+  if (shape.size() < 4 || !shape.starts_with('(') || !shape.ends_with(",)")) return std::nullopt;
+  int64_t length = 0;
+  const char* const last = shape.data() + shape.size() - 2;
+  const auto [end, error] = std::from_chars(shape.data() + 1, last, length);
+  if (error != std::errc() || end != last || length < 0) return std::nullopt;
+  return length;
+}
+
+std::shared_ptr<const TokenSource> open_npy(std::shared_ptr<const InputFile> file,
+                                            uint8_t version) {
+  constexpr int64_t kLongestHeader = 1 << 16;  // one axis takes 128 bytes
+  const std::string& path = file->path();
+  if (version < 1 || version > 3) no_token_file(path, 6, "its version is not known");
+  const int64_t fixed = version == 1 ? 10 : 12;
+  std::array<uint8_t, 4> length{};
+  if (file->size_bytes() < fixed) no_token_file(path, file->size_bytes(), "it is cut off");
+  const auto length_bytes = static_cast<size_t>(fixed - 8);
+  file->read(8, std::span(length).first(length_bytes));
+  const auto header_bytes =
+      static_cast<int64_t>(unsigned_of(std::span(length).first(length_bytes)));
+  if (header_bytes > file->size_bytes() - fixed) {
+    no_token_file(path, file->size_bytes(), "it is cut off");
+  }
+  if (header_bytes > kLongestHeader) no_token_file(path, 8, "its header is too long");
+  std::string header(static_cast<size_t>(header_bytes), '\0');
+  file->read(fixed, {reinterpret_cast<uint8_t*>(header.data()), header.size()});
+  const std::string type = npy_value(header, "descr", '\'');
+  const NumberType numbers = npy_numbers(type);
+  if (numbers.width == 0) {
+    no_token_file(path, fixed,
+                  "its numbers are " + npy_type(type) +
+                      "; numpy.save(path, tokens.astype(numpy.uint32)) writes it anew");
+  }
+  const std::optional<int64_t> size = npy_length(npy_value(header, "shape", ')'));
+  if (!size) no_token_file(path, fixed, "it has not one axis");
+  check_room(*file, fixed + header_bytes, static_cast<uint64_t>(*size), numbers.width,
+             Room::AtLeast);
+  return std::make_shared<FileTokens>(std::move(file), fixed + header_bytes, *size, numbers,
+                                      "token");
+}
+
+TokenFile open_plain(std::shared_ptr<const InputFile> file) {
+  const std::string& path = file->path();
+  constexpr int64_t kHeader = 32;
+  std::array<uint8_t, kHeader> header{};
+  if (file->size_bytes() < kHeader) no_token_file(path, file->size_bytes(), "it is cut off");
+  file->read(0, header);
+  const std::span bytes(header);
+  const uint64_t version = unsigned_of(bytes.subspan(8, 4));
+  const uint64_t width = unsigned_of(bytes.subspan(12, 4));
+  const uint64_t size = unsigned_of(bytes.subspan(16, 8));
+  const uint64_t vocabulary = unsigned_of(bytes.subspan(24, 8));
+  if (version != 1 || (width != 2 && width != 4) || vocabulary > INT32_MAX) {
+    no_token_file(path, 8, "its header makes no sense");
+  }
+  check_room(*file, kHeader, size, width, Room::AtLeast);
+  TokenFile opened;
+  opened.tokens = std::make_shared<FileTokens>(std::move(file), kHeader, static_cast<int64_t>(size),
+                                               NumberType{width}, "token");
+  opened.vocabulary = static_cast<int64_t>(vocabulary);
+  return opened;
+}
+
+}  // namespace
+
+int64_t content_sum(const TokenSource& tokens) {
+  constexpr int64_t kPiece = 4096;
+  constexpr int64_t kPieces = 256;
+  const int64_t pieces = (tokens.size() + kPiece - 1) / kPiece;
+  uint64_t sum = mix(static_cast<uint64_t>(tokens.size()));
+  std::vector<int32_t> piece;
+  for (int64_t i = 0; i < std::min(pieces, kPieces); ++i) {
+    const int64_t at = pieces <= kPieces ? i : i * (pieces - 1) / (kPieces - 1);
+    piece.resize(static_cast<size_t>(std::min(kPiece, tokens.size() - at * kPiece)));
+    tokens.read(at * kPiece, piece);
+    for (const int32_t token : piece) sum = mix(sum ^ static_cast<uint64_t>(token));
+  }
+  return static_cast<int64_t>(sum >> 1) | 1;
+}
+
+std::shared_ptr<const TokenSource> open_bytes(const std::string& path, int64_t unpack_limit) {
+  if (!is_compressed(path)) {
+    auto file = std::make_shared<const InputFile>(path);
+    const int64_t size = file->size_bytes();
+    return std::make_shared<FileTokens>(std::move(file), 0, size, NumberType{1}, "byte");
+  }
+  return tokens_in_memory(path, PackedTokens(read_whole_file(path, unpack_limit)), "byte");
+}
+
+std::shared_ptr<const TokenSource> tokens_in_memory(const std::string& path, PackedTokens tokens,
+                                                    const std::string& unit) {
+  return std::make_shared<TokensInMemory>(path, std::move(tokens), unit);
+}
+
+TokenFile open_token_file(const std::string& path) {
+  auto file = std::make_shared<const InputFile>(path);
+  refuse_stand_in(file->beginning(), path);
+  std::array<uint8_t, 8> first{};
+  if (file->size_bytes() < 8) no_token_file(path, file->size_bytes(), "it is cut off");
+  file->read(0, first);
+  const std::string_view magic(reinterpret_cast<const char*>(first.data()), first.size());
+  if (magic == "PSTOKENS") return open_plain(std::move(file));
+  if (magic.starts_with("\x93NUMPY")) return {open_npy(std::move(file), first[6]), 0};
+  if (is_llmc(first)) return {open_llmc(std::move(file)), 0};
+  if (is_megatron_index(first)) return {open_megatron(path, megatron_data_of(path)), 0};
+  no_token_file(path, 0,
+                "it does not begin like one; of the bare numbers in nanoGPT's .bin, "
+                "numpy.save('train.npy', numpy.fromfile('train.bin', numpy.uint16)) makes one");
+}
+
+}  // namespace penstock

@@ -1,0 +1,53 @@
+// runtime/data/tokens/token_source.h -- TokenSource: a long row of tokens, read by position from
+// any thread, wherever they come from.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/data/datasets/packed_file.h"
+#include "runtime/data/tokens/packed_tokens.h"
+
+namespace penstock {
+
+class TokenSource {
+ public:
+  virtual ~TokenSource() = default;
+  [[nodiscard]] virtual const std::string& path() const = 0;  // for messages
+  [[nodiscard]] virtual int64_t size() const = 0;             // tokens
+  // What one is called: "byte".
+  [[nodiscard]] virtual std::string unit() const { return "token"; }
+  // Tokens [first, first + out.size()), which must be there. Throws Error(Data) naming the file.
+  virtual void read(int64_t first, std::span<int32_t> out) const = 0;
+};
+
+// A sum over what the row says, from 1 on: of another text another one. Of more than a million
+// tokens it looks at as many in 256 places, so a letter that was changed may go unnoticed.
+[[nodiscard]] int64_t content_sum(const TokenSource& tokens);
+
+// The bytes of a text, plain or compressed; a plain one stays on disk. Throws as text_file.h says.
+[[nodiscard]] std::shared_ptr<const TokenSource> open_bytes(const std::string& path,
+                                                            int64_t unpack_limit = kUnpackLimit);
+
+[[nodiscard]] std::shared_ptr<const TokenSource> tokens_in_memory(const std::string& path,
+                                                                  PackedTokens tokens,
+                                                                  const std::string& unit);
+
+struct TokenFile {
+  std::shared_ptr<const TokenSource> tokens;
+  int64_t vocabulary = 0;  // 0: the file does not say
+};
+// Tokens that somebody has made, read in place from one of
+//   - what numpy.save() writes: one axis of uint8, uint16, uint32 or int32;
+//   - 32 bytes of header and the tokens: "PSTOKENS", then little-endian u32 version = 1, u32 bytes
+//     of a token (2 or 4), u64 number of tokens, u64 size of the vocabulary (0: unknown);
+//   - what llm.c's scripts write (tokens/llmc_tokens.h);
+//   - an index of Megatron's with the file beside it (tokens/megatron_tokens.h).
+// Throws Error(Input) when there is no readable file, Error(Data) naming file and byte when it is
+// none of them.
+[[nodiscard]] TokenFile open_token_file(const std::string& path);
+
+}  // namespace penstock

@@ -1,0 +1,54 @@
+// runtime/engine/decoding/image_classes.h -- ImageClasses: how probable each class is of images,
+// through the pipeline on any number of stages and replicas.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "runtime/engine/pipeline/pipeline.h"
+#include "runtime/network/layers/library/loss.h"
+#include "runtime/system/comm/network.h"
+
+namespace penstock {
+
+class ImageClasses {
+ public:
+  // Rank 0's: writes the samples of image number `index` as the network reads them.
+  using Read = std::function<void(int64_t index, std::span<float> out)>;
+  // On rank 0, in the order of the images: of each class its probability.
+  using Show = std::function<void(int64_t index, std::span<const float> probabilities)>;
+
+  // `model` is the pipeline's, reads `image` [height, width, channels] in the field "images" and
+  // ends in a ClassifierLoss. All must outlive this.
+  ImageClasses(const Config& config, Pipeline& pipeline, const Sequential& model,
+               const Shape& image, Network& network, Device& device);
+
+  [[nodiscard]] int64_t classes() const { return classifier_->classes(); }
+
+  // Collective; `count` is the same everywhere. As many images at a time as an evaluation takes.
+  // What an image gives does not depend on the others. Throws Error(Input) when logits are not
+  // numbers.
+  void look(int64_t count, const Read& read, const Show& show);
+
+ private:
+  void fill(std::span<const float> images, int64_t images_here);
+  void run();
+  // Of this replica's images of a round, into their places among `all` of the round.
+  void collect(int64_t images_here, std::span<double> all);
+
+  Pipeline& pipeline_;
+  Network& network_;
+  Device& device_;
+  Shape image_;
+  int64_t batch_;
+  int micro_batches_, replicas_;
+  uint64_t seed_;
+  Memory host_;
+  const ClassifierLoss* classifier_;
+  std::vector<Batch> batches_;
+  std::vector<Tensor> logits_;  // by micro-batch, on the rank that has them
+};
+
+}  // namespace penstock

@@ -1,0 +1,37 @@
+// runtime/engine/decoding/sampling.h -- which word of a row of logits is taken. Pure host code: the
+// random number is the caller's.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace penstock {
+
+struct SamplingOptions {
+  double temperature = 1.0;  // logits are divided by it; 0: the largest logit, always
+  int64_t top_k = 0;         // only the k most probable words; 0: all
+  double top_p = 1.0;        // then only the most probable that make up this share, at least one
+  double min_p = 0.0;  // then only those at least so many times as probable as the most probable
+  // Before all of these: positive logits of words that the text has are divided by it, negative
+  // ones multiplied (Keskar et al. 2019); 1: none are.
+  double repetition_penalty = 1.0;
+};
+// Throws Error(Input) naming the option that is out of its range.
+void check(const SamplingOptions& options);
+
+// The logits with the repetition penalty on `words`, once each; ids beyond the logits are let be.
+[[nodiscard]] std::vector<float> penalised(std::span<const float> logits,
+                                           std::span<const int32_t> words, double penalty);
+
+// The `n` words with the largest logits (all, if there are fewer), largest first, the smaller of
+// equals first.
+[[nodiscard]] std::vector<int32_t> most_probable(std::span<const float> logits, size_t n);
+
+// The word that `draw`, in [0, 1), falls on when the words left by `options` lie end to end in
+// the order of most_probable(), each as long as its probability. The repetition penalty is the
+// caller's.
+[[nodiscard]] int32_t sample(std::span<const float> logits, const SamplingOptions& options,
+                             double draw);
+
+}  // namespace penstock

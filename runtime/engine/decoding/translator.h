@@ -1,0 +1,50 @@
+// runtime/engine/decoding/translator.h -- Translator: sentences in, sentences out, through the
+// pipeline.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/data/tokenizer/pieces.h"
+#include "runtime/engine/decoding/rounds.h"
+
+namespace penstock {
+
+struct TranslationOptions {
+  std::string target = {};  // language: "de"; empty: the only one
+  int beams = 1;
+  double length_penalty = 0.6;
+};
+
+class Translator {
+ public:
+  // As Rounds. `config.data` names the vocabulary. Throws Error(Input) when the target language is
+  // unknown or not named.
+  Translator(const Config& config, const TranslationOptions& options, Rounds& rounds);
+
+  // Collective; the sentences of rank 0 count, and their translations are returned there, in order
+  // (elsewhere nothing). A blank one has an empty translation. Sentences too long for the network
+  // lose their end; see cut(). `show` (may be empty) is given each translation on rank 0, in order,
+  // as soon as it and all before it are done.
+  using Show = std::function<void(const std::string& translation)>;
+  [[nodiscard]] std::vector<std::string> translate(const std::vector<std::string>& sentences,
+                                                   const Show& show = {});
+  // Of those translations, in order: how probable each is, as its beam search knows.
+  [[nodiscard]] const std::vector<double>& scores() const { return scores_; }
+  [[nodiscard]] int64_t cut() const { return cut_; }  // sentences that lost their end
+
+ private:
+  [[nodiscard]] std::vector<int32_t> source_of(const std::string& sentence);
+
+  TranslationOptions options_;
+  Rounds& rounds_;
+  Pieces pieces_;
+  int64_t context_;
+  int32_t tag_ = -1;
+  std::vector<double> scores_;
+  int64_t cut_ = 0;
+};
+
+}  // namespace penstock

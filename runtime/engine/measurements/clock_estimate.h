@@ -1,0 +1,39 @@
+// runtime/engine/measurements/clock_estimate.h -- what another host's clock shows, from messages
+// there and back. Pure; all times in seconds.
+//
+// As NTP does it (Mills, RFC 5905): of several messages that were answered at once, the one that
+// was back soonest says most. The other clock was read between sending and receiving, so taking it
+// to be the middle is wrong by half that time at most. Two readings, some time apart, tell how much
+// faster or slower the other clock runs.
+#pragma once
+
+#include <span>
+
+namespace penstock {
+
+// `sent` and `received` by the clock here, `answered` by the one there.
+struct RoundTrip {
+  double sent = 0, answered = 0, received = 0;
+};
+
+struct ClockReading {
+  double there = 0;  // the clock there showed this,
+  double ahead = 0;  // which was so much more than the one here,
+  double error = 0;  // or wrong by this much at most
+};
+// At least one trip.
+[[nodiscard]] ClockReading read_clock(std::span<const RoundTrip> trips);
+
+// A clock that ran evenly between two readings, the first no later than the last. The default is
+// the clock here itself.
+struct OtherClock {
+  ClockReading first = {}, last = {};
+
+  // What the clock here showed when the one there showed `there`. Before and after the readings as
+  // at the nearer one: what a drift makes of a short time would be lost in their errors.
+  [[nodiscard]] double here(double there) const;
+  // At most, between the readings, of a clock that ran evenly.
+  [[nodiscard]] double error() const;
+};
+
+}  // namespace penstock

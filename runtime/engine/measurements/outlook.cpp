@@ -1,0 +1,108 @@
+#include "runtime/engine/measurements/outlook.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/memory/host_memory.h"
+#include "runtime/records/telemetry/units.h"
+
+namespace penstock {
+
+namespace {
+
+int64_t snapshot_of(const RankMemory& rank, const Grid& grid, const CheckpointConfig& checkpoint) {
+  const bool while_training = checkpoint.every > 0 || checkpoint.minutes > 0;
+  return while_training ? rank.snapshot(grid.replicas) : 0;
+}
+
+// What takes less memory than the run now does.
+std::string advice(const std::string& recompute) {
+  const std::string rest = "more stages";
+  if (recompute == "layer") return rest + " or smaller micro-batches";
+  return rest + ", smaller micro-batches or --recompute " +
+         (recompute == "none" ? "stage" : "layer");
+}
+
+// What copies in memory take of a host's memory and of its network.
+std::string copies_line(const Forecast& forecast, const CheckpointConfig& checkpoint) {
+  const int64_t fullest = *std::ranges::max_element(forecast.copy_bytes);
+  const bool has_partners = forecast.copy_s > 0.0;
+  std::string line = "\npredicted: a copy in memory is " + bytes_text(fullest) +
+                     " of the fullest rank, of which its host holds two" +
+                     (has_partners ? ", and two for another host" : "");
+  if (!has_partners) return line;
+  const double between_s =
+      forecast.prediction.step_s * static_cast<double>(checkpoint.partner_every);
+  line += "; it keeps the network of a host busy for " + milliseconds_text(1e3 * forecast.copy_s) +
+          ", " + percent_text(forecast.copy_s / between_s) + " of the time between two";
+  if (forecast.copy_s <= between_s) return line;
+  const double steps = std::ceil(forecast.copy_s / forecast.prediction.step_s);
+  return line + "\nwarning: training will wait for copies to arrive: --checkpoint.partner_every " +
+         std::to_string(static_cast<int64_t>(steps)) + " would give them the time";
+}
+
+}  // namespace
+
+std::string headline(const Config& config, const Layout& layout, Network& network, Device& device) {
+  const PipelineConfig& pipeline = config.pipeline;
+  return config.model.kind + ", " + std::to_string(layout.total_parameters()) + " parameters in " +
+         amount_text(std::ssize(layout.parameters), "layer") + "; " +
+         amount_text(pipeline.stages, "stage") + " x " + amount_text(pipeline.replicas, "replica") +
+         ", " + amount_text(pipeline.micro_batches, "micro-batch", "es") + " of " +
+         std::to_string(pipeline.micro_batch_size) + ", schedule " + pipeline.schedule +
+         ", recompute " + pipeline.recompute + "; " + device.description() + ", " +
+         network.description();
+}
+
+std::string device_warning(int64_t fullest_bytes, const DeviceFacts& device,
+                           const std::string& recompute) {
+  const int64_t there = device.model().memory_bytes;
+  if (fullest_bytes <= there) return "";
+  return "warning: the fullest rank needs " + bytes_text(fullest_bytes) + ", " +
+         device.description() + " has " + bytes_text(there) + ": use " + advice(recompute);
+}
+
+std::string outlook(const Forecast& forecast, const Station& station, const Config& config) {
+  const Session& session = station.session;
+  const Device& device = station.device;
+  const Prediction& prediction = forecast.prediction;
+  std::string line = "predicted: " + milliseconds_text(1e3 * prediction.step_s) +
+                     " a step, bubble " + percent_text(prediction.bubble) + ", " +
+                     bytes_text(prediction.fullest_bytes()) + " on the fullest rank (" +
+                     forecast.basis + ")";
+  if (config.run.audit > 0) {
+    const double longer = prediction.audited_step_s / prediction.step_s - 1.0;
+    line += "\naudits: every " +
+            (config.run.audit == 1 ? "step" : std::to_string(config.run.audit) + " steps") +
+            ", such a step takes " + percent_text(longer) + " longer, all together " +
+            percent_text(longer / static_cast<double>(config.run.audit));
+  }
+  if (!device.host_addressable()) {
+    const std::string warning =
+        device_warning(prediction.fullest_bytes(), device, config.pipeline.recompute);
+    if (!warning.empty()) line += "\n" + warning;
+  }
+  if (!forecast.copy_bytes.empty()) line += copies_line(forecast, config.checkpoint);
+  int64_t here = 0;
+  for (int rank = 0; rank < session.local_ranks(); ++rank) {
+    const auto position = static_cast<size_t>(station.grid.position_of(rank));
+    const RankMemory& memory = prediction.memory[position];
+    if (device.host_addressable()) here += memory.total();
+    here += snapshot_of(memory, station.grid, config.checkpoint);
+    if (!forecast.copy_bytes.empty()) {
+      here += (forecast.copy_s > 0.0 ? 4 : 2) * forecast.copy_bytes[position];
+    }
+  }
+  const int64_t host = host_memory_bytes();
+  if (here > host) {
+    const int ranks = session.local_ranks();
+    line += "\nwarning: " +
+            (ranks == 1 ? "this rank needs "
+                        : "the " + std::to_string(ranks) + " ranks of this host need ") +
+            bytes_text(here) + ", and may use " + bytes_text(host) + ": use more hosts, " +
+            advice(config.pipeline.recompute);
+  }
+  return line;
+}
+
+}  // namespace penstock

@@ -1,0 +1,27 @@
+// runtime/engine/measurements/outlook.h -- what a user is told before the first step: what is about
+// to run, and what it should take.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/planning/blueprint/config.h"
+#include "runtime/planning/blueprint/forecast.h"
+#include "runtime/system/comm/station.h"
+
+namespace penstock {
+
+// One line that says what is about to run.
+[[nodiscard]] std::string headline(const Config& config, const Layout& layout, Network& network,
+                                   Device& device);
+// What the planner thinks of it, with a warning where the device has less memory than the fullest
+// rank will need, or this host less than its ranks: for all, if they compute in its memory, and for
+// the copies that checkpoints are written from.
+[[nodiscard]] std::string outlook(const Forecast& forecast, const Station& station,
+                                  const Config& config);
+// "" where a rank of that many bytes fits on the accelerator, else the warning. `recompute` is the
+// run's mode: the advice is to recompute more than that.
+[[nodiscard]] std::string device_warning(int64_t fullest_bytes, const DeviceFacts& device,
+                                         const std::string& recompute);
+
+}  // namespace penstock

@@ -1,0 +1,40 @@
+// runtime/engine/measurements/rank_clocks.h -- RankClocks: the monotonic clocks of all ranks beside
+// rank 0's.
+#pragma once
+
+#include <vector>
+
+#include "runtime/engine/measurements/clock_estimate.h"
+#include "runtime/system/comm/network.h"
+
+namespace penstock {
+
+// Of this process: what HostClock and std::chrono::steady_clock count, as seconds.
+[[nodiscard]] double monotonic_seconds();
+
+class RankClocks {
+ public:
+  // Collective over `world`, which must outlive this: finds out which ranks share a clock. Those of
+  // one boot of one kernel do, but for those in time namespaces of their own.
+  explicit RankClocks(Collective& world);
+
+  // Collective: reads one clock of each kind from rank 0, a millisecond or less for each. The first
+  // and the last reading count.
+  void read();
+
+  // On rank 0.
+  [[nodiscard]] const OtherClock& of_rank(int rank) const;
+  [[nodiscard]] int different() const;   // clocks, rank 0's too
+  [[nodiscard]] double error_s() const;  // of the worst
+
+ private:
+  [[nodiscard]] ClockReading ask(int rank);
+  void answer();
+
+  Collective& world_;
+  bool has_read_ = false;
+  std::vector<int> reader_of_;      // by rank: the first rank with the same clock
+  std::vector<OtherClock> clocks_;  // on rank 0, by rank; filled for those that are read
+};
+
+}  // namespace penstock

@@ -1,0 +1,51 @@
+// runtime/engine/measurements/slow_ranks.h -- SlowRanks: which ranks compute slower than they
+// should. Pure.
+//
+// A rank that waits is no slow rank, and most of a pipeline waits for a slow one; so what is looked
+// at is the time spent in compute instructions alone. It is measured against the forecast, since
+// stages differ, and against the other ranks, since forecasts are all wrong in the same direction;
+// where other replicas hold the same stages, against those as well, whatever the forecast says.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/system/comm/grid.h"
+
+namespace penstock {
+
+class SlowRanks {
+ public:
+  static constexpr int kWindow = 4;   // steps of which one number is made, the mean
+  static constexpr int kWindows = 4;  // in a row: a rank is named at most 20 steps after it is slow
+  static constexpr double kFactor = 1.5;  // slower than that, in each of them
+
+  // `predicted_s`, by position in the pipeline: seconds in compute instructions of a step.
+  SlowRanks(const Grid& grid, std::vector<double> predicted_s);
+
+  struct Slow {
+    int rank;            // of the world
+    double of_forecast;  // its time over its forecast's, in the last window
+    double others;       // the median of the others'
+  };
+  // `busy_s`, by world rank: mean seconds of a step of the last window. Returns those
+  // that have been slow for long enough now, each once in a run.
+  [[nodiscard]] std::vector<Slow> see(std::span<const double> busy_s);
+
+ private:
+  [[nodiscard]] bool is_slow(std::span<const double> busy_s, int rank) const;
+
+  Grid grid_;
+  std::vector<double> predicted_s_;
+  std::vector<double> ratios_;  // by world rank, of the last window
+  std::vector<int> windows_;    // by world rank: slow ones in a row
+};
+
+// "rank 3 (host n7) has computed 2.1 times as long as predicted for 20 steps, ...".
+[[nodiscard]] std::string describe(const SlowRanks::Slow& slow, const std::string& host);
+
+// The middle one, of an even number the lower; 0 of none.
+[[nodiscard]] double median(std::vector<double> values);
+
+}  // namespace penstock

@@ -1,0 +1,50 @@
+// runtime/engine/measurements/trace_recorder.h -- some steps of all ranks as they ran, on one
+// clock.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "runtime/engine/measurements/rank_clocks.h"
+#include "runtime/engine/pipeline/executor.h"
+#include "runtime/records/telemetry/trace_json.h"
+#include "runtime/system/comm/network.h"
+
+namespace penstock {
+
+// What a recorder brings together on rank 0; its steps are empty elsewhere.
+struct RecordedTrace {
+  std::vector<TracedStep> steps = {};
+  int clocks = 1;            // different ones, that the ranks' times were read off
+  double clock_error_s = 0;  // ranks of different clocks agree to that
+};
+
+class TraceRecorder {
+ public:
+  // Records `steps` steps (0: none) of those from `next` to `last`, which are about to be taken:
+  // the first ones after the warm-up, or, where they are too few for that, the last ones.
+  TraceRecorder(int64_t steps, int64_t next, int64_t last);
+
+  // Nothing has been recorded.
+  [[nodiscard]] bool empty() const { return recorded_ == 0; }
+  // Both are collective over `world` where they have something to do: before the first step that is
+  // recorded, and after the last one, the ranks' clocks are read. Outside of what is timed.
+  void begin_step(int64_t step, Executor& executor, Collective& world);
+  void end_step(int64_t step, Executor& executor);
+
+  // Collective over the world: every recorded step of every rank, by rank 0's clock from the
+  // beginning of the first one on.
+  [[nodiscard]] RecordedTrace gather();
+
+ private:
+  int64_t first_, last_;
+  int64_t recorded_ = 0;                // steps
+  double zero_s_ = 0;                   // by this rank's clock, of the times in:
+  std::vector<TimedInstruction> here_;  // all recorded steps, which are equally long
+  std::vector<int64_t> bytes_;          // in use after each
+  Collective* world_ = nullptr;
+  std::optional<RankClocks> clocks_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,84 @@
+// runtime/engine/pipeline/audit/audit.h -- Audit: does once more what one micro-batch did in one
+// stage of this rank, from the same inputs, and compares the bits.
+//
+// An instruction that is executed twice gives the same bits, on any machine, so where it does not a
+// processor or its memory has failed, silently. Which micro-batch of which stage it is, is drawn
+// from (seed, step, position), the same on all replicas; all its instructions are audited: what its
+// forward, its recompute and both halves of its backward made. What was kept for it, the inputs and
+// the gradients of the outputs, is compared, too, before and after. A processor that is wrong in
+// the same way each time is found by another one: with replicas the rank that holds the same stage
+// in the next one does the same again, from the same bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/engine/pipeline/audit/audited_work.h"
+#include "runtime/network/stage/stage.h"
+#include "runtime/planning/schedule/audits.h"
+#include "runtime/planning/schedule/schedule.h"
+
+namespace penstock {
+
+// The first bits that differ.
+struct AuditFinding {
+  std::string instruction;         // "B1.2"
+  std::string what;                // "the gradient of 'blocks.3.linear.weight'"
+  uint64_t first = 0, second = 0;  // checksums
+  int replica = -1;                // whose it was, where that one and this do not agree
+};
+
+class Audit {
+ public:
+  // `program`: this rank's, whose position in its pipeline is `position`, of so many micro-batches.
+  // Audits nothing where there is no Audit in it. `replicas`: who does it again, too; null: nobody.
+  Audit(const std::vector<Instruction>& program, int position, int micro_batches, Device& device,
+        Collective* replicas = nullptr);
+
+  // Before a step that is audited; others call end() alone.
+  void begin(uint64_t seed, int64_t step);
+  void end();
+  [[nodiscard]] bool under_way() const { return cell_.has_value(); }
+  // Whether this instruction, a compute one, is executed again.
+  [[nodiscard]] bool covers(const Instruction& instruction) const {
+    return cell_ && cell_->stage == instruction.stage &&
+           cell_->micro_batch == instruction.micro_batch && is_compute(instruction.op);
+  }
+
+  // Around the instructions of that micro-batch; tensors are kept by reference.
+  void before_forward(Stage& stage, const Tensors& inputs, const Batch& batch);
+  void before_input_half(const Tensors& output_gradients);
+  void before_weight_half(Stage& stage) { stage.record_gradients(first_); }
+  void after_input_half(const Tensors& input_gradients);
+  // Where the program says so; collective over the replicas. `pass` is the step's.
+  void repeat(Stage& stage, const Pass& pass);
+  // The stage of the micro-batch that is under audit.
+  [[nodiscard]] int stage() const { return cell_->stage; }
+
+  // After repeat(). Waits for the device.
+  [[nodiscard]] std::optional<AuditFinding> finding() const;
+  // Of those checksums of the last audit, all in one row: whether an audit of the same micro-batch
+  // after it has met the same in its first execution.
+  [[nodiscard]] std::vector<uint64_t> first_sums() const;
+  [[nodiscard]] std::vector<uint64_t> second_sums() const;
+
+ private:
+  void do_again(Stage& stage, const Pass& pass, const AuditedWork& work, CellSums& sums);
+  [[nodiscard]] std::optional<AuditFinding> difference(const std::vector<uint64_t>& first,
+                                                       const CellSums& second) const;
+
+  std::vector<AuditedCell> cells_;
+  bool halves_apart_ = false;  // of backwards
+  int position_, micro_batches_;
+  Device& device_;
+  Collective* replicas_;
+  std::optional<AuditedCell> cell_;
+  AuditedWork work_;
+  CellSums first_, second_, neighbours_;    // the last: what the replica before was done again here
+  std::vector<uint64_t> neighbours_first_;  // and what that one had; empty: there is none
+};
+
+}  // namespace penstock

@@ -1,0 +1,28 @@
+// runtime/engine/pipeline/audit/audited_work.h -- AuditedWork: all that it takes to do again what
+// one micro-batch did in one stage, on this rank or on the one that holds the stage in another
+// replica.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/device.h"
+#include "runtime/data/datasets/dataset.h"
+#include "runtime/network/stage/stage_gradients.h"
+#include "runtime/system/comm/network.h"
+
+namespace penstock {
+
+struct AuditedWork {
+  Batch batch;  // what layers read of it
+  std::vector<Tensor> inputs, output_gradients;
+  KeptGradients before;        // before this micro-batch's were added
+  std::vector<uint64_t> sums;  // checksums of all that was made, in one order
+};
+
+// Gives the next replica's rank `mine` and returns the previous one's, in new tensors of the same
+// shapes. Collective over the replicas, of which each is at the same place of the same program, so
+// none waits for one that waits for it.
+[[nodiscard]] AuditedWork pass_on(const AuditedWork& mine, Collective& replicas, Device& device);
+
+}  // namespace penstock

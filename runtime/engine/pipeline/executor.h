@@ -1,0 +1,145 @@
+// runtime/engine/pipeline/executor.h -- Executor: does what one rank's program says, instruction by
+// instruction.
+//
+// The switch in execute() is the only place that knows all ops of a schedule. Nothing about GPipe
+// or 1F1B is known here. Sends are posted and never wait; receives wait.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/bit_flip.h"
+#include "runtime/data/datasets/dataset.h"
+#include "runtime/engine/pipeline/audit/audit.h"
+#include "runtime/engine/pipeline/field_feed.h"
+#include "runtime/engine/pipeline/links/channel.h"
+#include "runtime/engine/pipeline/links/links.h"
+#include "runtime/engine/pipeline/links/routes.h"
+#include "runtime/engine/pipeline/program_activity.h"
+#include "runtime/engine/pipeline/tied_gradients.h"
+#include "runtime/network/stage/stage.h"
+#include "runtime/planning/schedule/timing/timeline.h"
+
+namespace penstock {
+
+// What became of the update before, when a rank asks.
+enum class Settled : uint8_t {
+  GoOn,   // it stands
+  Again,  // it was changed: forwards that have run on its weights run again
+  Stop,   // it was taken back, and nothing comes after it
+};
+
+// One pass of a program, and what it runs on.
+struct StepInput {
+  Pass pass;
+  std::span<const Batch> batches;      // by micro-batch
+  std::span<const Decoding> decoding;  // likewise, where words are being chosen
+  // Of whole rows, where words are being chosen; 0: as many as the data have.
+  int64_t positions = 0;
+  std::function<void()> update;  // what OptimizerStep does
+  bool audits = false;           // does what the program's Audit says; else that does nothing
+  // Asked on every rank before the first instruction that relies on the weights for good
+  // (runtime/planning/schedule/proof/leading_forwards.h), and after each Again; empty: they are for
+  // good.
+  std::function<Settled()> settle;
+};
+
+class Executor {
+ public:
+  struct Parts {
+    std::vector<Stage*> stages;       // by stage; null on other ranks
+    Traffic traffic;                  // between all stages
+    std::vector<std::string> inputs;  // batch fields that enter stage 0
+    bool chooses_words = false;       // then every stage may read fields: where it is in its rows
+    Links* links = nullptr;
+    ReduceGroup* reduce = nullptr;   // null: no replicas
+    Collective* auditors = nullptr;  // the replicas, where each can do again what the others did
+    TiedGradients* tied = nullptr;   // null: no parameter has several holders
+    Device* device = nullptr;
+    ActivityLog* activity_log = nullptr;  // where this rank writes what it does; null: nowhere
+    std::vector<int> world_ranks = {};    // of the stages of this replica, for the activity_log
+    int64_t first_section = 0;  // keys of Device::begin_section, one per instruction, from here on
+  };
+  // `schedule` is lowered and verified; `rank` is this rank's position in its pipeline.
+  Executor(const Schedule& schedule, int rank, Parts parts);
+
+  // False: stopped by `settle`.
+  bool run(const StepInput& input);
+  // Between ops of a long computation: moves messages. Stages are given this.
+  void progress();
+  // Memory for `most` messages under way at once, by edge, of each kind that this rank sends.
+  void reserve(std::span<const int> most);
+
+  // From here on times count from zero.
+  void reset_clock() { clock_->restart(); }
+  // Of the last run, in seconds since the executor was made or its clock reset: when the device
+  // did it. Waits for its end.
+  // Sums over replicas last until those of all stages of this rank are there.
+  [[nodiscard]] std::span<const TimedInstruction> events();
+  // Of the last run, where input.audits.
+  [[nodiscard]] const Audit& audit() const { return audit_; }
+
+  // From the next run on, notes after each instruction how much of the device's memory is in use.
+  void record_memory(bool wanted) { records_memory_ = wanted; }
+  // Bytes, by instruction of the last run; empty where they were not recorded.
+  [[nodiscard]] std::span<const int64_t> bytes_in_use() const { return bytes_in_use_; }
+
+ private:
+  // One direction of an edge, where this rank holds one of its stages or both.
+  struct Passage {
+    std::unique_ptr<Channel> channel;
+    int received = 0;  // messages of one run
+    int surplus = 0;   // messages to throw away when it begins again
+  };
+  // A stage of this rank and all that leads to it and away.
+  struct HeldStage {
+    Stage* stage = nullptr;
+    std::vector<Channel*> inputs, outputs;                    // of activations
+    std::vector<Channel*> output_gradients, input_gradients;  // what comes in, what goes out
+    size_t input_count = 0, output_count = 0;                 // tensors of the tuples
+  };
+  // An instruction with what it acts on.
+  struct Task {
+    Instruction instruction;
+    std::string name;            // text(instruction), for profilers
+    HeldStage* held = nullptr;   // null: of no stage
+    Channel* channel = nullptr;  // of a message
+    bool keep_tape = true;       // of a forward: no Recompute will come
+  };
+
+  void open_channels(const Edges& edges, const std::vector<Route>& routes);
+  void list_tasks(const std::vector<Instruction>& program, const Edges& edges);
+  // Errors of other ranks say at which instruction they were met.
+  bool run_program(const StepInput& input);
+  // Forgets the forwards that have run. `goes_on`: and is ready to run them again.
+  void start_again(const StepInput& input, bool goes_on);
+  void execute(const Task& task, const StepInput& input);
+  void forward(const Task& task, const MicroBatch& batch);
+  void backward(const Task& task, const MicroBatch& batch, Halves halves);
+  void backward_weight(const Task& task, const MicroBatch& batch);
+  void disturb(const Task& task, const StepInput& input);
+  [[nodiscard]] MicroBatch micro_batch_of(const Task& task, const StepInput& input) const;
+  [[nodiscard]] Tensors take_inputs(const Task& task) const;
+
+  int micro_batches_;
+  Parts parts_;
+  std::vector<Passage> activations_, gradients_;  // by edge
+  std::vector<HeldStage> held_stages_;            // by stage; without a stage on other ranks
+  std::vector<Task> tasks_;
+  size_t settled_before_ = 0;  // of tasks_: where `settle` is asked
+  FieldFeed fields_;
+  Audit audit_;
+  // Point i is the start of instruction i; behind the end of the last one comes the end of the
+  // sums.
+  std::unique_ptr<DeviceClock> clock_;
+  bool summed_ = false;  // in the last run
+  ProgramActivity activity_log_;
+  std::vector<TimedInstruction> events_;  // read off the clock when somebody asks
+  bool records_memory_ = false;
+  std::vector<int64_t> bytes_in_use_;
+};
+
+}  // namespace penstock

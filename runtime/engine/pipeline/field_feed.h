@@ -1,0 +1,46 @@
+// runtime/engine/pipeline/field_feed.h -- FieldFeed: the batch fields of a run where the device
+// computes on them. A device with memory of its own gets them a few micro-batches ahead of their
+// use, beside its work, and lets go of them after the last; others read the loader's memory.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/device.h"
+#include "runtime/data/datasets/dataset.h"
+#include "runtime/planning/schedule/timing/data_use.h"
+
+namespace penstock {
+
+class FieldFeed {
+ public:
+  // `reads`, by stage: whether it reads fields.
+  FieldFeed(std::span<const Instruction> program, const std::vector<bool>& reads, Device& device);
+
+  // `batches`, by micro-batch, must stay as they are until the run has ended on the device.
+  void begin(std::span<const Batch> batches);
+  // Around each instruction of the program, by its index.
+  void before(size_t instruction);
+  void after(size_t instruction);
+  void end();
+
+  // Those of a micro-batch, between its first use and its last.
+  [[nodiscard]] const Batch& batch(int micro_batch) const {
+    return batches_[static_cast<size_t>(micro_batch)];
+  }
+  // The host's batches are copied in this run.
+  [[nodiscard]] bool uploads() const { return !uploaded_.empty(); }
+
+ private:
+  void start(size_t place);  // of DataUse::order
+
+  DataUse use_;
+  std::vector<int> first_used_, last_used_;  // by instruction: a place in use_.order; -1: none
+  Device& device_;
+  std::unique_ptr<UploadLane> lane_;  // null: the device reads the host's memory
+  std::span<const Batch> host_, batches_;
+  std::vector<Batch> uploaded_;  // by micro-batch; empty where the host's will do
+};
+
+}  // namespace penstock

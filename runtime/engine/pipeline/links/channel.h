@@ -1,0 +1,60 @@
+// runtime/engine/pipeline/links/channel.h -- Channel: one direction of an edge between two stages,
+// activations forward or gradients back, as one rank has it.
+//
+// A channel holds the tensors of each micro-batch between the stage that gives them and the one
+// that takes them. Both may be here; else one end is a link to another rank, and a message is sent
+// or received in between. Which micro-batches pass, and in which order, the program says.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "runtime/network/layers/layer.h"
+#include "runtime/system/comm/network.h"
+
+namespace penstock {
+
+class Channel {
+ public:
+  // What passes, by tensor: its place in the tuple that is given, and in the one that is taken.
+  struct Message {
+    std::vector<TensorSpec> tensors;
+    std::vector<size_t> given, taken;
+  };
+  // Of a message that brings nothing but the news that a micro-batch came so far: what frozen
+  // stages get in place of gradients, so that they do not run ahead without limit. One number.
+  [[nodiscard]] static Message token();
+  // A link is null where that end is a stage of this rank; the links must outlive the channel.
+  Channel(Message message, int micro_batches, SendLink* out, ReceiveLink* in);
+
+  // ---- for the stages of this rank
+  // Moves the channel's tensors out of what a stage gives.
+  void put(int micro_batch, Tensors& given);
+  // Moves them to their places in what a stage takes, which has room for them.
+  void take(int micro_batch, Tensors& taken);
+
+  // ---- for messages
+  // A run begins: so many will be received in it. The first is announced, and each further one as
+  // soon as the one before has come, so that it arrives during computation.
+  void begin(int messages);
+  // The run begins again when `surplus` messages that it does not want are under way, or will be:
+  // waits for them and throws them away.
+  void begin_again(int surplus, int messages);
+  // Posts the message and returns. A tensor that nobody gave is sent as zeros.
+  void send(int micro_batch, Device& device);
+  void receive(int micro_batch);  // waits for it
+  // Keeps memory ready for `most` messages under way at once; nothing where none is sent here.
+  void reserve(int most);
+  [[nodiscard]] bool sends() const { return out_ != nullptr; }
+
+ private:
+  void announce();
+
+  Message message_;
+  SendLink* out_;
+  ReceiveLink* in_;
+  int left_ = 0;               // messages of this run that are not yet announced
+  std::vector<Tensors> held_;  // by micro-batch
+};
+
+}  // namespace penstock

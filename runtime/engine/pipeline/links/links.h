@@ -1,0 +1,43 @@
+// runtime/engine/pipeline/links/links.h -- the links of one rank to the stages that its own hand
+// something to.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/engine/pipeline/links/narrow_links.h"
+#include "runtime/planning/schedule/schedule.h"
+#include "runtime/system/comm/network.h"
+
+namespace penstock {
+
+// The links of one edge between stages (runtime/planning/schedule/edges.h). A pointer is null where
+// this rank is not that end, or both stages live on one rank.
+struct EdgeLinks {
+  SendLink* send_activation = nullptr;        // I hold the first of the two stages
+  ReceiveLink* receive_gradient = nullptr;    // likewise
+  ReceiveLink* receive_activation = nullptr;  // I hold the second
+  SendLink* send_gradient = nullptr;          // likewise
+};
+
+class Links {
+ public:
+  // Collective over the pipeline: the same schedule on every rank. `window` is that of
+  // DirectedEdge. `narrow`: tensors travel as narrow_links.h says.
+  Links(Network& network, const Schedule& schedule, int window, bool narrow, Device& device);
+
+  [[nodiscard]] const EdgeLinks& of(int edge) const { return links_[static_cast<size_t>(edge)]; }
+  void progress();
+  void hand_over();  // at the end of a program
+  void drain();      // until everything sent has left
+
+ private:
+  Network::Ends ends_;  // in front of which stand these, where tensors travel narrow
+  std::vector<std::unique_ptr<NarrowSendLink>> narrow_senders_;
+  std::vector<std::unique_ptr<NarrowReceiveLink>> narrow_receivers_;
+  std::vector<EdgeLinks> links_;  // by edge
+  std::vector<SendLink*> senders_;
+  std::vector<ReceiveLink*> receivers_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,115 @@
+// runtime/engine/pipeline/pipeline.h -- Pipeline: the network, cut into stages, wired between
+// ranks, ready to run.
+//
+// One per rank. Holds this rank's stages and links and two programs: the training step and the
+// evaluation pass, which chooses words too. What it does not know: data, optimizers, files.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/engine/pipeline/executor.h"
+#include "runtime/engine/pipeline/late_weights.h"
+#include "runtime/engine/pipeline/replica_exchange.h"
+#include "runtime/network/stage/stage.h"
+#include "runtime/planning/blueprint/blueprint.h"
+#include "runtime/planning/blueprint/config.h"
+#include "runtime/system/comm/network.h"
+
+namespace penstock {
+
+// What a rank's stages read of a batch; nothing on most.
+struct FieldsRead {
+  std::vector<std::string> fields;
+  // The one with the targets of the losses that stages here hold, the network's or an auxiliary
+  // one; empty where they hold none.
+  std::string targets;
+};
+
+class Pipeline {
+ public:
+  // Of a process: shapes repeat from the first one on, but caches fill during these, and afterwards
+  // a step asks the system for nothing.
+  static constexpr int64_t kWarmUpSteps = 2;
+
+  // Collective. `blueprint` must outlive the pipeline, to which its layers then belong. With
+  // model.from all weights but those of adapters are zero: load_folder() or a checkpoint follows.
+  // `trains`: false where no training step will follow, and weights stay as they are.
+  Pipeline(const Config& config, const Blueprint& blueprint, const Grid& grid, Network& network,
+           Device& device, bool trains = true);
+  ~Pipeline() { device_.set_progress({}); }
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  // Runs one training step (input.pass.training), or one evaluation pass, of one position where
+  // input.decoding says so, or of input.positions.
+  // False where input.settle has stopped it (executor.h).
+  bool run(StepInput input);
+  // To be called before such passes; the second again and again for nothing.
+  void prepare_one_position();
+  void prepare_positions(int64_t positions);
+  // The executor of training steps: its events are those of the last one.
+  [[nodiscard]] Executor& training() const { return *train_; }
+
+  void begin_step(bool gradients_stay = false);  // as Stage's
+  void end_step();  // after the replicas' sums, before the next begin_step()
+  // Where replicas share the updates out: starts giving every replica the weights that the others
+  // have changed. Collective over the replicas, after the weights were. Else does nothing.
+  void gather_weights();
+  // Waits until they are here. run() needs no such call; whoever else reads weights, or changes
+  // them, does.
+  void await_weights();
+  void drain();  // waits until this rank owes the others nothing
+
+  [[nodiscard]] const Blueprint& blueprint() const { return blueprint_; }
+  [[nodiscard]] const FieldsRead& reads() const { return reads_; }
+  // The stage with the network's loss; null on other ranks.
+  [[nodiscard]] const Stage* loss_stage() const { return stages_by_index_.back(); }
+  [[nodiscard]] const std::vector<std::unique_ptr<Stage>>& stages() const { return stages_; }
+  // All that this rank keeps from step to step: the tables of its stages, which ascend.
+  [[nodiscard]] StateRange state() const { return state_; }
+
+ private:
+  void make_stages(const Config& config, Device& device, bool trains);
+  void list_state();
+  // Spare memory for messages that a slow neighbour leaves in flight longer than it did so far.
+  void reserve_for_messages();
+  [[nodiscard]] bool holds_loss() const;
+  [[nodiscard]] std::vector<std::string> fields() const;
+  // Of micro-batches of that size; the last two as in Executor::Parts.
+  [[nodiscard]] std::unique_ptr<Executor> make_executor(const Schedule& schedule, Traffic passing,
+                                                        int64_t first_section,
+                                                        bool chooses_words) const;
+  // Of evaluation passes over rows of so many positions, the `number`-th one of such.
+  [[nodiscard]] std::unique_ptr<Executor> make_executor(int64_t positions, int64_t number) const;
+  [[nodiscard]] int64_t program_size(const Schedule& schedule) const {
+    return static_cast<int64_t>(schedule.program[static_cast<size_t>(position_)].size());
+  }
+
+  const Blueprint& blueprint_;
+  int position_ = 0;
+  int replicas_ = 1;
+  Device& device_;
+  std::vector<std::unique_ptr<Stage>> stages_;  // held here, ascending
+  std::vector<Stage*> stages_by_index_;         // all; null where held elsewhere
+  std::vector<StateEntry*> state_;
+  FieldsRead reads_;
+  std::unique_ptr<Links> links_;
+  std::unique_ptr<ReduceGroup> reduce_;
+  Collective* auditors_ = nullptr;             // see auditors_among()
+  std::unique_ptr<LateWeights> late_weights_;  // null: updates are not shared
+  std::unique_ptr<ReplicaExchange> exchange_;  // null: norms are of one replica
+  std::unique_ptr<TiedGradients> tied_;        // null: nothing that is trained is tied
+  DType dtype_ = DType::F32;
+  int64_t evaluation_batch_ = 1;
+  ActivityLog* activity_log_;     // null: none is kept
+  std::vector<int> world_ranks_;  // by stage, of this replica
+  std::unique_ptr<Executor> train_, evaluate_;
+  int64_t warm_up_steps_ = 0;               // of those, run so far
+  std::unique_ptr<Executor> one_position_;  // null until prepared
+  std::map<int64_t, std::unique_ptr<Executor>> by_positions_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,61 @@
+// runtime/engine/pipeline/tied_gradients.h -- parameters that several layers hold
+// (Parameter::tied), on one stage or several: the sum of their gradients, once a step.
+//
+// Every holder has a gradient of its own. Ranks that hold a parameter send one another theirs, and
+// each adds all of them up in layer order: the bits do not depend on which layers share a stage.
+// From equal sums, equal weights and equal states every rank then makes the same update.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/network/stage/stage.h"
+#include "runtime/planning/blueprint/layout.h"
+#include "runtime/system/comm/network.h"
+
+namespace penstock {
+
+class TiedGradients {
+ public:
+  // Collective over the pipeline. `stages`: by stage, null on other ranks; they, the network and
+  // the device must outlive this object. Throws on every rank where one parameter is held by a CPU
+  // and a GPU: their updates differ, and nothing ever compares the weights again.
+  TiedGradients(const Layout& layout, const std::vector<int>& rank_of_stage,
+                const std::vector<Stage*>& stages, Network& network, Device& device);
+
+  // Once all gradients of the step are there, replicas' sums included: the gradients in the tables
+  // of the stages become the sums over all holders. Waits for messages. Where replicas share the
+  // updates out, that is so of the elements that this one updates, and nothing is said of others.
+  void add_up();
+
+ private:
+  struct Holder {
+    int rank = 0;
+    int64_t first = 0;          // of the elements that are added up here
+    Shape shape;                // of those: the whole, or 1-d where replicas share
+    Parameter* here = nullptr;  // null on other ranks
+    Tensor gradient;            // during add_up()
+  };
+  using Tie = std::vector<Holder>;  // in layer order
+  // All that one rank holds of the ties that another takes part in, as one message.
+  struct Route {
+    int from = 0, to = 0;          // ranks of the pipeline
+    std::vector<Holder*> holders;  // at `from`
+    std::vector<TensorSpec> specs;
+  };
+
+  void find_holders(const Layout& layout, const std::vector<int>& rank_of_stage,
+                    const std::vector<Stage*>& stages);
+  void refuse_mixture(const Layout& layout, Network& network) const;
+  void find_routes();
+  void exchange();
+  void fold(Tie& tie);
+
+  Device& device_;
+  std::vector<Tie> ties_;
+  std::vector<Route> routes_;
+  Network::Ends ends_;  // by route
+};
+
+}  // namespace penstock

@@ -1,0 +1,71 @@
+// runtime/engine/training/audit/step_audit.h -- StepAudit: all that is audited in a step of this
+// rank, and what all ranks learn of it.
+//
+// Three things are compared: what one micro-batch did (runtime/engine/pipeline/audit/audit.h), what
+// is kept from step to step (state_audit.h), and a part of the update
+// (runtime/network/optimizer/update_audit.h). The first two are known before the update, and travel
+// with the votes of the step, so a step that somebody doubts changes nothing anywhere.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/engine/pipeline/pipeline.h"
+#include "runtime/engine/training/audit/state_audit.h"
+#include "runtime/network/optimizer/update_audit.h"
+#include "runtime/system/comm/station.h"
+
+namespace penstock {
+
+// The worst that any rank has found.
+enum class Doubt : uint8_t {
+  None,
+  Corrected,  // an update, which was then made as two of three executions had it
+  Disputed,   // as Computed, but only another replica's rank has other bits
+  Computed,   // what a micro-batch made: the step has changed nothing, and may be taken again
+  Kept,       // weights or states, or an update of which no two executions agree
+};
+
+class StepAudit {
+ public:
+  // All arguments must outlive it.
+  StepAudit(uint64_t seed, Pipeline& pipeline, const Station& station);
+
+  // Before the pass of a step that is audited.
+  void begin(int64_t step);
+  // Before the update; collective over the replicas.
+  [[nodiscard]] Doubt look();
+  // Makes the update of the whole rank, by `update`. Collective over all ranks.
+  Doubt audit_update(Optimizer& optimizer, double learning_rate, double gradient_scale,
+                     const std::function<void()>& update);
+  // Collective over all ranks: what those found that found the worst, which is `worst`: the rest
+  // follows from it. "rank 1 (host n2): B1.2, executed twice, ...; rank 3 ...", the same on all.
+  [[nodiscard]] std::string account(Doubt worst) const;
+  // Likewise: their hosts, one a line.
+  [[nodiscard]] std::string hosts(Doubt worst) const;
+  // Likewise, after the step was taken again and nothing was found: which execution had been wrong.
+  [[nodiscard]] std::string verdict() const;
+
+  [[nodiscard]] int64_t last_passed() const { return last_passed_; }
+  void passed() { last_passed_ = step_; }
+
+ private:
+  [[nodiscard]] std::string on_all(const std::string& here) const;
+
+  uint64_t seed_;
+  Pipeline& pipeline_;
+  Station station_;
+  StateAudit state_;
+  UpdateAudit update_;
+  int64_t step_ = 0;
+  int64_t last_passed_ = 0;
+  Doubt here_ = Doubt::None;
+  std::string found_;                     // here
+  std::vector<uint64_t> first_, second_;  // checksums of what was found when it was found
+  std::string instruction_;               // of that
+};
+
+}  // namespace penstock

@@ -1,0 +1,111 @@
+#include "runtime/engine/training/checkpoints/resume.h"
+
+#include "kernels/error.h"
+#include "runtime/engine/training/checkpoints/resume_rules.h"
+#include "runtime/records/checkpoint/reader.h"
+#include "runtime/system/comm/agreement.h"
+#include "runtime/system/files/long_work.h"
+
+namespace penstock {
+namespace {
+
+[[noreturn]] void refuse(const std::string& checkpoint, const std::string& why) {
+  fail_input("cannot go on from " + checkpoint + ": " + why);
+}
+
+void refuse_other_data(const CheckpointState& saved, const Progress& begin,
+                       const std::string& checkpoint) {
+  const int64_t training_samples = begin.training_samples;
+  const bool as_many = saved.training_samples == training_samples;
+  if (saved.training_samples == 0) return;
+  if (as_many && saved.training_content != 0 && begin.training_content != 0 &&
+      saved.training_content != begin.training_content) {
+    refuse(checkpoint,
+           "data.train has as many training samples as when it was saved and another content: give "
+           "the text of then, or start another run from these weights with --init");
+  }
+  if (as_many) return;
+  refuse(checkpoint, "data.train had " + std::to_string(saved.training_samples) +
+                         " training samples when it was saved and has " +
+                         std::to_string(training_samples) +
+                         " now: the order of the data would be another one");
+}
+
+void read_entry(CheckpointReader& reader, StateEntry& entry, Device& device) {
+  reader.read(entry.name, entry.value, device);
+  entry.changed();
+  for (StateSlot& state : kept_beside(entry)) {
+    if (entry.is_shared()) {
+      reader.read_part(state.name, entry.value.shape(), entry.own_first(), state.tensor, device);
+    } else {
+      reader.read(state.name, state.tensor, device);
+    }
+  }
+}
+
+}  // namespace
+
+std::string refuse_other_run(const std::string& checkpoint, const Config& config,
+                             const std::string& run_file) {
+  const CheckpointState saved = CheckpointReader(checkpoint).state();
+  const bool is_done =
+      saved.step == config.run.steps ? !saved.owes_evaluation : saved.step > config.run.steps;
+  if (is_done) {
+    refuse(checkpoint, "it is of step " + std::to_string(saved.step) + ", and run.steps is " +
+                           std::to_string(config.run.steps) +
+                           ": nothing is left to train; raise --steps");
+  }
+  if (saved.seed != config.run.seed) {
+    refuse(checkpoint, "run.seed was " + std::to_string(saved.seed) + " when it was saved and is " +
+                           std::to_string(config.run.seed) + " now");
+  }
+  try {
+    return describe(compare_for_resume(saved.configuration, run_file));
+  } catch (const Error& error) {
+    refuse(checkpoint, error.what());
+  }
+}
+
+ResumePoint find_resume_point(const std::string& checkpoint, const Config& config,
+                              const std::string& run_file, const Progress& begin,
+                              Collective& world) {
+  ResumePoint point{checkpoint, begin, {}};
+  if (checkpoint.empty()) return point;
+  const auto look = [&] {
+    const std::string changes = refuse_other_run(checkpoint, config, run_file);
+    const CheckpointState saved = CheckpointReader(checkpoint).state();
+    refuse_other_data(saved, begin, checkpoint);
+    point.note = "resumed after step " + std::to_string(saved.step) + " from " + checkpoint +
+                 (changes.empty() ? "" : "; changed: " + changes);
+    Progress progress = begin;
+    progress.step = saved.step;
+    progress.consumed_samples = saved.consumed_samples;
+    progress.optimizer_steps = saved.optimizer_steps;
+    progress.owes_evaluation = saved.owes_evaluation;
+    progress.loss = saved.loss;
+    return progress;
+  };
+  point.progress = numbers_of_first_rank<Progress>(world, look);
+  return point;
+}
+
+void verify_checkpoint(const std::string& checkpoint, Collective& world) {
+  agree(world, "", [&] {
+    CheckpointReader(checkpoint, ShardCheck::ByCaller)
+        .verify(static_cast<size_t>(world.rank()), static_cast<size_t>(world.size()));
+  });
+}
+
+void load_state(const std::string& checkpoint, StateRange state, Device& device,
+                Collective& world) {
+  agree(world, "", [&] {
+    CheckpointReader reader(checkpoint, ShardCheck::ByCaller);
+    LongWork work("reading " + checkpoint, 0);
+    for (StateEntry* entry : state) {
+      read_entry(reader, *entry, device);
+      work.went_on(static_cast<int64_t>(entry->value.size_bytes()));
+    }
+  });
+}
+
+}  // namespace penstock

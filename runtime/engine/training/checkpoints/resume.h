@@ -1,0 +1,45 @@
+// runtime/engine/training/checkpoints/resume.h -- going on from a checkpoint as if the run had
+// never stopped, at any number of stages and replicas.
+#pragma once
+
+#include <string>
+
+#include "runtime/engine/training/checkpoints/progress.h"
+#include "runtime/network/stage/state_table.h"
+#include "runtime/planning/blueprint/config.h"
+#include "runtime/system/comm/network.h"
+
+namespace penstock {
+
+struct ResumePoint {
+  std::string checkpoint;  // a step directory; empty: the run begins
+  Progress progress;
+  std::string note;  // for the user, on rank 0
+};
+
+// Reads what a checkpoint says of its run and compares it with this one, whose configuration
+// `run_file` is as text: returns what has changed and may (see resume_rules.h). Throws Error(Input)
+// for another run, or where neither a step nor an evaluation is left; Error(Data) for a damaged
+// checkpoint. Touches nothing: for a program that has not begun to write yet.
+std::string refuse_other_run(const std::string& checkpoint, const Config& config,
+                             const std::string& run_file);
+
+// Collective over `world`. What the checkpoint says of its run, compared with this one by rank 0:
+// `run_file` is this run's configuration as text, `begin` has what its data are. With an
+// empty `checkpoint` the run begins. Throws Error on every rank: as refuse_other_run(), and where
+// the data are others.
+[[nodiscard]] ResumePoint find_resume_point(const std::string& checkpoint, const Config& config,
+                                            const std::string& run_file, const Progress& begin,
+                                            Collective& world);
+
+// Collective over `world`: each rank reads a share of the files. Throws Error(Data) on every rank,
+// naming a file, where one has not the checksum that the manifest has.
+void verify_checkpoint(const std::string& checkpoint, Collective& world);
+
+// Collective over `world`, all ranks of the run. Fills in all that the entries of this rank hold,
+// values, states and averages, which must have memory: each rank reads its own tensors and no
+// others, of files that verify_checkpoint() found whole. Throws on every rank, naming file and
+// tensor.
+void load_state(const std::string& checkpoint, StateRange state, Device& device, Collective& world);
+
+}  // namespace penstock

@@ -1,0 +1,37 @@
+// runtime/engine/training/checkpoints/saver.h -- Saver: what of a run goes into its checkpoints,
+// and where.
+#pragma once
+
+#include <string>
+
+#include "runtime/engine/pipeline/pipeline.h"
+#include "runtime/engine/training/checkpoints/progress.h"
+#include "runtime/planning/blueprint/config.h"
+#include "runtime/records/checkpoint/checkpoint.h"
+#include "runtime/system/comm/station.h"
+
+namespace penstock {
+
+class Saver {
+ public:
+  // `run_file`: the configuration as text; `run`: the identity of the run (CheckpointState::run).
+  // All else must outlive this.
+  Saver(const Config& config, std::string run_file, std::string run, Pipeline& pipeline,
+        const Station& station);
+
+  // What the pipeline's state tables hold, as it is at `progress`, for <out>/checkpoints/step-...:
+  // references, each tensor from one stage. Waits for weights that are on their way.
+  [[nodiscard]] CheckpointRequest request(const Progress& progress);
+  // Of that, where the run stands.
+  [[nodiscard]] CheckpointState state(const Progress& progress) const;
+
+ private:
+  void add_tensors(CheckpointRequest& request) const;
+
+  const Config& config_;
+  std::string run_file_, run_;
+  Pipeline& pipeline_;
+  Network& network_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,23 @@
+// runtime/engine/training/checkpoints/trained_weights.h -- the weights of a checkpoint, for
+// evaluation and use.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "runtime/engine/pipeline/pipeline.h"
+
+namespace penstock {
+
+// The latest checkpoint below <out>/checkpoints (runtime/records/checkpoint/layout.h); throws
+// Error(Input) when there is none.
+[[nodiscard]] std::string newest_checkpoint(const std::string& out);
+
+// This rank's parameters and buffers from the checkpoint, whatever grid wrote it; the average of
+// each where it has one. `wanted` says which, by name; without it all. Throws Error(Input)
+// naming the tensor that is missing or of another shape.
+using ChooseTensor = std::function<bool(const std::string& name)>;
+void load_weights(const std::string& checkpoint, Pipeline& pipeline, Device& device,
+                  const ChooseTensor& wanted = {});
+
+}  // namespace penstock

@@ -1,0 +1,28 @@
+// runtime/engine/training/checkpoints/transfer.h -- starting from the weights of another run
+// (`--init`): which tensors of its checkpoint fit this network, by name.
+#pragma once
+
+#include <string>
+
+#include "runtime/engine/pipeline/pipeline.h"
+#include "runtime/planning/blueprint/config.h"
+#include "runtime/planning/blueprint/layout.h"
+#include "runtime/records/telemetry/records.h"
+
+namespace penstock {
+
+// The checkpoint that `path` means: itself, or the newest one of a run directory. Throws
+// Error(Input) when it is neither.
+[[nodiscard]] std::string checkpoint_at(const std::string& path);
+
+// Compares the checkpoint init.from with the network; reads no values. Throws Error(Input): a
+// pattern of init.skip that fits nothing, a tensor of another shape, or no tensor in common.
+[[nodiscard]] TransferRecord plan_transfer(const InitConfig& init, const Layout& layout);
+
+// This rank's share of what is to be loaded. Before anything is made of the weights: averages.
+void transfer(const TransferRecord& plan, Pipeline& pipeline, Device& device);
+
+// "init: 62 of 65 tensors from runs/nine/..., 3 skipped; not in the checkpoint: a, b and 2 more"
+[[nodiscard]] std::string describe(const TransferRecord& record);
+
+}  // namespace penstock

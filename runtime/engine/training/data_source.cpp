@@ -1,0 +1,133 @@
+#include "runtime/engine/training/data_source.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "kernels/error.h"
+#include "runtime/data/datasets/images/folder_note.h"
+#include "runtime/data/datasets/tuning/questions.h"
+#include "runtime/data/tokenizer/hub/hub_tokenizer.h"
+#include "runtime/data/tokenizer/vocabulary.h"
+#include "runtime/system/comm/agreement.h"
+
+namespace penstock {
+namespace {
+
+SampleShape sample_shape(const ModelConfig& model, const ModelInput& input) {
+  SampleShape shape;
+  shape.context = input.label_per_position ? input.shape[0] : 0;
+  if (input.shape.rank() == 3) shape.image = input.shape;
+  shape.input = input.shape;
+  shape.classes = input.label_per_position ? model.vocabulary : model.classes;
+  shape.input_field = input.field;
+  shape.label_field = "labels";
+  shape.label_per_position = input.label_per_position;
+  shape.parallel = input.field == "source_tokens";
+  return shape;
+}
+
+DataFacts facts_of(const Datasets& datasets) {
+  DataFacts facts;
+  facts.vocabulary = datasets.vocabulary;
+  facts.classes = datasets.classes;
+  facts.targets_per_sample = datasets.train->targets_per_sample();
+  facts.training_samples = datasets.train->size();
+  facts.validation_samples = datasets.validation ? datasets.validation->size() : 0;
+  facts.training_content = datasets.content;
+  if (datasets.questions) facts.question_texts = std::ssize(datasets.questions->lengths);
+  return facts;
+}
+
+// What the folder of the network adds to its vocabulary may have no row of the embedding.
+void check_vocabulary(const Config& config, int64_t of_data) {
+  const int64_t of_model = config.model.vocabulary;
+  if (!uses_folder(config.data) || of_model == 0 || of_data <= of_model) return;
+  check_rows(config.data.vocabulary, of_model);
+}
+
+// The classes of a network of 10 that learns 2 would be counted among 10, and 12 do not fit.
+void check_classes(const Config& config, const Datasets& datasets) {
+  const int64_t of_model = config.model.classes;
+  if (datasets.labels.empty() || of_model == 0 || of_model == datasets.classes) return;
+  fail_input(config.data.train + " has " + std::to_string(datasets.classes) + " classes (" +
+             class_list(datasets.labels) +
+             "), and the network is made for model.classes = " + std::to_string(of_model) +
+             ": give model.classes = " + std::to_string(datasets.classes) +
+             " or 0, which takes those of the data");
+}
+
+// On the rank that reads, which may be any, and from its reading thread: one write keeps the line
+// whole among those of others.
+void warn_of_damage(const std::string& line) {
+  const std::string text = "penstock: warning: " + one_line(line) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+}  // namespace
+
+DataSource::DataSource(const Config& config, const ModelMaker& models, Collective& world)
+    : config_(config),
+      shape_(on_every_rank([&] { return sample_shape(config.model, models.input(config.model)); })),
+      host_(host_memory_source()) {
+  if (packs_rows(config.data) && config.model.kind != "decoder") {
+    on_every_rank([&] {
+      fail_input("model.kind = \"" + config.model.kind +
+                 "\" does not keep apart the samples of a row: give data.packed = false, or "
+                 "model.kind = \"decoder\"");
+    });
+  }
+  facts_ = numbers_of_first_rank<DataFacts>(world, [&] {
+    datasets_ = open_datasets(config.data, shape_, config.run.seed, warn_of_damage);
+    note_ = datasets_.note;
+    questions_ = datasets_.questions;
+    class_names_ = datasets_.labels;
+    check_vocabulary(config, datasets_.vocabulary);
+    check_classes(config, datasets_);
+    return facts_of(datasets_);
+  });
+}
+
+Progress DataSource::begin() const {
+  return {.training_samples = facts_.training_samples, .training_content = facts_.training_content};
+}
+
+int64_t DataSource::mini_batch() const {
+  return config_.pipeline.micro_batch_size * config_.pipeline.micro_batches *
+         config_.pipeline.replicas;
+}
+
+int64_t DataSource::mini_batch_tokens() const {
+  return shape_.label_per_position ? mini_batch() * facts_.targets_per_sample : 0;
+}
+
+void DataSource::open(const std::vector<std::string>& fields) {
+  // Rank 0 has opened all there is; what it does not read it gives back.
+  const bool reads_all = config_.data.kind != "images" ||
+                         std::find(fields.begin(), fields.end(), "images") != fields.end();
+  if (datasets_.train && reads_all && !fields.empty()) return;
+  datasets_ = {};
+  if (fields.empty()) return;
+  datasets_ = open_datasets(config_.data, shape_, config_.run.seed, warn_of_damage, fields);
+  questions_ = datasets_.questions;
+}
+
+Memory& DataSource::batch_memory(Device& device) {
+  return device.host_addressable() ? host_ : device.host_memory();
+}
+
+std::unique_ptr<Loader> DataSource::training_loader(const LoaderConfig& config, Memory& host) {
+  if (!datasets_.train) return nullptr;
+  return std::make_unique<Loader>(datasets_.train, config, host);
+}
+
+std::unique_ptr<Loader> DataSource::validation_loader(const LoaderConfig& config, Memory& host) {
+  if (!datasets_.validation) return nullptr;
+  return std::make_unique<Loader>(datasets_.validation, config, host);
+}
+
+int64_t DataSource::validation_passes(const LoaderConfig& config) const {
+  const int64_t per_pass = config.micro_batch_size * config.micro_batches * config.replicas;
+  return (facts_.validation_samples + per_pass - 1) / per_pass;
+}
+
+}  // namespace penstock

@@ -1,0 +1,125 @@
+#include "runtime/engine/training/dry_run/dry_run.h"
+
+#include <chrono>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "runtime/engine/measurements/outlook.h"
+#include "runtime/engine/training/dry_run/pace.h"
+#include "runtime/records/telemetry/units.h"
+
+namespace penstock {
+namespace {
+
+using DryClock = std::chrono::steady_clock;
+double dry_seconds_since(DryClock::time_point start) {
+  return std::chrono::duration<double>(DryClock::now() - start).count();
+}
+
+// What a rank of the real device would lack.
+std::string memory_line(const Prediction& prediction, const DeviceModel& model) {
+  const int64_t fullest = prediction.fullest_bytes();
+  std::string line = "memory: " + bytes_text(fullest) + " on the fullest rank (rank " +
+                     std::to_string(prediction.fullest_rank()) + " of a pipeline)";
+  if (fullest <= model.memory_bytes) return line + " of " + bytes_text(model.memory_bytes);
+  return "warning: " + line + ", and there are " + bytes_text(model.memory_bytes) +
+         ": use more stages, smaller micro-batches or --recompute stage";
+}
+
+}  // namespace
+
+DryRun::DryRun(const DryRunOrder& order, const Station& station, PacingDevice& device)
+    : config_(order.config),
+      station_(station),
+      device_(device),
+      say_(order.say),
+      source_(config_, order.models, station.network.world()),
+      blueprint_(on_every_rank([&] {
+        return draw_up(config_, order.models, source_.facts().vocabulary, source_.facts().classes);
+      })),
+      forecast_(look_ahead(order)),
+      predicted_ms_(forecast_ ? 1e3 * forecast_->prediction.step_s : 0.0),
+      pipeline_(config_, blueprint_, station.grid, station.network, device),
+      report_(config_, station, pipeline_, std::move(forecast_)),
+      recorder_(config_.run.trace, 1, config_.run.steps) {
+  step_.emplace(config_, pipeline_, station_);
+  source_.open(pipeline_.reads().fields);
+  batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_, 0);
+  set_pace(order.profile);
+  device.memory().reset_peaks();
+}
+
+void DryRun::say(const std::string& line) const {
+  if (say_ && station_.session.rank() == 0) say_(line);
+}
+
+std::optional<Forecast> DryRun::look_ahead(const DryRunOrder& order) const {
+  if (order.drawn_up) order.drawn_up(blueprint_);
+  if (station_.session.rank() != 0) return std::nullopt;
+  Forecast ahead =
+      forecast(config_, blueprint_, device_.model(), order.profile, station_.session.local_ranks());
+  say(headline(config_, blueprint_.layout, station_.network, station_.device));
+  if (!source_.note().empty()) say(source_.note());
+  say("predicted: " + milliseconds_text(1e3 * ahead.prediction.step_s) + " a step, bubble " +
+      percent_text(ahead.prediction.bubble) + " (" + ahead.basis + ")");
+  say(memory_line(ahead.prediction, device_.model()));
+  return ahead;
+}
+
+// Rank 0 has the profile.
+void DryRun::set_pace(const Profile* profile) {
+  const bool profiled = !config_.pipeline.profile.empty();
+  if (!profiled) return;
+  std::vector<double> factors(pace_size(blueprint_.layout.stages), 1.0);
+  Collective& world = station_.network.world();
+  if (station_.session.rank() == 0 && profile != nullptr) {
+    factors = paces(config_, blueprint_, device_.model(), *profile);
+  }
+  world.broadcast({factors.data(), factors.size()}, 0);
+  const int position = station_.grid.position_of(station_.session.rank());
+  device_.set_pace(pace_by_section(blueprint_.programs.training, position, std::move(factors)));
+}
+
+std::span<const Batch> DryRun::next_batches(int64_t step) {
+  const ActivityScope reading(station_.network.activity_log(),
+                              {.activity = Activity::Data, .step = step});
+  return batches_->next();
+}
+
+void DryRun::take_step(int64_t number) {
+  recorder_.begin_step(number, pipeline_.training(), station_.network.world());
+  const auto start = DryClock::now();
+  report_.begin_step();
+  step_->begin(number, next_batches(number));
+  const StepRecord record = step_->run();
+  (void)step_->take_settled();
+  const double step_ms = 1e3 * dry_seconds_since(start);
+  report_.end_step({step_ms, source_.mini_batch_tokens(), record.loss_tokens},
+                   pipeline_.training());
+  recorder_.end_step(number, pipeline_.training());
+  say("dry run, step " + std::to_string(number) + " of " + std::to_string(config_.run.steps) +
+      ": " + milliseconds_text(step_ms) + ", predicted " + milliseconds_text(predicted_ms_));
+}
+
+RunSummary DryRun::to_the_end() {
+  const auto start = DryClock::now();
+  for (int64_t number = 1; number <= config_.run.steps; ++number) {
+    take_step(number);
+    if (number == 1 && station_.network.activity_log() != nullptr)
+      station_.network.activity_log()->settle();
+  }
+  step_->settle();
+  pipeline_.drain();
+  if (!recorder_.empty()) {
+    RecordedTrace recorded = recorder_.gather();
+    if (station_.session.rank() == 0) traced_ = &report_.traced(std::move(recorded));
+  }
+  RunSummary summary = report_.summary(0.0, dry_seconds_since(start), batches_->waits());
+  summary.dry_run = true;
+  summary.steps = summary.taken = config_.run.steps;
+  return summary;
+}
+
+}  // namespace penstock

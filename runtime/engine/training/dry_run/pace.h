@@ -1,0 +1,30 @@
+// runtime/engine/training/dry_run/pace.h -- by how much measured times differ from counted ones,
+// instruction by instruction: what makes a dry run take the times of a profile. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "kernels/device_model.h"
+#include "runtime/planning/blueprint/blueprint.h"
+#include "runtime/planning/blueprint/config.h"
+#include "runtime/planning/plan/profile.h"
+#include "runtime/planning/schedule/schedule.h"
+
+namespace penstock {
+
+// How many numbers paces() gives for so many stages.
+[[nodiscard]] size_t pace_size(int stages);
+// Measured by counted, for each stage and each kind of its instructions. Throws Error(Input) when
+// the profile is of another network.
+[[nodiscard]] std::vector<double> paces(const Config& config, const Blueprint& blueprint,
+                                        const DeviceModel& device, const Profile& profile);
+// For PacingDevice::set_pace(): by the place of an instruction in the program of that rank of a
+// pipeline, 1 for what is not in it.
+[[nodiscard]] std::function<double(int64_t key)> pace_by_section(const Schedule& training,
+                                                                 int position,
+                                                                 std::vector<double> paces);
+
+}  // namespace penstock

@@ -1,0 +1,48 @@
+// runtime/engine/training/late/late_verdict.h -- LateVerdict: what all ranks come to know of a
+// step, asked for in one call and learnt in another, so that nobody waits for the last stage in
+// between.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/engine/training/gradient_norm.h"
+#include "runtime/engine/training/metrics.h"
+#include "runtime/engine/training/step_vote.h"
+#include "runtime/system/comm/network.h"
+
+namespace penstock {
+
+struct Verdict {
+  double grad_norm = 0.0;
+  LossSums loss;
+  StepVote vote;
+};
+
+class LateVerdict {
+ public:
+  // Collective over the world; `norm` says whose squares come from where.
+  LateVerdict(const GradientNorm& norm, Network& network);
+
+  // Of this rank, once its gradients are complete; posts it and returns. The vote says itself
+  // whether the squares are finite: those of replica 0 alone make the norm.
+  void start(std::span<const double> squares, const LossNumbers& loss, const StepVote& vote);
+  // Waits for all ranks. The same on every rank, to the bits of GradientNorm::compute() and
+  // gather_loss().
+  [[nodiscard]] Verdict finish();
+
+ private:
+  struct Part {
+    size_t first = 0;  // among the numbers of all ranks
+    int replica = 0;
+  };
+  std::unique_ptr<LateGather> gather_;
+  bool brings_squares_;
+  size_t replicas_;
+  std::vector<Part> parts_;      // by rank
+  std::vector<size_t> sources_;  // of each square in layer order, the place among all numbers
+  std::vector<double> mine_, in_order_, losses_;
+};
+
+}  // namespace penstock

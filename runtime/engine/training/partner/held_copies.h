@@ -1,0 +1,53 @@
+// runtime/engine/training/partner/held_copies.h -- HeldCopies: the slots of a host's memory that
+// hold what one rank keeps, of two steps and of what no step changes.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/records/checkpoint/copies/copy_slot.h"
+#include "runtime/system/comm/network.h"
+
+namespace penstock {
+
+// What a rank says of its copies to whoever holds some of them.
+struct CopySizes {
+  std::string header, frozen_header;  // of the files
+  uint64_t data_bytes = 0, frozen_bytes = 0;
+  uint64_t document_bytes = 0;  // room for the longest document
+
+  [[nodiscard]] bool has_frozen() const { return frozen_bytes > 0; }
+};
+// Collective: everyone's to its partner, in the order of ranks. Returns those of the ranks `from`.
+[[nodiscard]] std::vector<CopySizes> exchange_sizes(const CopySizes& mine,
+                                                    const std::vector<int>& partners,
+                                                    Collective& world);
+
+class HeldCopies {
+ public:
+  static constexpr size_t kFrozen = 2;  // the slot of what is frozen; 0 and 1 alternate
+  // The largest message: small enough for those of the pipeline to pass between two.
+  static constexpr size_t kMessageBytes = size_t{4} << 20;
+
+  // `owner`: the rank that keeps it; `folder`: copies_of_rank(). Takes the room of all slots.
+  // Throws Error(Resource).
+  HeldCopies(int owner, const std::string& folder, const CopySizes& sizes);
+
+  [[nodiscard]] bool has(size_t slot) const { return slot < slots_.size(); }
+  [[nodiscard]] std::span<std::byte> data(size_t slot) const { return slots_[slot].data(); }
+  void forget(size_t slot) const { slots_[slot].forget(); }
+  void complete(size_t slot, const std::string& document) const { slots_[slot].complete(document); }
+  // From its owner: the data as messages of kMessageBytes, then the document.
+  void expect(size_t slot, Courier& courier);
+  // What expect() expected has come.
+  void keep(size_t slot) const;
+
+ private:
+  int owner_;
+  std::vector<CopySlot> slots_;
+  std::string document_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,104 @@
+// runtime/engine/training/partner/partner_copies.h -- PartnerCopies: every so many steps a copy of
+// what this rank keeps, in its own host's memory and in that of a rank on another host, so that
+// killed processes and a lost host cost no more than those steps. rescue.h goes on from there.
+//
+// Nothing that is copied changes between one update and the next, so a copy is made within the next
+// step: piece by piece while the rank waits for others, the rest before its gradients become an
+// update; where it goes to another host, also between ops, to be on its way early. Two versions
+// alternate. The older one is given up when the newer is whole on all ranks, which they tell each
+// other by a vote of the step (StepVote::copying): at any moment one version is whole everywhere.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/engine/pipeline/pipeline.h"
+#include "runtime/engine/training/partner/copied_state.h"
+#include "runtime/engine/training/partner/copy_in_progress.h"
+#include "runtime/engine/training/partner/held_copies.h"
+#include "runtime/planning/blueprint/config.h"
+#include "runtime/records/checkpoint/manifest.h"
+#include "runtime/system/comm/station.h"
+
+namespace penstock {
+
+class PartnerCopies final : public SideWork {
+ public:
+  // Collective. Takes all the room, on this host and for others, in the place of what earlier
+  // attempts of the run have left there, and copies what is frozen. `state`: of the run, before the
+  // first step. Throws Error(Resource) on every rank where one has no room. All must outlive this.
+  PartnerCopies(const CheckpointConfig& config, const CheckpointState& state, int64_t attempt,
+                const Pipeline& pipeline, const Station& station);
+  ~PartnerCopies() override;
+  PartnerCopies(const PartnerCopies&) = delete;
+  PartnerCopies& operator=(const PartnerCopies&) = delete;
+
+  [[nodiscard]] bool is_due(int64_t step) const { return step % every_ == 0; }
+  // On every rank alike: one was begun, and settle() has not been called.
+  [[nodiscard]] bool begun() const { return begun_; }
+  // After a step whose update is final, when none is begun: `state` is where the run stands.
+  void begin(const CheckpointState& state);
+  // Before anything changes that is being copied.
+  void copy_the_rest();
+  // For this rank's vote: of the one that is begun something is not where it should be.
+  [[nodiscard]] bool under_way() const;
+  // Collective: the one that is begun, if any, is whole on every rank when this returns. `waits`:
+  // the ranks' vote, that it is not. Throws Error(Resource) on every rank where one could not be
+  // kept.
+  void settle(bool waits);
+  // Collective: the run needs no copies any more.
+  void remove();
+
+  // For the log, on rank 0.
+  [[nodiscard]] std::string description() const;
+  // How often settle() had to wait, and for how long in all.
+  [[nodiscard]] int64_t waits() const { return waits_; }
+  [[nodiscard]] double waited_seconds() const { return waited_s_; }
+
+  // Of a copy in one go: a message of the pipeline that comes meanwhile is late by that.
+  static constexpr size_t kPieceBytes = size_t{256} << 10;
+  void while_waiting() override;
+  void between_ops() override;
+
+ private:
+  void make_room(const CopySizes& sizes);
+  void remove_own_folders() const;
+  // Begins to fill that slot, of its own and of those that come from others, where they have it.
+  void start(size_t slot);
+  // A little of what start() began: of the copy, and of the messages.
+  void copy_some(size_t most_bytes);
+  void move_on();
+  void send_what_is_copied();
+  [[nodiscard]] bool is_at_its_places() const;
+  // What fails is for settle() to throw, on all ranks.
+  void attempt(const std::function<void()>& keep);
+  [[nodiscard]] std::string document() const;
+  [[nodiscard]] HeldCopies& own() const { return held_->front(); }
+
+  const int64_t every_, attempt_;
+  const std::string folder_;
+  CheckpointState state_;  // of what is copied
+  const Station station_;
+  Collective& world_;
+  std::vector<int> partners_;  // by rank
+  int partner_ = -1;           // -1: there is one host
+  CopyLayout changing_layout_, frozen_layout_;
+  CopyInProgress changing_, frozen_;
+  size_t document_bytes_ = 0;
+  std::unique_ptr<Courier> courier_;
+  // The first is its own, the others' partner it is. Below: of the slot that is being filled.
+  std::unique_ptr<std::vector<HeldCopies>> held_;
+  size_t slot_ = 0;
+  CopyInProgress* copy_ = nullptr;  // null: this rank copies nothing to it
+  bool begun_ = false;
+  bool own_is_kept_ = true, others_are_kept_ = true;
+  size_t sent_ = 0;      // bytes of the data
+  std::string message_;  // the document, on its way
+  std::string trouble_;  // why something could not be kept
+  int64_t waits_ = 0;
+  double waited_s_ = 0.0;
+};
+
+}  // namespace penstock

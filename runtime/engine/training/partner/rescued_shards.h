@@ -1,0 +1,32 @@
+// runtime/engine/training/partner/rescued_shards.h -- a checkpoint's shards from the copies of what
+// ranks kept, on whatever hosts of a job those are.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/records/checkpoint/copies/copy_layout.h"
+#include "runtime/records/checkpoint/copies/copy_list.h"
+#include "runtime/system/comm/network.h"
+
+namespace penstock {
+
+// A piece in one of the copies.
+struct HeldPiece {
+  StoredPiece piece;
+  int holder = 0;    // the rank that reads it
+  std::string file;  // there
+};
+// Collective: of all the copies, which each holder opens, in one order on every rank. Throws
+// Error(Data) on every rank for a file that is no such copy.
+[[nodiscard]] std::vector<HeldPiece> gather_pieces(const std::vector<FoundCopy>& copies,
+                                                   Collective& world);
+
+// Collective: writes the shards into `directory`, each on one of the ranks that hold some of it;
+// the others give what they have. Returns this rank's report for Completion::reports. Throws
+// Error(Data) on every rank where pieces are lacking.
+[[nodiscard]] std::string write_rescued_shards(const std::string& directory,
+                                               const std::vector<HeldPiece>& pieces,
+                                               Collective& world);
+
+}  // namespace penstock

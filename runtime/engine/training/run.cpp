@@ -1,0 +1,431 @@
+#include "runtime/engine/training/run.h"
+
+#include <chrono>
+#include <cmath>
+
+#include "kernels/bit_flip.h"
+#include "runtime/engine/measurements/outlook.h"
+#include "runtime/engine/training/checkpoints/from_folder.h"
+#include "runtime/engine/training/checkpoints/transfer.h"
+#include "runtime/engine/training/evaluation/evaluation.h"
+#include "runtime/records/telemetry/units.h"
+
+namespace penstock {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Whether something that happens every so many steps (0: only at the end) happens now.
+bool is_due(int64_t step, int64_t every) {
+  return every > 0 && step % every == 0;
+}
+
+}  // namespace
+
+Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
+    : config_(order.config),
+      station_(station),
+      reporter_(reporter),
+      stopping_(order.stopping),
+      source_(config_, order.models, station.network.world()),
+      resumed_(find_resume_point(order.resume_from, config_, order.run_file, source_.begin(),
+                                 station.network.world())),
+      blueprint_(on_every_rank([&] {
+        return draw_up(config_, order.models, source_.facts().vocabulary, source_.facts().classes);
+      })),
+      forecast_(look_ahead(order)),
+      pipeline_(config_, blueprint_, station.grid, station.network, station.device),
+      saver_(config_, order.run_file, order.identity, pipeline_, station),
+      checkpoints_(config_, saver_, station_, [this](const std::string& line) { note(line); }),
+      attempt_(order.attempt),
+      report_(config_, station, pipeline_, std::move(forecast_)),
+      trace_(config_.run.trace, resumed_.progress.step + 1, config_.run.steps) {
+  BitFlips::instance().arm(station.session.rank());
+  if (resumed_.checkpoint.empty()) start_from_elsewhere();
+  note_frozen();
+  step_.emplace(config_, pipeline_, station_, [this] { return vote(); });
+  step_->continue_from(resumed_.progress);
+  if (!resumed_.checkpoint.empty()) go_on(order.is_verified);
+  source_.open(pipeline_.reads().fields);
+  check_validation(config_, source_, blueprint_.targets);
+  batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_,
+                   resumed_.progress.consumed_samples);
+  station_.device.memory().reset_peaks();
+  // Weights and, with most optimizers, two numbers more for each.
+  if (stopping_ != nullptr) stopping_->will_save(blueprint_.layout.total_parameters() * 12);
+}
+
+RunSummary Run::to_the_end() {
+  const auto start = Clock::now();
+  if (config_.run.precision == "bf16" && !station_.device.native_bf16()) {
+    note(
+        "note: this processor has no bf16 arithmetic; products run in fp32 and are rounded, "
+        "which is slower than --run.precision fp32");
+  }
+  begin_copies();
+  const int64_t before = resumed_.progress.step;
+  last_.step = before;
+  last_.loss = resumed_.progress.loss;
+  bool owes = !make_up_evaluation();
+  bool stops = owes;
+  // The checkpoint that was gone on from may be another directory's, or owe what is done now.
+  if (stops || before == config_.run.steps) save_last(progress(owes));
+  for (int64_t number = before + 1; number <= config_.run.steps && !stops; ++number) {
+    take_step(number);
+    stops = conclude(number);
+    if (!doubted_.empty()) end_in_doubt(doubted_);
+    begin_copy(number);
+    if (number == before + 1 && station_.network.activity_log() != nullptr) {
+      station_.network.activity_log()->settle();
+    }
+    for (const std::string& line : report_.slow_ranks()) note("warning: " + line);
+    const bool last = number == config_.run.steps;
+    owes = is_evaluated(number) && (stops ? put_off_evaluation(number) : !evaluate(number));
+    stops = stops || owes;
+    if (stops || (last && config_.checkpoint.last)) {
+      save_last(progress(owes));
+    } else {
+      checkpoints_.after_step(progress(owes), step_->vote());
+    }
+  }
+  checkpoints_.finish();
+  pipeline_.drain();
+  end_copies();
+  write_trace();
+  report_.saved(checkpoints_.record(), checkpoints_.snapshot_bytes());
+  RunSummary summary = report_.summary(last_.loss, seconds_since(start), batches_->waits());
+  summary.steps = last_.step;
+  summary.taken = last_.step - before;
+  summary.rolled_back = rolled_back_;
+  if (stops) summary.stopped = stopping_ != nullptr ? stopping_->reason() : "";
+  if (reporter_ != nullptr) reporter_->finished(summary);
+  if (unsaved_) throw Error(*unsaved_);
+  return summary;
+}
+
+// False: a stop was asked for meanwhile.
+bool Run::make_up_evaluation() {
+  const Progress& from = resumed_.progress;
+  if (!from.owes_evaluation) return true;
+  if (source_.facts().validation_samples > 0) return evaluate(from.step);
+  note("note: the evaluation after step " + std::to_string(from.step) +
+       ", which was put off, is left out: there is no validation data now");
+  return true;
+}
+
+// True: it is owed.
+bool Run::put_off_evaluation(int64_t step) {
+  note("the evaluation after step " + std::to_string(step) +
+       " is put off, since a stop was asked for: the run does it first when it goes on");
+  return true;
+}
+
+Progress Run::progress(bool owes_evaluation) const {
+  Progress now = step_->progress();
+  now.owes_evaluation = owes_evaluation;
+  now.loss = last_.loss;
+  return now;
+}
+
+bool Run::is_evaluated(int64_t number) const {
+  return source_.facts().validation_samples > 0 &&
+         (number == config_.run.steps || is_due(number, config_.run.eval_every));
+}
+
+// Without a barrier the last step's outcome is learnt while the next one runs, unless the weights
+// are wanted before. What was voted for in a step is then done after the next one.
+bool Run::conclude(int64_t number) {
+  if (copies_ && copies_->is_due(number)) {
+    step_->settle();  // what is to be copied is final
+    copying([&] { copies_->settle(step_->vote().copying); });
+  }
+  while (const auto record = step_->take_settled()) conclude(*record);
+  const bool last = number == config_.run.steps;
+  const StepVote& vote = step_->vote();
+  if (last || vote.stop || vote.checkpoint || checkpoints_.under_way() || is_evaluated(number) ||
+      is_due(number, config_.checkpoint.every)) {
+    step_->settle();
+    while (const auto record = step_->take_settled()) conclude(*record);
+  }
+  return step_->vote().stop && !last;
+}
+
+void Run::conclude(StepRecord record) {
+  for (const StepRecord& timed : timed_) {
+    if (timed.step != record.step) continue;
+    record.samples = timed.samples;
+    record.tokens = timed.tokens;
+    record.data_wait_ms = timed.data_wait_ms;
+    record.step_ms = timed.step_ms;
+    record.speed = timed.speed;
+  }
+  left_out_in_a_row_ = record.left_out ? left_out_in_a_row_ + 1 : 0;
+  rolled_back_ += record.rolled_back ? 1 : 0;
+  if (record.left_out) leave_out(record);
+  if (reporter_ != nullptr) reporter_->step(record);
+  last_ = record;
+}
+
+void Run::note(const std::string& line) {
+  if (reporter_ != nullptr) reporter_->note(line);
+}
+
+void Run::start_from_elsewhere() {
+  if (!config_.model.from.empty()) {
+    load_folder(config_.model, pipeline_, station_.device);
+    note("weights from " + config_.model.from);
+  }
+  if (!config_.init.from.empty()) start_from_another();
+  if (!config_.model.lora.from.empty()) {
+    load_adapters(config_.model, pipeline_, station_.device);
+    note("adapters from " + config_.model.lora.from);
+  }
+}
+
+void Run::start_from_another() {
+  const TransferRecord record =
+      on_every_rank([&] { return plan_transfer(config_.init, blueprint_.layout); });
+  transfer(record, pipeline_, station_.device);
+  report_.started_from(record);
+  note(describe(record));
+}
+
+void Run::go_on(bool is_verified) {
+  if (!is_verified) verify_checkpoint(resumed_.checkpoint, station_.network.world());
+  load_state(resumed_.checkpoint, pipeline_.state(), station_.device, station_.network.world());
+  note(resumed_.note);
+}
+
+void Run::note_frozen() {
+  if (config_.optimizer.freeze.empty()) return;
+  const Layout& layout = blueprint_.layout;
+  note("frozen: " + std::to_string(layout.frozen_parameters()) + " of " +
+       std::to_string(layout.total_parameters()) + " parameters; the first layer that trains is '" +
+       blueprint_.model.layers[layout.first_trained]->name() + "'");
+}
+
+// Before anything is allocated.
+std::optional<Forecast> Run::look_ahead(const RunOrder& order) {
+  std::optional<Forecast> ahead;
+  if (station_.session.rank() == 0) ahead = outlook_on_first_rank(order.profile);
+  if (order.drawn_up) order.drawn_up(blueprint_);
+  return ahead;
+}
+
+// What is about to run, what it should take, and whether there is memory for it.
+Forecast Run::outlook_on_first_rank(const Profile* profile) {
+  Forecast ahead = forecast(config_, blueprint_, station_.device.model(), profile,
+                            station_.session.local_ranks());
+  note(headline(config_, blueprint_.layout, station_.network, station_.device));
+  if (!source_.note().empty()) note(source_.note());
+  note(outlook(ahead, station_, config_));
+  return ahead;
+}
+
+// This rank's, once a step.
+StepVote Run::vote() const {
+  if (stopping_ != nullptr && checkpoints_.longest_seconds() > 0.0) {
+    stopping_->saved(checkpoints_.longest_seconds());
+  }
+  if (copies_) copies_->copy_the_rest();  // the update comes next
+  return {.stop = stopping_ != nullptr && stopping_->is_due(),
+          .checkpoint = checkpoints_.is_time(),
+          .writing = checkpoints_.writes(),
+          .copying = copies_ && copies_->under_way()};
+}
+
+void Run::take_step(int64_t number) {
+  trace_.begin_step(number, pipeline_.training(), station_.network.world());
+  const auto start = Clock::now();
+  report_.begin_step();
+  const double waited = batches_->waits().seconds;
+  const std::span<const Batch> batches = next_batches(number);
+  step_->begin(number, batches);
+  StepRecord record = step_->run();
+  if (step_->doubt() != Doubt::None) answer_doubt(number, batches, record);
+  if (record.step == 0) return;  // the one before was the last
+  record.samples = source_.mini_batch();
+  record.tokens = source_.mini_batch_tokens();
+  record.data_wait_ms = 1e3 * (batches_->waits().seconds - waited);
+  record.step_ms = 1e3 * seconds_since(start);
+  record.speed = report_.speed(record.step_ms);
+  // Of a step that is not settled nobody knows these yet: those of the one before.
+  const int64_t loss_tokens = config_.optimizer.barrier ? record.loss_tokens : last_.loss_tokens;
+  report_.end_step({record.step_ms, record.tokens, loss_tokens}, pipeline_.training());
+  trace_.end_step(number, pipeline_.training());
+  if (timed_.size() == timed_.capacity()) timed_.erase(timed_.begin());
+  timed_.push_back(record);
+}
+
+// The step has changed nothing. Either it is forgotten, or this is the end.
+void Run::leave_out(const StepRecord& record) {
+  constexpr int kMostInARow = 10;
+  const int64_t step = record.step;
+  // When it was learnt late, the next step's batches have taken the place of its own.
+  const std::string what = record.rolled_back
+                               ? "step " + std::to_string(step) + ": the " +
+                                     (std::isfinite(record.loss) ? "gradient" : "loss") +
+                                     " is not finite (--optimizer.barrier true says where)"
+                               : step_->why_left_out();
+  const bool goes_on = left_out_in_a_row_ <= kMostInARow;
+  if (config_.run.on_nonfinite == "skip" && goes_on) return note("warning: " + what + "; left out");
+  std::string end = "; the weights are as before this step";
+  if (step > 1 && config_.checkpoint.last) {
+    Progress before = progress(false);
+    before.step = step - 1;
+    before.consumed_samples -= source_.mini_batch();
+    save_last(before);
+    end += unsaved_ ? std::string(", but are not saved: ") + unsaved_->what() : ", and saved so";
+  }
+  if (!goes_on) end += ", as before " + std::to_string(kMostInARow) + " others in a row";
+  pipeline_.drain();
+  throw Error(
+      ErrorKind::Diverged,
+      what + end + ". Lower optimizer.learning_rate, add warmup_steps or set optimizer.clip_norm",
+      ErrorScope::EveryRank);
+}
+
+void Run::answer_doubt(int64_t number, std::span<const Batch> batches, StepRecord& record) {
+  constexpr int kMostTries = 2;
+  for (int tries = 1; step_->doubt() != Doubt::None; ++tries) {
+    const std::string what =
+        "step " + std::to_string(number) + ": " + step_->audit()->account(step_->doubt());
+    const bool retries = config_.run.on_corruption == "retry";
+    if (step_->doubt() == Doubt::Corrected) {  // this step counts, and is told before the end
+      if (!retries) doubted_ = what;
+      return note("warning: " + what);
+    }
+    if (!retries || step_->doubt() == Doubt::Kept || tries > kMostTries) end_in_doubt(what);
+    note("warning: " + what + "; the step is taken again");
+    step_->begin(number, batches);
+    record = step_->run();
+    const std::string verdict = step_->audit()->verdict();  // a collective call
+    if (step_->doubt() == Doubt::None && !verdict.empty()) note("audit: " + verdict);
+  }
+}
+
+// Some machine has computed or kept other bits than it should have.
+void Run::end_in_doubt(const std::string& what) {
+  const Doubt doubt = step_->doubt();
+  const Progress last = progress(doubt == Doubt::Corrected && is_evaluated(last_.step));
+  const bool excludes = config_.run.on_corruption == "exclude";
+  if (excludes) {
+    const std::string hosts = step_->audit()->hosts(doubt);
+    if (reporter_ != nullptr) reporter_->excluded(hosts);
+  }
+  std::string end;
+  if (doubt == Doubt::Kept) {
+    const int64_t passed = step_->audit()->last_passed();
+    end = "; nothing was saved: checkpoints up to step " + std::to_string(passed) +
+          ", the last one whose audit found nothing, are sound";
+  } else if (last.step > 0 && config_.checkpoint.last) {
+    save_last(last);
+    end = unsaved_ ? std::string("; the state of step ") + std::to_string(last.step) +
+                         " is sound, but is not saved: " + unsaved_->what()
+                   : "; the state of step " + std::to_string(last.step) + " is sound, and saved";
+  }
+  pipeline_.drain();
+  // Only the state of a checkpoint is left to go on from, which a supervisor does.
+  const bool goes_on = excludes || config_.run.on_corruption == "retry";
+  throw Error(goes_on ? ErrorKind::Stopped : ErrorKind::Resource,
+              what + end + ". A processor or its memory is defective: take that host out",
+              ErrorScope::EveryRank);
+}
+
+std::span<const Batch> Run::next_batches(int64_t step) {
+  const ActivityScope reading(station_.network.activity_log(),
+                              {.activity = Activity::Data, .step = step});
+  return batches_->next();
+}
+
+bool Run::evaluate(int64_t step) {
+  const auto start = Clock::now();
+  const ActivityScope evaluating(station_.network.activity_log(),
+                                 {.activity = Activity::Evaluation, .step = step});
+  PassWatch watch;
+  watch.went_on = told_now_and_then(source_.facts().validation_samples,
+                                    [this](const std::string& line) { note(line); });
+  watch.ask = [this] { return StepVote{.stop = stopping_ != nullptr && stopping_->is_due()}; };
+  std::optional<LossSums> sums;
+  step_->with_averages(
+      [&] { sums = pass_over_validation(config_, source_, pipeline_, station_, watch); });
+  if (!sums) return !put_off_evaluation(step);
+  EvalRecord record;
+  record.step = step;
+  record.loss = sums->mean();
+  if (!blueprint_.input.label_per_position) record.accuracy = sums->accuracy();
+  record.samples = source_.facts().validation_samples;
+  record.seconds = seconds_since(start);
+  report_.evaluated(record);
+  if (reporter_ != nullptr) reporter_->evaluated(record);
+  return true;
+}
+
+// Where a run goes on without a checkpoint it ends in good order without the last one, too.
+void Run::save_last(const Progress& progress) {
+  const auto start = Clock::now();
+  try {
+    checkpoints_.save(progress);
+  } catch (const Error& error) {
+    if (config_.checkpoint.on_error != "continue" || error.scope() != ErrorScope::EveryRank) throw;
+    unsaved_ = error;
+  }
+  if (stopping_ != nullptr) stopping_->saved(seconds_since(start));
+}
+
+void Run::copying(const std::function<void()>& work) {
+  if (copies_fail_) return;
+  try {
+    work();
+  } catch (const Error& error) {
+    const bool known_to_all = error.scope() == ErrorScope::EveryRank;
+    if (config_.checkpoint.on_error != "continue" || !known_to_all ||
+        error.kind() != ErrorKind::Resource) {
+      throw;
+    }
+    copies_fail_ = true;
+    note(std::string("warning: ") + error.what() +
+         "; training goes on without copies in memory (checkpoint.on_error)");
+  }
+}
+
+void Run::begin_copies() {
+  if (!config_.checkpoint.partner) return;
+  copying([&] {
+    copies_ = std::make_unique<PartnerCopies>(config_.checkpoint, saver_.state(resumed_.progress),
+                                              attempt_, pipeline_, station_);
+    note(copies_->description());
+  });
+}
+
+// Of the state after that step, in which an evaluation that is due is not done.
+void Run::begin_copy(int64_t step) {
+  if (!copies_ || !copies_->is_due(step)) return;
+  copying([&] {
+    copies_->begin(saver_.state(progress(is_evaluated(step))));
+    if (is_evaluated(step)) copies_->copy_the_rest();  // averages may stand in for the weights
+  });
+}
+
+// What is on disk now is as new. What is not saved stays in memory.
+void Run::end_copies() {
+  if (!copies_ || unsaved_) return;
+  if (copies_->waits() > 0) {
+    const double each_ms = 1e3 * copies_->waited_seconds() / static_cast<double>(copies_->waits());
+    note("copies in memory: training waited " + amount_text(copies_->waits(), "time") +
+         " for one to arrive, " + milliseconds_text(each_ms) +
+         " on average; a larger --checkpoint.partner_every hides more of it");
+  }
+  copying([&] { copies_->remove(); });
+}
+
+void Run::write_trace() {
+  if (trace_.empty()) return;
+  RecordedTrace recorded = trace_.gather();
+  if (reporter_ != nullptr) reporter_->traced(report_.traced(std::move(recorded)));
+}
+
+}  // namespace penstock

@@ -1,0 +1,102 @@
+#include "runtime/network/autograd/product_node.h"
+
+namespace penstock {
+namespace {
+
+class ConvNode final : public ProductNode {
+ public:
+  ConvNode(const Variable& x, const Variable& y, Parameter& weight, Parameter* bias, Fused f,
+           const Window& window, int groups)
+      : ProductNode(x, y, weight, bias, f), window_(window), groups_(groups) {}
+
+ private:
+  void differentiate_input(Device& device, Tensor& dx, const Tensor& g, Weight& weight) override {
+    device.image().conv2d_backward_input(dx, g, weight, window_, groups_);
+  }
+  void differentiate_weight(Device& device, Tensor& dw, Tensor* dbias, const Tensor& x,
+                            const Tensor& g, bool accumulate) override {
+    device.image().conv2d_backward_weight(dw, dbias, x, g, window_, groups_, accumulate);
+  }
+
+  Window window_;
+  int groups_;
+};
+
+class PoolNode final : public Node {
+ public:
+  PoolNode(const Variable& x, Tensor chosen, int y_slot, const Window& window, Pool kind)
+      : x_shape_(x.shape()),
+        chosen_(std::move(chosen)),
+        x_slot_(x.slot),
+        y_slot_(y_slot),
+        window_(window),
+        kind_(kind) {}
+  void input_gradient(Tape& tape) override {
+    const Tensor g = tape.take_gradient(y_slot_);
+    if (!g) return;
+    Tensor dx = new_tensor(tape, x_shape_, g.dtype());
+    tape.device().image().pool2d_backward(dx, g, chosen_ ? &chosen_ : nullptr, window_, kind_);
+    tape.give_gradient(x_slot_, std::move(dx));
+  }
+
+ private:
+  Shape x_shape_;
+  Tensor chosen_;
+  int x_slot_, y_slot_;
+  Window window_;
+  Pool kind_;
+};
+
+class GlobalAverageNode final : public Node {
+ public:
+  GlobalAverageNode(const Variable& x, int y_slot)
+      : x_shape_(x.shape()), x_slot_(x.slot), y_slot_(y_slot) {}
+  void input_gradient(Tape& tape) override {
+    const Tensor g = tape.take_gradient(y_slot_);
+    if (!g) return;
+    Tensor dx = new_tensor(tape, x_shape_, g.dtype());
+    tape.device().image().global_average_backward(dx, g);
+    tape.give_gradient(x_slot_, std::move(dx));
+  }
+
+ private:
+  Shape x_shape_;
+  int x_slot_, y_slot_;
+};
+
+}  // namespace
+
+Variable conv2d(Tape& tape, const Variable& x, Parameter& weight, Parameter* bias,
+                const Window& window, int groups, Fused f) {
+  Tensor value =
+      new_tensor(tape, window_output(x.shape(), window, weight.shape[0]), x.value.dtype());
+  tape.device().image().conv2d_forward(value, x.value, weight.weight,
+                                       bias != nullptr ? &bias->weight.value() : nullptr, window,
+                                       groups, f);
+  Variable y = tape.output(std::move(value), x.tracked() || any_trained(&weight, bias));
+  if (y.tracked()) tape.add<ConvNode>(x, y, weight, bias, f, window, groups);
+  return y;
+}
+
+Variable pool2d(Tape& tape, const Variable& x, const Window& window, Pool kind) {
+  const Shape shape = window_output(x.shape(), window, x.shape().back());
+  Tensor value = new_tensor(tape, shape, x.value.dtype());
+  Tensor chosen;
+  if (kind == Pool::Max && tape.recording() && x.tracked()) {
+    chosen = new_tensor(tape, shape, DType::I32);
+  }
+  tape.device().image().pool2d_forward(value, chosen ? &chosen : nullptr, x.value, window, kind);
+  Variable y = tape.output(std::move(value), x.tracked());
+  if (y.tracked()) tape.add<PoolNode>(x, std::move(chosen), y.slot, window, kind);
+  return y;
+}
+
+Variable global_average(Tape& tape, const Variable& x) {
+  Tensor value = new_tensor(tape, {x.shape()[0], x.shape()[3]}, x.value.dtype());
+  tape.device().image().global_average_forward(value, x.value);
+  Variable y = tape.output(std::move(value), x.tracked());
+  if (y.tracked()) tape.add<GlobalAverageNode>(x, y.slot);
+  return y;
+}
+
+}  // namespace penstock

@@ -1,0 +1,37 @@
+// runtime/network/autograd/node_tools.h -- what the functions' .cpp files share. Private to this
+// room.
+#pragma once
+
+#include "runtime/network/autograd/functions.h"
+
+namespace penstock {
+
+[[nodiscard]] inline Tensor new_tensor(Tape& tape, const Shape& shape, DType dtype) {
+  return tape.device().empty(shape, dtype, Purpose::Activations);
+}
+[[nodiscard]] inline Tensor new_like(Tape& tape, const Tensor& t) {
+  return new_tensor(tape, t.shape(), t.dtype());
+}
+// `g` itself when nobody else holds it, so that an op may overwrite it; else a new tensor like it.
+[[nodiscard]] inline Tensor writable(Tape& tape, const Tensor& g) {
+  return g.unique() ? g : new_like(tape, g);
+}
+
+// True when one of them is trained: the op then has a weight half. Null: there is none.
+[[nodiscard]] inline bool any_trained(const Parameter* a, const Parameter* b = nullptr) {
+  return (a != nullptr && !a->frozen) || (b != nullptr && !b->frozen);
+}
+// The gradient of a parameter that is trained, to add to.
+[[nodiscard]] inline Tensor& summed_gradient(Tape& tape, Parameter& parameter) {
+  if (parameter.stale) tape.device().pointwise().fill(parameter.gradient, 0.0F);
+  parameter.stale = false;
+  return parameter.gradient;
+}
+// What a weight half that gives the gradients of several parameters at once adds into: the
+// parameter's own, or, of a frozen one, a tensor that is thrown away.
+[[nodiscard]] inline Tensor gradient_of(Tape& tape, Parameter& parameter) {
+  if (!parameter.frozen) return summed_gradient(tape, parameter);
+  return tape.device().zeros(parameter.shape, DType::F32, Purpose::Activations);
+}
+
+}  // namespace penstock

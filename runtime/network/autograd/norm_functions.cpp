@@ -1,0 +1,289 @@
+#include <cmath>
+#include <vector>
+
+#include "runtime/network/autograd/node_tools.h"
+
+namespace penstock {
+namespace {
+
+class LayerNormNode final : public Node, public Recomputable {
+ public:
+  LayerNormNode(const Variable& x, int y_slot, Tensor mean, Tensor rstd, Parameter& gamma,
+                Parameter& beta, float epsilon)
+      : epsilon_(epsilon),
+        x_(x.value),
+        mean_(std::move(mean)),
+        rstd_(std::move(rstd)),
+        x_slot_(x.slot),
+        y_slot_(y_slot),
+        gamma_(gamma),
+        beta_(beta) {}
+  // One result for all who ask: attention's three products do, one after the other.
+  Tensor recompute(Tape& tape) override {
+    if (!again_) {
+      again_ = new_like(tape, x_);
+      tape.device().row_norm().layer_norm_forward(again_, mean_, rstd_, x_, gamma_.weight.value(),
+                                                  beta_.weight.value(), epsilon_);
+    }
+    return again_;
+  }
+  void input_gradient(Tape& tape) override {
+    again_.reset();
+    g_ = tape.take_gradient(y_slot_);
+    if (!g_ || x_slot_ < 0) return;
+    Tensor dx = new_like(tape, x_);
+    tape.device().row_norm().layer_norm_backward_input(dx, g_, x_, mean_, rstd_,
+                                                       gamma_.weight.value());
+    tape.give_gradient(x_slot_, std::move(dx));
+  }
+  void weight_gradient(Tape& tape) override {
+    again_.reset();
+    if (!g_ || !any_trained(&gamma_, &beta_)) return;
+    Tensor dgamma = gradient_of(tape, gamma_);
+    Tensor dbeta = gradient_of(tape, beta_);
+    tape.device().row_norm().layer_norm_backward_weight(dgamma, dbeta, g_, x_, mean_, rstd_);
+  }
+  [[nodiscard]] bool has_weights() const override {
+    return relied_on() || any_trained(&gamma_, &beta_);
+  }
+
+ private:
+  float epsilon_;
+  Tensor x_, mean_, rstd_, g_, again_;
+  int x_slot_, y_slot_;
+  Parameter& gamma_;
+  Parameter& beta_;
+};
+
+class RmsNormNode final : public Node, public Recomputable {
+ public:
+  RmsNormNode(const Variable& x, int y_slot, Tensor rstd, Parameter& gamma, float epsilon)
+      : epsilon_(epsilon),
+        x_(x.value),
+        rstd_(std::move(rstd)),
+        x_slot_(x.slot),
+        y_slot_(y_slot),
+        gamma_(gamma) {}
+  // One result for all who ask, as of a layer norm.
+  Tensor recompute(Tape& tape) override {
+    if (!again_) {
+      again_ = new_like(tape, x_);
+      tape.device().row_norm().rms_norm_forward(again_, rstd_, x_, gamma_.weight.value(), epsilon_);
+    }
+    return again_;
+  }
+  void input_gradient(Tape& tape) override {
+    again_.reset();
+    g_ = tape.take_gradient(y_slot_);
+    if (!g_ || x_slot_ < 0) return;
+    Tensor dx = new_like(tape, x_);
+    tape.device().row_norm().rms_norm_backward_input(dx, g_, x_, rstd_, gamma_.weight.value());
+    tape.give_gradient(x_slot_, std::move(dx));
+  }
+  void weight_gradient(Tape& tape) override {
+    again_.reset();
+    if (!g_ || !any_trained(&gamma_)) return;
+    tape.device().row_norm().rms_norm_backward_weight(summed_gradient(tape, gamma_), g_, x_, rstd_);
+  }
+  [[nodiscard]] bool has_weights() const override { return relied_on() || any_trained(&gamma_); }
+
+ private:
+  float epsilon_;
+  Tensor x_, rstd_, g_, again_;
+  int x_slot_, y_slot_;
+  Parameter& gamma_;
+};
+
+std::vector<float> on_host(Device& device, const Tensor& t) {
+  std::vector<float> values(static_cast<size_t>(t.elements()));
+  device.copy_to_host(values.data(), t, t.size_bytes());
+  return values;
+}
+
+Tensor sum_over_replicas(Device& device, const Tensor& t, Replicas& replicas) {
+  std::vector<float> values = on_host(device, t);
+  const std::vector<double> mine(values.begin(), values.end());
+  const std::span<const double> all = replicas.gather(mine);
+  for (size_t i = 0; i < values.size(); ++i) {
+    double sum = 0.0;
+    for (size_t at = i; at < all.size(); at += values.size()) sum += all[at];
+    values[i] = static_cast<float>(sum);
+  }
+  Tensor sums = device.empty(t.shape(), DType::F32, Purpose::Activations);
+  device.copy_from_host(sums, values.data(), sums.size_bytes());
+  return sums;
+}
+
+// From the mean and 1 / sqrt(variance + epsilon) of each replica's share to those of the whole. The
+// shares are equal, so variance + epsilon is the mean of theirs and the variance of their means: no
+// difference of large numbers (Chan et al. 1983).
+void merge_over_replicas(Device& device, Tensor& mean, Tensor& rstd, Replicas& replicas) {
+  std::vector<float> means = on_host(device, mean);
+  std::vector<float> rstds = on_host(device, rstd);
+  const size_t channels = means.size();
+  std::vector<double> mine(means.begin(), means.end());
+  mine.insert(mine.end(), rstds.begin(), rstds.end());
+  const std::span<const double> all = replicas.gather(mine);
+  const double share = 1.0 / replicas.count();
+  for (size_t c = 0; c < channels; ++c) {
+    double centre = 0.0;
+    double spread = 0.0;
+    for (size_t at = c; at < all.size(); at += 2 * channels) centre += share * all[at];
+    for (size_t at = c; at < all.size(); at += 2 * channels) {
+      const double away = all[at] - centre;
+      const double inverse = all[at + channels];
+      spread += share * (1.0 / (inverse * inverse) + away * away);
+    }
+    means[c] = static_cast<float>(centre);
+    rstds[c] = static_cast<float>(1.0 / std::sqrt(spread));
+  }
+  device.copy_from_host(mean, means.data(), mean.size_bytes());
+  device.copy_from_host(rstd, rstds.data(), rstd.size_bytes());
+}
+
+class BatchNormNode final : public Node {
+ public:
+  // `replicas`: null where the statistics are this micro-batch's alone.
+  BatchNormNode(const Variable& x, int y_slot, Tensor mean, Tensor rstd, Parameter& gamma,
+                Parameter& beta, Replicas* replicas)
+      : x_(x.value),
+        mean_(std::move(mean)),
+        rstd_(std::move(rstd)),
+        x_slot_(x.slot),
+        y_slot_(y_slot),
+        gamma_(gamma),
+        beta_(beta),
+        replicas_(replicas) {}
+  void input_gradient(Tape& tape) override {
+    const Tensor g = tape.take_gradient(y_slot_);
+    if (!g) return;
+    BatchNormOps& ops = tape.device().batch_norm();
+    const Tensor& gamma = gamma_.weight.value();
+    parameters_ = new_tensor(tape, {2, gamma_.elements()}, DType::F32);
+    Tensor dx = new_like(tape, x_);
+    if (replicas_ == nullptr) {
+      ops.backward(dx, parameters_, g, x_, mean_, rstd_, gamma);
+    } else {
+      ops.gradients(parameters_, g, x_, mean_, rstd_);
+      const Tensor all = sum_over_replicas(tape.device(), parameters_, *replicas_);
+      const int64_t positions = x_.shape().rows() * replicas_->count();
+      ops.backward_input(dx, all, positions, g, x_, mean_, rstd_, gamma);
+    }
+    x_.reset();
+    if (x_slot_ >= 0) tape.give_gradient(x_slot_, std::move(dx));
+  }
+  void weight_gradient(Tape& tape) override {
+    if (!parameters_) return;
+    const int64_t channels = gamma_.elements();
+    PointwiseOps& ops = tape.device().pointwise();
+    if (!gamma_.frozen) {
+      ops.accumulate(summed_gradient(tape, gamma_), parameters_.view(0, {channels}));
+    }
+    if (!beta_.frozen) {
+      ops.accumulate(summed_gradient(tape, beta_), parameters_.view(channels, {channels}));
+    }
+  }
+  [[nodiscard]] bool has_weights() const override { return any_trained(&gamma_, &beta_); }
+
+ private:
+  Tensor x_, mean_, rstd_, parameters_;
+  int x_slot_, y_slot_;
+  Parameter& gamma_;
+  Parameter& beta_;
+  Replicas* replicas_;
+};
+
+// dx = g gamma / sqrt(variance + epsilon): the map itself, of mean and beta zero.
+class FixedBatchNormNode final : public Node {
+ public:
+  FixedBatchNormNode(int x_slot, int y_slot, const Tensor& variance, const Parameter& gamma,
+                     float epsilon)
+      : variance_(variance), gamma_(gamma), epsilon_(epsilon), x_slot_(x_slot), y_slot_(y_slot) {}
+  void input_gradient(Tape& tape) override {
+    const Tensor g = tape.take_gradient(y_slot_);
+    if (!g) return;
+    const Tensor zero = tape.device().zeros({gamma_.elements()}, DType::F32, Purpose::Activations);
+    Tensor dx = new_like(tape, g);
+    tape.device().batch_norm().inference(dx, g, zero, variance_, gamma_.weight.value(), zero,
+                                         epsilon_);
+    tape.give_gradient(x_slot_, std::move(dx));
+  }
+
+ private:
+  Tensor variance_;
+  const Parameter& gamma_;
+  float epsilon_;
+  int x_slot_, y_slot_;
+};
+
+}  // namespace
+
+Variable layer_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta,
+                    float epsilon) {
+  const int64_t rows = x.shape().rows();
+  Tensor value = new_like(tape, x.value);
+  Tensor mean = new_tensor(tape, {rows}, DType::F32);
+  Tensor rstd = new_tensor(tape, {rows}, DType::F32);
+  tape.device().row_norm().layer_norm_forward(value, mean, rstd, x.value, gamma.weight.value(),
+                                              beta.weight.value(), epsilon);
+  Variable y = tape.output(std::move(value), x.tracked() || any_trained(&gamma, &beta));
+  if (y.tracked()) {
+    y.source =
+        &tape.add<LayerNormNode>(x, y.slot, std::move(mean), std::move(rstd), gamma, beta, epsilon);
+  }
+  return y;
+}
+
+Variable rms_norm(Tape& tape, const Variable& x, Parameter& gamma, float epsilon) {
+  Tensor value = new_like(tape, x.value);
+  Tensor rstd = new_tensor(tape, {x.shape().rows()}, DType::F32);
+  tape.device().row_norm().rms_norm_forward(value, rstd, x.value, gamma.weight.value(), epsilon);
+  Variable y = tape.output(std::move(value), x.tracked() || any_trained(&gamma));
+  if (y.tracked()) y.source = &tape.add<RmsNormNode>(x, y.slot, std::move(rstd), gamma, epsilon);
+  return y;
+}
+
+Variable batch_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta, float epsilon,
+                    Tensor& sums) {
+  const int64_t channels = gamma.elements();
+  Tensor value = new_like(tape, x.value);
+  Tensor mean = new_tensor(tape, {channels}, DType::F32);
+  Tensor rstd = new_tensor(tape, {channels}, DType::F32);
+  tape.device().batch_norm().forward(value, mean, rstd, sums, x.value, gamma.weight.value(),
+                                     beta.weight.value(), epsilon);
+  Variable y = tape.output(std::move(value), x.tracked() || any_trained(&gamma, &beta));
+  if (y.tracked()) {
+    tape.add<BatchNormNode>(x, y.slot, std::move(mean), std::move(rstd), gamma, beta, nullptr);
+  }
+  return y;
+}
+
+Variable batch_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta, float epsilon,
+                    Tensor& sums, Replicas& replicas, BatchStatistics& found) {
+  const int64_t channels = gamma.elements();
+  BatchNormOps& ops = tape.device().batch_norm();
+  if (!found.mean) {
+    found = {new_tensor(tape, {channels}, DType::F32), new_tensor(tape, {channels}, DType::F32)};
+    ops.statistics(found.mean, found.rstd, sums, x.value, epsilon);
+    merge_over_replicas(tape.device(), found.mean, found.rstd, replicas);
+  }
+  Tensor value = new_like(tape, x.value);
+  ops.apply(value, x.value, found.mean, found.rstd, gamma.weight.value(), beta.weight.value());
+  Variable y = tape.output(std::move(value), x.tracked() || any_trained(&gamma, &beta));
+  if (y.tracked()) {
+    tape.add<BatchNormNode>(x, y.slot, found.mean, found.rstd, gamma, beta, &replicas);
+  }
+  return y;
+}
+
+Variable fixed_batch_norm(Tape& tape, const Variable& x, const Tensor& mean, const Tensor& variance,
+                          const Parameter& gamma, const Parameter& beta, float epsilon) {
+  Tensor value = new_like(tape, x.value);
+  tape.device().batch_norm().inference(value, x.value, mean, variance, gamma.weight.value(),
+                                       beta.weight.value(), epsilon);
+  Variable y = tape.output(std::move(value), x.tracked());
+  if (y.tracked()) tape.add<FixedBatchNormNode>(x.slot, y.slot, variance, gamma, epsilon);
+  return y;
+}
+
+}  // namespace penstock

@@ -1,0 +1,86 @@
+// runtime/network/autograd/product_node.h -- what linear layers and convolutions share on the tape:
+// y = f(x
+// * w + bias), with an f that is differentiated from y. Private to this room.
+#pragma once
+
+#include "runtime/network/autograd/node_tools.h"
+
+namespace penstock {
+
+class ProductNode : public Node {
+ public:
+  ProductNode(const Variable& x, const Variable& y, Parameter& weight, Parameter* bias, Fused f)
+      : source_(x.source),
+        x_shape_(x.shape()),
+        x_slot_(x.slot),
+        y_slot_(y.slot),
+        weight_(weight),
+        bias_(bias),
+        f_(f) {
+    if (any_trained(&weight, bias)) {
+      if (source_ == nullptr) {
+        x_ = x.value;
+      } else {
+        source_->rely();
+      }
+    }
+    if (f != Fused::None) y_ = y.value;
+  }
+
+  void input_gradient(Tape& tape) final {
+    take_gradient(tape);
+    give_input_gradient(tape);
+  }
+  void weight_gradient(Tape& tape) final {
+    if (!g_ || !has_weights()) return;
+    if (source_ != nullptr) x_ = source_->recompute(tape);
+    const bool accumulate = !weight_.stale;
+    weight_.stale = false;
+    Tensor dw = gradient_of(tape, weight_);
+    Tensor* dbias = any_trained(bias_) ? &summed_gradient(tape, *bias_) : nullptr;
+    differentiate_weight(tape.device(), dw, dbias, x_, g_, accumulate);
+  }
+  // The weight half first: then x is gone before its gradient is there.
+  void backward(Tape& tape) final {
+    take_gradient(tape);
+    weight_gradient(tape);
+    x_.reset();
+    tape.progress();
+    give_input_gradient(tape);
+  }
+  [[nodiscard]] bool has_weights() const final { return any_trained(&weight_, bias_); }
+
+ protected:
+  // dx = ...; g is the gradient before f.
+  virtual void differentiate_input(Device& device, Tensor& dx, const Tensor& g, Weight& weight) = 0;
+  // dw = (accumulate ? dw : 0) + ..., dbias += ... (null: no bias)
+  virtual void differentiate_weight(Device& device, Tensor& dw, Tensor* dbias, const Tensor& x,
+                                    const Tensor& g, bool accumulate) = 0;
+
+ private:
+  // That of y, then that before f.
+  void take_gradient(Tape& tape) {
+    g_ = tape.take_gradient(y_slot_);
+    if (!g_ || f_ == Fused::None) return;
+    Tensor before = writable(tape, g_);
+    tape.device().activation().fused_backward(before, g_, y_, f_);
+    g_ = std::move(before);
+    y_.reset();
+  }
+  void give_input_gradient(Tape& tape) {
+    if (!g_ || x_slot_ < 0) return;
+    Tensor dx = new_tensor(tape, x_shape_, g_.dtype());
+    differentiate_input(tape.device(), dx, g_, weight_.weight);
+    tape.give_gradient(x_slot_, std::move(dx));
+  }
+
+  Tensor x_, y_, g_;
+  Recomputable* source_;  // of x; null: x_ has it
+  Shape x_shape_;
+  int x_slot_, y_slot_;
+  Parameter& weight_;
+  Parameter* bias_;
+  Fused f_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,221 @@
+#include "runtime/network/layers/library/attention.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "kernels/ops/layout.h"
+#include "runtime/network/layers/library/places.h"
+
+namespace penstock {
+namespace {
+
+int64_t inner_width(const AttentionLayerOptions& options) {
+  return options.head_width > 0 ? options.heads * options.head_width : options.width;
+}
+
+int64_t head_width(const AttentionLayerOptions& options) {
+  return inner_width(options) / std::max<int64_t>(options.heads, 1);
+}
+
+int64_t kv_width(const AttentionLayerOptions& options) {
+  return options.kv_heads > 0 ? options.kv_heads * head_width(options) : inner_width(options);
+}
+
+Linear::Options inwards(const AttentionLayerOptions& options, int64_t inner,
+                        std::string_view part) {
+  return {.in = options.width,
+          .out = inner,
+          .bias = options.bias,
+          .activation = std::nullopt,
+          .init_factor = 1.0,
+          .shared = std::nullopt,
+          .adapter = options.adapted.of(part)};
+}
+
+Linear::Options outwards(const AttentionLayerOptions& options) {
+  return {.in = inner_width(options),
+          .out = options.width,
+          .bias = options.output_bias.value_or(options.bias),
+          .activation = std::nullopt,
+          .init_factor = options.out_init_factor,
+          .shared = std::nullopt,
+          .adapter = options.adapted.of("output")};
+}
+
+}  // namespace
+
+AttentionHeads::AttentionHeads(const std::string& name, const AttentionLayerOptions& options,
+                               Keeps keeps)
+    : options_(options),
+      keeps_(keeps),
+      name_hash_(hash_name(name)),
+      query_(name + ".query", inwards(options, inner_width(options), "query")),
+      key_(name + ".key", inwards(options, kv_width(options), "key")),
+      value_(name + ".value", inwards(options, kv_width(options), "value")),
+      output_(name + ".output", outwards(options)) {
+  if (!options.query_key_norm) return;
+  query_norm_.emplace(name + ".query_norm", head_width(options), *options.query_key_norm);
+  key_norm_.emplace(name + ".key_norm", head_width(options), *options.query_key_norm);
+}
+
+std::string AttentionHeads::trouble() const {
+  if (options_.heads < 1 || inner_width(options_) % options_.heads != 0) {
+    return "width " + std::to_string(options_.width) + " is not a multiple of its " +
+           std::to_string(options_.heads) + " heads: change model.width or model.heads";
+  }
+  if (options_.kv_heads < 0 || (options_.kv_heads > 0 && options_.heads % options_.kv_heads != 0)) {
+    return std::to_string(options_.heads) + " heads of queries are no multiple of " +
+           std::to_string(options_.kv_heads) +
+           " heads of keys: change model.heads or model.kv_heads";
+  }
+  if (options_.rotary && head_width(options_) % 2 != 0) {
+    return "rotary positions turn pairs, and a head is " + std::to_string(head_width(options_)) +
+           " wide: change model.head_width";
+  }
+  if (!(options_.dropout >= 0.0 && options_.dropout < 1.0)) return "its dropout must be in [0, 1)";
+  return {};
+}
+
+void AttentionHeads::declare(ParameterSet& set) const {
+  for (const Linear* part : {&query_, &key_, &value_, &output_}) part->declare(set);
+  if (query_norm_) query_norm_->declare(set);
+  if (key_norm_) key_norm_->declare(set);
+  if (options_.rotary) {
+    set.add_constant(waves_, rotary_name(*options_.rotary, head_width(options_)));
+  }
+}
+
+std::vector<std::string> AttentionHeads::reads() const {
+  std::vector<std::string> fields;
+  if (!options_.key_lengths.empty()) fields.push_back(options_.key_lengths);
+  if (!options_.starts.empty()) fields.push_back(options_.starts);
+  return fields;
+}
+
+int64_t AttentionHeads::past_width() const {
+  return keeps_ == Keeps::Nothing ? 0 : 2 * kv_width(options_);
+}
+
+AttentionHeads::KeysValues AttentionHeads::project(Context& context, const Variable& from) const {
+  // Two statements: the order on the tape must not be the compiler's choice.
+  KeysValues now;
+  now.keys = placed(context, key_.forward(context, {from})[0], key_norm_ ? &*key_norm_ : nullptr);
+  now.values = value_.forward(context, {from})[0];
+  return now;
+}
+
+Variable AttentionHeads::placed(Context& context, const Variable& x, const RmsNorm* norm) const {
+  Variable y = x;
+  const int64_t depth = head_width(options_);
+  if (norm != nullptr) {
+    const Shape shape = x.shape();
+    const Variable heads = reshape(context.tape, x, {shape[0], shape[1], shape[2] / depth, depth});
+    y = reshape(context.tape, norm->forward(context, {heads})[0], shape);
+  }
+  if (!options_.rotary) return y;
+  const Tensor& table = waves(context, std::max(x.shape()[1], options_.context));
+  if (context.one_position()) return rotary(context.tape, y, table, &context.field(kPositions));
+  if (!packed(context)) return rotary(context.tape, y, table, nullptr);
+  const Tensor places = packed_places(context, options_.starts);
+  return rotary(context.tape, y, table, &places);
+}
+
+// At least that long.
+const Tensor& AttentionHeads::waves(Context& context, int64_t time) const {
+  Device& device = context.device();
+  Tensor& waves = context.owned.constant(waves_);
+  if (waves && waves.dim(0) >= time) return waves;
+  const int64_t depth = head_width(options_);
+  waves = device.empty({time, depth}, DType::F32, Purpose::Parameters);
+  if (device.holds_values()) {
+    const std::vector<float> host = rotary_table(*options_.rotary, time, depth);
+    device.copy_from_host(waves, host.data(), waves.size_bytes());
+  }
+  return waves;
+}
+
+// Whole rows are remembered; to one position its past is added.
+AttentionHeads::KeysValues AttentionHeads::with_past(Context& context, const Variable& from) const {
+  Past& past = *context.batch.decoding->past;
+  Device& device = context.device();
+  if (!context.one_position()) {
+    KeysValues now = project(context, from);
+    past.remember(device, name_hash_, context.batch.global_index(),
+                  {now.keys.value, now.values.value}, context.batch.decoding->fresh);
+    return now;
+  }
+  Past::Kept& kept = past.of(name_hash_, context.batch.global_index());
+  if (keeps_ == Keeps::Growing) {
+    const KeysValues now = project(context, from);
+    const Tensor& places = context.field(kPlaces);
+    device.layout().put_rows(kept.keys, now.keys.value, places);
+    device.layout().put_rows(kept.values, now.values.value, places);
+  }
+  return {{kept.keys, -1}, {kept.values, -1}};
+}
+
+Variable AttentionHeads::attend(Context& context, const Variable& to, const Variable& from) const {
+  const bool decoding = context.batch.decoding != nullptr && keeps_ != Keeps::Nothing;
+  const Variable q =
+      placed(context, query_.forward(context, {to})[0], query_norm_ ? &*query_norm_ : nullptr);
+  const KeysValues seen = decoding ? with_past(context, from) : project(context, from);
+  AttentionOptions how;
+  how.heads = static_cast<int>(options_.heads);
+  how.kv_heads = static_cast<int>(options_.kv_heads);
+  how.causal = options_.causal;
+  how.window = options_.window;
+  if (context.training() && options_.dropout > 0.0) {
+    how.dropout = static_cast<float>(options_.dropout);
+    how.stream = context.random(name_hash_);
+  }
+  AttentionMask mask;
+  if (!options_.key_lengths.empty()) mask.key_lengths = &context.field(options_.key_lengths);
+  if (packed(context)) mask.starts = &context.field(options_.starts);
+  if (decoding && context.one_position() && keeps_ == Keeps::Growing) {
+    how.causal = false;  // the one query is the last of those seen
+    mask.key_lengths = &context.field(kSeen);
+  }
+  return output_.forward(context,
+                         {attention(context.tape, q, seen.keys, seen.values, mask, how)})[0];
+}
+
+SelfAttention::SelfAttention(const std::string& name, const Options& options)
+    : UnaryLayer(name),
+      heads_(name, options,
+             options.causal ? AttentionHeads::Keeps::Growing : AttentionHeads::Keeps::Nothing) {
+  if (const std::string trouble = heads_.trouble(); !trouble.empty()) misfit(trouble);
+}
+
+Shape SelfAttention::shape_of(const Shape& input) const {
+  if (!heads_.takes(input)) {
+    misfit("expects [batch, time, " + std::to_string(heads_.options().width) + "] but is given " +
+           input.text());
+  }
+  return input;
+}
+
+CrossAttention::CrossAttention(const std::string& name, const Options& options)
+    : Layer(name),
+      heads_(
+          name,
+          [&] {
+            Options all_keys = options;
+            all_keys.causal = false;
+            return all_keys;
+          }(),
+          AttentionHeads::Keeps::Lasting) {
+  if (const std::string trouble = heads_.trouble(); !trouble.empty()) misfit(trouble);
+}
+
+Shapes CrossAttention::infer(const Shapes& inputs) const {
+  if (inputs.size() != 2 || !heads_.takes(inputs[0]) || !heads_.takes(inputs[1]) ||
+      inputs[0][0] != inputs[1][0]) {
+    std::string given;
+    for (const Shape& shape : inputs) given += (given.empty() ? "" : " and ") + shape.text();
+    misfit("expects two sequences [batch, time, " + std::to_string(heads_.options().width) +
+           "] but is given " + given);
+  }
+  return {inputs[0]};
+}
+
+}  // namespace penstock

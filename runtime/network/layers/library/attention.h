@@ -1,0 +1,109 @@
+// runtime/network/layers/library/attention.h -- multi-head attention (Vaswani et al. 2017, 3.2) of
+// a sequence to itself, or to another one: parameters `query`, `key`, `value` and `output`, and of
+// norms over the heads of queries and keys `query_norm` and `key_norm`.
+#pragma once
+
+#include "runtime/network/layers/library/linear.h"
+#include "runtime/network/layers/library/norm.h"
+#include "runtime/network/layers/library/rotary.h"
+
+namespace penstock {
+
+struct AttentionLayerOptions {
+  int64_t width = 0;
+  int64_t heads = 1;
+  int64_t head_width = 0;  // 0: width / heads; else heads of any width (GPipe's T(L, H, A) has 64)
+  bool causal = true;      // self-attention only
+  bool bias = true;
+  double dropout = 0.0;  // on the attention probabilities
+  double out_init_factor = 1.0;
+  std::string key_lengths = {};  // batch field, one I32 per sample: later keys do not exist
+  std::optional<bool> output_bias = std::nullopt;  // as bias, where nothing is said
+  int64_t kv_heads = 0;                            // of keys and values; 0: heads
+  // Self-attention only, as the rest.
+  std::optional<RotaryOptions> rotary = std::nullopt;
+  int64_t context = 0;                                 // rotary: the longest row
+  std::optional<float> query_key_norm = std::nullopt;  // RMS norm's epsilon
+  int64_t window = 0;                                  // keys that a position sees; 0: all
+  std::string starts = {};    // batch field, I32 [b, t]: of rows that pack samples (AttentionMask)
+  AdaptedParts adapted = {};  // query, key, value, output
+};
+
+// What both layers below are made of.
+class AttentionHeads {
+ public:
+  // Where words are chosen one by one: nothing is kept of keys and values; those of every position
+  // are added to those before; or those of the first round stay (past.h).
+  enum class Keeps : uint8_t { Nothing, Growing, Lasting };
+  AttentionHeads(const std::string& name, const AttentionLayerOptions& options, Keeps keeps);
+  void declare(ParameterSet& set) const;
+  // Queries from `to` [b, tq, width], keys and values from `from` [b, tk, width] -> [b, tq, width].
+  [[nodiscard]] Variable attend(Context& context, const Variable& to, const Variable& from) const;
+  [[nodiscard]] const AttentionLayerOptions& options() const { return options_; }
+  // Why the options make no sense; empty: they do.
+  [[nodiscard]] std::string trouble() const;
+  [[nodiscard]] bool takes(const Shape& shape) const {
+    return shape.rank() == 3 && shape[2] == options_.width;
+  }
+  [[nodiscard]] std::vector<std::string> reads() const;
+  [[nodiscard]] int64_t past_width() const;
+
+ private:
+  struct KeysValues {
+    Variable keys, values;
+  };
+  [[nodiscard]] bool packed(const Context& context) const {
+    return !options_.starts.empty() && !context.one_position();
+  }
+  // Queries or keys as they are compared: their heads normalised, then turned by their places.
+  [[nodiscard]] Variable placed(Context& context, const Variable& x, const RmsNorm* norm) const;
+  [[nodiscard]] const Tensor& waves(Context& context, int64_t time) const;
+  [[nodiscard]] KeysValues project(Context& context, const Variable& from) const;
+  [[nodiscard]] KeysValues with_past(Context& context, const Variable& from) const;
+
+  AttentionLayerOptions options_;
+  Keeps keeps_;
+  uint64_t name_hash_;
+  Linear query_, key_, value_, output_;
+  std::optional<RmsNorm> query_norm_, key_norm_;
+  Slot waves_;  // a constant, fp32 [places, head width]
+};
+
+class SelfAttention final : public UnaryLayer {  // [b, t, width] -> [b, t, width]
+ public:
+  using Options = AttentionLayerOptions;
+  SelfAttention(const std::string& name, const Options& options);
+  [[nodiscard]] std::string kind() const override { return "self-attention"; }
+  void declare(ParameterSet& set) const override { heads_.declare(set); }
+  [[nodiscard]] std::vector<std::string> reads() const override { return heads_.reads(); }
+  [[nodiscard]] int64_t past_width() const override { return heads_.past_width(); }
+
+ protected:
+  [[nodiscard]] Shape shape_of(const Shape& input) const override;
+  Variable run(Context& context, const Variable& x) const override {
+    return heads_.attend(context, x, x);
+  }
+
+ private:
+  AttentionHeads heads_;
+};
+
+// (x [b, tq, width], memory [b, tk, width]) -> [b, tq, width]: x asks, the memory answers.
+class CrossAttention final : public Layer {
+ public:
+  using Options = AttentionLayerOptions;  // causal has no meaning here
+  CrossAttention(const std::string& name, const Options& options);
+  [[nodiscard]] std::string kind() const override { return "cross-attention"; }
+  [[nodiscard]] Shapes infer(const Shapes& inputs) const override;
+  void declare(ParameterSet& set) const override { heads_.declare(set); }
+  Variables forward(Context& context, const Variables& inputs) const override {
+    return {heads_.attend(context, inputs[0], inputs[1])};
+  }
+  [[nodiscard]] std::vector<std::string> reads() const override { return heads_.reads(); }
+  [[nodiscard]] int64_t past_width() const override { return heads_.past_width(); }
+
+ private:
+  AttentionHeads heads_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,40 @@
+// runtime/network/layers/library/embedding.h -- token ids to vectors, with positions.
+#pragma once
+
+#include "runtime/network/layers/layer.h"
+
+namespace penstock {
+
+// I32 [b, t] -> [b, t, width]: the table's rows plus a position, learned (parameter `position`) or
+// sinusoidal (Vaswani et al. 2017, 3.5; the rows are then scaled by sqrt(width) as there).
+class Embedding final : public UnaryLayer {
+ public:
+  enum class Positions : uint8_t { None, Sinusoidal, Learned };
+  struct Options {
+    int64_t vocabulary = 0, width = 0, context = 0;  // context: the longest t
+    Positions positions = Positions::Sinusoidal;
+    std::string shared = {};  // the table's name where other layers hold it too
+    std::string starts = {};  // batch field, I32 [b, t], of rows that pack samples: places restart
+  };
+  // Of a table with these options, for those other layers.
+  [[nodiscard]] static Initializer table_initializer(const Options& options);
+  Embedding(std::string name, const Options& options);
+  [[nodiscard]] std::string kind() const override { return "embedding"; }
+  void declare(ParameterSet& set) const override;
+  [[nodiscard]] std::vector<std::string> reads() const override;
+
+ protected:
+  [[nodiscard]] Shape shape_of(const Shape& input) const override;
+  Variable run(Context& context, const Variable& x) const override;
+
+ private:
+  [[nodiscard]] const Tensor& waves(Context& context) const;
+  [[nodiscard]] Variable add_position(Context& context, const Variable& rows) const;
+  [[nodiscard]] Variable add_places(Context& context, const Variable& rows) const;
+
+  Options options_;
+  Slot token_, position_;
+  Slot waves_;  // a constant, fp32 [context, width]
+};
+
+}  // namespace penstock

@@ -1,0 +1,94 @@
+// runtime/network/layers/library/image.h -- layers over channels-last images [n, height, width,
+// channels].
+#pragma once
+
+#include "runtime/network/layers/layer.h"
+
+namespace penstock {
+
+// A window of kernel x kernel with "same" padding for odd kernels: output = ceil(input / stride).
+[[nodiscard]] Window same_window(int kernel_h, int kernel_w, int stride);
+
+// He et al. 2015, by fan-out: keeps the gradient's level through ReLUs. `weight` is [out, in /
+// groups, kernel height, kernel width].
+[[nodiscard]] Initializer fan_out_normal(const Shape& weight, int groups = 1);
+
+class Conv2d final : public UnaryLayer {
+ public:
+  struct Options {
+    int64_t in = 0, out = 0;  // channels
+    Window window;
+    int groups = 1;
+    bool bias = true;
+    bool relu = false;
+  };
+  Conv2d(std::string name, const Options& options);
+  [[nodiscard]] std::string kind() const override { return "conv2d"; }
+  void declare(ParameterSet& set) const override;
+
+ protected:
+  [[nodiscard]] Shape shape_of(const Shape& input) const override;
+  Variable run(Context& context, const Variable& x) const override;
+
+ private:
+  Options options_;
+  Slot weight_, bias_;
+};
+
+class Pool2d final : public UnaryLayer {
+ public:
+  Pool2d(std::string name, const Window& window, Pool pool);
+  [[nodiscard]] std::string kind() const override {
+    return pool_ == Pool::Max ? "max-pool" : "average-pool";
+  }
+
+ protected:
+  [[nodiscard]] Shape shape_of(const Shape& input) const override;
+  Variable run(Context& context, const Variable& x) const override;
+
+ private:
+  Window window_;
+  Pool pool_;
+};
+
+// [n, h, w, in] -> [n, 2h, 2w, out]: a transposed convolution of 2 x 2 with stride 2 (the
+// up-convolution of Ronneberger et al. 2015), each pixel of which makes four. Parameter `weight`
+// [4 out, in, 1, 1]: the filters of the four, top left to bottom right, one after another.
+class UpConvolution final : public UnaryLayer {
+ public:
+  UpConvolution(const std::string& name, int64_t in, int64_t out);
+  [[nodiscard]] std::string kind() const override { return "up-convolution"; }
+  void declare(ParameterSet& set) const override { points_.declare(set); }
+
+ protected:
+  [[nodiscard]] Shape shape_of(const Shape& input) const override;
+  Variable run(Context& context, const Variable& x) const override;
+
+ private:
+  int64_t out_;
+  Conv2d points_;
+};
+
+// [n, h, w, c] -> [n, c]: the mean over h and w.
+class GlobalPool final : public UnaryLayer {
+ public:
+  using UnaryLayer::UnaryLayer;
+  [[nodiscard]] std::string kind() const override { return "global-pool"; }
+
+ protected:
+  [[nodiscard]] Shape shape_of(const Shape& input) const override;
+  Variable run(Context& context, const Variable& x) const override;
+};
+
+// [n, ...] -> [n, product of the rest].
+class Flatten final : public UnaryLayer {
+ public:
+  using UnaryLayer::UnaryLayer;
+  [[nodiscard]] std::string kind() const override { return "flatten"; }
+
+ protected:
+  [[nodiscard]] Shape shape_of(const Shape& input) const override;
+  Variable run(Context& context, const Variable& x) const override;
+};
+
+}  // namespace penstock

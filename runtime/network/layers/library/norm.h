@@ -1,0 +1,73 @@
+// runtime/network/layers/library/norm.h -- layer norm, RMS norm and batch norm. Parameters `weight`
+// (gamma) and, but for RMS norm, `bias` (beta).
+#pragma once
+
+#include "runtime/network/layers/layer.h"
+
+namespace penstock {
+
+// Over the last axis (Ba et al. 2016).
+class LayerNorm final : public UnaryLayer {
+ public:
+  LayerNorm(std::string name, int64_t width, float epsilon = 1e-5F);
+  [[nodiscard]] std::string kind() const override { return "layer-norm"; }
+  void declare(ParameterSet& set) const override;
+
+ protected:
+  [[nodiscard]] Shape shape_of(const Shape& input) const override;
+  Variable run(Context& context, const Variable& x) const override;
+
+ private:
+  int64_t width_;
+  float epsilon_;
+  Slot gamma_, beta_;
+};
+
+// Over the last axis, around zero (Zhang and Sennrich 2019).
+class RmsNorm final : public UnaryLayer {
+ public:
+  RmsNorm(std::string name, int64_t width, float epsilon);
+  [[nodiscard]] std::string kind() const override { return "rms-norm"; }
+  void declare(ParameterSet& set) const override;
+
+ protected:
+  [[nodiscard]] Shape shape_of(const Shape& input) const override;
+  Variable run(Context& context, const Variable& x) const override;
+
+ private:
+  int64_t width_;
+  float epsilon_;
+  Slot gamma_;
+};
+
+// Over all axes but the last. Training normalises with the statistics of each micro-batch, or of
+// those of one index on all replicas (Context::replicas) as if they were one; evaluation with
+// moving averages, into which the sums of the whole mini-batch, over all replicas, are folded once
+// per step (GPipe, section 2.2). A recompute counts nothing. Where weight and bias are frozen the
+// whole layer is: it normalises with its moving averages in training too, and leaves them as they
+// are.
+class BatchNorm final : public UnaryLayer {
+ public:
+  struct Options {
+    float epsilon = 1e-5F;
+    float decay = 0.9F;  // moving = decay * moving + (1 - decay) * mini-batch
+  };
+  BatchNorm(std::string name, int64_t channels, const Options& options);
+  [[nodiscard]] std::string kind() const override { return "batch-norm"; }
+  void declare(ParameterSet& set) const override;
+  void end_step(const StepEnd& end) const override;
+
+ protected:
+  [[nodiscard]] Shape shape_of(const Shape& input) const override;
+  Variable run(Context& context, const Variable& x) const override;
+
+ private:
+  Variable over_replicas(Context& context, const Variable& x, Tensor& sums) const;
+
+  int64_t channels_;
+  Options options_;
+  Slot gamma_, beta_, mean_, variance_;
+  Slot sums_;  // [kNormSums, channels]
+};
+
+}  // namespace penstock

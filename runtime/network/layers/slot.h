@@ -1,0 +1,55 @@
+// runtime/network/layers/slot.h -- Slot: how a layer names one thing that it owns, without holding
+// it.
+//
+// A layer describes; the memory of what it describes is a stage's, and several stages (the
+// planner's, the pipeline's) may have memory for the same layer at once. A layer has a Slot for
+// each of its parameters and buffers, says in declare() what belongs to it, and asks Context for
+// what a stage has there. No results depend on a slot's number.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <vector>
+
+namespace penstock {
+
+class Slot {
+ public:
+  Slot() : number_(next_.fetch_add(1, std::memory_order_relaxed)) {}
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+  [[nodiscard]] size_t number() const { return number_; }
+
+ private:
+  static inline std::atomic<size_t> next_ = 0;
+  size_t number_;
+};
+
+// What a stage has for slots: to find one is to index an array. The slots of a network are made
+// together, so its numbers lie together.
+template <class T>
+class SlotTable {
+ public:
+  void put(const Slot& slot, T* value) {
+    const size_t number = slot.number();
+    if (values_.empty()) first_ = number;
+    if (number < first_) {
+      values_.insert(values_.begin(), first_ - number, nullptr);
+      first_ = number;
+    }
+    values_.resize(std::max(values_.size(), number - first_ + 1), nullptr);
+    values_[number - first_] = value;
+  }
+  // Null where nothing was put.
+  [[nodiscard]] T* find(const Slot& slot) const {
+    const size_t at = slot.number() - first_;  // wraps around below the first
+    return at < values_.size() ? values_[at] : nullptr;
+  }
+
+ private:
+  size_t first_ = 0;
+  std::vector<T*> values_;
+};
+
+}  // namespace penstock

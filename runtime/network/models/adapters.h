@@ -1,0 +1,24 @@
+// runtime/network/models/adapters.h -- what the [lora] section says of a network: which layers have
+// adapters, and that nothing else is trained.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/network/layers/adapter.h"
+#include "runtime/network/models/config.h"
+
+namespace penstock {
+
+// By the names of the layers inside attention and feed-forward; none for a rank of 0. Of targets
+// that are known: see check_adapters().
+[[nodiscard]] AdaptedParts adapted_parts(const LoraConfig& lora);
+
+// Throws Error(Input) for adapters in a kind of network that has none, and for a target that no
+// layer of the network has, naming those that there are. Nothing for a rank of 0.
+void check_adapters(const ModelConfig& config);
+
+// optimizer.freeze of a run that says nothing else: everything but the adapters.
+[[nodiscard]] std::vector<std::string> all_but_adapters();
+
+}  // namespace penstock

@@ -1,0 +1,69 @@
+// runtime/network/models/amoebanet.h -- AmoebaNet's cells (Real et al. 2019) as GPipe ran them:
+// which operations read which states, and the layers that they are made of. Private to this room.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/network/layers/library/cell.h"
+#include "runtime/network/layers/library/norm.h"
+#include "runtime/network/layers/library/pointwise.h"
+
+namespace penstock::amoeba {
+
+// Convolutions are (ReLU, convolution, batch norm), once or several times over.
+enum class Op : uint8_t {
+  Identity,
+  Conv1x1,
+  Conv3x3,  // in a bottleneck: 1x1, 3x3, 1x1
+  Conv7x7,  // in a bottleneck: 1x1, 1x7, 7x1, 1x1
+  Sep3x3,   // depthwise and 1x1, twice
+  Sep5x5,
+  Max2x2,
+  Max3x3,
+  Average3x3,
+};
+
+struct Term {
+  Op op;
+  int state;
+};
+struct Genotype {
+  std::array<std::array<Term, 2>, 5> sums;
+  std::vector<int> outputs;
+};
+struct Genotypes {
+  Genotype normal, reduction;
+};
+[[nodiscard]] const Genotypes& genotypes_d();
+[[nodiscard]] const Genotypes& genotypes_b();
+
+// What all cells of a network share.
+struct Style {
+  BatchNorm::Options norm;
+  DropPath::Options drop_path;
+};
+
+// How the output of the cell before the last one becomes s1.
+enum class Previous : uint8_t {
+  AsIs,
+  Projected,  // by a 1x1 convolution, to the cell's filters
+  Halved,     // in height and width too: there was a reduction in between
+};
+struct CellShape {
+  int64_t current = 0, previous = 0;  // channels that come in
+  int64_t filters = 0;
+  Previous form = Previous::AsIs;
+  bool reduce = false;  // operands that read s0 or s1 have stride 2
+  bool last = false;
+};
+[[nodiscard]] std::unique_ptr<Layer> make_cell(const std::string& name, const Genotype& genotype,
+                                               const CellShape& shape, const Style& style);
+
+// A convolution without bias, `in` to `out` channels, and its batch norm: `name`.conv, `name`.norm.
+void add_convolution(Layers& layers, const std::string& name, int64_t in, int64_t out,
+                     const Window& window, const BatchNorm::Options& norm);
+
+}  // namespace penstock::amoeba

@@ -1,0 +1,189 @@
+#include "runtime/network/models/transformer_parts.h"
+
+#include <cmath>
+#include <optional>
+
+#include "runtime/network/layers/library/norm.h"
+#include "runtime/network/layers/library/pointwise.h"
+#include "runtime/network/models/adapters.h"
+
+namespace penstock {
+namespace {
+
+Embedding::Positions positions_of(const ModelConfig& config) {
+  if (config.positions == "learned") return Embedding::Positions::Learned;
+  if (config.positions == "sinusoidal") return Embedding::Positions::Sinusoidal;
+  if (config.positions == "none") return Embedding::Positions::None;
+  if (config.positions == "rotary" && config.kind == "decoder") return Embedding::Positions::None;
+  fail_input("unknown model.positions '" + config.positions +
+             "'; known are sinusoidal, learned and none, and rotary in a decoder");
+}
+
+RotaryOptions rotary_of(const ModelConfig& config) {
+  using Scaling = RotaryOptions::Scaling;
+  RotaryOptions rotary{.base = config.rotary_base,
+                       .factor = config.rotary_factor,
+                       .low = config.rotary_low,
+                       .high = config.rotary_high,
+                       .original = config.rotary_original};
+  if (config.rotary_scaling == "linear") {
+    rotary.scaling = Scaling::Linear;
+  } else if (config.rotary_scaling == "llama3") {
+    rotary.scaling = Scaling::Llama3;
+    if (rotary.high <= rotary.low) fail_input("model.rotary_high must be above model.rotary_low");
+  } else if (config.rotary_scaling != "none") {
+    fail_input("unknown model.rotary_scaling '" + config.rotary_scaling +
+               "'; known are none, linear and llama3");
+  }
+  return rotary;
+}
+
+}  // namespace
+
+BlockStyle style_of(const ModelConfig& config) {
+  BlockStyle style;
+  if (config.kind != "decoder") return style;
+  if (config.norm != "layer" && config.norm != "rms") {
+    fail_input("unknown model.norm '" + config.norm + "'; known are layer and rms");
+  }
+  style.rms = config.norm == "rms";
+  style.epsilon = static_cast<float>(config.norm_epsilon);
+  style.gated = config.gated;
+  style.kv_heads = config.kv_heads;
+  style.output_bias = config.output_bias;
+  if (config.positions == "rotary") style.rotary = rotary_of(config);
+  if (config.query_key_norm) style.query_key_norm = style.epsilon;
+  style.window = config.window;
+  if (config.packed) style.starts = "starts";
+  return style;
+}
+
+TransformerWidths widths_of(const ModelConfig& config) {
+  TransformerWidths widths;
+  widths.width = config.width > 0 ? config.width : 128;
+  widths.hidden = config.hidden > 0 ? config.hidden : 4 * widths.width;
+  // GPipe's translation models widen their attention with the heads (GPipe, section 5).
+  if (config.kind == "transformer-nmt") {
+    widths.head_width = config.head_width > 0 ? config.head_width : 64;
+  } else if (config.kind == "decoder") {
+    widths.head_width = config.head_width;
+  }
+  return widths;
+}
+
+DepthFactors depth_factors(const ModelConfig& config, int64_t blocks, int64_t branches_per_block) {
+  const auto depth = static_cast<double>(blocks);
+  DepthFactors factors;
+  factors.residual = 1.0 / std::sqrt(static_cast<double>(branches_per_block) * depth);
+  if (config.depth_scaled_init) factors.feed_forward = 1.0 / std::sqrt(depth);
+  return factors;
+}
+
+std::unique_ptr<Layer> norm_part(const ModelConfig& config, const std::string& name) {
+  const BlockStyle style = style_of(config);
+  const int64_t width = widths_of(config).width;
+  if (style.rms) return std::make_unique<RmsNorm>(name, width, style.epsilon);
+  return std::make_unique<LayerNorm>(name, width, style.epsilon);
+}
+
+Layers branch(const ModelConfig& config, const std::string& norm, std::unique_ptr<Layer> body) {
+  Layers layers;
+  layers.push_back(norm_part(config, norm));
+  const std::string body_name = body->name();
+  layers.push_back(std::move(body));
+  if (config.dropout > 0.0) {
+    layers.push_back(std::make_unique<Dropout>(body_name + ".dropout", config.dropout));
+  }
+  return layers;
+}
+
+std::unique_ptr<Layer> self_attention_part(const ModelConfig& config, const std::string& name,
+                                           bool causal, const std::string& key_lengths,
+                                           const DepthFactors& factors) {
+  const TransformerWidths widths = widths_of(config);
+  const BlockStyle style = style_of(config);
+  auto attention = std::make_unique<SelfAttention>(
+      name + ".attention", SelfAttention::Options{.width = widths.width,
+                                                  .heads = config.heads,
+                                                  .head_width = widths.head_width,
+                                                  .causal = causal,
+                                                  .bias = config.attention_bias,
+                                                  .dropout = config.dropout,
+                                                  .out_init_factor = factors.residual,
+                                                  .key_lengths = key_lengths,
+                                                  .output_bias = style.output_bias,
+                                                  .kv_heads = style.kv_heads,
+                                                  .rotary = style.rotary,
+                                                  .context = config.context,
+                                                  .query_key_norm = style.query_key_norm,
+                                                  .window = style.window,
+                                                  .starts = style.starts,
+                                                  .adapted = adapted_parts(config.lora)});
+  return std::make_unique<Residual>(name + ".residual1",
+                                    branch(config, name + ".norm1", std::move(attention)));
+}
+
+std::unique_ptr<Layer> feed_forward_part(const ModelConfig& config, const std::string& name,
+                                         int number, const DepthFactors& factors) {
+  const TransformerWidths widths = widths_of(config);
+  const auto activation = activation_named(config.activation);
+  if (!activation) fail_input("model.activation must not be none in a " + config.kind);
+  const FeedForward::Options options{.width = widths.width,
+                                     .hidden = widths.hidden,
+                                     .bias = config.bias,
+                                     .activation = *activation,
+                                     .in_init_factor = factors.feed_forward,
+                                     .out_init_factor = factors.feed_forward * factors.residual,
+                                     .adapted = adapted_parts(config.lora)};
+  std::unique_ptr<Layer> body;
+  if (style_of(config).gated) {
+    body = std::make_unique<GatedFeedForward>(name + ".feed_forward", options);
+  } else {
+    body = std::make_unique<FeedForward>(name + ".feed_forward", options);
+  }
+  const std::string digit = std::to_string(number);
+  return std::make_unique<Residual>(name + ".residual" + digit,
+                                    branch(config, name + ".norm" + digit, std::move(body)));
+}
+
+Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabulary) {
+  if (vocabulary < 2) fail_input("model.vocabulary is not known from the data: give it");
+  Embedding::Options table = {.vocabulary = vocabulary,
+                              .width = widths_of(config).width,
+                              .context = config.context,
+                              .positions = positions_of(config),
+                              .starts = style_of(config).starts};
+  if (config.tied_embedding || config.kind == "transformer-nmt") {
+    table.shared = "embedding.token.weight";
+  }
+  return table;
+}
+
+std::unique_ptr<Layer> embedding_part(const ModelConfig& config, const std::string& name,
+                                      int64_t vocabulary) {
+  Layers front;
+  front.push_back(std::make_unique<Embedding>(name, embedding_options(config, vocabulary)));
+  if (config.dropout > 0.0) {
+    front.push_back(std::make_unique<Dropout>(name + ".dropout", config.dropout));
+  }
+  return std::make_unique<Group>(name, "embedding", std::move(front));
+}
+
+std::unique_ptr<Layer> classifier_part(const ModelConfig& config, int64_t vocabulary) {
+  std::optional<SharedWeight> shared;
+  if (config.tied_embedding) {
+    const Embedding::Options table = embedding_options(config, vocabulary);
+    shared = SharedWeight{table.shared, Embedding::table_initializer(table)};
+  }
+  return std::make_unique<ClassifierLoss>(
+      "classifier", ClassifierLoss::Options{
+                        .width = widths_of(config).width,
+                        .classes = vocabulary,
+                        .bias = config.bias && config.kind != "decoder",
+                        .labels = "labels",
+                        .loss = {.label_smoothing = static_cast<float>(config.label_smoothing),
+                                 .clip = static_cast<float>(config.logit_clip)},
+                        .shared = shared});
+}
+
+}  // namespace penstock

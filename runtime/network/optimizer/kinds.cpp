@@ -1,0 +1,91 @@
+// runtime/network/optimizer/kinds.cpp -- the optimizers: which state each keeps and which op it
+// runs.
+#include "kernels/ops/update.h"
+#include "runtime/network/optimizer/optimizer.h"
+#include "runtime/network/optimizer/validate.h"
+
+namespace penstock {
+namespace {
+
+// Stochastic gradient descent with heavy-ball or Nesterov momentum, in PyTorch's form.
+class Sgd final : public Optimizer {
+ public:
+  explicit Sgd(const OptimizerConfig& c)
+      : Optimizer(c, c.momentum > 0.0 ? Slots{{"momentum_buffer"}} : Slots{}) {}
+
+ private:
+  void update(UpdateOps& ops, StateRange entries, float learning_rate, float scale) override {
+    for (const StateEntry* e : entries) {
+      list_.push_back(
+          {e->own_part(e->value), state_of(*e, 0), e->own_part(e->gradient), decay_of(*e)});
+    }
+    ops.sgd(list_, {.learning_rate = learning_rate,
+                    .momentum = static_cast<float>(config().momentum),
+                    .scale = scale,
+                    .nesterov = config().nesterov});
+    list_.clear();
+  }
+
+  std::vector<SgdTensors> list_;  // of one update: kept for its memory
+};
+
+// Tieleman & Hinton 2012, in the form AmoebaNet was trained with (Real et al. 2019): TensorFlow's,
+// whose mean of squares starts at 1, so that first steps are not long ones, and whose epsilon, 1
+// for AmoebaNet, is inside the root. PyTorch's RMSprop starts at 0 and has it outside.
+class RmsProp final : public Optimizer {
+ public:
+  explicit RmsProp(const OptimizerConfig& c)
+      : Optimizer(c, c.momentum > 0.0 ? Slots{{"square_avg", 1.0F}, {"momentum_buffer"}}
+                                      : Slots{{"square_avg", 1.0F}}) {}
+
+ private:
+  void update(UpdateOps& ops, StateRange entries, float learning_rate, float scale) override {
+    for (const StateEntry* e : entries) {
+      list_.push_back({e->own_part(e->value), state_of(*e, 0), state_of(*e, 1),
+                       e->own_part(e->gradient), decay_of(*e)});
+    }
+    ops.rmsprop(list_, {.learning_rate = learning_rate,
+                        .decay = static_cast<float>(config().rms_decay),
+                        .momentum = static_cast<float>(config().momentum),
+                        .epsilon = static_cast<float>(config().epsilon),
+                        .scale = scale});
+    list_.clear();
+  }
+
+  std::vector<RmsPropTensors> list_;  // of one update: kept for its memory
+};
+
+// Adam (Kingma & Ba 2015) and AdamW (Loshchilov & Hutter 2019), which differ in one flag.
+class Adam final : public Optimizer {
+ public:
+  explicit Adam(const OptimizerConfig& c) : Optimizer(c, {{"exp_avg"}, {"exp_avg_sq"}}) {}
+
+ private:
+  void update(UpdateOps& ops, StateRange entries, float learning_rate, float scale) override {
+    for (const StateEntry* e : entries) {
+      list_.push_back({e->own_part(e->value), state_of(*e, 0), state_of(*e, 1),
+                       e->own_part(e->gradient), decay_of(*e)});
+    }
+    ops.adam(list_, {.learning_rate = learning_rate,
+                     .beta1 = static_cast<float>(config().beta1),
+                     .beta2 = static_cast<float>(config().beta2),
+                     .epsilon = static_cast<float>(config().epsilon),
+                     .scale = scale,
+                     .decoupled = config().kind == "adamw",
+                     .step = steps()});
+    list_.clear();
+  }
+
+  std::vector<AdamTensors> list_;  // of one update: kept for its memory
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config) {
+  validate(config);
+  if (config.kind == "sgd") return std::make_unique<Sgd>(config);
+  if (config.kind == "rmsprop") return std::make_unique<RmsProp>(config);
+  return std::make_unique<Adam>(config);
+}
+
+}  // namespace penstock

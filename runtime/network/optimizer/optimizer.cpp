@@ -1,0 +1,76 @@
+#include "runtime/network/optimizer/optimizer.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "kernels/error.h"
+#include "kernels/ops/pointwise.h"
+#include "kernels/ops/update.h"
+
+namespace penstock {
+namespace {
+
+// True when the text from `first` on is digits up to the next dot or the end.
+bool ends_component(std::string_view name, size_t first) {
+  const size_t next = name.find_first_not_of("0123456789", first);
+  return next == std::string_view::npos || name[next] == '.';
+}
+
+bool matches(std::string_view name, std::string_view part) {
+  for (size_t at = name.find(part); at != std::string_view::npos; at = name.find(part, at + 1)) {
+    if (ends_component(name, at + part.size())) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_spared_decay(const StateEntry& entry, const OptimizerConfig& config) {
+  if (entry.kind != StateKind::Matrix && !config.decay_all) return true;
+  return std::any_of(config.no_decay.begin(), config.no_decay.end(),
+                     [&](const std::string& part) { return matches(entry.name, part); });
+}
+
+Optimizer::Optimizer(const OptimizerConfig& config, Slots slots)
+    : config_(config), slots_(std::move(slots)) {}
+
+void Optimizer::allocate(StateRange range, Device& device) {
+  if (device_ != nullptr) fail_internal("the optimizer's state was allocated twice");
+  device_ = &device;
+  for (StateEntry* entry : range) {
+    if (!entry->trained || !entry->is_parameter()) continue;
+    if (!entry->value || !entry->gradient) {
+      fail_internal("the optimizer got " + entry->name + " before its weight and gradient");
+    }
+    entry->decayed = !is_spared_decay(*entry, config_);
+    entry->states.clear();
+    const Shape shape = entry->own_part(entry->value).shape();
+    for (const Slot& slot : slots_) {
+      Tensor state = device.empty(shape, DType::F32, Purpose::Optimizer);
+      device.pointwise().fill(state, slot.first);
+      entry->states.push_back({slot.name, std::move(state)});
+    }
+    if (shape.elements() > 0) entries_.push_back(entry);
+  }
+}
+
+void Optimizer::step(double learning_rate, double gradient_scale) {
+  if (device_ == nullptr) fail_internal("an optimizer step before allocate()");
+  ++steps_;
+  update(device_->update(), entries_, static_cast<float>(learning_rate),
+         static_cast<float>(gradient_scale));
+  for (StateEntry* entry : entries_) {
+    entry->changed();
+    after_op(*device_, entry->own_part(entry->value));
+    for (const StateSlot& slot : entry->states) after_op(*device_, slot.tensor);
+  }
+}
+
+void Optimizer::repeat(StateEntry& copy, double learning_rate, double gradient_scale) {
+  StateEntry* one = &copy;
+  update(device_->update(), {&one, 1}, static_cast<float>(learning_rate),
+         static_cast<float>(gradient_scale));
+}
+
+}  // namespace penstock

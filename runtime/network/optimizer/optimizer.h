@@ -1,0 +1,81 @@
+// runtime/network/optimizer/optimizer.h -- Optimizer: updates the parameters in a range of state
+// tables.
+//
+// Knows no ranks: gradients arrive summed, and clipping arrives as a factor. The arithmetic is in
+// kernels/ops/update.h; the rate of a step is runtime/network/optimizer/rate.h.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/device.h"
+#include "runtime/network/autograd/parameter.h"
+#include "runtime/network/optimizer/config.h"
+#include "runtime/network/stage/state_table.h"
+
+namespace penstock {
+
+// True when weight decay leaves a parameter alone: a bias or a norm, unless decay_all is set; or
+// some part of no_decay occurs in its name so that only digits stand between it and the end of a
+// dot-separated component: "norm" spares blocks.0.norm1.weight and attention_norm.weight but not
+// normal.weight; "embedding.position" spares embedding.position.weight.
+[[nodiscard]] bool is_spared_decay(const StateEntry& entry, const OptimizerConfig& config);
+
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  // Gives what has a gradient its states (Purpose::Optimizer, at their first values), where
+  // replicas share (StateEntry::cuts) those of this one's elements, and says whether it is decayed.
+  // Entries and device must outlive this object. Once; weights and gradients must exist.
+  void allocate(StateRange range, Device& device);
+
+  // Updates every parameter, or this replica's elements of it, in the given order from its gradient
+  // times gradient_scale. Every rule treats each element by itself.
+  // Allocates no tensors.
+  void step(double learning_rate, double gradient_scale);
+
+  // The last step() once more on one entry, which is a copy from before it: value, states and
+  // gradient are 1-d tensors of the same elements.
+  void repeat(StateEntry& copy, double learning_rate, double gradient_scale);
+
+  // Steps taken so far, over all runs: Adam's bias correction depends on it.
+  [[nodiscard]] int64_t steps() const { return steps_; }
+  void set_steps(int64_t steps) { steps_ = steps; }  // on resuming
+
+ protected:
+  // A state tensor that each parameter needs, and the value of all its elements before step 1.
+  struct Slot {
+    std::string name;
+    float first = 0.0F;
+  };
+  using Slots = std::vector<Slot>;
+  Optimizer(const OptimizerConfig& config, Slots slots);
+
+  [[nodiscard]] const OptimizerConfig& config() const { return config_; }
+  // The state tensor of that slot; empty where there is no such slot.
+  [[nodiscard]] static Tensor state_of(const StateEntry& entry, size_t slot) {
+    return slot < entry.states.size() ? entry.states[slot].tensor : Tensor();
+  }
+  [[nodiscard]] float decay_of(const StateEntry& entry) const {
+    return entry.decayed ? static_cast<float>(config_.weight_decay) : 0.0F;
+  }
+  // One op for all the entries.
+  virtual void update(UpdateOps& ops, StateRange entries, float learning_rate, float scale) = 0;
+
+ private:
+  OptimizerConfig config_;
+  Slots slots_;
+  std::vector<StateEntry*> entries_;  // of the range, what has a gradient and is updated here
+  Device* device_ = nullptr;
+  int64_t steps_ = 0;
+};
+
+// Throws Error(Input) as validate() does (runtime/network/optimizer/validate.h).
+[[nodiscard]] std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config);
+
+}  // namespace penstock

@@ -1,0 +1,23 @@
+// runtime/network/optimizer/rate.h -- the learning rate of a step: a pure function, so every rank
+// computes the same value and a resumed run needs no schedule state.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/network/optimizer/config.h"
+
+namespace penstock {
+
+// `step` counts from 1; `total_steps` is the run's length. With W = warmup_steps the rate is
+// learning_rate * step / W up to step W, and then learning_rate times
+//   constant      1
+//   cosine        minimum_rate + (1 - minimum_rate) (1 + cos(pi p)) / 2, where p runs from 0 at
+//                 step W to 1 at decay_steps (0: total_steps) and stays 1 (Loshchilov & Hutter
+//                 2017, without restarts)
+//   inverse-sqrt  sqrt(max(W, 1) / step) (Vaswani et al. 2017, section 5.3, scaled to its peak)
+//   exponential   decay_rate ^ ((step - W) / decay_steps), with a real exponent
+// so that all of them are continuous at step W. The configuration must have passed validate().
+[[nodiscard]] double learning_rate(const OptimizerConfig& config, int64_t step,
+                                   int64_t total_steps);
+
+}  // namespace penstock

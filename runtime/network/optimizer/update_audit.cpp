@@ -1,0 +1,96 @@
+#include "runtime/network/optimizer/update_audit.h"
+
+#include <algorithm>
+
+#include "kernels/ops/pointwise.h"
+#include "kernels/ops/update.h"
+#include "kernels/philox.h"
+
+namespace penstock {
+
+static_assert(UpdateAudit::kStretch % kSquaresBlock == 0);
+
+UpdateAudit::UpdateAudit(StateRange range, Device& device)
+    : first_stretch_{0}, device_(device), sums_(device) {
+  for (StateEntry* entry : range) {
+    if (!entry->trained || !entry->is_parameter() || !entry->gradient) continue;
+    if (entry->own_elements() == 0) continue;
+    updated_.push_back(entry);
+    const int64_t stretches = (entry->own_elements() + kStretch - 1) / kStretch;
+    first_stretch_.push_back(first_stretch_.back() + stretches);
+  }
+}
+
+void UpdateAudit::before(uint64_t seed, int64_t step, int rank) {
+  drawn_ = nullptr;
+  copies_.clear();
+  if (updated_.empty()) return;
+  const RandomStream stream =
+      random_stream(seed, hash_name("audit of the update"), static_cast<uint64_t>(step),
+                    static_cast<uint64_t>(rank));
+  const auto words = philox(stream, 0);
+  const auto drawn = static_cast<int64_t>((uint64_t{words[0]} << 32 | words[1]) %
+                                          static_cast<uint64_t>(first_stretch_.back()));
+  const auto next = std::ranges::upper_bound(first_stretch_, drawn);
+  const auto which = static_cast<size_t>(next - first_stretch_.begin()) - 1;
+  drawn_ = updated_[which];
+  const int64_t first = (drawn - first_stretch_[which]) * kStretch;
+  const int64_t elements = std::min(kStretch, drawn_->own_elements() - first);
+  const auto stretch_of = [&](const Tensor& own) { return own.view(first, {elements}); };
+  const auto memory = [&](size_t number) {
+    while (memory_.size() <= number) {
+      memory_.push_back(device_.empty({kStretch}, DType::F32, Purpose::Optimizer));
+    }
+    return memory_[number].view(0, {elements});
+  };
+  const auto keep = [&](const Tensor& own) {
+    const size_t number = 2 * copies_.size();
+    Copy copy{stretch_of(own), memory(number), memory(number + 1)};
+    device_.pointwise().copy(copy.kept, copy.live);
+    copies_.push_back(std::move(copy));
+  };
+  keep(drawn_->own_part(drawn_->value));
+  for (const StateSlot& slot : drawn_->states) {
+    keep(drawn_->is_shared() ? slot.tensor : drawn_->own_part(slot.tensor));
+  }
+  gradient_ = stretch_of(drawn_->own_part(drawn_->gradient));
+}
+
+void UpdateAudit::update_again(Optimizer& optimizer, double learning_rate, double gradient_scale) {
+  StateEntry copy;
+  copy.kind = drawn_->kind;
+  copy.decayed = drawn_->decayed;
+  copy.gradient = gradient_;
+  for (size_t i = 0; i < copies_.size(); ++i) {
+    device_.pointwise().copy(copies_[i].again, copies_[i].kept);
+    if (i == 0) copy.value = copies_[i].again;
+    if (i > 0) copy.states.push_back({drawn_->states[i - 1].name, copies_[i].again});
+  }
+  optimizer.repeat(copy, learning_rate, gradient_scale);
+}
+
+uint64_t UpdateAudit::sum_of(Tensor Copy::*which) {
+  sums_.clear();
+  for (const Copy& copy : copies_) sums_.add(copy.*which);
+  uint64_t all = 0;
+  for (const uint64_t sum : sums_.read()) all = mix(all ^ sum);
+  return all;
+}
+
+std::optional<UpdateAudit::Finding> UpdateAudit::after(Optimizer& optimizer, double learning_rate,
+                                                       double gradient_scale) {
+  if (drawn_ == nullptr) return std::nullopt;
+  update_again(optimizer, learning_rate, gradient_scale);
+  Finding finding{
+      .parameter = drawn_->name, .first = sum_of(&Copy::live), .second = sum_of(&Copy::again)};
+  if (finding.first == finding.second) return std::nullopt;
+  update_again(optimizer, learning_rate, gradient_scale);
+  const uint64_t third = sum_of(&Copy::again);
+  finding.corrected = third == finding.first || third == finding.second;
+  if (third != finding.second) return finding;  // the first was right, or nobody knows
+  for (Copy& copy : copies_) device_.pointwise().copy(copy.live, copy.again);
+  drawn_->changed();
+  return finding;
+}
+
+}  // namespace penstock

@@ -1,0 +1,37 @@
+// runtime/network/stage/cell_sums.h -- CellSums: what one micro-batch was given and has made in one
+// stage, as checksums. Taken twice, they say whether an instruction that ran again has left the
+// same bits.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/checksums.h"
+
+namespace penstock {
+
+struct CellSums {
+  explicit CellSums(Device& device)
+      : inputs(device),
+        outputs(device),
+        output_gradients(device),
+        input_gradients(device),
+        gradients(device) {}
+  void clear() {
+    for (Checksums* sums : {&inputs, &outputs, &output_gradients, &input_gradients, &gradients}) {
+      sums->clear();
+    }
+    names.clear();
+  }
+
+  Checksums inputs;  // of the tuple that entered the stage
+  // Of the one that left it, of the loss in the last stage, and of the step sums (StepSums), this
+  // micro-batch's added.
+  Checksums outputs;
+  Checksums output_gradients;  // of what came back
+  Checksums input_gradients;   // of what went back further
+  Checksums gradients;  // of the parameters, this micro-batch's added, last layer first; of these
+  std::vector<const std::string*> names;
+};
+
+}  // namespace penstock

@@ -1,0 +1,48 @@
+// runtime/network/stage/gradient_buckets.h -- a stage's gradients, cut into the parts that replicas
+// add up one after another, each as soon as the last backward of the step has completed it (Li et
+// al. 2020, "PyTorch Distributed", section 3.2.3): the first parts travel while earlier layers
+// still differentiate.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "kernels/tensor.h"
+
+namespace penstock {
+
+class GradientBuckets {
+ public:
+  // Large enough to fill a wire, small enough that the last one, which nothing hides, is short.
+  static constexpr size_t kBucketBytes = size_t{4} << 20;
+
+  GradientBuckets() = default;
+  // `gradients` (1-d) holds those of layer i from element first_of_layer[i] on, in layer order;
+  // what follows the last layer's goes with it. A bucket is made of whole layers and has at least
+  // bucket_bytes, but for the one that holds layer 0.
+  GradientBuckets(const Tensor& gradients, std::span<const int64_t> first_of_layer,
+                  size_t bucket_bytes = kBucketBytes);
+
+  // From here the last weight gradients of the step run: `start` is called with each bucket, those
+  // of the last layers first, as soon as layer_done() has said so for all its layers.
+  using Start = std::function<void(const Tensor& bucket)>;
+  void begin(Start start);
+  // The gradients of this layer are complete. Layers come last to first.
+  void layer_done(size_t layer);
+
+  struct Bucket {
+    size_t first_layer = 0;
+    Tensor part;
+  };
+  [[nodiscard]] std::span<const Bucket> buckets() const { return buckets_; }
+
+ private:
+  std::vector<Bucket> buckets_;  // in the order they become complete
+  size_t next_ = 0;
+  Start start_;
+};
+
+}  // namespace penstock

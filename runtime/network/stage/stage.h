@@ -1,0 +1,175 @@
+// runtime/network/stage/stage.h -- Stage: a run of layers with everything they own on one device.
+//
+// Owns its weights and the stashes of the micro-batches in flight. Knows nothing
+// of schedules or ranks: the executor says what to do with which micro-batch, in which order.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/network/layers/layer.h"
+#include "runtime/network/stage/cell_sums.h"
+#include "runtime/network/stage/segments.h"
+#include "runtime/network/stage/stage_weights.h"
+
+namespace penstock {
+
+// What Forward keeps for the backward of the same micro-batch (GPipe, section 2.3).
+enum class RecomputeMode : uint8_t {
+  None,   // the whole tape
+  Stage,  // the stage's input only; the stage is run again
+  Layer,  // every layer's input; the layers are run again one at a time
+};
+[[nodiscard]] RecomputeMode recompute_mode_named(const std::string& name);
+
+// Which part of its network a stage is, as far as its work depends on it.
+struct StagePlace {
+  // Parameters whose names match one of these patterns (name_patterns.h) are not trained.
+  std::span<const std::string> freeze = {};
+  // Nobody wants the gradients of the inputs, which are data or come from layers that train
+  // nothing. Then neither do the first `untrained` layers here, for which there is no backward.
+  bool first = false;
+  size_t untrained = 0;
+  // Between two updates there is one forward and one backward, and what is made of a weight for
+  // one of them need not be kept (Weight::read_once).
+  bool one_micro_batch = false;
+};
+
+// What can be read off the layers of a stage.
+struct StageFacts {
+  std::string first_layer, last_layer;
+  std::vector<std::string> reads;  // batch fields
+  // What the layers keep of one position of a row while words are chosen
+  // (runtime/network/layers/past.h).
+  int64_t past_bytes = 0;
+};
+
+// What the loss layers of a stage computed of one micro-batch.
+struct StageLosses {
+  // F64 [3] (TokenOps::cross_entropy_forward); empty in stages without a loss.
+  Tensor loss;
+  Tensors auxiliary;  // those of auxiliary heads; none after an evaluation
+};
+
+class Stage {
+ public:
+  // `layers` must outlive the stage; others may hold them too.
+  Stage(std::span<const std::unique_ptr<Layer>> layers, RecomputeMode mode, int micro_batches,
+        DType dtype, Device& device, const StagePlace& place = {});
+
+  void allocate(uint64_t seed, const IsDrawn& is_drawn = {});
+  // Called between ops, so that messages of other ranks move.
+  void set_progress(const std::function<void()>& progress) { progress_ = progress; }
+  // Called before a layer's forward: returns when the weights that layers up to this one read are
+  // here, which may be on their way from other replicas.
+  using AwaitWeights = std::function<void(size_t layer)>;
+  void set_await_weights(AwaitWeights await) { await_weights_ = std::move(await); }
+
+  // ---- the verbs of a schedule
+  // Tuples hold what passes between neighbouring layers, then the skips that cross the stage's end:
+  // inputs those that are popped here, outputs those that are stashed here, in the layers' order;
+  // likewise their gradients.
+  // Returns the outputs. In training stashes what the mode asks for; with `keep_tape` (no Recompute
+  // will come) everything.
+  [[nodiscard]] Tensors forward(const MicroBatch& batch, Tensors inputs, bool keep_tape);
+  // Runs the last stretch of layers again, with the tape on: all of them in mode Stage.
+  void recompute(const MicroBatch& batch);
+  // From the gradients of the outputs to those of the inputs (empty tensors where nobody wants
+  // them), adding into the parameters' gradients; the stash is gone afterwards.
+  [[nodiscard]] Tensors backward(const MicroBatch& batch, Tensors gradients);
+  // The two halves apart.
+  [[nodiscard]] Tensors backward_input(const MicroBatch& batch, Tensors gradients);
+  void backward_weight(const MicroBatch& batch);
+
+  // ---- audits: what a micro-batch did is done again (runtime/engine/pipeline/audit/audit.h)
+  // Before the forward of a micro-batch: keeps the step sums as they are, and takes the checksums
+  // of what it makes.
+  void record_forward(CellSums& sums);
+  // Before the weight half of a micro-batch, or the backward that includes it: keeps the gradients
+  // as they are, and takes the checksums of each layer's when that half has added to them.
+  void record_gradients(CellSums& sums);
+  // Runs the forward and the backward of that micro-batch once more, from its inputs and the
+  // gradients of its outputs, and adds to the copies that the two above have kept. Takes the same
+  // checksums as the first time; those of what is given are the caller's. The micro-batch must have
+  // been differentiated, so that it has no stash. Changes nothing that anybody else reads: the
+  // gradients, the sums of the step and the losses stay as they are.
+  void repeat(const MicroBatch& batch, const Tensors& inputs, const Tensors& gradients,
+              CellSums& sums);
+
+  // ---- once per step
+  // Sums begin at zero; the losses of the last step go. `gradients_stay`: those of the parameters,
+  // which the last update may need once more, until StageGradients::begin_gradients(). Forwards
+  // whose backwards never came are forgotten.
+  void begin_step(bool gradients_stay = false);
+  void end_step(int replicas);  // folds the step sums into the layers' buffers
+
+  // ---- what there is to read
+  // By micro-batch, of the last forward.
+  [[nodiscard]] const StageLosses& losses(int index) const {
+    return losses_[static_cast<size_t>(index)];
+  }
+  [[nodiscard]] StageWeights& weights() { return weights_; }
+  [[nodiscard]] StageFacts facts() const;
+
+ private:
+  struct Segment {
+    const SegmentPlan* plan = nullptr;
+    Tensors inputs;        // kept for a recompute; empty once the tape is there
+    Tape* tape = nullptr;  // null: not recorded
+    boost::container::small_vector<int, 4> input_slots, output_slots;
+  };
+  struct Stash {
+    std::deque<Segment> segments;
+  };
+
+  [[nodiscard]] bool trains(const Segment& segment) const {
+    return segment.plan->last > untrained_;
+  }
+  void pass_over(const Segment& segment);
+  void show_gradients(size_t layer);
+  Stash& take_stash(int index);
+  Stash& stash_of(int index);
+  void release_stash(int index);
+  Tape& take_tape();
+  void release_tape(Segment& segment);
+  [[nodiscard]] Context context(const MicroBatch& batch, Tape& tape, bool recomputing) const;
+  [[nodiscard]] Tensor computable(const Tensor& data) const;
+  [[nodiscard]] Tensors run(Segment& segment, const MicroBatch& batch, bool record,
+                            bool recomputing);
+  [[nodiscard]] Variables enter(Segment& segment, Tape& tape, Variables& skips) const;
+  [[nodiscard]] Tensors differentiate(Segment& segment, Tensors gradients, Halves halves);
+  [[nodiscard]] Tensors run_forward(const MicroBatch& batch, Tensors inputs, bool keep_tape);
+  [[nodiscard]] Tensors run_backward(const MicroBatch& batch, Tensors gradients, Halves halves);
+  void part_done(size_t layer);
+  void record_made(const Tensors& outputs, const Tensor& loss, CellSums& sums);
+
+  std::span<const std::unique_ptr<Layer>> layers_;
+  DType dtype_;
+  Device& device_;
+  bool first_;
+  bool one_micro_batch_;
+  size_t untrained_;     // layers at the beginning, where first_
+  size_t entering_ = 0;  // tensors of the tuple of inputs
+  StagePlan plan_;
+  std::function<void()> progress_;
+  AwaitWeights await_weights_;  // empty: all weights are here at all times
+  StageWeights weights_;
+  std::deque<Stash> stashes_;  // every one ever needed
+  std::vector<Stash*> spare_;  // of those, not in use
+  std::deque<Tape> tapes_;     // likewise
+  std::vector<Tape*> spare_tapes_;
+  std::vector<Stash*> live_;            // by micro-batch; null when none
+  std::vector<StageLosses> losses_;     // by micro-batch
+  const MicroBatch* probed_ = nullptr;  // in a backward whose pass has a probe
+  CellSums* recorded_ = nullptr;        // in a weight half whose gradients are recorded
+  CellSums* recorded_forward_ = nullptr;
+  bool repeats_ = false;  // in repeat()
+  Tensor repeated_loss_;  // of that, where this stage holds the loss
+};
+
+}  // namespace penstock

@@ -1,0 +1,32 @@
+// runtime/planning/blueprint/blueprint.h -- all that is decided and proved about a run before
+// anything is allocated or connected. Pure.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/network/models/models.h"
+#include "runtime/planning/blueprint/config.h"
+#include "runtime/planning/blueprint/layout.h"
+#include "runtime/planning/blueprint/programs.h"
+#include "runtime/planning/blueprint/targets.h"
+
+namespace penstock {
+
+struct Blueprint {
+  ModelInput input;
+  Sequential model;
+  Layout layout;
+  Programs programs;    // verified
+  TargetField targets;  // of the losses
+};
+
+// What the tables of ranks tell: numbers that the rank at that position of a pipeline keeps, those
+// of all its stages (Layout::parameters_kept).
+[[nodiscard]] int64_t parameters_kept(const Blueprint& blueprint, int position);
+
+// `vocabulary` and `classes` are what the data has (models.h). Throws Error(Input) for what is
+// wrong with the network, the split or the schedule.
+[[nodiscard]] Blueprint draw_up(const Config& config, const ModelMaker& models, int64_t vocabulary,
+                                int64_t classes);
+
+}  // namespace penstock

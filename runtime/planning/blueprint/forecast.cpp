@@ -1,0 +1,62 @@
+#include "runtime/planning/blueprint/forecast.h"
+
+#include <memory>
+#include <stdexcept>
+
+#include "runtime/planning/blueprint/plan_request.h"
+#include "runtime/planning/costs/interconnects.h"
+
+namespace penstock {
+namespace {
+
+double step_flops(const ModelCosts& costs, const PipelineConfig& pipeline) {
+  double forward = 0;
+  for (const LayerCost& layer : costs.layers) forward += layer.forward_flops;
+  return 3.0 * forward * static_cast<double>(pipeline.micro_batches) *
+         static_cast<double>(pipeline.replicas);
+}
+
+// Each element once over all replicas.
+void add_copies(const Config& config, const Arrangement& candidate, const Cluster& cluster,
+                Forecast& ahead) {
+  if (!config.checkpoint.partner) return;
+  double of_pipeline = 0;
+  for (const RankMemory& memory : ahead.prediction.memory) {
+    ahead.copy_bytes.push_back(memory.copy(candidate.replicas, candidate.shared));
+    of_pipeline += static_cast<double>(ahead.copy_bytes.back());
+  }
+  const int ranks = candidate.ranks();
+  if (cluster.ranks_per_node == 0 || cluster.ranks_per_node >= ranks * candidate.replicas) return;
+  ahead.copy_s =
+      of_pipeline / ranks * cluster.ranks_per_node * cluster.between_nodes.seconds_per_byte;
+}
+
+}  // namespace
+
+Forecast forecast(const Config& config, const Blueprint& blueprint, const DeviceModel& device,
+                  const Profile* profile, int ranks_per_node) {
+  try {
+    const std::shared_ptr<const Sequential> not_owned(std::shared_ptr<void>(), &blueprint.model);
+    const auto costs = costs_by_cut(config, not_owned, blueprint.input, device, profile);
+    Arrangement candidate = arrangement_of(config.pipeline);
+    candidate.split = blueprint.layout.split();
+    candidate.barrier = config.optimizer.barrier;
+    candidate.shared = config.optimizer.is_shared_by(candidate.replicas);
+    Cluster cluster = cluster_of(device, profile);
+    cluster.ranks_per_node = ranks_per_node;
+    cluster.placement = config.pipeline.placement;
+    // A modelled accelerator goes on computing while its host moves bytes.
+    if (config.run.dry_run) cluster.within_node.receiver_copies = false;
+    const ModelCosts layers = costs(candidate.cut());
+    Forecast ahead{
+        predict(candidate, blueprint.programs.training, layers, cluster),
+        profile == nullptr ? "counted for " + device.name : "measured: " + config.pipeline.profile,
+        step_flops(layers, config.pipeline)};
+    add_copies(config, candidate, cluster, ahead);
+    return ahead;
+  } catch (const std::invalid_argument& refusal) {
+    fail_input(refusal.what());
+  }
+}
+
+}  // namespace penstock

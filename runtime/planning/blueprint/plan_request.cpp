@@ -1,0 +1,81 @@
+#include "runtime/planning/blueprint/plan_request.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/planning/blueprint/programs.h"
+#include "runtime/planning/costs/countable.h"
+#include "runtime/planning/costs/layer_costs.h"
+#include "runtime/planning/schedule/generators/known_schedules.h"
+
+namespace penstock {
+namespace {
+
+int64_t mini_batch_of(const PipelineConfig& pipeline) {
+  if (pipeline.mini_batch > 0) return pipeline.mini_batch;
+  return int64_t{pipeline.replicas} * pipeline.micro_batches * pipeline.micro_batch_size;
+}
+
+}  // namespace
+
+Arrangement arrangement_of(const PipelineConfig& pipeline) {
+  Arrangement candidate;
+  candidate.stages = pipeline.stages;
+  candidate.replicas = pipeline.replicas;
+  candidate.chunks = stages_per_rank(pipeline);
+  candidate.micro_batches = pipeline.micro_batches;
+  candidate.micro_batch_size = pipeline.micro_batch_size;
+  candidate.schedule = pipeline.schedule;
+  candidate.recompute = pipeline.recompute;
+  candidate.exact = pipeline.reduction == "exact";
+  candidate.split.assign(pipeline.split.begin(), pipeline.split.end());
+  return candidate;
+}
+
+void apply(const Arrangement& candidate, PipelineConfig& pipeline) {
+  pipeline.stages = candidate.stages;
+  pipeline.replicas = candidate.replicas;
+  pipeline.chunks = candidate.chunks == default_chunks(candidate.schedule) ? 0 : candidate.chunks;
+  pipeline.micro_batches = candidate.micro_batches;
+  pipeline.micro_batch_size = candidate.micro_batch_size;
+  if (candidate.schedule != pipeline.schedule) pipeline.schedule_csv.clear();
+  pipeline.schedule = candidate.schedule;
+  pipeline.recompute = candidate.recompute;
+  pipeline.split.assign(candidate.split.begin(), candidate.split.end());
+}
+
+CostsByCut costs_by_cut(const Config& config, std::shared_ptr<const Sequential> model,
+                        const ModelInput& input, const DeviceModel& device,
+                        const Profile* profile) {
+  const DType dtype = config.run.precision == "bf16" ? DType::BF16 : DType::F32;
+  const double share = dtype == DType::F32 && config.pipeline.wire == "bf16" ? 0.5 : 1.0;
+  const auto counted = [model = std::move(model), input, dtype, optimizer = config.optimizer,
+                        device, share, samples = mini_batch_of(config.pipeline)](MicroBatches cut) {
+    ModelCosts costs = countable(counted_costs(*model, input, cut, dtype, optimizer, device),
+                                 std::max<int64_t>(samples / cut.size, 1));
+    costs.wire_share = share;
+    return costs;
+  };
+  if (profile == nullptr) return counted;
+  const ModelCosts at_profile = counted({profile->costs.micro_batch_size});
+  return [counted, at_profile, measured = profile->costs](MicroBatches cut) {
+    return calibrated(counted(cut), at_profile, measured);
+  };
+}
+
+PlanRequest plan_request(const Config& config, int ranks, const Cluster& cluster,
+                         CostsByCut costs) {
+  const PipelineConfig& pipeline = config.pipeline;
+  PlanRequest request;
+  request.ranks = ranks;
+  request.mini_batch = mini_batch_of(pipeline);
+  request.exact = pipeline.reduction == "exact";
+  request.barrier = config.optimizer.barrier;
+  request.shared = config.optimizer.sharded != "false";
+  request.cluster = cluster;
+  request.cluster.placement = pipeline.placement;
+  request.costs = std::move(costs);
+  return request;
+}
+
+}  // namespace penstock

@@ -1,0 +1,49 @@
+#include "runtime/planning/blueprint/programs.h"
+
+#include <stdexcept>
+
+#include "kernels/error.h"
+#include "runtime/planning/schedule/recipe.h"
+
+namespace penstock {
+namespace {
+
+// What pure rooms refuse, the user has asked for.
+template <class Function>
+auto as_input(const Function& function) {
+  try {
+    return function();
+  } catch (const std::invalid_argument& refusal) {
+    fail_input(refusal.what());
+  }
+}
+
+Recipe recipe_of(const PipelineConfig& pipeline, const std::vector<Skip>& skips = {}) {
+  return {.schedule = pipeline.schedule,
+          .csv = pipeline.schedule_csv,
+          .stages = pipeline.stages,
+          .micro_batches = pipeline.micro_batches,
+          .chunks = pipeline.chunks,
+          .recompute = pipeline.recompute,
+          .replicas = pipeline.replicas,
+          .skips = skips};
+}
+
+}  // namespace
+
+Programs make_programs(const PipelineConfig& pipeline, const std::vector<Skip>& skips) {
+  return as_input([&] {
+    const Recipe recipe = recipe_of(pipeline, skips);
+    return Programs{training_schedule(recipe).schedule, evaluation_schedule(recipe).schedule};
+  });
+}
+
+int stages_per_rank(const PipelineConfig& pipeline) {
+  return as_input([&] { return stages_per_rank(recipe_of(pipeline)); });
+}
+
+int ranks_per_pipeline(const PipelineConfig& pipeline) {
+  return as_input([&] { return ranks_per_pipeline(recipe_of(pipeline)); });
+}
+
+}  // namespace penstock

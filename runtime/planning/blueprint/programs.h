@@ -1,0 +1,23 @@
+// runtime/planning/blueprint/programs.h -- from the [pipeline] section to what the ranks of a
+// pipeline run. Pure.
+#pragma once
+
+#include "runtime/planning/blueprint/config.h"
+#include "runtime/planning/schedule/schedule.h"
+
+namespace penstock {
+
+// Lowered and verified, of one replica.
+struct Programs {
+  Schedule training, evaluation;
+};
+
+// All throw Error(Input) when the schedule is unknown, its file is no schedule, or its chunks do
+// not divide the stages; make_programs() also with what verify() refuses.
+// `skips` join stages over the heads of others.
+[[nodiscard]] Programs make_programs(const PipelineConfig& pipeline,
+                                     const std::vector<Skip>& skips = {});
+[[nodiscard]] int stages_per_rank(const PipelineConfig& pipeline);
+[[nodiscard]] int ranks_per_pipeline(const PipelineConfig& pipeline);
+
+}  // namespace penstock

@@ -1,0 +1,38 @@
+// runtime/planning/costs/layer_costs.h -- time and memory of every layer of a network, without
+// training it: counted on a device that computes nothing, or measured on the real one, by one and
+// the same walk.
+//
+// The walk makes a Stage of each layer alone, runs every verb on tensors of the inferred shapes and
+// reads the accounts of the device's memory; only the meter around the verbs differs. At no time
+// does it hold more than one layer, so a network too large for a device is measured on it all the
+// same. Layers that are equal are walked once. Other stages may hold the layers at the same time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "kernels/device_model.h"
+#include "runtime/network/layers/layer.h"
+#include "runtime/network/models/models.h"
+#include "runtime/network/optimizer/config.h"
+#include "runtime/planning/plan/layer_cost.h"
+
+namespace penstock {
+
+// By the model of a device. `dtype` is that of activations. Throws as Layer::infer() does.
+[[nodiscard]] ModelCosts counted_costs(const Sequential& model, const ModelInput& input,
+                                       MicroBatches micro_batches, DType dtype,
+                                       const OptimizerConfig& optimizer, const DeviceModel& device);
+
+// By the clock, as of several micro-batches: the lower quartile of repetitions, each of which finds
+// the caches filled with other data, as a layer in a training step does. FLOPs are counted.
+// `before_layer`, where given, runs before each layer that is measured: ranks that measure together
+// meet there. Each layer is repeated for at least `least_s` seconds, and five times, unless it
+// takes seconds itself.
+[[nodiscard]] ModelCosts measured_costs(const Sequential& model, const ModelInput& input,
+                                        int64_t micro_batch_size, DType dtype,
+                                        const OptimizerConfig& optimizer, Device& device,
+                                        const std::function<void()>& before_layer = {},
+                                        double least_s = 0.5);
+
+}  // namespace penstock

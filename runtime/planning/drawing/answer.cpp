@@ -1,0 +1,97 @@
+// runtime/planning/drawing/answer.cpp -- see answer.h.
+#include "runtime/planning/drawing/answer.h"
+
+#include <cmath>
+#include <stdexcept>
+
+#include "runtime/planning/schedule/proof/stash.h"
+#include "runtime/planning/schedule/recipe.h"
+#include "runtime/planning/schedule/timing/costs.h"
+#include "runtime/planning/schedule/timing/simulate.h"
+
+namespace penstock {
+namespace {
+
+void check(const ScheduleSettings& settings) {
+  for (const double time : {settings.forward, settings.backward_input, settings.backward_weight}) {
+    if (!(time >= 0) || !std::isfinite(time)) {
+      throw std::invalid_argument("--times must be three numbers F,B,W of at least 0");
+    }
+  }
+  if (!(settings.latency >= 0) || !std::isfinite(settings.latency)) {
+    throw std::invalid_argument("--latency must be a number of at least 0");
+  }
+}
+
+// A file brings its own sizes.
+Recipe recipe_of(const ScheduleSettings& settings) {
+  const bool own = !settings.csv.empty();
+  return {.schedule = settings.schedule,
+          .csv = settings.csv,
+          .stages = own ? 0 : settings.stages,
+          .micro_batches = own ? 0 : settings.micro_batches,
+          .chunks = settings.chunks,
+          .recompute = settings.recompute};
+}
+
+// Mode layer runs each layer again inside the backward, right before it is differentiated; only
+// the last one of a stage, whose share is taken for nothing here, can be run before the gradient is
+// there. So its recomputing hides in no bubble.
+StageTimes times_of(const ScheduleSettings& settings, double share) {
+  const bool inside = settings.recompute == "layer";
+  const double forward = settings.forward * share;
+  const double again = inside ? forward : 0;
+  const double input = settings.backward_input * share;
+  const double weight = settings.backward_weight * share;
+  return {.forward = forward,
+          .recompute = inside ? 0 : forward,
+          .backward_input = input + again,
+          .backward_weight = weight,
+          .backward = input + weight + again};
+}
+
+PipelineCosts costs_of(const ScheduleSettings& settings, const Schedule& schedule) {
+  const double share = static_cast<double>(schedule.ranks) / schedule.stages;
+  PipelineCosts costs;
+  costs.stage.assign(static_cast<size_t>(schedule.stages), times_of(settings, share));
+  costs.within_node.latency = settings.latency;
+  return costs;
+}
+
+std::vector<StashLevel> stash_levels(const std::vector<TimedInstruction>& spans) {
+  std::vector<StashLevel> levels = {{0, 0}};
+  HeldStashes held;
+  for (const TimedInstruction& span : spans) {
+    const int before = held.whole;
+    held.after(span.instruction.op);
+    if (held.whole != before) levels.push_back({span.end, held.whole});
+  }
+  return levels;
+}
+
+}  // namespace
+
+ScheduleAnswer answer(const ScheduleSettings& settings) {
+  check(settings);
+  ScheduleAnswer result;
+  ProvedSchedule made = training_schedule(recipe_of(settings));
+  result.schedule = std::move(made.schedule);
+  result.peak_stash = std::move(made.proof.peak_stash);
+  result.peak_weight_halves = std::move(made.proof.peak_weight_halves);
+  result.settings = settings;
+  result.settings.stages = result.schedule.stages;
+  result.settings.micro_batches = result.schedule.micro_batches;
+  result.settings.chunks = result.schedule.stages / result.schedule.ranks;
+  result.timeline = simulate(result.schedule, costs_of(settings, result.schedule));
+  for (const auto& spans : result.timeline.rank) result.stash.push_back(stash_levels(spans));
+  return result;
+}
+
+std::string title(const ScheduleAnswer& answer) {
+  const Schedule& schedule = answer.schedule;
+  return answer.settings.schedule + ": ranks " + std::to_string(schedule.ranks) + ", stages " +
+         std::to_string(schedule.stages) + ", micro-batches " +
+         std::to_string(schedule.micro_batches);
+}
+
+}  // namespace penstock

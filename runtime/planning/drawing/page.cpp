@@ -1,0 +1,49 @@
+// runtime/planning/drawing/page.cpp -- see page.h.
+#include "runtime/planning/drawing/page.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "runtime/planning/drawing/json.h"
+#include "runtime/planning/drawing/page_parts.h"
+#include "runtime/planning/drawing/program_grid.h"
+
+namespace penstock {
+namespace {
+
+// JSON inside a <script>: no text of it may look like the end of the script.
+std::string inside_script(std::string json) {
+  constexpr std::string_view kLess = "\\u003c";
+  for (size_t at = json.find('<'); at != std::string::npos; at = json.find('<', at + 1)) {
+    json.replace(at, 1, kLess);
+  }
+  return json;
+}
+
+std::string data_of(const ScheduleAnswer& answer) {
+  return inside_script("{\"settings\":" + settings_json(answer.settings) +
+                       ",\"answer\":" + answer_json(answer) + ",\"schedules\":" + schedules_json() +
+                       ",\"grid\":" + program_grid_json() + "}");
+}
+
+}  // namespace
+
+std::string page(const ScheduleAnswer& answer) {
+  const std::string data = data_of(answer);
+  const std::array<std::pair<std::string_view, std::string_view>, 3> places = {{
+      {"{{style}}", kPageStyle},
+      {"{{data}}", data},
+      {"{{script}}", kPageScript},
+  }};
+  std::string out;
+  std::string_view rest = kPageFrame;
+  for (const auto& [mark, part] : places) {  // in the order in which the frame has them
+    const size_t at = rest.find(mark);
+    out.append(rest.substr(0, at)).append(part);
+    rest.remove_prefix(at + mark.size());
+  }
+  return out.append(rest);
+}
+
+}  // namespace penstock

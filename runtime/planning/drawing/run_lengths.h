@@ -1,0 +1,15 @@
+// runtime/planning/drawing/run_lengths.h -- the run-length form of programs: what a schedule
+// repeats is written once.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace penstock {
+
+// "AAABCBCBC" as "3A3(BC)": a number stands before what so many copies of follow one another, which
+// is one letter, or several in parentheses, and never holds a number itself. Only where that is
+// shorter. `letters` are A to Z.
+[[nodiscard]] std::string run_length_form(std::string_view letters);
+
+}  // namespace penstock

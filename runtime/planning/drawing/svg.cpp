@@ -1,0 +1,171 @@
+// runtime/planning/drawing/svg.cpp -- see svg.h.
+#include "runtime/planning/drawing/svg.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+namespace penstock {
+namespace {
+
+constexpr double kWidth = 1200;  // of the picture; the viewer scales it
+constexpr double kLeft = 76;     // where time begins, right of the ranks' names
+constexpr double kRight = 12;
+constexpr double kTop = 84;
+constexpr double kDigit = 7;  // width of a digit of a label, generously
+
+constexpr const char* kStyle = R"(<style>
+svg { background: #ffffff; color: #1d2730; font: 12px system-ui, sans-serif; }
+text { fill: currentColor; }
+.title { font-size: 17px; font-weight: 600; }
+.name { text-anchor: end; }
+.lane { fill: #eef1f4; }
+.box text { fill: #10202c; text-anchor: middle; font-size: 11px; }
+.F { fill: #8ab6f9; } .R { fill: #cbb2ef; } .I { fill: #7ed3b2; } .B { fill: #7ed3b2; } .W { fill: #f5c469; }
+@media (prefers-color-scheme: dark) {
+  svg { background: #14181d; color: #dfe6ec; }
+  .lane { fill: #20262d; }
+}
+</style>
+)";
+
+struct Layout {
+  double scale;   // pixels per unit of time
+  double pitch;   // from row to row
+  double height;  // of a box
+};
+
+Layout layout_of(const ScheduleAnswer& answer) {
+  const double time = makespan(answer.timeline);
+  const double pitch = std::clamp(900.0 / answer.schedule.ranks, 8.0, 30.0);
+  return {.scale = time > 0 ? (kWidth - kLeft - kRight) / time : 0,
+          .pitch = pitch,
+          .height = pitch > 14 ? pitch - 4 : pitch - 1};
+}
+
+// How strongly a stage is coloured: the first of its rank fully, the last half.
+double strength(const Schedule& schedule, int stage) {
+  const int chunks = schedule.stages / schedule.ranks;
+  const int chunk = stage / schedule.ranks;
+  return chunks > 1 ? 1.0 - 0.5 * chunk / (chunks - 1) : 1.0;
+}
+
+void draw_box(std::string& out, const Layout& layout, const Schedule& schedule,
+              const TimedInstruction& span, double top) {
+  const auto& [op, stage, micro_batch, peer] = span.instruction;
+  const double width = (span.end - span.start) * layout.scale;
+  const double left = kLeft + span.start * layout.scale;
+  const double gap = width > 4 ? 1 : 0;
+  const double opacity = strength(schedule, stage);
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, R"(<rect class="{}" x="{:.6g}" y="{:.6g}" width="{:.4g}" height="{:.4g}")",
+                 name_of(op), left, top, width - gap, layout.height);
+  if (opacity < 1) fmt::format_to(to, R"( fill-opacity="{:.2g}")", opacity);
+  out += "/>\n";
+  const std::string label = std::to_string(micro_batch);
+  if (layout.height < 12 || width < kDigit * static_cast<double>(label.size()) + 2) return;
+  fmt::format_to(to, R"(<text x="{:.6g}" y="{:.6g}">{}</text>)", left + (width - gap) / 2,
+                 top + layout.height / 2 + 4, label);
+  out += '\n';
+}
+
+void draw_rank(std::string& out, const Layout& layout, const ScheduleAnswer& answer, int rank) {
+  const double top = kTop + rank * layout.pitch;
+  auto to = std::back_inserter(out);
+  const int every = layout.pitch < 12 ? 4 : 1;  // names where there is room for them
+  if (rank % every == 0) {
+    fmt::format_to(to, "<text class=\"name\" x=\"{}\" y=\"{:.6g}\">rank {}</text>\n", kLeft - 8,
+                   top + layout.height / 2 + 4, rank);
+  }
+  fmt::format_to(to,
+                 "<g class=\"box\">\n<rect class=\"lane\" x=\"{}\" y=\"{:.6g}\" width=\"{}\" "
+                 "height=\"{:.4g}\"/>\n",
+                 kLeft, top, kWidth - kLeft - kRight, layout.height);
+  for (const TimedInstruction& span : answer.timeline.rank[rank]) {
+    if (is_compute(span.instruction.op) && span.end > span.start) {
+      draw_box(out, layout, answer.schedule, span, top);
+    }
+  }
+  out += "</g>\n";
+}
+
+// Whether some instruction of that kind takes time.
+bool is_drawn(const Timeline& timeline, Op op) {
+  return std::ranges::any_of(timeline.rank, [op](const auto& spans) {
+    return std::ranges::any_of(spans, [op](const TimedInstruction& span) {
+      return span.instruction.op == op && span.end > span.start;
+    });
+  });
+}
+
+std::string legend(const ScheduleAnswer& answer) {
+  constexpr std::array<std::pair<Op, const char*>, 5> kMeanings = {
+      {{Op::Forward, "forward"},
+       {Op::Recompute, "recompute"},
+       {Op::Backward, "backward"},
+       {Op::BackwardInput, "backward, input half"},
+       {Op::BackwardWeight, "backward, weight half"}}};
+  std::string out;
+  double x = kLeft;
+  for (const auto& [op, meaning] : kMeanings) {
+    if (!is_drawn(answer.timeline, op)) continue;
+    fmt::format_to(std::back_inserter(out),
+                   "<rect class=\"{}\" x=\"{}\" y=\"59\" width=\"14\" height=\"14\"/>"
+                   "<text x=\"{}\" y=\"70\">{}</text>\n",
+                   name_of(op), x, x + 19, meaning);
+    x += 40 + 6.5 * static_cast<double>(std::string_view(meaning).size());
+  }
+  if (answer.schedule.stages > answer.schedule.ranks) {
+    fmt::format_to(std::back_inserter(out), "<text x=\"{}\" y=\"70\">paler: later stages</text>\n",
+                   x);
+  }
+  return out;
+}
+
+// A name may come from a file: what XML would read as markup is spelled out.
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string peaks(const std::vector<int>& peak_stash) {
+  constexpr size_t kShown = 16;
+  if (peak_stash.size() <= kShown) return fmt::format("{}", fmt::join(peak_stash, " "));
+  return fmt::format("at most {}", *std::ranges::max_element(peak_stash));
+}
+
+}  // namespace
+
+std::string svg(const ScheduleAnswer& answer) {
+  const Layout layout = layout_of(answer);
+  const double time = makespan(answer.timeline);
+  const double bubble = makespan_bubble(answer.timeline);
+  const double height = kTop + answer.schedule.ranks * layout.pitch + 12;
+  std::string out = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {:.6g}\" role=\"img\">\n"
+      "<title>{}</title>\n{}"
+      "<text class=\"title\" x=\"{}\" y=\"26\">{}</text>\n"
+      "<text x=\"{}\" y=\"47\">makespan {:g}, bubble {:g} ({:.1f} %), peak stash {}</text>\n",
+      kWidth, height, escaped(title(answer)), kStyle, kLeft, escaped(title(answer)), kLeft, time,
+      bubble, 100 * bubble_share(answer.timeline), peaks(answer.peak_stash));
+  out += legend(answer);
+  for (int rank = 0; rank < answer.schedule.ranks; ++rank) draw_rank(out, layout, answer, rank);
+  return out + "</svg>\n";
+}
+
+}  // namespace penstock

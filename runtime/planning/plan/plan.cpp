@@ -1,0 +1,249 @@
+// All ways to run a step, cut down by bounds to those worth simulating.
+#include "runtime/planning/plan/plan.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <stdexcept>
+
+#include "runtime/planning/plan/split.h"
+#include "runtime/planning/plan/stage_costs.h"
+#include "runtime/planning/schedule/generators/known_schedules.h"
+#include "runtime/planning/schedule/recipe.h"
+
+namespace penstock {
+namespace {
+
+template <typename T>
+bool allowed(const std::optional<T>& pinned, const T& value) {
+  return !pinned || *pinned == value;
+}
+
+std::string milliseconds(double seconds) {
+  char text[32];
+  (void)std::snprintf(text, sizeof text, "%.3g ms", seconds * 1e3);
+  return text;
+}
+
+class Planner {
+ public:
+  explicit Planner(const PlanRequest& request) : request_(request) {}
+
+  Plan run() {
+    list_candidates();
+    if (listed_.empty()) {
+      throw std::invalid_argument(
+          "no pipeline on " + std::to_string(request_.ranks) + " ranks takes a mini-batch of " +
+          std::to_string(request_.mini_batch) + " samples as it is asked for");
+    }
+    // The most promising first, so that most of the others need not be simulated.
+    std::stable_sort(listed_.begin(), listed_.end(),
+                     [](const Listed& a, const Listed& b) { return a.bound_s < b.bound_s; });
+    for (const Listed& listed : listed_) judge(listed);
+    std::stable_sort(
+        plan_.candidates.begin(), plan_.candidates.end(), [](const auto& a, const auto& b) {
+          if (a.standing != b.standing) return a.standing < b.standing;
+          return a.standing == Standing::Ranked && a.prediction.step_s < b.prediction.step_s;
+        });
+    return std::move(plan_);
+  }
+
+ private:
+  struct Listed {
+    Arrangement candidate;
+    double bound_s;  // no step is shorter
+  };
+
+  const ModelCosts& costs_of(MicroBatches cut) {
+    auto known = costs_.find(cut);
+    if (known == costs_.end()) known = costs_.emplace(cut, request_.costs(cut)).first;
+    return known->second;
+  }
+
+  // ---- what there is to try
+  void list_candidates() {
+    for (int ranks = 1; ranks <= request_.ranks; ++ranks) {  // of one pipeline
+      const int replicas = request_.ranks / ranks;
+      if (request_.ranks % ranks != 0 || request_.mini_batch % replicas != 0) continue;
+      if (!allowed(request_.replicas, replicas)) continue;
+      const int64_t share = request_.mini_batch / replicas;
+      for (int64_t b = 1; b <= share; ++b) {
+        if (share % b != 0 || share / b > std::numeric_limits<int>::max()) continue;
+        const int micro_batches = static_cast<int>(share / b);
+        if (!allowed(request_.micro_batch_size, b)) continue;
+        if (!allowed(request_.micro_batches, micro_batches)) continue;
+        const Arrangement candidate{.stages = ranks,
+                                    .replicas = replicas,
+                                    .micro_batches = micro_batches,
+                                    .micro_batch_size = b,
+                                    .exact = request_.exact,
+                                    .shared = request_.shared,
+                                    .barrier = request_.barrier};
+        if (candidate.can_be_added()) list_schedules(candidate);
+      }
+    }
+  }
+
+  void list_schedules(Arrangement candidate) {
+    const int ranks = candidate.stages;
+    for (const KnownSchedule& known : known_schedules()) {
+      const std::string schedule = known.name;
+      const bool choice = ranks > 1 || request_.schedule;
+      if (!choice && schedule != "1f1b") continue;
+      if (!allowed(request_.schedule, schedule)) continue;
+      std::vector<int> chunks = {known.chunks};
+      if (known.any_chunks) chunks = {2, 4};
+      if (known.any_chunks && request_.chunks) chunks = {*request_.chunks};
+      for (const int each : chunks) {
+        if (!allowed(request_.chunks, each) || !allowed(request_.stages, ranks * each)) continue;
+        candidate.schedule = schedule;
+        candidate.chunks = each;
+        candidate.stages = ranks * each;
+        list_modes(candidate);
+      }
+    }
+  }
+
+  void list_modes(Arrangement candidate) {
+    for (const char* recompute : {"none", "stage", "layer"}) {
+      if (!allowed(request_.recompute, std::string(recompute))) continue;
+      candidate.recompute = recompute;
+      listed_.push_back({candidate, even_work(candidate)});
+    }
+  }
+
+  // A rank's work if all had the same; what the last stage need not recompute is left out.
+  double even_work(const Arrangement& candidate) {
+    double work = 0;
+    double update = 0;
+    for (const LayerCost& layer : costs_of(candidate.cut()).layers) {
+      const double halves = layer.backward_input_s + layer.backward_weight_s;
+      work += layer.forward_s + std::min(layer.backward_s, halves);
+      if (candidate.recompute == "layer" && layer.differentiated) work += layer.forward_s;
+      update += layer.update_s;
+    }
+    update *= candidate.update_share();
+    return (candidate.micro_batches * work + update) / candidate.ranks();
+  }
+
+  // ---- what becomes of it
+  void judge(const Listed& listed) {
+    PlannedCandidate planned{.candidate = listed.candidate};
+    try {
+      if (!evaluate(planned, listed.bound_s)) return;
+    } catch (const std::invalid_argument& refusal) {
+      planned.standing = Standing::Infeasible;
+      planned.reason = refusal.what();
+    }
+    plan_.candidates.push_back(std::move(planned));
+  }
+
+  // False for what is another candidate once more.
+  bool evaluate(PlannedCandidate& planned, double bound_s) {
+    Arrangement& candidate = planned.candidate;
+    const ModelCosts& costs = costs_of(candidate.cut());
+    if (plan_.parameters == 0) {
+      for (const LayerCost& layer : costs.layers) plan_.parameters += layer.parameters;
+    }
+    if (candidate.stages > static_cast<int>(costs.layers.size())) {
+      throw std::invalid_argument("more stages than layers: the network has " +
+                                  std::to_string(costs.layers.size()));
+    }
+    if (left_out(planned, bound_s)) return true;
+    const Schedule schedule = unproved_training_schedule(recipe_of(candidate));
+    if (is_mode_none_again(candidate, schedule)) return false;
+    if (!fit(planned, schedule, costs)) return true;
+    if (left_out(planned, slowest_rank(candidate, schedule, costs))) return true;
+    (void)verify(schedule);
+    planned.prediction = costs.skips.empty() ? predict(candidate, schedule, costs, request_.cluster)
+                                             : predict(candidate, costs, request_.cluster);
+    planned.prediction.timeline = {};
+    planned.prediction.bytes = {};
+    fastest_.insert(std::upper_bound(fastest_.begin(), fastest_.end(), planned.prediction.step_s),
+                    planned.prediction.step_s);
+    return true;
+  }
+
+  // Mode stage keeps the tape of a stage that turns around at once (lower.h). Where every stage
+  // does, as on one rank, nothing is computed again: that is mode none, tried by itself.
+  [[nodiscard]] bool is_mode_none_again(const Arrangement& candidate,
+                                        const Schedule& schedule) const {
+    if (candidate.recompute != "stage" || !allowed(request_.recompute, std::string("none"))) {
+      return false;
+    }
+    return std::none_of(schedule.program.begin(), schedule.program.end(), [](const auto& program) {
+      return std::any_of(program.begin(), program.end(),
+                         [](const Instruction& i) { return i.op == Op::Recompute; });
+    });
+  }
+
+  // Whether it cannot be one of those wanted, or would take too long to find out.
+  bool left_out(PlannedCandidate& planned, double bound_s) const {
+    const Arrangement& c = planned.candidate;
+    constexpr int64_t kPerCell = 8;  // forward, backward in halves, recompute, four messages
+    const int64_t instructions = kPerCell * c.stages * c.micro_batches;
+    const auto wanted = static_cast<size_t>(std::max(1, request_.wanted));
+    if (fastest_.size() >= wanted && bound_s > fastest_[wanted - 1]) {
+      planned.reason = "cannot be faster than " + milliseconds(bound_s);
+    } else if (instructions > request_.most_instructions) {
+      planned.reason = "a step has about " + std::to_string(instructions) + " instructions";
+    } else {
+      return false;
+    }
+    planned.standing = Standing::NotSimulated;
+    return true;
+  }
+
+  bool fit(PlannedCandidate& planned, const Schedule& schedule, const ModelCosts& costs) const {
+    Arrangement& candidate = planned.candidate;
+    const int64_t limit = request_.cluster.memory_bytes;
+    const TransportRules rules = transport_of(request_.cluster, schedule);
+    if (!request_.split.empty()) {
+      candidate.split = request_.split;
+      planned.prediction.memory = predict_memory(candidate, schedule, costs, rules);
+      planned.reason = lack_of_memory(planned.prediction.memory, limit);
+    } else {
+      ChosenSplit chosen = choose_split(candidate, schedule, costs, limit, rules);
+      candidate.split = std::move(chosen.split);
+      planned.prediction.memory = std::move(chosen.memory);
+      planned.reason = std::move(chosen.reason);
+    }
+    if (!planned.reason.empty()) planned.standing = Standing::Infeasible;
+    return planned.reason.empty();
+  }
+
+  static double slowest_rank(const Arrangement& candidate, const Schedule& schedule,
+                             const ModelCosts& costs) {
+    std::vector<double> work(schedule.ranks, 0.0);
+    std::span<const LayerCost> rest(costs.layers);
+    for (int s = 0; s < schedule.stages; ++s) {
+      const auto layers = rest.first(candidate.split[s]);
+      const StageTimes times = stage_times(layers, candidate.recompute);
+      const double backward =
+          std::min(times.backward, times.backward_input + times.backward_weight);
+      double& rank = work[schedule.rank_of_stage[s]];
+      rank += candidate.micro_batches * (times.forward + backward);
+      for (const LayerCost& layer : layers) rank += layer.update_s * candidate.update_share();
+      rest = rest.subspan(layers.size());
+    }
+    return *std::max_element(work.begin(), work.end());
+  }
+
+  const PlanRequest& request_;
+  std::map<MicroBatches, ModelCosts> costs_;
+  std::vector<Listed> listed_;
+  std::vector<double> fastest_;  // step times so far, ascending
+  Plan plan_;
+};
+
+}  // namespace
+
+Plan plan(const PlanRequest& request) {
+  if (request.ranks < 1 || request.mini_batch < 1) {
+    throw std::invalid_argument("a plan is made for at least 1 rank and 1 sample");
+  }
+  return Planner(request).run();
+}
+
+}  // namespace penstock

@@ -1,0 +1,34 @@
+#include "runtime/planning/replay/job.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "runtime/planning/schedule/well_formed.h"
+
+namespace penstock {
+namespace {
+
+void require_of_job(bool holds, const std::string& what) {
+  if (!holds) throw std::invalid_argument("bad job: " + what);
+}
+
+}  // namespace
+
+void check_job(const Job& job) {
+  check_well_formed(job.schedule);
+  check_costs(job.costs, job.schedule);
+  const Unevenness& uneven = job.unevenness;
+  require_of_job(job.costs.replicas >= 1, "it needs at least one replica");
+  require_of_job(job.cards >= 0, "a node cannot have less than no network card");
+  require_of_job(uneven.jitter >= 0 && uneven.jitter < 1, "jitter is a share from 0 to below 1");
+  require_of_job(uneven.straggler_share >= 0 && uneven.straggler_share <= 1,
+                 "the share of stragglers is from 0 to 1");
+  require_of_job(uneven.straggler_factor >= 1, "a straggler takes at least as long as the others");
+  require_of_job(job.node_slowness.empty() || std::ssize(job.node_slowness) == job.nodes(),
+                 "slowness is for each of its " + std::to_string(job.nodes()) + " nodes");
+  require_of_job(std::ranges::all_of(job.node_slowness, [](double s) { return s > 0; }),
+                 "slowness is above 0");
+}
+
+}  // namespace penstock

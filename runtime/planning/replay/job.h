@@ -1,0 +1,51 @@
+// runtime/planning/replay/job.h -- Job: a training job as a batch system would start it, all its
+// ranks on their nodes. Plain data.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/planning/schedule/proof/replay.h"
+#include "runtime/planning/schedule/schedule.h"
+#include "runtime/planning/schedule/timing/costs.h"
+
+namespace penstock {
+
+// What makes ranks unequal. Drawn from the seed alone: the same job has the same stragglers.
+struct Unevenness {
+  uint64_t seed = 1;
+  double jitter = 0;            // standard deviation of an instruction's time, as a share of it
+  double straggler_share = 0;   // of the nodes, on average
+  double straggler_factor = 1;  // for which their ranks take longer to compute
+};
+
+struct Job {
+  Schedule schedule;         // of one pipeline, lowered
+  PipelineCosts costs = {};  // replicas included; node_of_rank and replica_link follow from here
+  TransportRules rules = {};
+  int ranks_per_node = 0;  // 0: all ranks on one node
+  bool by_stages = true;   // world rank = replica x positions + position, else the other way round
+  // Network cards of a node, which its ranks share evenly; each carries between_nodes' bytes, both
+  // ways at once. 0: every link between two stages has a card of its own at both ends.
+  int cards = 1;
+  // By node: for how much longer its cards take; empty: none.
+  std::vector<double> node_slowness = {};
+  Unevenness unevenness = {};
+
+  [[nodiscard]] int ranks() const { return schedule.ranks * costs.replicas; }
+  [[nodiscard]] int world_rank(int position, int replica) const {
+    return by_stages ? replica * schedule.ranks + position : position * costs.replicas + replica;
+  }
+  [[nodiscard]] int node_of(int position, int replica) const {
+    return ranks_per_node <= 0 ? 0 : world_rank(position, replica) / ranks_per_node;
+  }
+  [[nodiscard]] int nodes() const {
+    return ranks_per_node <= 0 ? 1 : (ranks() + ranks_per_node - 1) / ranks_per_node;
+  }
+};
+
+// Throws std::invalid_argument, naming what is wrong, for costs that do not fit the schedule
+// (check_costs) or numbers that make no sense.
+void check_job(const Job& job);
+
+}  // namespace penstock

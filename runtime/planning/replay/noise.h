@@ -1,0 +1,26 @@
+// runtime/planning/replay/noise.h -- Noise: how long the computations of each rank take beyond
+// their costs. A function of seed, step, rank and instruction: no state, no order.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/planning/replay/job.h"
+
+namespace penstock {
+
+class Noise {
+ public:
+  Noise(const Job& job, uint64_t step);
+
+  // What the time of that instruction of that rank (replica x positions + position) is multiplied
+  // by.
+  [[nodiscard]] double factor(int rank, int instruction) const;
+
+ private:
+  double jitter_;
+  uint64_t key_;                 // of the seed and the step
+  std::vector<double> by_rank_;  // of stragglers
+};
+
+}  // namespace penstock

@@ -1,0 +1,91 @@
+// The closed forms of bubbles and peak stashes, each with the sizes and times for which it holds.
+#include "runtime/planning/schedule/generators/closed_forms.h"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+double all_of(const RankTimes& times) {
+  return times.forward + times.backward_input + times.backward_weight;
+}
+
+// The zero-bubble orders are made for weight gradients that take no longer than the rest.
+bool short_weights(const RankTimes& times) {
+  return times.backward_weight <= std::min(times.forward, times.backward_input);
+}
+
+}  // namespace
+
+KnownBubble plain_bubble(const PipelineSizes& sizes, const RankTimes& times) {
+  return (sizes.ranks - 1) * all_of(times);
+}
+
+KnownBubble interleaved_bubble(const PipelineSizes& sizes, const RankTimes& times) {
+  if (sizes.micro_batches % sizes.ranks != 0) return std::nullopt;
+  return (sizes.ranks - 1) * all_of(times) / sizes.chunks;
+}
+
+KnownBubble looped_bfs_bubble(const PipelineSizes& sizes, const RankTimes& times) {
+  if (sizes.micro_batches < sizes.ranks) return std::nullopt;
+  return (sizes.ranks - 1) * all_of(times) / sizes.chunks;
+}
+
+KnownBubble zb_h1_bubble(const PipelineSizes& sizes, const RankTimes& times) {
+  if (sizes.micro_batches < sizes.ranks || !short_weights(times)) return std::nullopt;
+  return (sizes.ranks - 1) * (times.forward + times.backward_input - times.backward_weight);
+}
+
+KnownBubble zb_h2_bubble(const PipelineSizes& sizes, const RankTimes& times) {
+  const bool enough = sizes.micro_batches >= 2 * sizes.ranks - 1;
+  if (!enough || !short_weights(times)) return std::nullopt;
+  const double span = times.forward + times.backward_input - 2 * times.backward_weight;
+  return (sizes.ranks - 1) * std::max(times.forward, span);
+}
+
+// Stages are half a rank's layers.
+KnownBubble zb_v_bubble(const PipelineSizes& sizes, const RankTimes& times) {
+  const bool enough = sizes.micro_batches >= 2 * sizes.ranks - 1;
+  const bool ordered = times.forward <= times.backward_input;
+  if (!enough || !ordered || !short_weights(times)) return std::nullopt;
+  const double input = times.backward_input / 2;
+  const double weight = times.backward_weight / 2;
+  return (sizes.ranks - 1) * std::max(input, 2 * (input - weight));
+}
+
+KnownBubble dualpipe_v_bubble(const PipelineSizes& sizes, const RankTimes& times) {
+  const bool equal =
+      times.forward == times.backward_input && times.forward == times.backward_weight;
+  if (sizes.micro_batches < 2 * sizes.ranks || !equal) return std::nullopt;
+  return (sizes.ranks - 1) * times.forward / 2;
+}
+
+KnownPeak peak_of_all(const PipelineSizes& sizes, int /*rank*/) {
+  return sizes.micro_batches * sizes.chunks;
+}
+
+KnownPeak peak_behind(const PipelineSizes& sizes, int rank) {
+  return std::min(sizes.micro_batches, sizes.ranks - rank);
+}
+
+KnownPeak peak_twice_ahead(const PipelineSizes& sizes, int rank) {
+  return std::min(sizes.micro_batches, 2 * (sizes.ranks - 1 - rank) + 1);
+}
+
+KnownPeak interleaved_peak(const PipelineSizes& sizes, int rank) {
+  const auto& [p, v, m] = sizes;
+  if (m % p != 0) return std::nullopt;
+  return std::min(v * m, 2 * (p - 1 - rank) + (v - 1) * p + 1);
+}
+
+KnownPeak zb_v_peak(const PipelineSizes& sizes, int /*rank*/) {
+  if (sizes.micro_batches < 2 * sizes.ranks - 1) return std::nullopt;
+  return 2 * sizes.ranks;
+}
+
+KnownPeak dualpipe_v_peak(const PipelineSizes& sizes, int /*rank*/) {
+  if (sizes.micro_batches < 2 * sizes.ranks) return std::nullopt;
+  return 2 * sizes.ranks + 1;
+}
+
+}  // namespace penstock

@@ -1,0 +1,32 @@
+// runtime/planning/schedule/generators/closed_forms.h -- what papers say of schedules, for the
+// table; private to this room. Bubbles and peak stashes as in known_schedules.h; empty where a form
+// does not hold.
+#pragma once
+
+#include <optional>
+
+#include "runtime/planning/schedule/generators/known_schedules.h"
+
+namespace penstock {
+
+using KnownBubble = std::optional<double>;
+using KnownPeak = std::optional<int>;
+
+// gpipe, 1f1b, 1f1b-deep: a whole forward and backward for each rank but one.
+[[nodiscard]] KnownBubble plain_bubble(const PipelineSizes& sizes, const RankTimes& times);
+// 1/chunks of that, for a multiple of p micro-batches.
+[[nodiscard]] KnownBubble interleaved_bubble(const PipelineSizes& sizes, const RankTimes& times);
+[[nodiscard]] KnownBubble looped_bfs_bubble(const PipelineSizes& sizes, const RankTimes& times);
+[[nodiscard]] KnownBubble zb_h1_bubble(const PipelineSizes& sizes, const RankTimes& times);
+[[nodiscard]] KnownBubble zb_h2_bubble(const PipelineSizes& sizes, const RankTimes& times);
+[[nodiscard]] KnownBubble zb_v_bubble(const PipelineSizes& sizes, const RankTimes& times);
+[[nodiscard]] KnownBubble dualpipe_v_bubble(const PipelineSizes& sizes, const RankTimes& times);
+
+[[nodiscard]] KnownPeak peak_of_all(const PipelineSizes& sizes, int rank);  // gpipe, looped-bfs
+[[nodiscard]] KnownPeak peak_behind(const PipelineSizes& sizes, int rank);  // 1f1b, zb-h1
+[[nodiscard]] KnownPeak peak_twice_ahead(const PipelineSizes& sizes, int rank);  // 1f1b-deep, zb-h2
+[[nodiscard]] KnownPeak interleaved_peak(const PipelineSizes& sizes, int rank);
+[[nodiscard]] KnownPeak zb_v_peak(const PipelineSizes& sizes, int rank);
+[[nodiscard]] KnownPeak dualpipe_v_peak(const PipelineSizes& sizes, int rank);
+
+}  // namespace penstock

@@ -1,0 +1,64 @@
+// The schedules with one stage per rank and whole backwards.
+#include "runtime/planning/schedule/generators/generators.h"
+
+#include <algorithm>
+
+#include "runtime/planning/schedule/generators/placement.h"
+
+namespace penstock {
+namespace {
+
+// `warm_up` forwards, then one forward and one backward in turn while there are forwards left,
+// then the remaining backwards.
+std::vector<Instruction> alternating(int stage, int micro_batches, int warm_up) {
+  std::vector<Instruction> program;
+  program.reserve(2 * static_cast<size_t>(micro_batches));
+  for (int j = 0; j < warm_up; ++j) program.push_back({Op::Forward, stage, j});
+  for (int j = 0; j < micro_batches; ++j) {
+    if (warm_up + j < micro_batches) program.push_back({Op::Forward, stage, warm_up + j});
+    program.push_back({Op::Backward, stage, j});
+  }
+  return program;
+}
+
+// 1F1B in which a rank runs `lead` forwards ahead per stage behind it.
+Schedule one_f_one_b_ahead(int stages, int micro_batches, int lead) {
+  Schedule schedule = looped(stages, 1, micro_batches);
+  for (int r = 0; r < stages; ++r) {
+    const int warm_up = std::min(micro_batches, lead * (stages - 1 - r));
+    schedule.program[r] = alternating(r, micro_batches, warm_up);
+  }
+  return schedule;
+}
+
+}  // namespace
+
+Schedule gpipe(int stages, int micro_batches) {
+  Schedule schedule = looped(stages, 1, micro_batches);
+  for (int r = 0; r < stages; ++r) {
+    schedule.program[r] = alternating(r, micro_batches, micro_batches);
+  }
+  return schedule;
+}
+
+Schedule one_f_one_b(int stages, int micro_batches) {
+  return one_f_one_b_ahead(stages, micro_batches, 1);
+}
+
+Schedule one_f_one_b_deep(int stages, int micro_batches) {
+  return one_f_one_b_ahead(stages, micro_batches, 2);
+}
+
+Schedule forward_only(int stages, int micro_batches) {
+  return forward_only(gpipe(stages, micro_batches));
+}
+
+Schedule forward_only(const Schedule& training) {
+  Schedule schedule = training;
+  for (auto& program : schedule.program) {
+    std::erase_if(program, [](const Instruction& i) { return i.op != Op::Forward; });
+  }
+  return schedule;
+}
+
+}  // namespace penstock

@@ -1,0 +1,56 @@
+// runtime/planning/schedule/generators/known_schedules.h -- the one table of schedules: what each
+// is called, what it is, how it is made, and what is known about it without making it.
+//
+// A new schedule is a generator (generators.h) and a row here. Menus, help, plans and the page ask
+// this table, so nobody else keeps a list of names.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/planning/schedule/schedule.h"
+
+namespace penstock {
+
+struct PipelineSizes {
+  int ranks = 1;
+  int chunks = 1;  // stages per rank
+  int micro_batches = 1;
+};
+
+// Of all layers of a rank on one micro-batch, in any one unit.
+struct RankTimes {
+  double forward = 1, backward_input = 1, backward_weight = 1;
+};
+
+struct KnownSchedule {
+  const char* name;
+  const char* about;  // one sentence, for menus
+  int chunks;         // stages per rank, unless others are asked for
+  bool any_chunks;    // whether others can be asked for
+  Schedule (*make)(const PipelineSizes& sizes);
+  // Closed forms, where messages cost nothing and nothing is recomputed: the makespan bubble
+  // (timeline.h) in the unit of the times, and the most stashes that a rank holds. Empty for sizes
+  // and times for which none is known.
+  std::optional<double> (*bubble)(const PipelineSizes& sizes, const RankTimes& times);
+  std::optional<int> (*peak_stash)(const PipelineSizes& sizes, int rank);
+};
+
+[[nodiscard]] std::span<const KnownSchedule> known_schedules();
+// Throws std::invalid_argument for an unknown name, listing the known ones.
+[[nodiscard]] const KnownSchedule& known_schedule(const std::string& name);
+
+// The names alone, in the table's order.
+[[nodiscard]] std::vector<std::string> schedule_names();
+
+// Stages per rank of that schedule when nobody asks for another number. Throws as known_schedule().
+[[nodiscard]] int default_chunks(const std::string& name);
+
+// The schedule of that name. `chunks` is the number of stages per rank; 0 takes the schedule's own.
+// Throws std::invalid_argument for an unknown name, and for sizes that the schedule cannot have.
+[[nodiscard]] Schedule make_schedule(const std::string& name, int ranks, int micro_batches,
+                                     int chunks = 0);
+
+}  // namespace penstock

@@ -1,0 +1,18 @@
+// runtime/planning/schedule/generators/placement.h -- empty schedules: which rank holds which
+// stage.
+//
+// Generators start from one of these and write the programs. All throw std::invalid_argument
+// for sizes below 1 or too large (form.h).
+#pragma once
+
+#include "runtime/planning/schedule/schedule.h"
+
+namespace penstock {
+
+// Stage s on rank s mod ranks; chunks = 1 is the plain pipeline, one stage per rank.
+[[nodiscard]] Schedule looped(int ranks, int chunks, int micro_batches);
+
+// A V: rank r holds stages r and 2 * ranks - 1 - r, so the first and the last stage share rank 0.
+[[nodiscard]] Schedule folded(int ranks, int micro_batches);
+
+}  // namespace penstock

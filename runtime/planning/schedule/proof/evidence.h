@@ -1,0 +1,84 @@
+// runtime/planning/schedule/proof/evidence.h -- what the checks of verify() share; private to this
+// room.
+//
+// Checks run in the order in which verify() calls them, and each relies on those before it: once
+// both ends of every message are there, order can be compared; once order holds on every rank, only
+// a circle of waits is left to look for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/planning/schedule/edges.h"
+#include "runtime/planning/schedule/proof/replay.h"
+#include "runtime/planning/schedule/schedule.h"
+
+namespace penstock {
+
+inline constexpr int kAbsent = -1;
+
+// Where each instruction stands in the program of its stage's rank. Refuses doubled ones.
+class Positions {
+ public:
+  explicit Positions(const Schedule& schedule);
+
+  // Of an instruction of one micro-batch.
+  [[nodiscard]] int of(const Instruction& i) const { return table_[slot(i)]; }
+  [[nodiscard]] bool has(const Instruction& i) const { return of(i) != kAbsent; }
+  [[nodiscard]] bool any_of(Op op) const { return seen_[static_cast<size_t>(op)]; }
+
+ private:
+  // A row of one entry per micro-batch for each compute op of each stage, then one for each kind of
+  // message of each edge.
+  [[nodiscard]] size_t slot(const Instruction& i) const {
+    constexpr size_t kComputeOps = static_cast<size_t>(Op::Backward) + 1;
+    const auto op = static_cast<size_t>(i.op);
+    const size_t row = is_compute(i.op) ? op * stages_ + i.stage
+                                        : kComputeOps * stages_ +
+                                              (op - kComputeOps) * edges_.count() + edges_.of(i);
+    return row * micro_batches_ + i.micro_batch;
+  }
+
+  Edges edges_;
+  size_t stages_;
+  size_t micro_batches_;
+  std::vector<int> table_;
+  std::vector<bool> seen_ = std::vector<bool>(static_cast<size_t>(Op::OptimizerStep) + 1, false);
+};
+
+// A well-formed schedule (form.h) and what is known about it.
+struct Evidence {
+  const Schedule& schedule;
+  const Positions& positions;
+  const Edges& edges;
+  bool training;  // false: evaluation, there is no backward
+
+  [[nodiscard]] int rank_of(int stage) const { return schedule.rank_of_stage[stage]; }
+  // The instruction that makes the input gradient of a micro-batch that is differentiated once, and
+  // the one that adds its weight gradient.
+  [[nodiscard]] Instruction input_gradient(int stage, int micro_batch) const;
+  [[nodiscard]] Instruction weight_gradient(int stage, int micro_batch) const;
+  // Where a present instruction stands, for messages.
+  [[nodiscard]] std::string where(const Instruction& instruction) const;
+};
+
+// Throws std::invalid_argument("bad schedule: ...").
+[[noreturn]] void refuse_schedule(const std::string& message);
+// Refuses if `first` does not stand before `second`; both must be there, on one rank.
+void require_order(const Evidence& e, const Instruction& first, const Instruction& second);
+// Refuses because rank_of(its stage) lacks an instruction.
+[[noreturn]] void refuse_missing(const Evidence& e, const Instruction& missing,
+                                 const std::string& why);
+
+// verify_compute.cpp
+void check_computes(const Evidence& e);       // all of them, once
+void check_compute_order(const Evidence& e);  // on one rank; ascending micro-batches
+void check_step_end(const Evidence& e);       // ReduceGradients and OptimizerStep
+
+// verify_messages.cpp
+void check_both_ends(const Evidence& e);           // every message has a sender and a receiver
+void check_message_order(const Evidence& e);       // sent once it is there, received in time
+void check_first_in_first_out(const Evidence& e);  // and both ends the same order
+void check_deadlock(const Evidence& e, const TransportRules& rules);  // no circle of waits
+
+}  // namespace penstock

@@ -1,0 +1,65 @@
+// runtime/planning/schedule/proof/replay.h -- runs all programs side by side, in an order that
+// could really happen.
+//
+// Does no work and knows no times: all it knows is what waits for what. It is the only place that
+// does: verify() asks it whether every rank gets to its end, message_window() with which rules
+// every rank does, and simulate() puts a time to every visit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "runtime/planning/schedule/edges.h"
+#include "runtime/planning/schedule/schedule.h"
+
+namespace penstock {
+
+// An event is something that an instruction of another stage waits for. Receives wait for their
+// send; Forward for the Forward of the stage before; Backward and BackwardInput for the input
+// gradient of the stage after. (In a lowered schedule the receive has waited already; and what a
+// stage gets over a skip was there before the stage before it could run.)
+class ScheduleEvents {
+ public:
+  explicit ScheduleEvents(const Schedule& schedule);
+
+  [[nodiscard]] size_t count() const;
+  // Numbers of events, 0 .. count()-1; -1 for none. The instruction must be well-formed (form.h).
+  [[nodiscard]] int64_t caused_by(const Instruction& instruction) const;
+  [[nodiscard]] int64_t awaited_by(const Instruction& instruction) const;
+  // The stage whose instruction causes the event.
+  [[nodiscard]] int stage_of(int64_t event) const;
+
+ private:
+  [[nodiscard]] int64_t output(int stage, int micro_batch) const;
+  [[nodiscard]] int64_t input_gradient(int stage, int micro_batch) const;
+  [[nodiscard]] int64_t activation(const Instruction& message) const;
+  [[nodiscard]] int64_t gradient(const Instruction& message) const;
+
+  Edges edges_;
+  int64_t stages_;
+  int64_t micro_batches_;
+};
+
+// What the links between ranks let a sender do. Receives always wait.
+struct TransportRules {
+  // How many messages of one directed edge may be under way: one more is sent only when the oldest
+  // of them has been received. kSendsNeverWait: any number, as links do that copy what they send or
+  // hold it for as long as it takes.
+  int window = kSendsNeverWait;
+
+  static constexpr int kSendsNeverWait = 0;
+};
+
+// Calls visit(rank, index) for every instruction that can run, after all it waits for: of a send
+// under a window, after the receive that made room for it. Returns for every rank the index of the
+// instruction at which it is stuck, or the length of its program. The schedule must be well-formed
+// (form.h), and its messages first in, first out. O(instructions).
+std::vector<int> replay(const Schedule& schedule, const TransportRules& rules,
+                        const std::function<void(int rank, int index)>& visit);
+
+// Whether every rank gets to its end.
+[[nodiscard]] bool runs_to_its_end(const Schedule& schedule, const TransportRules& rules);
+
+}  // namespace penstock

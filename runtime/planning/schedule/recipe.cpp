@@ -1,0 +1,97 @@
+// The one way from a request to lowered and proved programs.
+#include "runtime/planning/schedule/recipe.h"
+
+#include <stdexcept>
+
+#include "runtime/planning/schedule/generators/generators.h"
+#include "runtime/planning/schedule/generators/known_schedules.h"
+#include "runtime/planning/schedule/lower.h"
+#include "runtime/planning/schedule/text/csv.h"
+
+namespace penstock {
+namespace {
+
+[[noreturn]] void refuse_recipe(const std::string& message) {
+  throw std::invalid_argument(message);
+}
+
+// A file says for itself how many stages and micro-batches it is for.
+Schedule from_csv(const Recipe& recipe) {
+  Schedule schedule = parse_csv(recipe.csv, recipe.schedule);
+  const auto differs = [](int asked, int own) { return asked != 0 && asked != own; };
+  if (differs(recipe.stages, schedule.stages) ||
+      differs(recipe.micro_batches, schedule.micro_batches)) {
+    const std::string stages = std::to_string(schedule.stages);
+    const std::string micro_batches = std::to_string(schedule.micro_batches);
+    refuse_recipe(recipe.schedule + " is a schedule of " + stages + " stages and " + micro_batches +
+                  " micro-batches, but the run has " + std::to_string(recipe.stages) + " and " +
+                  std::to_string(recipe.micro_batches) + ": set --stages " + stages +
+                  " --micro-batches " + micro_batches);
+  }
+  return schedule;
+}
+
+Schedule compute_instructions(const Recipe& recipe) {
+  Schedule schedule = recipe.csv.empty()
+                          ? make_schedule(recipe.schedule, ranks_per_pipeline(recipe),
+                                          recipe.micro_batches, recipe.chunks)
+                          : from_csv(recipe);
+  schedule.skips = recipe.skips;
+  return schedule;
+}
+
+// What the modes of recomputing are, in terms of instructions. In mode stage, a stage whose
+// backwards follow its forwards at once has nothing to gain; in mode layer, its inner layers are
+// run again all the same.
+Lowering lowering_of(const Recipe& recipe) {
+  const std::string& mode = recipe.recompute;
+  if (mode != "none" && mode != "stage" && mode != "layer") {
+    refuse_recipe("--recompute must be none, stage or layer, not " + mode);
+  }
+  return {.recompute = mode != "none",
+          .keep_adjacent = mode == "stage",
+          .reduce = recipe.replicas > 1,
+          .update = true};
+}
+
+ProvedSchedule proved(Schedule schedule, const TransportRules& rules) {
+  Proof proof = verify(schedule, rules);
+  return {std::move(schedule), std::move(proof)};
+}
+
+}  // namespace
+
+int stages_per_rank(const Recipe& recipe) {
+  if (!recipe.csv.empty()) {
+    const Schedule schedule = from_csv(recipe);
+    return schedule.stages / schedule.ranks;
+  }
+  return recipe.chunks > 0 ? recipe.chunks : default_chunks(recipe.schedule);
+}
+
+int ranks_per_pipeline(const Recipe& recipe) {
+  if (!recipe.csv.empty()) return from_csv(recipe).ranks;
+  const int chunks = stages_per_rank(recipe);
+  if (recipe.stages < 1 || recipe.stages % chunks != 0) {
+    refuse_recipe("--stages is " + std::to_string(recipe.stages) + ", but with the schedule " +
+                  recipe.schedule + " every rank holds " + std::to_string(chunks) +
+                  (chunks == 1 ? " stage" : " stages") + ": take a multiple of the " +
+                  std::to_string(chunks));
+  }
+  return recipe.stages / chunks;
+}
+
+Schedule unproved_training_schedule(const Recipe& recipe) {
+  const Lowering options = lowering_of(recipe);
+  return lower(compute_instructions(recipe), options);
+}
+
+ProvedSchedule training_schedule(const Recipe& recipe, const TransportRules& rules) {
+  return proved(unproved_training_schedule(recipe), rules);
+}
+
+ProvedSchedule evaluation_schedule(const Recipe& recipe, const TransportRules& rules) {
+  return proved(lower(forward_only(compute_instructions(recipe)), {}), rules);
+}
+
+}  // namespace penstock

@@ -1,0 +1,48 @@
+// runtime/planning/schedule/timing/memory.h -- how many bytes of activations are in use on every
+// rank in the course of a step, before any is allocated.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/planning/schedule/proof/replay.h"
+#include "runtime/planning/schedule/schedule.h"
+#include "runtime/planning/schedule/timing/costs.h"
+
+namespace penstock {
+
+// Bytes in use in the course of one instruction.
+struct BytesInUse {
+  int64_t peak = 0;   // the most while it runs
+  int64_t after = 0;  // once it is done
+};
+// By rank and instruction of its program; beside a timeline of the same schedule, a curve over the
+// step.
+using ByteCurve = std::vector<std::vector<BytesInUse>>;
+
+// What stashes, tapes, halves of tapes that weight gradients need, and tuples between stages take
+// in a step of training. Walks each program alone, as the executor would run it:
+//   * verbs change the bytes as `memory`, one entry per stage, says; a stage recomputes if its
+//     program holds a Recompute of it
+//   * a receive brings a tuple in, a send takes it away: at once where sends never wait (until a
+//     slow neighbour has taken it, it stays longer: `spare` memory, not counted here); under a
+//     window the link holds it until that many more have been sent along the same directed edge,
+//     or until the end of the step
+//   * a rank asks for the first message of every edge before the step, and for the next one when
+//     the one before has come: a buffer per edge while messages are still to come
+// `skip_bytes`: of the tuple that takes each of the schedule's skips; empty: 0.
+// O(instructions). The schedule must be lowered and verified. Throws std::invalid_argument unless
+// there is one entry per stage, or if a stage is never differentiated: evaluation keeps nothing.
+[[nodiscard]] ByteCurve byte_curve(const Schedule& lowered, std::span<const StageMemory> memory,
+                                   std::span<const int64_t> skip_bytes = {},
+                                   const TransportRules& rules = {});
+
+// Per rank, the most of it.
+[[nodiscard]] std::vector<int64_t> peak_bytes(const ByteCurve& curve);
+[[nodiscard]] std::vector<int64_t> peak_bytes(const Schedule& lowered,
+                                              std::span<const StageMemory> memory,
+                                              std::span<const int64_t> skip_bytes = {},
+                                              const TransportRules& rules = {});
+
+}  // namespace penstock

@@ -1,0 +1,71 @@
+// runtime/records/checkpoint/checkpoint.h -- what a checkpoint is, and what a run asks for when it
+// wants one.
+//
+//   step-00000100/
+//     model-00001-of-0000N.safetensors       weights: a shard for every layer that has some
+//     model.safetensors.index.json           name -> shard, the Hugging Face layout
+//     optimizer-00001-of-0000N.safetensors   optimizer state and weight averages, with its own
+//     optimizer.safetensors.index.json       index; absent when there is no such state
+//     state.json                             step, seed, samples consumed, configuration, run
+//     manifest.json                          size and checksum of every file above
+//   latest -> step-00000100                  the newest one (layout.h)
+//
+// Shards are cut by the network alone (writer/shards.h), so their bytes depend neither on stages
+// and replicas nor on schedule and recompute mode; all ranks write some, at the same time, into a
+// hidden directory that rank 0 renames when everything is on disk. Knows nothing of stages: it is
+// given named tensors. writer/checkpoint_writer.h writes it, reader.h reads it back.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/records/checkpoint/format/safetensors.h"
+#include "runtime/records/checkpoint/manifest.h"
+
+namespace penstock {
+
+class Collective;  // runtime/system/comm/network.h
+
+// Which checkpoints of a run stay when a new one is complete: the new one, the newest before it,
+// and milestones.
+struct Retention {
+  int keep = 0;            // in all, milestones not counted; 0: all
+  int64_t keep_every = 0;  // steps: of every so many the first checkpoint stays for ever; 0: none
+};
+
+// A tensor of the network, or one that belongs to it.
+struct PlacedTensor {
+  NamedTensor named;
+  int64_t layer = 0;  // of the whole network
+  // Where replicas share a tensor out: its shape, and replica r has elements [cuts[r], cuts[r + 1])
+  // of it, which `named` then is, 1-d. No cuts: every replica has all of it.
+  Shape whole = {};
+  std::vector<int64_t> cuts = {};
+
+  [[nodiscard]] bool is_part() const { return !cuts.empty(); }
+  [[nodiscard]] Shape shape() const { return is_part() ? whole : named.tensor.shape(); }
+  [[nodiscard]] uint64_t size_bytes() const {
+    return static_cast<uint64_t>(shape().elements()) * size_of(named.tensor.dtype());
+  }
+};
+
+struct CheckpointRequest {
+  std::string root;  // "<run>/checkpoints", made when missing
+  Retention retention = {};
+  CheckpointState state = {};
+  // What this rank holds: every name on one stage only, and there on every replica with the same
+  // bits, or shared out. The replicas write a share each, whole tensors all the same.
+  std::vector<PlacedTensor> model = {};
+  std::vector<PlacedTensor> optimizer = {};
+  int replica = 0, replicas = 1;
+  Collective* between_replicas = nullptr;  // of this stage; may be null where nothing is shared out
+};
+
+struct CheckpointResult {
+  std::string path;         // "<root>/step-00000100"
+  uint64_t size_bytes = 0;  // of all its files
+  std::string warning;      // why something old could not be removed; empty: all is well
+};
+
+}  // namespace penstock

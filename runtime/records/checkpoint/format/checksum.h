@@ -1,0 +1,26 @@
+// runtime/records/checkpoint/format/checksum.h -- Checksum: XXH3-64 of bytes that come piece by
+// piece.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace penstock {
+
+class Checksum {
+ public:
+  Checksum();  // throws Error(Resource) where there is no memory
+  ~Checksum();
+  Checksum(Checksum&&) noexcept;
+  Checksum& operator=(Checksum&&) noexcept;
+
+  void add(const void* data, size_t size_bytes);
+  [[nodiscard]] std::string hex() const;  // 16 digits, of all that was added
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,43 @@
+// runtime/records/checkpoint/format/file.h -- files whose every byte is accounted for: checked,
+// hashed, on disk. System failures throw Error(Resource), files that are not what they should be
+// throw Error(Data); both name the path.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "runtime/system/files/descriptor.h"
+
+namespace penstock {
+
+struct FileDigest {
+  uint64_t size_bytes = 0;
+  std::string checksum;  // XXH3-64 in 16 hexadecimal digits: against accidents, not against attack
+  bool operator==(const FileDigest&) const = default;
+};
+
+class Checksum;  // checksum.h
+
+// A new file, hashed as it is written. Complete only when finish() has returned.
+class OutputFile {
+ public:
+  explicit OutputFile(std::string path);  // must not exist
+  ~OutputFile();
+  void write(const void* data, size_t size_bytes);
+  FileDigest finish();  // returns once the bytes are on disk; nothing may be written after
+
+ private:
+  std::string path_;
+  Descriptor descriptor_;
+  std::unique_ptr<Checksum> checksum_;
+  uint64_t size_bytes_ = 0;
+};
+
+// Of these the first writes a new file, on disk when it returns.
+FileDigest write_text(const std::string& path, std::string_view text);
+[[nodiscard]] FileDigest digest_of(const std::string& path);
+
+}  // namespace penstock

@@ -1,0 +1,274 @@
+#include "runtime/records/checkpoint/layout.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "kernels/error.h"
+#include "runtime/records/checkpoint/manifest.h"
+#include "runtime/system/files/input_file.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "step-";
+constexpr std::string_view kPartial = ".partial";
+constexpr std::string_view kReplaced = ".replaced";
+constexpr const char* kLatestNext = ".latest.next";
+constexpr int64_t kMaximumStateBytes = int64_t{64} << 20;
+
+std::string partial_path(const std::string& root, int64_t step) {
+  return root + "/." + step_name(step) + std::string(kPartial);
+}
+std::string replaced_path(const std::string& root, int64_t step) {
+  return root + "/." + step_name(step) + std::string(kReplaced);
+}
+std::string final_path(const std::string& root, int64_t step) {
+  return root + "/" + step_name(step);
+}
+
+// The step in a name exactly as step_name() spells it.
+std::optional<int64_t> step_of(std::string_view name) {
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  const std::string_view digits = name.substr(kPrefix.size());
+  int64_t step = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
+  if (error != std::errc() || step < 0 || step_name(step) != name) return std::nullopt;
+  return step;
+}
+
+// The step in "." + step_name + suffix.
+std::optional<int64_t> hidden_step_of(std::string_view name, std::string_view suffix) {
+  if (!name.starts_with(".") || !name.ends_with(suffix)) return std::nullopt;
+  name.remove_prefix(1);
+  name.remove_suffix(std::min(suffix.size(), name.size()));
+  return step_of(name);
+}
+
+bool is_complete(const fs::path& path) {
+  std::error_code error;
+  // A link to a checkpoint on another disk is one, too.
+  return fs::is_directory(path, error) && fs::exists(path / kManifestFile, error);
+}
+
+// By what its state says; nothing where that is damaged.
+std::optional<int64_t> step_in(const std::string& checkpoint) {
+  try {
+    const std::string file = checkpoint + "/" + kStateFile;
+    return parse_state(read_text(file, kMaximumStateBytes, FileOwner::Run), file).step;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+bool is_there(const std::string& path) {
+  std::error_code error;
+  return fs::symlink_status(path, error).type() != fs::file_type::not_found;
+}
+
+// The complete checkpoint of `root` that this link names.
+std::optional<StepDirectory> target_of(const std::string& root, const char* link) {
+  std::error_code error;
+  const std::string name = fs::read_symlink(fs::path(root) / link, error).string();
+  const auto step = error ? std::nullopt : step_of(name);
+  if (!step || !is_complete(final_path(root, *step))) return std::nullopt;
+  return StepDirectory{*step, final_path(root, *step)};
+}
+
+std::vector<std::string> names_in(const std::string& root) {
+  std::vector<std::string> names;
+  std::error_code error;
+  fs::directory_iterator entries(root, error);
+  if (error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) {
+    return names;
+  }
+  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
+    names.push_back(entries->path().filename().string());
+  }
+  if (error) fail_resource("cannot list " + root + ": " + error.message());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void rename_entry(const std::string& from, const std::string& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  if (error) fail_resource("cannot rename " + from + " to " + to + ": " + error.message());
+}
+
+void remove_entry(const std::string& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) fail_resource("cannot remove " + path + ": " + error.message());
+}
+
+void make_link(const std::string& target, const std::string& path) {
+  remove_entry(path);
+  std::error_code error;
+  fs::create_symlink(target, path, error);
+  if (error) fail_resource("cannot make the link " + path + ": " + error.message());
+}
+
+void make_directory(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  // Some libraries report success when a file of that name is in the way.
+  if (!error && !fs::is_directory(path, error)) error = make_error_code(std::errc::not_a_directory);
+  if (error) fail_resource("cannot make the directory " + path + ": " + error.message());
+}
+
+// Atomic: whoever looks sees the old link or the new one.
+void move_latest(const std::string& root) {
+  rename_entry(root + "/" + kLatestNext, root + "/" + kLatest);
+}
+
+void clear_leftover(const std::string& root, const std::string& name) {
+  const std::string path = root + "/" + name;
+  if (name == kLatestNext) {
+    if (target_of(root, kLatestNext)) return move_latest(root);
+    remove_entry(path);
+  }
+  if (hidden_step_of(name, kPartial)) remove_entry(path);
+  const auto replaced = hidden_step_of(name, kReplaced);
+  if (!replaced) return;
+  if (is_complete(final_path(root, *replaced))) {
+    remove_entry(path);
+  } else {
+    rename_entry(path, final_path(root, *replaced));
+  }
+}
+
+// So that a later rename() of the new checkpoint to `final` takes nothing away.
+void check_name(const std::string& final, const std::string& run) {
+  if (!is_there(final) || is_checkpoint_of(final, run)) return;
+  fail_resource(final + " is there already and is no checkpoint of this run: move it away");
+}
+
+}  // namespace
+
+std::string step_name(int64_t step) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "step-%08lld", static_cast<long long>(step));
+  return text.data();
+}
+
+bool is_step_name(const std::string& path) {
+  const fs::path place = fs::path(path).lexically_normal();
+  const fs::path name = place.has_filename() ? place : place.parent_path();
+  return step_of(name.filename().string()).has_value();
+}
+
+std::vector<StepDirectory> list_checkpoints(const std::string& root) {
+  std::map<int64_t, std::string> found;
+  for (const std::string& name : names_in(root)) {
+    const fs::path path = fs::path(root) / name;
+    if (!is_complete(path)) continue;
+    if (const auto step = step_of(name)) found[*step] = path.string();
+    if (const auto step = hidden_step_of(name, kReplaced)) found.emplace(*step, path.string());
+  }
+  if (const auto copy = latest_directory(root); copy && is_complete(*copy)) {
+    if (const auto step = step_in(*copy)) found.emplace(*step, *copy);
+  }
+  std::vector<StepDirectory> list;
+  list.reserve(found.size());
+  for (const auto& [step, path] : found) list.push_back({step, path});
+  return list;
+}
+
+std::vector<StepDirectory> list_without_manifest(const std::string& root) {
+  std::vector<StepDirectory> list;
+  for (const std::string& name : names_in(root)) {
+    const fs::path path = fs::path(root) / name;
+    std::error_code error;
+    const auto step = step_of(name);
+    if (step && fs::exists(path / kStateFile, error) && !is_complete(path)) {
+      list.push_back({*step, path.string()});
+    }
+  }
+  return list;
+}
+
+std::optional<StepDirectory> latest_checkpoint(const std::string& root) {
+  for (const char* link : {kLatestNext, kLatest}) {
+    if (auto named = target_of(root, link)) return named;
+  }
+  const std::vector<StepDirectory> all = list_checkpoints(root);
+  if (all.empty()) return std::nullopt;
+  return all.back();
+}
+
+std::optional<std::string> latest_directory(const std::string& root) {
+  std::string path = root + "/" + kLatest;
+  std::error_code error;
+  if (!fs::is_directory(fs::symlink_status(path, error))) return std::nullopt;
+  return path;
+}
+
+bool is_checkpoint_of(const std::string& path, const std::string& run) {
+  if (!is_complete(path)) return false;
+  try {
+    const std::string file = path + "/" + kStateFile;
+    return parse_state(read_text(file, kMaximumStateBytes, FileOwner::Run), file).run == run;
+  } catch (const Error&) {  // damaged: nobody's
+    return false;
+  }
+}
+
+std::string begin_step(const std::string& root, int64_t step, const std::string& run) {
+  std::error_code unknown;
+  if (!fs::is_directory(root, unknown)) {
+    make_directory(root);
+    sync_directory(fs::path(root).parent_path().empty() ? "." : fs::path(root).parent_path());
+  }
+  (void)clear_leftovers(root);  // to make room; after the save it is told what cannot be cleared
+  check_name(final_path(root, step), run);
+  std::string partial = partial_path(root, step);
+  remove_entry(partial);
+  make_directory(partial);
+  return partial;
+}
+
+std::string publish_step(const std::string& root, int64_t step) {
+  const std::string partial = partial_path(root, step);
+  std::string final = final_path(root, step);
+  sync_directory(partial);
+  if (is_there(final)) rename_entry(final, replaced_path(root, step));
+  make_link(step_name(step), root + "/" + kLatestNext);
+  rename_entry(partial, final);
+  sync_directory(root);
+  move_latest(root);
+  sync_directory(root);
+  return final;
+}
+
+void abandon_step(const std::string& root, int64_t step) noexcept {
+  std::error_code ignored;  // begin_step of the next save removes what this leaves
+  fs::remove_all(partial_path(root, step), ignored);
+}
+
+void remove_step(const std::string& root, const StepDirectory& step) {
+  const std::string condemned = partial_path(root, step.step);
+  rename_entry(step.path, condemned);
+  remove_entry(condemned);
+}
+
+std::string clear_leftovers(const std::string& root) {
+  std::string trouble;
+  for (const std::string& name : names_in(root)) {
+    try {
+      clear_leftover(root, name);
+    } catch (const Error& error) {
+      trouble = error.what();
+    }
+  }
+  return trouble;
+}
+
+}  // namespace penstock

@@ -1,0 +1,70 @@
+// runtime/records/checkpoint/layout.h -- the directory of a run's checkpoints: names, and how one
+// comes and is replaced without ever being seen half. How it goes: writer/retention.h.
+//
+//   step-00000100            complete: a directory gets this name only when all of it is on disk.
+//                            It may be a symbolic link to a checkpoint elsewhere
+//   latest                   a symbolic link to the newest of them, by its name alone. In a copy
+//   that
+//                            followed links it is a directory: a complete checkpoint stands in for
+//                            its step where that is missing
+//   .step-00000100.partial   being written, or being deleted; after a crash, rubbish
+//   .step-00000100.replaced  complete, the older of two of one step; stands in if a crash fell
+//                            between the two renames that replace it
+//   .latest.next             what `latest` becomes as soon as that step has its name; stands in if
+//                            a crash fell between the two
+// Written by one process at a time (rank 0 of a save). System failures throw Error(Resource) naming
+// the path.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace penstock {
+
+struct StepDirectory {
+  int64_t step = 0;
+  std::string path;
+};
+
+inline constexpr const char* kLatest = "latest";
+
+[[nodiscard]] std::string step_name(int64_t step);         // "step-00000100"
+[[nodiscard]] bool is_step_name(const std::string& path);  // of its last part
+
+// The complete checkpoints under `root`, by ascending step; none when there is no such directory.
+[[nodiscard]] std::vector<StepDirectory> list_checkpoints(const std::string& root);
+// Checkpoints that have lost their manifest: what has such a name, and says where a run stands, was
+// complete once. By ascending step.
+[[nodiscard]] std::vector<StepDirectory> list_without_manifest(const std::string& root);
+// The one that was completed last: what `latest` says, or where there is no such link to a complete
+// one, that of the highest step. Null when there is none.
+[[nodiscard]] std::optional<StepDirectory> latest_checkpoint(const std::string& root);
+
+// What stands where the link `latest` should, where it is a directory.
+[[nodiscard]] std::optional<std::string> latest_directory(const std::string& root);
+
+// Whether `path` is a complete checkpoint that says it is of that run (CheckpointState::run).
+[[nodiscard]] bool is_checkpoint_of(const std::string& path, const std::string& run);
+
+// Makes `root` where missing, clears away what a crash left there, and makes the empty partial
+// directory of this step, which it returns. Throws Error(Resource) when something has the step's
+// name that is no checkpoint of this run.
+[[nodiscard]] std::string begin_step(const std::string& root, int64_t step, const std::string& run);
+// Gives the partial directory, whose files are on disk, its final name, which it returns, and makes
+// it the latest. An older checkpoint of this step stays beside it as `.replaced` until
+// clear_leftovers().
+std::string publish_step(const std::string& root, int64_t step);
+// Removes the partial directory; never throws, as it is called when something else has failed.
+void abandon_step(const std::string& root, int64_t step) noexcept;
+
+// Removes the checkpoint, or the link to it: under a partial name first, so that a crash in the
+// middle leaves no half of it under its own.
+void remove_step(const std::string& root, const StepDirectory& step);
+
+// Completes or removes what a crash or publish_step() left. Returns why something had to stay;
+// empty when all is clear.
+std::string clear_leftovers(const std::string& root);
+
+}  // namespace penstock

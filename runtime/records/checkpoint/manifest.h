@@ -1,0 +1,62 @@
+// runtime/records/checkpoint/manifest.h -- the JSON documents beside the shards, as plain structs.
+//
+// The parsers take what a stranger may have written: they throw Error(Data) naming `file` and the
+// key, and file names in them are plain names, never paths out of the checkpoint.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/records/checkpoint/format/file.h"
+
+namespace penstock {
+
+inline constexpr const char* kManifestFile = "manifest.json";
+inline constexpr const char* kStateFile = "state.json";
+
+// A layer of the network, for those who only look.
+struct LayerRecord {
+  std::string name, kind;
+  int64_t parameters = 0;  // numbers, of a tied one at its first layer
+  bool operator==(const LayerRecord&) const = default;
+};
+
+// Where the run stands: everything but the tensors.
+struct CheckpointState {
+  int64_t step = 0;
+  uint64_t seed = 0;
+  int64_t consumed_samples = 0;
+  int64_t mini_batch = 0;     // samples of a step
+  std::string version;        // of the program that wrote it
+  std::string configuration;  // the effective run file, as text
+  std::string run = {};       // whose it is: the identity of a run directory; empty in older files
+  int64_t optimizer_steps = 0;           // updates made; older files: as many as steps
+  int64_t training_samples = 0;          // of an epoch; 0 in older files
+  int64_t training_content = 0;          // a sum over the text; 0: not known, and in older files
+  bool owes_evaluation = false;          // that after `step` was due and is not done
+  double loss = 0.0;                     // of `step`, where it owes one
+  std::vector<LayerRecord> layers = {};  // of the network; empty in older files
+  bool operator==(const CheckpointState&) const = default;
+};
+[[nodiscard]] std::string encode_state(const CheckpointState& state);
+[[nodiscard]] CheckpointState parse_state(const std::string& text, const std::string& file);
+
+// Which shard holds which tensor: Hugging Face's model.safetensors.index.json.
+struct ShardIndex {
+  uint64_t total_size_bytes = 0;                  // of all tensors
+  std::map<std::string, std::string> weight_map;  // tensor name -> file name
+};
+[[nodiscard]] std::string index_file(const std::string& part);  // "model" | "optimizer"
+[[nodiscard]] std::string encode_index(const ShardIndex& index);
+[[nodiscard]] ShardIndex parse_index(const std::string& text, const std::string& file);
+
+// Every other file of the checkpoint, by name.
+struct Manifest {
+  std::map<std::string, FileDigest> files;
+};
+[[nodiscard]] std::string encode_manifest(const Manifest& manifest);
+[[nodiscard]] Manifest parse_manifest(const std::string& text, const std::string& file);
+
+}  // namespace penstock

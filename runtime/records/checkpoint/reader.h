@@ -1,0 +1,76 @@
+// runtime/records/checkpoint/reader.h -- CheckpointReader: the tensors of a checkpoint by name, for
+// a rank that may hold quite another part of the model than the ranks that wrote it.
+//
+// Opening reads the small documents only. A shard is opened and its checksum compared before its
+// first tensor is read, so a rank touches just the shards it needs. Everything wrong with the
+// files throws Error(Data) naming the file.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/device.h"
+#include "runtime/records/checkpoint/format/safetensors.h"
+#include "runtime/records/checkpoint/manifest.h"
+
+namespace penstock {
+
+enum class ShardCheck : uint8_t {
+  BeforeReading,  // of each shard that a tensor is read from
+  ByCaller,       // by verify(part, parts) on several ranks: then none reads whole shards for a few
+                  // tensors of them
+};
+
+class CheckpointReader {
+ public:
+  explicit CheckpointReader(std::string directory, ShardCheck check = ShardCheck::BeforeReading);
+
+  [[nodiscard]] const std::string& directory() const { return directory_; }
+  [[nodiscard]] const CheckpointState& state() const { return state_; }
+  [[nodiscard]] bool contains(const std::string& name) const { return file_of_.contains(name); }
+
+  struct Stored {
+    TensorInfo tensor;
+    std::string file;
+  };
+  // By name; reads the headers of all shards.
+  [[nodiscard]] std::vector<Stored> model() const { return list(model_); }
+  [[nodiscard]] std::vector<Stored> optimizer() const { return list(optimizer_); }
+
+  // A tensor of the model, to fp32 or bf16, whichever of the two it was saved in.
+  void read(const std::string& name, Tensor& to, Device& device);
+  // Numbers of it as fp32, from the `first` on.
+  void read_numbers(const std::string& name, size_t first, std::span<float> to);
+  // As SafetensorsFile::read.
+  void read(const std::string& name, std::span<std::byte> to);
+  void read(const std::string& name, uint64_t first, std::span<std::byte> to);
+  void read_part(const std::string& name, const Shape& whole, int64_t first, Tensor& to,
+                 Device& device);
+
+  // Compares size and checksum of every file, or of every parts-th in the order of their names,
+  // `part` being the first: among as many ranks each file is read by one.
+  void verify(size_t part = 0, size_t parts = 1) const;
+
+ private:
+  [[nodiscard]] std::string path_of(const std::string& file) const {
+    return directory_ + "/" + file;
+  }
+  [[nodiscard]] std::string read_document(const std::string& file) const;
+  [[nodiscard]] ShardIndex read_index(const std::string& part);
+  [[nodiscard]] std::vector<Stored> list(const ShardIndex& index) const;
+  void verify(const std::string& file) const;
+  const SafetensorsFile& shard_of(const std::string& name);
+
+  std::string directory_;
+  ShardCheck check_;
+  Manifest manifest_;
+  CheckpointState state_;
+  ShardIndex model_, optimizer_;
+  std::map<std::string, std::string> file_of_;                      // of both indexes
+  std::map<std::string, std::unique_ptr<SafetensorsFile>> shards_;  // the open ones
+};
+
+}  // namespace penstock

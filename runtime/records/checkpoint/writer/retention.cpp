@@ -1,0 +1,42 @@
+#include "runtime/records/checkpoint/writer/retention.h"
+
+#include "kernels/error.h"
+
+namespace penstock {
+namespace {
+
+// The first at or after a multiple of `every` steps, where `before` is the step of the one before
+// it (-1: none).
+bool is_milestone(int64_t step, int64_t before, int64_t every) {
+  if (every <= 0 || step < every) return false;
+  return before < 0 || before / every < step / every;
+}
+
+}  // namespace
+
+std::vector<StepDirectory> retired(const std::vector<StepDirectory>& of_the_run,
+                                   const Retention& retention) {
+  std::vector<StepDirectory> gone;
+  const auto keep = static_cast<size_t>(retention.keep);
+  if (keep == 0 || of_the_run.size() <= keep) return gone;
+  int64_t before = -1;
+  for (size_t i = 0; i + keep < of_the_run.size(); ++i) {
+    const StepDirectory& one = of_the_run[i];
+    if (!is_milestone(one.step, before, retention.keep_every)) gone.push_back(one);
+    before = one.step;
+  }
+  return gone;
+}
+
+void retire_steps(const std::string& root, const Retention& retention, const std::string& run,
+                  int64_t latest) {
+  if (const std::string trouble = clear_leftovers(root); !trouble.empty()) fail_resource(trouble);
+  if (retention.keep <= 0) return;
+  std::vector<StepDirectory> mine;
+  for (const StepDirectory& one : list_checkpoints(root)) {
+    if (one.step <= latest && is_checkpoint_of(one.path, run)) mine.push_back(one);
+  }
+  for (const StepDirectory& old : retired(mine, retention)) remove_step(root, old);
+}
+
+}  // namespace penstock

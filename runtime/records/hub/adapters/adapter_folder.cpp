@@ -1,0 +1,193 @@
+#include "runtime/records/hub/adapters/adapter_folder.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <vector>
+
+#include "kernels/error.h"
+#include "runtime/records/hub/adapters/peft_names.h"
+#include "runtime/records/hub/config/config_fields.h"
+#include "runtime/system/files/json.h"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+// Which network it was, and what matters to programs of theirs. A matrix that lies the other way
+// round (fan_in_fan_out) has the same adapter.
+constexpr std::array kHarmlessHere = {
+    "auto_mapping",   "base_model_name_or_path", "fan_in_fan_out",
+    "inference_mode", "megatron_core",           "peft_version",
+    "revision",       "qalora_group_size",       "runtime_config",
+};
+
+// What each asks for beyond a pair of matrices beside every target.
+struct Extra {
+  const char* key;
+  const char* asks;
+};
+constexpr Extra kExtras[] = {
+    {"use_dora", "for DoRA"},
+    {"modules_to_save", "for modules that are trained whole"},
+    {"rank_pattern", "for other ranks in some layers"},
+    {"alpha_pattern", "for another alpha in some layers"},
+    {"layers_to_transform", "for adapters in some layers alone"},
+    {"layers_pattern", "for adapters in some layers alone"},
+    {"exclude_modules", "for adapters in some layers alone"},
+    {"layer_replication", "for layers that are there more than once"},
+    {"lora_bias", "for adapters with biases"},
+    {"target_parameters", "for adapters beside parameters that are no linear layer's"},
+    {"trainable_token_indices", "for tokens that are trained"},
+    {"alora_invocation_tokens", "for adapters that some tokens switch on"},
+    {"use_qalora", "for QA-LoRA"},
+};
+
+void refuse_extras(ConfigFields& fields) {
+  for (const Extra& extra : kExtras) {
+    const json* value = fields.any(extra.key);
+    if (value == nullptr || asks_for_nothing(*value)) continue;
+    fields.refuse(extra.key, std::string("asks ") + extra.asks +
+                                 ", which is not supported: only plain LoRA is, alike in all "
+                                 "layers");
+  }
+  if (const std::string bias = fields.text("bias", "none"); bias != "none") {
+    fields.refuse("bias", "is " + quoted(bias) +
+                              ": biases that are trained beside adapters are not supported, only "
+                              "\"none\"");
+  }
+  if (const std::string task = fields.text("task_type", "CAUSAL_LM"); task != "CAUSAL_LM") {
+    fields.refuse("task_type", "is " + quoted(task) + ": only CAUSAL_LM is supported");
+  }
+}
+
+// Other ways to begin take something from the network's own weights, which are not in the folder.
+void check_beginning(ConfigFields& fields) {
+  const json* begins = fields.any("init_lora_weights");
+  if (begins == nullptr || begins->is_boolean() || *begins == "gaussian" || *begins == "eva") {
+    return;
+  }
+  fields.refuse("init_lora_weights",
+                "says that the network's own weights were changed where training began: save the "
+                "adapters again in peft, with path_initial_model_for_weight_conversion");
+}
+
+double dropout_of(ConfigFields& fields) {
+  const json* value = fields.any("lora_dropout");
+  if (value == nullptr) return 0.0;
+  if (!value->is_number() || !(value->get<double>() >= 0.0 && value->get<double>() < 1.0)) {
+    fields.refuse("lora_dropout", "must be a number from 0 to below 1");
+  }
+  return value->get<double>();
+}
+
+// In the order of lora.targets, each once.
+std::vector<std::string> in_order(const std::vector<std::string>& found) {
+  std::vector<std::string> words;
+  for (const char* word : {"query", "key", "value", "output", "gate", "up", "down"}) {
+    if (std::find(found.begin(), found.end(), word) != found.end()) words.emplace_back(word);
+  }
+  return words;
+}
+
+std::vector<std::string> targets_of_list(ConfigFields& fields, const json& entries) {
+  std::vector<std::string> found;
+  for (const json& entry : entries) {
+    if (!entry.is_string()) fields.refuse("target_modules", "must be a list of names");
+    const auto name = entry.get<std::string>();
+    const std::vector<std::string> words =
+        targets_meant(name, fields.where() + ": \"target_modules\"");
+    if (words.empty()) {
+      fields.refuse("target_modules", "has " + quoted(name) +
+                                          ", which is no matrix of attention or feed-forward "
+                                          "layers in GPT-2, Llama, Mistral or Qwen");
+    }
+    found.insert(found.end(), words.begin(), words.end());
+  }
+  return in_order(found);
+}
+
+std::vector<std::string> adapter_targets(ConfigFields& fields) {
+  const json* entries = fields.any("target_modules");
+  if (entries == nullptr)
+    fields.refuse("target_modules", "is missing: which layers have adapters?");
+  if (*entries == "all-linear") return {"all-linear"};
+  if (entries->is_string()) {
+    fields.refuse("target_modules", "is " + quoted(entries->get<std::string>()) +
+                                        ": a pattern is not read; list the modules by name, or say "
+                                        "\"all-linear\"");
+  }
+  if (!entries->is_array() || entries->empty()) {
+    fields.refuse("target_modules", "must be a list of names");
+  }
+  return targets_of_list(fields, *entries);
+}
+
+}  // namespace
+
+LoraConfig parse_adapter_config(std::string_view text, const std::string& where) {
+  constexpr int64_t kDefaultRank = 8;
+  constexpr double kDefaultAlpha = 8.0;
+  const json document = parse_json(text, where);
+  ConfigFields fields(document, where);
+  if (const std::string type = fields.text("peft_type"); type != "LORA") {
+    fields.refuse("peft_type", "is " + quoted(type) + ": only LORA is supported");
+  }
+  refuse_extras(fields);
+  check_beginning(fields);
+  LoraConfig lora;
+  lora.rank = fields.whole("r", kDefaultRank);
+  lora.alpha = fields.number("lora_alpha", kDefaultAlpha);
+  // What is added is multiplied by alpha / sqrt(rank) there, by alpha / rank here.
+  if (fields.flag("use_rslora", false)) lora.alpha *= std::sqrt(static_cast<double>(lora.rank));
+  if (!std::isfinite(lora.alpha)) fields.refuse("lora_alpha", "is too large");
+  lora.dropout = dropout_of(fields);
+  lora.targets = adapter_targets(fields);
+  fields.ignore(kHarmlessHere);
+  fields.refuse_rest(asks_for_nothing);
+  return lora;
+}
+
+LoraConfig read_adapter_config(const std::filesystem::path& folder) {
+  constexpr int64_t kMostBytes = int64_t{1} << 20;
+  const std::string path = (folder / kAdapterConfigFile).string();
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    fail_input(folder.string() + " has no " + kAdapterConfigFile +
+               ": name a folder as peft writes them, with adapter_config.json and "
+               "adapter_model.safetensors");
+  }
+  return parse_adapter_config(read_text(path, kMostBytes, FileOwner::User), path);
+}
+
+std::string adapter_config_text(const LoraConfig& lora, const HubFamily& family,
+                                std::span<const std::string> adapters, const std::string& base) {
+  ordered_json config = {{"peft_type", "LORA"},
+                         {"task_type", "CAUSAL_LM"},
+                         {"base_model_name_or_path", nullptr},
+                         {"r", lora.rank},
+                         {"lora_alpha", lora.alpha},
+                         {"lora_dropout", lora.dropout},
+                         {"target_modules", peft_targets(family, adapters)},
+                         {"bias", "none"},
+                         // GPT-2's matrices lie the other way round.
+                         {"fan_in_fan_out", std::string_view(family.name) == "gpt2"},
+                         {"inference_mode", true},
+                         {"init_lora_weights", true},
+                         {"modules_to_save", nullptr},
+                         {"use_rslora", false},
+                         {"use_dora", false}};
+  if (!base.empty()) config["base_model_name_or_path"] = base;
+  // A whole number where it is one, as peft and those who read after it expect.
+  constexpr double kMostExact = 1e15;
+  if (std::floor(lora.alpha) == lora.alpha && lora.alpha < kMostExact) {
+    config["lora_alpha"] = static_cast<int64_t>(lora.alpha);
+  }
+  return config.dump(2) + "\n";
+}
+
+}  // namespace penstock

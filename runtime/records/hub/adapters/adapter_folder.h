@@ -1,0 +1,35 @@
+// runtime/records/hub/adapters/adapter_folder.h -- adapter_config.json of the folders that peft
+// writes, in and out. Such a folder has adapters (LoRA) and names the network that they belong to.
+//
+// Of LoRA the plain form is read, alike in all layers. What else a folder asks for, or may ask for,
+// is refused by name; how its weights began does not matter, unless the network's own were changed.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "runtime/network/models/config.h"
+#include "runtime/records/hub/names.h"
+
+namespace penstock {
+
+inline constexpr const char* kAdapterConfigFile = "adapter_config.json";
+inline constexpr const char* kAdapterWeightsFile = "adapter_model.safetensors";
+
+// The [lora] section that says the same adapters, with rank, alpha, dropout and targets; `from` is
+// left empty. Throws Error naming `where`, its member and what to do: of kind Data for what is no
+// JSON, of kind Input for adapters that we have not.
+[[nodiscard]] LoraConfig parse_adapter_config(std::string_view text, const std::string& where);
+
+// Of a folder. Throws Error(Input) as well where there is none.
+[[nodiscard]] LoraConfig read_adapter_config(const std::filesystem::path& folder);
+
+// The other way, for adapters of those names (ours); `base` says where the network is, empty where
+// that is not known.
+[[nodiscard]] std::string adapter_config_text(const LoraConfig& lora, const HubFamily& family,
+                                              std::span<const std::string> adapters,
+                                              const std::string& base);
+
+}  // namespace penstock

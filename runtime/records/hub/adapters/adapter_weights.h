@@ -1,0 +1,39 @@
+// runtime/records/hub/adapters/adapter_weights.h -- the adapters of a folder as peft writes them,
+// by our names: each rank reads its own.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "kernels/device.h"
+#include "runtime/records/checkpoint/format/safetensors.h"
+#include "runtime/records/hub/names.h"
+#include "runtime/records/hub/weights.h"
+
+namespace penstock {
+
+// Throws Error: of kind Input where the folder is not one that we read or belongs to another
+// network, of kind Data where its file is damaged. Messages name the file, the tensor, and what to
+// do.
+class AdapterWeights {
+ public:
+  // Reads the header of adapter_model.safetensors. `folder` has passed read_adapter_config();
+  // `family` outlives this.
+  AdapterWeights(const std::string& folder, const HubFamily& family);
+
+  // Reads no numbers: those tensors, all of adapters, are there with their shapes and of a type
+  // that we read, and no others are.
+  void check(std::span<const HubTensor> adapters) const;
+
+  // Fills `to`, fp32 or bf16 and row-major. Where the host cannot address the device's memory a
+  // copy of this one tensor is held meanwhile.
+  void read(const std::string& ours, Tensor& to, Device& device) const;
+
+ private:
+  [[nodiscard]] const TensorInfo& find(const HubTensor& adapter) const;
+
+  const HubFamily& family_;
+  SafetensorsFile file_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,55 @@
+// runtime/records/hub/config/config_fields.h -- the members of a config.json, each asked for by
+// name, so that in the end it is known which of them nobody has understood.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+
+namespace penstock {
+
+// False, or empty: what nobody asked for.
+[[nodiscard]] bool asks_for_nothing(const nlohmann::json& value);
+// Likewise, and 0 and 1.0, with which nothing is added and nothing scaled.
+[[nodiscard]] bool leaves_all_as_it_is(const nlohmann::json& value);
+
+// All throw Error(Input) naming `where` and the member. A member that is null counts as absent, as
+// Python's None mostly does; is_null() is for the others.
+class ConfigFields {
+ public:
+  // `document` is an object and outlives this.
+  ConfigFields(const nlohmann::json& document, std::string where)
+      : document_(document), where_(std::move(where)) {}
+
+  [[nodiscard]] bool has(const char* key) const { return find(key) != nullptr; }
+  [[nodiscard]] bool is_null(const char* key) const;  // there, as null
+  // What `otherwise` is given for may be absent.
+  int64_t whole(const char* key, std::optional<int64_t> otherwise = {});  // 1 to 10^9
+  double number(const char* key, std::optional<double> otherwise = {});   // finite, above 0
+  bool flag(const char* key, std::optional<bool> otherwise = {});
+  std::string text(const char* key, std::optional<std::string> otherwise = {});
+  const nlohmann::json* any(const char* key);  // null when absent
+
+  // Another value would be another network than the one we can build.
+  void must_be(const char* key, const nlohmann::json& value);
+  // They change nothing, whatever they are.
+  void ignore(std::span<const char* const> keys);
+  // The first of what is left, but for what is null or `neutral`, or private to Python (_name).
+  void refuse_rest(bool (*neutral)(const nlohmann::json&)) const;
+
+  [[noreturn]] void refuse(const std::string& key, const std::string& why) const;
+  [[nodiscard]] const std::string& where() const { return where_; }
+
+ private:
+  [[nodiscard]] const nlohmann::json* find(const char* key) const;
+  const nlohmann::json* take(const char* key, bool required);
+
+  const nlohmann::json& document_;
+  std::string where_;
+  std::set<std::string> known_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,250 @@
+#include "runtime/records/hub/config/config_json.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <vector>
+
+#include "kernels/error.h"
+#include "runtime/records/hub/config/config_fields.h"
+#include "runtime/records/hub/config/config_keys.h"
+#include "runtime/records/hub/config/config_windows.h"
+#include "runtime/records/hub/kept_folder.h"
+#include "runtime/system/files/json.h"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+
+// Their absence has a meaning, and null is another value.
+constexpr std::array kNeverNull = {"tie_word_embeddings", "attention_bias",     "mlp_bias",
+                                   "rope_theta",          "use_sliding_window", "max_window_layers",
+                                   "scale_attn_weights",  "rope_type"};
+
+constexpr int64_t kMostLayers = 10000;
+
+void refuse_null(const ConfigFields& fields) {
+  for (const char* key : kNeverNull) {
+    if (fields.is_null(key)) fields.refuse(key, "is null: it has a value, or is not there");
+  }
+}
+
+std::string activation(ConfigFields& fields, const char* key) {
+  static const std::map<std::string, std::string> kOurs = {
+      {"gelu_new", "gelu-tanh"}, {"gelu_pytorch_tanh", "gelu-tanh"},
+      {"gelu", "gelu"},          {"relu", "relu"},
+      {"silu", "silu"},          {"swish", "silu"}};
+  const std::string theirs = fields.text(key);
+  const auto found = kOurs.find(theirs);
+  if (found == kOurs.end()) {
+    fields.refuse(key, "is " + quoted(theirs) + ", which is none of gelu, gelu_new, relu and silu");
+  }
+  return found->second;
+}
+
+int64_t layers(ConfigFields& fields, const char* key) {
+  const int64_t count = fields.whole(key);
+  if (count > kMostLayers) fields.refuse(key, "is " + std::to_string(count) + ": too many layers");
+  return count;
+}
+
+void check_task(ConfigFields& fields, const json& architectures) {
+  if (!architectures.is_array()) fields.refuse("architectures", "must be a list of names");
+  for (const json& name : architectures) {
+    const std::string text = name.is_string() ? name.get<std::string>() : "?";
+    if (text.ends_with("ForCausalLM") || text.ends_with("LMHeadModel")) continue;
+    fields.refuse("architectures", "has " + quoted(text) +
+                                       ", which is no language model: only ...ForCausalLM and "
+                                       "...LMHeadModel are supported");
+  }
+}
+
+// ---- rotary positions: `rope_parameters` since transformers 5, before that `rope_theta` and
+// `rope_scaling`, which may call its type "type".
+
+void read_scaling(const json& scaling, const std::string& where, ModelConfig& model) {
+  ConfigFields fields(scaling, where);
+  refuse_null(fields);
+  if (fields.has("type") && fields.has("rope_type")) fields.must_be("type", scaling["rope_type"]);
+  const std::string type = fields.text(fields.has("rope_type") ? "rope_type" : "type", "default");
+  model.rotary_base = fields.number("rope_theta", model.rotary_base);
+  fields.must_be("partial_rotary_factor", 1.0);
+  if (type == "linear" || type == "llama3") {
+    model.rotary_scaling = type;
+    model.rotary_factor = fields.number("factor");
+    if (model.rotary_factor < 1.0) fields.refuse("factor", "must be at least 1");
+  } else if (type != "default") {
+    fields.refuse("rope_type", "is " + quoted(type) +
+                                   ": only default, linear and llama3 are "
+                                   "supported");
+  }
+  if (type == "llama3") {
+    model.rotary_low = fields.number("low_freq_factor");
+    model.rotary_high = fields.number("high_freq_factor");
+    model.rotary_original = fields.whole("original_max_position_embeddings");
+    if (model.rotary_high <= model.rotary_low) {
+      fields.refuse("high_freq_factor", "must be above low_freq_factor");
+    }
+  }
+  fields.refuse_rest(leaves_all_as_it_is);
+}
+
+void read_rotary(ConfigFields& fields, ModelConfig& model) {
+  model.positions = "rotary";
+  fields.must_be("partial_rotary_factor", 1.0);
+  model.rotary_base = fields.number("rope_theta", model.rotary_base);
+  const bool has_theta = fields.has("rope_theta");
+  const double theta = model.rotary_base;
+  for (const char* key : {"rope_scaling", "rope_parameters"}) {
+    const json* scaling = fields.any(key);
+    if (scaling == nullptr) continue;
+    if (!scaling->is_object()) fields.refuse(key, "must be an object");
+    if (model.rotary_scaling != "none") fields.refuse(key, "says again what rope_scaling does");
+    read_scaling(*scaling, fields.where() + ", " + key, model);
+  }
+  if (has_theta && model.rotary_base != theta) {
+    fields.refuse("rope_theta", "is not that of rope_parameters");
+  }
+}
+
+// ---- families
+
+ModelConfig read_gpt2(ConfigFields& fields) {
+  ModelConfig model;
+  model.layers = layers(fields, "n_layer");
+  model.width = fields.whole("n_embd");
+  model.heads = fields.whole("n_head");
+  model.kv_heads = model.heads;
+  if (model.width % model.heads != 0) fields.refuse("n_head", "does not divide n_embd");
+  model.head_width = model.width / model.heads;
+  model.hidden = fields.whole("n_inner", 4 * model.width);
+  model.context = fields.whole("n_positions");
+  model.activation = activation(fields, "activation_function");
+  model.norm = "layer";
+  model.norm_epsilon = fields.number("layer_norm_epsilon");
+  model.positions = "learned";
+  model.tied_embedding = fields.flag("tie_word_embeddings", true);
+  fields.must_be("scale_attn_weights", true);
+  fields.must_be("scale_attn_by_inverse_layer_idx", false);
+  refuse_windows(fields);
+  return model;
+}
+
+// What Llama, Mistral and Qwen have in common.
+ModelConfig read_llama_like(ConfigFields& fields, bool same_heads) {
+  ModelConfig model;
+  model.layers = layers(fields, "num_hidden_layers");
+  model.width = fields.whole("hidden_size");
+  model.heads = fields.whole("num_attention_heads");
+  model.kv_heads = same_heads ? fields.whole("num_key_value_heads", model.heads)
+                              : fields.whole("num_key_value_heads");
+  if (model.heads % model.kv_heads != 0) {
+    fields.refuse("num_key_value_heads", "does not divide num_attention_heads");
+  }
+  if (!fields.has("head_dim") && model.width % model.heads != 0) {
+    fields.refuse("num_attention_heads", "does not divide hidden_size, and there is no head_dim");
+  }
+  model.head_width = fields.whole("head_dim", std::max<int64_t>(1, model.width / model.heads));
+  if (model.head_width % 2 != 0)
+    fields.refuse("head_dim", "is odd, which rotary positions cannot be");
+  model.hidden = fields.whole("intermediate_size");
+  model.context = fields.whole("max_position_embeddings");
+  model.activation = activation(fields, "hidden_act");
+  model.gated = true;
+  model.norm = "rms";
+  model.norm_epsilon = fields.number("rms_norm_eps");
+  model.tied_embedding = fields.flag("tie_word_embeddings", false);
+  model.attention_bias = model.output_bias = model.bias = false;
+  read_rotary(fields, model);
+  return model;
+}
+
+ModelConfig read_llama(ConfigFields& fields) {
+  ModelConfig model = read_llama_like(fields, true);
+  model.attention_bias = model.output_bias = fields.flag("attention_bias", false);
+  model.bias = fields.flag("mlp_bias", false);
+  refuse_windows(fields);
+  return model;
+}
+
+ModelConfig read_mistral(ConfigFields& fields) {
+  ModelConfig model = read_llama_like(fields, false);
+  read_mistral_window(fields, model);
+  return model;
+}
+
+ModelConfig read_qwen2(ConfigFields& fields) {
+  ModelConfig model = read_llama_like(fields, false);
+  model.attention_bias = true;
+  read_qwen_window(fields, model);
+  return model;
+}
+
+ModelConfig read_qwen3(ConfigFields& fields) {
+  // Its default is no function of the width, so it must be there.
+  if (!fields.has("head_dim")) fields.refuse("head_dim", "is missing");
+  ModelConfig model = read_llama_like(fields, false);
+  model.attention_bias = model.output_bias = fields.flag("attention_bias", false);
+  model.query_key_norm = true;
+  read_qwen_window(fields, model);
+  return model;
+}
+
+using ReadFamily = ModelConfig (*)(ConfigFields&);
+
+ReadFamily reader_of(const std::string& family) {
+  static const std::map<std::string, ReadFamily> kFamilies = {{"gpt2", read_gpt2},
+                                                              {"llama", read_llama},
+                                                              {"mistral", read_mistral},
+                                                              {"qwen2", read_qwen2},
+                                                              {"qwen3", read_qwen3}};
+  const auto found = kFamilies.find(family);
+  return found == kFamilies.end() ? nullptr : found->second;
+}
+
+}  // namespace
+
+HubConfig parse_hub_config(std::string_view text, const std::string& where) {
+  const json document = parse_json(text, where);
+  ConfigFields fields(document, where);
+  HubConfig config;
+  const std::string family = fields.text("model_type");
+  config.family = family;
+  const ReadFamily read = reader_of(family);
+  if (read == nullptr) {
+    fields.refuse("model_type",
+                  "is " + quoted(family) + "; supported are gpt2, llama, mistral, qwen2 and qwen3");
+  }
+  if (fields.has("quantization_config")) {
+    fields.refuse("quantization_config",
+                  "says that the weights are quantised: use the folder of the original ones");
+  }
+  if (const json* architectures = fields.any("architectures")) check_task(fields, *architectures);
+  refuse_null(fields);
+  fields.must_be("is_encoder_decoder", false);
+  fields.must_be("add_cross_attention", false);
+  fields.must_be("tie_encoder_decoder", false);
+  fields.must_be("pruned_heads", json::object());
+  config.model = read(fields);
+  config.model.kind = "decoder";
+  config.model.vocabulary = fields.whole("vocab_size");
+  fields.ignore(keys_without_effect());
+  fields.refuse_rest(leaves_all_as_it_is);
+  return config;
+}
+
+HubConfig read_hub_config(const std::string& folder) {
+  finish_keeping(folder);
+  constexpr int64_t kMostBytes = int64_t{1} << 20;
+  const std::string path = folder + "/" + kConfigFile;
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    fail_input(folder + " has no " + kConfigFile +
+               ": name a folder as Hugging Face has them, with config.json and model.safetensors");
+  }
+  return parse_hub_config(read_text(path, kMostBytes, FileOwner::User), path);
+}
+
+}  // namespace penstock

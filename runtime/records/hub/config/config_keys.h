@@ -1,0 +1,13 @@
+// runtime/records/hub/config/config_keys.h -- the keys of a config.json that never matter to the
+// network.
+#pragma once
+
+#include <span>
+
+namespace penstock {
+
+// Facts of Python, of training from scratch, of generating and of other tasks, and what tools write
+// of themselves: the logits do not depend on them, whatever they are.
+[[nodiscard]] std::span<const char* const> keys_without_effect();
+
+}  // namespace penstock

@@ -1,0 +1,79 @@
+#include "runtime/records/hub/config/config_windows.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+
+// 0 for null, which says that there is none; where nothing is said transformers takes 4096.
+int64_t sliding_window(ConfigFields& fields) {
+  return fields.whole("sliding_window", fields.is_null("sliding_window") ? 0 : 4096);
+}
+
+constexpr int64_t kAboveAllLayers = int64_t{1} << 40;
+
+int64_t first_windowed(ConfigFields& fields) {
+  const json* first = fields.any("max_window_layers");  // may be 0, unlike other counts
+  if (first == nullptr) return 28;                      // as transformers does
+  if (!first->is_number_unsigned()) fields.refuse("max_window_layers", "must be a whole number");
+  return static_cast<int64_t>(std::min<uint64_t>(first->get<uint64_t>(), kAboveAllLayers));
+}
+
+std::vector<int64_t> windowed_layers(ConfigFields& fields, int64_t layers) {
+  std::vector<int64_t> windowed;
+  const int64_t first = first_windowed(fields);
+  const json* types = fields.any("layer_types");
+  if (types != nullptr && (!types->is_array() || std::ssize(*types) != layers)) {
+    fields.refuse("layer_types", "must name the kind of attention of each layer");
+  }
+  for (int64_t i = 0; i < layers; ++i) {
+    const json type = types != nullptr ? types->at(static_cast<size_t>(i)) : json();
+    if (types != nullptr && type != "full_attention" && type != "sliding_attention") {
+      fields.refuse("layer_types", "has a kind of attention that is not supported");
+    }
+    if (types != nullptr ? type == "sliding_attention" : i >= first) windowed.push_back(i);
+  }
+  return windowed;
+}
+
+// Transformers does not look at layer_types here; a file in which it says something else than the
+// rest of it contradicts itself.
+void check_all_alike(ConfigFields& fields, const char* kind, const char* because) {
+  const json* types = fields.any("layer_types");
+  if (types == nullptr) return;
+  if (!types->is_array()) fields.refuse("layer_types", "must name the kind of each layer");
+  for (const json& type : *types) {
+    if (type == kind) continue;
+    fields.refuse("layer_types",
+                  std::string("has a layer that is not of the kind ") + kind + ", as " + because);
+  }
+}
+
+}  // namespace
+
+void refuse_windows(ConfigFields& fields) {
+  check_all_alike(fields, "full_attention", "all layers of this family are");
+}
+
+void read_mistral_window(ConfigFields& fields, ModelConfig& model) {
+  model.window = sliding_window(fields);
+  check_all_alike(fields, model.window == 0 ? "full_attention" : "sliding_attention",
+                  "all are with this \"sliding_window\"");
+}
+
+void read_qwen_window(ConfigFields& fields, ModelConfig& model) {
+  const bool used = fields.flag("use_sliding_window", false);
+  const int64_t window = sliding_window(fields);
+  const std::vector<int64_t> windowed = windowed_layers(fields, model.layers);
+  if (!used || windowed.empty()) return;
+  if (window == 0) fields.refuse("sliding_window", "is null, though use_sliding_window is true");
+  model.window = window;
+  if (std::ssize(windowed) < model.layers) model.window_layers = windowed;
+}
+
+}  // namespace penstock

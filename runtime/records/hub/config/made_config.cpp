@@ -1,0 +1,221 @@
+#include "runtime/records/hub/config/made_config.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "kernels/error.h"
+#include "runtime/records/hub/config/config_json.h"
+#include "runtime/system/files/json.h"
+
+namespace penstock {
+namespace {
+
+using nlohmann::ordered_json;
+
+// What a family cannot say of the network, as keys of the run file with what it would take.
+using Obstacles = std::vector<std::string>;
+
+// With what is left to itself written out.
+ModelConfig spelled_out(ModelConfig model) {
+  if (model.width == 0) model.width = 128;
+  if (model.head_width == 0) model.head_width = model.width / model.heads;
+  if (model.hidden == 0) model.hidden = 4 * model.width;
+  if (model.kv_heads == 0) model.kv_heads = model.heads;
+  const bool all_alike = model.window == 0 || std::ssize(model.window_layers) == model.layers;
+  if (all_alike) model.window_layers.clear();
+  return model;
+}
+
+void add_unless(bool fits, const char* what, Obstacles& obstacles) {
+  if (!fits) obstacles.emplace_back(what);
+}
+
+Obstacles of_every_family(const ModelConfig& model) {
+  Obstacles all;
+  add_unless(model.final_norm, "model.final_norm = true", all);
+  add_unless(model.logit_clip == 0.0, "model.logit_clip = 0", all);
+  return all;
+}
+
+Obstacles of_gpt2(const ModelConfig& model) {
+  Obstacles all = of_every_family(model);
+  add_unless(model.positions == "learned", "model.positions = \"learned\"", all);
+  add_unless(model.norm == "layer", "model.norm = \"layer\"", all);
+  add_unless(!model.gated, "model.gated = false", all);
+  add_unless(model.attention_bias, "model.attention_bias = true", all);
+  add_unless(model.output_bias, "model.output_bias = true", all);
+  add_unless(model.bias, "model.bias = true", all);
+  add_unless(!model.query_key_norm, "model.query_key_norm = false", all);
+  add_unless(model.window == 0, "model.window = 0", all);
+  add_unless(model.window_layers.empty(), "model.window_layers = []", all);
+  add_unless(model.kv_heads == model.heads, "as many model.kv_heads as heads", all);
+  add_unless(model.heads * model.head_width == model.width, "heads as wide as model.width", all);
+  return all;
+}
+
+// Layers that may have a sliding window.
+enum class Windows : uint8_t { None, AllOrNone, Any };
+
+struct LlamaLike {
+  const char* name;
+  const char* architecture;
+  Windows windows;
+  bool query_key_norm;
+  bool any_bias;     // attention_bias with output_bias, both or neither
+  bool mixed_bias;   // attention_bias without output_bias, always
+  bool hidden_bias;  // may have model.bias
+};
+constexpr LlamaLike kLlamaLike[] = {
+    {"llama", "LlamaForCausalLM", Windows::None, false, true, false, true},
+    {"mistral", "MistralForCausalLM", Windows::AllOrNone, false, false, false, false},
+    {"qwen2", "Qwen2ForCausalLM", Windows::Any, false, false, true, false},
+    {"qwen3", "Qwen3ForCausalLM", Windows::Any, true, true, false, false},
+};
+
+Obstacles of_family(const ModelConfig& model, const LlamaLike& family) {
+  Obstacles all = of_every_family(model);
+  add_unless(model.positions == "rotary", "model.positions = \"rotary\"", all);
+  add_unless(model.norm == "rms", "model.norm = \"rms\"", all);
+  add_unless(model.gated, "model.gated = true", all);
+  add_unless(model.window == 0 || family.windows != Windows::None, "model.window = 0", all);
+  add_unless(model.window_layers.empty() || family.windows == Windows::Any,
+             "model.window_layers = []", all);
+  add_unless(model.query_key_norm == family.query_key_norm,
+             family.query_key_norm ? "model.query_key_norm = true" : "model.query_key_norm = false",
+             all);
+  add_unless(!model.bias || family.hidden_bias, "model.bias = false", all);
+  if (family.mixed_bias) {
+    add_unless(model.attention_bias, "model.attention_bias = true", all);
+    add_unless(!model.output_bias, "model.output_bias = false", all);
+  } else if (family.any_bias) {
+    add_unless(model.attention_bias == model.output_bias,
+               "model.output_bias as model.attention_bias", all);
+  } else {
+    add_unless(!model.attention_bias, "model.attention_bias = false", all);
+    add_unless(!model.output_bias, "model.output_bias = false", all);
+  }
+  return all;
+}
+
+std::string their_activation(const std::string& ours, const char* tanh_form) {
+  return ours == "gelu-tanh" ? tanh_form : ours;
+}
+
+ordered_json gpt2_config(const ModelConfig& model) {
+  return {{"model_type", "gpt2"},
+          {"architectures", {"GPT2LMHeadModel"}},
+          {"activation_function", their_activation(model.activation, "gelu_new")},
+          {"n_layer", model.layers},
+          {"n_embd", model.width},
+          {"n_head", model.heads},
+          {"n_inner", model.hidden},
+          {"n_positions", model.context},
+          {"layer_norm_epsilon", model.norm_epsilon}};
+}
+
+ordered_json rotary_config(const ModelConfig& model) {
+  ordered_json rotary = {{"rope_theta", model.rotary_base}, {"rope_type", "default"}};
+  if (model.rotary_scaling == "none") return rotary;
+  rotary["rope_type"] = model.rotary_scaling;
+  rotary["factor"] = model.rotary_factor;
+  if (model.rotary_scaling != "llama3") return rotary;
+  rotary["low_freq_factor"] = model.rotary_low;
+  rotary["high_freq_factor"] = model.rotary_high;
+  rotary["original_max_position_embeddings"] = model.rotary_original;
+  return rotary;
+}
+
+ordered_json layer_types(const ModelConfig& model) {
+  ordered_json types = ordered_json::array();
+  for (int64_t i = 0; i < model.layers; ++i) {
+    const bool windowed = std::ranges::binary_search(model.window_layers, i);
+    types.push_back(windowed ? "sliding_attention" : "full_attention");
+  }
+  return types;
+}
+
+ordered_json llama_like_config(const ModelConfig& model, const LlamaLike& family) {
+  ordered_json config = {{"model_type", family.name},
+                         {"architectures", {family.architecture}},
+                         {"hidden_act", their_activation(model.activation, "gelu_pytorch_tanh")},
+                         {"num_hidden_layers", model.layers},
+                         {"hidden_size", model.width},
+                         {"num_attention_heads", model.heads},
+                         {"num_key_value_heads", model.kv_heads},
+                         {"head_dim", model.head_width},
+                         {"intermediate_size", model.hidden},
+                         {"max_position_embeddings", model.context},
+                         {"rms_norm_eps", model.norm_epsilon},
+                         {"rope_parameters", rotary_config(model)}};
+  if (family.any_bias) config["attention_bias"] = model.attention_bias;
+  if (family.hidden_bias) config["mlp_bias"] = model.bias;
+  if (family.windows == Windows::None) return config;
+  // Null: all that is before a position.
+  config["sliding_window"] = model.window > 0 ? ordered_json(model.window) : ordered_json();
+  if (family.windows == Windows::AllOrNone || model.window == 0) return config;
+  config["use_sliding_window"] = true;
+  config["max_window_layers"] = model.window_layers.empty() ? 0 : model.window_layers.front();
+  if (!model.window_layers.empty()) config["layer_types"] = layer_types(model);
+  return config;
+}
+
+struct Candidate {
+  Obstacles obstacles;
+  ordered_json config;
+};
+
+// The first of the families with the fewest obstacles, of which the plainest come first.
+Candidate nearest(const ModelConfig& model) {
+  Candidate best{of_gpt2(model), gpt2_config(model)};
+  for (const LlamaLike& family : kLlamaLike) {
+    Obstacles obstacles = of_family(model, family);
+    if (obstacles.size() >= best.obstacles.size()) continue;
+    best = {std::move(obstacles), llama_like_config(model, family)};
+  }
+  return best;
+}
+
+// What of a network the weights and logits depend on.
+auto facts(const ModelConfig& m) {
+  return std::tuple(m.layers, m.width, m.heads, m.kv_heads, m.head_width, m.hidden, m.context,
+                    m.vocabulary, m.activation, m.positions, m.attention_bias, m.output_bias,
+                    m.bias, m.tied_embedding, m.gated, m.norm, m.norm_epsilon, m.query_key_norm,
+                    m.window, m.window_layers, m.rotary_scaling);
+}
+
+}  // namespace
+
+MadeConfig make_hub_config(const ModelConfig& model) {
+  if (model.kind != "decoder") {
+    fail_input("model.kind = " + quoted(model.kind) +
+               " is no network that transformers knows: a decoder can be exported");
+  }
+  const ModelConfig wanted = spelled_out(model);
+  Candidate found = nearest(wanted);
+  const std::string family = found.config["model_type"];
+  if (!found.obstacles.empty()) {
+    std::string needed;
+    for (const std::string& one : found.obstacles) needed += (needed.empty() ? "" : ", ") + one;
+    fail_input("no family that transformers knows says this network; the nearest, " + family +
+               ", would take " + needed);
+  }
+  found.config["tie_word_embeddings"] = wanted.tied_embedding;
+  found.config["vocab_size"] = wanted.vocabulary;
+  found.config["dtype"] = "float32";
+  MadeConfig made{family, found.config.dump(2) + "\n"};
+  if (facts(parse_hub_config(made.text, "config.json").model) != facts(wanted)) {
+    fail_internal("the config.json of the family " + family + " says another network");
+  }
+  return made;
+}
+
+std::string family_of(const ModelConfig& model) {
+  if (!model.from.empty()) return read_hub_config(model.from).family;
+  ModelConfig known = model;
+  known.vocabulary = std::max<int64_t>(1, model.vocabulary);  // the data may not have told it yet
+  return make_hub_config(known).family;
+}
+
+}  // namespace penstock

@@ -1,0 +1,34 @@
+// runtime/records/hub/kept_folder.h -- what a run keeps of the folder that its network comes from:
+// all but the weights, so that the run can be resumed, used and exported where that folder is not.
+#pragma once
+
+#include <string>
+
+namespace penstock {
+
+inline constexpr const char* kKeptFolder = "folder";       // in a run directory
+inline constexpr const char* kOriginFile = "origin.json";  // in there: {"weights": "/models/..."}
+
+// The small files of a folder beside config.json: of its tokenizer, and how text is generated.
+// Copies those that are there, none where `from` is empty; `to` must not exist. Throws
+// Error(Resource).
+void copy_small_files(const std::string& from, const std::string& to);
+
+// Makes `to` the kept form of `from`, in place of one that is there, which goes when the new one is
+// whole: a kill at any moment leaves one of them. Does nothing where they are the same. Throws
+// Error(Resource).
+void keep_folder(const std::string& from, const std::string& to);
+
+// What a kill in the middle of keep_folder() has left under other names, where the file system
+// cannot exchange two, gets its own. Before a folder is read. Does nothing where it is there.
+void finish_keeping(const std::string& folder);
+
+// Where the weights were when the folder was kept, whether or not they are there now; empty for a
+// folder that is no kept one.
+[[nodiscard]] std::string origin_of(const std::string& folder);
+
+// Where the weights of a folder are: in itself, or where its kept form says. Throws Error(Input)
+// where they are gone from there.
+[[nodiscard]] std::string weights_folder(const std::string& folder);
+
+}  // namespace penstock

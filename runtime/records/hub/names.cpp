@@ -1,0 +1,129 @@
+#include "runtime/records/hub/names.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+#include "kernels/error.h"
+
+namespace penstock {
+namespace {
+
+// clang-format off
+constexpr NameRow kGpt2[] = {
+    {"embedding.token.weight", "transformer.wte.weight"},
+    {"embedding.position.weight", "transformer.wpe.weight", TensorLayout::FirstRows},
+    {"blocks.#.norm1.weight", "transformer.h.#.ln_1.weight"},
+    {"blocks.#.norm1.bias", "transformer.h.#.ln_1.bias"},
+    {"blocks.#.attention.query.weight", "transformer.h.#.attn.c_attn.weight", TensorLayout::Transposed, 0, 3},
+    {"blocks.#.attention.key.weight", "transformer.h.#.attn.c_attn.weight", TensorLayout::Transposed, 1, 3},
+    {"blocks.#.attention.value.weight", "transformer.h.#.attn.c_attn.weight", TensorLayout::Transposed, 2, 3},
+    {"blocks.#.attention.query.bias", "transformer.h.#.attn.c_attn.bias", TensorLayout::Same, 0, 3},
+    {"blocks.#.attention.key.bias", "transformer.h.#.attn.c_attn.bias", TensorLayout::Same, 1, 3},
+    {"blocks.#.attention.value.bias", "transformer.h.#.attn.c_attn.bias", TensorLayout::Same, 2, 3},
+    {"blocks.#.attention.output.weight", "transformer.h.#.attn.c_proj.weight", TensorLayout::Transposed},
+    {"blocks.#.attention.output.bias", "transformer.h.#.attn.c_proj.bias"},
+    {"blocks.#.norm2.weight", "transformer.h.#.ln_2.weight"},
+    {"blocks.#.norm2.bias", "transformer.h.#.ln_2.bias"},
+    {"blocks.#.feed_forward.in.weight", "transformer.h.#.mlp.c_fc.weight", TensorLayout::Transposed},
+    {"blocks.#.feed_forward.in.bias", "transformer.h.#.mlp.c_fc.bias"},
+    {"blocks.#.feed_forward.out.weight", "transformer.h.#.mlp.c_proj.weight", TensorLayout::Transposed},
+    {"blocks.#.feed_forward.out.bias", "transformer.h.#.mlp.c_proj.bias"},
+    {"norm.weight", "transformer.ln_f.weight"},
+    {"norm.bias", "transformer.ln_f.bias"},
+    {"classifier.weight", "lm_head.weight"},
+};
+
+// Mistral and Qwen have the same names; which of them a network has follows from its config.json.
+constexpr NameRow kLlama[] = {
+    {"embedding.token.weight", "model.embed_tokens.weight"},
+    {"blocks.#.norm1.weight", "model.layers.#.input_layernorm.weight"},
+    {"blocks.#.attention.query.weight", "model.layers.#.self_attn.q_proj.weight"},
+    {"blocks.#.attention.query.bias", "model.layers.#.self_attn.q_proj.bias"},
+    {"blocks.#.attention.key.weight", "model.layers.#.self_attn.k_proj.weight"},
+    {"blocks.#.attention.key.bias", "model.layers.#.self_attn.k_proj.bias"},
+    {"blocks.#.attention.value.weight", "model.layers.#.self_attn.v_proj.weight"},
+    {"blocks.#.attention.value.bias", "model.layers.#.self_attn.v_proj.bias"},
+    {"blocks.#.attention.output.weight", "model.layers.#.self_attn.o_proj.weight"},
+    {"blocks.#.attention.output.bias", "model.layers.#.self_attn.o_proj.bias"},
+    {"blocks.#.attention.query_norm.weight", "model.layers.#.self_attn.q_norm.weight"},
+    {"blocks.#.attention.key_norm.weight", "model.layers.#.self_attn.k_norm.weight"},
+    {"blocks.#.norm2.weight", "model.layers.#.post_attention_layernorm.weight"},
+    {"blocks.#.feed_forward.gate.weight", "model.layers.#.mlp.gate_proj.weight"},
+    {"blocks.#.feed_forward.gate.bias", "model.layers.#.mlp.gate_proj.bias"},
+    {"blocks.#.feed_forward.in.weight", "model.layers.#.mlp.up_proj.weight"},
+    {"blocks.#.feed_forward.in.bias", "model.layers.#.mlp.up_proj.bias"},
+    {"blocks.#.feed_forward.out.weight", "model.layers.#.mlp.down_proj.weight"},
+    {"blocks.#.feed_forward.out.bias", "model.layers.#.mlp.down_proj.bias"},
+    {"norm.weight", "model.norm.weight"},
+    {"classifier.weight", "lm_head.weight"},
+};
+// clang-format on
+
+constexpr HubFamily kFamilies[] = {{"gpt2", "transformer.", kGpt2},
+                                   {"llama", "model.", kLlama},
+                                   {"mistral", "model.", kLlama},
+                                   {"qwen2", "model.", kLlama},
+                                   {"qwen3", "model.", kLlama}};
+
+// "blocks.12.norm1.weight" -> "blocks.#.norm1.weight", and "12".
+struct Numbered {
+  std::string pattern, number;
+};
+
+Numbered numbered(const std::string& name) {
+  constexpr std::string_view kBlocks = "blocks.";
+  if (!name.starts_with(kBlocks)) return {name, ""};
+  size_t end = kBlocks.size();
+  while (end < name.size() && std::isdigit(static_cast<unsigned char>(name[end])) != 0) ++end;
+  const std::string number = name.substr(kBlocks.size(), end - kBlocks.size());
+  return {std::string(kBlocks) + "#" + name.substr(end), number};
+}
+
+std::string with_number(std::string pattern, const std::string& number) {
+  const size_t at = pattern.find('#');
+  return at == std::string::npos ? pattern : pattern.replace(at, 1, number);
+}
+
+}  // namespace
+
+const HubFamily& hub_family(const std::string& name) {
+  for (const HubFamily& family : kFamilies) {
+    if (family.name == name) return family;
+  }
+  fail_internal("there is no table of names for the family " + name);
+}
+
+std::span<const HubFamily> hub_families() {
+  return kFamilies;
+}
+
+HubPlace place_in(const HubFamily& family, const std::string& ours) {
+  const Numbered name = numbered(ours);
+  for (const NameRow& row : family.rows) {
+    if (row.ours != name.pattern) continue;
+    return {with_number(row.theirs, name.number), row.layout, row.part, row.parts};
+  }
+  fail_input("the network's tensor '" + ours + "' has no place in a folder of the family " +
+             family.name);
+}
+
+std::vector<int64_t> shape_in(const HubPlace& place, const std::vector<int64_t>& ours) {
+  std::vector<int64_t> shape = ours;
+  if (!shape.empty()) shape[0] *= place.parts;
+  if (place.layout == TensorLayout::Transposed) std::reverse(shape.begin(), shape.end());
+  return shape;
+}
+
+std::string shape_text(const std::vector<int64_t>& shape) {
+  std::string text = "[";
+  for (const int64_t extent : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
+  return text + "]";
+}
+
+bool is_spare(const std::string& theirs, bool tied) {
+  return theirs.ends_with(".attn.bias") || theirs.ends_with(".attn.masked_bias") ||
+         theirs.ends_with(".rotary_emb.inv_freq") || (tied && theirs == "lm_head.weight");
+}
+
+}  // namespace penstock

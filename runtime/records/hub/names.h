@@ -1,0 +1,56 @@
+// runtime/records/hub/names.h -- what a tensor of ours is called in a Hugging Face folder, and how
+// it lies there: one table a family, read in both directions. Pure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace penstock {
+
+enum class TensorLayout : uint8_t {
+  Same,        // as ours: linear weights [out, in]
+  Transposed,  // [in, out]: GPT-2's Conv1D
+  FirstRows,   // as ours, but theirs may have more rows, which a shorter context leaves out
+};
+
+// A row of a family's table. `#` stands for the number of a block.
+struct NameRow {
+  const char* ours;
+  const char* theirs;
+  TensorLayout layout = TensorLayout::Same;
+  // Theirs holds so many tensors of ours, of one shape, one after the other along our first axis.
+  int part = 0, parts = 1;
+};
+
+struct HubFamily {
+  const char* name;    // model_type
+  const char* prefix;  // of most names; folders of the bare network, without classifier, lack it
+  std::span<const NameRow> rows;
+};
+// Throws Error(Internal) for a family that parse_hub_config() does not give.
+[[nodiscard]] const HubFamily& hub_family(const std::string& name);
+[[nodiscard]] std::span<const HubFamily> hub_families();
+
+// Where a tensor of ours is.
+struct HubPlace {
+  std::string name;
+  TensorLayout layout = TensorLayout::Same;
+  int part = 0, parts = 1;
+};
+// Throws Error(Input) for a tensor that the family has no place for, naming it.
+[[nodiscard]] HubPlace place_in(const HubFamily& family, const std::string& ours);
+
+// The shape of what it lies in.
+[[nodiscard]] std::vector<int64_t> shape_in(const HubPlace& place,
+                                            const std::vector<int64_t>& ours);
+
+// A shape for messages: "[2, 3]".
+[[nodiscard]] std::string shape_text(const std::vector<int64_t>& shape);
+
+// Whether a tensor in a folder that nothing of ours lies in changes nothing: masks and frequencies
+// that older versions wrote, and the classifier of a network that ties it.
+[[nodiscard]] bool is_spare(const std::string& theirs, bool tied);
+
+}  // namespace penstock

@@ -1,0 +1,285 @@
+#include "runtime/records/hub/weights.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "kernels/error.h"
+#include "runtime/records/checkpoint/format/number_reader.h"
+#include "runtime/records/checkpoint/format/numbers.h"
+#include "runtime/records/checkpoint/manifest.h"
+#include "runtime/system/files/json.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSingleFile = "model.safetensors";
+constexpr const char* kHead = "lm_head.weight";  // in every family
+constexpr size_t kPieceBytes = size_t{4} << 20;  // of a matrix that is transposed
+constexpr size_t kMostOpenFiles = 64;            // of the thousands that a process may have
+
+bool exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+// Others than safetensors; the first that is there, empty where there is none.
+std::string foreign_weights(const std::string& folder) {
+  for (const char* name : {"pytorch_model.bin", "pytorch_model.bin.index.json",
+                           "consolidated.safetensors", "tf_model.h5", "flax_model.msgpack"}) {
+    if (exists(folder + "/" + name)) return name;
+  }
+  return "";
+}
+
+bool fits(const TensorInfo& info, const HubPlace& place, const std::vector<int64_t>& ours) {
+  const std::vector<int64_t> wanted = shape_in(place, ours);
+  if (place.layout != TensorLayout::FirstRows || info.shape.size() != wanted.size()) {
+    return info.shape == wanted;
+  }
+  return info.shape[0] >= wanted[0] &&
+         std::equal(wanted.begin() + 1, wanted.end(), info.shape.begin() + 1);
+}
+
+// Of a matrix [rows, columns] in the file the columns from `first` on, transposed: `to` is
+// [width, rows].
+template <class T>
+void read_transposed(NumberReader& numbers, size_t columns, size_t first, size_t rows,
+                     std::span<T> to) {
+  const size_t width = to.size() / rows;
+  const size_t most = std::max<size_t>(1, kPieceBytes / sizeof(float) / columns);
+  std::vector<float> block(std::min(most, rows) * columns);
+  for (size_t row = 0; row < rows; row += most) {
+    const size_t count = std::min(most, rows - row);
+    numbers.read(row * columns, std::span(block).first(count * columns));
+    for (size_t i = 0; i < width; ++i) {
+      for (size_t j = 0; j < count; ++j) to[i * rows + row + j] = block[j * columns + first + i];
+    }
+  }
+}
+
+bool are_equal(NumberReader a, NumberReader b, size_t count) {
+  constexpr size_t kMost = size_t{1} << 16;
+  std::vector<float> first(std::min(count, kMost)), second(first.size());
+  for (size_t at = 0; at < count; at += kMost) {
+    const size_t now = std::min(kMost, count - at);
+    a.read(at, std::span(first).first(now));
+    b.read(at, std::span(second).first(now));
+    if (std::memcmp(first.data(), second.data(), now * sizeof(float)) != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool has_hub_weights(const std::string& folder) {
+  return exists(folder + "/" + index_file("model")) || exists(folder + "/" + kSingleFile) ||
+         !foreign_weights(folder).empty();
+}
+
+HubWeights::HubWeights(std::string folder, const HubFamily& family)
+    : folder_(std::move(folder)), family_(family) {
+  // Of both transformers takes the single file: the index is of an older save then.
+  sharded_ = !exists(path_of(kSingleFile)) && exists(path_of(index_file("model")));
+  if (sharded_) {
+    read_index();
+  } else {
+    read_single_file();
+  }
+}
+
+void HubWeights::read_single_file() {
+  if (!exists(path_of(kSingleFile))) {
+    const std::string other = foreign_weights(folder_);
+    fail_input(folder_ + " has " + (other.empty() ? "no weights" : other + " alone") +
+               ": what is read is model.safetensors, or model.safetensors.index.json and its "
+               "files" +
+               (other.ends_with(".bin") || other.ends_with(".json")
+                    ? "; a .bin holds programs as well as numbers: load it with transformers and "
+                      "save_pretrained() the model elsewhere"
+                    : ""));
+  }
+  auto file = std::make_unique<SafetensorsFile>(path_of(kSingleFile), FileOwner::User);
+  for (const TensorInfo& tensor : file->tensors()) files_[tensor.name] = kSingleFile;
+  open_[kSingleFile] = std::move(file);
+}
+
+void HubWeights::read_index() {
+  constexpr int64_t kMostBytes = int64_t{64} << 20;
+  const std::string path = path_of(index_file("model"));
+  files_ = parse_index(read_text(path, kMostBytes, FileOwner::User), path).weight_map;
+  std::set<std::string> missing;
+  for (const auto& [name, file] : files_) {
+    if (!missing.contains(file) && !exists(path_of(file))) missing.insert(file);
+  }
+  if (missing.empty()) return;
+  fail_data(path + " names " + *missing.begin() +
+            (missing.size() > 1 ? " and " + std::to_string(missing.size() - 1) + " more" : "") +
+            ", which the folder does not have: download it again");
+}
+
+std::string HubWeights::name_in_folder(const std::string& theirs) const {
+  if (files_.contains(theirs)) return theirs;
+  const std::string prefix = family_.prefix;
+  const std::string bare = theirs.starts_with(prefix) ? theirs.substr(prefix.size()) : theirs;
+  return files_.contains(bare) ? bare : "";
+}
+
+// Programs wrap networks in others (torch.compile, adapters), and their names with them.
+std::string HubWeights::why_not_there(const std::string& theirs) const {
+  for (const auto& [name, file] : files_) {
+    if (!name.ends_with("." + theirs)) continue;
+    return "its names begin with " + quoted(name.substr(0, name.size() - theirs.size())) +
+           ": save the network itself, and not what it is wrapped in";
+  }
+  return "are all its files there?";
+}
+
+const SafetensorsFile& HubWeights::file_of(const std::string& theirs) {
+  const std::string& file = files_.at(theirs);
+  if (!open_.contains(file) && open_.size() >= kMostOpenFiles) open_.clear();
+  std::unique_ptr<SafetensorsFile>& entry = open_[file];
+  if (entry == nullptr) entry = std::make_unique<SafetensorsFile>(path_of(file), FileOwner::User);
+  return *entry;
+}
+
+// Each file has what the index says, and nothing else.
+void HubWeights::check_headers() {
+  if (!sharded_) return;
+  std::map<std::string, std::set<std::string>> by_file;
+  for (const auto& [name, file] : files_) by_file[file].insert(name);
+  for (auto& [file, names] : by_file) {
+    for (const TensorInfo& tensor : file_of(*names.begin()).tensors()) {
+      if (names.erase(tensor.name) == 1) continue;
+      const auto elsewhere = files_.find(tensor.name);
+      fail_data(path_of(file) + " has the tensor " + quoted(tensor.name) + ", which the index " +
+                (elsewhere == files_.end() ? "does not name" : "places in " + elsewhere->second) +
+                ": these are files of two folders; download it again");
+    }
+    if (!names.empty()) {
+      fail_data(path_of(file) + " lacks the tensor " + quoted(*names.begin()) +
+                ", which the index places there: download it again");
+    }
+  }
+}
+
+void HubWeights::check_tensor(const HubTensor& tensor, const HubPlace& place) {
+  const std::string name = name_in_folder(place.name);
+  if (name.empty()) {
+    fail_data(folder_ + " has no tensor " + quoted(place.name) +
+              ", which the network of its config.json has: " + why_not_there(place.name));
+  }
+  const SafetensorsFile& file = file_of(name);
+  const TensorInfo* found = file.find(name);
+  if (found == nullptr) {
+    fail_data(file.path() + " lacks the tensor " + quoted(name) + ", which the index places there");
+  }
+  const TensorInfo& info = *found;
+  if (number_bytes(info.dtype) == 0) {
+    fail_input(file.path() + ": tensor " + quoted(name) + " is of type " + info.dtype +
+               "; F32, BF16 and F16 are read, quantised weights are not");
+  }
+  if (!fits(info, place, tensor.shape)) {
+    fail_input(file.path() + ": tensor " + quoted(name) + " is " + shape_text(info.shape) +
+               ", but config.json makes it " + shape_text(shape_in(place, tensor.shape)) +
+               ": do they belong together?");
+  }
+}
+
+// A classifier that the folder has although the network ties it to the embedding: nobody reads it,
+// so it must be the same. (transformers does not tie two that differ, whatever config.json says.)
+void HubWeights::check_head() {
+  const std::string head = name_in_folder(kHead);
+  if (head.empty()) return;
+  const std::string table = name_in_folder(place_in(family_, "embedding.token.weight").name);
+  const SafetensorsFile head_file(path_of(files_.at(head)), FileOwner::User);
+  const SafetensorsFile table_file(path_of(files_.at(table)), FileOwner::User);
+  const TensorInfo* const ours = table_file.find(table);
+  const TensorInfo* const theirs = head_file.find(head);
+  if (ours != nullptr && theirs != nullptr && ours->shape == theirs->shape &&
+      number_bytes(theirs->dtype) > 0 &&
+      are_equal(NumberReader(table_file, *ours), NumberReader(head_file, *theirs),
+                static_cast<size_t>(ours->size_bytes()) / number_bytes(ours->dtype))) {
+    return;
+  }
+  fail_input(
+      head_file.path() + ": " + quoted(head) + " is another than " + quoted(table) +
+      ", though config.json says that they are one (\"tie_word_embeddings\"): say false there "
+      "to use it, or delete it from the file");
+}
+
+void HubWeights::check(std::span<const HubTensor> network, bool tied) {
+  check_headers();
+  std::set<std::string> used;
+  for (const HubTensor& tensor : network) {
+    const HubPlace place = place_in(family_, tensor.name);
+    check_tensor(tensor, place);
+    used.insert(name_in_folder(place.name));
+  }
+  if (tied) check_head();
+  for (const auto& [name, file] : files_) {
+    if (used.contains(name) || is_spare(name, tied)) continue;
+    fail_input(path_of(file) + ": the network of config.json has no place for the tensor " +
+               quoted(name) + ": this model is not supported");
+  }
+}
+
+void HubWeights::expect(std::vector<HubTensor> tensors) {
+  expected_ = std::move(tensors);
+  reading_ = fetched_ = 0;
+}
+
+HubWeights::Range HubWeights::range_of(const HubTensor& tensor) {
+  const HubPlace place = place_in(family_, tensor.name);
+  const std::string name = name_in_folder(place.name);
+  const TensorInfo* info = name.empty() ? nullptr : file_of(name).find(name);
+  if (info == nullptr) return {};  // read() says so
+  if (place.layout == TensorLayout::Transposed) return {name, 0, info->size_bytes()};
+  uint64_t bytes = number_bytes(info->dtype);
+  for (const int64_t extent : tensor.shape) bytes *= static_cast<uint64_t>(extent);
+  return {name, static_cast<uint64_t>(place.part) * bytes, bytes};
+}
+
+// The beginnings of what is read now and of what follows; NumberReader goes on from there.
+void HubWeights::fetch_ahead(const std::string& ours) {
+  if (reading_ >= expected_.size() || expected_[reading_].name != ours) return;
+  uint64_t ahead = 0;
+  for (size_t i = reading_; i < expected_.size() && ahead < NumberReader::kAheadBytes; ++i) {
+    const Range range = range_of(expected_[i]);
+    const uint64_t beginning = std::min(range.size_bytes, NumberReader::kAheadBytes);
+    if (i >= fetched_ && beginning > 0) {
+      file_of(range.name).will_read(range.name, range.first, beginning);
+    }
+    fetched_ = std::max(fetched_, i + 1);
+    if (i > reading_) ahead += beginning;
+  }
+  ++reading_;
+}
+
+template <class T>
+void HubWeights::read_numbers(const HubPlace& place, const Shape& shape, std::span<T> to) {
+  const std::string name = name_in_folder(place.name);
+  const SafetensorsFile& file = file_of(name);
+  NumberReader numbers(file, *file.find(name));
+  numbers.refuse_not_finite();
+  const auto part = static_cast<size_t>(place.part);
+  if (place.layout != TensorLayout::Transposed) return numbers.read(part * to.size(), to);
+  const auto width = static_cast<size_t>(shape[0]);
+  read_transposed(numbers, width * static_cast<size_t>(place.parts), part * width,
+                  to.size() / width, to);
+}
+
+void HubWeights::read(const std::string& ours, Tensor& to, Device& device) {
+  const HubPlace place = place_in(family_, ours);
+  const auto extents = to.shape().extents();
+  // What was checked may have changed since, or was checked by another rank.
+  check_tensor({ours, {extents.begin(), extents.end()}}, place);
+  fetch_ahead(ours);
+  fill_tensor(to, device, [&](auto numbers) { read_numbers(place, to.shape(), numbers); });
+}
+
+}  // namespace penstock

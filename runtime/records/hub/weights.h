@@ -1,0 +1,79 @@
+// runtime/records/hub/weights.h -- the weights of a Hugging Face folder, by our names: each rank
+// reads the ranges that it needs, straight to where they belong.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/device.h"
+#include "runtime/records/checkpoint/format/safetensors.h"
+#include "runtime/records/hub/names.h"
+
+namespace penstock {
+
+// A tensor of the network that is to be filled.
+struct HubTensor {
+  std::string name;  // ours
+  std::vector<int64_t> shape;
+};
+
+// Throws Error: of kind Input where the folder is not one that we read, of kind Data where a file
+// of it is damaged or missing. Messages name the file, the tensor, and what to do.
+class HubWeights {
+ public:
+  // Reads the header where one file has all, or else the index. `folder` has passed
+  // read_hub_config().
+  HubWeights(std::string folder, const HubFamily& family);
+
+  // Reads all headers: every tensor is there once, has the shape and a dtype that we read, and none
+  // is left over that the network has no place for. `tied`: the network has no classifier of its
+  // own; where the folder has one it is compared with the embedding, and no other number is read.
+  void check(std::span<const HubTensor> network, bool tied);
+
+  // What is going to be read, in that order: while one is read the next ones are fetched from the
+  // disk, a few MiB ahead. Without it, or in another order, all is read as well, but slower.
+  void expect(std::vector<HubTensor> tensors);
+
+  // Fills `to`, fp32 or bf16 and row-major, which has the shape that was checked. Where the host
+  // cannot address the device's memory a copy of this one tensor is held meanwhile. Throws
+  // Error(Data) for a number that is not finite.
+  void read(const std::string& ours, Tensor& to, Device& device);
+
+ private:
+  [[nodiscard]] std::string path_of(const std::string& file) const { return folder_ + "/" + file; }
+  void read_index();
+  void read_single_file();
+  // As the folder has it, with the family's prefix or without; empty when it is not there.
+  [[nodiscard]] std::string name_in_folder(const std::string& theirs) const;
+  [[nodiscard]] std::string why_not_there(const std::string& theirs) const;
+  const SafetensorsFile& file_of(const std::string& theirs);
+  // The bytes that a tensor of ours takes of one of theirs.
+  struct Range {
+    std::string name;
+    uint64_t first = 0, size_bytes = 0;
+  };
+  [[nodiscard]] Range range_of(const HubTensor& tensor);
+  void fetch_ahead(const std::string& ours);
+  void check_headers();
+  void check_head();
+  void check_tensor(const HubTensor& tensor, const HubPlace& place);
+  template <class T>  // float or bfloat16
+  void read_numbers(const HubPlace& place, const Shape& shape, std::span<T> to);
+
+  std::string folder_;
+  const HubFamily& family_;
+  bool sharded_ = false;
+  std::map<std::string, std::string> files_;  // of each tensor, by their names
+  std::map<std::string, std::unique_ptr<SafetensorsFile>> open_;
+  std::vector<HubTensor> expected_;
+  size_t reading_ = 0, fetched_ = 0;  // of them: that are read, or being read; asked for
+};
+
+// Whether the folder has weights, in whatever form.
+[[nodiscard]] bool has_hub_weights(const std::string& folder);
+
+}  // namespace penstock

@@ -1,0 +1,22 @@
+// runtime/records/report/page_head.h -- what a run is and how it stands, as HTML. Private to this
+// room.
+#pragma once
+
+#include <string>
+
+#include "runtime/records/report/reading/run_facts.h"
+#include "runtime/records/report/reading/run_files.h"
+
+namespace penstock {
+
+// "transformer-lm: 2 stages x 1 replicas, 8 micro-batches of 4 samples"
+[[nodiscard]] std::string headline(const RunFacts& facts);
+[[nodiscard]] std::string head_section(const RunFiles& files, const RunFacts& facts);
+// Attempts and the steps that each has done.
+[[nodiscard]] std::string attempts_section(const RunFiles& files);
+// What each rank held, and how busy it was.
+[[nodiscard]] std::string ranks_section(const RunFiles& files, const RunFacts& facts);
+// The effective run file, and the end of the log.
+[[nodiscard]] std::string files_section(const RunFiles& files);
+
+}  // namespace penstock

@@ -1,0 +1,99 @@
+#include "runtime/records/report/reading/history.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "kernels/error.h"
+#include "runtime/system/files/json.h"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+
+// null is how a number that is not finite is written.
+double number_in(const json& line, const char* key, const std::string& where) {
+  const auto found = line.find(key);
+  if (found == line.end() || found->is_null()) return std::numeric_limits<double>::quiet_NaN();
+  if (!found->is_number()) fail_data(where + ": \"" + key + "\" is not a number");
+  return found->get<double>();
+}
+
+int64_t whole_in(const json& line, const char* key, const std::string& where) {
+  const uint64_t value = json_count(line, key, where);
+  if (value > static_cast<uint64_t>(std::numeric_limits<int32_t>::max()) * 1000) {
+    fail_data(where + ": \"" + key + "\" is larger than any run's");
+  }
+  return static_cast<int64_t>(value);
+}
+
+bool flag_in(const json& line, const char* key) {
+  const auto found = line.find(key);
+  return found != line.end() && found->is_boolean() && found->get<bool>();
+}
+
+// Leaves one point a step, that of the highest attempt, and of these the last.
+template <class Point>
+void keep_the_last(std::vector<Point>& points) {
+  std::stable_sort(points.begin(), points.end(), [](const Point& a, const Point& b) {
+    return a.step != b.step ? a.step < b.step : a.attempt < b.attempt;
+  });
+  size_t kept = 0;
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (i + 1 < points.size() && points[i + 1].step == points[i].step) continue;
+    points[kept++] = points[i];
+  }
+  points.resize(kept);
+}
+
+}  // namespace
+
+void HistoryReader::add(std::string_view line, const std::string& where) {
+  if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
+  const json record = parse_json(line, where);
+  const int64_t step = whole_in(record, "step", where);
+  const int64_t attempt = record.contains("attempt") ? whole_in(record, "attempt", where) : 1;
+  const double loss = number_in(record, "loss", where);
+  if (flag_in(record, "eval")) {
+    read_.evals.push_back({.step = step,
+                           .attempt = attempt,
+                           .loss = loss,
+                           .accuracy = number_in(record, "accuracy", where)});
+    return;
+  }
+  read_.steps.push_back({.step = step,
+                         .attempt = attempt,
+                         .loss = loss,
+                         .grad_norm = number_in(record, "grad_norm", where),
+                         .learning_rate = number_in(record, "learning_rate", where),
+                         .step_ms = number_in(record, "step_ms", where),
+                         .data_wait_ms = number_in(record, "data_wait_ms", where),
+                         .samples_per_s = number_in(record, "throughput", where),
+                         .tokens_per_s = number_in(record, "tokens_per_s", where),
+                         .left_out = flag_in(record, "left_out")});
+}
+
+History HistoryReader::finish() {
+  std::map<int64_t, AttemptSpan> attempts;
+  for (const StepPoint& point : read_.steps) {
+    AttemptSpan& span = attempts[point.attempt];
+    span.attempt = point.attempt;
+    span.first_step = span.lines == 0 ? point.step : std::min(span.first_step, point.step);
+    span.last_step = std::max(span.last_step, point.step);
+    ++span.lines;
+  }
+  History history = std::move(read_);
+  read_ = {};
+  keep_the_last(history.steps);
+  keep_the_last(history.evals);
+  std::map<int64_t, int64_t> kept;
+  for (const StepPoint& point : history.steps) ++kept[point.attempt];
+  for (auto& [attempt, span] : attempts) {
+    span.replaced = span.lines - kept[attempt];
+    history.attempts.push_back(span);
+  }
+  return history;
+}
+
+}  // namespace penstock

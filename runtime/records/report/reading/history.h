@@ -1,0 +1,51 @@
+// runtime/records/report/reading/history.h -- what metrics.jsonl tells of all attempts of a run
+// (telemetry/json_records.h writes it), as one history.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace penstock {
+
+// Numbers are NaN where the line has none, or none that is finite.
+struct StepPoint {
+  int64_t step = 0, attempt = 1;
+  double loss = 0, grad_norm = 0, learning_rate = 0;
+  double step_ms = 0, data_wait_ms = 0;
+  double samples_per_s = 0, tokens_per_s = 0;
+  bool left_out = false;  // its update was
+};
+
+struct EvalPoint {
+  int64_t step = 0, attempt = 1;
+  double loss = 0, accuracy = 0;
+};
+
+struct AttemptSpan {  // steps that one attempt has lines of
+  int64_t attempt = 1, first_step = 0, last_step = 0, lines = 0;
+  int64_t replaced = 0;  // of these, done again by a later attempt, whose lines count
+};
+
+struct History {
+  std::vector<StepPoint> steps;       // by ascending step, each once
+  std::vector<EvalPoint> evals;       // likewise
+  std::vector<AttemptSpan> attempts;  // ascending
+};
+
+// Takes the lines in the order of the file.
+class HistoryReader {
+ public:
+  // One line without its end; empty ones are passed over. Throws Error(Data) naming `where`, which
+  // should be file and line, for what is no such line.
+  void add(std::string_view line, const std::string& where);
+  // Of two lines of one step that of the higher attempt counts, of one attempt the later. Leaves
+  // the reader empty.
+  [[nodiscard]] History finish();
+
+ private:
+  History read_;
+};
+
+}  // namespace penstock

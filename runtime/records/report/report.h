@@ -1,0 +1,18 @@
+// runtime/records/report/report.h -- report.html: what became of a run, as one file of HTML that
+// asks the network for nothing. A pure function of what its directory holds.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/records/report/reading/run_files.h"
+
+namespace penstock {
+
+// Its size does not grow with the number of steps: curves keep the least and the greatest value of
+// each of some hundred parts, and long timelines are cut; the page says so. Whatever stands in the
+// files is shown as text. Throws Error(Data) where the summary's figures are not what they should
+// be. `reload_s`: while the run goes on the page loads itself anew that often; 0: never.
+[[nodiscard]] std::string run_page(const RunFiles& files, int64_t reload_s = 0);
+
+}  // namespace penstock

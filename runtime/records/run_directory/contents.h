@@ -1,0 +1,65 @@
+// runtime/records/run_directory/contents.h -- what is in a directory that a run may be about to
+// write to.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/error.h"
+#include "runtime/records/run_directory/identity.h"
+
+namespace penstock {
+
+struct KeptCheckpoint {
+  int64_t step = 0;
+  std::string path;
+  std::string run = {};      // whose it is; empty where it does not say
+  std::string trouble = {};  // why it cannot be gone on from; empty: nothing is known against it
+  bool owes_evaluation = false;  // that after its step was due and is not done
+};
+
+struct DirectoryContents {
+  bool foreign_run_file = false;                 // a run.toml that a person wrote
+  bool ours = false;                             // penstock has written here
+  std::optional<RunIdentity> identity = {};      // of run.json
+  std::vector<std::string> results = {};         // names of files and checkpoints, relative to it
+  std::vector<KeptCheckpoint> checkpoints = {};  // complete, by ascending step
+};
+
+// Reads names, run.json and the small documents of the checkpoints: of each file of a checkpoint
+// whether it is there in its size. Nothing at all where there is no such directory. Throws
+// Error(Data) for a run.json that cannot be read, Error(Resource) for a directory that cannot.
+[[nodiscard]] DirectoryContents look_into(const std::string& directory);
+
+// What is known of one checkpoint.
+[[nodiscard]] KeptCheckpoint look_at_checkpoint(const std::string& path);
+
+// <run> of <run>/checkpoints/<step>; empty where it is no such path.
+[[nodiscard]] std::string run_directory_of(const std::string& checkpoint);
+
+// The newest checkpoint of the run in `directory`, for evaluation and use. Throws Error(Input)
+// where there is none, Error(Data) where it cannot be used, which offers another.
+[[nodiscard]] std::string newest_of_run(const std::string& directory);
+
+// By its checksums: every file of it is read.
+[[nodiscard]] bool is_whole(const std::string& checkpoint);
+
+// For the end of an error about a damaged checkpoint: "; the newest whole one of its run is ...".
+// Reads checkpoints until one has all its checksums.
+[[nodiscard]] std::string offer_beside(const std::string& checkpoint);
+
+// Runs `work`, which reads that checkpoint. An Error(Data) of one that is not whole ends with
+// offer_beside().
+template <class Work>
+auto with_offer_beside(const std::string& checkpoint, Work&& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Data || is_whole(checkpoint)) throw;
+    fail_data(error.what() + offer_beside(checkpoint));
+  }
+}
+
+}  // namespace penstock

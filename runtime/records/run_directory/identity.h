@@ -1,0 +1,30 @@
+// runtime/records/run_directory/identity.h -- run.json: which run a directory belongs to.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace penstock {
+
+// What a network was made for, and how much there was to learn from; 0: not known.
+struct DataSizes {
+  int64_t vocabulary = 0, classes = 0;
+  int64_t training_samples = 0, validation_samples = 0;
+  bool operator==(const DataSizes&) const = default;
+};
+
+struct RunIdentity {
+  std::string run;  // 16 hexadecimal digits, made once; checkpoints carry them too
+  int64_t attempts = 0;
+  DataSizes data = {};
+};
+[[nodiscard]] std::string new_run();
+
+// Nothing where the directory has no run.json. Throws Error(Data) naming the file when it is not
+// what write_identity() wrote.
+[[nodiscard]] std::optional<RunIdentity> read_identity(const std::string& directory);
+// The whole file or the one before. Throws Error(Resource).
+void write_identity(const std::string& directory, const RunIdentity& identity);
+
+}  // namespace penstock

@@ -1,0 +1,93 @@
+// runtime/records/run_directory/run_directory.h -- RunDirectory: the one owner of a directory that
+// a run writes to. Rank 0 has it; the other ranks are told what they need.
+//
+// In order: the constructor looks and locks, and refuses; begin() makes the directory this run's,
+// when all that can keep the run from its first step is behind it. Between the two nothing but the
+// lock is written here (a vocabulary and cut tokens are others' to make, under names of their own),
+// so that what --overwrite replaces is there until something takes its place. What a run directory
+// is made of: names.h.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/records/run_directory/attempt.h"
+#include "runtime/records/run_directory/identity.h"
+#include "runtime/records/run_directory/lock/lock.h"
+#include "runtime/records/run_directory/place.h"
+
+namespace penstock {
+
+struct RunDirectoryRequest {
+  std::string out;               // empty: a numbered directory below `runs`
+  std::string stem = "run";      // of that directory's name
+  std::string runs = "runs";     // where numbered ones are
+  std::string resume = "never";  // never | auto | a step directory or run directory
+  bool overwrite = false;        // what an earlier run left is replaced
+  LockTimes lock = {};
+  std::function<void(const std::string&)> say = {};  // told before a wait
+};
+
+class RunDirectory {
+ public:
+  // Chooses the directory, makes it where it is missing, locks it and chooses what this attempt is.
+  // Throws Error(Input) where results of another run are in the way or it is locked, Error(Data)
+  // where what is to be gone on from is damaged, Error(Resource) where it cannot be written.
+  explicit RunDirectory(const RunDirectoryRequest& request);
+  // Unlocks it; one that was made and never begun is removed again.
+  ~RunDirectory();
+  RunDirectory(const RunDirectory&) = delete;
+  RunDirectory& operator=(const RunDirectory&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const Attempt& attempt() const { return attempt_; }
+  // The run's identity, made anew where it is a new one.
+  [[nodiscard]] const std::string& run() const { return identity_.run; }
+
+  // What attempt() was to go on from is damaged, as its checksums tell: goes on from the newest one
+  // before it, with a note. Before begin(). Throws Error(Data) where there is none.
+  void pass_over(const std::string& damage);
+
+  // A newer checkpoint has come: chooses again. Before begin().
+  void look_again();
+
+  // From here on the directory is this run's: removes or sets aside what attempt() says, counts the
+  // attempt, writes the run file and makes the links `latest`; returns what a user should know of
+  // that: what stays of an earlier run and where, which link could not be made. Throws
+  // Error(Resource).
+  [[nodiscard]] std::vector<std::string> begin(const std::string& run_file);
+  // What was learnt from the data. Throws Error(Resource).
+  void keep(const DataSizes& sizes);
+
+  // Whether somebody has put a file `stop` there. Asks the file system.
+  [[nodiscard]] bool asked_to_stop() const;
+  // Whether the directory is still this run's, once a step. Throws Error(Resource) when it was
+  // moved or removed, Error(Peer) when another process has taken the lock. A lock file that was
+  // gone and has been taken again is said.
+  void check();
+  // From here on what the request's `say` was for.
+  void say_by(std::function<void(const std::string&)> say) { say_ = std::move(say); }
+
+ private:
+  void choose_directory(const RunDirectoryRequest& request);
+  void make_directory();
+
+  std::string path_;
+  bool numbered_ = false, made_ = false, begun_ = false;
+  std::function<void(const std::string&)> say_;
+  std::unique_ptr<DirectoryLock> lock_;
+  std::optional<DirectoryPlace> place_;
+  AttemptRequest wish_;
+  DirectoryContents contents_;
+  Attempt attempt_;
+  RunIdentity identity_;
+};
+
+// Where a command that names no directory finds a trained run: runs/latest.
+[[nodiscard]] std::string latest_run();
+
+}  // namespace penstock

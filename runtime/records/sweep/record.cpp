@@ -1,0 +1,93 @@
+#include "runtime/records/sweep/record.h"
+
+#include <nlohmann/json.hpp>
+
+#include "kernels/error.h"
+#include "runtime/system/files/json.h"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+ordered_json point_json(const SweepPoint& point) {
+  ordered_json made = {{"name", point.name},
+                       {"stages", point.sizes.stages},
+                       {"replicas", point.sizes.replicas},
+                       {"chunks", point.sizes.chunks},
+                       {"micro_batches", point.sizes.micro_batches},
+                       {"micro_batch_size", point.sizes.micro_batch_size},
+                       {"schedule", point.schedule},
+                       {"recompute", point.recompute},
+                       {"steps", point.steps},
+                       {"group", point.group}};
+  if (point.planned) {
+    made["planned"] = {{"step_s", point.planned->step_s},
+                       {"bubble", point.planned->bubble},
+                       {"peak_bytes", point.planned->peak_bytes}};
+  }
+  if (!point.skipped.empty()) made["skipped"] = point.skipped;
+  return made;
+}
+
+SweepPoint point_in(const json& from) {
+  SweepPoint point{.name = from.at("name"),
+                   .sizes = {.stages = from.at("stages"),
+                             .replicas = from.at("replicas"),
+                             .chunks = from.at("chunks"),
+                             .micro_batches = from.at("micro_batches"),
+                             .micro_batch_size = from.at("micro_batch_size")},
+                   .schedule = from.at("schedule"),
+                   .recompute = from.at("recompute"),
+                   .steps = from.at("steps"),
+                   .group = from.at("group"),
+                   .skipped = from.value("skipped", "")};
+  if (point.sizes.chunks < 1 || point.name.find('/') != std::string::npos) {
+    fail_data("no point has such chunks, or such a name");
+  }
+  if (from.contains("planned")) {
+    const json& planned = from.at("planned");
+    point.planned = {.step_s = planned.at("step_s"),
+                     .bubble = planned.at("bubble"),
+                     .peak_bytes = planned.at("peak_bytes")};
+  }
+  return point;
+}
+
+Scaling scaling_named(const std::string& word) {
+  for (const Scaling known : {Scaling::Strong, Scaling::Weak, Scaling::AsGiven}) {
+    if (word == word_of(known)) return known;
+  }
+  fail_data("there is no scaling " + quoted(word));
+}
+
+}  // namespace
+
+std::string point_directory(const std::string& sweep, const SweepPoint& point) {
+  return sweep + "/points/" + point.name;
+}
+
+std::string record_json(const SweepRecord& record) {
+  ordered_json made = {{"scaling", word_of(record.scaling)},
+                       {"mini_batch", record.mini_batch},
+                       {"warmup", record.warmup},
+                       {"points", ordered_json::array()}};
+  for (const SweepPoint& point : record.points) made["points"].push_back(point_json(point));
+  return shown_json(made, 1) + "\n";
+}
+
+SweepRecord parse_record(const std::string& text, const std::string& where) {
+  const json document = parse_json(text, where);
+  try {
+    SweepRecord record{.scaling = scaling_named(document.at("scaling")),
+                       .mini_batch = document.at("mini_batch"),
+                       .warmup = document.at("warmup")};
+    for (const json& point : document.at("points")) record.points.push_back(point_in(point));
+    return record;
+  } catch (const std::exception& error) {
+    fail_data(where + ": is not what penstock sweep wrote: " + error.what());
+  }
+}
+
+}  // namespace penstock

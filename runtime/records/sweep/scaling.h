@@ -1,0 +1,37 @@
+// runtime/records/sweep/scaling.h -- how well a sweep scales: speed-up, and efficiency against the
+// ideal and against the plan. Pure.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/records/sweep/outcome.h"
+
+namespace penstock {
+
+// A point with what is measured of it. Absent: not known (yet).
+struct ScalingRow {
+  SweepPoint point;
+  Outcome outcome;
+  std::optional<double> samples_per_s = {};  // of the median step
+  std::optional<double> planned_samples_per_s = {};
+  // Against the base of its group: of the finished points with the fewest ranks the fastest.
+  std::optional<double> speed_up = {};
+  std::optional<double> efficiency = {};  // speed-up over the ideal: ranks over the base's ranks
+  std::optional<double> of_plan = {};     // samples_per_s over planned_samples_per_s
+  std::string base = {};                  // its name
+};
+
+// `outcomes` by point. Points that were cut short or go on have a rate, and none of what follows
+// from it.
+[[nodiscard]] std::vector<ScalingRow> scaling_rows(const std::vector<SweepPoint>& points,
+                                                   const std::vector<Outcome>& outcomes);
+
+// Seconds of training that are left by the plan, which what has been measured corrects: the median
+// of measured over planned. Nothing where a point that is left has no plan. Start-up, evaluation
+// and checkpoints come on top.
+[[nodiscard]] std::optional<double> seconds_left(const std::vector<ScalingRow>& rows);
+
+}  // namespace penstock

@@ -1,0 +1,161 @@
+// runtime/records/telemetry/json_records.cpp -- see json_records.h.
+#include "runtime/records/telemetry/json_records.h"
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/system/files/json.h"
+
+namespace penstock {
+namespace {
+
+using Json = nlohmann::ordered_json;  // keys in the order written here
+
+// Text from outside (names of hosts, devices and files) may be no UTF-8.
+std::string dump(const Json& json, int indent) {
+  return shown_json(json, indent);
+}
+
+double per_second(int64_t count, double ms) {
+  return 1e3 * static_cast<double>(count) / ms;
+}
+
+void add_speed(Json& json, const std::optional<Speed>& speed) {
+  if (!speed) return;
+  json["tflops"] = speed->tflops;
+  json["mfu"] = speed->mfu;
+  json["peak_tflops"] = speed->peak_tflops;
+}
+
+Json memory_json(const MemoryUse& memory) {
+  return {
+      {"parameters", memory.peak_of(Purpose::Parameters)},
+      {"gradients", memory.peak_of(Purpose::Gradients)},
+      {"optimizer", memory.peak_of(Purpose::Optimizer)},
+      {"activations", memory.peak_of(Purpose::Activations)},
+      {"workspace", memory.peak_of(Purpose::Workspace)},
+      {"communication", memory.peak_of(Purpose::Communication)},
+      {"total", memory.total_peak},
+  };
+}
+
+Json rank_json(const RankRecord& record) {
+  Json json = {
+      {"rank", record.rank},
+      {"stage", record.stage},
+      {"replica", record.replica},
+      {"host", record.host},
+      {"device", record.device},
+      {"layers", record.layers},
+      {"parameters", record.parameters},
+      {"peak_bytes", memory_json(record.memory)},
+      {"reserved_bytes", record.memory.reserved},
+      {"snapshot_bytes", record.snapshot_bytes},
+      {"busy_fraction", record.busy_fraction},
+      {"data_wait_ms", record.data_wait_ms},
+      {"data_waits", record.data_waits},
+      {"allocations_per_step", record.allocations_per_step},
+      {"primitives_per_step", record.primitives_per_step},
+      {"requests_per_step", record.requests_per_step},
+      {"commands_per_step", record.commands_per_step},
+  };
+  if (record.predicted_peak_bytes) json["predicted_peak_bytes"] = *record.predicted_peak_bytes;
+  return json;
+}
+
+Json eval_json(const EvalRecord& record) {
+  Json json = {
+      {"eval", true}, {"step", record.step}, {"attempt", record.attempt}, {"loss", record.loss}};
+  if (record.accuracy) json["accuracy"] = *record.accuracy;
+  json["samples"] = record.samples;
+  json["seconds"] = record.seconds;
+  return json;
+}
+
+Json transfer_json(const TransferRecord& record) {
+  return {{"checkpoint", record.checkpoint},
+          {"loaded", record.loaded.size()},
+          {"skipped", record.skipped},
+          {"missing", record.missing},
+          {"unused", record.unused}};
+}
+
+}  // namespace
+
+std::string json_line(const StepRecord& record, bool tokens) {
+  Json json = {
+      {"step", record.step},
+      {"loss", record.loss},
+      {"grad_norm", record.grad_norm},
+      {"learning_rate", record.learning_rate},
+      {"samples", record.samples},
+      {"tokens", record.tokens},
+      {"step_ms", record.step_ms},
+      {"throughput", per_second(record.samples, record.step_ms)},
+      {"data_wait_ms", record.data_wait_ms},
+      {"attempt", record.attempt},
+  };
+  if (tokens) json["loss_tokens"] = record.loss_tokens;
+  if (tokens) json["tokens_per_s"] = per_second(record.tokens, record.step_ms);
+  if (record.accuracy) json["accuracy"] = *record.accuracy;
+  if (record.left_out) json["left_out"] = true;
+  if (record.rolled_back) json["rolled_back"] = true;
+  if (record.auxiliary_loss) json["auxiliary_loss"] = *record.auxiliary_loss;
+  add_speed(json, record.speed);
+  return dump(json, -1);
+}
+
+std::string json_line(const EvalRecord& record) {
+  return dump(eval_json(record), -1);
+}
+
+std::string json_text(const RunSummary& summary) {
+  Json json = {
+      {"ranks", summary.ranks},
+      {"stages", summary.stages},
+      {"replicas", summary.replicas},
+      {"micro_batches", summary.micro_batches},
+      {"micro_batch_size", summary.micro_batch_size},
+      {"model", summary.model},
+      {"schedule", summary.schedule},
+      {"recompute", summary.recompute},
+      {"device", summary.device},
+      {"precision", summary.precision},
+      {"threads", summary.threads},
+      {"parameters", summary.parameters},
+      {"frozen_parameters", summary.frozen_parameters},
+      {"steps", summary.steps},
+      {"attempt", summary.attempt},
+      {"final_loss", summary.final_loss},
+      {"samples_per_s", summary.samples_per_s},
+  };
+  if (summary.dry_run) {
+    json.erase("final_loss");
+    json["dry_run"] = true;
+  }
+  if (summary.tokens_per_s) json["tokens_per_s"] = *summary.tokens_per_s;
+  if (summary.loss_share) json["loss_share"] = *summary.loss_share;
+  add_speed(json, summary.speed);
+  if (summary.speed) json["peak_from"] = summary.speed->peak_from;
+  json["bubble"] = {{"measured", summary.bubble_measured}, {"predicted", summary.bubble_predicted}};
+  json["step_ms"] = {{"median", summary.step_ms_median}, {"p95", summary.step_ms_p95}};
+  if (summary.forecast) {
+    json["step_ms"]["predicted"] = summary.forecast->step_ms;
+    json["exposed_communication_ms"] = {{"predicted", summary.forecast->exposed_communication_ms}};
+    json["predicted_from"] = summary.forecast->basis;
+  }
+  json["seconds"] = summary.seconds;
+  if (summary.rolled_back > 0) json["rolled_back"] = summary.rolled_back;
+  if (!summary.stopped.empty()) json["stopped"] = summary.stopped;
+  if (summary.init) json["init"] = transfer_json(*summary.init);
+  if (summary.final_eval) json["final_eval"] = eval_json(*summary.final_eval);
+  json["checkpoints"] = {{"count", summary.checkpoints.count},
+                         {"stall_ms", summary.checkpoints.stall_ms},
+                         {"bytes", summary.checkpoints.bytes}};
+  json["ranks_detail"] = Json::array();
+  for (const RankRecord& record : summary.ranks_detail) {
+    json["ranks_detail"].push_back(rank_json(record));
+  }
+  return dump(json, 2);
+}
+
+}  // namespace penstock

@@ -1,0 +1,57 @@
+// runtime/records/telemetry/live_line.h -- lines about progress, as text, and the terminal they go
+// to.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "runtime/records/telemetry/records.h"
+
+namespace penstock {
+
+// Rates over recent steps: a moving average of the step time that leaves out the first step, which
+// pays for allocations and primitives. Zero until the second step.
+class StepClock {
+ public:
+  void add(const StepRecord& record);
+  [[nodiscard]] double average_ms() const { return average_ms_; }
+
+ private:
+  bool warm_ = false;
+  double average_ms_ = 0.0;
+};
+
+// "step  120/2000 | loss 2.4513 | norm 0.83 | lr 1.00e-03 | 84.3 ms | 569 samples/s | ..."
+[[nodiscard]] std::string step_text(const StepRecord& record, int64_t total_steps,
+                                    double average_ms, bool tokens);
+// The same, shorter, with a bar and the time left; at most `width` columns.
+[[nodiscard]] std::string live_text(const StepRecord& record, int64_t total_steps,
+                                    double average_ms, bool tokens, int width);
+[[nodiscard]] std::string eval_text(const EvalRecord& record);
+
+// Standard output: plain lines, and where it is a terminal (under mpirun: where mpirun's is) one
+// live line below them, rewritten in place. PENSTOCK_PROGRESS=1 or 0 decides instead.
+class Terminal {
+ public:
+  Terminal();
+  ~Terminal();  // leaves no half line
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+  [[nodiscard]] bool live() const { return live_; }
+  [[nodiscard]] int width() const { return width_; }
+  void print(const std::string& lines);
+  // True when the live line is due: ten times a second are enough for an eye.
+  [[nodiscard]] bool due() const;
+  void show(const std::string& line);
+  void erase();
+
+ private:
+  bool live_ = false;
+  bool shown_ = false;
+  int width_ = 80;
+  std::chrono::steady_clock::time_point last_{};
+};
+
+}  // namespace penstock

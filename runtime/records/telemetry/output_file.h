@@ -1,0 +1,40 @@
+// runtime/records/telemetry/output_file.h -- files of the run directory that grow, with every write
+// checked.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+namespace penstock {
+
+// What becomes of the beginning of a line that a killed process left at the end of a file.
+enum class TornLine : uint8_t {
+  IsEnded,    // of text, where half a sentence is better than none
+  IsRemoved,  // of JSON, where every line is to be read
+};
+
+// A text file that grows by whole lines; each is handed to the system before write_line returns, so
+// a run that dies leaves what it had said. What is in the file stays, but for a torn last line.
+// Throws Error(Resource) naming the file and the reason.
+class LineFile {
+ public:
+  explicit LineFile(std::string path, TornLine torn = TornLine::IsEnded);
+  void write_line(const std::string& line);
+  void write(const std::string& bytes);  // likewise, as they are
+
+  // Whether its path leads elsewhere, or nowhere, since somebody has removed or moved it: what is
+  // written then nobody finds.
+  [[nodiscard]] bool is_gone() const;
+  void begin_anew();  // under its path
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }  // all lines were flushed
+  };
+  std::string path_;
+  std::unique_ptr<std::FILE, Close> file_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,14 @@
+// runtime/records/telemetry/rank_record_json.h -- one rank's record as text, on its way to rank 0.
+#pragma once
+
+#include <string>
+
+#include "runtime/records/telemetry/records.h"
+
+namespace penstock {
+
+[[nodiscard]] std::string to_json(const RankRecord& record);
+// Throws Error(Internal) when the text is not what to_json() wrote.
+[[nodiscard]] RankRecord rank_record_from_json(const std::string& text);
+
+}  // namespace penstock

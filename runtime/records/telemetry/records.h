@@ -1,0 +1,123 @@
+// runtime/records/telemetry/records.h -- what a run reports, as plain structs. Filled by
+// runtime/engine/training on every rank, brought together on rank 0, written by the reporters of
+// this room.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/memory/memory.h"
+
+namespace penstock {
+
+// How busy the arithmetic is kept, by the network's own operations: thrice the forward, without
+// what is recomputed.
+struct Speed {
+  double tflops = 0.0;         // TFLOP/s per rank
+  double mfu = 0.0;            // of the peak:
+  double peak_tflops = 0.0;    // TFLOP/s of dense products in the precision of the run
+  std::string peak_from = {};  // "published for H100 SXM", "run.peak_tflops"
+};
+
+struct StepRecord {  // one line of metrics.jsonl
+  int64_t step = 0;  // 1 for the first
+  // Of the run, 1 for the first; the Reporter fills it in. A step that an earlier attempt did, too,
+  // after its last checkpoint, has a line of each.
+  int64_t attempt = 1;
+  double loss = 0.0;
+  double grad_norm = 0.0;
+  double learning_rate = 0.0;
+  int64_t samples = 0;      // of this step
+  int64_t tokens = 0;       // positions computed, padding too; 0 where the data has none
+  int64_t loss_tokens = 0;  // of those, that the loss averages over
+  double step_ms = 0.0;
+  double data_wait_ms = 0.0;                  // of step_ms: rank 0 waited for its data
+  std::optional<double> accuracy = {};        // of this mini-batch, classifiers
+  std::optional<double> auxiliary_loss = {};  // of heads inside the network; not part of `loss`
+  bool left_out = false;            // the loss or the norm was not finite, and nothing was changed
+  bool rolled_back = false;         // its update was made before all agreed, and was taken back
+  std::optional<Speed> speed = {};  // where the forecast knows the operations
+};
+
+struct EvalRecord {  // a line of metrics.jsonl with "eval": true
+  int64_t step = 0;
+  int64_t attempt = 1;  // as above
+  double loss = 0.0;
+  std::optional<double> accuracy;
+  int64_t samples = 0;
+  double seconds = 0.0;
+};
+
+struct RankRecord {  // an entry of summary.json's ranks_detail
+  int rank = 0, stage = 0, replica = 0;
+  std::string host, device;
+  std::string layers;      // "blocks.0 .. blocks.3"
+  int64_t parameters = 0;  // numbers that this rank keeps, copies of tied ones too
+  MemoryUse memory;
+  int64_t snapshot_bytes = 0;  // host memory for checkpoints; where that is the device's, in memory
+  // The pipeline phase: from a rank's first instruction of a step to the end of its last compute
+  // instruction, waiting included, over all steps but those of the warm-up.
+  double phase_s = 0.0;
+  double busy_fraction = 0.0;                   // share of it that is spent computing
+  double data_wait_ms = 0.0;                    // per step, waiting for the loader
+  std::optional<int64_t> predicted_peak_bytes;  // of memory.total_peak
+  int64_t data_waits = 0;                       // steps whose data were not there in time
+  int64_t allocations_per_step = 0;             // largest seen from step 3 on
+  int64_t primitives_per_step = 0;              // likewise
+  int64_t requests_per_step = 0;                // persistent MPI requests made, likewise
+  int64_t commands_per_step = 0;  // given to an accelerator outside of replayed graphs, likewise
+};
+
+struct ForecastRecord {  // what the planner expected of the run
+  std::string basis;     // "counted for cpu", "measured: profile.json"
+  double step_ms = 0.0;
+  double exposed_communication_ms = 0.0;
+};
+
+struct CheckpointRecord {  // summary.json's `checkpoints`
+  int64_t count = 0;       // complete
+  double stall_ms = 0.0;   // that training stood still, for each written while it went on
+  uint64_t bytes = 0;      // of the last one
+};
+
+struct TransferRecord {    // what a run started from: summary.json's `init`
+  std::string checkpoint;  // its directory
+  // Names of tensors: of the network, in its order,
+  std::vector<std::string> loaded;
+  std::vector<std::string> skipped;  // on request
+  std::vector<std::string> missing;  // in the checkpoint
+  std::vector<std::string> unused;   // and of the checkpoint, that the network lacks
+};
+
+struct RunSummary {  // summary.json
+  int ranks = 1, stages = 1, replicas = 1, micro_batches = 1;
+  int64_t micro_batch_size = 1;
+  bool dry_run = false;  // nothing was trained: no loss
+  std::string model, schedule, recompute, device, precision;
+  int threads = 1;
+  int64_t parameters = 0;  // of the whole network, a tied one once
+  int64_t frozen_parameters = 0;
+  std::optional<TransferRecord> init;
+  CheckpointRecord checkpoints;
+  int64_t steps = 0;        // how far it is
+  int64_t taken = 0;        // of those, in this attempt
+  int64_t rolled_back = 0;  // of those taken: updates that were taken back (optimizer.barrier)
+  int64_t attempt = 1;
+  std::string stopped = {};  // by what, where the run did not go to its end
+  double final_loss = 0.0;
+  std::optional<EvalRecord> final_eval;
+  double samples_per_s = 0.0;
+  std::optional<double> tokens_per_s;
+  std::optional<double> loss_share = {};  // of the tokens, that bear loss
+  std::optional<Speed> speed;
+  double bubble_measured = 0.0;
+  double bubble_predicted = 0.0;
+  std::optional<ForecastRecord> forecast;
+  double step_ms_median = 0.0, step_ms_p95 = 0.0;
+  double seconds = 0.0;  // of this attempt
+  std::vector<RankRecord> ranks_detail;
+};
+
+}  // namespace penstock

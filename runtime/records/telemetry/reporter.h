@@ -1,0 +1,50 @@
+// runtime/records/telemetry/reporter.h -- tells the user, on rank 0: a live line, plain log lines,
+// metrics.jsonl, summary.json and the closing table.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "runtime/records/telemetry/records.h"
+#include "runtime/records/telemetry/trace_json.h"
+
+namespace penstock {
+
+class Reporter {
+ public:
+  struct Options {
+    std::string directory;  // the run directory
+    int64_t attempt = 1;    // of the run; what earlier ones have written stays
+    int64_t total_steps = 0;
+    int64_t log_every = 10;    // steps between plain lines
+    bool tokens = false;       // rates in tokens/s beside samples/s
+    bool tensorboard = false;  // an event file beside metrics.jsonl, see formats/event_file.h
+    // Asked when a file of the directory is gone, which is begun anew: throws where all of it is.
+    std::function<void()> check_directory = {};
+  };
+  // Tells the terminal; what is noted is held for the log file until open().
+  explicit Reporter(Options options);
+  ~Reporter();
+  Reporter(const Reporter&) = delete;
+  Reporter& operator=(const Reporter&) = delete;
+
+  // Once, before anything but notes is told: from here on to the files of the directory too, which
+  // must exist. Throws Error(Resource). A file that is gone when it is written to is begun anew,
+  // and that is told.
+  void open();
+  // A plain line to the terminal and the log file, with the time of day once steps are taken.
+  void note(const std::string& line);
+  void note(const std::string& shown, const std::string& logged);  // likewise, one for each
+  void step(const StepRecord& record);  // metrics.jsonl, live line, event file
+  void evaluated(const EvalRecord& record);
+  // Hosts, one a line, that computed or kept wrong bits: to excluded_hosts.
+  void excluded(const std::string& hosts);
+  void traced(const Trace& trace);           // trace.json
+  void finished(const RunSummary& summary);  // summary.json, closing table
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace penstock

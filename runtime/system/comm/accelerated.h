@@ -1,0 +1,52 @@
+// runtime/system/comm/accelerated.h -- links and sums for devices whose memory the host cannot
+// read. Defined in runtime/system/comm/cuda, which a program links beside kernels/cuda; in a build
+// without CUDA every maker throws.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/system/comm/handle.h"
+#include "runtime/system/comm/mpi/mpi_link.h"
+#include "runtime/system/comm/mpi/mpi_reduce.h"
+#include "runtime/system/comm/network.h"
+#include "runtime/system/comm/pollers.h"
+
+namespace penstock {
+
+// Memory of the device that MPI may be given, for Transport::MpiCuda: plain allocations, since
+// those of a stream-ordered pool cannot be opened by another process.
+[[nodiscard]] std::unique_ptr<MemorySource> shareable_memory_source();
+
+// Through copies ("twins") in `twins`, host or shareable memory, which the MPI ends are made for.
+// Device, memory and pollers must outlive the ends.
+[[nodiscard]] std::unique_ptr<SendLink> staged_send(std::unique_ptr<MpiSendLink> inner,
+                                                    Device& device, Memory& twins,
+                                                    Pollers& pollers);
+[[nodiscard]] std::unique_ptr<ReceiveLink> staged_receive(std::unique_ptr<MpiReceiveLink> inner,
+                                                          Device& device, Pollers& pollers);
+// `inner` works on host memory.
+[[nodiscard]] std::unique_ptr<ReduceGroup> staged_sums(std::unique_ptr<MpiReduceGroup> inner,
+                                                       Device& device, Pollers& pollers);
+
+// The communicator of one edge: rank 0 sends, rank 1 receives.
+struct EdgeComm {
+  CommHandle comm;
+  std::string name;  // as of MpiEdge
+  int blocks = 1;    // of NCCL's kernels, the same at both ends: NcclBudget::edge
+};
+
+// Multiprocessors of the device's GPU.
+[[nodiscard]] int processors_of(Device& device);
+
+// By NCCL. Collective over the members of the communicator, which carries the id. Throw Error(Peer)
+// naming the edge or the group when the others do not come within a time limit.
+[[nodiscard]] std::unique_ptr<SendLink> nccl_send(EdgeComm edge, Device& device, int window,
+                                                  Pollers& pollers);
+[[nodiscard]] std::unique_ptr<ReceiveLink> nccl_receive(EdgeComm edge, Device& device,
+                                                        Pollers& pollers);
+// `blocks` as NcclBudget::sums, the same on all members.
+[[nodiscard]] std::unique_ptr<ReduceGroup> nccl_sums(CommHandle comm, const std::string& name,
+                                                     int blocks, Device& device, Pollers& pollers);
+
+}  // namespace penstock

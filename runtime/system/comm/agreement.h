@@ -1,0 +1,46 @@
+// runtime/system/comm/agreement.h -- ranks that fail together: what one of them cannot do, all of
+// them throw, in the same words. Otherwise those that could would wait for it for ever.
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <string>
+#include <type_traits>
+
+#include "kernels/error.h"
+#include "runtime/system/comm/network.h"
+
+namespace penstock {
+
+struct Failure {
+  ErrorKind kind = ErrorKind::Internal;
+  std::string what;
+  ErrorScope scope = ErrorScope::OneRank;
+};
+// Of the exception being handled, whatever its type: call in a catch block only.
+[[nodiscard]] Failure current_failure();
+
+// Runs `make` on rank 0 and returns its text on all ranks. Collective; when `make` throws, every
+// rank throws it (ErrorScope::EveryRank).
+[[nodiscard]] std::string on_first_rank(Collective& world,
+                                        const std::function<std::string()>& make);
+// The same of plain numbers in a struct. Ranks run one build (launch/program/start), so its bytes
+// mean the same everywhere.
+template <class T, class Make>
+[[nodiscard]] T numbers_of_first_rank(Collective& world, const Make& make) {
+  static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>);
+  const std::string bytes = on_first_rank(world, [&] {
+    const T numbers = make();
+    return std::string(reinterpret_cast<const char*>(&numbers), sizeof(numbers));
+  });
+  T numbers;
+  if (bytes.size() != sizeof(numbers)) fail_internal("rank 0 sent numbers of another size");
+  std::memcpy(&numbers, bytes.data(), sizeof(numbers));
+  return numbers;
+}
+// Runs `work` on every rank; when it throws anywhere, every rank throws the words of the lowest
+// rank that failed (ErrorScope::EveryRank), after `who` ("rank 3") where that is not empty and
+// there are others. Collective; `work` must not communicate.
+void agree(Collective& world, const std::string& who, const std::function<void()>& work);
+
+}  // namespace penstock

@@ -1,0 +1,32 @@
+// runtime/system/comm/cuda/watched_device.h -- the host waits for its device by the pollers while
+// an end of a link or a group of sums lives: a copy that has ended is given to MPI, a communicator
+// that has failed is noticed, and a message that never comes ends the wait.
+#pragma once
+
+#include <string>
+
+#include "kernels/cuda/queue/queue.h"
+#include "runtime/system/comm/pollers.h"
+
+namespace penstock {
+
+class WatchedDevice final : public HostWait {
+ public:
+  // Both must outlive it.
+  WatchedDevice(Queue& queue, Pollers& pollers) : queue_(queue), pollers_(pollers) {
+    queue_.host_waits().add(*this);
+  }
+  ~WatchedDevice() override { queue_.host_waits().drop(*this); }
+  WatchedDevice(const WatchedDevice&) = delete;
+  WatchedDevice& operator=(const WatchedDevice&) = delete;
+
+ private:
+  void until(const std::function<bool()>& ended) override {
+    pollers_.wait_until(ended, "waiting for the GPU");
+  }
+
+  Queue& queue_;
+  Pollers& pollers_;
+};
+
+}  // namespace penstock

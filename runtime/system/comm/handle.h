@@ -1,0 +1,62 @@
+// runtime/system/comm/handle.h -- owners of MPI handles: moved by exchange, never copied, freed
+// once.
+//
+// Freeing never throws and never waits. While an exception unwinds nothing is freed: the job is
+// about to be aborted, and MPI must not be called after a failure.
+#pragma once
+
+#include <mpi.h>
+
+#include <exception>
+#include <utility>
+
+namespace penstock {
+
+struct CommTraits {
+  using Raw = MPI_Comm;
+  static Raw null() { return MPI_COMM_NULL; }
+  static void free(Raw raw) noexcept { (void)MPI_Comm_free(&raw); }
+};
+
+struct GroupTraits {
+  using Raw = MPI_Group;
+  static Raw null() { return MPI_GROUP_NULL; }
+  static void free(Raw raw) noexcept { (void)MPI_Group_free(&raw); }
+};
+
+struct RequestTraits {
+  using Raw = MPI_Request;
+  static Raw null() { return MPI_REQUEST_NULL; }
+  static void free(Raw raw) noexcept { (void)MPI_Request_free(&raw); }
+};
+
+template <class Traits>
+class UniqueHandle {
+ public:
+  using Raw = typename Traits::Raw;
+
+  UniqueHandle() = default;
+  UniqueHandle(UniqueHandle&& other) noexcept : raw_(std::exchange(other.raw_, Traits::null())) {}
+  UniqueHandle& operator=(UniqueHandle&& other) noexcept {
+    std::swap(raw_, other.raw_);  // `other` frees what this held
+    return *this;
+  }
+  UniqueHandle(const UniqueHandle&) = delete;
+  UniqueHandle& operator=(const UniqueHandle&) = delete;
+  ~UniqueHandle() {
+    if (raw_ != Traits::null() && std::uncaught_exceptions() == 0) Traits::free(raw_);
+  }
+
+  [[nodiscard]] Raw get() const { return raw_; }
+  // For MPI calls that make a handle, and those that start or complete one.
+  [[nodiscard]] Raw* address() { return &raw_; }
+
+ private:
+  Raw raw_ = Traits::null();
+};
+
+using CommHandle = UniqueHandle<CommTraits>;
+using GroupHandle = UniqueHandle<GroupTraits>;
+using RequestHandle = UniqueHandle<RequestTraits>;
+
+}  // namespace penstock

@@ -1,0 +1,87 @@
+#include "runtime/system/comm/launcher.h"
+
+#include <array>
+#include <cstdlib>
+
+namespace penstock {
+namespace {
+
+struct Launcher {
+  const char* size_variable;
+  const char* name;
+  const char* cure;
+};
+
+constexpr std::array<Launcher, 6> kLaunchers = {{
+    {"OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun",
+     "use the mpirun of the MPI that penstock was built with"},
+    {"SLURM_STEP_NUM_TASKS", "srun",
+     "start it with `srun --mpi=pmix` (Open MPI) or `srun --mpi=pmi2` (MPICH), or with mpirun"},
+    {"PMI_SIZE", "the launcher", "use the mpirun of the MPI that penstock was built with"},
+    {"MPI_LOCALNRANKS", "the launcher", "use the mpirun of the MPI that penstock was built with"},
+    {"FLUX_JOB_SIZE", "flux", "start it with `flux run -o mpi=...` or with mpirun"},
+    {"JSM_NAMESPACE_SIZE", "jsrun", "use the MPI that belongs to jsrun"},
+}};
+
+int number(const char* text) {
+  return text == nullptr ? 0 : std::atoi(text);
+}
+
+// mpirun, or a launcher with PMIx: Open MPI then knows the size of the job for certain.
+bool knows_open_mpi(const Environment& environment) {
+  return environment("OMPI_COMM_WORLD_SIZE") != nullptr || environment("PMIX_RANK") != nullptr;
+}
+
+bool offers_pmi(const Environment& environment) {
+  return environment("PMI_SIZE") != nullptr || environment("PMI_RANK") != nullptr;
+}
+
+bool is_unjoined_step(const Environment& environment) {
+  return number(environment("SLURM_STEP_NUM_TASKS")) > 1 && !knows_open_mpi(environment);
+}
+
+}  // namespace
+
+std::string launcher_complaint(const Environment& environment) {
+  const bool by_mpirun = environment("OMPI_COMM_WORLD_SIZE") != nullptr;
+  for (const Launcher& launcher : kLaunchers) {
+    // Under mpirun the variables of what started its helpers are still there.
+    if (by_mpirun && &launcher != &kLaunchers.front()) break;
+    const int started = number(environment(launcher.size_variable));
+    if (started > 1) {
+      return std::string(launcher.name) + " started " + std::to_string(started) + " processes (" +
+             launcher.size_variable + ") that MPI does not join into one job: " + launcher.cure;
+    }
+  }
+  return {};
+}
+
+bool is_slurm_without_pmix(const Environment& environment) {
+  return is_unjoined_step(environment) && !offers_pmi(environment);
+}
+
+bool is_slurm_with_pmi(const Environment& environment) {
+  return is_unjoined_step(environment) && offers_pmi(environment);
+}
+
+bool is_first_of_unjoined(const Environment& environment) {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "FLUX_TASK_RANK",
+                           "JSM_NAMESPACE_RANK", "SLURM_PROCID"}) {
+    if (const char* rank = environment(name)) return number(rank) == 0;
+  }
+  return true;
+}
+
+// Inside an allocation a launcher is started by another one, and leaves that one's variables in
+// place: those that only one sets come first.
+std::string starter(const Environment& environment) {
+  if (environment("OMPI_COMM_WORLD_SIZE") != nullptr) return "mpirun";
+  if (environment("MPI_LOCALNRANKS") != nullptr) return "mpiexec";
+  const bool is_managed = environment("PMIX_RANK") != nullptr || offers_pmi(environment);
+  if (environment("FLUX_TASK_RANK") != nullptr) return "flux run";
+  if (environment("JSM_NAMESPACE_SIZE") != nullptr) return "jsrun";
+  if (environment("SLURM_STEP_NUM_TASKS") != nullptr && is_managed) return "srun";
+  return "mpirun";
+}
+
+}  // namespace penstock

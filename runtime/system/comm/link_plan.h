@@ -1,0 +1,56 @@
+// runtime/system/comm/link_plan.h -- by what the tensors of a run travel. Pure: facts in, choice
+// out, so that every rank that was told the same facts chooses the same.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/system/comm/grid.h"
+
+namespace penstock {
+
+enum class Transport : uint8_t {
+  Mpi,      // from host memory; what a GPU sends is staged in pinned memory ("mpi-staged")
+  MpiCuda,  // from GPU memory, by an MPI that can read it; CPU ranks use Mpi, and the two fit
+  Nccl,     // from GPU to GPU
+};
+[[nodiscard]] const char* name_of(Transport transport);  // "mpi", "mpi-cuda", "nccl"
+
+struct RankFacts {
+  std::string host;
+  std::string gpu;  // its UUID; empty: this rank computes on the CPU
+  std::string bus;  // where in the host it is: parts of one GPU (MIG) share this, and no UUID
+  bool mpi_takes_gpu_memory = false;
+  int visible_gpus = 0;  // to this rank; a batch system may hide those of others
+};
+// To and from one line of text, for sending.
+[[nodiscard]] std::string text_of(const RankFacts& facts);
+[[nodiscard]] RankFacts parse_rank_facts(const std::string& text);
+
+struct LinkPlan {
+  Transport links = Transport::Mpi;
+  std::vector<Transport> sums;  // over the replicas, by position in the pipeline; empty: all Mpi
+  // "links by mpi-staged, sums by nccl: ranks 2 and 3 share a GPU of host n1"; empty where there
+  // was nothing to choose.
+  std::string note;
+
+  [[nodiscard]] Transport sums_at(int position) const {
+    return sums.empty() ? Transport::Mpi : sums[static_cast<size_t>(position)];
+  }
+};
+
+// `wish` is pipeline.link:
+//   auto        nccl for links where every rank has a GPU of its own, else mpi; sums likewise, but
+//               position by position
+//   nccl        both, or Error(Input) that says why they cannot be
+//   mpi-staged  both by mpi, whatever computes
+//   mpi         likewise, where nothing has to be staged: Error(Input) if a rank has a GPU
+//   mpi-cuda    links; sums by mpi, for NCCL beside an MPI that uses GPUs can deadlock.
+//               Error(Input) where MPI cannot read GPU memory
+// `ranks` by world rank.
+[[nodiscard]] LinkPlan plan_links(const std::string& wish, std::span<const RankFacts> ranks,
+                                  const Grid& grid);
+
+}  // namespace penstock

@@ -1,0 +1,38 @@
+// runtime/system/comm/mpi/mpi_late_gather.h -- LateGather by a collective of MPI that does not
+// block.
+#pragma once
+
+#include <vector>
+
+#include "runtime/system/comm/handle.h"
+#include "runtime/system/comm/network.h"
+#include "runtime/system/comm/pollers.h"
+
+namespace penstock {
+
+class MpiLateGather final : public LateGather {
+ public:
+  // Collective over `world`, of which `comm` is a duplicate: agrees on who brings how many. The
+  // pollers must outlive it.
+  MpiLateGather(CommHandle comm, size_t mine, Collective& world, Pollers& pollers);
+  ~MpiLateGather() override;
+  MpiLateGather(const MpiLateGather&) = delete;
+  MpiLateGather& operator=(const MpiLateGather&) = delete;
+
+  void start(std::span<const double> mine) override;
+  [[nodiscard]] std::span<const double> finish() override;
+
+ private:
+  CommHandle comm_;
+  Pollers& pollers_;
+  std::vector<int> counts_, offsets_;  // by rank
+  // What MPI reads and writes until the gather has ended.
+  struct Numbers {
+    std::vector<double> mine, all;
+  };
+  std::unique_ptr<Numbers> numbers_;
+  RequestHandle request_;
+  bool under_way_ = false;
+};
+
+}  // namespace penstock

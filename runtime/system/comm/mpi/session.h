@@ -1,0 +1,48 @@
+// runtime/system/comm/mpi/session.h -- this process among the others: MPI from start to end.
+//
+// One Session per process, made by launch/ (and the tests' main). A rank that fails calls abort()
+// while the session still lives: unwinding into MPI_Finalize with the other ranks waiting would
+// hang. Only runtime/system/comm includes <mpi.h>.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace penstock {
+
+class Session {
+ public:
+  // MPI_Init_thread(MULTIPLE). Throws Error(Peer) when MPI cannot start, and Error(Input) when a
+  // launcher started several processes that do not know each other (srun without PMIx).
+  Session(int& argc, char**& argv);
+  ~Session();  // MPI_Finalize: collective; abort() instead when an exception is passing through
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int ranks() const { return ranks_; }
+  [[nodiscard]] int local_rank() const { return local_rank_; }  // on this host
+  [[nodiscard]] int local_ranks() const { return local_ranks_; }
+  [[nodiscard]] const std::string& host() const { return host_; }
+  // What the ranks were started by, see starter() in launcher.h; and this one's arguments.
+  [[nodiscard]] const std::string& started_by() const { return started_by_; }
+  [[nodiscard]] const std::string& arguments() const { return arguments_; }
+  [[nodiscard]] static std::string library_version();
+  // Whether this MPI says that it can be given the addresses of GPU memory.
+  [[nodiscard]] static bool takes_gpu_memory();
+
+  // Ends the whole job at once with this exit code; never returns. From any thread.
+  [[noreturn]] void abort(int exit_code) const;
+  // The same at the end of a job that has failed in good order: once all ranks have come here, or
+  // enough time has passed. What was printed before stays the last word; mpirun has a dozen lines
+  // for ranks that end by themselves with an exit code. Returns where that cannot be had, on all
+  // ranks, to leave by MPI_Finalize.
+  void end_together(int exit_code) const;
+
+ private:
+  int rank_ = 0, ranks_ = 1, local_rank_ = 0, local_ranks_ = 1;
+  std::string host_, started_by_, arguments_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,247 @@
+// runtime/system/comm/network.h -- everything that passes between ranks, as four small interfaces.
+//
+// Semantics, which the schedule relies on:
+//   * SendLink::send posts and never waits; ReceiveLink::receive waits.
+//   * Messages of one directed edge arrive in the order they were sent (FIFO); every edge has a tag
+//     of its own, by NCCL a communicator, so two edges can never take each other's messages, not
+//     even between the same two ranks.
+//   * MPI moves nothing unless it is called: progress() is called between the ops of a long
+//     computation. A wait on any link or group, and of the host for its GPU, lets all the others
+//     move too, and ends with an error when nothing comes within a limit.
+//   * On an accelerator the host never waits for the device, but in hand_over() and drain();
+//     tensors are taken from and returned to the device's memory at points of the program, never at
+//     moments of time, so that a step finds its tensors where the last one had them.
+//   * All communicators and the requests of links exist before, or are made in, the first steps;
+//     none later.
+// Every failure throws Error(Peer) naming the call, the library's words, the edge and the peer.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/device.h"
+#include "kernels/tensor.h"
+#include "runtime/system/comm/grid.h"
+#include "runtime/system/comm/link_plan.h"
+#include "runtime/system/comm/mpi/session.h"
+#include "runtime/system/comm/watch/watch.h"
+
+namespace penstock {
+
+struct TensorSpec {
+  Shape shape;
+  DType dtype = DType::F32;
+  bool operator==(const TensorSpec&) const = default;
+  [[nodiscard]] size_t size_bytes() const {
+    return static_cast<size_t>(shape.elements()) * size_of(dtype);
+  }
+};
+
+// The sending end of one directed edge.
+class SendLink {
+ public:
+  virtual ~SendLink() = default;
+  // Posts one message, a tuple of tensors, and returns. The link holds references until the bytes
+  // have left; the caller must not write to the tensors any more.
+  virtual void send(std::span<const Tensor> message) = 0;
+  virtual void progress() = 0;
+  // At the end of a program. Returns when what was sent needs nothing from this rank any more but
+  // calls of MPI: the rank may now be busy for long without calling progress(). The device's memory
+  // of what was sent is released; by NCCL, what is computed next waits until it has been received,
+  // so never between instructions (tests/unit/planning/schedule/transport_test.cpp). May wait for
+  // the device, never for another rank.
+  virtual void hand_over() = 0;
+  virtual void drain() = 0;  // waits until everything sent has left
+  // Keeps memory ready for `count` more messages of these tensors to be under way at once.
+  virtual void reserve(std::span<const TensorSpec> message, int count) = 0;
+};
+
+// The receiving end of one directed edge.
+class ReceiveLink {
+ public:
+  virtual ~ReceiveLink() = default;
+  // Posts the receive of the next message into new tensors (Purpose::Activations), so that it can
+  // arrive during computation. The sizes must be what the sender sends, else receive() throws.
+  virtual void expect(std::span<const TensorSpec> specs) = 0;
+  [[nodiscard]] virtual int expected() const = 0;  // posted and not yet received
+  // Waits for the oldest expected message and writes it to `message`, one Tensor per spec.
+  virtual void receive(std::span<Tensor> message) = 0;
+  virtual void progress() = 0;
+};
+
+// Sums gradients over the ranks that hold the same stage.
+class ReduceGroup {
+ public:
+  virtual ~ReduceGroup() = default;
+  [[nodiscard]] virtual int size() const = 0;
+  // Starts summing `buffer` (fp32, 1-d, same elements on all members, fixed for the run) in place;
+  // all members get the same bits. All members start the same buffers in the same order. The buffer
+  // must not be touched until finish().
+  virtual void start(const Tensor& buffer) = 0;
+  // The two halves of that, for members that share the sums out: member r has elements
+  // [cuts[r], cuts[r + 1]) of such a buffer, the same cuts on all members and for the run, the
+  // first 0, the last its size. scatter() starts summing: each gets the sum of its own elements, to
+  // the bits of start(); what the others' then hold is not said. gather() starts giving all
+  // members each one's own, in place.
+  virtual void scatter(const Tensor& buffer, std::span<const int64_t> cuts) = 0;
+  virtual void gather(const Tensor& buffer, std::span<const int64_t> cuts) = 0;
+  virtual void progress() = 0;
+  // Waits for what was started of this buffer, or for more.
+  virtual void wait(const Tensor& /*buffer*/) { finish(); }
+  virtual void finish() = 0;  // waits for everything started
+};
+
+// Small host-side values between the ranks of one group; blocking. Not for tensors.
+class Collective {
+ public:
+  virtual ~Collective() = default;
+  [[nodiscard]] virtual int rank() const = 0;
+  [[nodiscard]] virtual int size() const = 0;
+  virtual void barrier() = 0;
+  virtual void sum(std::span<double> values) = 0;  // in place, same bits everywhere
+  // To rank 0, into `all`: the members' values one after another, in rank order, counts[r] of them
+  // from rank r. `counts` and `all`, which holds their total, are read and written there only.
+  // Takes no memory.
+  virtual void gather(std::span<const double> mine, std::span<const int> counts,
+                      std::span<double> all) = 0;
+  // The members' values one after another, in rank order; lengths may differ. `all` must hold the
+  // total.
+  virtual void gather_to_all(std::span<const double> mine, std::span<double> all) = 0;
+  [[nodiscard]] virtual std::vector<int64_t> gather_to_all(int64_t mine) = 0;
+  // At rank 0: everyone's text in rank order; elsewhere empty.
+  [[nodiscard]] virtual std::vector<std::string> gather_text(const std::string& mine) = 0;
+  [[nodiscard]] virtual std::string broadcast(const std::string& text, int root) = 0;
+  virtual void broadcast(std::span<double> values, int root) = 0;  // in place, as many everywhere
+  // Bytes to another member, which takes as many. `take` waits, `give` until they are under way.
+  virtual void give(std::span<const std::byte> bytes, int to) = 0;
+  virtual void take(std::span<std::byte> bytes, int from) = 0;
+};
+
+// Everyone's numbers to everyone in the world, in two halves: what lies between need not wait.
+class LateGather {
+ public:
+  virtual ~LateGather() = default;
+  // Copies `mine`, as many as were agreed, posts them and returns. Not twice without a finish().
+  virtual void start(std::span<const double> mine) = 0;
+  // Waits for those of all ranks, and returns them one rank after another; valid until the next.
+  [[nodiscard]] virtual std::span<const double> finish() = 0;
+};
+
+// Bytes from the memory of one rank to that of another, while both do other things. The messages of
+// two ranks arrive in the order in which they were sent.
+class Courier {
+ public:
+  virtual ~Courier() = default;
+  // Post one message and return. The bytes stay where they are until it has ended; the receiver
+  // expects as many as are sent.
+  virtual void send(std::span<const std::byte> bytes, int to) = 0;
+  virtual void receive(std::span<std::byte> bytes, int from) = 0;
+  virtual void progress() = 0;
+  // As of the last progress().
+  [[nodiscard]] virtual size_t sends_under_way() const = 0;
+  [[nodiscard]] virtual size_t receives_under_way() const = 0;
+};
+
+// What a rank does beside its step.
+class SideWork {
+ public:
+  virtual ~SideWork() = default;
+  // Each does a little and returns: while the rank waits for anything; and between two ops, which
+  // wait for it.
+  virtual void while_waiting() = 0;
+  virtual void between_ops() = 0;
+};
+
+enum class Direction : uint8_t { Activation, Gradient };
+
+// What passes from one stage to another of the same replica (of the two directions of an edge of
+// runtime/planning/schedule/edges.h, one).
+struct DirectedEdge {
+  int from_stage = 0, to_stage = 0;
+  int from_position = 0, to_position = 0;  // ranks of the pipeline; different
+  Direction direction = Direction::Activation;
+  // Messages that may be under way before the sender must be able to wait for the oldest one: by
+  // NCCL their tensors are not copied, and somebody has to hold them.
+  int window = 2;
+};
+
+// Makes the ends; it and the device must outlive them. Every constructor-like call is collective
+// over the ranks it concerns and is made in the same global order everywhere.
+class Network {
+ public:
+  virtual ~Network() = default;
+  // The ends of `edges` (the same list on every rank) that this rank holds; entry e of the result
+  // is null where this rank is not that end.
+  struct Ends {
+    std::vector<std::unique_ptr<SendLink>> send;
+    std::vector<std::unique_ptr<ReceiveLink>> receive;
+
+    Ends() = default;
+    Ends(Ends&&) = default;
+    Ends& operator=(Ends&& other) noexcept {
+      send.swap(other.send);
+      receive.swap(other.receive);
+      return *this;
+    }
+    // Edge by edge: to leave a communicator of NCCL is collective, too.
+    ~Ends() {
+      for (size_t e = 0; e < send.size(); ++e) {
+        send[e].reset();
+        receive[e].reset();
+      }
+    }
+  };
+  [[nodiscard]] virtual Ends connect(std::span<const DirectedEdge> edges, Device& device) = 0;
+  [[nodiscard]] virtual std::unique_ptr<ReduceGroup> reduce_group(Device& device) = 0;
+  virtual Collective& world() = 0;     // every rank
+  virtual Collective& pipeline() = 0;  // the ranks of this replica, in position order
+  virtual Collective& replicas() = 0;  // the ranks at this position, in replica order
+  // `mine`: how many numbers this rank brings each time. Null: this network has none.
+  [[nodiscard]] virtual std::unique_ptr<LateGather> late_gather(size_t /*mine*/) { return nullptr; }
+  // Collective over the world. Null: this network has none.
+  [[nodiscard]] virtual std::unique_ptr<Courier> courier() { return nullptr; }
+  // From now on `work` is done whenever this rank waits, and by do_side_work(), which whoever
+  // computes calls between ops. One at a time; null: none. A network of which nobody waits does
+  // not.
+  virtual void set_side_work(SideWork* /*work*/) {}
+  virtual void do_side_work() {}
+  // Waits until that is so, with a name for what is waited for; all else goes on.
+  virtual void wait_until(const std::function<bool()>& done, const std::string& /*what*/) {
+    while (!done()) {
+    }
+  }
+  // Persistent requests made so far by all links; flat in the steady state.
+  [[nodiscard]] virtual int64_t requests_made() const = 0;
+  [[nodiscard]] virtual std::string description() const = 0;  // "mpi (Open MPI 4.1.4)"
+  // Where the main thread of this rank writes what it does; null: nobody reads it.
+  [[nodiscard]] virtual ActivityLog* activity_log() { return nullptr; }
+};
+
+// Longer than the slowest step, so that a wait which sees nothing come for so long is in vain.
+inline constexpr std::chrono::minutes kWaitLimit{30};
+
+// What becomes of waits that see nothing come.
+struct Waits {
+  std::chrono::milliseconds limit = kWaitLimit;  // zero: they go on for ever
+  // True: a Watch looks at all ranks, and ends the job when none has gone on for the limit. False:
+  // each wait ends by itself, by Error(Peer), however busy the others are.
+  bool are_watched = false;
+  // Where ranks that wait would take the time of those that compute: how long each sleeps between
+  // two looks; zero: they only give way.
+  std::chrono::microseconds nap = {};
+  std::string folder = {};                               // as WatchOrder's
+  std::function<void(const HangReport&)> say = nullptr;  // likewise
+};
+
+// `session` must outlive the network; `plan` and `waits` are the same on every rank. Throws
+// Error(Input) when grid.ranks() != session.ranks().
+[[nodiscard]] std::unique_ptr<Network> make_mpi_network(const Session& session, const Grid& grid,
+                                                        const LinkPlan& plan = {},
+                                                        const Waits& waits = {});
+
+}  // namespace penstock

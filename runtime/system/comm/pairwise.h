@@ -1,0 +1,42 @@
+// runtime/system/comm/pairwise.h -- the order in which replicas are added up, the same on every
+// device and for every number of them: in pairs, (x0 + x1) + (x2 + x3), then pairs of pairs. What
+// has no partner waits: five are ((x0 + x1) + (x2 + x3)) + x4. So the replicas of a power of two of
+// micro-batches each, which were added up in pairs too (runtime/network/stage/pairwise_sum.h), make
+// the sum that one replica makes.
+#pragma once
+
+#include <span>
+
+namespace penstock {
+
+// A sum of what arrives one after another, in registers. For kernels too.
+template <class T>
+class PairwiseSumOf {
+ public:
+  constexpr void add(T value) {
+    for (unsigned n = count_; (n & 1U) != 0; n >>= 1U) value = waiting_[--depth_] + value;
+    waiting_[depth_++] = value;
+    ++count_;
+  }
+  // Of one value at least.
+  [[nodiscard]] constexpr T total() const {
+    T sum = waiting_[depth_ - 1];
+    for (int i = depth_ - 2; i >= 0; --i) sum = waiting_[i] + sum;
+    return sum;
+  }
+
+ private:
+  T waiting_[32] = {};  // sums of ever fewer values, each a power of two of them
+  int depth_ = 0;
+  unsigned count_ = 0;
+};
+
+// 0 of nothing.
+template <class T>
+[[nodiscard]] constexpr T pairwise_sum(std::span<const T> values) {
+  PairwiseSumOf<T> sum;
+  for (T value : values) sum.add(value);
+  return values.empty() ? T{} : sum.total();
+}
+
+}  // namespace penstock

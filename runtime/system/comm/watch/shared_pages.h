@@ -1,0 +1,48 @@
+// runtime/system/comm/watch/shared_pages.h -- the activity_log pages of all ranks of a host, mapped
+// by each.
+//
+// Why shared memory: a process that is stopped, or whose threads all wait inside a library, can
+// neither answer a message nor write a file when it is asked; what lies in memory that its
+// neighbours have mapped they can read without it. Why not files in the run directory: every line
+// would become I/O of a file system that may be what hangs.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "runtime/system/comm/watch/activity_log.h"
+
+namespace penstock {
+
+class SharedPages {
+ public:
+  // Collective over `members`, ranks of one host. The memory has no name any more when this
+  // returns, so that nothing stays behind however the job ends. Where there is no such memory each
+  // rank has its own page only, and there is nobody else in this.
+  explicit SharedPages(MPI_Comm members);
+  ~SharedPages();
+  SharedPages(const SharedPages&) = delete;
+  SharedPages& operator=(const SharedPages&) = delete;
+
+  [[nodiscard]] int count() const { return count_; }
+  [[nodiscard]] int own() const { return own_; }  // the place of this rank's page
+  [[nodiscard]] ActivityPage& page(int place) const { return pages_[place]; }
+  // True for the first rank that asks, until release(): one of a host reports.
+  [[nodiscard]] bool claim() const { return claimed_->exchange(1) == 0; }
+  void release() const { claimed_->store(0); }
+
+ private:
+  [[nodiscard]] static int make(size_t size_bytes, std::string& name);
+
+  int count_ = 1, own_ = 0;
+  size_t size_bytes_ = 0;
+  void* memory_ = nullptr;
+  std::atomic<uint64_t>* claimed_ = nullptr;
+  ActivityPage* pages_ = nullptr;
+};
+
+}  // namespace penstock

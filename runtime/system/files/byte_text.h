@@ -1,0 +1,25 @@
+// runtime/system/files/byte_text.h -- bytes in formats that hold Unicode alone. The names of files
+// are bytes, and an older one may be in Latin-1; TOML and JSON know only UTF-8.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace penstock {
+
+// The bytes of the character at `at`, 1 to 4; 0 where there is none. `bad` is then how many bytes
+// make up the part that U+FFFD stands for, at least 1.
+[[nodiscard]] size_t character_bytes(std::string_view text, size_t at, size_t& bad);
+
+// For formats that are read again: UTF-8 as it is, and for each other byte 0xNN the character
+// U+10FENN, which is private and nobody's ("\U0010FEE9" in a run file). Those characters themselves
+// are taken for other bytes, so that every text comes back from bytes_of() as it was.
+[[nodiscard]] std::string unicode_of(std::string_view bytes);
+[[nodiscard]] std::string bytes_of(std::string_view unicode);
+
+// For people: UTF-8 as it is, and each other byte as \xNN; in a text that has such bytes, and in no
+// other, a backslash is doubled.
+[[nodiscard]] std::string shown_bytes(std::string_view bytes);
+
+}  // namespace penstock

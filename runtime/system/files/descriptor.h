@@ -1,0 +1,34 @@
+// runtime/system/files/descriptor.h -- a file descriptor that is closed with its owner, and writing
+// to one.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace penstock {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  Descriptor(Descriptor&& other) noexcept;
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor();
+  [[nodiscard]] int value() const { return value_; }
+  [[nodiscard]] int release();
+
+ private:
+  int value_;
+};
+
+// Throws Error(Resource): "cannot `what` `path`: " and what errno says.
+[[noreturn]] void fail_system(const std::string& what, const std::string& path);
+
+// Hands all of it to the system. `path` is for the message. Throws Error(Resource).
+void write_all(const Descriptor& file, const void* data, size_t size_bytes,
+               const std::string& path);
+// On disk when it returns, where the file system keeps its word. Throws Error(Resource).
+void sync_and_close(Descriptor& file, const std::string& path);
+// Its entries (names) are on disk afterwards, if this process may open it.
+void sync_directory(const std::string& path);
+
+}  // namespace penstock

@@ -1,0 +1,52 @@
+// runtime/system/files/input_file.h -- the one reader of files: a regular file, read by position
+// from any thread, every call checked.
+//
+// Not a memory map: where a mapped file shrinks or its server fails, the process dies of SIGBUS;
+// here read() throws a sentence. The page cache serves both alike.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/system/files/descriptor.h"
+
+namespace penstock {
+
+// Whose file it is: what a user names may be a link, and to name what is not there is bad input;
+// what a run has written is no link, and lies there or the run is damaged.
+enum class FileOwner : uint8_t { User, Run };
+
+class InputFile {
+ public:
+  // Throws an Error naming the path when it is not a readable regular file: of kind Input for a
+  // user's, of kind Data for a run's. Throws Error(Data) for a user's that is a pointer of git-lfs
+  // (stand_in.h).
+  explicit InputFile(std::string path, FileOwner owner = FileOwner::User);
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] int64_t size_bytes() const { return size_bytes_; }  // when it was opened
+  // The first bytes: enough to tell what stands in for a file, or all.
+  [[nodiscard]] std::string beginning() const;
+  // Fills `out` with the bytes from `offset` on. Throws Error(Data) when they are not there.
+  void read(int64_t offset, std::span<uint8_t> out) const;
+  void read(int64_t offset, void* to, size_t size_bytes) const;
+  // Asks the system to fetch those bytes before they are read, and returns at once. Advice: what is
+  // not there, or cannot be had, is for read() to tell.
+  void will_read(int64_t offset, int64_t size_bytes) const;
+  // Throws Error(Data) for a file above `most_bytes`: what is read whole is small.
+  [[nodiscard]] std::vector<uint8_t> read_all(int64_t most_bytes) const;
+
+ private:
+  std::string path_;
+  Descriptor descriptor_;
+  int64_t size_bytes_ = 0;
+};
+
+// A small file as text. Throws as InputFile does, and for one above `most_bytes`, which is not
+// read.
+[[nodiscard]] std::string read_text(const std::string& path, int64_t most_bytes, FileOwner owner);
+
+}  // namespace penstock

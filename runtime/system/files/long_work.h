@@ -1,0 +1,50 @@
+// runtime/system/files/long_work.h -- work before the first step that takes as long as a file is
+// large: cutting texts, checksums, weights. It says how far it is, and ends where a stop is asked
+// for.
+//
+// Who hears and who asks is the program's business, and one for the whole process, as signals are:
+// while nothing is set, long work says nothing and goes on to its end.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace penstock {
+
+struct LongWorkWatch {
+  std::function<std::string()> stop = nullptr;  // why to end: "SIGTERM"; empty: nothing asks to
+  std::function<void(const std::string& line)> say = nullptr;  // null: nobody hears
+  std::chrono::milliseconds patience{10'000};  // before the first line; the next come each minute
+};
+
+// From its making on, until its end; one at a time. Work may go on in any thread meanwhile.
+class WatchOverLongWork {
+ public:
+  explicit WatchOverLongWork(LongWorkWatch watch);
+  ~WatchOverLongWork();
+  WatchOverLongWork(const WatchOverLongWork&) = delete;
+  WatchOverLongWork& operator=(const WatchOverLongWork&) = delete;
+};
+
+// One piece of work, of one thread.
+class LongWork {
+ public:
+  // `what`: "cutting corpus.txt"; `all_bytes`: 0 where it is not known.
+  LongWork(std::string what, int64_t all_bytes);
+  // That so many bytes are done, of all. Throws Error(Stopped), naming the work and how far it is.
+  void is_at(int64_t done_bytes);
+  void went_on(int64_t bytes) { is_at(done_ + bytes); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  [[nodiscard]] std::string how_far() const;
+  void look();
+
+  std::string what_;
+  int64_t all_, done_ = 0, looked_at_ = 0;
+  Clock::time_point start_, next_line_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,147 @@
+// tests/unit/network/models/configs.h -- small networks of every kind, and how to write a layer
+// list.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/network/models/models.h"
+
+namespace penstock {
+
+using Options = std::map<std::string, LayerConfig::Value>;
+
+[[nodiscard]] inline LayerConfig entry(const std::string& kind, const Options& options = {},
+                                       const std::vector<LayerConfig>& layers = {},
+                                       const std::vector<LayerConfig>& shortcut = {}) {
+  LayerConfig config;
+  config.kind = kind;
+  config.options = options;
+  config.layers = layers;
+  config.shortcut = shortcut;
+  return config;
+}
+
+[[nodiscard]] inline ModelConfig transformer_config() {
+  ModelConfig config;
+  config.kind = "transformer-lm";
+  config.layers = 2;
+  config.width = 16;
+  config.heads = 2;
+  config.context = 8;
+  config.vocabulary = 11;
+  config.activation = "gelu";
+  return config;
+}
+
+[[nodiscard]] inline ModelConfig resnet_config(const std::string& form, int64_t depth) {
+  ModelConfig config;
+  config.kind = "resnet";
+  config.form = form;
+  config.depth = depth;
+  config.width = 4;
+  config.image = {3, 16, 16};
+  config.classes = 5;
+  return config;
+}
+
+// All that an AmoebaNet can have, on small images.
+[[nodiscard]] inline ModelConfig amoebanet_config(const std::string& kind,
+                                                  const std::string& stem) {
+  ModelConfig config;
+  config.kind = kind;
+  config.layers = 3;
+  config.filters = 8;
+  config.stem = stem;
+  config.auxiliary_weight = 0.4;
+  config.drop_path = 0.3;
+  config.image = {3, 12, 12};
+  config.classes = 5;
+  return config;
+}
+
+[[nodiscard]] inline ModelConfig unet_config() {
+  ModelConfig config;
+  config.kind = "unet";
+  config.layers = 2;
+  config.filters = 4;
+  config.image = {3, 8, 12};
+  config.classes = 5;
+  return config;
+}
+
+[[nodiscard]] inline ModelConfig mlp_config() {
+  ModelConfig config;
+  config.kind = "mlp";
+  config.input = {12};
+  config.hidden_layers = {16, 8};
+  config.activation = "tanh";
+  config.classes = 5;
+  return config;
+}
+
+[[nodiscard]] inline ModelConfig image_sequence(const std::vector<LayerConfig>& layers) {
+  ModelConfig config;
+  config.kind = "sequential";
+  config.image = {2, 8, 8};
+  config.classes = 5;
+  config.sequence = layers;
+  return config;
+}
+
+[[nodiscard]] inline ModelConfig token_sequence(const std::vector<LayerConfig>& layers) {
+  ModelConfig config;
+  config.kind = "sequential";
+  config.context = 8;
+  config.vocabulary = 11;
+  config.sequence = layers;
+  return config;
+}
+
+// Every kind that takes images, and every kind that takes tokens.
+[[nodiscard]] inline ModelConfig all_image_kinds() {
+  const std::vector<LayerConfig> branch = {
+      entry("conv2d", {{"channels", int64_t{6}}, {"stride", int64_t{2}}}),
+      entry("batch-norm", {{"decay", 0.5}}), entry("silu")};
+  const std::vector<LayerConfig> shortcut = {
+      entry("average-pool"), entry("conv2d", {{"channels", int64_t{6}}, {"kernel", int64_t{1}}})};
+  return image_sequence(
+      {entry("conv2d", {{"channels", int64_t{4}},
+                        {"kernel", std::vector<int64_t>{3, 5}},
+                        {"activation", std::string("relu")},
+                        {"groups", int64_t{2}}}),
+       entry("max-pool", {{"kernel", int64_t{3}}, {"stride", int64_t{1}}}),
+       entry("residual", {{"activation", std::string("tanh")}}, branch, shortcut),
+       entry("group", {}, {entry("gelu"), entry("gelu-tanh"), entry("relu"), entry("tanh")}),
+       entry("residual", {}, {entry("conv2d", {{"channels", int64_t{6}}, {"bias", false}})}),
+       entry("dropout", {{"rate", 0.1}}), entry("flatten"),
+       entry("linear", {{"width", int64_t{8}}, {"activation", std::string("gelu")}})});
+}
+[[nodiscard]] inline ModelConfig all_token_kinds() {
+  return token_sequence(
+      {entry("embedding", {{"width", int64_t{16}}, {"positions", std::string("learned")}}),
+       entry("residual", {},
+             {entry("layer-norm", {{"epsilon", 1e-3}}),
+              entry("self-attention", {{"heads", int64_t{2}}, {"dropout", 0.1}})}),
+       entry("residual", {},
+             {entry("layer-norm"), entry("feed-forward", {{"activation", std::string("silu")}})}),
+       entry("classifier", {{"bias", false}})});
+}
+
+[[nodiscard]] inline std::string message_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Input) << error.what();
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+}  // namespace penstock

@@ -1,0 +1,465 @@
+// Parameter counts against the papers' and other frameworks' own, without allocating a weight.
+#include <set>
+
+#include "tests/unit/network/models/configs.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::HasSubstr;
+
+ParameterSet declared(const ModelConfig& config) {
+  const Sequential model = build_model(config, 0, 0);
+  ParameterSet set;
+  for (const auto& layer : model.layers) layer->declare(set);
+  return set;
+}
+
+int64_t count(const ModelConfig& config) {
+  return declared(config).declared().elements();
+}
+
+// GPipe, Table 1: V 32000, d 2048, ff 8192, 32 heads, T 1024.
+ModelConfig transformer_l(int64_t layers, bool attention_bias) {
+  ModelConfig config;
+  config.kind = "transformer-lm";
+  config.layers = layers;
+  config.width = 2048;
+  config.hidden = 8192;
+  config.heads = 32;
+  config.context = 1024;
+  config.vocabulary = 32000;
+  config.attention_bias = attention_bias;
+  config.final_norm = false;
+  return config;
+}
+
+TEST(Counts, TransformersOfGpipesTable) {
+  struct Row {
+    int64_t layers, with_bias, without_bias;
+  };
+  for (const Row& row :
+       {Row{3, 282'178'816, 282'154'240}, Row{13, 785'761'536, 785'655'040},
+        Row{103, 5'318'006'016, 5'317'162'240}, Row{415, 21'029'786'880, 21'026'387'200},
+        Row{1663, 83'876'910'336, 83'863'287'040}}) {
+    EXPECT_EQ(count(transformer_l(row.layers, true)), row.with_bias);
+    EXPECT_EQ(count(transformer_l(row.layers, false)), row.without_bias);
+  }
+}
+
+TEST(Counts, OptionsOfATransformer) {
+  ModelConfig config = transformer_l(3, true);
+  const int64_t plain = count(config);
+  config.final_norm = true;
+  EXPECT_EQ(count(config), plain + 2 * 2048);
+  config.final_norm = false;
+  config.positions = "learned";
+  EXPECT_EQ(count(config), plain + 1024 * 2048);
+  config.positions = "none";
+  EXPECT_EQ(count(config), plain);
+  config.bias = false;
+  EXPECT_EQ(count(config), plain - 3 * (8192 + 2048) - 32000);
+}
+
+// Of the families' own configurations, against what their authors count.
+TEST(Counts, PublishedDecoders) {
+  ModelConfig gpt2;
+  gpt2.kind = "decoder";
+  gpt2.layers = 12;
+  gpt2.width = 768;
+  gpt2.heads = 12;
+  gpt2.context = 1024;
+  gpt2.vocabulary = 50257;
+  gpt2.positions = "learned";
+  gpt2.activation = "gelu-tanh";
+  gpt2.tied_embedding = true;
+  EXPECT_EQ(count(gpt2), 124'439'808);
+
+  ModelConfig llama3;  // 8B
+  llama3.kind = "decoder";
+  llama3.layers = 32;
+  llama3.width = 4096;
+  llama3.heads = 32;
+  llama3.kv_heads = 8;
+  llama3.hidden = 14336;
+  llama3.context = 8192;
+  llama3.vocabulary = 128256;
+  llama3.positions = "rotary";
+  llama3.norm = "rms";
+  llama3.gated = true;
+  llama3.activation = "silu";
+  llama3.bias = llama3.attention_bias = llama3.output_bias = false;
+  EXPECT_EQ(count(llama3), 8'030'261'248);
+
+  ModelConfig qwen = llama3;  // 2.5, 0.5B
+  qwen.layers = 24;
+  qwen.width = 896;
+  qwen.heads = 14;
+  qwen.kv_heads = 2;
+  qwen.hidden = 4864;
+  qwen.vocabulary = 151936;
+  qwen.attention_bias = qwen.tied_embedding = true;
+  EXPECT_EQ(count(qwen), 494'032'768);
+
+  qwen.layers = 28;  // 3, 0.6B: heads that are wider than their share of the width
+  qwen.width = 1024;
+  qwen.heads = 16;
+  qwen.kv_heads = 8;
+  qwen.head_width = 128;
+  qwen.hidden = 3072;
+  qwen.attention_bias = false;
+  qwen.query_key_norm = true;
+  EXPECT_EQ(count(qwen), 596'049'920);
+}
+
+TEST(Counts, WhatDoesNotFitADecoderIsNamed) {
+  ModelConfig config = transformer_config();
+  config.kind = "decoder";
+  const auto refused = [](const ModelConfig& bad, const std::string& says) {
+    try {
+      (void)build_model(bad, 0, 0);
+      ADD_FAILURE() << says;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(says));
+    }
+  };
+  ModelConfig bad = config;
+  bad.heads = 4;
+  bad.kv_heads = 3;
+  refused(bad, "model.kv_heads");
+  bad = config;
+  bad.positions = "rotary";
+  bad.head_width = 5;
+  refused(bad, "model.head_width");
+  bad.head_width = 4;
+  bad.rotary_scaling = "llama3";
+  bad.rotary_low = bad.rotary_high;
+  refused(bad, "model.rotary_high");
+  bad = config;
+  bad.window_layers = {1};
+  refused(bad, "model.window is 0");
+  bad.window = 3;
+  for (const std::vector<int64_t>& layers :
+       std::vector<std::vector<int64_t>>{{0, 2}, {1, 0}, {1, 1}}) {
+    bad.window_layers = layers;
+    refused(bad, "model.window_layers has " + std::to_string(layers.back()));
+  }
+  bad = config;
+  bad.kind = "transformer-lm";
+  bad.positions = "rotary";
+  refused(bad, "rotary in a decoder");
+}
+
+ModelConfig amoebanet(const std::string& kind, const std::string& stem, int64_t layers,
+                      int64_t filters) {
+  ModelConfig config = amoebanet_config(kind, stem);
+  config.layers = layers;
+  config.filters = filters;
+  config.image = {3, 224, 224};
+  config.auxiliary_weight = 0.0;
+  return config;
+}
+
+// GPipe, Table 1 and 2, to the last digit: 1000 classes with the wide stem, 1001 with the narrow
+// one.
+TEST(Counts, AmoebaNetsOfGpipesTables) {
+  struct Row {
+    int64_t layers, filters, wide, narrow, with_auxiliary_head;
+  };
+  for (const Row& row : {Row{18, 208, 81'505'540, 81'140'766, 81'785'166},
+                         Row{18, 416, 319'024'120, 317'548'353, 318'277'617},
+                         Row{18, 544, 542'734'840, 540'204'945, 540'986'433},
+                         Row{36, 544, 1'055'832'376, 1'053'302'481, 1'054'083'969},
+                         Row{72, 512, 1'844'858'344, 1'842'618'441, 1'843'386'873},
+                         Row{18, 256, 122'470'120, 121'915'113, 122'579'097},
+                         Row{18, 128, 31'694'440, 31'557'433, 32'169'193}}) {
+    ModelConfig config = amoebanet("amoebanet-d", "wide", row.layers, row.filters);
+    config.classes = 1000;
+    EXPECT_EQ(count(config), row.wide) << row.layers << ", " << row.filters;
+    config.stem = "auto";
+    EXPECT_EQ(count(config), row.wide);
+    config.stem = "narrow";
+    config.classes = 1001;
+    EXPECT_EQ(count(config), row.narrow) << row.layers << ", " << row.filters;
+    config.auxiliary_weight = 0.4;
+    EXPECT_EQ(count(config), row.with_auxiliary_head) << row.layers << ", " << row.filters;
+  }
+}
+
+// The model of GPipe's ImageNet result: 557 million parameters, at 480 x 480.
+TEST(Counts, AmoebaNetBOfGpipesImageNetResult) {
+  ModelConfig config = amoebanet("amoebanet-b", "auto", 18, 512);
+  config.image = {3, 480, 480};
+  config.classes = 1001;
+  EXPECT_EQ(count(config), 557'286'057);
+}
+
+// normal(f) = (c + q) f + 5.75 f^2 + 17 f; reduction(f) = (c + q) f + 3.4375 f^2 + 12.5 f.
+TEST(Counts, AmoebaNetForSmallImagesByTheFormula) {
+  constexpr int64_t kFilters = 32;
+  int64_t expected = 27 * 3 * kFilters + 2 * 3 * kFilters;
+  int64_t c = 3 * kFilters;
+  int64_t q = c;
+  const auto cell = [&](double f, double square, double linear, int64_t out) {
+    expected += static_cast<int64_t>(static_cast<double>(c + q) * f + square * f * f + linear * f);
+    q = c;
+    c = out * static_cast<int64_t>(f);
+  };
+  for (int64_t f : {kFilters, 2 * kFilters, 4 * kFilters}) {
+    const auto filters = static_cast<double>(f);
+    if (f > kFilters) cell(filters, 3.4375, 12.5, 3);
+    for (int i = 0; i < 2; ++i) cell(filters, 5.75, 17, 4);
+  }
+  expected += 16 * kFilters * 10 + 10;
+  ModelConfig config = amoebanet("amoebanet-d", "small", 6, kFilters);
+  config.image = {3, 32, 32};
+  config.classes = 10;
+  EXPECT_EQ(count(config), expected);
+}
+
+TEST(Counts, ResnetsAsInTorchvision) {
+  const std::map<int64_t, int64_t> known = {
+      {18, 11'689'512}, {34, 21'797'672}, {50, 25'557'032}, {101, 44'549'160}, {152, 60'192'808}};
+  for (const auto& [depth, parameters] : known) {
+    ModelConfig config = resnet_config("imagenet", depth);
+    config.width = 0;
+    config.image = {3, 224, 224};
+    config.classes = 1000;
+    EXPECT_EQ(count(config), parameters) << depth;
+  }
+}
+
+// 6n + 2 layers of 16, 32 and 64 channels (He et al. 2016, 4.2), two 1x1 shortcuts.
+TEST(Counts, ResnetsForCifarByTheFormula) {
+  const auto conv = [](int64_t in, int64_t out, int64_t kernel) {
+    return in * out * kernel * kernel + 2 * out;  // and its batch norm
+  };
+  for (int64_t n : {1, 3, 5, 18}) {
+    int64_t expected = conv(3, 16, 3) + 64 * 10 + 10;
+    for (int64_t width : {16, 32, 64}) {
+      const int64_t in = width == 16 ? 16 : width / 2;
+      expected += conv(in, width, 3) + (2 * n - 1) * conv(width, width, 3);
+      if (in != width) expected += conv(in, width, 1);
+    }
+    ModelConfig config;
+    config.kind = "resnet";
+    config.depth = 6 * n + 2;
+    EXPECT_EQ(count(config), expected) << n;
+    if (n == 3) {
+      EXPECT_EQ(expected, 272'474);
+    }
+  }
+}
+
+// Ronneberger et al. 2015: 64 to 1024 channels, here with batch norms in place of biases.
+TEST(Counts, UNetByTheFormula) {
+  int64_t expected = 64 * 10 + 10;
+  const auto both = [](int64_t in, int64_t out) { return 9 * (in + out) * out + 4 * out; };
+  int64_t in = 3;
+  for (int64_t width : {64, 128, 256, 512, 1024}) {
+    expected += both(in, width);
+    if (width > 64) expected += 4 * width * width / 2 + both(width, width / 2);
+    in = width;
+  }
+  ModelConfig config = unet_config();
+  config.layers = 4;
+  config.filters = 64;
+  config.image = {3, 64, 64};
+  config.classes = 10;
+  EXPECT_EQ(count(config), expected);
+}
+
+TEST(Counts, Mlp) {
+  EXPECT_EQ(count(mlp_config()), 12 * 16 + 16 + 16 * 8 + 8 + 8 * 5 + 5);
+  ModelConfig config = mlp_config();
+  config.input.clear();  // an image then; layers x hidden
+  config.hidden_layers.clear();
+  config.hidden = 6;
+  config.layers = 3;
+  config.bias = false;
+  EXPECT_EQ(count(config), 3 * 32 * 32 * 6 + 2 * 6 * 6 + 6 * 5);
+}
+
+TEST(Names, AreThoseThatCheckpointsUse) {
+  std::set<std::string> names;
+  const ParameterSet set = declared(transformer_l(8, true));
+  for (const Parameter& p : set.declared().parameters) names.insert(p.name);
+  for (const char* name :
+       {"embedding.token.weight", "blocks.7.attention.query.weight", "blocks.0.norm1.bias",
+        "blocks.3.feed_forward.in.weight", "classifier.weight", "classifier.bias"}) {
+    EXPECT_TRUE(names.contains(name)) << name;
+  }
+  EXPECT_EQ(names.size(), 1 + 8 * 16 + 2U);
+}
+
+// What crosses from layer to layer, and so from stage to stage.
+TEST(Shapes, FollowFromLayerToLayer) {
+  const auto through = [](const ModelConfig& config, const Shape& input) {
+    std::vector<std::string> texts;
+    Shapes shapes = {input};
+    for (const auto& layer : build_model(config, 0, 0).layers) {
+      shapes = layer->infer(shapes);
+      if (!shapes.empty() && (texts.empty() || texts.back() != shapes[0].text())) {
+        texts.push_back(shapes[0].text());
+      }
+    }
+    EXPECT_TRUE(shapes.empty()) << "a network ends in its loss";
+    return texts;
+  };
+  EXPECT_THAT(through(transformer_l(3, true), {1, 1024}),
+              ::testing::ElementsAre("[1, 1024, 2048]"));
+  ModelConfig config = resnet_config("imagenet", 50);
+  config.width = 0;
+  EXPECT_THAT(through(config, {2, 224, 224, 3}),
+              ::testing::ElementsAre("[2, 56, 56, 64]", "[2, 56, 56, 256]", "[2, 28, 28, 512]",
+                                     "[2, 14, 14, 1024]", "[2, 7, 7, 2048]", "[2, 2048]"));
+  config.form = "cifar";
+  config.depth = 8;
+  EXPECT_THAT(
+      through(config, {2, 32, 32, 3}),
+      ::testing::ElementsAre("[2, 32, 32, 16]", "[2, 16, 16, 32]", "[2, 8, 8, 64]", "[2, 64]"));
+}
+
+// Units in GPipe's order, 6 more than L; the auxiliary head follows the last cell of the second
+// third.
+TEST(AmoebaNets, AreSequencesOfUnits) {
+  ModelConfig config = amoebanet("amoebanet-d", "wide", 6, 16);
+  config.auxiliary_weight = 0.4;
+  std::vector<std::string> names;
+  for (const auto& layer : build_model(config, 0, 0).layers) names.push_back(layer->name());
+  EXPECT_THAT(names,
+              ::testing::ElementsAre("stem", "stem.reductions.0", "stem.reductions.1", "cells.0",
+                                     "cells.1", "reductions.0", "cells.2", "cells.3", "auxiliary",
+                                     "reductions.1", "cells.4", "cells.5", "pool", "classifier"));
+}
+
+// What crosses each boundary: the output of a cell and that of the one before it.
+TEST(AmoebaNets, PassTwoTensorsBetweenCells) {
+  const auto crossing = [](const ModelConfig& config, const Shape& input) {
+    std::vector<std::string> texts;
+    Shapes shapes = {input};
+    for (const auto& layer : build_model(config, 0, 0).layers) {
+      shapes = layer->infer(shapes);
+      std::string text;
+      for (const Shape& shape : shapes) text += shape.text();
+      texts.push_back(text);
+    }
+    return texts;
+  };
+  ModelConfig config = amoebanet("amoebanet-d", "wide", 3, 16);
+  EXPECT_THAT(
+      crossing(config, {2, 224, 224, 3}),
+      ::testing::ElementsAre("[2, 112, 112, 4]", "[2, 56, 56, 24][2, 112, 112, 4]",
+                             "[2, 28, 28, 48][2, 56, 56, 24]", "[2, 28, 28, 64][2, 28, 28, 48]",
+                             "[2, 14, 14, 96][2, 28, 28, 64]", "[2, 14, 14, 128][2, 14, 14, 96]",
+                             "[2, 7, 7, 192][2, 14, 14, 128]", "[2, 7, 7, 256]", "[2, 256]", ""));
+  config.stem = "narrow";  // without padding 111, then 56
+  EXPECT_THAT(crossing(config, {2, 224, 224, 3})[1], "[2, 56, 56, 12][2, 111, 111, 32]");
+  config.stem = "small";
+  EXPECT_THAT(crossing(config, {2, 32, 32, 3})[1], "[2, 32, 32, 64][2, 32, 32, 48]");
+}
+
+TEST(Models, RefuseWhatMakesNoNetwork) {
+  const auto refused = [](ModelConfig config, const std::function<void(ModelConfig&)>& change) {
+    change(config);
+    return message_of([&] { (void)build_model(config, 0, 0); });
+  };
+  using Config = ModelConfig;
+  const Config text = transformer_config();
+  EXPECT_THAT(refused(text, [](Config& c) { c.kind = "rnn"; }), HasSubstr("'rnn'"));
+  EXPECT_THAT(refused(text, [](Config& c) { c.vocabulary = 0; }), HasSubstr("model.vocabulary"));
+  EXPECT_THAT(refused(text, [](Config& c) { c.heads = 3; }), HasSubstr("model.heads"));
+  EXPECT_THAT(refused(text, [](Config& c) { c.activation = "swish"; }), HasSubstr("'swish'"));
+  EXPECT_THAT(refused(text, [](Config& c) { c.activation = "none"; }),
+              HasSubstr("model.activation"));
+  EXPECT_THAT(refused(text, [](Config& c) { c.positions = "rotary"; }), HasSubstr("'rotary'"));
+  const Config images = resnet_config("cifar", 8);
+  EXPECT_THAT(refused(images, [](Config& c) { c.depth = 18; }), HasSubstr("not 18"));
+  EXPECT_THAT(refused(images, [](Config& c) { c.depth = 2; }), HasSubstr("not 2"));
+  EXPECT_THAT(refused(images, [](Config& c) { c.form = "imagenet"; }), HasSubstr("not 8"));
+  EXPECT_THAT(refused(images, [](Config& c) { c.form = "tiny"; }), HasSubstr("'tiny'"));
+  EXPECT_THAT(refused(images, [](Config& c) { c.classes = 0; }), HasSubstr("model.classes"));
+  const Config cells = amoebanet_config("amoebanet-d", "wide");
+  for (int64_t layers : {0, 1, 4}) {
+    EXPECT_THAT(refused(cells, [&](Config& c) { c.layers = layers; }), HasSubstr("model.layers"));
+  }
+  for (int64_t filters : {0, 4, 20}) {
+    EXPECT_THAT(refused(cells, [&](Config& c) { c.filters = filters; }),
+                HasSubstr("model.filters"));
+  }
+  EXPECT_THAT(refused(cells,
+                      [](Config& c) {
+                        c.stem = "narrow";
+                        c.filters = 8;
+                      }),
+              HasSubstr("at least 16"));
+  EXPECT_THAT(refused(cells, [](Config& c) { c.stem = "short"; }), HasSubstr("'short'"));
+  EXPECT_THAT(refused(cells, [](Config& c) { c.classes = 1; }), HasSubstr("model.classes"));
+  EXPECT_THAT(refused(cells, [](Config& c) { c.drop_path = 1.0; }), HasSubstr("drop_path"));
+  EXPECT_EQ(refused(cells, [](Config&) {}), "nothing was thrown");
+  EXPECT_THAT(refused(unet_config(), [](Config& c) { c.layers = 3; }), HasSubstr("multiple of 8"));
+  EXPECT_THAT(refused(unet_config(), [](Config& c) { c.layers = 60; }), HasSubstr("not 60"));
+  EXPECT_EQ(refused(unet_config(), [](Config&) {}), "nothing was thrown");
+  for (const std::vector<int64_t>& image :
+       std::vector<std::vector<int64_t>>{{}, {3, 32}, {3, 32, 32, 1}, {0, 32, 32}, {3, -1, 32}}) {
+    EXPECT_THAT(refused(images, [&](Config& c) { c.image = image; }), HasSubstr("model.image"));
+  }
+  for (const std::vector<int64_t>& input :
+       std::vector<std::vector<int64_t>>{{0}, {-2}, {2, 2, 2, 2, 2, 2}}) {
+    EXPECT_THAT(refused(mlp_config(), [&](Config& c) { c.input = input; }),
+                HasSubstr("model.input"));
+  }
+  EXPECT_THAT(refused(mlp_config(), [](Config& c) { c.classes = 1; }), HasSubstr("model.classes"));
+  EXPECT_EQ(refused(text, [](Config&) {}), "nothing was thrown");
+  EXPECT_EQ(refused(images, [](Config&) {}), "nothing was thrown");
+  EXPECT_EQ(refused(mlp_config(), [](Config&) {}), "nothing was thrown");
+}
+
+TEST(Models, SayWhatEntersTheFirstLayer) {
+  const auto says = [](const ModelConfig& config) {
+    const ModelInput input = input_of(config);
+    EXPECT_EQ(build_model(config, 0, 0).inputs, std::vector<std::string>{input.field});
+    return input.field + " " + input.shape.text() + " " + name_of(input.dtype) +
+           (input.label_per_position ? " labels per position" : "");
+  };
+  EXPECT_EQ(says(transformer_config()), "tokens [8] int32 labels per position");
+  EXPECT_EQ(says(all_token_kinds()), "tokens [8] int32 labels per position");
+  ModelConfig translation = transformer_config();
+  translation.kind = "transformer-nmt";
+  EXPECT_EQ(says(translation), "source_tokens [8] int32 labels per position");
+  EXPECT_EQ(says(resnet_config("cifar", 8)), "images [16, 16, 3] fp32");
+  EXPECT_EQ(says(all_image_kinds()), "images [8, 8, 2] fp32");
+  EXPECT_EQ(says(mlp_config()), "inputs [12] fp32");
+}
+
+// The data's vocabulary and classes stand in where the run file is silent, and only there.
+TEST(Models, AskTheDataForWhatTheRunFileLeavesOut) {
+  ModelConfig config = transformer_config();
+  const int64_t own = count(config);
+  const auto with = [](const ModelConfig& c, int64_t vocabulary, int64_t classes) {
+    ParameterSet set;
+    const Sequential model = build_model(c, vocabulary, classes);
+    for (const auto& layer : model.layers) layer->declare(set);
+    return set.declared().elements();
+  };
+  EXPECT_EQ(with(config, 500, 500), own);
+  config.vocabulary = 0;
+  EXPECT_EQ(with(config, 12, 0), own + 16 + 16 + 1);
+  ModelConfig images = mlp_config();
+  images.classes = 0;
+  EXPECT_EQ(with(images, 0, 6), count(mlp_config()) + 8 + 1);
+}
+
+// A table of rotary positions takes context x head width numbers, of which a stage needs one.
+TEST(Constants, OfRotaryPositionsAreSharedByAllBlocks) {
+  ModelConfig config;
+  config.kind = "decoder";
+  config.width = 32;
+  config.vocabulary = 9;
+  config.positions = "rotary";
+  const ParameterSet set = declared(config);
+  EXPECT_EQ(set.declared().constants.size(), 1U);
+}
+
+}  // namespace
+}  // namespace penstock

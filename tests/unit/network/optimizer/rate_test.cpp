@@ -1,0 +1,72 @@
+// The learning rate against values worked out by hand.
+#include "runtime/network/optimizer/rate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace penstock {
+namespace {
+
+OptimizerConfig with(const char* schedule, int64_t warmup) {
+  OptimizerConfig config;
+  config.schedule = schedule;
+  config.learning_rate = 0.8;
+  config.warmup_steps = warmup;
+  return config;
+}
+
+TEST(LearningRate, WarmsUpLinearlyFromZeroAndThenStays) {
+  const OptimizerConfig config = with("constant", 4);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 1, 100), 0.2);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 3, 100), 0.6);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 4, 100), 0.8);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 99, 100), 0.8);
+  EXPECT_DOUBLE_EQ(learning_rate(with("constant", 0), 1, 100), 0.8);
+}
+
+TEST(LearningRate, CosineFallsFromThePeakToTheMinimumShare) {
+  OptimizerConfig config = with("cosine", 10);
+  config.minimum_rate = 0.1;
+  EXPECT_DOUBLE_EQ(learning_rate(config, 5, 110), 0.4);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 10, 110), 0.8);
+  EXPECT_NEAR(learning_rate(config, 60, 110), 0.8 * (0.1 + 0.9 * 0.5), 1e-15);
+  EXPECT_NEAR(learning_rate(config, 35, 110), 0.8 * (0.1 + 0.9 * (1 + std::sqrt(0.5)) / 2), 1e-15);
+  EXPECT_NEAR(learning_rate(config, 110, 110), 0.08, 1e-15);
+  EXPECT_NEAR(learning_rate(config, 500, 110), 0.08, 1e-15);
+}
+
+TEST(LearningRate, CosineEndsAtDecayStepsWhenGiven) {
+  OptimizerConfig config = with("cosine", 0);
+  config.decay_steps = 50;
+  EXPECT_NEAR(learning_rate(config, 25, 1000), 0.4, 1e-15);
+  EXPECT_NEAR(learning_rate(config, 50, 1000), 0.0, 1e-15);
+}
+
+TEST(LearningRate, CosineWithoutRoomAfterTheWarmUpIsStillDefined) {
+  const OptimizerConfig config = with("cosine", 10);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 10, 10), 0.8);
+  EXPECT_NEAR(learning_rate(config, 11, 10), 0.0, 1e-15);
+}
+
+TEST(LearningRate, InverseSqrtMeetsTheWarmUp) {
+  const OptimizerConfig config = with("inverse-sqrt", 16);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 8, 1), 0.4);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 16, 1), 0.8);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 64, 1), 0.4);
+  EXPECT_DOUBLE_EQ(learning_rate(with("inverse-sqrt", 0), 1, 1), 0.8);
+  EXPECT_DOUBLE_EQ(learning_rate(with("inverse-sqrt", 0), 4, 1), 0.4);
+}
+
+TEST(LearningRate, ExponentialLosesOneFactorPerPeriod) {
+  OptimizerConfig config = with("exponential", 2);
+  config.decay_steps = 10;
+  config.decay_rate = 0.25;
+  EXPECT_DOUBLE_EQ(learning_rate(config, 2, 1), 0.8);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 7, 1), 0.4);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 12, 1), 0.2);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 22, 1), 0.05);
+}
+
+}  // namespace
+}  // namespace penstock

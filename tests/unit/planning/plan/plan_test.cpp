@@ -1,0 +1,166 @@
+// Plans: complete, ranked, honest about what was left out.
+#include "runtime/planning/plan/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+namespace penstock {
+namespace {
+
+using ::testing::HasSubstr;
+
+ModelCosts eight_layers(MicroBatches cut) {
+  const int64_t b = cut.size;
+  ModelCosts costs{.device = "test", .micro_batch_size = b, .layers = {}};
+  LayerCost layer;
+  const auto size = static_cast<double>(b);
+  layer.parameters = 10;
+  layer.forward_s = 0.1 + size;
+  layer.backward_input_s = layer.backward_weight_s = 0.1 + size;
+  layer.backward_s = 2 * layer.backward_input_s;
+  layer.input_bytes = layer.output_bytes = 100 * b;
+  layer.tape_bytes = 1000 * b;
+  layer.record_peak_bytes = 1200 * b;
+  layer.parameter_bytes = layer.gradient_bytes = 4000;
+  costs.layers.assign(8, layer);
+  costs.layers.front().input_bytes = 0;
+  costs.layers.back().output_bytes = 0;
+  return costs;
+}
+
+PlanRequest request(int ranks) {
+  PlanRequest r;
+  r.ranks = ranks;
+  r.mini_batch = 16;
+  r.costs = eight_layers;
+  r.wanted = 1000;
+  return r;
+}
+
+// A layer of one micro-batch keeps less and takes longer than one of several of the same size.
+TEST(Plan, CandidatesOfOneMicroBatchHaveTheirOwnCosts) {
+  PlanRequest r = request(2);
+  r.micro_batch_size = 8;
+  r.costs = [](MicroBatches cut) {
+    ModelCosts costs = eight_layers(cut);
+    for (LayerCost& layer : costs.layers) layer.workspace_bytes = cut.several ? 7000 : 0;
+    return costs;
+  };
+  bool one = false;
+  bool several = false;
+  for (const PlannedCandidate& planned : plan(r).candidates) {
+    if (planned.standing != Standing::Ranked) continue;
+    const bool is_one = planned.candidate.micro_batches == 1;
+    EXPECT_EQ(planned.prediction.memory[0].workspace > 0, !is_one);
+    (is_one ? one : several) = true;
+  }
+  EXPECT_TRUE(one && several);
+}
+
+TEST(Plan, EveryCandidateTakesTheSameMiniBatchOnAllRanks) {
+  const Plan made = plan(request(4));
+  EXPECT_EQ(made.parameters, 80);
+  std::set<std::string> schedules;
+  std::set<int> stages;
+  double last = 0;
+  for (const PlannedCandidate& planned : made.candidates) {
+    const Arrangement& c = planned.candidate;
+    EXPECT_EQ(c.ranks() * c.replicas, 4);
+    EXPECT_EQ(c.micro_batch_size * c.replicas * c.micro_batches, 16);
+    schedules.insert(c.schedule);
+    stages.insert(c.stages);
+    if (planned.standing != Standing::Ranked) {
+      EXPECT_NE(planned.reason, "");
+      continue;
+    }
+    EXPECT_EQ(planned.reason, "");
+    EXPECT_GE(planned.prediction.step_s, last);  // fastest first
+    last = planned.prediction.step_s;
+  }
+  EXPECT_TRUE(stages.contains(1) && stages.contains(2) && stages.contains(4));
+  for (const char* name : {"gpipe", "1f1b", "1f1b-deep", "interleaved-1f1b", "zb-h1", "zb-v"}) {
+    EXPECT_TRUE(schedules.contains(name)) << name;
+  }
+}
+
+TEST(Plan, LeavesOutOnlyWhatCannotWin) {
+  PlanRequest r = request(8);
+  const Plan all = plan(r);
+  r.wanted = 3;
+  const Plan three = plan(r);
+  EXPECT_LE(all.candidates.size(), three.candidates.size());  // none is lost
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(all.candidates[i].prediction.step_s, three.candidates[i].prediction.step_s);
+  }
+  const auto left_out =
+      std::count_if(three.candidates.begin(), three.candidates.end(),
+                    [](const PlannedCandidate& c) { return c.standing == Standing::NotSimulated; });
+  EXPECT_GT(left_out, 0);
+}
+
+TEST(Plan, SaysWhyNot) {
+  PlanRequest r = request(16);
+  r.cluster.memory_bytes = 9000;
+  bool layers = false;
+  bool memory = false;
+  for (const PlannedCandidate& c : plan(r).candidates) {
+    if (c.standing != Standing::Infeasible) continue;
+    layers = layers || c.reason.find("more stages than layers") != std::string::npos;
+    memory = memory || c.reason.starts_with("needs ");
+  }
+  EXPECT_TRUE(layers);
+  EXPECT_TRUE(memory);
+}
+
+// On one rank every forward is followed by its backward: mode stage keeps the tape, as none does.
+TEST(Plan, NamesWhatIsTheSameOnce) {
+  const auto modes = [](const PlanRequest& r, int micro_batches) {
+    std::multiset<std::string> found;
+    for (const PlannedCandidate& planned : plan(r).candidates) {
+      const Arrangement& c = planned.candidate;
+      if (c.schedule != "1f1b" || c.stages != r.ranks || c.micro_batches != micro_batches) continue;
+      found.insert(c.recompute);
+    }
+    return found;
+  };
+  using Modes = std::multiset<std::string>;
+  PlanRequest one = request(1);
+  EXPECT_EQ(modes(one, 4), (Modes{"layer", "none"}));
+  EXPECT_EQ(modes(request(2), 1), (Modes{"layer", "none"}));
+  EXPECT_EQ(modes(request(2), 4), (Modes{"layer", "none", "stage"}));
+  one.recompute = "stage";
+  EXPECT_EQ(modes(one, 4), (Modes{"stage"}));
+  EXPECT_NE(plan(one).best(), nullptr);
+}
+
+TEST(Plan, KeepsWhatIsPinned) {
+  PlanRequest r = request(4);
+  r.stages = 4;
+  r.schedule = "zb-h1";
+  r.recompute = "none";
+  r.micro_batches = 8;
+  const Plan made = plan(r);
+  ASSERT_EQ(made.candidates.size(), 1U);
+  EXPECT_EQ(made.candidates[0].candidate.schedule, "zb-h1");
+  EXPECT_EQ(made.candidates[0].candidate.micro_batch_size, 2);
+  EXPECT_EQ(made.best(), &made.candidates[0]);
+}
+
+TEST(Plan, RefusesWhatNoCandidateMeets) {
+  PlanRequest r = request(4);
+  r.stages = 3;
+  try {
+    (void)plan(r);
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no pipeline on 4 ranks"));
+  }
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,289 @@
+// Predictions against what can be worked out by hand.
+#include "runtime/planning/plan/predict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <vector>
+
+#include "runtime/planning/plan/split.h"
+#include "runtime/planning/plan/stage_costs.h"
+#include "runtime/planning/replay/replay_step.h"
+#include "tests/support/processor_time.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Forward 1 s, backward 2 s; 100 bytes pass between layers, 1000 stay on a layer's tape.
+LayerCost layer() {
+  LayerCost cost;
+  cost.parameters = 5;
+  cost.forward_s = 1;
+  cost.backward_input_s = 1;
+  cost.backward_weight_s = 1;
+  cost.backward_s = 2;
+  cost.input_bytes = 100;
+  cost.output_bytes = 100;
+  cost.tape_bytes = 1000;
+  cost.weight_half_bytes = 300;
+  cost.forward_peak_bytes = 200;
+  cost.record_peak_bytes = 1200;
+  cost.backward_peak_bytes = 200;
+  cost.backward_input_peak_bytes = 200;
+  cost.parameter_bytes = 20;
+  cost.gradient_bytes = 20;
+  cost.optimizer_bytes = 40;
+  return cost;
+}
+
+ModelCosts network(int layers) {
+  ModelCosts costs{.device = "test", .micro_batch_size = 2, .layers = {}};
+  costs.layers.assign(layers, layer());
+  costs.layers.front().input_bytes = 0;
+  costs.layers.back().output_bytes = 0;
+  return costs;
+}
+
+Arrangement candidate(const char* schedule, const char* recompute) {
+  return {.stages = 4,
+          .micro_batches = 8,
+          .micro_batch_size = 2,
+          .schedule = schedule,
+          .recompute = recompute,
+          .split = {2, 2, 2, 2}};
+}
+
+// Rank 0 of four keeps four of eight micro-batches in flight, and two more are on their way; the
+// last rank keeps one. A field that two layers read comes once.
+TEST(Predict, CountsTheDataThatAreCopiedToADevice) {
+  const Arrangement c = candidate("1f1b", "stage");
+  ModelCosts costs = network(8);
+  const std::vector<RankMemory> without = predict_memory(c, schedule_of(c), costs);
+  costs.layers[0].reads = {{"tokens", 64}};
+  costs.layers[6].reads = {{"labels", 128}};
+  costs.layers[7].reads = {{"labels", 128}, {"weights", 64}};
+  const std::vector<RankMemory> with = predict_memory(c, schedule_of(c), costs);
+  EXPECT_EQ(with[0].workspace - without[0].workspace, 64 * (4 + 2));
+  EXPECT_EQ(with[1].total(), without[1].total());
+  EXPECT_EQ(with[3].workspace - without[3].workspace, (128 + 64) * (1 + 2));
+}
+
+TEST(Predict, TakesTheTimesOfTheClosedForms) {
+  for (const char* schedule : {"gpipe", "1f1b"}) {
+    const Prediction p = predict(candidate(schedule, "none"), network(8), {});
+    EXPECT_EQ(p.step_s, 11 * 6.0) << schedule;
+    EXPECT_EQ(p.bubble, 3.0 / 11) << schedule;
+    EXPECT_EQ(p.samples_per_s, 16 / 66.0);
+    EXPECT_EQ(p.exposed_communication_s, 0);
+  }
+  // T = (M + K - 1) F + M (R + B) + (K - 1) B.
+  EXPECT_EQ(predict(candidate("gpipe", "stage"), network(8), {}).step_s, 2 * 41);
+}
+
+TEST(Predict, ModeLayerRunsAllButTheLastLayerInsideTheBackward) {
+  const StageTimes times = stage_times(network(3).layers, "layer");
+  EXPECT_EQ(times.forward, 3);
+  EXPECT_EQ(times.recompute, 1);
+  EXPECT_EQ(times.backward, 6 + 2);
+  EXPECT_EQ(times.backward_input, 3 + 2);
+  EXPECT_EQ(times.backward_weight, 3);
+}
+
+TEST(Predict, CountsWhatEveryRankHolds) {
+  const std::vector<RankMemory> memory = predict(candidate("1f1b", "none"), network(8), {}).memory;
+  ASSERT_EQ(memory.size(), 4U);
+  EXPECT_EQ(memory[0].parameters, 40);
+  EXPECT_EQ(memory[0].optimizer, 80);
+  EXPECT_EQ(memory[0].communication, 0);
+  for (int r = 0; r < 4; ++r) {  // p - r tapes, and less than one more for what is at work
+    EXPECT_GE(memory[r].activations, (4 - r) * 2000);
+    EXPECT_LT(memory[r].activations, (5 - r) * 2000);
+  }
+}
+
+TEST(Predict, EveryVerbEndsWithWhatItFound) {
+  for (const char* recompute : {"none", "stage", "layer"}) {
+    const std::vector<LayerCost> layers(3, layer());
+    const StageMemory m = stage_memory(layers, recompute);
+    // Outputs go and their gradient comes, as large; of the inputs likewise.
+    EXPECT_EQ(m.forward.held + m.recompute.held + m.backward.held, 0) << recompute;
+    EXPECT_EQ(m.backward.held, m.backward_input.held + m.backward_weight.held) << recompute;
+    if (std::string(recompute) != "layer") {
+      EXPECT_EQ(m.forward_keep.held, m.forward.held + m.recompute.held) << recompute;
+    }
+  }
+}
+
+TEST(Predict, RecomputingTradesTapesForInputs) {
+  const auto activations = [](const char* mode) {
+    return predict(candidate("gpipe", mode), network(8), {}).memory[1].activations;
+  };
+  EXPECT_LT(activations("stage"), activations("none") / 3);
+  EXPECT_LT(activations("layer"), activations("none") / 3);
+}
+
+TEST(Predict, GradientsAreSummedInBucketsFromTheLastLayerOn) {
+  std::vector<LayerCost> layers(4, layer());
+  const auto buckets = gradient_buckets(layers, "none", false, 40);
+  ASSERT_EQ(buckets.size(), 2U);
+  EXPECT_EQ(buckets[0].ready, 0.5);
+  EXPECT_EQ(buckets[0].bytes, 40);
+  EXPECT_EQ(buckets[1].ready, 1.0);
+  EXPECT_THAT(gradient_buckets(layers, "none", false, 1e9).size(), 1U);
+}
+
+TEST(Predict, NodesDecideWhichLinkAMessageTakes) {
+  Cluster cluster;
+  cluster.between_nodes.latency = 0.25;
+  Arrangement c = candidate("gpipe", "none");
+  EXPECT_EQ(predict(c, network(8), cluster).exposed_communication_s, 0);
+  cluster.ranks_per_node = 2;
+  EXPECT_EQ(predict(c, network(8), cluster).exposed_communication_s, 2 * 0.25);
+  c.replicas = 2;  // by replicas, neighbours of a pipeline are on 4 nodes
+  cluster.placement = "replicas";
+  EXPECT_GE(predict(c, network(8), cluster).exposed_communication_s, 3 * 2 * 0.25);
+}
+
+// As many bytes pass as without, half of them after the update, of which each makes a fourth. What
+// passes then is hidden where it comes late.
+TEST(Predict, ReplicasThatShareUpdatesHaveAFourthOfThemAndOfTheirState) {
+  Cluster cluster;
+  cluster.within_node.seconds_per_byte = 0.125;
+  Arrangement c = candidate("gpipe", "none");
+  c.replicas = 4;
+  ModelCosts costs = network(8);
+  for (LayerCost& layer : costs.layers) layer.update_s = 2;
+  const Prediction whole = predict(c, costs, cluster);
+  c.shared = true;
+  const Prediction shared = predict(c, costs, cluster);
+  EXPECT_EQ(whole.memory[0].optimizer, 80);
+  EXPECT_EQ(shared.memory[0].optimizer, 20);
+  EXPECT_EQ(job_of(c, costs, cluster).costs.updates_are_shared, true);
+  EXPECT_EQ(replay_step(job_of(c, costs, cluster)).step_s, shared.step_s);
+  cluster.late_weights = false;
+  const Prediction waits = predict(c, costs, cluster);
+  EXPECT_EQ(whole.step_s - waits.step_s, 4 - 1);
+  EXPECT_EQ(waits.step_s - shared.step_s, 2);
+  EXPECT_EQ(replay_step(job_of(c, costs, cluster)).step_s, waits.step_s);
+}
+
+// Pipelines of three ranks on nodes of four: replica 0 is on one node, replica 1 begins on it and
+// ends on the next. The step is that of the slowest.
+TEST(Predict, NodesCutUpReplicasDifferently) {
+  Cluster cluster;
+  cluster.between_nodes.latency = 0.25;
+  cluster.ranks_per_node = 4;
+  Arrangement c = candidate("gpipe", "none");
+  c.stages = 3;
+  c.split = {2, 2, 2};
+  ModelCosts costs = network(6);
+  for (LayerCost& layer : costs.layers) layer.gradient_bytes = 0;  // nothing to sum
+  EXPECT_EQ(predict(c, costs, cluster).exposed_communication_s, 0);
+  c.replicas = 2;
+  EXPECT_EQ(predict(c, costs, cluster).exposed_communication_s, 2 * 0.25);
+  EXPECT_EQ(predict(c, costs, cluster).step_s, 10 * 6 + 2 * 0.25);
+}
+
+// Where links do not copy, the plan counts what they hold: 16 messages of each of
+// two edges where looped-bfs goes 2 x 32.
+TEST(Predict, CountsTheMessagesThatLinksHold) {
+  Arrangement c = candidate("looped-bfs", "none");
+  c.stages = 4;
+  c.chunks = 2;
+  c.micro_batches = 32;
+  const Schedule schedule = schedule_of(c);
+  Cluster cluster;
+  EXPECT_EQ(transport_of(cluster, schedule).window, TransportRules::kSendsNeverWait);
+  const Prediction free = predict(c, network(8), cluster);
+  cluster.sends_wait = true;
+  EXPECT_EQ(transport_of(cluster, schedule).window, 16);
+  const Prediction held = predict(c, network(8), cluster);
+  EXPECT_EQ(held.memory[0].activations - free.memory[0].activations, 2 * 16 * 100);
+  EXPECT_GE(held.step_s, free.step_s);
+  ASSERT_EQ(held.bytes.size(), 2U);
+  EXPECT_EQ(held.bytes[0].size(), held.timeline.rank[0].size());
+}
+
+// Layers before the first that is trained are never differentiated: they keep nothing, and nobody
+// runs them again.
+TEST(Predict, LayersThatAreNeverDifferentiatedKeepNothing) {
+  std::vector<LayerCost> layers(4, layer());
+  for (size_t l = 0; l < 3; ++l) {
+    layers[l].differentiated = false;
+    layers[l].tape_bytes = layers[l].weight_half_bytes = 0;
+    layers[l].backward_input_s = layers[l].backward_weight_s = layers[l].backward_s = 0;
+  }
+  const StageTimes times = stage_times(layers, "stage");
+  EXPECT_EQ(times.forward, 4);
+  EXPECT_EQ(times.recompute, 1);
+  EXPECT_EQ(times.backward, 2);
+  EXPECT_EQ(stage_times(layers, "layer").backward, 2);
+  for (const char* recompute : {"none", "stage", "layer"}) {
+    for (size_t first = 0; first < 4; ++first) {  // that many of the stage's layers are trained
+      const std::vector<LayerCost> some(layers.begin(), layers.end() - static_cast<long>(first));
+      const StageMemory m = stage_memory(some, recompute);
+      EXPECT_EQ(m.forward.held + m.recompute.held + m.backward.held, 0) << recompute;
+      EXPECT_EQ(m.backward.held, m.backward_input.held + m.backward_weight.held) << recompute;
+      if (first == 0) continue;  // else no layer is trained: the outputs are there, and no inputs
+      EXPECT_EQ(m.forward.held, 0) << recompute;
+      EXPECT_EQ(m.forward_keep.held, 0) << recompute;
+      EXPECT_EQ(m.recompute.peak, 0) << recompute;
+      EXPECT_EQ(stage_times(some, recompute).recompute, 0) << recompute;
+    }
+  }
+}
+
+TEST(Predict, RefusesCostsAndSplitsOfAnotherRun) {
+  const auto message = [](const Arrangement& c) -> std::string {
+    try {
+      (void)predict(c, network(8), {});
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "";
+  };
+  Arrangement c = candidate("gpipe", "none");
+  EXPECT_EQ(message(c), "");
+  c.micro_batch_size = 4;
+  EXPECT_THAT(message(c), HasSubstr("micro-batches of 2 samples, not of 4"));
+  c = candidate("gpipe", "none");
+  c.split = {2, 2, 2, 1};
+  EXPECT_THAT(message(c), HasSubstr("add up to 8"));
+}
+
+TEST(ChooseSplit, GivesTheFirstStagesLessWhereMemoryIsShort) {
+  Arrangement c = candidate("1f1b", "none");
+  c.stages = 2;
+  c.split = {};
+  const ModelCosts costs = network(8);
+  const Schedule schedule = schedule_of(c);
+  const ChosenSplit free = choose_split(c, schedule, costs, 0);
+  EXPECT_THAT(free.split, ElementsAre(4, 4));
+  const int64_t tight = free.memory[0].total() - 100;
+  const ChosenSplit fitted = choose_split(c, schedule, costs, tight);
+  EXPECT_TRUE(fitted.fits) << fitted.reason;
+  EXPECT_THAT(fitted.split, ElementsAre(3, 5));
+  const ChosenSplit none = choose_split(c, schedule, costs, 2000);
+  EXPECT_FALSE(none.fits);
+  EXPECT_THAT(none.reason, ContainsRegex("needs [0-9.]+ KiB on rank [01], 1.953 KiB there"));
+}
+
+// What each rank holds is counted once along its program, not once more for every stage and stash:
+// here that would be 40,000 million steps.
+TEST(ChooseSplit, TakesNoLongerThanTheScheduleIsLong) {
+  Arrangement c{.stages = 16000, .micro_batches = 160, .micro_batch_size = 2, .schedule = "gpipe"};
+  c.recompute = "none";
+  const Schedule schedule = schedule_of(c);
+  const ModelCosts costs = network(16000);
+  const double start = processor_seconds();
+  EXPECT_EQ(choose_split(c, schedule, costs, 0).split, std::vector<int>(16000, 1));
+  EXPECT_LT(processor_seconds() - start, 30);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,96 @@
+// From what a user asks for to programs: by name and from CSV alike, and what is refused.
+#include "runtime/planning/schedule/recipe.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "runtime/planning/schedule/generators/known_schedules.h"
+#include "runtime/planning/schedule/text/csv.h"
+#include "tests/unit/planning/schedule/support.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+int count(const Schedule& schedule, Op op) {
+  int all = 0;
+  for (const auto& program : schedule.program) {
+    all += static_cast<int>(
+        std::count_if(program.begin(), program.end(), [&](const auto& i) { return i.op == op; }));
+  }
+  return all;
+}
+
+TEST(Recipe, OfAFileIsThatOfItsName) {
+  for (const KnownSchedule& known : known_schedules()) {
+    const Recipe named{.schedule = known.name,
+                       .stages = 3 * known.chunks,
+                       .micro_batches = 6,
+                       .recompute = "stage"};
+    Recipe filed = named;
+    filed.schedule = "mine.csv";
+    filed.csv = to_csv(known.make({3, known.chunks, 6}));
+    for (const int stages : {named.stages, 0}) {  // 0: as the file has
+      filed.stages = stages;
+      filed.micro_batches = stages == 0 ? 0 : 6;
+      EXPECT_EQ(stages_per_rank(filed), known.chunks);
+      EXPECT_EQ(ranks_per_pipeline(filed), 3);
+      EXPECT_EQ(training_schedule(filed).schedule.program,
+                training_schedule(named).schedule.program);
+      EXPECT_EQ(evaluation_schedule(filed).schedule.program,
+                evaluation_schedule(named).schedule.program);
+    }
+  }
+}
+
+TEST(Recipe, ModesOfRecomputingAreThoseOfTheLowering) {
+  Recipe recipe{.schedule = "1f1b", .stages = 3, .micro_batches = 4};
+  EXPECT_EQ(count(training_schedule(recipe).schedule, Op::Recompute), 0);
+  recipe.recompute = "stage";  // the last stage turns around at once
+  EXPECT_EQ(count(training_schedule(recipe).schedule, Op::Recompute), 2 * 4);
+  recipe.recompute = "layer";
+  EXPECT_EQ(count(training_schedule(recipe).schedule, Op::Recompute), 3 * 4);
+  EXPECT_EQ(count(training_schedule(recipe).schedule, Op::ReduceGradients), 0);
+  recipe.replicas = 2;
+  EXPECT_EQ(count(training_schedule(recipe).schedule, Op::ReduceGradients), 3);
+  EXPECT_EQ(count(evaluation_schedule(recipe).schedule, Op::Backward), 0);
+}
+
+// zb-h1 puts weight gradients off, the more the later the rank; a whole backward leaves none.
+TEST(Recipe, ItsProofCountsStashesAndWeightHalves) {
+  const Proof proof =
+      training_schedule({.schedule = "zb-h1", .stages = 4, .micro_batches = 8}).proof;
+  EXPECT_THAT(proof.peak_stash, ElementsAre(4, 3, 2, 1));
+  EXPECT_THAT(proof.peak_weight_halves, ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(training_schedule({.stages = 2, .micro_batches = 2}).proof.peak_weight_halves,
+              ElementsAre(0, 0));
+}
+
+TEST(Recipe, IsProvedUnderTheRulesOfTheTransport) {
+  const Recipe recipe{.schedule = "looped-bfs", .stages = 4, .micro_batches = 8};
+  EXPECT_NO_THROW((void)training_schedule(recipe));
+  EXPECT_THAT(message_of([&] { return training_schedule(recipe, {.window = 2}); }),
+              HasSubstr("deadlock with a window of 2 messages"));
+}
+
+TEST(Recipe, RefusesWithASentenceThatNamesTheOption) {
+  const auto refusal = [](const Recipe& recipe) {
+    return message_of([&] { return training_schedule(recipe); });
+  };
+  EXPECT_EQ(refusal({.recompute = "all"}), "--recompute must be none, stage or layer, not all");
+  EXPECT_EQ(refusal({.schedule = "zb-v", .stages = 3}),
+            "--stages is 3, but with the schedule zb-v every rank holds 2 stages: take a multiple "
+            "of the 2");
+  EXPECT_THAT(refusal({.schedule = "2f2b"}), HasSubstr("known are gpipe, 1f1b"));
+  EXPECT_THAT(refusal({.stages = 0}), HasSubstr("--stages is 0"));
+  EXPECT_EQ(refusal({.schedule = "mine.csv", .csv = "F0.0,B0.0\n", .stages = 2}),
+            "mine.csv is a schedule of 1 stages and 1 micro-batches, but the run has 2 and 1: set "
+            "--stages 1 --micro-batches 1");
+}
+
+}  // namespace
+}  // namespace penstock

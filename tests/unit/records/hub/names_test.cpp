@@ -1,0 +1,42 @@
+// The tables of names, read in both directions.
+#include "runtime/records/hub/names.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/unit/records/hub/folders.h"
+
+namespace penstock {
+namespace {
+
+// What lies where nothing else does can be written back.
+TEST(HubNames, NoTwoTensorsOfOursLieInOnePlace) {
+  for (const char* name : {"gpt2", "llama", "mistral", "qwen2", "qwen3"}) {
+    std::set<std::string> ours, places;
+    for (const NameRow& row : hub_family(name).rows) {
+      EXPECT_TRUE(ours.insert(row.ours).second) << row.ours;
+      EXPECT_TRUE(places.insert(row.theirs + std::to_string(row.part)).second) << row.theirs;
+      EXPECT_LT(row.part, row.parts);
+      EXPECT_EQ(std::string(row.ours).find('#') == std::string::npos,
+                std::string(row.theirs).find('#') == std::string::npos);
+    }
+  }
+}
+
+TEST(HubNames, OfANumberedBlock) {
+  const HubPlace place = place_in(hub_family("gpt2"), "blocks.12.attention.key.weight");
+  EXPECT_EQ(place.name, "transformer.h.12.attn.c_attn.weight");
+  EXPECT_EQ(place.part, 1);
+  EXPECT_EQ(shape_in(place, {8, 8}), (std::vector<int64_t>{8, 24}));
+  EXPECT_EQ(place_in(hub_family("qwen3"), "blocks.3.attention.key_norm.weight").name,
+            "model.layers.3.self_attn.k_norm.weight");
+  EXPECT_THAT(
+      refusal(ErrorKind::Input,
+              [] { (void)place_in(hub_family("gpt2"), "blocks.0.feed_forward.gate.weight"); }),
+      testing::HasSubstr("blocks.0.feed_forward.gate.weight"));
+}
+
+}  // namespace
+}  // namespace penstock

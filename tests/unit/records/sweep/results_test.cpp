@@ -1,0 +1,172 @@
+// From points and what became of them to speed-ups, efficiencies, the table and the plots.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "kernels/error.h"
+#include "runtime/records/sweep/curves.h"
+#include "runtime/records/sweep/table.h"
+
+namespace penstock {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+SweepPoint planned_point(const std::string& name, int stages, double step_s) {
+  return {.name = name,
+          .sizes = {.stages = stages, .micro_batches = 8, .micro_batch_size = 4},
+          .schedule = "1f1b",
+          .recompute = "stage",
+          .steps = 100,
+          .planned = PointForecast{.step_s = step_s, .bubble = 0.2, .peak_bytes = 1 << 20}};
+}
+
+Outcome measured(double step_ms) {
+  return {.state = PointState::Finished,
+          .steps = 100,
+          .step_ms = StepTimes{.count = 90, .median = step_ms, .lower = step_ms, .upper = step_ms},
+          .loss = 0.1,
+          .bubble = 0.25,
+          .peak_bytes = 2 << 20};
+}
+
+// Two on one rank, one on two, one on four that failed, one that is skipped.
+std::vector<ScalingRow> five_rows() {
+  std::vector<SweepPoint> points = {planned_point("slow", 1, 0.032),
+                                    planned_point("fast", 1, 0.016), planned_point("two", 2, 0.008),
+                                    planned_point("four", 4, 0.004),
+                                    planned_point("nine", 9, 0.001)};
+  points[4].skipped = "more stages than layers, \"9\" | 5";
+  points[4].planned.reset();
+  return scaling_rows(points, {measured(40),
+                               measured(20),
+                               measured(12.5),
+                               {.state = PointState::Failed, .reason = "exit code 6: no, not it"},
+                               {.state = PointState::Skipped, .reason = points[4].skipped}});
+}
+
+TEST(SweepScaling, IsAgainstTheFastestOnTheFewestRanks) {
+  const std::vector<ScalingRow> rows = five_rows();
+  EXPECT_EQ(rows[2].base, "fast");
+  EXPECT_DOUBLE_EQ(*rows[0].speed_up, 0.5);
+  EXPECT_DOUBLE_EQ(*rows[1].efficiency, 1.0);
+  EXPECT_DOUBLE_EQ(*rows[2].samples_per_s, 2560);
+  EXPECT_DOUBLE_EQ(*rows[2].speed_up, 1.6);
+  EXPECT_DOUBLE_EQ(*rows[2].efficiency, 0.8);
+  EXPECT_DOUBLE_EQ(*rows[2].of_plan, 8 / 12.5);
+  EXPECT_FALSE(rows[3].speed_up);
+  EXPECT_FALSE(rows[4].planned_samples_per_s);
+}
+
+// With another width or seed it is another experiment.
+TEST(SweepScaling, GroupsHaveTheirOwnBase) {
+  SweepPoint wide = planned_point("wide", 2, 0.02);
+  wide.group = "model.width 64";
+  const auto rows =
+      scaling_rows({planned_point("one", 1, 0.01), wide}, {measured(10), measured(50)});
+  EXPECT_EQ(rows[1].base, "wide");
+  EXPECT_DOUBLE_EQ(*rows[1].efficiency, 1.0);
+  const auto plots = sweep_plots(rows, "strong");
+  ASSERT_EQ(plots.size(), 4U);
+  EXPECT_EQ(plots[2].file, "throughput-2.svg");
+  EXPECT_EQ(plots[2].chart.subtitle, "strong; model.width 64");
+}
+
+TEST(SweepScaling, TheTimeThatIsLeftLearnsFromWhatWasMeasured) {
+  std::vector<ScalingRow> rows = five_rows();
+  EXPECT_EQ(seconds_left(rows), 0.0);
+  rows[2].outcome = {.state = PointState::Interrupted, .steps = 50};
+  rows[2].of_plan.reset();
+  // 50 steps of 8 ms, by points that took 1.25 times as long as planned.
+  EXPECT_DOUBLE_EQ(*seconds_left(rows), 50 * 0.008 * 1.25);
+  rows[2].point.planned.reset();
+  EXPECT_FALSE(seconds_left(rows));
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(SweepTable, CsvHasAllFiguresToTheBitAndReasonsInQuotes) {
+  const std::vector<std::string> lines = lines_of(table_csv(five_rows()));
+  ASSERT_EQ(lines.size(), 6U);
+  EXPECT_THAT(lines[0], HasSubstr("point,stages,replicas,chunks,micro_batches,micro_batch_size,"));
+  EXPECT_THAT(lines[0], HasSubstr(",steps,loss,step_ms,step_ms_p25,step_ms_p75,"));
+  EXPECT_EQ(lines[3],
+            "two,2,1,1,8,4,1f1b,stage,2,,8,4000,0.2,1048576,finished,,100,0.1,"
+            "12.5,12.5,12.5,90,2560,,1.6,0.8,0.64,0.25,2097152,fast");
+  EXPECT_THAT(lines[4], HasSubstr(",failed,\"exit code 6: no, not it\",0,,,,"));
+  EXPECT_THAT(lines[5], HasSubstr("\"more stages than layers, \"\"9\"\" | 5\""));
+}
+
+TEST(SweepTable, MarkdownNamesWhatFailedAndWhy) {
+  const std::string text = table_markdown(five_rows());
+  const std::vector<std::string> lines = lines_of(text);
+  for (size_t i = 1; i < 7; ++i) EXPECT_EQ(lines[i].size(), lines[0].size());
+  EXPECT_THAT(lines[4], AllOf(HasSubstr("| two "), HasSubstr("| 1.6 "), HasSubstr("| 80.0 %"),
+                              HasSubstr("| 64.0 %"), HasSubstr("25.0 %, 20.0 %")));
+  EXPECT_THAT(text, HasSubstr("fewest ranks: fast.\n"));
+  EXPECT_THAT(text, HasSubstr("\n- four failed: exit code 6: no, not it\n"));
+  EXPECT_THAT(text, HasSubstr("\n- nine skipped: more stages than layers"));
+}
+
+TEST(SweepPlots, HaveIdealPlannedAndMeasured) {
+  const auto plots = sweep_plots(five_rows(), "strong scaling, mini-batch 32");
+  ASSERT_EQ(plots.size(), 2U);
+  const std::vector<ChartCurve>& rates = plots[0].chart.curves;
+  ASSERT_EQ(rates.size(), 3U);
+  const auto ys = [](const ChartCurve& curve) {
+    std::vector<double> all;
+    for (const ChartDot& dot : curve.line) all.push_back(dot.y);
+    return all;
+  };
+  EXPECT_EQ(rates[0].kind, CurveKind::Ideal);
+  EXPECT_THAT(ys(rates[0]), ElementsAre(1600, 6400));  // of the base, up to four ranks
+  EXPECT_THAT(ys(rates[1]), ElementsAre(2000, 4000, 8000));
+  EXPECT_THAT(ys(rates[2]), ElementsAre(1600, 2560));
+  EXPECT_THAT(ys(plots[1].chart.curves[2]), ElementsAre(1, 0.8));
+  const std::string svg = chart_svg(plots[0].chart);
+  for (const char* kind : {"ideal", "planned", "measured"}) {
+    EXPECT_THAT(svg, HasSubstr(std::string("<path class=\"line ") + kind + "\" d=\"M"));
+    EXPECT_THAT(svg, HasSubstr(std::string(">") + kind + "</text>"));
+  }
+  // Self-contained, for light and dark, and no number that is none.
+  EXPECT_THAT(svg, HasSubstr("prefers-color-scheme: dark"));
+  EXPECT_THAT(svg, AllOf(Not(HasSubstr("<script")), Not(HasSubstr("url(")), Not(HasSubstr("nan")),
+                         Not(HasSubstr("inf"))));
+}
+
+TEST(SweepPlots, AreDrawnOfNothingAndOfThousandsOfRanks) {
+  EXPECT_THAT(chart_svg({.title = "<&>", .subtitle = "", .curves = {}}),
+              AllOf(HasSubstr("&lt;&amp;&gt;"), Not(HasSubstr("nan"))));
+  Chart wide{.title = "", .subtitle = "", .curves = {{.kind = CurveKind::Measured}}};
+  for (double ranks = 1; ranks <= 4096; ranks *= 2) {
+    wide.curves[0].line.push_back({.x = ranks, .y = 10 * ranks, .name = "p"});
+  }
+  // Every tick has room, and the last is among them.
+  EXPECT_THAT(chart_svg(wide),
+              AllOf(HasSubstr(">4096</text>"), HasSubstr(">1024</text>"),
+                    Not(HasSubstr(">2048</text>")), HasSubstr(": 40.96 k</title>")));
+}
+
+TEST(SweepRecords, ReadBackAsTheyWere) {
+  SweepRecord record{.scaling = Scaling::Weak, .mini_batch = 32, .warmup = 5};
+  record.points = {planned_point("one", 1, 0.1), planned_point("two", 2, 0.05)};
+  record.points[1].skipped = "no memory";
+  record.points[1].planned.reset();
+  const std::string text = record_json(record);
+  EXPECT_EQ(record_json(parse_record(text, "sweep.json")), text);
+  for (const char* wrong : {"{}", "[", R"({"scaling": "weak", "mini_batch": "x"})"}) {
+    EXPECT_THROW((void)parse_record(wrong, "sweep.json"), Error) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace penstock

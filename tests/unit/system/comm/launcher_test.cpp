@@ -1,0 +1,88 @@
+#include "runtime/system/comm/launcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+namespace penstock {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Environment environment(const std::map<std::string, std::string>& variables) {
+  return [variables](const char* name) -> const char* {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  };
+}
+
+TEST(Launcher, RefusesAStepOfStrangers) {
+  const auto srun = environment({{"SLURM_STEP_NUM_TASKS", "4"}});
+  const std::string complaint = launcher_complaint(srun);
+  EXPECT_THAT(complaint, HasSubstr("srun --mpi=pmix"));
+  EXPECT_THAT(complaint, HasSubstr("started 4 processes"));
+  EXPECT_TRUE(is_slurm_without_pmix(srun));
+}
+
+TEST(Launcher, RefusesTheMpirunOfAnotherMpi) {
+  EXPECT_THAT(launcher_complaint(environment({{"PMI_SIZE", "2"}})), HasSubstr("PMI_SIZE"));
+}
+
+// An MPICH that is started by what only Open MPI understands.
+TEST(Launcher, RefusesOthersThanOpenMpiUnderItsLaunchers) {
+  EXPECT_THAT(launcher_complaint(environment({{"OMPI_COMM_WORLD_SIZE", "4"}, {"PMIX_RANK", "1"}})),
+              HasSubstr("Open MPI's mpirun started 4 processes"));
+  EXPECT_THAT(launcher_complaint(environment({{"SLURM_STEP_NUM_TASKS", "4"}, {"PMIX_RANK", "1"}})),
+              HasSubstr("srun --mpi=pmi2"));
+}
+
+TEST(Launcher, LeavesPmixToMpi) {
+  EXPECT_FALSE(
+      is_slurm_without_pmix(environment({{"SLURM_STEP_NUM_TASKS", "4"}, {"PMIX_RANK", "0"}})));
+}
+
+TEST(Launcher, AcceptsOneProcess) {
+  EXPECT_THAT(launcher_complaint(environment({})), IsEmpty());
+  EXPECT_THAT(launcher_complaint(environment({{"SLURM_STEP_NUM_TASKS", "1"}})), IsEmpty());
+}
+
+// `penstock plan` in a batch script of a job with four tasks: the script itself is one process.
+TEST(Launcher, AcceptsOneProcessInABatchScript) {
+  const auto batch = environment({{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}});
+  EXPECT_THAT(launcher_complaint(batch), IsEmpty());
+  EXPECT_FALSE(is_slurm_without_pmix(batch));
+}
+
+// Under Slurm, mpirun starts its daemons with a step of one task a node; its ranks inherit that.
+TEST(Launcher, AcceptsOneRankUnderMpirun) {
+  const auto mpirun = environment({{"SLURM_STEP_NUM_TASKS", "2"}, {"OMPI_COMM_WORLD_SIZE", "1"}});
+  EXPECT_THAT(launcher_complaint(mpirun), IsEmpty());
+}
+
+// Slurm's pmi2 plug-in: another MPI may well be able to start from it, so MPI_Init has the word.
+TEST(Launcher, LeavesOtherProcessManagersToMpi) {
+  const auto pmi2 =
+      environment({{"SLURM_STEP_NUM_TASKS", "4"}, {"PMI_RANK", "1"}, {"PMI_SIZE", "4"}});
+  EXPECT_FALSE(is_slurm_without_pmix(pmi2));
+  EXPECT_TRUE(is_slurm_with_pmi(pmi2));
+}
+
+TEST(Launcher, KnowsWhatStartedTheRanks) {
+  EXPECT_EQ(starter(environment({})), "mpirun");
+  EXPECT_EQ(starter(environment({{"OMPI_COMM_WORLD_SIZE", "4"}, {"PMIX_RANK", "0"}})), "mpirun");
+  EXPECT_EQ(starter(environment({{"SLURM_STEP_NUM_TASKS", "4"}, {"PMIX_RANK", "0"}})), "srun");
+  EXPECT_EQ(starter(environment({{"SLURM_STEP_NUM_TASKS", "4"}, {"PMI_RANK", "0"}})), "srun");
+  EXPECT_EQ(starter(environment({{"FLUX_TASK_RANK", "0"}, {"PMI_RANK", "0"}})), "flux run");
+  // Both mpiruns start their helpers by a step of Slurm's.
+  EXPECT_EQ(starter(environment({{"SLURM_STEP_NUM_TASKS", "2"}, {"OMPI_COMM_WORLD_SIZE", "4"}})),
+            "mpirun");
+  EXPECT_EQ(starter(environment(
+                {{"SLURM_STEP_NUM_TASKS", "2"}, {"MPI_LOCALNRANKS", "4"}, {"PMI_RANK", "0"}})),
+            "mpiexec");
+}
+
+}  // namespace
+}  // namespace penstock
