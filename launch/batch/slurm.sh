@@ -24,64 +24,40 @@
 # ranks from each other, so that messages between them go through host memory.
 ##SBATCH --gpus-per-node=4
 set -u
+script=slurm.sh
 
-say() { echo "slurm.sh: $*" >&2; }
-
-[ $# -ge 1 ] || { say "there is no run file: sbatch launch/batch/slurm.sh RUNFILE.toml [options]"; exit 2; }
+# What the job scripts share is in job.sh, which is looked for as that file says.
 program=${PENSTOCK:-build/release/bin/penstock}
 if [ -z "${PENSTOCK-}" ] && [ ! -x "$program" ]; then program=penstock; fi
-ranks=${SLURM_NTASKS:-1}
-
-# The run directory has the job's number, which stays when the job is queued again.
-out=runs/${SLURM_JOB_NAME:-penstock}-$SLURM_JOB_ID
-named=()
-for ((i = 1; i <= $#; ++i)); do
-  case ${!i} in
-    --out | --run.out) next=$((i + 1)); out=${!next-} named=(yes) ;;
-    --out=* | --run.out=*) out=${!i#*=} named=(yes) ;;
-  esac
+beside=$(dirname "$(command -v "$program")")
+for folder in "${PENSTOCK_BATCH:-launch/batch}" "$beside/../share/penstock/batch" "$beside/../../../launch/batch" ''; do
+  [ ! -e "$folder/job.sh" ] || break
 done
-[ ${#named[@]} -gt 0 ] || set -- "$@" --out "$out"
+[ -n "$folder" ] || { echo "$script: job.sh is not in launch/batch, nor beside $program: PENSTOCK_BATCH says where it is" >&2; exit 2; }
+# shellcheck source=launch/batch/job.sh
+. "$folder/job.sh"
+
+[ $# -ge 1 ] || { say "there is no run file: sbatch launch/batch/slurm.sh RUNFILE.toml [options]"; exit 2; }
+ranks=${SLURM_NTASKS:-1} job=$SLURM_JOB_ID start=$((${SLURM_RESTART_COUNT:-0} + 1))
+# The run directory has the job's number, which stays when the job is queued again.
+out=runs/${SLURM_JOB_NAME:-penstock}-$job
+take_words "$@"
 
 case ${PENSTOCK_LAUNCH:-srun} in
   srun)
     # Since Slurm 22.05 srun asks for one core a rank unless it is told again.
     [ -z "${SLURM_CPUS_PER_TASK-}" ] || export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK
-    start=(srun "--mpi=${PENSTOCK_MPI:-pmix}" --kill-on-bad-exit=1 -n "$ranks") ;;
+    command=(srun "--mpi=${PENSTOCK_MPI:-pmix}" --kill-on-bad-exit=1 -n "$ranks") ;;
   mpirun)
-    # A host whose cable is cut is noticed after 10 s instead of 488.
-    export OMPI_MCA_oob_tcp_keepalive_time=5 OMPI_MCA_oob_tcp_keepalive_intvl=2 OMPI_MCA_oob_tcp_keepalive_probes=3
-    start=(mpirun -q --bind-to none -n "$ranks") ;;
+    notice_lost_hosts ''
+    command=(mpirun -q --bind-to none -n "$ranks") ;;
   *) say "PENSTOCK_LAUNCH is srun or mpirun, not '$PENSTOCK_LAUNCH'"; exit 2 ;;
 esac
 
-newest() { find "$out/checkpoints/" -mindepth 1 -maxdepth 1 -name 'step-*' 2>/dev/null | sort | tail -n 1; }
-
-# Slurm tells this shell, two minutes before the end, and it tells the ranks: they finish their step, write a checkpoint and
-# end with code 75. SIGTERM is scancel, which tells the ranks itself.
-child='' cancelled=no
-trap '[ -z "$child" ] || kill -USR1 "$child"' USR1
-trap 'cancelled=yes' TERM
-
-before=$(newest)
-say "job $SLURM_JOB_ID, start $((${SLURM_RESTART_COUNT:-0} + 1)): $ranks ranks, run directory $out"
-"${start[@]}" "$program" train "$@" --resume auto </dev/null &
-child=$!
-while kill -0 "$child" 2>/dev/null; do wait "$child"; done # a signal ends a wait, too
-wait "$child"
-code=$?
-
-# go_on: whether this job is worth another turn in the queue.
-go_on() {
-  [ "$cancelled" = no ] && [ ! -e "$out/stop" ] || return 1
-  case $code in
-    0 | 2 | 5 | 6) return 1 ;; # done; a wrong run file, damaged data and a loss that is not finite stay as they are
-    75) return 0 ;;
-  esac
-  [ "$(newest)" != "$before" ] || [ "${SLURM_RESTART_COUNT:-0}" -lt "${PENSTOCK_RETRIES:-3}" ]
-}
-if go_on; then
+# Slurm signals this shell two minutes before the end. SIGTERM is scancel, which tells the ranks itself, too.
+run_job "${command[@]}"
+if worth_another_turn; then
   say "exit code $code: queued again, to go on from $(newest)"
-  scontrol requeue "$SLURM_JOB_ID" || say "this cluster does not requeue the job: submit it again with --out $out"
+  scontrol requeue "$job" || say "this cluster does not requeue the job: submit it again with --out $out"
 fi
 exit "$code"

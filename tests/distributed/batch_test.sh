@@ -7,7 +7,7 @@ scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
 mkdir bin
-export SCRATCH=$scratch PATH=$scratch/bin:$PATH
+export SCRATCH=$scratch PATH=$scratch/bin:$PATH PENSTOCK_BATCH=$batch
 
 cat >bin/player <<'END'
 #!/usr/bin/env bash
@@ -66,6 +66,20 @@ expect() { # CODE STARTS WHAT; LSF is asked to queue a job again by its exit cod
 script=pbs
 { grep -q '^#PBS -l select=.*:mpiprocs=' "$batch/pbs.sh" && grep -q '^##PBS -l nodes=.*:ppn=' "$batch/pbs.sh"; } || fail 'nodes for PBS Pro and Torque'
 
+# A copy of a script finds what they share by PENSTOCK_BATCH, below the folder it is started in, and beside the program.
+script=slurm
+mkdir -p launch share/penstock
+PENSTOCK_BATCH=nowhere with 0
+{ [ "$code" -eq 2 ] && grep -q 'job.sh is not in .*PENSTOCK_BATCH says' output; } || fail 'a job.sh that is nowhere'
+ln -s player bin/penstock
+for place in launch/batch share/penstock/batch; do
+  cp -r "$batch" "$place"
+  PENSTOCK_BATCH='' with 0
+  expect 0 1 "job.sh in $place"
+  rm -r "$place"
+done
+rm bin/penstock
+
 for script in slurm pbs lsf flux; do
   with 0
   expect 0 1 'done'
@@ -74,7 +88,7 @@ for script in slurm pbs lsf flux; do
     slurm) ranks='srun --mpi=pmix --kill-on-bad-exit=1 -n 4' again='scontrol requeue 7' ;;
     pbs)
       ranks='mpirun -q --bind-to none -hostfile hosts -n 4' limit=' --time-limit 1:29:00'
-      again='qsub -W depend=afterany:7.s -v RUN,PENSTOCK_OUT,PENSTOCK_START launch/batch/pbs.sh' ;;
+      again='qsub -W depend=afterany:7.s -v RUN,PENSTOCK_OUT,PENSTOCK_START,PENSTOCK_BATCH launch/batch/pbs.sh' ;;
     lsf) ranks='mpirun -q --bind-to none -hostfile hosts -n 4' again='' ;;
     flux) ranks='flux run -N 2 -n 4 --exclusive' again="flux --parent batch $batch/flux.sh run.toml --out out" ;;
   esac

@@ -1,0 +1,62 @@
+# What the job scripts beside this have in common; they source it. A script first looks for this file (batch systems run a copy of the
+# script from a folder of their own), then says what its batch system calls things, and then starts the ranks by run_job.
+#
+# It is looked for in PENSTOCK_BATCH, in launch/batch below the folder that the job is started in, and beside the program: in
+# share/penstock/batch of an installed one.
+# shellcheck shell=bash disable=SC2034,SC2154 # what one of the two sets and the other reads
+
+say() { echo "$script: $*" >&2; } # script: the sourcing one's name
+
+# take_words WORD...: the run as words for penstock train, into words, with --out at the end where they name no directory: the one
+# that `out` has. Sets out to that directory, and limited to whether they say when to stop.
+take_words() {
+  words=("$@") limited=no
+  local named=no i
+  for ((i = 0; i < ${#words[@]}; ++i)); do
+    case ${words[i]} in
+      --out | --run.out) out=${words[i + 1]-} named=yes ;;
+      --out=* | --run.out=*) out=${words[i]#*=} named=yes ;;
+      --time-limit | --time-limit=* | --run.time_limit | --run.time_limit=*) limited=yes ;;
+    esac
+  done
+  [ "$named" = yes ] || words+=(--out "$out")
+}
+
+# notice_lost_hosts TOOL: Open MPI's mpirun then notices a host whose cable is cut after 10 s instead of 488, and reaches hosts by
+# the batch system's TOOL, where it has one (else '').
+notice_lost_hosts() {
+  export OMPI_MCA_oob_tcp_keepalive_time=5 OMPI_MCA_oob_tcp_keepalive_intvl=2 OMPI_MCA_oob_tcp_keepalive_probes=3
+  if [ -n "$1" ] && command -v "$1" >/dev/null; then export OMPI_MCA_plm_rsh_agent=$1; fi
+}
+
+newest() { find "$out/checkpoints/" -mindepth 1 -maxdepth 1 -name 'step-*' 2>/dev/null | sort | tail -n 1; }
+
+# run_job COMMAND...: starts the ranks with `words` and waits for their end. SIGUSR1 to this shell is passed on, so that they finish
+# their step, write a checkpoint and end with code 75; SIGTERM is somebody who cancels the job, after which it is not queued again.
+# Sets code to their exit code.
+run_job() {
+  local child=''
+  # shellcheck disable=SC2317 # by the traps
+  tell_ranks() { [ "$signals_reach_ranks" = yes ] || [ -z "$child" ] || kill -USR1 "$child"; }
+  trap tell_ranks USR1 USR2
+  trap 'cancelled=yes; tell_ranks' TERM INT HUP
+  cancelled=no before=$(newest)
+  say "job $job, start $start: $ranks ranks, run directory $out"
+  "$@" "$program" train "${words[@]}" --resume auto </dev/null &
+  child=$!
+  while kill -0 "$child" 2>/dev/null; do wait "$child"; done # a signal ends a wait, too
+  wait "$child"
+  code=$?
+}
+signals_reach_ranks=no # by themselves; then this shell has only to outlive them
+
+# worth_another_turn: whether the job is to be queued again. Failures that left no new checkpoint are so often enough at the
+# PENSTOCK_RETRIES-th, and at the first where `start`, which counts, is empty.
+worth_another_turn() {
+  [ "$cancelled" = no ] && [ ! -e "$out/stop" ] || return 1
+  case $code in
+    0 | 2 | 5 | 6) return 1 ;; # done; a wrong run file, damaged data and a loss that is not finite stay as they are
+    75) return 0 ;;
+  esac
+  [ "$(newest)" != "$before" ] || { [ -n "$start" ] && [ "$start" -le "${PENSTOCK_RETRIES:-3}" ]; }
+}
