@@ -22,10 +22,15 @@
 #include "launch/program/runs/kept_run.h"
 #include "launch/program/runs/planned_run.h"
 #include "runtime/data/tokenizer/vocabulary.h"
+#include "runtime/engine/measurements/outlook.h"
+#include "runtime/planning/blueprint/forecast.h"
 #include "runtime/planning/blueprint/layout.h"
 #include "runtime/planning/blueprint/plan_request.h"
 #include "runtime/planning/costs/interconnects.h"
+#include "runtime/planning/plan/stage_skips.h"
+#include "runtime/planning/schedule/audits.h"
 #include "runtime/records/hub/weights.h"
+#include "runtime/records/telemetry/units.h"
 
 namespace penstock {
 namespace {
@@ -123,6 +128,29 @@ std::string heading(const Config& config, const PlanOptions& request, const Plan
                      request.profile.empty() ? ", counted" : ", measured: " + request.profile);
 }
 
+// What audits and copies in memory, where the run file asks for them, would take in the fastest
+// run.
+std::string safeguards(const Config& config, const PlanRequest& request, const Plan& plan) {
+  const PlannedCandidate* best = plan.best();
+  if (best == nullptr) return "";
+  const Arrangement& fastest = best->candidate;
+  const int64_t every = config.checkpoint.partner_every;
+  std::string text;
+  if (config.run.audit > 0) {
+    const ModelCosts costs = request.costs(fastest.cut());
+    const Schedule schedule = schedule_of(fastest, stage_skips(fastest.split, costs.skips));
+    const Prediction audited = predict(fastest, place_audits(schedule), costs, request.cluster);
+    text += "fastest: " + audits_text(audited, config.run.audit) + ", and " +
+            bytes_text(audited.fullest_bytes() - best->prediction.fullest_bytes()) +
+            " more on the fullest rank\n";
+  }
+  if (config.checkpoint.partner) {
+    const CopyCosts copies = copy_costs(best->prediction, fastest, request.cluster);
+    text += "fastest: " + copies_text(copies, best->prediction.step_s, every) + "\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 int64_t parse_bytes(const std::string& text) {
@@ -175,7 +203,7 @@ std::string plan_text(const std::vector<std::string>& arguments, const ModelMake
   const std::vector<Replayed> replays = replayed(request.replay, found, asked);
   if (request.json) return plan_json(found, replays);
   return heading(config, request, asked, found, device) + plan_table(found, request.top) +
-         replay_table(replays, found, request.replay);
+         replay_table(replays, found, request.replay) + safeguards(config, asked, found);
 }
 
 const CommandForm& plan_form() {

@@ -23,25 +23,30 @@ std::string advice(const std::string& recompute) {
          (recompute == "none" ? "stage" : "layer");
 }
 
-// What copies in memory take of a host's memory and of its network.
-std::string copies_line(const Forecast& forecast, const CheckpointConfig& checkpoint) {
-  const int64_t fullest = *std::ranges::max_element(forecast.copy_bytes);
-  const bool has_partners = forecast.copy_s > 0.0;
-  std::string line = "\npredicted: a copy in memory is " + bytes_text(fullest) +
-                     " of the fullest rank, of which its host holds two" +
-                     (has_partners ? ", and two for another host" : "");
-  if (!has_partners) return line;
-  const double between_s =
-      forecast.prediction.step_s * static_cast<double>(checkpoint.partner_every);
-  line += "; it keeps the network of a host busy for " + milliseconds_text(1e3 * forecast.copy_s) +
-          ", " + percent_text(forecast.copy_s / between_s) + " of the time between two";
-  if (forecast.copy_s <= between_s) return line;
-  const double steps = std::ceil(forecast.copy_s / forecast.prediction.step_s);
-  return line + "\nwarning: training will wait for copies to arrive: --checkpoint.partner_every " +
-         std::to_string(static_cast<int64_t>(steps)) + " would give them the time";
+}  // namespace
+
+std::string audits_text(const Prediction& prediction, int64_t every) {
+  const double longer = prediction.audited_step_s / prediction.step_s - 1.0;
+  return "audits: every " + (every == 1 ? "step" : std::to_string(every) + " steps") +
+         ", such a step takes " + percent_text(longer) + " longer, all together " +
+         percent_text(longer / static_cast<double>(every));
 }
 
-}  // namespace
+std::string copies_text(const CopyCosts& copies, double step_s, int64_t every) {
+  const bool has_partners = copies.network_s > 0.0;
+  std::string text = "copies in memory: one is " +
+                     bytes_text(*std::ranges::max_element(copies.bytes)) +
+                     " of the fullest rank, of which its host holds two" +
+                     (has_partners ? ", and two for another host" : "");
+  if (!has_partners) return text;
+  const double between_s = step_s * static_cast<double>(every);
+  text += "; it keeps the network of a host busy for " + milliseconds_text(1e3 * copies.network_s) +
+          ", " + percent_text(copies.network_s / between_s) + " of the time between two";
+  if (copies.network_s <= between_s) return text;
+  const double steps = std::ceil(copies.network_s / step_s);
+  return text + "\nwarning: training will wait for copies to arrive: --checkpoint.partner_every " +
+         std::to_string(static_cast<int64_t>(steps)) + " would give them the time";
+}
 
 std::string headline(const Config& config, const Layout& layout, Network& network, Device& device) {
   const PipelineConfig& pipeline = config.pipeline;
@@ -70,27 +75,23 @@ std::string outlook(const Forecast& forecast, const Station& station, const Conf
                      " a step, bubble " + percent_text(prediction.bubble) + ", " +
                      bytes_text(prediction.fullest_bytes()) + " on the fullest rank (" +
                      forecast.basis + ")";
-  if (config.run.audit > 0) {
-    const double longer = prediction.audited_step_s / prediction.step_s - 1.0;
-    line += "\naudits: every " +
-            (config.run.audit == 1 ? "step" : std::to_string(config.run.audit) + " steps") +
-            ", such a step takes " + percent_text(longer) + " longer, all together " +
-            percent_text(longer / static_cast<double>(config.run.audit));
-  }
+  if (config.run.audit > 0) line += "\n" + audits_text(prediction, config.run.audit);
   if (!device.host_addressable()) {
     const std::string warning =
         device_warning(prediction.fullest_bytes(), device, config.pipeline.recompute);
     if (!warning.empty()) line += "\n" + warning;
   }
-  if (!forecast.copy_bytes.empty()) line += copies_line(forecast, config.checkpoint);
+  if (!forecast.copies.bytes.empty()) {
+    line += "\n" + copies_text(forecast.copies, prediction.step_s, config.checkpoint.partner_every);
+  }
   int64_t here = 0;
   for (int rank = 0; rank < session.local_ranks(); ++rank) {
     const auto position = static_cast<size_t>(station.grid.position_of(rank));
     const RankMemory& memory = prediction.memory[position];
     if (device.host_addressable()) here += memory.total();
     here += snapshot_of(memory, station.grid, config.checkpoint);
-    if (!forecast.copy_bytes.empty()) {
-      here += (forecast.copy_s > 0.0 ? 4 : 2) * forecast.copy_bytes[position];
+    if (!forecast.copies.bytes.empty()) {
+      here += (forecast.copies.network_s > 0.0 ? 4 : 2) * forecast.copies.bytes[position];
     }
   }
   const int64_t host = host_memory_bytes();

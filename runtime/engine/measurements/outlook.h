@@ -19,6 +19,11 @@ namespace penstock {
 // the copies that checkpoints are written from.
 [[nodiscard]] std::string outlook(const Forecast& forecast, const Station& station,
                                   const Config& config);
+// What an audit every so many steps (run.audit) takes of them, by the prediction of such a run.
+[[nodiscard]] std::string audits_text(const Prediction& prediction, int64_t every);
+// What copies in memory every so many steps of step_s seconds (checkpoint.partner_every) take of a
+// host's memory and of its network.
+[[nodiscard]] std::string copies_text(const CopyCosts& copies, double step_s, int64_t every);
 // "" where a rank of that many bytes fits on the accelerator, else the warning. `recompute` is the
 // run's mode: the advice is to recompute more than that.
 [[nodiscard]] std::string device_warning(int64_t fullest_bytes, const DeviceFacts& device,

@@ -77,6 +77,7 @@ RunSummary Run::to_the_end() {
     take_step(number);
     stops = conclude(number);
     if (!doubted_.empty()) end_in_doubt(doubted_);
+    if (step_->audit() != nullptr) saver_.audited(step_->audit()->last_passed());
     begin_copy(number);
     if (number == before + 1 && station_.network.activity_log() != nullptr) {
       station_.network.activity_log()->settle();

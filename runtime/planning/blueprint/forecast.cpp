@@ -16,22 +16,24 @@ double step_flops(const ModelCosts& costs, const PipelineConfig& pipeline) {
          static_cast<double>(pipeline.replicas);
 }
 
+}  // namespace
+
 // Each element once over all replicas.
-void add_copies(const Config& config, const Arrangement& candidate, const Cluster& cluster,
-                Forecast& ahead) {
-  if (!config.checkpoint.partner) return;
+CopyCosts copy_costs(const Prediction& prediction, const Arrangement& candidate,
+                     const Cluster& cluster) {
+  CopyCosts costs;
   double of_pipeline = 0;
-  for (const RankMemory& memory : ahead.prediction.memory) {
-    ahead.copy_bytes.push_back(memory.copy(candidate.replicas, candidate.shared));
-    of_pipeline += static_cast<double>(ahead.copy_bytes.back());
+  for (const RankMemory& memory : prediction.memory) {
+    costs.bytes.push_back(memory.copy(candidate.replicas, candidate.shared));
+    of_pipeline += static_cast<double>(costs.bytes.back());
   }
   const int ranks = candidate.ranks();
-  if (cluster.ranks_per_node == 0 || cluster.ranks_per_node >= ranks * candidate.replicas) return;
-  ahead.copy_s =
-      of_pipeline / ranks * cluster.ranks_per_node * cluster.between_nodes.seconds_per_byte;
+  if (cluster.ranks_per_node > 0 && cluster.ranks_per_node < ranks * candidate.replicas) {
+    costs.network_s =
+        of_pipeline / ranks * cluster.ranks_per_node * cluster.between_nodes.seconds_per_byte;
+  }
+  return costs;
 }
-
-}  // namespace
 
 Forecast forecast(const Config& config, const Blueprint& blueprint, const DeviceModel& device,
                   const Profile* profile, int ranks_per_node) {
@@ -52,7 +54,9 @@ Forecast forecast(const Config& config, const Blueprint& blueprint, const Device
         predict(candidate, blueprint.programs.training, layers, cluster),
         profile == nullptr ? "counted for " + device.name : "measured: " + config.pipeline.profile,
         step_flops(layers, config.pipeline)};
-    add_copies(config, candidate, cluster, ahead);
+    if (config.checkpoint.partner) {
+      ahead.copies = copy_costs(ahead.prediction, candidate, cluster);
+    }
     return ahead;
   } catch (const std::invalid_argument& refusal) {
     fail_input(refusal.what());

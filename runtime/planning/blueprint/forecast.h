@@ -13,17 +13,26 @@
 
 namespace penstock {
 
+// Copies in memory (checkpoint.partner).
+struct CopyCosts {
+  std::vector<int64_t> bytes = {};  // of one copy, by rank of one pipeline
+  // For how long the copies of a node's ranks keep its network card busy; 0 where all ranks share
+  // a node.
+  double network_s = 0;
+};
+
 struct Forecast {
   Prediction prediction;
   std::string basis;  // "counted for cpu, 2 threads", "measured: profile.json"
   // Model FLOPs of a step over all ranks: thrice the forward of every micro-batch, what is
   // recomputed not counted (the convention of PaLM, Chowdhery et al. 2022, appendix B).
   double step_flops = 0;
-  // Copies in memory (checkpoint.partner): bytes of one, by rank of one pipeline; and for how long
-  // those of a node's ranks keep its network card busy, 0 where all ranks share a node.
-  std::vector<int64_t> copy_bytes = {};
-  double copy_s = 0;
+  CopyCosts copies = {};  // where checkpoint.partner asks for them
 };
+
+// What the copies of checkpoint.partner take on the ranks of that prediction.
+[[nodiscard]] CopyCosts copy_costs(const Prediction& prediction, const Arrangement& candidate,
+                                   const Cluster& cluster);
 
 // `profile` may be null. Throws Error(Input) when the profile is of another network.
 [[nodiscard]] Forecast forecast(const Config& config, const Blueprint& blueprint,

@@ -28,10 +28,13 @@ namespace penstock {
 class Collective;  // runtime/system/comm/network.h
 
 // Which checkpoints of a run stay when a new one is complete: the new one, the newest before it,
-// and milestones.
+// milestones, and the newest one that is known to be sound.
 struct Retention {
   int keep = 0;            // in all, milestones not counted; 0: all
   int64_t keep_every = 0;  // steps: of every so many the first checkpoint stays for ever; 0: none
+  // The step of the last audit that found nothing (run.audit): the newest checkpoint up to it stays
+  // beside the others, since a later one may hold what no audit has looked at yet. 0: none has to.
+  int64_t audited = 0;
 };
 
 // A tensor of the network, or one that belongs to it.

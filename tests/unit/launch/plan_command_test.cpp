@@ -72,6 +72,19 @@ class PlanCommand : public testing::Test {
   std::string run_file_ = folder_.write("run.toml", kSmall);
 };
 
+TEST_F(PlanCommand, SaysWhatAuditsAndCopiesInMemoryTake) {
+  const std::vector<std::string> plain = {"--ranks", "4", "--nodes", "2", "--replicas", "1"};
+  EXPECT_THAT(answer(plain), Not(HasSubstr("fastest: ")));
+  std::vector<std::string> guarded = plain;
+  guarded.insert(guarded.end(), {"--run.audit", "10", "--checkpoint.partner", "true"});
+  EXPECT_THAT(
+      answer(guarded),
+      AllOf(HasSubstr("\nfastest: audits: every 10 steps, such a step takes "),
+            HasSubstr(" more on the fullest rank\n"),
+            HasSubstr("\nfastest: copies in memory: one is "),
+            HasSubstr("and two for another host; it keeps the network of a host busy for ")));
+}
+
 TEST_F(PlanCommand, RanksEveryWayToRunTheMiniBatch) {
   EXPECT_THAT(answer({"--ranks", "2"}),
               AllOf(StartsWith("transformer-lm with 0.05413 M parameters, mini-batch 8 on 2 ranks "

@@ -20,7 +20,7 @@ CheckpointRequest Saver::request(const Progress& progress) {
   request.replicas = network_.replicas().size();
   request.between_replicas = &network_.replicas();
   request.root = config_.run.out + "/checkpoints";
-  request.retention = {config_.checkpoint.keep, config_.checkpoint.keep_every};
+  request.retention = {config_.checkpoint.keep, config_.checkpoint.keep_every, audited_};
   request.state = state(progress);
   return request;
 }

@@ -24,6 +24,8 @@ class Saver {
   [[nodiscard]] CheckpointRequest request(const Progress& progress);
   // Of that, where the run stands.
   [[nodiscard]] CheckpointState state(const Progress& progress) const;
+  // The last step whose audit found nothing: Retention::audited of the checkpoints to come.
+  void audited(int64_t step) { audited_ = step; }
 
  private:
   void add_tensors(CheckpointRequest& request) const;
@@ -32,6 +34,7 @@ class Saver {
   std::string run_file_, run_;
   Pipeline& pipeline_;
   Network& network_;
+  int64_t audited_ = 0;
 };
 
 }  // namespace penstock

@@ -22,7 +22,10 @@ std::vector<StepDirectory> retired(const std::vector<StepDirectory>& of_the_run,
   int64_t before = -1;
   for (size_t i = 0; i + keep < of_the_run.size(); ++i) {
     const StepDirectory& one = of_the_run[i];
-    if (!is_milestone(one.step, before, retention.keep_every)) gone.push_back(one);
+    const bool audited_last =
+        one.step <= retention.audited && of_the_run[i + 1].step > retention.audited;
+    const bool stays = audited_last || is_milestone(one.step, before, retention.keep_every);
+    if (!stays) gone.push_back(one);
     before = one.step;
   }
   return gone;

@@ -83,6 +83,15 @@ TEST_F(Checkpoints, EveryNthStays) {
   EXPECT_THAT(steps(), ElementsAre(120, 260, 500, 510, 520));
 }
 
+TEST_F(Checkpoints, TheNewestThatAnAuditHasPassedStays) {
+  retention_ = {.keep = 2, .audited = 25};
+  for (const int64_t step : {10, 20, 30, 40, 50}) EXPECT_THAT(save(step), Each(""));
+  EXPECT_THAT(steps(), ElementsAre(20, 40, 50));
+  retention_.audited = 44;
+  EXPECT_THAT(save(60), Each(""));
+  EXPECT_THAT(steps(), ElementsAre(40, 50, 60));
+}
+
 TEST_F(Checkpoints, LatestIsAlwaysACompleteOne) {
   EXPECT_FALSE(latest_checkpoint(root_));
   for (const int64_t step : {5, 6}) EXPECT_THAT(save(step), Each(""));
