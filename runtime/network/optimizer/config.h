@@ -10,11 +10,14 @@ namespace penstock {
 struct OptimizerConfig {
   std::string kind = "adamw";  // sgd | rmsprop | adam | adamw
   double learning_rate = 1e-3;
-  std::string schedule = "constant";  // constant | cosine | inverse-sqrt | exponential
-  int64_t warmup_steps = 0;           // linear from 0
-  int64_t decay_steps = 0;    // cosine: end of the decay (0: the run's steps); exponential: period
+  // constant | cosine | linear | wsd | inverse-sqrt | exponential: learning_rate() in rate.h
+  std::string schedule = "constant";
+  int64_t warmup_steps = 0;  // linear from 0
+  // cosine, linear: the step at which the decay ends (0: the run's steps); wsd: how many steps at
+  // the end decay (0: a tenth); exponential: the period.
+  int64_t decay_steps = 0;
   double decay_rate = 0.97;   // exponential: factor per decay_steps
-  double minimum_rate = 0.0;  // cosine: the floor, as a share of learning_rate
+  double minimum_rate = 0.0;  // cosine, linear, wsd: the floor, as a share of learning_rate
   double weight_decay = 0.0;  // of matrices: biases and norms are spared
   bool decay_all = false;     // of biases and norms too
   std::vector<std::string> no_decay = {};  // name parts whose parameters are spared, whatever kind

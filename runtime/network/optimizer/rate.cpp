@@ -9,15 +9,32 @@
 namespace penstock {
 namespace {
 
-double cosine(const OptimizerConfig& config, int64_t step, int64_t total_steps) {
-  const int64_t end = config.decay_steps > 0 ? config.decay_steps : total_steps;
-  const int64_t length = end - config.warmup_steps;
-  const int64_t done = step - config.warmup_steps;
-  double progress = 1.0;  // also where the warm-up leaves no step for the decay
-  if (done < length) progress = static_cast<double>(done) / static_cast<double>(length);
-  if (done == 0) progress = 0.0;
-  const double share = 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
+// How far the decay is that starts at step `begin` with 0 and ends at step `end` with 1.
+double progress(int64_t step, int64_t begin, int64_t end) {
+  if (step <= begin) return 0.0;
+  if (step >= end) return 1.0;  // also where there is no step for the decay
+  return static_cast<double>(step - begin) / static_cast<double>(end - begin);
+}
+
+double progress_after_warmup(const OptimizerConfig& config, int64_t step, int64_t total_steps) {
+  return progress(step, config.warmup_steps,
+                  config.decay_steps > 0 ? config.decay_steps : total_steps);
+}
+
+double progress_at_the_end(const OptimizerConfig& config, int64_t step, int64_t total_steps) {
+  const int64_t length =
+      config.decay_steps > 0 ? config.decay_steps : std::max<int64_t>(total_steps / 10, 1);
+  return progress(step, std::max(total_steps - length, config.warmup_steps), total_steps);
+}
+
+// From 1 to the floor, as `share` goes from 1 to 0.
+double above_minimum(const OptimizerConfig& config, double share) {
   return config.minimum_rate + (1.0 - config.minimum_rate) * share;
+}
+
+double cosine(const OptimizerConfig& config, int64_t step, int64_t total_steps) {
+  const double done = progress_after_warmup(config, step, total_steps);
+  return above_minimum(config, 0.5 * (1.0 + std::cos(std::numbers::pi * done)));
 }
 
 double inverse_sqrt(const OptimizerConfig& config, int64_t step) {
@@ -40,6 +57,12 @@ double learning_rate(const OptimizerConfig& config, int64_t step, int64_t total_
   }
   double share = 1.0;
   if (config.schedule == "cosine") share = cosine(config, step, total_steps);
+  if (config.schedule == "linear") {
+    share = above_minimum(config, 1.0 - progress_after_warmup(config, step, total_steps));
+  }
+  if (config.schedule == "wsd") {
+    share = above_minimum(config, 1.0 - progress_at_the_end(config, step, total_steps));
+  }
   if (config.schedule == "inverse-sqrt") share = inverse_sqrt(config, step);
   if (config.schedule == "exponential") share = exponential(config, step);
   return config.learning_rate * share;

@@ -14,6 +14,9 @@ namespace penstock {
 //   cosine        minimum_rate + (1 - minimum_rate) (1 + cos(pi p)) / 2, where p runs from 0 at
 //                 step W to 1 at decay_steps (0: total_steps) and stays 1 (Loshchilov & Hutter
 //                 2017, without restarts)
+//   linear        minimum_rate + (1 - minimum_rate) (1 - p), with the same p
+//   wsd           1, and over the last decay_steps of the run (0: a tenth of them) linearly down to
+//                 minimum_rate (warmup-stable-decay, Hu et al. 2024)
 //   inverse-sqrt  sqrt(max(W, 1) / step) (Vaswani et al. 2017, section 5.3, scaled to its peak)
 //   exponential   decay_rate ^ ((step - W) / decay_steps), with a real exponent
 // so that all of them are continuous at step W. The configuration must have passed validate().

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <sstream>
 #include <string>
 
@@ -12,9 +13,10 @@ namespace penstock {
 namespace {
 
 constexpr std::array kKinds = {"sgd", "rmsprop", "adam", "adamw"};
-constexpr std::array kSchedules = {"constant", "cosine", "inverse-sqrt", "exponential"};
+constexpr std::array kSchedules = {"constant", "cosine",       "linear",
+                                   "wsd",      "inverse-sqrt", "exponential"};
 
-void one_of(const char* key, const std::string& value, const std::array<const char*, 4>& known) {
+void one_of(const char* key, const std::string& value, std::span<const char* const> known) {
   if (std::find(known.begin(), known.end(), value) != known.end()) return;
   std::string list;
   for (const char* name : known) list += (list.empty() ? "" : ", ") + std::string(name);

@@ -49,6 +49,37 @@ TEST(LearningRate, CosineWithoutRoomAfterTheWarmUpIsStillDefined) {
   EXPECT_NEAR(learning_rate(config, 11, 10), 0.0, 1e-15);
 }
 
+// What transformers' get_linear_schedule_with_warmup gives, but for its warm-up, which starts a
+// step earlier at 0.
+TEST(LearningRate, LinearFallsFromThePeakToTheMinimumShare) {
+  OptimizerConfig config = with("linear", 10);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 10, 110), 0.8);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 35, 110), 0.6);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 110, 110), 0.0);
+  config.minimum_rate = 0.5;
+  config.decay_steps = 60;
+  EXPECT_DOUBLE_EQ(learning_rate(config, 35, 110), 0.6);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 60, 110), 0.4);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 110, 110), 0.4);
+}
+
+TEST(LearningRate, WsdStaysAndFallsOverTheLastSteps) {
+  OptimizerConfig config = with("wsd", 10);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 5, 200), 0.4);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 180, 200), 0.8) << "a tenth is 20 steps";
+  EXPECT_DOUBLE_EQ(learning_rate(config, 190, 200), 0.4);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 200, 200), 0.0);
+  config.decay_steps = 40;
+  config.minimum_rate = 0.25;
+  EXPECT_DOUBLE_EQ(learning_rate(config, 160, 200), 0.8);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 180, 200), 0.5);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 200, 200), 0.2);
+  config.decay_steps = 500;  // more than there are after the warm-up
+  EXPECT_DOUBLE_EQ(learning_rate(config, 10, 200), 0.8);
+  EXPECT_DOUBLE_EQ(learning_rate(config, 105, 200), 0.5);
+  EXPECT_DOUBLE_EQ(learning_rate(with("wsd", 0), 1, 1), 0.0);
+}
+
 TEST(LearningRate, InverseSqrtMeetsTheWarmUp) {
   const OptimizerConfig config = with("inverse-sqrt", 16);
   EXPECT_DOUBLE_EQ(learning_rate(config, 8, 1), 0.4);

@@ -44,7 +44,7 @@ TEST(ValidateOptimizer, ListsWhatItKnows) {
                     HasSubstr("sgd, rmsprop, adam, adamw")));
   EXPECT_THAT(refusal([](OptimizerConfig& c) { c.schedule = "linear"; }),
               AllOf(HasSubstr("optimizer.schedule"),
-                    HasSubstr("constant, cosine, inverse-sqrt, exponential")));
+                    HasSubstr("constant, cosine, linear, wsd, inverse-sqrt, exponential")));
 }
 
 TEST(ValidateOptimizer, RefusesEachKeyOutOfRange) {
