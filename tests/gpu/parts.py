@@ -69,7 +69,7 @@ def same_bits(part):
             code = part.run(f"train-{run.name}", [
                 "mpirun", "--oversubscribe", "--bind-to", "none", "-n", ranks, part.slot.program("penstock"), "train",
                 HERE / "smoke.toml", "--device", "cuda", "--precision", precision, "--out", run, *options,
-                *(TOY if part.slot.rehearse else [])])
+                *(TOY if part.slot.rehearse else []), *(["--steps", 3] if part.slot.short else [])])
             steps = bits_of(run) if code == 0 else []
             if kind == "once":
                 first = steps
