@@ -8,7 +8,8 @@ Of README.md, docs/ and the examples' page:
   * a block of TOML with a [model] is a run file that `penstock inspect` takes
   * a block of TOML with a [sweep] is a sweep file whose points can be listed
   * docs/run_file.md is what `penstock help run-file` prints
-  * README.md has at most 1,300 words and two pictures, and docs/pictures/pipeline.svg is what the program draws
+  * README.md has at most 1,300 words and two pictures
+  * a picture of docs/pictures/ is what its script draws today, and a page shows it; words of the code in it are in the code
   * docs/output.md names every file of a run directory, and every key of metrics.jsonl and summary.json
   * docs/environment.md has every variable that begins with PENSTOCK_ and is read, and no other
 
@@ -21,6 +22,7 @@ Of docs/architecture.md and docs/one_micro_batch.md, for whoever changes the pro
 """
 
 import fnmatch
+import importlib
 import re
 import shlex
 import shutil
@@ -32,7 +34,7 @@ from pathlib import Path
 PROGRAM, SOURCE, BUILD = (Path(name).resolve() for name in sys.argv[1:])
 PAGES = [SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md")), SOURCE / "launch/examples/README.md"]
 failures = []
-checked = {"links": 0, "commands": 0, "outputs": 0, "run files": 0, "places": 0, "pages named": 0, "variables": 0, "results": 0}
+checked = {"links": 0, "commands": 0, "outputs": 0, "run files": 0, "places": 0, "pages named": 0, "variables": 0, "results": 0, "pictures": 0}
 
 
 def fail(page, text):
@@ -321,10 +323,53 @@ def check_readme(page):
         fail(page, f"{pictures} pictures, more than two")
 
 
+PICTURES = SOURCE / "docs" / "pictures"
+
+
+def check_pictures():
+    shown = set()
+    for page in PAGES:
+        shown |= {(page.parent / target).resolve() for target in re.findall(r"!\[[^\]]+\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))}
+    for picture in sorted(PICTURES.glob("*.svg")):
+        checked["pictures"] += 1
+        if picture not in shown:
+            fail(picture, "is shown in no page, or without a text that says what it shows")
+        if not picture.with_suffix(".py").exists():
+            fail(picture, "has no script that draws it")
+        elif picture.stem != "results":  # that is drawn from a sweep of nine trainings, with memory as it was measured
+            check_picture(picture)
+
+
 def check_picture(picture):
-    drawn = subprocess.run([sys.executable, picture.with_suffix(".py"), PROGRAM], capture_output=True, text=True, timeout=60, check=False)
+    script = [sys.executable, "-B", picture.with_suffix(".py"), PROGRAM]
+    drawn = subprocess.run(script, capture_output=True, text=True, encoding="utf-8", timeout=60, check=False)
     if drawn.stdout != picture.read_text(encoding="utf-8"):
         fail(picture, f"is not what {picture.stem}.py draws: {drawn.stderr}")
+
+
+def check_words_of_checkpoints(picture):
+    sources = [path.read_text(encoding="utf-8") for path in (SOURCE / "runtime/records/checkpoint").rglob("*.*")]
+    known = set(re.findall(r"[A-Za-z]\w*", "\n".join(sources)))
+    named = " ".join(re.findall(r'class="[^"]*\bcode\b[^"]*"[^>]*>([^<]+)<', picture.read_text(encoding="utf-8")))
+    checked["pictures"] += 1
+    for word in sorted(set(re.findall(r"[A-Za-z]\w*", named)) - known):
+        fail(picture, f"names {word}, which runtime/records/checkpoint does not know")
+
+
+def check_shares(script):
+    """Its formula is a copy: held against a cut of shares_test.cpp, and against what the program cuts by."""
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(script.parent))
+    shares = importlib.import_module(script.stem)
+    test = (SOURCE / "tests/unit/network/stage/shares_test.cpp").read_text(encoding="utf-8")
+    first, second, size = map(int, re.search(r"ElementsAre\(0, (\d+) \* kShareGranule, (\d+) \* kShareGranule, (\d+)\)", test).groups())
+    cuts = [at for at, _ in shares.Cutter(3).cut([size])]
+    if cuts != [0, first * shares.GRANULE, second * shares.GRANULE, size]:
+        fail(script, f"cuts {size} elements at {cuts}, not where shares_test.cpp has it")
+    granule = re.search(r"kSquaresBlock = (\d+);", (SOURCE / "kernels/ops/update.h").read_text(encoding="utf-8"))
+    bucket = re.search(r"kBucketBytes = size_t\{(\d+)\} << 20;", (SOURCE / "runtime/network/stage/gradient_buckets.h").read_text(encoding="utf-8"))
+    if (int(granule[1]), int(bucket[1]) << 20) != (shares.GRANULE, shares.BUCKET_BYTES):
+        fail(script, "has other granules or buckets than the program")
 
 
 def check_wings(page):
@@ -397,7 +442,9 @@ def main():
     check_variables(SOURCE / "docs" / "environment.md")
     check_results(SOURCE / "docs" / "output.md")
     check_readme(SOURCE / "README.md")
-    check_picture(SOURCE / "docs" / "pictures" / "pipeline.svg")
+    check_pictures()
+    check_words_of_checkpoints(PICTURES / "checkpoint.svg")
+    check_shares(PICTURES / "shares.py")
     for failure in failures:
         print("FAILED", failure)
     print(", ".join(f"{count} {what}" for what, count in checked.items()))
