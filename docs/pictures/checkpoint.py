@@ -51,18 +51,20 @@ def explained():
     """What each of the threads' boxes does, below it."""
     y = TOP + 3 * PITCH + 18
     lines = [
-        (SHARDS, [("model-...safetensors", "code"), ("optimizer-...safetensors", "code"), ("each synced, in", ""), (".step-00000100.partial", "code")]),
-        (DOCUMENTS, [("state.json", "code"), ("manifest.json", "code"), ("synced, too", "")]),
-        (NAMES, [(".latest.next", "code"), ("rename", ""), ("sync", ""), ("latest", "code")]),
-        (RETIRED, [("older ones, by", ""), ("checkpoint.keep", "")]),
+        (SHARDS, ["model-...safetensors", "optimizer-...safetensors", "each synced, in", ".step-00000100.partial"]),
+        (DOCUMENTS, ["state.json", "manifest.json", "synced, too"]),
+        (NAMES, [".latest.next", "rename", "sync", "latest"]),
+        (RETIRED, ["older ones, by", "checkpoint.keep"]),
     ]
+    prose = {"each synced, in", "synced, too", "rename", "sync", "older ones, by", "checkpoint.keep"}
     for x, words in lines:
-        for row, (line, kind) in enumerate(words):
-            yield text(x + 2, y + 16 * row, line, kind or "small")
+        for row, line in enumerate(words):
+            yield text(x + 2, y + 16 * row, line, "small" if line in prose else "code")
 
 
 def table():
-    yield text(44, TABLE - 14, "killed", "bold") + text(300, TABLE - 14, "is left in checkpoints/", "bold") + text(552, TABLE - 14, "the next start", "bold")
+    for x, head in ((44, "killed"), (300, "is left in checkpoints/"), (552, "the next start")):
+        yield text(x, TABLE - 14, head, "bold")
     for number, (_, when, left, then) in enumerate(KILLS):
         y = TABLE + number * ROW
         yield path(f"M12 {y - 4}H{WIDTH - 12}", "line") + mark(24, y + 12, number + 1) + text(44, y + 16, when)

@@ -9,15 +9,17 @@ STYLE = """svg { background: #ffffff; color: #1d2730; font: 13px system-ui, sans
 text { fill: currentColor; }
 .title { font-size: 16px; font-weight: 600; } .bold { font-weight: 600; } .soft { fill-opacity: 0.75; }
 .right { text-anchor: end; } .middle { text-anchor: middle; } .code { font-family: ui-monospace, monospace; font-size: 12px; }
-.lane { fill: #eef1f4; } .line { stroke: currentColor; stroke-opacity: 0.3; fill: none; } .frame { fill: none; stroke: currentColor; stroke-opacity: 0.5; }
-.small, .waits { font-size: 11px; } .waits { paint-order: stroke; stroke: #dbe1e7; stroke-width: 4px; } .box { fill: #10202c; font-size: 11px; text-anchor: middle; }
+.small, .waits { font-size: 11px; } .waits { paint-order: stroke; stroke: #dbe1e7; stroke-width: 4px; }
+.box { fill: #10202c; font-size: 11px; text-anchor: middle; }
+.lane { fill: #eef1f4; } .line, .frame { fill: none; stroke: currentColor; } .line { stroke-opacity: 0.3; } .frame { stroke-opacity: 0.5; }
 .F { fill: #8ab6f9; } .B, .I { fill: #7ed3b2; } .W { fill: #f5c469; } .F.paler { fill: #cfe1fd; } .B.paler { fill: #c8ece0; }
-.sum { fill: #f3a6a6; } .update { fill: #c9ced6; } .wait { fill: #dbe1e7; }
+.update { fill: #c9ced6; } .wait { fill: #dbe1e7; }
 .file { fill: #dccbae; } .mark { fill: #5b6770; } .marked { fill: #ffffff; }
 .share0 { fill: #a48bdb; } .share1 { fill: #c8b8ec; } .share2 { fill: #e6defa; }
 .arrow { fill: none; stroke-width: 1.6; }
 .plain { stroke: currentColor; } .activation { stroke: #3576d6; } .gradient { stroke: #1f8f68; } .between { stroke: #c94f4f; }
-.heads .plain { fill: currentColor; stroke: none; } .heads .activation { fill: #3576d6; } .heads .gradient { fill: #1f8f68; } .heads .between { fill: #c94f4f; }
+.heads path { stroke: none; } .heads .plain { fill: currentColor; }
+.heads .activation { fill: #3576d6; } .heads .gradient { fill: #1f8f68; } .heads .between { fill: #c94f4f; }
 @media (prefers-color-scheme: dark) {
   svg { background: #14181d; color: #dfe6ec; }
   .lane { fill: #20262d; } .wait { fill: #39434d; } .waits { stroke: #39434d; }

@@ -35,9 +35,9 @@ def messages():
     return Counter((name, ends[number, "s"], ends[number, "f"]) for number, name in names.items())
 
 
-def between_stages(replica):
+def between_stages(replica, sent):
     y = TOP + replica * DOWN
-    for (name, sender, receiver), count in sorted(messages().items()):
+    for (name, sender, receiver), count in sorted(sent.items()):
         forward = receiver > sender
         x = LEFT + min(sender, receiver) * ACROSS + BOX
         at, end = (x + 4, x + ACROSS - BOX - 4) if forward else (x + ACROSS - BOX - 4, x + 4)
@@ -59,7 +59,7 @@ def main():
     parts = [heads("activation", "gradient", "between"), text(LEFT, 24, f"{STAGES} stages x {REPLICAS} replicas: what a step sends", "title")]
     parts += [text(LEFT, 46, f"to the right and back: once for each of {MICRO_BATCHES} micro-batches, from rank to rank")]
     parts += [text(LEFT, 66, "up and down: once in a step; of each weight one replica has the sum, and updates it for both")]
-    layers = layers_of_stages()
+    layers, sent = layers_of_stages(), messages()
     for replica in range(REPLICAS):
         y = TOP + replica * DOWN
         parts.append(text(8, y + 43, f"replica {replica}", "bold"))
@@ -67,7 +67,7 @@ def main():
             x = LEFT + stage * ACROSS
             parts += [rect(x, y, BOX, HIGH, "lane"), rect(x, y, BOX, HIGH, "frame"), text(x + BOX / 2, y + 28, f"stage {stage}", "middle bold")]
             parts.append(text(x + BOX / 2, y + 52, first if first == last else f"{first} .. {last}", "middle soft"))
-        parts += between_stages(replica)
+        parts += between_stages(replica, sent)
     for stage in range(STAGES):
         parts += between_replicas(stage)
     show("Messages of a step", f"docs/pictures/messages.py, from: penstock schedule {PIPELINE} --format trace", TOP + DOWN + HIGH + 16, parts)

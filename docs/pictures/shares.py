@@ -97,7 +97,7 @@ def main():
     scale = WIDE / max(padded(sizes) for _, sizes in buckets)
     parts = [heads("plain"), text(LEFT, 24, f"Buckets and shares: {REPLICAS} replicas of a stage of {network['parameters']:,} parameters", "title")]
     parts += legend(LEFT, 48, [(f"share{replica}", f"updated by replica {replica}") for replica in range(REPLICAS)])
-    parts.append(text(762, 78, "elements beyond a third", "right"))
+    parts.append(text(762, 78, "elements beyond a third so far", "right"))
     parts += [text(650 + 56 * replica, 98, f"of {replica}", "right soft") for replica in range(REPLICAS)]
     cutter, shares, first = Cutter(REPLICAS), [0] * REPLICAS, None
     for number, (names, sizes) in enumerate(buckets):
