@@ -19,7 +19,7 @@ struct NextWord {
 struct SearchOptions {
   int beams = 1;                // 1: greedy
   double length_penalty = 0.6;  // alpha of Wu et al. 2016, eq. 14; 0: none
-  int64_t longest = 0;          // words; an end is one
+  int64_t longest = 0;          // in words; the end counts as one
   int32_t begin = 0, end = 0;
 };
 
@@ -31,11 +31,12 @@ class BeamSearch {
   [[nodiscard]] std::span<const std::vector<int32_t>> rows() const { return rows_; }
   // How many candidates extend() wants of each row.
   [[nodiscard]] int candidates() const { return 2 * options_.beams; }
-  // By row, best first.
+  // Extends each row by its candidates, which are given by row, best first.
   void extend(std::span<const std::vector<NextWord>> candidates);
-  // The best found so far, without begin and end; of the unfinished ones where none has ended.
+  // The best sentence found so far, without begin and end; while none has ended, the best
+  // unfinished one.
   [[nodiscard]] std::vector<int32_t> best() const;
-  // Its log probability, normalised by its length; 0 before the first words.
+  // The log probability of best(), normalised by its length; 0 before the first word.
   [[nodiscard]] double best_score() const;
 
  private:
@@ -44,10 +45,10 @@ class BeamSearch {
 
   SearchOptions options_;
   std::vector<std::vector<int32_t>> rows_;
-  std::vector<double> scores_;  // by row: sum of log probabilities
+  std::vector<double> scores_;  // by row: the sum of log probabilities
   int finished_ = 0;
   std::vector<int32_t> best_;
-  double best_score_ = 0.0;  // normalised; of the first finished_
+  double best_score_ = 0.0;  // normalised; of best_
 };
 
 }  // namespace penstock

@@ -15,9 +15,10 @@ using nlohmann::json;
 
 constexpr double kLargest = 1e9;
 
-// A key of transformers' GenerationConfig (5.24) that changes what a decoder writes and that is not
-// followed here, and the value with which it changes nothing; null and empty lists do not, either.
-// Of search with beams "num_beams" alone is named: without it the others change nothing.
+// A key of transformers' GenerationConfig (5.24) that changes what a decoder writes and is not
+// followed here, and the value with which it changes nothing; null and empty lists change nothing
+// either. Of the keys of beam search only "num_beams" is listed: without it the others change
+// nothing.
 struct Ignored {
   const char* key;
   json neutral = nullptr;
@@ -59,7 +60,7 @@ class File {
  public:
   File(const json& document, const std::string& path) : document_(document), path_(path) {}
 
-  // Null where it is not there, or is null.
+  // The value of `key`; a null pointer where the key is missing or its value is null.
   [[nodiscard]] const json* value_of(const char* key) const {
     const auto found = document_.find(key);
     return found == document_.end() || found->is_null() ? nullptr : &*found;
@@ -101,7 +102,7 @@ class File {
     }
     return stops;
   }
-  // Whether the most probable word is taken always.
+  // Whether the most probable word is always taken.
   [[nodiscard]] bool is_greedy() const {
     const json* value = value_of("do_sample");
     if (value == nullptr) return false;
@@ -131,7 +132,7 @@ class File {
     }
     return value.get<int32_t>();
   }
-  // For a line that people read: lists may have thousands of ids.
+  // The value as text, cut short for a line that people read: lists may have thousands of ids.
   static std::string text_of(const json& value) {
     constexpr size_t kMost = 40;
     const std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
@@ -142,7 +143,7 @@ class File {
   const std::string& path_;
 };
 
-// All but the path and the ends.
+// Reads everything but the path and the ends.
 void read_choice(const File& file, GenerationConfig& found) {
   found.temperature = file.number_of("temperature", -1e-300, kLargest, "0 or above");
   found.top_p = file.number_of("top_p", 0, 1, "above 0 and at most 1");

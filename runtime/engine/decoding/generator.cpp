@@ -8,13 +8,13 @@
 namespace penstock {
 namespace {
 
-// Samples go out in their order, whichever is done first.
+// Shows samples in their order, whichever is done first.
 class Exit {
  public:
   Exit(const std::vector<Generator::Tokens>& samples, const Generator::Show& show)
       : samples_(samples), show_(show), done_(samples.size()) {}
   void note_done(size_t sample) { done_[sample] = true; }
-  // What has become of them since the last call.
+  // Shows what has changed since the last call.
   void show() {
     while (next_ < samples_.size()) {
       show_(next_, samples_[next_], done_[next_]);
@@ -27,10 +27,10 @@ class Exit {
   const std::vector<Generator::Tokens>& samples_;
   const Generator::Show& show_;
   std::vector<bool> done_;
-  size_t next_ = 0;  // the first that is not out
+  size_t next_ = 0;  // the first sample that has not been shown to its end
 };
 
-// A sample that is not done, and where it is in the rounds.
+// A sample that is not done, and its place in the rounds.
 struct Growing {
   size_t sample;
   int64_t place;
@@ -76,7 +76,7 @@ std::span<const int32_t> Generator::window(const Tokens& tokens) const {
   return std::span(tokens).last(std::min(tokens.size(), static_cast<size_t>(context_)));
 }
 
-// As many samples at a time as a round has rows for; the next one starts where one has ended.
+// Generates as many samples at a time as a round has rows; when one ends, the next takes its place.
 int64_t Generator::generate(const std::vector<Tokens>& prompts, const Show& show,
                             const IsOver& is_over) {
   std::vector<Tokens> samples;
@@ -107,7 +107,7 @@ int64_t Generator::generate(const std::vector<Tokens>& prompts, const Show& show
                       .text = static_cast<int64_t>(s),
                       .place = place});
     }
-    // Every rank learns from the answer whether there was anything to do.
+    // An empty answer tells every rank, not rank 0 alone, that there are no rows left.
     const auto chosen = rounds_.next(rows, 1, choose_);
     for (size_t r = 0; r < growing.size(); ++r) {
       samples[growing[r].sample].push_back(chosen[r][0].word);

@@ -13,7 +13,7 @@
 namespace penstock {
 
 struct GenerationOptions {
-  int64_t tokens = 200;            // how many more, of each sample
+  int64_t tokens = 200;            // the most that are generated for each sample
   int64_t samples = 1;             // of each prompt
   std::vector<int32_t> ends = {};  // a text ends with any of these tokens
   SamplingOptions sampling;
@@ -24,28 +24,29 @@ void check(const GenerationOptions& options);
 class Generator {
  public:
   using Tokens = std::vector<int32_t>;
-  // On rank 0, in the order of the samples, at least once each: all that a sample has so far, the
-  // prompt included; `done` with the last.
+  // Called on rank 0, in the order of the samples, at least once for each. `tokens` are all that
+  // the sample has so far, the prompt included; `done` is true with the last of them.
   using Show = std::function<void(size_t sample, std::span<const int32_t> tokens, bool done)>;
-  // On rank 0: whether a text is at its end with these tokens, of which the last `added` are not of
-  // the prompt.
+  // Says on rank 0 whether a text ends with these tokens, the last `added` of which were generated.
   using IsOver = std::function<bool(std::span<const int32_t> tokens, size_t added)>;
 
-  // As Rounds. Only ids below `vocabulary` are chosen.
+  // `config` is that of `rounds`, which must outlive this. Only ids below `vocabulary` are chosen.
+  // Throws as check().
   Generator(const Config& config, const GenerationOptions& options, int64_t vocabulary,
             Rounds& rounds);
 
-  // Collective; the prompts of rank 0 count, none of them empty. Sample number p * samples + i is
-  // the i-th of prompt p, and its n-th token is drawn by Philox(run.seed, number, n): the same on
-  // any number of stages, and whatever else is generated beside it. The network sees the last
-  // model.context tokens, and so does the repetition penalty. A text that has ended gives its place
-  // to the next. `is_over` may be empty. Returns the number of tokens that were added (on rank 0).
+  // Collective; the prompts of rank 0 count, none of them empty. Sample p * samples + i is the i-th
+  // of prompt p; its n-th token is drawn by Philox(run.seed, number of the sample, n), so it is the
+  // same on any number of stages and whatever else is generated beside it. The network sees the
+  // last model.context tokens, and so does the repetition penalty. A sample that has ended gives
+  // its place to the next. `is_over` may be empty. Returns the number of tokens that were added (on
+  // rank 0).
   int64_t generate(const std::vector<Tokens>& prompts, const Show& show,
                    const IsOver& is_over = {});
 
  private:
   [[nodiscard]] double draw(size_t sample, size_t position) const;
-  // Whether nothing follows behind these tokens, of which `added` are no prompt.
+  // Whether these tokens, of which the last `added` were generated, are a whole text.
   [[nodiscard]] bool has_ended(const Tokens& tokens, size_t added, const IsOver& is_over) const;
   [[nodiscard]] std::span<const int32_t> window(const Tokens& tokens) const;
 

@@ -15,7 +15,8 @@
 namespace penstock {
 namespace {
 
-// Of the logits of one image; the largest is taken away first, so that nothing overflows.
+// Adds the probabilities that the logits of one image stand for to `out`. The largest logit is
+// subtracted first, so that nothing overflows.
 void add_probabilities(std::span<const float> logits, std::span<double> out) {
   const double largest = *std::ranges::max_element(logits);
   double sum = 0.0;
@@ -55,7 +56,8 @@ ImageClasses::ImageClasses(const Config& config, Pipeline& pipeline, const Seque
   }
 }
 
-// The replica's images of a round; what is left over is black, and no label counts.
+// Fills the batches with this replica's images of a round. Places that are left over are black, and
+// all labels are -1, which counts for nothing.
 void ImageClasses::fill(std::span<const float> images, int64_t images_here) {
   const int64_t first = int64_t{network_.replicas().rank()} * micro_batches_ * batch_;
   const int64_t size = image_.elements();
@@ -116,7 +118,7 @@ void ImageClasses::look(int64_t count, const Read& read, const Show& show) {
   const auto size = static_cast<size_t>(image_.elements());
   for (int64_t begin = 0; begin < count; begin += at_once) {
     const int64_t here = std::min(at_once, count - begin);
-    // What rank 0 cannot read, every rank throws.
+    // An image that rank 0 cannot read is an error on every rank.
     const std::string bytes = on_first_rank(network_.world(), [&] {
       std::string all(static_cast<size_t>(here) * size * sizeof(float), '\0');
       std::vector<float> image(size);

@@ -15,9 +15,9 @@ namespace penstock {
 
 class ImageClasses {
  public:
-  // Rank 0's: writes the samples of image number `index` as the network reads them.
+  // Called on rank 0: writes the samples of image `index` to `out`, as the network reads them.
   using Read = std::function<void(int64_t index, std::span<float> out)>;
-  // On rank 0, in the order of the images: of each class its probability.
+  // Called on rank 0, in the order of the images: the probability of each class.
   using Show = std::function<void(int64_t index, std::span<const float> probabilities)>;
 
   // `model` is the pipeline's, reads `image` [height, width, channels] in the field "images" and
@@ -27,15 +27,16 @@ class ImageClasses {
 
   [[nodiscard]] int64_t classes() const { return classifier_->classes(); }
 
-  // Collective; `count` is the same everywhere. As many images at a time as an evaluation takes.
-  // What an image gives does not depend on the others. Throws Error(Input) when logits are not
-  // numbers.
+  // Collective; `count` is the same everywhere. Looks at as many images at a time as an evaluation
+  // takes. The result of an image does not depend on the others. Throws Error(Input) when logits
+  // are not numbers.
   void look(int64_t count, const Read& read, const Show& show);
 
  private:
   void fill(std::span<const float> images, int64_t images_here);
   void run();
-  // Of this replica's images of a round, into their places among `all` of the round.
+  // Adds the probabilities of this replica's images of a round to their places in `all`, which has
+  // those of the whole round.
   void collect(int64_t images_here, std::span<double> all);
 
   Pipeline& pipeline_;

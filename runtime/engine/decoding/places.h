@@ -12,14 +12,14 @@ namespace penstock {
 
 class Places {
  public:
-  // For texts of `width` neighbouring rows each, in rounds of `per_replica` rows on each replica.
-  // Throws Error(Internal) when a text does not fit a replica.
+  // Makes places for texts of `width` neighbouring rows each, in rounds of `per_replica` rows on
+  // each replica. Throws Error(Internal) when a text does not fit a replica.
   Places(int64_t per_replica, int64_t replicas, int64_t width);
 
-  [[nodiscard]] int64_t texts() const { return texts_; }  // at once
+  [[nodiscard]] int64_t texts() const { return texts_; }  // that fit at once
   [[nodiscard]] bool any_free() const { return !free_.empty(); }
-  // The first place of a text that starts, the lowest that is free; Row::place of its rows is this
-  // one and those after it. Only while any are free.
+  // Takes the lowest free place for the first row of a text that starts; it becomes Row::place of
+  // that row, and those of the text's other rows follow it. Only while any_free().
   [[nodiscard]] int64_t take();
   void give_back(int64_t place);  // of a text that has ended
 

@@ -94,7 +94,8 @@ void Rounds::prepare_cache() {
   past_.emplace(context_);
 }
 
-// Rows of this replica that go on from another one's past, or from their own in another place.
+// Moves the past of each row of this replica that continues another row, or itself from another
+// place.
 void Rounds::move_past(std::span<const int64_t> from) {
   std::vector<Past::Move> moves;
   const int64_t last = std::min(std::ssize(from), first_row() + rows_of_replica());
@@ -105,7 +106,7 @@ void Rounds::move_past(std::span<const int64_t> from) {
   past_->move_rows(device_, moves, first_micro_batch_, batch_);
 }
 
-// By micro-batch; nothing without a cache.
+// What the stages need to know about each micro-batch, by micro-batch; empty without a cache.
 std::vector<Decoding> Rounds::decoding(const Cut& cut, const Share& share) {
   std::vector<Decoding> all;
   if (!past_) return all;
@@ -121,7 +122,7 @@ std::vector<Decoding> Rounds::decoding(const Cut& cut, const Share& share) {
   return all;
 }
 
-// This replica's share of the rows; places that are left over hold nothing.
+// Fills the batches with this replica's rows of `share`; places without a row hold zeros.
 void Rounds::fill(Cut& cut, const Share& share) const {
   for (size_t m = 0; m < cut.batches.size(); ++m) {
     for (size_t f = 0; f < cut.batches[m].names.size(); ++f) {
@@ -170,7 +171,7 @@ void Rounds::run(Cut& cut, const Share& share) {
   pipeline_.run(input);
 }
 
-// `row` counts those of this replica.
+// The logits of the next word of `content`, which is this replica's row number `row`.
 std::vector<float> Rounds::logits_of(const Cut& cut, int64_t row, const Row& content) const {
   const Tensor& logits = logits_[static_cast<size_t>(row / batch_)];
   const int64_t position = cut.one_position ? 0 : std::ssize(content.words) - 1;
@@ -183,7 +184,7 @@ std::vector<float> Rounds::logits_of(const Cut& cut, int64_t row, const Row& con
   return values;
 }
 
-// The choices for this replica's rows, where its logits are.
+// Chooses words for this replica's rows, on the rank that has their logits.
 void Rounds::look(const Cut& cut, const Share& share, int count, const Choose& choose,
                   std::span<double> found) {
   const int64_t last = std::min(std::ssize(share.rows), first_row() + rows_of_replica());
@@ -232,7 +233,8 @@ std::vector<std::vector<NextWord>> Rounds::next(const std::vector<Row>& rows, in
   }
   // Every number is non-zero on one rank only, so the sum is exact.
   std::vector<double> found(all.size() * static_cast<size_t>(count) * 2);
-  // First those that grow by one position: all rows run, and write, and what is fresh writes later.
+  // The rows that grow by one position come first: that pass writes the past of all rows, and the
+  // passes over whole rows then write theirs over it.
   if (std::ranges::count(grown.wanted, 1) > 0) choose_words(one_, grown, count, choose, found);
   for (const auto& [positions, share] : fresh) {
     choose_words(whole_cut(positions), share, count, choose, found);

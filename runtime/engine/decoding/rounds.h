@@ -21,34 +21,34 @@ namespace penstock {
 
 class Rounds {
  public:
-  // From the logits of a row's next word, and the row, to at most `count` words. Called where the
-  // logits are.
+  // Chooses at most `count` words from the logits of a row's next word. Called on the rank that has
+  // the logits.
   using Choose = std::function<std::vector<NextWord>(std::span<const float> logits, const Row&)>;
 
-  // `model` is the pipeline's, and ends in a ClassifierLoss. All must outlive this. `cache`: what
-  // attention makes of a row is kept, so that one word more costs one position (not in networks of
-  // one's own). Throws Error(Resource) when that does not fit this rank's device.
+  // `model` is the pipeline's, and ends in a ClassifierLoss. All arguments must outlive this. With
+  // `cache` the keys and values of each row are kept, so that one word more costs one position (not
+  // in networks of one's own). Throws Error(Resource) when they do not fit this rank's device.
   Rounds(const Config& config, Pipeline& pipeline, const Sequential& model, Network& network,
          Device& device, bool cache);
   Rounds(const Rounds&) = delete;
   Rounds& operator=(const Rounds&) = delete;
 
   [[nodiscard]] int64_t classes() const { return classifier_->classes(); }  // words, by id
-  // Of one round on one replica: M x the evaluation's micro-batch.
+  // Rows of one round on one replica: M x the evaluation's micro-batch.
   [[nodiscard]] int64_t rows_of_replica() const { return batch_ * micro_batches_; }
-  // For texts of so many rows each, at most rows_of_replica().
+  // Places for texts of `width` rows each, which is rows_of_replica() at most.
   [[nodiscard]] Places places(int64_t width) const { return {rows_of_replica(), replicas_, width}; }
   [[nodiscard]] bool caches() const { return past_.has_value(); }
   [[nodiscard]] int64_t cache_bytes() const { return cache_bytes_; }  // on this rank
 
   // Collective. Rank 0 brings the rows, in places of places(), none longer than the context;
-  // `count` and `choose` are the same everywhere. Returns for each row what was chosen, filled up
-  // to `count` with what is impossible, the same on every rank; nothing where there are no rows,
-  // which ends the texts so far: numbers of texts may then mean others.
-  // A row that is one word longer than one of its text in the round before costs a position with
-  // the cache, others whole_positions(), in networks of one's own the whole context. What a row
-  // gives does not depend on other texts, nor on the number of replicas, to the last bit: a text
-  // keeps its replica, so that it depends on the text alone which of its words cost what. Throws
+  // `count` and `choose` are the same everywhere. Returns the words chosen for each row, the same
+  // on every rank, filled up to `count` with words of log probability minus infinity. Without rows
+  // it returns nothing and ends all texts: their numbers may then be used again.
+  // With the cache a row that extends a row of its text in the round before by one word costs one
+  // position; any other row costs whole_positions(), or the whole context in networks of one's own.
+  // The result of a row depends neither on other texts nor on the number of replicas, to the last
+  // bit: a text keeps its replica, so the text alone decides which of its words cost what. Throws
   // Error(Input) when logits are not numbers.
   [[nodiscard]] std::vector<std::vector<NextWord>> next(const std::vector<Row>& rows, int count,
                                                         const Choose& choose);
@@ -77,7 +77,7 @@ class Rounds {
   [[nodiscard]] std::vector<Decoding> decoding(const Cut& cut, const Share& share);
   void fill(Cut& cut, const Share& share) const;
   void run(Cut& cut, const Share& share);
-  // Runs them and writes down what is chosen.
+  // Runs the rows of `share` and writes what is chosen for them to `found`.
   void choose_words(Cut& cut, const Share& share, int count, const Choose& choose,
                     std::span<double> found);
   [[nodiscard]] std::vector<float> logits_of(const Cut& cut, int64_t row, const Row& content) const;
@@ -92,12 +92,12 @@ class Rounds {
   int64_t first_micro_batch_;  // of this replica
   uint64_t seed_;
   Memory host_;
-  bool known_;                    // a network of ours: rows may be shorter than the context
-  std::map<int64_t, Cut> whole_;  // by positions, as they come
+  bool known_;                    // a network of this library: rows may be shorter than the context
+  std::map<int64_t, Cut> whole_;  // by positions, each made when it is first needed
   Cut one_;
   std::optional<Past> past_;
   int64_t cache_bytes_ = 0;
-  std::vector<Row> before_;  // the last round's, by place, whose past is kept
+  std::vector<Row> before_;  // the last round's rows, by place, whose past is kept
   const ClassifierLoss* classifier_ = nullptr;
   std::function<void(int micro_batch, const Tensor& logits)> keep_logits_;
   std::vector<Tensor> logits_;  // by micro-batch, on the rank that has them

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// Ids in a text and back: their number, then they, four bytes each.
+// Ids as bytes and back: their number, then the ids, four bytes each.
 void put(std::string& text, const std::vector<int32_t>& ids) {
   const auto size = static_cast<int32_t>(ids.size());
   text.append(reinterpret_cast<const char*>(&size), sizeof(size));

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// How many of the first weights make up that share of them all.
+// The number of leading weights that together make up that share of the sum of all.
 size_t making_up(std::span<const double> weights, double share) {
   const double wanted = share * std::accumulate(weights.begin(), weights.end(), 0.0);
   double sum = 0.0;
@@ -20,7 +20,7 @@ size_t making_up(std::span<const double> weights, double share) {
   return weights.size();
 }
 
-// How many of the first weights, which descend, are at least that share of the largest.
+// The number of leading weights, which descend, that are at least that share of the largest.
 size_t as_probable(std::span<const double> weights, double share) {
   const auto less = [&](double weight) { return weight < share * weights[0]; };
   return static_cast<size_t>(std::ranges::find_if(weights, less) - weights.begin());
@@ -50,7 +50,8 @@ std::vector<float> penalised(std::span<const float> logits, std::span<const int3
   const auto by = static_cast<float>(penalty);
   for (const int32_t word : words) {
     if (word < 0 || word >= std::ssize(logits)) continue;
-    // Of the logit that came in: a word that is there twice is made less probable once.
+    // The penalty applies to the original logit, so that a word that occurs twice is penalised
+    // once.
     const float logit = logits[static_cast<size_t>(word)];
     changed[static_cast<size_t>(word)] = logit < 0 ? logit * by : logit / by;
   }

@@ -12,15 +12,16 @@ struct SamplingOptions {
   double temperature = 1.0;  // logits are divided by it; 0: the largest logit, always
   int64_t top_k = 0;         // only the k most probable words; 0: all
   double top_p = 1.0;        // then only the most probable that make up this share, at least one
-  double min_p = 0.0;  // then only those at least so many times as probable as the most probable
-  // Before all of these: positive logits of words that the text has are divided by it, negative
-  // ones multiplied (Keskar et al. 2019); 1: none are.
+  double min_p = 0.0;        // then only those at least this share as probable as the most probable
+  // Penalty for words that the text has already, applied before all of the above: positive logits
+  // are divided by it, negative ones multiplied (Keskar et al. 2019); 1: no change.
   double repetition_penalty = 1.0;
 };
 // Throws Error(Input) naming the option that is out of its range.
 void check(const SamplingOptions& options);
 
-// The logits with the repetition penalty on `words`, once each; ids beyond the logits are let be.
+// The logits after the repetition penalty on `words`, each word once; ids beyond the logits are
+// ignored.
 [[nodiscard]] std::vector<float> penalised(std::span<const float> logits,
                                            std::span<const int32_t> words, double penalty);
 

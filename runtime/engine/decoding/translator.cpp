@@ -31,7 +31,7 @@ bool is_blank(const std::string& sentence) {
   return sentence.find_first_not_of(" \t\r\n\v\f") == std::string::npos;
 }
 
-// A sentence on its way.
+// A sentence that is being translated.
 struct Job {
   size_t number;  // among the sentences
   int64_t place;  // in the rounds
@@ -66,8 +66,9 @@ std::vector<int32_t> Translator::source_of(const std::string& sentence) {
   return ids;
 }
 
-// As many sentences at a time as a round has rows for; the next one starts where one has ended.
-// With the cache a start costs more than a round of those that go on: the next ones start together.
+// Translates as many sentences at a time as a round has rows; when one ends, the next takes its
+// place. With the cache, starting a sentence costs more than a round of those under way, so new
+// ones start together.
 std::vector<std::string> Translator::translate(const std::vector<std::string>& sentences,
                                                const Show& show) {
   std::vector<std::string> translations(sentences.size());
@@ -109,7 +110,7 @@ std::vector<std::string> Translator::translate(const std::vector<std::string>& s
                         .place = place++});
       }
     }
-    // Every rank learns from the answer whether there was anything to do.
+    // An empty answer tells every rank, not rank 0 alone, that there are no rows left.
     const auto candidates = rounds_.next(rows, count, best);
     if (candidates.empty()) {
       show_done();

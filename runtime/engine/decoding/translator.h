@@ -20,8 +20,8 @@ struct TranslationOptions {
 
 class Translator {
  public:
-  // As Rounds. `config.data` names the vocabulary. Throws Error(Input) when the target language is
-  // unknown or not named.
+  // `config` is that of `rounds`, which must outlive this; `config.data` names the vocabulary.
+  // Throws Error(Input) when the target language is unknown or not named.
   Translator(const Config& config, const TranslationOptions& options, Rounds& rounds);
 
   // Collective; the sentences of rank 0 count, and their translations are returned there, in order
@@ -31,7 +31,7 @@ class Translator {
   using Show = std::function<void(const std::string& translation)>;
   [[nodiscard]] std::vector<std::string> translate(const std::vector<std::string>& sentences,
                                                    const Show& show = {});
-  // Of those translations, in order: how probable each is, as its beam search knows.
+  // The score of each of those translations, in order: BeamSearch::best_score(), 0 for blank ones.
   [[nodiscard]] const std::vector<double>& scores() const { return scores_; }
   [[nodiscard]] int64_t cut() const { return cut_; }  // sentences that lost their end
 
