@@ -21,7 +21,7 @@ struct ClockReading {
   double ahead = 0;  // which was so much more than the one here,
   double error = 0;  // or wrong by this much at most
 };
-// At least one trip.
+// The reading that the trips give, of which there must be one at least.
 [[nodiscard]] ClockReading read_clock(std::span<const RoundTrip> trips);
 
 // A clock that ran evenly between two readings, the first no later than the last. The default is
@@ -29,10 +29,10 @@ struct ClockReading {
 struct OtherClock {
   ClockReading first = {}, last = {};
 
-  // What the clock here showed when the one there showed `there`. Before and after the readings as
-  // at the nearer one: what a drift makes of a short time would be lost in their errors.
+  // What the clock here showed when the one there showed `there`. Outside of the two readings the
+  // nearer one counts: a drift over so short a time would be lost in their errors.
   [[nodiscard]] double here(double there) const;
-  // At most, between the readings, of a clock that ran evenly.
+  // The largest error between the readings, of a clock that ran evenly.
   [[nodiscard]] double error() const;
 };
 

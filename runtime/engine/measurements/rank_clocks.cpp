@@ -13,11 +13,12 @@
 namespace penstock {
 namespace {
 
-// Where ranks outnumber cores most answers come late, and more are asked for.
+// Round trips per reading. Where ranks outnumber cores most answers come late, so more are asked
+// for.
 constexpr size_t kFewestTrips = 16;
 constexpr size_t kMostTrips = 256;
 constexpr double kGoodError_s = 50e-6;
-constexpr double kNoMore = -1.0;  // no time, but the end of the questions
+constexpr double kNoMore = -1.0;  // not a time: the end of the questions
 
 // Equal on ranks that share a monotonic clock. Where the kernel does not tell, a rank shares its
 // clock with none.

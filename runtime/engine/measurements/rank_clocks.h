@@ -9,23 +9,23 @@
 
 namespace penstock {
 
-// Of this process: what HostClock and std::chrono::steady_clock count, as seconds.
+// The monotonic clock of this process in seconds, as HostClock and std::chrono::steady_clock count.
 [[nodiscard]] double monotonic_seconds();
 
 class RankClocks {
  public:
-  // Collective over `world`, which must outlive this: finds out which ranks share a clock. Those of
-  // one boot of one kernel do, but for those in time namespaces of their own.
+  // Collective over `world`, which must outlive this: finds out which ranks share a clock. Ranks
+  // under one boot of one kernel do, except in different time namespaces.
   explicit RankClocks(Collective& world);
 
   // Collective: reads one clock of each kind from rank 0, a millisecond or less for each. The first
   // and the last reading count.
   void read();
 
-  // On rank 0.
+  // The clock of that rank, from the first and the last reading; like all below, on rank 0.
   [[nodiscard]] const OtherClock& of_rank(int rank) const;
-  [[nodiscard]] int different() const;   // clocks, rank 0's too
-  [[nodiscard]] double error_s() const;  // of the worst
+  [[nodiscard]] int different() const;   // the number of clocks, rank 0's included
+  [[nodiscard]] double error_s() const;  // the largest error of all clocks
 
  private:
   [[nodiscard]] ClockReading ask(int rank);

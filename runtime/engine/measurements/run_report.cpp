@@ -19,7 +19,8 @@ double first_start(const Timeline& timeline) {
   return std::isfinite(first) ? first : 0.0;
 }
 
-// In use after each instruction of a rank: what it keeps, and the activations of that moment.
+// The predicted bytes in use after each instruction of a rank: what it keeps, and the activations
+// of that moment.
 std::vector<int64_t> predicted_bytes(const Prediction& prediction, size_t position) {
   const RankMemory& memory = prediction.memory[position];
   std::vector<int64_t> bytes;
@@ -221,7 +222,7 @@ void RunReport::add_rates(RunSummary& summary) const {
   summary.bubble_measured = measured_bubble(summary.ranks_detail);
 }
 
-// By the function that the prediction uses, too.
+// bubble_share() is what the prediction uses, too.
 double measured_bubble(std::span<const RankRecord> ranks) {
   std::vector<Occupancy> all;
   for (const RankRecord& rank : ranks) {

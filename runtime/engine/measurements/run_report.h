@@ -19,15 +19,16 @@
 
 namespace penstock {
 
-// Of each of `ranks` alike that do step_flops together in step_ms, on such a device and by
-// run.precision and run.peak_tflops. Null where a figure is missing.
+// The speed of each of `ranks` equal ranks that together do step_flops in step_ms, on such a
+// device; its peak is run.peak_tflops, or the device's for run.precision. Null where a figure is
+// missing.
 [[nodiscard]] std::optional<Speed> speed_of(double step_flops, double step_ms, int ranks,
                                             const DeviceModel& device, const RunConfig& config);
 
 // The share of all ranks' time in the pipeline phase that is not spent computing (bubble_share()).
 [[nodiscard]] double measured_bubble(std::span<const RankRecord> ranks);
 
-// Of one step.
+// What one step took and learnt from.
 struct StepAmounts {
   double step_ms = 0.0;
   int64_t tokens = 0, loss_tokens = 0;  // as in StepRecord
@@ -41,15 +42,15 @@ class RunReport {
   RunReport(const Config& config, const Station& station, const Pipeline& pipeline,
             std::optional<Forecast> forecast);
 
-  // On rank 0, before summary(): keeps the recorded steps of all ranks, and puts beside them the
-  // forecast of each.
+  // On rank 0, before summary(): keeps the recorded steps of all ranks and the forecast beside
+  // each.
   const Trace& traced(RecordedTrace recorded);
   void begin_step();
   void end_step(const StepAmounts& amounts, Executor& executor);
-  // Collective over all ranks, after each end_step(): a line for each rank that has become one that
-  // computes too slowly (slow_ranks.h), on rank 0.
+  // Collective over all ranks, after each end_step(). Returns on rank 0 a line for each rank that
+  // now counts as too slow (slow_ranks.h).
   [[nodiscard]] std::vector<std::string> slow_ranks();
-  // Of a step that took so long; null on ranks without the forecast.
+  // The speed of a step that took `step_ms`; null on ranks without the forecast.
   [[nodiscard]] std::optional<Speed> speed(double step_ms) const;
   void started_from(const TransferRecord& record) { init_ = record; }
   void evaluated(const EvalRecord& record) { evaluation_ = record; }
@@ -81,12 +82,12 @@ class RunReport {
   Counters before_;
   Counters largest_;                      // per step, after the warm-up
   Occupancy phase_;                       // of this rank, after the warm-up
-  std::vector<double> window_;            // of SlowRanks: busy seconds of this rank's last steps
-  std::vector<double> busy_s_;            // on rank 0: by rank, of a whole window
-  std::vector<int> one_each_;             // likewise: how many numbers of a rank are gathered
-  std::vector<std::string> hosts_;        // likewise
+  std::vector<double> window_;            // for SlowRanks: busy seconds of this rank's last steps
+  std::vector<double> busy_s_;            // on rank 0, by rank: their mean over a window
+  std::vector<int> one_each_;             // on rank 0: how many numbers each rank gives
+  std::vector<std::string> hosts_;        // on rank 0, by rank
   std::optional<SlowRanks> slow_ranks_;   // on rank 0 of several
-  int64_t tokens_ = 0, loss_tokens_ = 0;  // in the steps of:
+  int64_t tokens_ = 0, loss_tokens_ = 0;  // in the steps of step_ms_
   std::vector<double> step_ms_;  // after the warm-up; of all steps when there are no others
   std::optional<TransferRecord> init_;
   std::optional<EvalRecord> evaluation_;

@@ -17,9 +17,9 @@ namespace penstock {
 
 class SlowRanks {
  public:
-  static constexpr int kWindow = 4;   // steps of which one number is made, the mean
-  static constexpr int kWindows = 4;  // in a row: a rank is named at most 20 steps after it is slow
-  static constexpr double kFactor = 1.5;  // slower than that, in each of them
+  static constexpr int kWindow = 4;  // steps whose mean is one number
+  static constexpr int kWindows = 4;  // slow ones in a row; a rank is named within 20 steps
+  static constexpr double kFactor = 1.5;  // times slower than predicted and than the others
 
   // `predicted_s`, by position in the pipeline: seconds in compute instructions of a step.
   SlowRanks(const Grid& grid, std::vector<double> predicted_s);
@@ -39,13 +39,13 @@ class SlowRanks {
   Grid grid_;
   std::vector<double> predicted_s_;
   std::vector<double> ratios_;  // by world rank, of the last window
-  std::vector<int> windows_;    // by world rank: slow ones in a row
+  std::vector<int> windows_;    // by world rank: slow windows in a row; -1: named already
 };
 
 // "rank 3 (host n7) has computed 2.1 times as long as predicted for 20 steps, ...".
 [[nodiscard]] std::string describe(const SlowRanks::Slow& slow, const std::string& host);
 
-// The middle one, of an even number the lower; 0 of none.
+// The middle one of the values; of an even number the lower of the two in the middle; 0 of none.
 [[nodiscard]] double median(std::vector<double> values);
 
 }  // namespace penstock

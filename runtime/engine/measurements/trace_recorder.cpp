@@ -10,12 +10,12 @@
 namespace penstock {
 namespace {
 
-// Of one rank, on its way to rank 0. Ranks of one job run one program: its structs look alike
-// everywhere.
+// The recording of one rank, on its way to rank 0. Ranks of one job run one program, so its structs
+// have the same layout everywhere.
 struct RankRecording {
   double zero_s = 0;  // by the rank's clock
   std::vector<TimedInstruction> spans;
-  std::vector<int64_t> bytes;  // as many
+  std::vector<int64_t> bytes;  // one for each span
 };
 static_assert(std::is_trivially_copyable_v<TimedInstruction>);
 
@@ -48,7 +48,7 @@ RankRecording unpacked(const std::string& bytes) {
   return rank;
 }
 
-// Cut into its steps, which are appended to `steps`.
+// Cuts the recording of a rank into its steps and appends each to its place in `steps`.
 void add_rank(const RankRecording& rank, std::vector<TracedStep>& steps) {
   const auto length = std::ssize(rank.spans) / std::ssize(steps);
   for (int64_t s = 0; s < std::ssize(steps); ++s) {

@@ -13,11 +13,11 @@
 
 namespace penstock {
 
-// What a recorder brings together on rank 0; its steps are empty elsewhere.
+// The recording of all ranks, on rank 0; its steps are empty elsewhere.
 struct RecordedTrace {
   std::vector<TracedStep> steps = {};
-  int clocks = 1;            // different ones, that the ranks' times were read off
-  double clock_error_s = 0;  // ranks of different clocks agree to that
+  int clocks = 1;            // how many different clocks the ranks' times come from
+  double clock_error_s = 0;  // how far times of different clocks may disagree
 };
 
 class TraceRecorder {
@@ -26,21 +26,21 @@ class TraceRecorder {
   // the first ones after the warm-up, or, where they are too few for that, the last ones.
   TraceRecorder(int64_t steps, int64_t next, int64_t last);
 
-  // Nothing has been recorded.
+  // Whether nothing has been recorded.
   [[nodiscard]] bool empty() const { return recorded_ == 0; }
-  // Both are collective over `world` where they have something to do: before the first step that is
-  // recorded, and after the last one, the ranks' clocks are read. Outside of what is timed.
+  // Both are collective over `world` where they have something to do: the ranks' clocks are read
+  // before the first recorded step and after the last one, outside of what is timed.
   void begin_step(int64_t step, Executor& executor, Collective& world);
   void end_step(int64_t step, Executor& executor);
 
-  // Collective over the world: every recorded step of every rank, by rank 0's clock from the
-  // beginning of the first one on.
+  // Collective over the world: every recorded step of every rank, in seconds of rank 0's clock
+  // since the beginning of the first one.
   [[nodiscard]] RecordedTrace gather();
 
  private:
   int64_t first_, last_;
   int64_t recorded_ = 0;                // steps
-  double zero_s_ = 0;                   // by this rank's clock, of the times in:
+  double zero_s_ = 0;                   // when the times of here_ begin, by this rank's clock
   std::vector<TimedInstruction> here_;  // all recorded steps, which are equally long
   std::vector<int64_t> bytes_;          // in use after each
   Collective* world_ = nullptr;
