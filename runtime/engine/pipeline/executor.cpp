@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// By stage: whether this rank holds it and it reads batch fields.
+// Whether this rank holds the stage and the stage reads batch fields, by stage.
 std::vector<bool> readers(const Executor::Parts& parts) {
   std::vector<bool> reads;
   for (const Stage* stage : parts.stages) {
@@ -120,8 +120,8 @@ bool Executor::run(const StepInput& input) {
   }
   const bool complete = run_program(input);
   parts_.links->hand_over();
-  // The caller may refill its batches. An update has waited for the device already, to read the
-  // loss.
+  // The caller may refill its batches after this. A step with an update has already waited for the
+  // device, to read the loss.
   if (fields_.uploads() && !input.update) parts_.device->synchronize();
   fields_.end();
   return complete;
@@ -138,13 +138,15 @@ bool Executor::run_program(const StepInput& input) {
         start_again(input, settled == Settled::Again);
         if (settled == Settled::Stop) return false;
         i = 0;
-        // Where there is nothing to run again, `settle` would be asked for ever.
+        // Without leading forwards there is nothing to run again, and `settle` would be asked for
+        // ever.
         if (settled_before_ > 0) continue;
       }
       activity_log_.begin(i);
       fields_.before(i);
       const Op op = tasks_[i].instruction.op;
-      // A pass that is looked at is not one that can be replayed.
+      // Instructions that are probed or audited differ from those of other steps and cannot be
+      // replayed.
       const bool audited =
           op == Op::OptimizerStep ? input.audits : audit_.covers(tasks_[i].instruction);
       const bool computes =
@@ -166,7 +168,7 @@ bool Executor::run_program(const StepInput& input) {
     }
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Peer) throw;
-    // A link knows its edge; which micro-batch of which step it was, only this room does.
+    // A link knows only its edge; micro-batch and step are known here.
     throw Error(
         ErrorKind::Peer,
         std::string(error.what()) + " (" + place_of(tasks_[i].instruction, input.pass.step) + ")",
@@ -320,7 +322,8 @@ void Executor::progress() {
 void Executor::reserve(std::span<const int> most) {
   for (size_t e = 0; e < activations_.size(); ++e) {
     if (!activations_[e].channel) continue;
-    // One of the two: what is in flight counts both directions, and their links share memory.
+    // One of the two channels is enough: the count includes both directions, and their links share
+    // memory.
     Channel& activation = *activations_[e].channel;
     (activation.sends() ? activation : *gradients_[e].channel).reserve(most[e]);
   }

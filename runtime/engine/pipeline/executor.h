@@ -25,7 +25,7 @@
 
 namespace penstock {
 
-// What became of the update before, when a rank asks.
+// What has become of the previous step's update.
 enum class Settled : uint8_t {
   GoOn,   // it stands
   Again,  // it was changed: forwards that have run on its weights run again
@@ -37,13 +37,13 @@ struct StepInput {
   Pass pass;
   std::span<const Batch> batches;      // by micro-batch
   std::span<const Decoding> decoding;  // likewise, where words are being chosen
-  // Of whole rows, where words are being chosen; 0: as many as the data have.
+  // The length of whole rows while words are chosen; 0: that of the data.
   int64_t positions = 0;
   std::function<void()> update;  // what OptimizerStep does
-  bool audits = false;           // does what the program's Audit says; else that does nothing
-  // Asked on every rank before the first instruction that relies on the weights for good
-  // (runtime/planning/schedule/proof/leading_forwards.h), and after each Again; empty: they are for
-  // good.
+  bool audits = false;           // the program's Audit is executed; else it does nothing
+  // Asked on every rank before the first instruction that needs the weights to be final
+  // (runtime/planning/schedule/proof/leading_forwards.h), and after each Again; empty: they are
+  // final.
   std::function<Settled()> settle;
 };
 
@@ -53,7 +53,7 @@ class Executor {
     std::vector<Stage*> stages;       // by stage; null on other ranks
     Traffic traffic;                  // between all stages
     std::vector<std::string> inputs;  // batch fields that enter stage 0
-    bool chooses_words = false;       // then every stage may read fields: where it is in its rows
+    bool chooses_words = false;       // every stage may then read fields: its place in its rows
     Links* links = nullptr;
     ReduceGroup* reduce = nullptr;   // null: no replicas
     Collective* auditors = nullptr;  // the replicas, where each can do again what the others did
@@ -68,18 +68,19 @@ class Executor {
 
   // False: stopped by `settle`.
   bool run(const StepInput& input);
-  // Between ops of a long computation: moves messages. Stages are given this.
+  // Moves messages between the ops of a long computation. Stages are given this.
   void progress();
-  // Memory for `most` messages under way at once, by edge, of each kind that this rank sends.
+  // Reserves memory for `most` messages under way at once, by edge, both directions counted
+  // together.
   void reserve(std::span<const int> most);
 
-  // From here on times count from zero.
+  // Times count from zero from here on.
   void reset_clock() { clock_->restart(); }
-  // Of the last run, in seconds since the executor was made or its clock reset: when the device
-  // did it. Waits for its end.
-  // Sums over replicas last until those of all stages of this rank are there.
+  // The instructions of the last run and when the device did each, in seconds since the executor
+  // was made or its clock reset. Waits for the end of the run. A sum over replicas ends when the
+  // sums of all stages of this rank are there.
   [[nodiscard]] std::span<const TimedInstruction> events();
-  // Of the last run, where input.audits.
+  // The audit of the last run, where input.audits was set.
   [[nodiscard]] const Audit& audit() const { return audit_; }
 
   // From the next run on, notes after each instruction how much of the device's memory is in use.
@@ -105,16 +106,16 @@ class Executor {
   struct Task {
     Instruction instruction;
     std::string name;            // text(instruction), for profilers
-    HeldStage* held = nullptr;   // null: of no stage
-    Channel* channel = nullptr;  // of a message
-    bool keep_tape = true;       // of a forward: no Recompute will come
+    HeldStage* held = nullptr;   // null: it belongs to no stage
+    Channel* channel = nullptr;  // for messages
+    bool keep_tape = true;       // for a forward: no Recompute will come
   };
 
   void open_channels(const Edges& edges, const std::vector<Route>& routes);
   void list_tasks(const std::vector<Instruction>& program, const Edges& edges);
-  // Errors of other ranks say at which instruction they were met.
+  // An error that comes from another rank is thrown with the instruction at which it was met.
   bool run_program(const StepInput& input);
-  // Forgets the forwards that have run. `goes_on`: and is ready to run them again.
+  // Forgets the forwards that have run; with `goes_on`, also prepares to run them again.
   void start_again(const StepInput& input, bool goes_on);
   void execute(const Task& task, const StepInput& input);
   void forward(const Task& task, const MicroBatch& batch);
@@ -129,11 +130,11 @@ class Executor {
   std::vector<Passage> activations_, gradients_;  // by edge
   std::vector<HeldStage> held_stages_;            // by stage; without a stage on other ranks
   std::vector<Task> tasks_;
-  size_t settled_before_ = 0;  // of tasks_: where `settle` is asked
+  size_t settled_before_ = 0;  // the index in tasks_ where `settle` is asked
   FieldFeed fields_;
   Audit audit_;
-  // Point i is the start of instruction i; behind the end of the last one comes the end of the
-  // sums.
+  // Point i is the start of instruction i; the point after the end of the last one is the end of
+  // the sums over replicas.
   std::unique_ptr<DeviceClock> clock_;
   bool summed_ = false;  // in the last run
   ProgramActivity activity_log_;

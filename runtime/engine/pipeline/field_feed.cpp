@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-// Those on their way, and the one that is joined.
+// One slot for each upload that is under way, and one for the upload that is waited for.
 constexpr size_t kSlots = kDataAhead + 1;
 
 }  // namespace

@@ -15,21 +15,21 @@ namespace penstock {
 
 class FieldFeed {
  public:
-  // `reads`, by stage: whether it reads fields.
+  // `reads`: whether a stage reads fields, by stage.
   FieldFeed(std::span<const Instruction> program, const std::vector<bool>& reads, Device& device);
 
   // `batches`, by micro-batch, must stay as they are until the run has ended on the device.
   void begin(std::span<const Batch> batches);
-  // Around each instruction of the program, by its index.
+  // Called around each instruction of the program, with its index.
   void before(size_t instruction);
   void after(size_t instruction);
   void end();
 
-  // Those of a micro-batch, between its first use and its last.
+  // The fields of a micro-batch, valid between its first use and its last.
   [[nodiscard]] const Batch& batch(int micro_batch) const {
     return batches_[static_cast<size_t>(micro_batch)];
   }
-  // The host's batches are copied in this run.
+  // Whether this run copies the host's batches to the device.
   [[nodiscard]] bool uploads() const { return !uploaded_.empty(); }
 
  private:

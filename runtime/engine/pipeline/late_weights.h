@@ -19,27 +19,28 @@ namespace penstock {
 
 class LateWeights {
  public:
-  // Of stages whose updates are shared (StageWeights::share()). They and the group must outlive it.
+  // `stages` share their updates (StageWeights::share()); they and the group must outlive this.
   // From here on each stage waits for its weights, layer by layer.
   LateWeights(std::span<const std::unique_ptr<Stage>> stages, ReduceGroup& group);
 
-  // After an update, when all that was started before is here: starts giving every replica the
-  // weights that the others have changed, those of the first layers first. Collective over the
-  // replicas. Until await_all() nothing but the forwards of the stages may touch the weights.
+  // To be called after an update, when everything that was started before has arrived: starts
+  // giving every replica the weights that the others have changed, those of the first layers first.
+  // Collective over the replicas. Until await_all() nothing but the forwards of the stages may
+  // touch the weights.
   void start();
   void await_all();
 
  private:
   struct Part {
-    size_t stage;  // of those held
+    size_t stage;  // among the stages held here
     StageWeights::SharedValues shared;
   };
-  // Waits for what layers up to this one read.
+  // Waits for the weights that layers up to this one read.
   void await(size_t stage, size_t layer);
 
   ReduceGroup& group_;
   std::vector<Part> parts_;  // in the order in which forwards want them
-  size_t arrived_;           // of those, or all: nothing is under way
+  size_t arrived_;           // how many of parts_ have arrived; all: nothing is under way
 };
 
 }  // namespace penstock

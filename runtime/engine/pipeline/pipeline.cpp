@@ -16,7 +16,8 @@ DType dtype_named(const std::string& precision) {
   fail_input("unknown run.precision '" + precision + "'; known are fp32 and bf16");
 }
 
-// Messages of unequal sizes would be cut or overrun: better to say so before the first one.
+// Throws on every rank where ranks have built different networks: messages of unequal sizes would
+// be cut or overrun.
 void check_agreement(uint64_t mine, Collective& world) {
   const std::vector<int64_t> all = world.gather_to_all(static_cast<int64_t>(mine));
   for (size_t rank = 1; rank < all.size(); ++rank) {
@@ -29,7 +30,7 @@ void check_agreement(uint64_t mine, Collective& world) {
   }
 }
 
-// The replicas, where all compute on the same kind of device with as many threads, which leaves the
+// The replicas if all compute on the same kind of device with as many threads, and so leave the
 // same bits; else null. Collective over them. A GPU's description begins with its number.
 Collective* auditors_among(Collective& replicas, const Device& device) {
   if (replicas.size() == 1) return nullptr;
@@ -182,7 +183,8 @@ void Pipeline::make_stages(const Config& config, Device& device, bool trains) {
   }
 }
 
-// What only the whole network can say of an entry: its place, and who holds it first.
+// Lists the state and fills in what only the whole network tells of an entry: its place, and
+// whether it is its first holder's.
 void Pipeline::list_state() {
   const Layout& layout = blueprint_.layout;
   std::unordered_map<std::string_view, size_t> place_of;
@@ -232,11 +234,11 @@ void Pipeline::begin_step(bool gradients_stay) {
 void Pipeline::gather_weights() {
   if (!late_weights_) return;
   late_weights_->start();
-  // Nobody looks at them before they are here.
+  // Noted at once: nobody reads these weights before they are here.
   for (StateEntry* entry : state_) {
     if (entry->is_shared()) entry->changed();
   }
-  // A step that is replayed cannot wait for what was started outside of it.
+  // A device that replays a step cannot wait within it for what was started outside of it.
   if (!device_.host_addressable()) await_weights();
 }
 

@@ -20,34 +20,35 @@
 
 namespace penstock {
 
-// What a rank's stages read of a batch; nothing on most.
+// The fields of a batch that a rank's stages read; none on most ranks.
 struct FieldsRead {
   std::vector<std::string> fields;
-  // The one with the targets of the losses that stages here hold, the network's or an auxiliary
+  // The field with the targets of the losses that stages here hold, the network's or an auxiliary
   // one; empty where they hold none.
   std::string targets;
 };
 
 class Pipeline {
  public:
-  // Of a process: shapes repeat from the first one on, but caches fill during these, and afterwards
-  // a step asks the system for nothing.
+  // The first steps of a process, while caches fill. Shapes are the same from the first step on;
+  // after these steps none asks the system for memory.
   static constexpr int64_t kWarmUpSteps = 2;
 
-  // Collective. `blueprint` must outlive the pipeline, to which its layers then belong. With
-  // model.from all weights but those of adapters are zero: load_folder() or a checkpoint follows.
-  // `trains`: false where no training step will follow, and weights stay as they are.
+  // Collective. `blueprint` must outlive the pipeline, to which its layers belong from here on.
+  // With model.from all weights but those of adapters are zero: load_folder() or a checkpoint
+  // follows. `trains`: false where no training step will follow, and weights stay as they are.
   Pipeline(const Config& config, const Blueprint& blueprint, const Grid& grid, Network& network,
            Device& device, bool trains = true);
   ~Pipeline() { device_.set_progress({}); }
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  // Runs one training step (input.pass.training), or one evaluation pass, of one position where
-  // input.decoding says so, or of input.positions.
-  // False where input.settle has stopped it (executor.h).
+  // Runs one training step (input.pass.training) or one evaluation pass: over one position where
+  // input.decoding says so, or over rows of input.positions. Returns false where input.settle has
+  // stopped it (executor.h).
   bool run(StepInput input);
-  // To be called before such passes; the second again and again for nothing.
+  // Prepare run() for passes over one position, and over rows of `positions`. prepare_positions()
+  // may be called again for the same number, and then does nothing.
   void prepare_one_position();
   void prepare_positions(int64_t positions);
   // The executor of training steps: its events are those of the last one.
@@ -55,11 +56,11 @@ class Pipeline {
 
   void begin_step(bool gradients_stay = false);  // as Stage's
   void end_step();  // after the replicas' sums, before the next begin_step()
-  // Where replicas share the updates out: starts giving every replica the weights that the others
-  // have changed. Collective over the replicas, after the weights were. Else does nothing.
+  // Starts giving every replica the weights that the others have changed, where replicas share the
+  // updates out; else does nothing. Collective over the replicas, after the weights have changed.
   void gather_weights();
-  // Waits until they are here. run() needs no such call; whoever else reads weights, or changes
-  // them, does.
+  // Waits until those weights are here. run() needs no such call; anybody else who reads or changes
+  // weights must call it first.
   void await_weights();
   void drain();  // waits until this rank owes the others nothing
 
@@ -78,11 +79,13 @@ class Pipeline {
   void reserve_for_messages();
   [[nodiscard]] bool holds_loss() const;
   [[nodiscard]] std::vector<std::string> fields() const;
-  // Of micro-batches of that size; the last two as in Executor::Parts.
+  // Makes an executor whose messages are `passing`; the last two parameters are as in
+  // Executor::Parts.
   [[nodiscard]] std::unique_ptr<Executor> make_executor(const Schedule& schedule, Traffic passing,
                                                         int64_t first_section,
                                                         bool chooses_words) const;
-  // Of evaluation passes over rows of so many positions, the `number`-th one of such.
+  // Makes the executor of evaluation passes over rows of so many positions; `number` (0, 1, ...)
+  // keeps its sections apart from those of other such executors.
   [[nodiscard]] std::unique_ptr<Executor> make_executor(int64_t positions, int64_t number) const;
   [[nodiscard]] int64_t program_size(const Schedule& schedule) const {
     return static_cast<int64_t>(schedule.program[static_cast<size_t>(position_)].size());
@@ -93,7 +96,7 @@ class Pipeline {
   int replicas_ = 1;
   Device& device_;
   std::vector<std::unique_ptr<Stage>> stages_;  // held here, ascending
-  std::vector<Stage*> stages_by_index_;         // all; null where held elsewhere
+  std::vector<Stage*> stages_by_index_;         // of all stages; null where another rank holds it
   std::vector<StateEntry*> state_;
   FieldsRead reads_;
   std::unique_ptr<Links> links_;
@@ -107,7 +110,7 @@ class Pipeline {
   ActivityLog* activity_log_;     // null: none is kept
   std::vector<int> world_ranks_;  // by stage, of this replica
   std::unique_ptr<Executor> train_, evaluate_;
-  int64_t warm_up_steps_ = 0;               // of those, run so far
+  int64_t warm_up_steps_ = 0;               // how many warm-up steps have run
   std::unique_ptr<Executor> one_position_;  // null until prepared
   std::map<int64_t, std::unique_ptr<Executor>> by_positions_;
 };

@@ -53,8 +53,8 @@ void ProgramActivity::end(size_t instruction) {
   all_issued_ = instruction + 1 == lines_.size();
 }
 
-// An instruction has been passed when the point after it has come, which is marked when the host
-// has issued it.
+// The device has passed an instruction when it has reached the point after it, which the host marks
+// once it has issued the instruction.
 void ProgramActivity::follow() {
   while (passed_ + 1 < issued_ && clock_.has_passed(passed_ + 1)) {
     ++passed_;

@@ -26,11 +26,11 @@ class ProgramActivity {
   ProgramActivity(const ProgramActivity&) = delete;
   ProgramActivity& operator=(const ProgramActivity&) = delete;
 
-  // The host starts the program, and then each instruction.
+  // Called when the host starts the program, and around each instruction that it issues.
   void start(int64_t step);
   void begin(size_t instruction);
   void end(size_t instruction);  // its work has been done, or given to the device
-  // Within an instruction: it goes on.
+  // Tells that the instruction under way goes on.
   void beat() {
     if (activity_log_ != nullptr) activity_log_->beat();
   }

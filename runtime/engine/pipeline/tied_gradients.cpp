@@ -140,7 +140,7 @@ void TiedGradients::exchange() {
       routes_[r].holders[i]->gradient = std::move(message[i]);
     }
   }
-  // What is still leaving must not be written to.
+  // The tensors must not be written to while they are still being sent.
   for (const auto& end : ends_.send) {
     if (end) end->drain();
   }

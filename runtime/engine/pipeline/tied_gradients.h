@@ -24,21 +24,22 @@ class TiedGradients {
   TiedGradients(const Layout& layout, const std::vector<int>& rank_of_stage,
                 const std::vector<Stage*>& stages, Network& network, Device& device);
 
-  // Once all gradients of the step are there, replicas' sums included: the gradients in the tables
-  // of the stages become the sums over all holders. Waits for messages. Where replicas share the
-  // updates out, that is so of the elements that this one updates, and nothing is said of others.
+  // Makes the gradients in the tables of the stages the sums over all holders. To be called once
+  // all gradients of the step are there, replicas' sums included. Waits for messages. Where
+  // replicas share the updates out, only the elements that this one updates become sums; the others
+  // are unspecified.
   void add_up();
 
  private:
   struct Holder {
     int rank = 0;
-    int64_t first = 0;          // of the elements that are added up here
-    Shape shape;                // of those: the whole, or 1-d where replicas share
+    int64_t first = 0;          // the first element that is added up here
+    Shape shape;                // of those elements: the parameter's, or 1-d where replicas share
     Parameter* here = nullptr;  // null on other ranks
     Tensor gradient;            // during add_up()
   };
   using Tie = std::vector<Holder>;  // in layer order
-  // All that one rank holds of the ties that another takes part in, as one message.
+  // The gradients that one rank holds of the ties that another takes part in, as one message.
   struct Route {
     int from = 0, to = 0;          // ranks of the pipeline
     std::vector<Holder*> holders;  // at `from`

@@ -9,7 +9,8 @@
 namespace penstock {
 namespace {
 
-// What is compared, in the order in which it is made: a difference spreads to what follows.
+// The parts that are compared, in the order in which they are made: a difference spreads to what
+// follows.
 struct Part {
   Checksums CellSums::*sums;
   Op op;
@@ -105,7 +106,7 @@ void Audit::repeat(Stage& stage, const Pass& pass) {
   if (before.values) device_.pointwise().copy(before.values, neighbour.before.values);
   if (before.step_sums) device_.pointwise().copy(before.step_sums, neighbour.before.step_sums);
   before.stale = neighbour.before.stale;
-  // Random numbers are those of the micro-batch's index in all replicas.
+  // Random numbers depend on the micro-batch's index among those of all replicas.
   const int rank = replicas_->rank();
   const int previous = (rank + replicas_->size() - 1) % replicas_->size();
   Pass as_neighbour = pass;

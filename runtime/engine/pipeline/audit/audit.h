@@ -28,40 +28,43 @@ struct AuditFinding {
   std::string instruction;         // "B1.2"
   std::string what;                // "the gradient of 'blocks.3.linear.weight'"
   uint64_t first = 0, second = 0;  // checksums
-  int replica = -1;                // whose it was, where that one and this do not agree
+  int replica = -1;  // the replica whose work it was; -1: both executions are this rank's
 };
 
 class Audit {
  public:
-  // `program`: this rank's, whose position in its pipeline is `position`, of so many micro-batches.
-  // Audits nothing where there is no Audit in it. `replicas`: who does it again, too; null: nobody.
+  // `program` is that of this rank, whose position in its pipeline is `position`. Nothing is
+  // audited where it has no Audit instruction. `replicas`: the ranks that do one another's work
+  // again, too; null: nobody does.
   Audit(const std::vector<Instruction>& program, int position, int micro_batches, Device& device,
         Collective* replicas = nullptr);
 
-  // Before a step that is audited; others call end() alone.
+  // begin() comes before a step that is audited and draws its micro-batch, end() before any other.
   void begin(uint64_t seed, int64_t step);
   void end();
   [[nodiscard]] bool under_way() const { return cell_.has_value(); }
-  // Whether this instruction, a compute one, is executed again.
+  // Whether this compute instruction is executed again.
   [[nodiscard]] bool covers(const Instruction& instruction) const {
     return cell_ && cell_->stage == instruction.stage &&
            cell_->micro_batch == instruction.micro_batch && is_compute(instruction.op);
   }
 
-  // Around the instructions of that micro-batch; tensors are kept by reference.
+  // Called around the instructions of the audited micro-batch; tensors are kept by reference.
   void before_forward(Stage& stage, const Tensors& inputs, const Batch& batch);
   void before_input_half(const Tensors& output_gradients);
   void before_weight_half(Stage& stage) { stage.record_gradients(first_); }
   void after_input_half(const Tensors& input_gradients);
-  // Where the program says so; collective over the replicas. `pass` is the step's.
+  // Called at the program's Audit instruction: executes the micro-batch again. Collective over the
+  // replicas. `pass` is the step's.
   void repeat(Stage& stage, const Pass& pass);
   // The stage of the micro-batch that is under audit.
   [[nodiscard]] int stage() const { return cell_->stage; }
 
-  // After repeat(). Waits for the device.
+  // The first difference, if any, after repeat(). Waits for the device.
   [[nodiscard]] std::optional<AuditFinding> finding() const;
-  // Of those checksums of the last audit, all in one row: whether an audit of the same micro-batch
-  // after it has met the same in its first execution.
+  // The checksums of the first and of the second execution in the last audit, all in one row.
+  // Compared with those of another audit of the same micro-batch they tell which execution was
+  // wrong.
   [[nodiscard]] std::vector<uint64_t> first_sums() const;
   [[nodiscard]] std::vector<uint64_t> second_sums() const;
 
@@ -71,14 +74,14 @@ class Audit {
                                                        const CellSums& second) const;
 
   std::vector<AuditedCell> cells_;
-  bool halves_apart_ = false;  // of backwards
+  bool halves_apart_ = false;  // backwards run as two instructions
   int position_, micro_batches_;
   Device& device_;
   Collective* replicas_;
   std::optional<AuditedCell> cell_;
   AuditedWork work_;
-  CellSums first_, second_, neighbours_;    // the last: what the replica before was done again here
-  std::vector<uint64_t> neighbours_first_;  // and what that one had; empty: there is none
+  CellSums first_, second_, neighbours_;    // neighbours_: the previous replica's work, done here
+  std::vector<uint64_t> neighbours_first_;  // what that replica had itself; empty: no replicas
 };
 
 }  // namespace penstock

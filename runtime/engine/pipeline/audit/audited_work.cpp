@@ -9,7 +9,7 @@ class Ring {
  public:
   Ring(Collective& replicas, Device& device) : replicas_(replicas), device_(device) {}
 
-  // `give` waits for whoever takes: those of even rank give first.
+  // Ranks of even number give first, since giving waits until the other rank takes.
   void exchange(std::span<const std::byte> mine, std::span<std::byte> theirs) {
     const int rank = replicas_.rank();
     const int next = (rank + 1) % replicas_.size();

@@ -20,9 +20,9 @@ struct AuditedWork {
   std::vector<uint64_t> sums;  // checksums of all that was made, in one order
 };
 
-// Gives the next replica's rank `mine` and returns the previous one's, in new tensors of the same
-// shapes. Collective over the replicas, of which each is at the same place of the same program, so
-// none waits for one that waits for it.
+// Gives `mine` to the rank of the next replica and returns the work of the previous one, in new
+// tensors of the same shapes. Collective over the replicas; each is at the same place of the same
+// program, so no two wait for each other.
 [[nodiscard]] AuditedWork pass_on(const AuditedWork& mine, Collective& replicas, Device& device);
 
 }  // namespace penstock

@@ -16,13 +16,14 @@ namespace penstock {
 
 class Channel {
  public:
-  // What passes, by tensor: its place in the tuple that is given, and in the one that is taken.
+  // The tensors of a message, and for each its place in the tuple that is given and in the one that
+  // is taken.
   struct Message {
     std::vector<TensorSpec> tensors;
     std::vector<size_t> given, taken;
   };
-  // Of a message that brings nothing but the news that a micro-batch came so far: what frozen
-  // stages get in place of gradients, so that they do not run ahead without limit. One number.
+  // A message of one number that only tells that a micro-batch has come so far. Frozen stages get
+  // it in place of gradients, so that they do not run ahead without limit.
   [[nodiscard]] static Message token();
   // A link is null where that end is a stage of this rank; the links must outlive the channel.
   Channel(Message message, int micro_batches, SendLink* out, ReceiveLink* in);
@@ -34,16 +35,16 @@ class Channel {
   void take(int micro_batch, Tensors& taken);
 
   // ---- for messages
-  // A run begins: so many will be received in it. The first is announced, and each further one as
-  // soon as the one before has come, so that it arrives during computation.
+  // Begins a run that receives `messages` messages. The first is announced at once, each further
+  // one as soon as the one before has come, so that it arrives during computation.
   void begin(int messages);
-  // The run begins again when `surplus` messages that it does not want are under way, or will be:
-  // waits for them and throws them away.
+  // Begins the run again. The `surplus` messages that it does not want, which are under way or will
+  // be, are waited for and thrown away.
   void begin_again(int surplus, int messages);
   // Posts the message and returns. A tensor that nobody gave is sent as zeros.
   void send(int micro_batch, Device& device);
   void receive(int micro_batch);  // waits for it
-  // Keeps memory ready for `most` messages under way at once; nothing where none is sent here.
+  // Keeps memory ready for `most` messages under way at once; does nothing where none is sent here.
   void reserve(int most);
   [[nodiscard]] bool sends() const { return out_ != nullptr; }
 

@@ -1,5 +1,5 @@
-// runtime/engine/pipeline/links/links.h -- the links of one rank to the stages that its own hand
-// something to.
+// runtime/engine/pipeline/links/links.h -- the links of one rank to the ranks whose stages take
+// from its own or give to them.
 #pragma once
 
 #include <memory>
@@ -14,16 +14,16 @@ namespace penstock {
 // The links of one edge between stages (runtime/planning/schedule/edges.h). A pointer is null where
 // this rank is not that end, or both stages live on one rank.
 struct EdgeLinks {
-  SendLink* send_activation = nullptr;        // I hold the first of the two stages
+  SendLink* send_activation = nullptr;        // this rank holds the first of the two stages
   ReceiveLink* receive_gradient = nullptr;    // likewise
-  ReceiveLink* receive_activation = nullptr;  // I hold the second
+  ReceiveLink* receive_activation = nullptr;  // this rank holds the second
   SendLink* send_gradient = nullptr;          // likewise
 };
 
 class Links {
  public:
-  // Collective over the pipeline: the same schedule on every rank. `window` is that of
-  // DirectedEdge. `narrow`: tensors travel as narrow_links.h says.
+  // Collective over the pipeline: the same schedule on every rank. `window` is DirectedEdge's.
+  // `narrow`: tensors travel as narrow_links.h says.
   Links(Network& network, const Schedule& schedule, int window, bool narrow, Device& device);
 
   [[nodiscard]] const EdgeLinks& of(int edge) const { return links_[static_cast<size_t>(edge)]; }
@@ -32,7 +32,7 @@ class Links {
   void drain();      // until everything sent has left
 
  private:
-  Network::Ends ends_;  // in front of which stand these, where tensors travel narrow
+  Network::Ends ends_;  // where tensors travel narrow, the links below wrap these
   std::vector<std::unique_ptr<NarrowSendLink>> narrow_senders_;
   std::vector<std::unique_ptr<NarrowReceiveLink>> narrow_receivers_;
   std::vector<EdgeLinks> links_;  // by edge

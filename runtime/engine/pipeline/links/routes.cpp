@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-// Where each skip stands among the inputs of its stage: behind what passes between layers, in the
+// The place of each skip among the inputs of its stage: behind what passes between layers, in the
 // order of the pops. Skips are listed in the order of their stashes.
 std::vector<size_t> places_among_inputs(const Traffic& traffic) {
   std::vector<size_t> places;

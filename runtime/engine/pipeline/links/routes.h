@@ -23,7 +23,7 @@ struct Route {
   bool differentiated = true;  // false: nothing up to `from` is trained, and needs no gradients
 };
 
-// By edge.
+// The routes of all edges, by edge.
 [[nodiscard]] std::vector<Route> make_routes(const Edges& edges, const Traffic& traffic);
 
 }  // namespace penstock
