@@ -17,8 +17,8 @@ namespace penstock {
 
 class SlowRanks {
  public:
-  static constexpr int kWindow = 4;  // steps whose mean is one number
-  static constexpr int kWindows = 4;  // slow ones in a row; a rank is named within 20 steps
+  static constexpr int kWindow = 4;       // steps whose mean is one number
+  static constexpr int kWindows = 4;      // slow ones in a row; a rank is named within 20 steps
   static constexpr double kFactor = 1.5;  // times slower than predicted and than the others
 
   // `predicted_s`, by position in the pipeline: seconds in compute instructions of a step.

@@ -14,14 +14,14 @@
 
 namespace penstock {
 
-// Which part of the data, and how: training shuffles and starts again at the end, validation is
-// read once, in order, in micro-batches of run.eval_batch where that is set.
+// A part of the data, which also says how it is read: training shuffles and starts again at the
+// end, validation is read once, in order, in micro-batches of run.eval_batch where that is set.
 enum class DataPart : uint8_t { Training, Validation };
 
 class Batches {
  public:
-  // Of this rank's replica, with the fields that its stages read, from the sample of that global
-  // index on. `source` is open for them and outlives this.
+  // Reads the micro-batches of this rank's replica, with the fields that its stages read, from the
+  // sample of that global index on. `source` is open for these fields and must outlive this.
   Batches(DataPart part, const Config& config, DataSource& source, const Pipeline& pipeline,
           const Station& station, int64_t first_sample = 0);
 

@@ -38,14 +38,16 @@ DataFacts facts_of(const Datasets& datasets) {
   return facts;
 }
 
-// What the folder of the network adds to its vocabulary may have no row of the embedding.
+// Checks a vocabulary that is larger than the network's: what the network's folder adds to it may
+// have no row of the embedding.
 void check_vocabulary(const Config& config, int64_t of_data) {
   const int64_t of_model = config.model.vocabulary;
   if (!uses_folder(config.data) || of_model == 0 || of_data <= of_model) return;
   check_rows(config.data.vocabulary, of_model);
 }
 
-// The classes of a network of 10 that learns 2 would be counted among 10, and 12 do not fit.
+// Refuses data with another number of classes than the network's: a network of 10 that learns 2
+// would be counted among 10, and 12 do not fit.
 void check_classes(const Config& config, const Datasets& datasets) {
   const int64_t of_model = config.model.classes;
   if (datasets.labels.empty() || of_model == 0 || of_model == datasets.classes) return;
@@ -56,8 +58,8 @@ void check_classes(const Config& config, const Datasets& datasets) {
              " or 0, which takes those of the data");
 }
 
-// On the rank that reads, which may be any, and from its reading thread: one write keeps the line
-// whole among those of others.
+// Called on whichever rank reads, from its reading thread: one write keeps the line whole among
+// those of other ranks.
 void warn_of_damage(const std::string& line) {
   const std::string text = "penstock: warning: " + one_line(line) + "\n";
   std::fwrite(text.data(), 1, text.size(), stderr);
@@ -101,7 +103,7 @@ int64_t DataSource::mini_batch_tokens() const {
 }
 
 void DataSource::open(const std::vector<std::string>& fields) {
-  // Rank 0 has opened all there is; what it does not read it gives back.
+  // Rank 0 has opened everything and closes here what it does not read.
   const bool reads_all = config_.data.kind != "images" ||
                          std::find(fields.begin(), fields.end(), "images") != fields.end();
   if (datasets_.train && reads_all && !fields.empty()) return;

@@ -32,21 +32,21 @@ class DataSource {
 
   [[nodiscard]] const DataFacts& facts() const { return facts_; }
   [[nodiscard]] const std::string& note() const { return note_; }  // on rank 0, see Datasets
-  // Of images, on rank 0: what the classes are called, by label.
+  // The names of the classes of images, by label, on rank 0.
   [[nodiscard]] const std::vector<std::string>& class_names() const { return class_names_; }
   [[nodiscard]] Progress begin() const;      // where a run over these data begins
   [[nodiscard]] int64_t mini_batch() const;  // samples of a step, over all replicas
-  // Positions of a step, where each has a label: padding too.
+  // Positions of a step, padding included, where each has a label; else 0.
   [[nodiscard]] int64_t mini_batch_tokens() const;
-  // With data.questions, on rank 0 and where the data are open; else null.
+  // The questions of data.questions, on rank 0 and where the data are open; else null.
   [[nodiscard]] const Questions* questions() const { return questions_.get(); }
   // Opens the data here when `fields` is not empty. Without it there are no loaders (null).
   void open(const std::vector<std::string>& fields);
-  // Where a loader's batches are to be, for that device. Lives as long as the source.
+  // The memory for a loader's batches that suits that device. Lives as long as the source.
   [[nodiscard]] Memory& batch_memory(Device& device);
   [[nodiscard]] std::unique_ptr<Loader> training_loader(const LoaderConfig& config, Memory& host);
   [[nodiscard]] std::unique_ptr<Loader> validation_loader(const LoaderConfig& config, Memory& host);
-  // Passes of that loader over all replicas that cover the validation data once.
+  // The number of passes of that loader over all replicas that cover the validation data once.
   [[nodiscard]] int64_t validation_passes(const LoaderConfig& config) const;
 
  private:

@@ -25,8 +25,8 @@ GradientNorm::GradientNorm(const Pipeline& pipeline, Collective& pipeline_ranks,
   agree();
 }
 
-// Replica after replica, and of each what it updates of the parameters in order: so the blocks
-// come. Where nothing is shared this is the order of all blocks.
+// The gathered blocks come replica by replica, each with what it updates of the parameters in
+// order. Where nothing is shared this is the order of all blocks.
 void GradientNorm::list_blocks(const std::vector<const StateEntry*>& entries) {
   const auto members = static_cast<size_t>(is_shared_ ? replicas_.size() : 1);
   const auto blocks_of = [&](const StateEntry& entry, size_t r) {

@@ -3,9 +3,9 @@
 //
 // Each rank squares and adds up its own parameters' gradients, one number a parameter; replicas
 // that share the updates out square what each updates and tell one another, a number for every few
-// thousand elements. The parameters' go to
-// the pipeline's first rank, which adds them in layer order, wherever each came from: the number of
-// stages and the schedule change no bit. The one number that comes of it goes to all.
+// thousand elements. The parameters' numbers go to the pipeline's first rank, which adds them in
+// layer order, wherever each came from: the number of stages and the schedule change no bit. The
+// norm that comes of it goes to all.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,20 @@ namespace penstock {
 class GradientNorm {
  public:
   // Collective over `pipeline_ranks`, the ranks of this pipeline: agrees on who brings what, so
-  // that compute() takes no memory. The pipeline's weights must be there. All arguments must
-  // outlive this.
-  // `replicas`: the ranks that hold the same stages, for those that share.
+  // that compute() takes no memory. The pipeline's weights must be there. `replicas` are the ranks
+  // that hold the same stages, for pipelines that share updates. All arguments must outlive this.
   GradientNorm(const Pipeline& pipeline, Collective& pipeline_ranks, Collective& replicas,
                Device& device);
 
-  // Collective, likewise, once the gradients of a step are complete, replicas' sums and tied
-  // parameters' included. The same bits on every rank. Frozen parameters count nothing, a tied one
-  // once.
+  // The norm, the same bits on every rank. Collective over the pipeline's ranks and the replicas,
+  // once the gradients of a step are complete, replicas' sums and tied parameters' included. Frozen
+  // parameters count nothing, a tied one once.
   [[nodiscard]] double compute();
-  // The first half of that, collective over the replicas alone: sums of squares of the parameters
-  // that this rank counts, valid until the next. compute() adds those of all ranks by place.
+  // The first half of compute(), collective over the replicas alone: the sums of squares of the
+  // parameters that this rank counts, valid until the next call. compute() adds up those of all
+  // ranks, ordered by place.
   [[nodiscard]] std::span<const double> squares();
-  // Of those parameters, the places among the tensors of the whole network.
+  // The places of those parameters among the tensors of the whole network.
   [[nodiscard]] const std::vector<int64_t>& places() const { return places_; }
 
  private:
@@ -45,15 +45,15 @@ class GradientNorm {
   Collective& replicas_;
   Device& device_;
   bool is_shared_ = false;
-  Tensors gradients_;           // of what this rank owns, trains and updates: references
+  Tensors gradients_;           // references to what this rank owns, trains and updates
   Tensor squares_;              // F64, their squares_by_block()
   std::vector<double> own_;     // the same on the host
   std::vector<double> of_all_;  // of all replicas, one after another; none where nothing is shared
-  std::vector<size_t> block_at_;   // of the blocks of all parameters in order, the place in there
+  std::vector<size_t> block_at_;   // by block, in the order of the parameters: its place in of_all_
   std::vector<size_t> block_end_;  // by parameter, in block_at_
   std::vector<int64_t> places_;    // by parameter
   std::vector<double> here_;       // sums by parameter
-  // On the pipeline's first rank:
+  // The rest is filled on the pipeline's first rank only.
   std::vector<int> counts_;       // numbers that each rank brings
   std::vector<double> gathered_;  // the numbers, rank by rank
   std::vector<size_t> sources_;   // of each number in layer order, the place in gathered_

@@ -29,12 +29,12 @@ struct LossSums {
 // then loss and targets of heads inside the network. Zeros where no loss is held.
 using LossNumbers = std::array<double, 5>;
 [[nodiscard]] LossNumbers loss_here(const Pipeline& pipeline, int micro_batches, Device& device);
-// `numbers`: LossNumbers of each replica, summed over its ranks.
+// The sums over all replicas. `numbers`: LossNumbers of each replica, summed over its ranks.
 [[nodiscard]] LossSums loss_of_replicas(std::span<const double> numbers);
 
-// Over the micro-batches of the last pass, then over the replicas, both in pairs
-// (runtime/system/comm/pairwise.h); the same on every rank. `vote` (null: none, on all ranks), this
-// rank's, becomes that of all: what any rank votes for. Collective over the world.
+// The loss of the last pass, summed over its micro-batches and then over the replicas, both in
+// pairs (runtime/system/comm/pairwise.h); the same on every rank. `vote` (null: none, on all
+// ranks), this rank's, becomes that of all: what any rank votes for. Collective over the world.
 [[nodiscard]] LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device,
                                    Network& network, StepVote* vote = nullptr);
 

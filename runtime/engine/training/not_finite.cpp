@@ -14,8 +14,9 @@
 namespace penstock {
 namespace {
 
-// What comes first counts: the forward before the backward, then the lowest micro-batch, then the
-// place in the pass: of layers in a forward, of layers from the last to the first in a backward.
+// Something that is not finite. The one that comes first counts: the forward before the backward,
+// then the lowest micro-batch, then the place in the pass (layers from the first to the last in a
+// forward, from the last to the first in a backward).
 struct Finding {
   int64_t backward = 0, micro_batch = 0, place = 0;
   std::string what;

@@ -11,9 +11,10 @@
 namespace penstock {
 
 // Collective over all ranks; `input` is that of the step, whose batches and weights are still
-// there. Weights and moving statistics stay as they are; gradients are overwritten. A clause, the
-// same on every rank: "first in the output of layer 'blocks.1', micro-batch 5". Of several
-// micro-batches the first counts, and in it the layer that comes first, in a forward or a backward.
+// there. Weights and moving statistics stay as they are; gradients are overwritten. Returns a
+// clause, the same on every rank: "first in the output of layer 'blocks.1', micro-batch 5". Of
+// several micro-batches the first counts, and in it the layer that comes first, in a forward or a
+// backward.
 [[nodiscard]] std::string find_not_finite(Pipeline& pipeline, const StepInput& input,
                                           const Station& station);
 

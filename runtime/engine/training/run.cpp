@@ -54,7 +54,7 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
   batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_,
                    resumed_.progress.consumed_samples);
   station_.device.memory().reset_peaks();
-  // Weights and, with most optimizers, two numbers more for each.
+  // A checkpoint has the weights and, with most optimizers, two more numbers for each.
   if (stopping_ != nullptr) stopping_->will_save(blueprint_.layout.total_parameters() * 12);
 }
 
@@ -71,7 +71,8 @@ RunSummary Run::to_the_end() {
   last_.loss = resumed_.progress.loss;
   bool owes = !make_up_evaluation();
   bool stops = owes;
-  // The checkpoint that was gone on from may be another directory's, or owe what is done now.
+  // The checkpoint that the run goes on from may be in another directory, or lack an evaluation
+  // that is done by now.
   if (stops || before == config_.run.steps) save_last(progress(owes));
   for (int64_t number = before + 1; number <= config_.run.steps && !stops; ++number) {
     take_step(number);
@@ -107,7 +108,8 @@ RunSummary Run::to_the_end() {
   return summary;
 }
 
-// False: a stop was asked for meanwhile.
+// Does the evaluation that an earlier attempt has put off, if any. Returns false where a stop was
+// asked for meanwhile.
 bool Run::make_up_evaluation() {
   const Progress& from = resumed_.progress;
   if (!from.owes_evaluation) return true;
@@ -117,7 +119,7 @@ bool Run::make_up_evaluation() {
   return true;
 }
 
-// True: it is owed.
+// Tells that the evaluation is put off. Returns true: it is owed.
 bool Run::put_off_evaluation(int64_t step) {
   note("the evaluation after step " + std::to_string(step) +
        " is put off, since a stop was asked for: the run does it first when it goes on");
@@ -208,7 +210,7 @@ void Run::note_frozen() {
        blueprint_.model.layers[layout.first_trained]->name() + "'");
 }
 
-// Before anything is allocated.
+// Looks ahead before anything is allocated. Returns the forecast on rank 0.
 std::optional<Forecast> Run::look_ahead(const RunOrder& order) {
   std::optional<Forecast> ahead;
   if (station_.session.rank() == 0) ahead = outlook_on_first_rank(order.profile);
@@ -216,7 +218,7 @@ std::optional<Forecast> Run::look_ahead(const RunOrder& order) {
   return ahead;
 }
 
-// What is about to run, what it should take, and whether there is memory for it.
+// Notes what is about to run, what it should take, and whether there is memory for it.
 Forecast Run::outlook_on_first_rank(const Profile* profile) {
   Forecast ahead = forecast(config_, blueprint_, station_.device.model(), profile,
                             station_.session.local_ranks());
@@ -226,7 +228,7 @@ Forecast Run::outlook_on_first_rank(const Profile* profile) {
   return ahead;
 }
 
-// This rank's, once a step.
+// This rank's vote, asked for once a step.
 StepVote Run::vote() const {
   if (stopping_ != nullptr && checkpoints_.longest_seconds() > 0.0) {
     stopping_->saved(checkpoints_.longest_seconds());
@@ -253,7 +255,7 @@ void Run::take_step(int64_t number) {
   record.data_wait_ms = 1e3 * (batches_->waits().seconds - waited);
   record.step_ms = 1e3 * seconds_since(start);
   record.speed = report_.speed(record.step_ms);
-  // Of a step that is not settled nobody knows these yet: those of the one before.
+  // The tokens of a step that is not settled are not known yet: those of the step before stand in.
   const int64_t loss_tokens = config_.optimizer.barrier ? record.loss_tokens : last_.loss_tokens;
   report_.end_step({record.step_ms, record.tokens, loss_tokens}, pipeline_.training());
   trace_.end_step(number, pipeline_.training());
@@ -261,11 +263,12 @@ void Run::take_step(int64_t number) {
   timed_.push_back(record);
 }
 
-// The step has changed nothing. Either it is forgotten, or this is the end.
+// Answers a step that was left out and has changed nothing: training goes on, or this is the end.
 void Run::leave_out(const StepRecord& record) {
   constexpr int kMostInARow = 10;
   const int64_t step = record.step;
-  // When it was learnt late, the next step's batches have taken the place of its own.
+  // When a step is learnt to be left out late, the next step's batches have replaced its own, and a
+  // second pass cannot find the place.
   const std::string what = record.rolled_back
                                ? "step " + std::to_string(step) + ": the " +
                                      (std::isfinite(record.loss) ? "gradient" : "loss") +
@@ -308,7 +311,7 @@ void Run::answer_doubt(int64_t number, std::span<const Batch> batches, StepRecor
   }
 }
 
-// Some machine has computed or kept other bits than it should have.
+// Ends the run: some machine has computed or kept other bits than it should have.
 void Run::end_in_doubt(const std::string& what) {
   const Doubt doubt = step_->doubt();
   const Progress last = progress(doubt == Doubt::Corrected && is_evaluated(last_.step));
@@ -329,7 +332,7 @@ void Run::end_in_doubt(const std::string& what) {
                    : "; the state of step " + std::to_string(last.step) + " is sound, and saved";
   }
   pipeline_.drain();
-  // Only the state of a checkpoint is left to go on from, which a supervisor does.
+  // The run can only go on from a checkpoint, which a supervisor does.
   const bool goes_on = excludes || config_.run.on_corruption == "retry";
   throw Error(goes_on ? ErrorKind::Stopped : ErrorKind::Resource,
               what + end + ". A processor or its memory is defective: take that host out",
@@ -365,7 +368,8 @@ bool Run::evaluate(int64_t step) {
   return true;
 }
 
-// Where a run goes on without a checkpoint it ends in good order without the last one, too.
+// Writes the last checkpoint. Where checkpoint.on_error lets a run go on without a checkpoint, a
+// failure here is only thrown once the run has ended in good order.
 void Run::save_last(const Progress& progress) {
   const auto start = Clock::now();
   try {
@@ -402,7 +406,7 @@ void Run::begin_copies() {
   });
 }
 
-// Of the state after that step, in which an evaluation that is due is not done.
+// Begins a copy of the state after that step, in which an evaluation that is due is not done.
 void Run::begin_copy(int64_t step) {
   if (!copies_ || !copies_->is_due(step)) return;
   copying([&] {
@@ -411,7 +415,8 @@ void Run::begin_copy(int64_t step) {
   });
 }
 
-// What is on disk now is as new. What is not saved stays in memory.
+// Removes the copies in memory, since what is on disk is as new by now. They stay where the last
+// checkpoint could not be written.
 void Run::end_copies() {
   if (!copies_ || unsaved_) return;
   if (copies_->waits() > 0) {

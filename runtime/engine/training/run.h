@@ -56,7 +56,7 @@ class Run {
 
   // What was learnt of the data when they were opened.
   [[nodiscard]] const DataFacts& facts() const { return source_.facts(); }
-  // On rank 0, of images; elsewhere nothing.
+  // The names of the classes of images, on rank 0; elsewhere none.
   [[nodiscard]] const std::vector<std::string>& class_names() const {
     return source_.class_names();
   }
@@ -76,7 +76,8 @@ class Run {
   [[nodiscard]] std::optional<Forecast> look_ahead(const RunOrder& order);
   [[nodiscard]] Forecast outlook_on_first_rank(const Profile* profile);
   void take_step(int64_t number);
-  // After a step: what is known of it, or of the one before; says whether the run is to stop.
+  // Settles the copy in memory that is due and reports the steps whose outcome is known now, which
+  // may not include this one yet. Returns whether the run is to stop.
   [[nodiscard]] bool conclude(int64_t number);
   void conclude(StepRecord record);
   [[nodiscard]] bool is_evaluated(int64_t number) const;
@@ -86,14 +87,14 @@ class Run {
   [[nodiscard]] StepVote vote() const;
   [[nodiscard]] std::span<const Batch> next_batches(int64_t step);
   void leave_out(const StepRecord& record);
-  // What the audit of the step that has just run has found: takes the step again where
+  // Answers what the audit of the step that has just run has found: takes the step again where
   // run.on_corruption says so, until there is nothing to doubt.
   void answer_doubt(int64_t number, std::span<const Batch> batches, StepRecord& record);
   [[noreturn]] void end_in_doubt(const std::string& what);
-  // False: a stop was asked for meanwhile, and it is put off.
+  // Returns false where a stop was asked for meanwhile: the evaluation is then put off.
   [[nodiscard]] bool evaluate(int64_t step);
   void save_last(const Progress& progress);
-  // Of copies in memory, which checkpoint.on_error lets fail.
+  // Does `work` on copies in memory, which may fail where checkpoint.on_error says so.
   void copying(const std::function<void()>& work);
   void begin_copies();
   void begin_copy(int64_t step);
@@ -118,11 +119,11 @@ class Run {
   std::optional<Step> step_;               // made when the weights are what training starts from
   std::optional<Batches> batches_;         // of training
   std::unique_ptr<PartnerCopies> copies_;  // null: there are none
-  bool copies_fail_ = false;               // and no more are made
+  bool copies_fail_ = false;               // making them has failed, and no more are made
   int left_out_in_a_row_ = 0;
   std::string doubted_;  // why the run is to end after this step: an audit that was corrected
   boost::container::static_vector<StepRecord, 2> timed_;  // what clocks know of steps not settled
-  StepRecord last_;                                       // of the last one settled
+  StepRecord last_;                                       // the last step that is settled
   int64_t rolled_back_ = 0;
 };
 

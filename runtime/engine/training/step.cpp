@@ -79,9 +79,9 @@ std::optional<StepRecord> Step::take_settled() {
   return first;
 }
 
-// Once the gradients are complete: look at them, then change the weights. That the gradient is not
-// finite is voted on, although all replicas should have the same: a rank that alone left a step out
-// would have other weights than the others from then on.
+// Looks at the gradients, which are complete, and then changes the weights. Whether they are finite
+// is voted on, although all replicas should have the same: a rank that alone left a step out would
+// have other weights than the others from then on.
 void Step::update() {
   Verdict verdict;
   verdict.grad_norm = norm_.compute();
@@ -105,7 +105,7 @@ void Step::update() {
   settled_.push_back(record_);
 }
 
-// The same, but as if the verdict were known: a norm of 0 is not clipped.
+// Does the same as update(), but as if the verdict were known: a norm of 0 is not clipped.
 void Step::update_late() {
   const std::span<const double> squares = norm_.squares();
   StepVote vote = ask_ ? ask_() : StepVote{};
@@ -132,7 +132,8 @@ void Step::learn(StepRecord& record, const Verdict& verdict) {
   if (settled_.size() == settled_.capacity()) settled_.erase(settled_.begin());
 }
 
-// `again`: only what the factor of clipping changes.
+// Makes the update. `again`: with another factor of clipping; what does not depend on that is not
+// done a second time.
 void Step::change_weights(const StepRecord& record, bool again) {
   const double scale = clip_scale(record.grad_norm, config_.optimizer.clip_norm);
   const auto update = [&] { optimizer_->step(record.learning_rate, scale); };
@@ -167,7 +168,7 @@ void Step::settle() {
   settled_.push_back(record);
 }
 
-// In a program, of the step before that.
+// Settles the step before the one whose program asks.
 Settled Step::settle_before_backwards() {
   if (!doubtful_) return Settled::GoOn;
   settle();

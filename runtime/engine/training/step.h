@@ -2,8 +2,8 @@
 // micro-batches to updated weights. When steps are taken, and what happens between them, is run.h's
 // business.
 //
-// With optimizer.barrier = false (Qi et al. 2023, Zero Bubble Pipeline Parallelism, section 4) a
-// rank updates as soon as its own gradients are complete, as if nothing were to be clipped and all
+// A rank with optimizer.barrier = false (Qi et al. 2023, Zero Bubble Pipeline Parallelism, section
+// 4) updates as soon as its own gradients are complete, as if nothing were to be clipped and all
 // were finite, and goes on with the forwards of the next step. Before the first backward all ranks
 // learn the norm and the loss. Where they say otherwise, every rank takes its update back by copies
 // from before, makes the right one or none, and runs those forwards again: the bits are those of
@@ -48,7 +48,7 @@ class Step {
   // On resuming, before the first step: what was done so far. The state that belongs to it is
   // loaded into the pipeline's tables by whoever calls this.
   void continue_from(const Progress& progress);
-  // After the last run(), or the settle() behind it.
+  // Where training stands after the last run(), or after a settle() since.
   [[nodiscard]] const Progress& progress() const { return progress_; }
 
   // Collective over all ranks; `batches` are those of this replica. Counts what the loss is divided
@@ -63,20 +63,22 @@ class Step {
   // the next run() has learnt the rest: see take_settled(). That run() does nothing where the step
   // before was left out and run.on_nonfinite is "stop"; then its record's step is 0.
   StepRecord run();
-  // Of that step, where it is audited (run.audit), the same on every rank. Up to Computed: nothing
-  // was changed, and another begin() with the same arguments and run() take the step again. Kept:
-  // what this step began or ended with is not to be trusted. The record of either is of no use.
+  // What the audit has found in that step, where it is audited (run.audit), the same on every rank.
+  // Disputed and Computed: nothing was changed, and another begin() with the same arguments and
+  // run() take the step again. Kept: what this step began or ended with is not to be trusted. The
+  // record of these is of no use.
   [[nodiscard]] Doubt doubt() const { return doubt_; }
-  // Where it has been audited; null where run.audit is 0.
+  // The audit of steps; null where run.audit is 0.
   [[nodiscard]] const StepAudit* audit() const { return audit_.get(); }
 
-  // Collective: makes the last step's update final. Before weights are read or written, and at the
-  // end. Nothing to do where there is a barrier.
+  // Collective: makes the last step's update final. To be called before weights are read or
+  // written, and at the end. Does nothing where there is a barrier.
   void settle();
-  // The records of steps whose updates are final, in their order, each once; null: no more now.
+  // The record of the next step whose update is final; each is returned once, in their order. Null:
+  // there are no more now.
   [[nodiscard]] std::optional<StepRecord> take_settled();
   // Collective, after a run() that was left out, with the batches still there: a sentence that
-  // names step, layer and micro-batch, the same on every rank. Takes a second pass to find them.
+  // names step, layer and micro-batch, the same on every rank. Runs a second pass to find them.
   [[nodiscard]] std::string why_left_out();
   // What was voted for in the last step that is settled, the same on every rank.
   [[nodiscard]] const StepVote& vote() const { return vote_; }
@@ -87,7 +89,7 @@ class Step {
  private:
   void update();
   void update_late();
-  // Of the step in `record`: what all know now.
+  // Fills into `record` what all ranks know now of its step.
   void learn(StepRecord& record, const Verdict& verdict);
   void change_weights(const StepRecord& record, bool again);
   [[nodiscard]] Settled settle_before_backwards();
@@ -106,13 +108,13 @@ class Step {
   std::unique_ptr<StepAudit> audit_;        // null: none
   bool audited_ = false;                    // this step
   Doubt doubt_ = Doubt::None;
-  // Without the barrier:
-  std::unique_ptr<LateVerdict> late_;  // null: there is one
+  // What follows is used only without the barrier (optimizer.barrier = false).
+  std::unique_ptr<LateVerdict> late_;  // null: there is a barrier
   Undo undo_;
   bool trusts_ = true;  // the last step that is settled was neither clipped nor left out
-  std::optional<StepRecord> doubtful_;                      // the step whose update is not final
-  bool made_ = false;                                       // that update was
-  bool gradients_stay_ = false;                             // the step before's, in this one
+  std::optional<StepRecord> doubtful_;  // the step whose update is not final
+  bool made_ = false;                   // that update was made
+  bool gradients_stay_ = false;  // gradients of the step before are kept when this one begins
   boost::container::static_vector<StepRecord, 2> settled_;  // not yet taken
   StepInput input_;
   StepRecord record_;

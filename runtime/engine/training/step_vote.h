@@ -13,7 +13,7 @@ namespace penstock {
 struct StepVote {
   bool stop = false;        // after this step: a checkpoint, and the end
   bool checkpoint = false;  // one is due by time
-  bool writing = false;     // of the one under way a rank has something to write still
+  bool writing = false;     // a rank still has something to write of the one under way
   bool refuse = false;      // this step's update: the gradient is not finite
   bool copying = false;     // a copy to a partner's memory is not whole there
   bool disputed = false;    // an audit has met other bits than another replica's rank,

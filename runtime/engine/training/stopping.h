@@ -13,8 +13,8 @@ class Stopping {
   // Asked once a step on every rank; one that says yes stops all.
   [[nodiscard]] virtual bool is_due() = 0;
   [[nodiscard]] virtual std::string reason() const = 0;  // for people, once it is due anywhere
-  // How large a checkpoint will be, said before the first; and that one was complete after so many
-  // seconds.
+  // will_save(): the size of a checkpoint, said before the first one. saved(): a checkpoint was
+  // complete after so many seconds.
   virtual void will_save(int64_t bytes) = 0;
   virtual void saved(double seconds) = 0;
 };

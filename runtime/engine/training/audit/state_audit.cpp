@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-// Collectives carry numbers, of which 32 bits are exact.
+// The halves of the checksums: collectives carry doubles, which hold 32 bits exactly.
 std::vector<double> halves_of(const std::vector<uint64_t>& sums) {
   std::vector<double> halves;
   for (const uint64_t sum : sums) {

@@ -18,11 +18,11 @@ class StateAudit {
   // `range` with the optimizer's states and the averages; all arguments must outlive it.
   StateAudit(StateRange range, Collective& replicas, Device& device);
 
-  // When a step begins and its weights are there.
+  // Keeps the checksums of a step's beginning, when its weights are there.
   void record();
-  // Before the update; collective over the replicas. What is wrong here, as the end of a sentence
-  // that begins with this rank; empty: nothing. Where replicas differ, those speak that most others
-  // contradict, or, of two, both.
+  // What is wrong on this rank, as the end of a sentence that begins with the rank; empty: nothing.
+  // To be called before the update; collective over the replicas. Where replicas differ, those that
+  // are not like most of them speak; of two that differ, both do.
   [[nodiscard]] std::string finding();
 
  private:
@@ -31,8 +31,9 @@ class StateAudit {
     Tensor tensor;
     bool everywhere = false;  // all replicas have the same
   };
-  // `changed_here`: while the step ran, which is said instead, and explains the others'
-  // differences.
+  // What differs here from most other replicas; empty: nothing. `changed_here`: something has
+  // changed here while the step ran, which is said instead and explains the differences that others
+  // see.
   [[nodiscard]] std::string odd_one(const std::vector<uint64_t>& sums, bool changed_here);
 
   std::vector<Kept> kept_;

@@ -34,19 +34,21 @@ class StepAudit {
   // All arguments must outlive it.
   StepAudit(uint64_t seed, Pipeline& pipeline, const Station& station);
 
-  // Before the pass of a step that is audited.
+  // Begins an audited step, before its pass.
   void begin(int64_t step);
-  // Before the update; collective over the replicas.
+  // What this rank has found before the update; collective over the replicas.
   [[nodiscard]] Doubt look();
-  // Makes the update of the whole rank, by `update`. Collective over all ranks.
+  // Makes the update of the whole rank, by calling `update`, and audits a part of it. Collective
+  // over all ranks; returns the worst that any has found.
   Doubt audit_update(Optimizer& optimizer, double learning_rate, double gradient_scale,
                      const std::function<void()>& update);
-  // Collective over all ranks: what those found that found the worst, which is `worst`: the rest
-  // follows from it. "rank 1 (host n2): B1.2, executed twice, ...; rank 3 ...", the same on all.
+  // Collective over all ranks: what the ranks have found whose finding is `worst`, from which all
+  // others follow. "rank 1 (host n2): B1.2, executed twice, ...; rank 3 ...", the same on all.
   [[nodiscard]] std::string account(Doubt worst) const;
-  // Likewise: their hosts, one a line.
+  // Collective over all ranks: the hosts of those ranks, one a line.
   [[nodiscard]] std::string hosts(Doubt worst) const;
-  // Likewise, after the step was taken again and nothing was found: which execution had been wrong.
+  // Collective over all ranks, after the step was taken again and nothing was found: which
+  // execution had been wrong.
   [[nodiscard]] std::string verdict() const;
 
   [[nodiscard]] int64_t last_passed() const { return last_passed_; }
@@ -63,9 +65,9 @@ class StepAudit {
   int64_t step_ = 0;
   int64_t last_passed_ = 0;
   Doubt here_ = Doubt::None;
-  std::string found_;                     // here
-  std::vector<uint64_t> first_, second_;  // checksums of what was found when it was found
-  std::string instruction_;               // of that
+  std::string found_;                     // what this rank has found
+  std::vector<uint64_t> first_, second_;  // the checksums of both executions that differed
+  std::string instruction_;               // the instruction that they belong to
 };
 
 }  // namespace penstock

@@ -23,10 +23,10 @@ class Checkpointing {
   // `note` tells the user something, on rank 0. All else must outlive this.
   Checkpointing(const Config& config, Saver& saver, const Station& station, Note note);
 
-  // For this rank's StepVote: whether one is due by the clock, which is rank 0's; whether a thread
-  // of this rank writes.
+  // is_time() and writes() are for this rank's StepVote: whether a checkpoint is due by the clock,
+  // which is rank 0's, and whether a thread of this rank writes one.
   [[nodiscard]] bool is_time() const;
-  // On every rank alike: one has been begun and is not complete.
+  // Whether a checkpoint has been begun and is not complete, the same on every rank.
   [[nodiscard]] bool under_way() const { return writer_.under_way(); }
   [[nodiscard]] bool writes() const { return writer_.busy(); }
   // Collective over all ranks, after a step, with the vote of all. Goes on with the checkpoint that
@@ -43,9 +43,9 @@ class Checkpointing {
   void finish();
 
   [[nodiscard]] CheckpointRecord record() const;
-  // That one has taken until it was complete; 0: none has been yet.
+  // The most seconds that a checkpoint has taken until it was complete; 0: none has been yet.
   [[nodiscard]] double longest_seconds() const { return longest_s_; }
-  // Host memory of this rank beside its tensors.
+  // Bytes of host memory that this rank needs for checkpoints beside its tensors.
   [[nodiscard]] int64_t snapshot_bytes() const { return writer_.snapshot_bytes(); }
 
  private:
@@ -62,10 +62,10 @@ class Checkpointing {
   Clock::time_point last_begun_ = Clock::now();
   int64_t last_step_ = 0;      // of the checkpoint begun last
   int64_t complete_step_ = 0;  // of the last one that is complete
-  bool noted_ = false;         // that checkpoints take longer than the time between them
-  int64_t count_ = 0;          // complete
-  int64_t begun_ = 0;          // while training went on
-  double stall_s_ = 0.0;       // that training stood still for those
+  bool noted_ = false;    // it was said that checkpoints take longer than the time between them
+  int64_t count_ = 0;     // complete ones
+  int64_t begun_ = 0;     // begun while training went on
+  double stall_s_ = 0.0;  // seconds that training stood still for those
   double longest_s_ = 0.0;
   uint64_t bytes_ = 0;
 };

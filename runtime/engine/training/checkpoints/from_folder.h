@@ -1,6 +1,5 @@
 // runtime/engine/training/checkpoints/from_folder.h -- starting from the weights of a Hugging Face
-// folder
-// (`--model.from`), and from the adapters of one that peft writes (`--lora.from`).
+// folder (`--model.from`), and from the adapters of one that peft writes (`--lora.from`).
 #pragma once
 
 #include <string>
@@ -10,12 +9,12 @@
 
 namespace penstock {
 
-// This rank's parameters, but for those of adapters, from the folder model.from, which have memory;
-// it reads no others. Throws Error as HubWeights does.
+// Loads this rank's parameters, except those of adapters, from the folder model.from; they must
+// have memory. Reads no others. Throws Error as HubWeights does.
 void load_folder(const ModelConfig& model, Pipeline& pipeline, Device& device);
 
-// This rank's adapters from the folder model.lora.from. Throws Error as AdapterWeights does, and of
-// kind Input for a network that no family says (names of theirs are a family's).
+// Loads this rank's adapters from the folder model.lora.from. Throws Error as AdapterWeights does,
+// and Error(Input) for a network of no known family, since the names in the folder are a family's.
 void load_adapters(const ModelConfig& model, Pipeline& pipeline, Device& device);
 
 }  // namespace penstock

@@ -24,21 +24,21 @@ struct ResumePoint {
 std::string refuse_other_run(const std::string& checkpoint, const Config& config,
                              const std::string& run_file);
 
-// Collective over `world`. What the checkpoint says of its run, compared with this one by rank 0:
-// `run_file` is this run's configuration as text, `begin` has what its data are. With an
-// empty `checkpoint` the run begins. Throws Error on every rank: as refuse_other_run(), and where
-// the data are others.
+// Collective over `world`: rank 0 compares what the checkpoint says of its run with this one.
+// `run_file` is this run's configuration as text, `begin` has what its data are. With an empty
+// `checkpoint` the run begins. Throws Error on every rank: as refuse_other_run(), and where the
+// data are others.
 [[nodiscard]] ResumePoint find_resume_point(const std::string& checkpoint, const Config& config,
                                             const std::string& run_file, const Progress& begin,
                                             Collective& world);
 
 // Collective over `world`: each rank reads a share of the files. Throws Error(Data) on every rank,
-// naming a file, where one has not the checksum that the manifest has.
+// naming a file whose checksum is not the manifest's.
 void verify_checkpoint(const std::string& checkpoint, Collective& world);
 
 // Collective over `world`, all ranks of the run. Fills in all that the entries of this rank hold,
-// values, states and averages, which must have memory: each rank reads its own tensors and no
-// others, of files that verify_checkpoint() found whole. Throws on every rank, naming file and
+// which must have memory: values, states and averages. Each rank reads its own tensors and no
+// others, from files that verify_checkpoint() found whole. Throws on every rank, naming file and
 // tensor.
 void load_state(const std::string& checkpoint, StateRange state, Device& device, Collective& world);
 

@@ -24,13 +24,14 @@ struct RuleOf {
   Rule rule;
 };
 
-// The first that fits decides. What none fits is fixed: a new key is free when somebody says so.
+// The first rule that fits a key decides. A key that none fits is fixed, so a new key is free only
+// once a rule says so.
 constexpr RuleOf kRules[] = {
     {"model.vocabulary", Rule::FromData},
     {"model.classes", Rule::FromData},
-    {"model.from", Rule::Free},  // of the first step; what it says of the network is compared
+    {"model.from", Rule::Free},  // for the first step; what it says of the network is compared
     {"model.*", Rule::Fixed},
-    {"lora.from", Rule::Free},  // of the first step, too
+    {"lora.from", Rule::Free},  // for the first step
     {"data.train", Rule::SameFile},
     {"data.validation", Rule::SameFile},
     {"data.vocabulary", Rule::SameFile},
@@ -42,7 +43,7 @@ constexpr RuleOf kRules[] = {
     {"optimizer.moving_average", Rule::BothOrNone},
     {"optimizer.*", Rule::Free},
     {"pipeline.*", Rule::Free},
-    {"init.*", Rule::Free},  // of the first step
+    {"init.*", Rule::Free},  // for the first step
     {"checkpoint.*", Rule::Free},
     {"run.seed", Rule::Fixed},
     {"run.*", Rule::Free},
@@ -56,7 +57,8 @@ Rule rule_of(const std::string& key) {
   return Rule::Fixed;
 }
 
-// "model.layers" -> `4`. A value's further lines, of a list of layers, go with its first.
+// The values by key: "model.layers" -> "4". The further lines of a value, such as a list of layers,
+// are joined to its first.
 std::map<std::string, std::string> values_by_key(const std::string& run_file) {
   std::map<std::string, std::string> values;
   std::string section;
@@ -81,7 +83,7 @@ bool is_zero(const std::string& value) {
   return !value.empty() && value.find_first_not_of("0.") == std::string::npos;
 }
 
-// Of a path in quotes.
+// The last part of a path in quotes.
 std::string_view last_part(std::string_view value) {
   constexpr std::string_view kQuotes = "'\"";
   value.remove_prefix(std::min(value.find_first_not_of(kQuotes), value.size()));

@@ -48,7 +48,7 @@ CheckpointState Saver::state(const Progress& progress) const {
   return state;
 }
 
-// Of a tied parameter only the owner writes: the other holders have the same bits.
+// Only the owner of a tied parameter writes it: the other holders have the same bits.
 void Saver::add_tensors(CheckpointRequest& request) const {
   const Layout& layout = pipeline_.blueprint().layout;
   for (const StateEntry* entry : pipeline_.state()) {

@@ -19,10 +19,11 @@ class Saver {
   Saver(const Config& config, std::string run_file, std::string run, Pipeline& pipeline,
         const Station& station);
 
-  // What the pipeline's state tables hold, as it is at `progress`, for <out>/checkpoints/step-...:
-  // references, each tensor from one stage. Waits for weights that are on their way.
+  // The request to write what the pipeline's state tables hold at `progress` to
+  // <out>/checkpoints/step-...: references, each tensor from one stage. Waits for weights that are
+  // on their way.
   [[nodiscard]] CheckpointRequest request(const Progress& progress);
-  // Of that, where the run stands.
+  // The part of that request that says where the run stands.
   [[nodiscard]] CheckpointState state(const Progress& progress) const;
   // The last step whose audit found nothing: Retention::audited of the checkpoints to come.
   void audited(int64_t step) { audited_ = step; }

@@ -13,8 +13,8 @@ namespace penstock {
 // Error(Input) when there is none.
 [[nodiscard]] std::string newest_checkpoint(const std::string& out);
 
-// This rank's parameters and buffers from the checkpoint, whatever grid wrote it; the average of
-// each where it has one. `wanted` says which, by name; without it all. Throws Error(Input)
+// Loads this rank's parameters and buffers from the checkpoint, whatever grid wrote it; the average
+// of each where it has one. `wanted` says which, by name; without it all. Throws Error(Input)
 // naming the tensor that is missing or of another shape.
 using ChooseTensor = std::function<bool(const std::string& name)>;
 void load_weights(const std::string& checkpoint, Pipeline& pipeline, Device& device,

@@ -19,7 +19,7 @@ namespace penstock {
 // pattern of init.skip that fits nothing, a tensor of another shape, or no tensor in common.
 [[nodiscard]] TransferRecord plan_transfer(const InitConfig& init, const Layout& layout);
 
-// This rank's share of what is to be loaded. Before anything is made of the weights: averages.
+// Loads this rank's share of the plan. To be called before averages are made of the weights.
 void transfer(const TransferRecord& plan, Pipeline& pipeline, Device& device);
 
 // "init: 62 of 65 tensors from runs/nine/..., 3 skipped; not in the checkpoint: a, b and 2 more"

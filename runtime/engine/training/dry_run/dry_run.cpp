@@ -18,7 +18,7 @@ double dry_seconds_since(DryClock::time_point start) {
   return std::chrono::duration<double>(DryClock::now() - start).count();
 }
 
-// What a rank of the real device would lack.
+// The memory of the fullest rank, with a warning where the real device has less.
 std::string memory_line(const Prediction& prediction, const DeviceModel& model) {
   const int64_t fullest = prediction.fullest_bytes();
   std::string line = "memory: " + bytes_text(fullest) + " on the fullest rank (rank " +

@@ -35,7 +35,7 @@ struct DryRunOrder {
   const Profile* profile = nullptr;  // on rank 0: measured times, in place of counted ones
   // Called on every rank once the network is known, before anything is allocated; may be empty.
   std::function<void(const Blueprint&)> drawn_up = {};
-  // Told on rank 0, a line at a time, what goes on.
+  // Called on rank 0 with one line at a time about what goes on.
   std::function<void(const std::string&)> say = {};
 };
 
@@ -47,7 +47,8 @@ class DryRun {
 
   // Collective; once. Takes config.run.steps steps. Complete on rank 0.
   [[nodiscard]] RunSummary to_the_end();
-  // On rank 0, after that: the recorded steps beside the predicted ones; null: none were recorded.
+  // The recorded steps beside the predicted ones, on rank 0 after to_the_end(); null: none were
+  // recorded.
   [[nodiscard]] const Trace* trace() const { return traced_; }
 
  private:

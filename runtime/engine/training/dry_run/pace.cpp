@@ -12,7 +12,8 @@
 namespace penstock {
 namespace {
 
-// Of a stage: forward, recompute, the two halves, both at once, update.
+// The kinds of work of a stage: forward, recompute, the two halves of a backward, both at once, and
+// the update.
 constexpr size_t kKinds = 6;
 
 size_t kind_of(Op op) {
@@ -32,7 +33,7 @@ size_t kind_of(Op op) {
   }
 }
 
-// By stage, the seconds of each kind.
+// The seconds of each kind, stage after stage.
 std::vector<double> seconds_by_kind(const Blueprint& blueprint, const ModelCosts& costs,
                                     const std::string& recompute) {
   std::vector<double> all;

@@ -17,12 +17,12 @@ namespace penstock {
 
 // How many numbers paces() gives for so many stages.
 [[nodiscard]] size_t pace_size(int stages);
-// Measured by counted, for each stage and each kind of its instructions. Throws Error(Input) when
-// the profile is of another network.
+// Measured over counted time, for each stage and each kind of its instructions. Throws Error(Input)
+// when the profile is of another network.
 [[nodiscard]] std::vector<double> paces(const Config& config, const Blueprint& blueprint,
                                         const DeviceModel& device, const Profile& profile);
-// For PacingDevice::set_pace(): by the place of an instruction in the program of that rank of a
-// pipeline, 1 for what is not in it.
+// A function for PacingDevice::set_pace(): the factor of the instruction whose place is `key` in
+// the program of the rank at `position` of a pipeline, and 1 beyond the program's end.
 [[nodiscard]] std::function<double(int64_t key)> pace_by_section(const Schedule& training,
                                                                  int position,
                                                                  std::vector<double> paces);

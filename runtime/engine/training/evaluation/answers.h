@@ -7,15 +7,15 @@
 
 namespace penstock {
 
-// Collective, in one pass over the questions. `config` has data.questions, and `source` is its,
-// open for the pipeline's fields. `say` as evaluate()'s. All numbers on rank 0, elsewhere zeros;
-// they depend neither on stages nor on replicas.
+// Collective, in one pass over the questions. `config` has data.questions, and `source` is made
+// from it and open for the pipeline's fields. `say` as evaluate()'s. All numbers are on rank 0,
+// elsewhere zeros; they depend neither on stages nor on replicas.
 [[nodiscard]] AnswerScores score_answers(const Config& config, DataSource& source,
                                          Pipeline& pipeline, const Station& station,
                                          const SayLine& say);
 
-// What a row of logits thinks of the token `label`; only those below `vocabulary` can be written.
-// Adds it to `score`.
+// Adds to `score` what a row of logits says of the token `label`: its log probability, and whether
+// it is the one that would be written, which is always one below `vocabulary`.
 void add_token(std::span<const float> logits, int32_t label, int64_t vocabulary, TextScore& score);
 
 }  // namespace penstock

@@ -22,7 +22,7 @@ std::vector<float> on_host(const Tensor& logits, Device& device) {
   return values;
 }
 
-// Of rows with a label: what fills up a batch may be anything.
+// Looks only at rows with a label: what fills up a batch may be anything.
 void refuse_no_numbers_of(std::span<const float> logits, std::span<const int32_t> labels) {
   const size_t classes = logits.size() / std::max<size_t>(labels.size(), 1);
   for (size_t r = 0; r < labels.size(); ++r) {

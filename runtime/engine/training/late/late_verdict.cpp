@@ -15,13 +15,14 @@ constexpr size_t kVotes = std::tuple_size_v<VoteNumbers>;
 
 }  // namespace
 
-// A rank brings its losses, its votes, then the squares.
+// Each rank brings its losses, its votes and then the squares.
 LateVerdict::LateVerdict(const GradientNorm& norm, Network& network)
     : brings_squares_(network.replicas().rank() == 0),
       replicas_(static_cast<size_t>(network.replicas().size())),
       losses_(replicas_ * kLosses) {
   Collective& world = network.world();
-  // As doubles, which hold places exactly; collectives take nothing else of unequal lengths.
+  // The places travel as doubles, which hold them exactly: collectives take nothing else of unequal
+  // lengths.
   std::vector<double> places;
   if (brings_squares_) places.assign(norm.places().begin(), norm.places().end());
   mine_.resize(kLosses + kVotes + places.size());

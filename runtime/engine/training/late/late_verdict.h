@@ -25,11 +25,11 @@ class LateVerdict {
   // Collective over the world; `norm` says whose squares come from where.
   LateVerdict(const GradientNorm& norm, Network& network);
 
-  // Of this rank, once its gradients are complete; posts it and returns. The vote says itself
-  // whether the squares are finite: those of replica 0 alone make the norm.
+  // Posts this rank's numbers, once its gradients are complete, and returns. The vote has to say
+  // whether the squares are finite, since only those of replica 0 make the norm.
   void start(std::span<const double> squares, const LossNumbers& loss, const StepVote& vote);
-  // Waits for all ranks. The same on every rank, to the bits of GradientNorm::compute() and
-  // gather_loss().
+  // Waits for all ranks. The verdict is the same on every rank, to the bits of
+  // GradientNorm::compute() and gather_loss().
   [[nodiscard]] Verdict finish();
 
  private:
@@ -41,7 +41,7 @@ class LateVerdict {
   bool brings_squares_;
   size_t replicas_;
   std::vector<Part> parts_;      // by rank
-  std::vector<size_t> sources_;  // of each square in layer order, the place among all numbers
+  std::vector<size_t> sources_;  // by square, in layer order: its place among all numbers
   std::vector<double> mine_, in_order_, losses_;
 };
 

@@ -40,7 +40,7 @@ class Dealer {
 
 }  // namespace
 
-// Of a tied parameter only the owner copies: the other holders have the same bits.
+// Only the owner of a tied parameter copies it: the other holders have the same bits.
 CopiedState copied_state(const Pipeline& pipeline, int replica, int replicas) {
   const Layout& layout = pipeline.blueprint().layout;
   CopiedState state;

@@ -12,10 +12,10 @@ struct CopiedState {
   std::vector<CopiedPiece> changing;  // from step to step
   std::vector<CopiedPiece> frozen;
 };
-// Of what the pipeline keeps each element on one rank: where replicas share updates out, each its
-// own range of weights, states and averages, which the others never hold whole or hold late; what
-// all replicas have alike is dealt out to them whole, to the one that has least so far.
-// Between one update and the next nobody changes any of it.
+// This rank's part of what the pipeline keeps, so that each element is copied by one rank. Where
+// replicas share updates out, each copies its own range of weights, states and averages, which the
+// others never hold whole or hold late. An entry that all replicas have alike is copied whole by
+// the one that has least so far. Nothing of it changes between one update and the next.
 [[nodiscard]] CopiedState copied_state(const Pipeline& pipeline, int replica, int replicas);
 
 }  // namespace penstock

@@ -17,13 +17,13 @@ class CopyInProgress {
   // All must outlive this.
   CopyInProgress(const CopyLayout& layout, Device& device) : layout_(layout), device_(device) {}
 
-  // From the beginning, to `to`, which holds layout.data_bytes.
+  // Starts from the beginning, into `to`, which holds layout.data_bytes.
   void restart(std::span<std::byte> to);
-  // The next `most_bytes` at most. Waits for the device.
+  // Copies the next `most_bytes` at most. Waits for the device.
   void copy(size_t most_bytes);
   [[nodiscard]] uint64_t copied() const { return copied_; }
   [[nodiscard]] bool is_whole() const { return copied_ == layout_.data_bytes; }
-  // Of header and data, once it is.
+  // The digest of header and data, once the copy is whole.
   [[nodiscard]] FileDigest digest() const;
 
  private:

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// Numbers as a line of JSON, then the headers, which begin with bytes that are no text.
+// The numbers as a line of JSON, then the headers, which begin with bytes that are no text.
 std::string packed_sizes(const CopySizes& sizes) {
   return nlohmann::json{sizes.header.size(), sizes.data_bytes, sizes.frozen_bytes,
                         sizes.document_bytes}

@@ -20,7 +20,8 @@ struct CopySizes {
 
   [[nodiscard]] bool has_frozen() const { return frozen_bytes > 0; }
 };
-// Collective: everyone's to its partner, in the order of ranks. Returns those of the ranks `from`.
+// Collective: gives each rank's sizes to its partner, in the order of ranks. Returns the sizes of
+// the ranks whose partner this one is, in the same order.
 [[nodiscard]] std::vector<CopySizes> exchange_sizes(const CopySizes& mine,
                                                     const std::vector<int>& partners,
                                                     Collective& world);
@@ -31,17 +32,17 @@ class HeldCopies {
   // The largest message: small enough for those of the pipeline to pass between two.
   static constexpr size_t kMessageBytes = size_t{4} << 20;
 
-  // `owner`: the rank that keeps it; `folder`: copies_of_rank(). Takes the room of all slots.
-  // Throws Error(Resource).
+  // `owner`: the rank whose state is copied; `folder`: copies_of_rank(). Takes the room of all
+  // slots. Throws Error(Resource).
   HeldCopies(int owner, const std::string& folder, const CopySizes& sizes);
 
   [[nodiscard]] bool has(size_t slot) const { return slot < slots_.size(); }
   [[nodiscard]] std::span<std::byte> data(size_t slot) const { return slots_[slot].data(); }
   void forget(size_t slot) const { slots_[slot].forget(); }
   void complete(size_t slot, const std::string& document) const { slots_[slot].complete(document); }
-  // From its owner: the data as messages of kMessageBytes, then the document.
+  // Expects the slot's data from its owner as messages of kMessageBytes, then the document.
   void expect(size_t slot, Courier& courier);
-  // What expect() expected has come.
+  // Completes the slot, once all that expect() expected has come.
   void keep(size_t slot) const;
 
  private:

@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kDevicePieceBytes = size_t{16} << 20;  // of one that a device is waited for after
+constexpr size_t kDevicePieceBytes = size_t{16} << 20;  // bytes between two waits for a device
 constexpr size_t kMostSends = 4;  // under way at once, lest those of the pipeline stand behind many
 constexpr size_t kSpareDocumentBytes = 1024;  // numbers grow by digits
 
@@ -24,7 +24,7 @@ std::vector<std::string> hosts_of_ranks(Collective& world, const std::string& mi
   return nlohmann::json::parse(world.broadcast(nlohmann::json(all).dump(), 0));
 }
 
-// What is whole somewhere has a document, which goes first.
+// Removes all copies in that folder.
 void remove_copies(const std::string& folder) {
   std::error_code error;
   std::filesystem::remove_all(folder, error);
@@ -59,12 +59,13 @@ PartnerCopies::PartnerCopies(const CheckpointConfig& config, const CheckpointSta
   start(HeldCopies::kFrozen);
   copy_the_rest();
   settle(true);
-  waits_ = 0;  // of what came before the first step
+  waits_ = 0;  // leaves out what came before the first step
   waited_s_ = 0.0;
   station_.network.set_side_work(this);
 }
 
-// What is under way in a run that fails is MPI's to write to until the process ends.
+// When a run fails while a copy is under way, MPI may still write to its memory, which is therefore
+// kept until the process ends.
 PartnerCopies::~PartnerCopies() {
   station_.network.set_side_work(nullptr);
   if (begun_) (void)held_.release();
@@ -99,7 +100,8 @@ void PartnerCopies::begin(const CheckpointState& state) {
   if (begun_) fail_internal("a copy was begun before the last one was whole");
   state_ = state;
   start(1 - slot_ % 2);
-  // A device of its own memory computes on while its host waits; the copy would wait for it later.
+  // A device with memory of its own is copied from at once: later the copy would have to wait for
+  // the step that the device computes by then.
   if (!station_.device.host_addressable()) copy_the_rest();
 }
 
@@ -194,7 +196,8 @@ void PartnerCopies::remove() {
   agree(world_, "", [&] { remove_own_folders(); });
 }
 
-// The run's folder goes with the last of them.
+// Removes the folders of the copies that this rank holds; the run's folder goes with the last of
+// them.
 void PartnerCopies::remove_own_folders() const {
   const int me = world_.rank();
   for (int rank = 0; rank < world_.size(); ++rank) {

@@ -26,9 +26,10 @@ namespace penstock {
 
 class PartnerCopies final : public SideWork {
  public:
-  // Collective. Takes all the room, on this host and for others, in the place of what earlier
-  // attempts of the run have left there, and copies what is frozen. `state`: of the run, before the
-  // first step. Throws Error(Resource) on every rank where one has no room. All must outlive this.
+  // Collective. Takes the memory for all copies, this rank's and those that it holds for others, in
+  // the place of what earlier attempts of the run have left there, and copies what is frozen.
+  // `state` is the run's before the first step. Throws Error(Resource) on every rank where one has
+  // no room. All must outlive this.
   PartnerCopies(const CheckpointConfig& config, const CheckpointState& state, int64_t attempt,
                 const Pipeline& pipeline, const Station& station);
   ~PartnerCopies() override;
@@ -36,28 +37,31 @@ class PartnerCopies final : public SideWork {
   PartnerCopies& operator=(const PartnerCopies&) = delete;
 
   [[nodiscard]] bool is_due(int64_t step) const { return step % every_ == 0; }
-  // On every rank alike: one was begun, and settle() has not been called.
+  // Whether a copy was begun and settle() has not been called since, the same on every rank.
   [[nodiscard]] bool begun() const { return begun_; }
-  // After a step whose update is final, when none is begun: `state` is where the run stands.
+  // Begins a copy, after a step whose update is final and when none is begun. `state` is where the
+  // run stands.
   void begin(const CheckpointState& state);
-  // Before anything changes that is being copied.
+  // Copies what is left. To be called before anything changes that is being copied.
   void copy_the_rest();
-  // For this rank's vote: of the one that is begun something is not where it should be.
+  // Whether something of the copy that is begun is not yet where it should be, for this rank's
+  // vote.
   [[nodiscard]] bool under_way() const;
-  // Collective: the one that is begun, if any, is whole on every rank when this returns. `waits`:
-  // the ranks' vote, that it is not. Throws Error(Resource) on every rank where one could not be
-  // kept.
+  // Collective: when this returns, the copy that is begun, if any, is whole on every rank. `waits`:
+  // the ranks have voted that it is not whole yet. Throws Error(Resource) on every rank where one
+  // could not be kept.
   void settle(bool waits);
   // Collective: the run needs no copies any more.
   void remove();
 
-  // For the log, on rank 0.
+  // A line for the log, on rank 0.
   [[nodiscard]] std::string description() const;
   // How often settle() had to wait, and for how long in all.
   [[nodiscard]] int64_t waits() const { return waits_; }
   [[nodiscard]] double waited_seconds() const { return waited_s_; }
 
-  // Of a copy in one go: a message of the pipeline that comes meanwhile is late by that.
+  // Bytes that are copied in one go: a message of the pipeline that comes meanwhile is late by
+  // that.
   static constexpr size_t kPieceBytes = size_t{256} << 10;
   void while_waiting() override;
   void between_ops() override;
@@ -65,21 +69,22 @@ class PartnerCopies final : public SideWork {
  private:
   void make_room(const CopySizes& sizes);
   void remove_own_folders() const;
-  // Begins to fill that slot, of its own and of those that come from others, where they have it.
+  // Begins to fill that slot, in this rank's own copies and in those that it holds for others,
+  // where they have it.
   void start(size_t slot);
-  // A little of what start() began: of the copy, and of the messages.
+  // Copies `most_bytes` at most of this rank's own part of what start() began.
   void copy_some(size_t most_bytes);
   void move_on();
   void send_what_is_copied();
   [[nodiscard]] bool is_at_its_places() const;
-  // What fails is for settle() to throw, on all ranks.
+  // Keeps the error that `keep` throws in trouble_: settle() throws it on all ranks.
   void attempt(const std::function<void()>& keep);
   [[nodiscard]] std::string document() const;
   [[nodiscard]] HeldCopies& own() const { return held_->front(); }
 
   const int64_t every_, attempt_;
   const std::string folder_;
-  CheckpointState state_;  // of what is copied
+  CheckpointState state_;  // goes into the document of the copy
   const Station station_;
   Collective& world_;
   std::vector<int> partners_;  // by rank
@@ -88,7 +93,8 @@ class PartnerCopies final : public SideWork {
   CopyInProgress changing_, frozen_;
   size_t document_bytes_ = 0;
   std::unique_ptr<Courier> courier_;
-  // The first is its own, the others' partner it is. Below: of the slot that is being filled.
+  // The first of held_ are this rank's own copies, the others those of the ranks whose partner it
+  // is. The members below it, down to trouble_, are about the slot that is being filled.
   std::unique_ptr<std::vector<HeldCopies>> held_;
   size_t slot_ = 0;
   CopyInProgress* copy_ = nullptr;  // null: this rank copies nothing to it

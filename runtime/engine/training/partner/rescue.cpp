@@ -35,7 +35,7 @@ json packed_copies(const std::vector<FoundCopy>& copies) {
   return list;
 }
 
-// On rank 0 those of all hosts; one rank of each looks.
+// Finds the copies of all hosts, on rank 0; one rank of each host looks.
 FoundCopies find_everywhere(const RescueRequest& request, const Session& session,
                             Collective& world) {
   FoundCopies mine;
@@ -56,8 +56,8 @@ FoundCopies find_everywhere(const RescueRequest& request, const Session& session
   return all;
 }
 
-// Of the chosen ones, those whose file is not what it was when it was written: on rank 0, why, by
-// place in the list.
+// Says which of the chosen copies have a file that is not what it was when it was written, and why:
+// on rank 0, by place in the list, empty for those that are whole.
 std::vector<std::string> damages(const std::vector<FoundCopy>& copies, Collective& world) {
   json mine = json::array();
   for (const FoundCopy& copy : copies) {
@@ -82,7 +82,8 @@ std::vector<std::string> damages(const std::vector<FoundCopy>& copies, Collectiv
   return all;
 }
 
-// The newest whole step, on every rank; `found` loses what is damaged, and notes say so.
+// Chooses the newest whole step, the same on every rank; damaged copies are removed from `found`,
+// and notes say so.
 std::vector<FoundCopy> choose_whole(const RescueRequest& request, FoundCopies& found,
                                     std::vector<std::string>& notes, Collective& world) {
   while (true) {

@@ -24,12 +24,14 @@ struct Rescued {
   std::vector<std::string> notes;  // on rank 0: what was found, passed over and made
 };
 
-// Collective. Of the copies in the memory of this job's hosts (PartnerCopies) the newest step that
-// is whole, by checksums too, and newer than what is on disk. Holds a shard of a checkpoint in
-// memory at a time. Throws Error on every rank where it cannot be written: nothing is lost then.
+// Collective. Makes a checkpoint of the newest step that is whole, by checksums too, in the memory
+// of this job's hosts (PartnerCopies), if it is newer than what is on disk. Holds one shard of a
+// checkpoint in memory at a time. Throws Error on every rank where it cannot be written: nothing is
+// lost then.
 [[nodiscard]] Rescued rescue_from_memory(const RescueRequest& request, const Session& session,
                                          Collective& world);
-// On each rank: removes the run's copies on its host, where there are any, once it is at its end.
+// Removes the run's copies on this rank's host, where there are any, once the run is at its end.
+// Called on every rank.
 void forget_memory(const std::string& directory, const std::string& run, const Session& session);
 
 }  // namespace penstock

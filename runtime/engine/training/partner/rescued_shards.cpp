@@ -59,7 +59,8 @@ PiecesByName by_name(const std::vector<HeldPiece>& pieces) {
   return named;
 }
 
-// As those of a checkpoint that is written while training goes on: cut by the network alone.
+// Cuts shards like those of a checkpoint that is written while training goes on: by the network
+// alone.
 std::vector<Shard> shards_of(const PiecesByName& named, const std::string& part, Memory& memory) {
   std::vector<PlacedTensor> tensors;
   for (const auto& [name, list] : named) {

@@ -15,10 +15,10 @@ namespace penstock {
 struct HeldPiece {
   StoredPiece piece;
   int holder = 0;    // the rank that reads it
-  std::string file;  // there
+  std::string file;  // on that rank's host
 };
-// Collective: of all the copies, which each holder opens, in one order on every rank. Throws
-// Error(Data) on every rank for a file that is no such copy.
+// Collective: the pieces of all the copies, each opened by its holder, in the same order on every
+// rank. Throws Error(Data) on every rank for a file that is no such copy.
 [[nodiscard]] std::vector<HeldPiece> gather_pieces(const std::vector<FoundCopy>& copies,
                                                    Collective& world);
 
