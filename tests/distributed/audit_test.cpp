@@ -101,7 +101,8 @@ TEST_F(AuditedRun, NamesAWeightAndAStateThatChangedInMemory) {
   }
 }
 
-// Between two audits nobody looks; the next one asks the other replicas.
+// A flipped weight is noticed at the next audit, which compares the replicas: steps in between are
+// not audited.
 TEST_F(AuditedRun, NamesTheReplicaWhoseWeightsAreNotTheOthers) {
   const Flips flips("1 3 F0.0 weight 7 13");
   const Done done = run(3, "run", "--replicas 3 --run.audit 4 --optimizer.sharded false");

@@ -89,7 +89,7 @@ TEST_F(Averages, OfMovingStatisticsAreInTheCheckpoint) {
     }
     ASSERT_EQ(names.size(), 30U) << "two of each of 15 norms";
     for (const std::string& name : names) {
-      // Before the first step means are zeros and variances ones.
+      // Means start as zeros and variances as ones.
       CheckpointReader first = checkpoint(1);
       std::vector<double> expected(values(first, name).size(),
                                    name.ends_with("running_var") ? 1.0 : 0.0);

@@ -131,7 +131,7 @@ TEST_F(Classes, AreEvaluatedByAccuracyAndConfusion) {
   EXPECT_FALSE(json.contains("perplexity") || json.contains("top_5"));
 }
 
-// Of five or fewer each is among the five.
+// With five classes or fewer every label is among the top five, so that share is left out.
 TEST_F(Classes, AreCountedAmongFiveWhereThereAreMore) {
   put("set", "white", {230, 230, 230});
   put("set", "black", {20, 20, 20});

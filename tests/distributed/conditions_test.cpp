@@ -23,7 +23,8 @@ constexpr Condition kConditions[] = {{3, 2, "fp32"}, {3, 1, "bf16"}, {4, 1, "fp3
                                      {1, 2, "fp32"}, {2, 2, "bf16"}};
 constexpr int kConditionCount = static_cast<int>(std::size(kConditions));
 
-// By network: large enough that kernels share their work out (kernels/cpu/loops/loops.h).
+// Options that make each network large enough for kernels to share their work out
+// (kernels/cpu/loops/loops.h), by network.
 constexpr const char* kLarge[] = {
     "--model.width 128 --model.hidden 512 --model.context 64",
     "--model.width 96 --model.hidden 384 --model.context 96",
@@ -50,7 +51,8 @@ constexpr int network_of(int condition) {
 constexpr bool on_diagonal(int network, int condition, int schedule) {
   return network == network_of(condition) && schedule % kConditionCount == condition;
 }
-// By which every mode and number of ranks come up in the whole matrix and in the diagonal.
+// Both depend on condition and schedule such that every mode and number of ranks comes up in the
+// whole matrix and in the diagonal.
 constexpr int mode_of(int condition, int schedule) {
   return (condition + schedule) % 3;
 }

@@ -75,7 +75,7 @@ TEST_F(FolderRuns, WhoseLogitsAreNoNumbersAreNotEvaluated) {
   EXPECT_THAT(eval.output, HasSubstr("are not numbers"));
 }
 
-// Also where the folder is gone: the run has kept all but its weights.
+// A run goes on even where the folder is gone: it has kept all of it but the weights.
 TEST_F(FolderRuns, HaveTheSameBitsForEveryKAndGoOnWithoutTheFolder) {
   const std::string one = train(1, "one", "--steps 4");
   const std::string two = train(2, "two");

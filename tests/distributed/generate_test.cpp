@@ -256,7 +256,7 @@ TEST_F(GenerationOfAFolder, EndsATextBeforeWordsOfTheUser) {
   EXPECT_THAT(read_file(errors_), HasSubstr("--stop needs the text"));
 }
 
-// So much that only what was not there yet is left.
+// The penalty is so large that only words which are not there yet are left.
 TEST_F(GenerationOfAFolder, MakesLessProbableWhatIsThere) {
   says(R"({"do_sample": false, "repetition_penalty": 1e6})");
   const std::string prompt = "two. After two comes three. After two comes";
@@ -338,7 +338,7 @@ TEST_F(GenerationOfAFolder, EndsATurnAsItsTemplateDoes) {
   EXPECT_EQ(text(1, "--chat --prompt 'After one comes' --keep-special"), answer);
 }
 
-// On a terminal: each turn knows those before.
+// Each turn on a terminal knows those before.
 TEST_F(GenerationOfAFolder, ConversesOnATerminal) {
   const std::string first = text(1, "--chat --prompt 'After one comes'");
   const std::string said = first.substr(0, first.size() - 1);

@@ -149,7 +149,7 @@ TEST_P(Norm, IsThatOfOneRankToTheBit) {
   EXPECT_EQ(norm.compute(), expected) << "again";
 }
 
-// Of a hundred ranks each sends its own hundredth: when all had everybody's, a step of a network of
+// Each of a hundred ranks sends its own hundredth. When all had everybody's, a step of a network of
 // 1,663 layers on 128 ranks moved 27 MB a rank.
 TEST_P(Norm, SendsWhatARankOwnsAndTheResult) {
   Counting ranks(network_->pipeline());

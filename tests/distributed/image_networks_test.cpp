@@ -158,7 +158,7 @@ TEST(NormOverReplicas, IsThatOfOneReplicaWithTheWholeMicroBatch) {
                     1e-3 * whole.gradient_norms[step])
             << options << ", step " << step + 1;
       }
-      // Without the option it is another function: the comparison can tell.
+      // The comparison can tell: without the option the network is another function.
       const Trajectory apart = run(replicas * stages, options);
       EXPECT_GT(std::abs(apart.losses[0] - whole.losses[0]), 1e-3 * whole.losses[0]) << options;
     }

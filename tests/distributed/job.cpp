@@ -36,9 +36,10 @@ JobResult run_penstock(int ranks, const std::string& arguments, int limit_s) {
 }
 
 JobResult run_words(const std::string& words, int limit_s) {
-  // Also when a test is started by hand, without ctest's environment. Where there are more threads
-  // than cores those that wait must soon give way: three ranks of two threads on two cores take ten
-  // times as long while libgomp's threads spin for as long as they do by themselves.
+  // The variables are set here as well for tests that are started by hand, without ctest's
+  // environment. Where there are more threads than cores, waiting threads must soon give way: three
+  // ranks of two threads on two cores take ten times as long while libgomp's threads spin for as
+  // long as they do by default.
   const std::string command =
       "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 GOMP_SPINCOUNT=300 timeout "
       "-k 5 " +

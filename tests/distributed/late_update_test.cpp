@@ -50,7 +50,7 @@ class LateUpdate : public testing::Test {
   [[nodiscard]] Trajectory trained(int ranks, const std::string& options) const {
     return train(scratch_, run_file_, ranks, options);
   }
-  // Of the last run.
+  // The number of steps that the last run has taken back.
   [[nodiscard]] int64_t rolled_back() const {
     const auto summary = nlohmann::json::parse(read_file(scratch_ / "run/summary.json"));
     return summary.value("rolled_back", int64_t{0});

@@ -47,8 +47,8 @@ void expect_filled(Device& device, const Tensor& tensor, const TensorSpec& spec,
   ASSERT_TRUE(values_of<std::byte>(device, tensor) == pattern_of(spec, seed)) << "message " << seed;
 }
 
-// In a pipeline with one stage a rank: the edge that leads down from stage s; the next is its way
-// back.
+// The edge that leads down from stage s in a pipeline with one stage a rank; the next edge is its
+// way back.
 size_t edge_down(int stage) {
   return 2 * static_cast<size_t>(stage);
 }
@@ -228,12 +228,12 @@ TEST_P(Links, HoldWhatTheySendUntilItHasLeft) {
   }
 }
 
-// Which of the allocator's blocks meets which link depends on the timing of the first steps, but
-// the blocks are few: at most the 4 x 2 tensors sent and the 4 x 2 received at a time, each of
-// which may meet both links.
+// The timing of the first steps decides which of the allocator's blocks meets which link, but the
+// blocks are few: at most the 4 x 2 tensors sent and the 4 x 2 received at a time, each of which
+// may meet both links.
 TEST_P(Links, SteadyStateMakesNoRequestsAndNoMemory) {
   constexpr int kMicroBatches = 4;
-  // Copies: likewise, and of up to 4 x 2 tensors received before.
+  // Copies in host memory: as many, and those of up to 4 x 2 tensors received before.
   constexpr int64_t kStagedBlocks = 24;
   const std::vector<TensorSpec> specs = {{{kMega / 4}, DType::F32}, {{100}, DType::BF16}};
   connect(chain(2, kMicroBatches));

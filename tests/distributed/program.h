@@ -20,7 +20,7 @@ steps = 8
 threads = 1
 )";
 
-// Of all ranks.
+// The error lines of all ranks.
 inline std::vector<std::string> error_lines(const std::string& output) {
   std::vector<std::string> lines;
   std::istringstream in(output);
@@ -43,7 +43,7 @@ inline void expect_refusal(int ranks, const std::string& arguments, int exit_cod
   EXPECT_LT(job.seconds, 25.0) << arguments;
 }
 
-// In a folder of its own.
+// Runs of the program in a folder of their own.
 class Program : public testing::Test {
  protected:
   std::string file(const std::string& text = kSmall) { return scratch_.write("run.toml", text); }

@@ -290,8 +290,9 @@ TEST_F(Program, OwnNetworkTrainsTheSameOnOneAndTwoRanks) {
       {"model.kind", "own_network.cpp"});
 }
 
-// From the third step on: no memory from the system, no primitive. Many micro-batches: spare memory
-// for four messages was once thought enough, and a GPipe run of 32 asked for a fifth in mid-run.
+// No step from the third on takes memory from the system or creates a primitive. 32 micro-batches:
+// spare memory for four messages was once thought enough, and such a GPipe run asked for a fifth in
+// mid-run.
 TEST_F(Program, SteadyStateMakesNothingNew) {
   for (const char* how : {"--recompute none", "--recompute stage", "--recompute layer",
                           "--recompute stage --schedule gpipe --run.precision bf16",

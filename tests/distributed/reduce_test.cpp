@@ -139,7 +139,7 @@ TEST_P(Reduce, AddsInPairsWhereverAnElementLies) {
   }
 }
 
-// By halves: what each member has of the sum, and then everybody.
+// The sum is made in its two halves: what each member has of it, and then everybody.
 TEST_P(Reduce, SharesSumsOutWhereverTheCutsAre) {
   constexpr int64_t kElements = 1400003;
   const std::vector<float> expected = sum_in_pairs(0, ranks_, kElements);

@@ -117,7 +117,7 @@ constexpr GridOf kGrids[] = {
     {1, 4, "--schedule gpipe --recompute stage"}, {3, 1, "--schedule 1f1b-deep --recompute none"}};
 constexpr int kGridCount = static_cast<int>(std::size(kGrids));
 
-// By places in the lists above: what it was saved on, and what it goes on with.
+// A case, by places in the lists above: what it was saved on, and what it goes on with.
 struct Cell {
   int network, saved, loaded;
   auto operator<=>(const Cell&) const = default;
@@ -162,7 +162,7 @@ class Runs {
                       const std::string& more = "") const {
     expect_trained(out, grid, "--resume " + saved() + " " + more);
   }
-  // Its own checkpoint of the same step.
+  // Writes the state on that grid as a checkpoint of the same step.
   void expect_resharded(const std::string& out, const GridOf& grid) const {
     std::filesystem::remove_all(path(out));
     const JobResult job = run_ranks(program_beside("resharded"), ranks_on(grid),

@@ -164,7 +164,7 @@ TEST_P(Words, OfGeneratedTextsDoNotDependOnReplicas) {
   EXPECT_EQ(generated(true), stages);
 }
 
-// Of 3 to 90 words where the network sees 80: rows of 32, 64 and 80 positions in a round.
+// Prompts of 3 to 90 words for a network that sees 80: rows of 32, 64 and 80 positions in a round.
 TEST_P(Words, OfAPromptDoNotDependOnLongerAndShorterOnesBesideIt) {
   Texts prompts;
   for (const int32_t words : {3, 40, 70, 33, 90, 31, 5}) {

@@ -62,8 +62,8 @@ class SavedRun : public testing::TestWithParam<std::tuple<const char*, bool>> {
   [[nodiscard]] std::unique_ptr<Network> network_of_all() const {
     return make_mpi_network(session_, {.positions = session_.ranks()});
   }
-  // As an optimizer and averages give them: to everything that this rank trains, tied or not, and
-  // to its statistics.
+  // Adds states and averages as an optimizer does: to everything that this rank trains, tied or
+  // not, and to its statistics.
   void give_states() {
     for (StateEntry* entry : pipeline_->state()) {
       if (entry->gradient) entry->states.push_back({"exp_avg", entry->own_part(entry->gradient)});

@@ -218,7 +218,8 @@ TEST_F(Survival, AStoppedRunGoesOnWhereItWas) {
   EXPECT_EQ(files(), before);
 }
 
-// Where a batch system lets a job run on for a moment: the step was cut off in its checkpoint.
+// The batch system lets a job run on for a moment after its end; a step begun then was cut off in
+// its checkpoint.
 TEST_F(Survival, AStartPastTheEndOfTheBatchJobTakesNoStep) {
   setenv("SLURM_JOB_END_TIME", "1700000000", 1);
   for (const int ranks : {1, 2}) {
@@ -397,7 +398,7 @@ TEST_F(Survival, SuperviseGoesOnWithTheRanksThatAreLeft) {
   EXPECT_THAT(read_file(out_ + "/run.toml"), HasSubstr("\nstages = 1\n"));
 }
 
-// With an input that never says anything: whoever waits for it first waits for ever.
+// The input never says anything, so a program that waits for it first waits for ever.
 TEST_F(Survival, WhatIsWrongIsSaidBeforeInputIsWaitedFor) {
   const std::string input = scratch_ / "input";
   ASSERT_EQ(mkfifo(input.c_str(), 0600), 0);

@@ -135,7 +135,7 @@ TEST_F(SweepRuns, ADisturbedSweepEndsWithTheTableOfAnUndisturbedOne) {
   }
 }
 
-// Whose command line names that directory: launchers and ranks.
+// The number of processes whose command line names that directory: launchers and ranks.
 size_t processes_of(const std::string& directory) {
   size_t count = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {

@@ -84,7 +84,8 @@ TEST_P(Promise, RecomputeModesOfOneRankGiveTheSameBits) {
   }
 }
 
-// Where the processor has no bf16 it is emulated (launch/test.sh --isa AVX512_CORE): either way.
+// The test runs with bf16 products and with emulated ones, which processors without bf16 have
+// (launch/test.sh --isa AVX512_CORE).
 TEST_P(EveryNetwork, InHalfPrecisionGivesTheSameBits) {
   const TemporaryFolder scratch;
   const std::string run_file = write_run_file(scratch, GetParam());

@@ -30,7 +30,7 @@ inline std::string name_of_instance(const testing::TestParamInfo<TestTransport>&
   return instance.param.name;
 }
 
-// As runs have it where ranks share cores: who waits sleeps.
+// Waits that sleep, as in runs where ranks share cores.
 inline Waits sleeping_waits() {
   return {.nap = std::chrono::microseconds(50)};
 }

@@ -66,7 +66,8 @@ std::string contents_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Those of a folder, in the order of their names; of one that is not there none.
+// The contents of the files in a folder, in the order of their names; none where there is no
+// folder.
 std::vector<std::string> files_of(const fs::path& folder) {
   std::vector<fs::path> paths;
   if (!fs::exists(folder)) return {};
@@ -78,7 +79,7 @@ std::vector<std::string> files_of(const fs::path& folder) {
   return files;
 }
 
-// Of one target.
+// What the inputs of one target have come to.
 struct Tally {
   uint64_t runs = 0, accepted = 0;
   size_t peak_bytes = 0;
@@ -153,7 +154,8 @@ int run(const FuzzOptions& options, const std::string& path) {
 }  // namespace penstock::fuzz
 
 int main(int argc, char** argv) {
-  // In memory where that is possible: disks take a file that is written again and again each time.
+  // A folder in memory where that is possible: a file that is written again and again goes to disk
+  // each time.
   const std::filesystem::path shared = "/dev/shm";
   std::string folder =
       ((std::filesystem::is_directory(shared) ? shared : std::filesystem::temp_directory_path()) /

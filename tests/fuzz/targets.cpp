@@ -1,4 +1,4 @@
-// Every reader of files that a stranger may have made.
+// Every reader of untrusted input files.
 #include <array>
 #include <cmath>
 #include <cstddef>

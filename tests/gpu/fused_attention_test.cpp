@@ -19,10 +19,11 @@ struct Problem {
   [[nodiscard]] AttentionOptions options() const { return {.heads = heads, .causal = true}; }
 };
 
-// So large that the library's backward is cut by samples and by heads; in the emulation by what
-// CMakeLists.txt says is enough. An odd number of positions: row sums of a head are not aligned.
+// A problem so large that the library's backward is cut by samples and by heads; in the emulation
+// the limit in CMakeLists.txt sees to that. The number of positions is odd: row sums of a head are
+// not aligned.
 const Problem kLarge = kEmulated ? Problem{2, 35, 5, 8} : Problem{2, 8191, 12, 64};
-// Within every limit.
+// A problem within every limit.
 const Problem kSmall = kEmulated ? Problem{1, 130, 1, 8} : Problem{1, 2048, 32, 128};
 
 using Numbers = std::vector<double>;

@@ -169,7 +169,7 @@ TEST_P(GpuNorm, BatchNormForwardAndBackward) {
       if (e.rows > 1)
         expect_close(dx, "dx of " + extents_text(e));  // of one position it is rounding
       expect_close(dparameters, "dparameters of " + extents_text(e));
-      // As if these were a third of the positions that the statistics are of.
+      // Backward as if these were a third of the positions that the statistics are of.
       gpu_batch_.backward_input(dx.gpu, dparameters.gpu, 3 * e.rows, g.gpu, x.gpu, mean.gpu,
                                 rstd.gpu, gamma.gpu);
       cpu_batch_.backward_input(dx.cpu, dparameters.cpu, 3 * e.rows, g.cpu, x.cpu, mean.cpu,

@@ -42,17 +42,17 @@ class GpuTraining : public testing::TestWithParam<GpuNetwork> {
       GTEST_SKIP() << "no GPU: the CUDA backend sees no device, or was not built";
     }
   }
-  // On the GPU unless `options` say otherwise.
+  // Trains on the GPU unless `options` say otherwise.
   [[nodiscard]] Trajectory run(int ranks, const std::string& options, int steps = kSteps) const {
     return train(scratch_, run_file_, ranks,
                  "--device cuda --steps " + std::to_string(steps) + " " + options);
   }
-  // Moves the last run out of the way of the next; where it is then.
+  // Moves the last run out of the way of the next. Returns its new place.
   [[nodiscard]] std::string keep_last(const std::string& name) const {
     std::filesystem::rename(scratch_ / "run", scratch_ / name);
     return scratch_ / name;
   }
-  // Of the last run.
+  // The summary of the last run.
   [[nodiscard]] nlohmann::json summary() const {
     return nlohmann::json::parse(read_file(scratch_ / "run/summary.json"));
   }
@@ -161,8 +161,8 @@ TEST_P(GpuTraining, StagesOfReplicasThatShareAGpuGiveTheSameBits) {
                    run(4, std::string("--replicas 2 --stages 2") + kShared), "2 x 2");
 }
 
-// From the weights of another run with the body frozen: its layers are not differentiated, and its
-// batch norms take their moving averages.
+// Training starts from another run's weights with the body frozen: its layers are not
+// differentiated, and its batch norms use their moving averages.
 TEST_P(GpuTraining, OnAFrozenBodyFollowsTheCpuAndChangesNoBitByHow) {
   (void)run(1, "--run.seed 3");
   const std::string source = keep_last("source");

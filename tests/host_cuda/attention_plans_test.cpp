@@ -57,7 +57,7 @@ class AttentionPlans : public testing::Test {
   const DescribedGpu h100_{kH100, 90};
 };
 
-// Of samples whose heads are all in the graph.
+// The extents of samples whose heads are all in the graph.
 AttentionExtents whole(int64_t samples, int64_t heads, int64_t kv_heads, int64_t queries,
                        int64_t keys, int64_t depth) {
   return {.samples = samples,

@@ -31,7 +31,7 @@ struct Grid {
 // block wait for what cannot come.
 void run_grid(const Grid& grid);
 
-// For threads of a block ------------------------------------------------------------------------
+// Functions for the threads of a block ----------------------------------------------------------
 
 [[nodiscard]] std::byte* dynamic_shared_memory();
 

@@ -35,7 +35,7 @@ class FaultyDevice : public testing::Test {
     unsetenv(variable);
     return job;
   }
-  // Of several ranks mpirun may lose the code while it ends the others.
+  // The exit code of several ranks may be another one: mpirun can lose it while it ends the others.
   static void expect_code(const JobResult& job, int ranks, int code) {
     EXPECT_TRUE(job.exit_code == code || (ranks > 1 && job.exit_code != 0))
         << job.exit_code << ": " << job.output;

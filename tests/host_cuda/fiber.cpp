@@ -49,7 +49,7 @@ Fiber::Fiber(void (*body)()) {
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (stack_ == MAP_FAILED) stop("no memory for the stack of a thread");
   mprotect(stack_, kGuardBytes, PROT_NONE);
-  // As if `body` had been called from nowhere and had been switched away from at once.
+  // The stack looks as if `body` had been called from nowhere and switched away from at once.
   auto* end =
       reinterpret_cast<uintptr_t*>(static_cast<std::byte*>(stack_) + kGuardBytes + kStackBytes);
   *--end = 0;

@@ -113,7 +113,7 @@ cudaError_t freed(void* address, Place place) {
   if (found == nullptr || found->data != address || found->place != place || found->freed) {
     return noted(cudaErrorInvalidValue, "freed what is not allocated");
   }
-  // As on a GPU: everything that may use it has ended first.
+  // The memory is freed once everything that may use it has ended, as on a GPU.
   run_until([] {
     for (const CUstream_st* stream : streams()) {
       if (!stream->tasks.empty()) return false;

@@ -11,9 +11,9 @@ namespace penstock::host_cuda {
 
 enum class Place { Pageable, Pinned, Device };
 
-// Where that address lies.
+// The place of the memory at that address.
 [[nodiscard]] Place place_of(const void* address);
-// The allocation that holds all these bytes is of that place; pageable memory is never known.
+// Whether one allocation of that place holds all these bytes; pageable memory is never known.
 [[nodiscard]] bool holds(Place place, const void* address, size_t size_bytes);
 
 }  // namespace penstock::host_cuda

@@ -62,7 +62,7 @@ class NcclRuns : public testing::Test {
     return "train " + scratch_.write("run.toml", kRunFile) + " --overwrite --out " +
            scratch_ / "run" + " --checkpoint.last false --link nccl " + options;
   }
-  // To the last checkpoint.
+  // Trains to the last checkpoint.
   [[nodiscard]] Trajectory train_there(int ranks, const std::string& options) const {
     return penstock::train(scratch_, scratch_.write("run.toml", kRunFile), ranks, options);
   }

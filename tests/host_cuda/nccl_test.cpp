@@ -154,7 +154,7 @@ TEST(HostNccl, AbortEndsWhatWaitsInStreams) {
   }));
 }
 
-// With that many blocks a launch; null where that is refused at once.
+// A communicator with that many blocks a launch; null where that is refused at once.
 ncclComm_t joined_with(int size, int rank, const ncclUniqueId& id, int blocks) {
   setenv("PENSTOCK_HOST_CUDA_DEVICES", "8", 1);
   PENSTOCK_CUDA(cudaSetDevice(rank));

@@ -11,7 +11,7 @@
 namespace penstock::host_cuda {
 
 enum class NcclTrouble : uint8_t { None, Silent, Error };
-// Of one launch more.
+// The trouble that the next launch has; counts that launch.
 [[nodiscard]] NcclTrouble trouble_of_next_launch();
 
 // Kernels that have begun and have not ended hold that many multiprocessors of a device, where they

@@ -47,7 +47,7 @@ inline int first_column() {
   return penstock::host_cuda::lane() % 2 * 8;
 }
 
-// As the hardware's loads and stores of whole fragments need it.
+// Stops unless address and stride suit the hardware's loads and stores of whole fragments.
 template <class T>
 void check(const T* at, unsigned stride) {
   if (reinterpret_cast<uintptr_t>(at) % 32 != 0 || stride * sizeof(T) % 16 != 0) {

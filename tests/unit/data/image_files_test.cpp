@@ -97,7 +97,7 @@ TEST_F(ImageFiles, LinksAreFollowedOrCounted) {
   EXPECT_THAT(sets.labels, ElementsAre("cat", "dog"));
   EXPECT_EQ(sets.train->size(), 3);
   EXPECT_THAT(sets.note, testing::HasSubstr("links that lead nowhere: 2"));
-  // In an archive both kinds of them hold no image.
+  // Links in an archive, symbolic and hard ones, hold no image.
   test::write_file(folder_ / "set/emu/2.jpg", jpeg());
   fs::create_hard_link(folder_ / "set/cat/0.jpg", folder_ / "set/cat/same.jpg");
   const std::string tar = "tar -C " + folder_ / "" + " -cf " + (folder_ / "set.tar") + " set";

@@ -171,7 +171,7 @@ TEST_F(Images, AugmentsTrainingOnlyAndByStream) {
   EXPECT_EQ(read_image(*sets.validation, 0).image, read_image(*open(path).train, 0).image);
 }
 
-// By their bytes: what a file is called says little.
+// Formats are told by the bytes of a file: what it is called says little.
 TEST_F(Images, ReadsPngsWhateverTheyAreCalled) {
   const Datasets sets =
       open(archive({{"a/0.png", green_png()}, {"b/0.jpg", green_png()}, {"c/0.png", green()}}));
@@ -290,7 +290,7 @@ TEST_F(Images, SayWhatThereIsAndWhatIsNotRead) {
   EXPECT_THAT(open(loose, packed).note, testing::HasSubstr("no classes: emu, fox\nimages      4"));
 }
 
-// Of one class alone it was once said that the folder above it should be given.
+// Validation images of one class alone were once refused with the advice to give the folder above.
 TEST_F(Images, ToValidateOnHaveTheClassesOfThoseToTrainOn) {
   test::Files all;
   for (char c = 'a'; c < 'a' + 15; ++c) all.emplace_back(std::string(1, c) + "/0.jpg", red());
@@ -304,7 +304,7 @@ TEST_F(Images, ToValidateOnHaveTheClassesOfThoseToTrainOn) {
       archive({{"a/0.jpg", red()}, {"b/0.jpg", red()}, {"c/0.jpg", red()}}, "three.tar.zst");
   expect_error(ErrorKind::Input, {few + " lacks c: "}, [&] { (void)open(three, few); });
   expect_error(ErrorKind::Input, {few + " lacks c: "}, [&] { (void)open(few, three); });
-  // As the message says.
+  // The advice of the message works.
   for (const auto& [more, less] : {std::pair(three, few), std::pair(few, three)}) {
     const DataConfig config{.train = more, .validation = less, .leave_out = {"c"}};
     const Datasets sets = open_images(config, {8, 8, 3});

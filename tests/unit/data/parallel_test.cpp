@@ -175,7 +175,7 @@ TEST_F(Parallel, AnEpochSpreadsOverAllOfAPair) {
   small.lines.erase(small.lines.begin(), small.lines.begin() + 290);  // 10 of them
   const ParallelDataset set({large, small}, std::make_shared<Pieces>(config.vocabulary), kContext,
                             5.0);
-  // Which sentences `draws` epochs see, by their source tokens.
+  // The sentences that `draws` epochs see, by their source tokens, and how often.
   const auto seen = [&](int64_t first, int64_t last, uint64_t draws) {
     std::map<std::vector<int32_t>, int> counts;
     for (uint64_t epoch = 0; epoch < draws; ++epoch) {

@@ -159,7 +159,8 @@ TEST(GreySamples, AreThoseOfPillow) {
   }
 }
 
-// Also of a JPEG, whose own brightness (Y) is another number where it was rounded before.
+// Grey values come from the colours even in a JPEG, whose own brightness (Y) is another number
+// because it was rounded before.
 TEST(GreySamples, AreOfOneFormulaInBothFormats) {
   const std::string jpeg = test::busy_jpeg(16, 16);
   const std::vector<uint8_t> colours = pixels_of(jpeg, 3);

@@ -23,7 +23,7 @@ std::string little_endian(uint64_t value, int bytes) {
   return text;
 }
 
-// As numpy.save() writes it.
+// A file as numpy.save() writes it.
 std::string npy(const std::string& type, const std::string& shape, const std::string& data,
                 int version = 1) {
   std::string header =
@@ -120,7 +120,8 @@ TEST_F(TokenFiles, OfAnotherFormAreRefused) {
            {npy("<i8", "(3,)", numbers({1, 2, 3}, 8)), "docs/data.md#tokens"},
            {npy("<u2", "(3, 1)", three), "one axis"},
            {npy("<u2", "()", three), "one axis"},
-           // Of -3 tokens or a number that ends somewhere once came a file of that many.
+           // Shapes of -3 tokens, or with letters behind the number, were once read as that many
+           // tokens.
            {npy("<u2", "(-3,)", three), "one axis"},
            {npy("<u2", "(3x,)", three), "one axis"},
            {npy("<u2", "(99999999999999999999,)", three), "one axis"},

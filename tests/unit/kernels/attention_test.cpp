@@ -28,8 +28,8 @@ struct Problem {
     return {static_cast<int>(heads),    causal, dropout, random_stream(5, hash_name("attention")),
             static_cast<int>(kv_heads), window};
   }
-  // Where the sample begins that a row's position is of: sample b of the batch packs the same ones,
-  // the last b positions shorter, and what is left over are samples of one.
+  // The beginning of the sample that position i of row b is in. Row b packs the same samples, the
+  // last one b positions shorter; each position that is left over is a sample of its own.
   [[nodiscard]] int64_t start(int64_t b, int64_t i) const {
     int64_t first = 0;
     for (const int64_t length : samples) {
@@ -249,7 +249,7 @@ TEST_P(AttentionTest, SoftmaxAndItsGradient) {
     expect_close(y, softmax(numbers_of(x)), "y");
     Tensor dx = poisoned(shape);
     ops_->softmax_backward(dx, g, y);
-    // From the result as it was stored: dx = y (g - g . y).
+    // The backward reads the result as it was stored: dx = y (g - g . y).
     Numbers expected = central_differences(
         [&](const Numbers& v) { return dot(softmax(v), numbers_of(g)); }, numbers_of(x));
     const Numbers yn = numbers_of(y);
@@ -334,7 +334,7 @@ TEST_P(AttentionTest, PackedSamples) {
   check_backward({1, 80, 80, 1, 1, true, 0.0F, {}, 0, 0, {64, 16}});
 }
 
-// Of packed samples each has the numbers that it has alone.
+// Each packed sample has the numbers that it has alone.
 TEST_P(AttentionTest, PackedSamplesAreThoseAlone) {
   const Problem packed{1, 200, 200, 2, 8, true, 0.0F, {}, 1, 0, {70, 130}};
   const Problem alone{1, 130, 130, 2, 8, true, 0.0F, {}, 1};
@@ -349,8 +349,8 @@ TEST_P(AttentionTest, PackedSamplesAreThoseAlone) {
   expect_close(last(both.dk), numbers_of(one.dk), 1e-5, "dk");
 }
 
-// Which keys a tile sees is another matter in every mini-batch; its products are there from the
-// first on.
+// The keys that a tile sees differ from mini-batch to mini-batch; its products exist from the first
+// on.
 TEST_P(AttentionTest, PackedSamplesOfAnyLengthsMakeNothingNew) {
   const auto made_after = [&](const std::vector<int64_t>& samples) {
     const BothWays both(cpu_, {1, 264, 264, 4, 8, true, 0.0F, {}, 2, 0, samples}, GetParam());

@@ -272,7 +272,7 @@ TEST_P(Image, FormsAreRemadeOnceTheWeightChanged) {
   }
 }
 
-// Of a weight that is read once no form stays: neither in memory nor when the elements change.
+// No form of a weight that is read once stays in memory, nor is one used when the elements change.
 TEST_P(Image, FormsOfAWeightThatIsReadOnceAreGoneAfterTheCall) {
   for (const Convolved& c : cases()) {
     SCOPED_TRACE(c.name);

@@ -29,7 +29,8 @@ TEST(Limbs, KeepADoubleTo46Bits) {
   EXPECT_TRUE(std::isnan(sum_of(limbs_of(std::numeric_limits<double>::quiet_NaN()))));
 }
 
-// As sums of micro-batches and replicas are made. The same numbers in doubles are the yardstick.
+// The sum is made like those of micro-batches and replicas. The same numbers in doubles are the
+// yardstick.
 TEST(Limbs, AddUpToASumOfDoubles) {
   Limbs total{};
   double expected = 0.0;

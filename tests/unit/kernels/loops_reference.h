@@ -119,7 +119,7 @@ inline void expect_repeatable(const std::function<std::vector<Tensor>(TestCpu&, 
   return a;
 }
 
-// For TEST_P over the two floating types that ops compute in.
+// A base for TEST_P over the two floating types that ops compute in.
 class FloatingTest : public ::testing::TestWithParam<DType> {
  protected:
   [[nodiscard]] Tensor random(const Shape& shape, uint64_t seed, double low = -1.0,

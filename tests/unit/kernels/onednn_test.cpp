@@ -1,4 +1,5 @@
-// The door itself: strided plans, activations, what it refuses and what it says of itself.
+// The wrapper of oneDNN itself: strided plans, activations, what it refuses and what it says of
+// itself.
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <sys/resource.h>

@@ -93,7 +93,7 @@ TEST(Bfloat16, KeepsWhatIsNotANumber) {
   EXPECT_EQ(rounded(-infinity), -infinity);
   EXPECT_EQ(rounded(std::numeric_limits<float>::max()), infinity);
   EXPECT_TRUE(std::isnan(rounded(std::numeric_limits<float>::quiet_NaN())));
-  // Its payload is in the lower half only: cut off, it would be an infinity.
+  // The payload of this NaN is in the lower half only: cut off, it would be an infinity.
   EXPECT_TRUE(std::isnan(rounded(std::bit_cast<float>(0x7f800001U))));
   EXPECT_TRUE(std::signbit(rounded(-0.0F)));
 }

@@ -111,7 +111,7 @@ TEST_P(RowNormTest, RmsNorm) {
     Tensor dx = poisoned(shape);
     ops_->rms_norm_backward_input(dx, g, x, rstd, gamma);
     const auto through_x = [&](const Numbers& v) { return dot(rms_norm(v, gamma_n, nullptr), gn); };
-    // Of one column it is a rounding error.
+    // The gradient of one column is a rounding error.
     if (width > 1) expect_close(dx, central_differences(through_x, xn), "dx");
     Tensor dgamma = affine(width, 5);
     const Numbers start = numbers_of(dgamma);

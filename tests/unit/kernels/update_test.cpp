@@ -255,7 +255,8 @@ TEST(Denormals, AreZeroInEveryThread) {
     return std::vector<float>(v.data<float>(), v.data<float>() + kMany);
   };
   for (const int threads : {1, 3}) {
-    // In a thread of its own: what it sets stays in it, and what this one has is undone there.
+    // A thread of its own keeps the settings apart: what it sets ends with it, and it resets those
+    // that this one has.
     std::jthread([&] {
       std::fesetenv(FE_DFL_ENV);
       for (const float x : second_moment(threads)) ASSERT_EQ(std::bit_cast<uint32_t>(x), 0U);

@@ -122,7 +122,7 @@ TEST(CommandLine, PatternsAddUpWhereTheyAreRepeated) {
             (Texts{"b.*", "c"}));
   EXPECT_EQ(configured({"--data.leave_out", "cat", "--data.leave_out", "dog"}).data.leave_out,
             (Texts{"cat", "dog"}));
-  // Of other lists the last one wins.
+  // A later value of any other list replaces the earlier one.
   EXPECT_EQ(
       configured({"--optimizer.no_decay", "a", "--optimizer.no_decay", "b"}).optimizer.no_decay,
       Texts{"b"});

@@ -1,4 +1,4 @@
-// Which GPU a rank takes, and who may not take the same one.
+// The GPU that a rank takes, and ranks that may not take the same one.
 #include "launch/program/device_choice.h"
 
 #include "helpers.h"

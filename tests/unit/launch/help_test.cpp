@@ -19,7 +19,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Without the line breaks of the right column.
+// The help without the line breaks of its right column.
 std::string joined(const std::string& help) {
   return std::regex_replace(help, std::regex("\\s+"), " ");
 }

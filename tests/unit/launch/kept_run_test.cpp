@@ -49,7 +49,8 @@ TEST_F(KeptRun, NeedsNoneOfItsData) {
   }
 }
 
-// Its checkpoints hold the adapters; where there are none yet they would have to come from there.
+// The run's checkpoints hold the adapters. While there are none yet, they would have to come from
+// the folder.
 TEST_F(KeptRun, NeedsNoFolderOfAdaptersAndRemembersIt) {
   Config config;
   config.model.lora.rank = 4;

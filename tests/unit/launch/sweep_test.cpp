@@ -154,7 +154,7 @@ TEST_F(Sweeps, ADirectoryIsOfOneSweepWithOneSetOfSettings) {
               HasSubstr("is no sweep, and has "));
 }
 
-// With a batch system that says what it was given.
+// The batch system here prints what it was given.
 TEST_F(Sweeps, JobsAreSubmittedOnce) {
   const std::string out = folder_ / "out";
   const std::string file =

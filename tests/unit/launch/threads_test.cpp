@@ -174,7 +174,7 @@ TEST(Binding, KeepsRanksOnTheCoresThatAreTheirs) {
 }
 
 TEST(Binding, DividesSharedCoresOnlyWhenItIsAskedTo) {
-  // In the order of the machine: sockets of even and of odd numbers.
+  // The cores are in the order of the machine: sockets of even and of odd numbers.
   const std::vector<int> host = {0, 2, 4, 1, 3, 5};
   const std::vector<RankCores> shared = {rank("a", 6, host), rank("b", 6, host),
                                          rank("a", 6, host)};

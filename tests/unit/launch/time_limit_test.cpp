@@ -1,4 +1,4 @@
-// Until when a run may go on: what people and batch systems say.
+// The end of a run's time, as people and batch systems say it.
 #include "launch/program/stopping/time_limit.h"
 
 #include <csignal>

@@ -65,7 +65,8 @@ TEST(ChatTemplates, RunTheConstructsOfJinja) {
   }
 }
 
-// As the templates of Llama 3.2 and 3.3 ask for it; the forms are those of Python's strftime().
+// The calls are those of the templates of Llama 3.2 and 3.3, the forms those of Python's
+// strftime().
 TEST(ChatTemplates, WriteTheDateThatTheyAreGiven) {
   const std::string text =
       "{% if strftime_now is defined %}{{ strftime_now('%d %b %Y|%A, %B %d|%a %m/%y 100%%') }}"

@@ -20,7 +20,7 @@ std::vector<int32_t> ids_of_source(const TokenSource& tokens) {
 
 class CutThreads : public Tuning {
  protected:
-  // So many lines, among them the unfit one at each of these places, counted from 1.
+  // `count` lines; those at the places `unfit`, counted from 1, cannot be used.
   static std::string lines(int count, const std::vector<int>& unfit = {}) {
     const std::vector<std::string> words = sentences(11, count);
     std::string all;

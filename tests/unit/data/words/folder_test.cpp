@@ -116,7 +116,7 @@ TEST_F(FolderBeside, RefusesTokensWhoseIdsItDoesNotAgreeOn) {
                [&] { (void)opened("gpt2", short_list); });
 }
 
-// Which class opens a folder hangs on its network, too.
+// The class that opens a folder hangs on its network, too.
 TEST(FolderClasses, AreThoseThatTransformersOpens) {
   using enum FolderClass;
   EXPECT_EQ(opened_class("LlamaTokenizer", "llama", false), Llama);

@@ -289,7 +289,7 @@ TEST_F(PiecesOfAFolder, BeginWithTheirToken) {
   EXPECT_EQ(tokenizer->decode_shown(wanted), lines_[0]);
 }
 
-// As LlamaTokenizer of transformers has it: a space before the text, or before each stretch.
+// A space comes before the text, or before each stretch, as in LlamaTokenizer of transformers.
 TEST_F(PiecesOfAFolder, OfLlamaGetTheirSpacesAsTheFolderSays) {
   const auto behind = [&](const std::string& more) {
     const auto tokenizer = with(R"({"tokenizer_class": "LlamaTokenizerFast")" + more + "}");

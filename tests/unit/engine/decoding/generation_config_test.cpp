@@ -32,7 +32,7 @@ class GenerationFile : public testing::Test {
   TemporaryFolder folder_;
 };
 
-// As Qwen 2.5 has it.
+// The file of Qwen 2.5.
 TEST_F(GenerationFile, SaysHowToSampleAndWhereTextsEnd) {
   const GenerationConfig found = of(R"({"bos_token_id": 151643, "pad_token_id": 151643,
     "do_sample": true, "eos_token_id": [151645, 151643], "repetition_penalty": 1.1,

@@ -1,4 +1,4 @@
-// Where texts have their rows while they grow.
+// The rows that texts have while they grow.
 #include "runtime/engine/decoding/places.h"
 
 #include <gmock/gmock.h>

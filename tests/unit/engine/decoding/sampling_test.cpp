@@ -1,4 +1,4 @@
-// Which word a draw falls on, worked out by hand.
+// The word that a draw falls on, worked out by hand.
 #include "runtime/engine/decoding/sampling.h"
 
 #include <gmock/gmock.h>
@@ -84,7 +84,7 @@ TEST(Sampling, ByTopPTakesTheFewestThatMakeUpTheShare) {
   EXPECT_THAT(words({.top_p = 1e-9}, {0.999999}), ElementsAre(1)) << "at least one";
 }
 
-// Of the two words that top_k leaves the first makes up 2/3: the share is of those left.
+// The share counts among the words that top_k leaves: the first of the two makes up 2/3 of them.
 TEST(Sampling, ByTopPComesAfterTopK) {
   EXPECT_THAT(words({.top_k = 2, .top_p = 0.66}, {0.999999}), ElementsAre(1));
   EXPECT_THAT(words({.top_k = 2, .top_p = 0.67}, {0.999999}), ElementsAre(2));

@@ -1,5 +1,5 @@
-// Which ranks are told to be slow: those that compute longer than predicted and than the others,
-// for long.
+// Ranks that are named as slow: those that compute longer than predicted and than the others, for
+// long.
 #include "runtime/engine/measurements/slow_ranks.h"
 
 #include <gmock/gmock.h>

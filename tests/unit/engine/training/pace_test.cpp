@@ -1,4 +1,4 @@
-// By how much a dry run stretches its instructions when there is a profile.
+// The factors by which a dry run stretches its instructions when there is a profile.
 #include "runtime/engine/training/dry_run/pace.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Whose memory holds a second copy: a rank on another host, and every host's by the next one.
+// The ranks whose memory holds a second copy: on another host, and every host's by the next one.
 #include "runtime/engine/training/partner/partners.h"
 
 #include <gmock/gmock.h>

@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// As write_run_file() has it.
+// A run file as write_run_file() writes it, with one key of interest.
 std::string run_file(const std::string& section, const std::string& key, const std::string& value) {
   return "# written by penstock\n# Itself a run file.\n\n[other]\nkind = \"x\"\n\n[" + section +
          "]\nfirst = 1\n" + key + " = " + value + "\nlast = \"y\"\n";

@@ -140,7 +140,8 @@ TEST(Adapters, DropWhatGoesIntoThem) {
               1e-4);
 }
 
-// As peft's do: the first matrix is kaiming_uniform_(a=sqrt(5)), the second adds nothing yet.
+// Adapters start as peft's do: the first matrix is kaiming_uniform_(a=sqrt(5)), the second adds
+// nothing yet.
 TEST(Adapters, StartByAddingNothing) {
   ParameterSet set;
   adapted_linear(kOptions)->declare(set);

@@ -1,4 +1,5 @@
-// Which parameters weight decay shrinks: what a layer declares decides, in every kind of network.
+// The parameters that weight decay shrinks: what a layer declares decides, in every kind of
+// network.
 #include "runtime/network/optimizer/optimizer.h"
 #include "tests/unit/network/models/configs.h"
 

@@ -38,7 +38,8 @@ class Network {
     stage_.allocate(3);
   }
 
-  // Of the last word of every row, from whole rows of so many positions; `decoding` may be null.
+  // The logits of the last word of every row, from whole rows of so many positions; `decoding` may
+  // be null.
   std::vector<std::vector<float>> whole(const std::vector<Ids>& rows, const Decoding* decoding,
                                         int64_t positions = kContext) {
     clear();
@@ -56,7 +57,7 @@ class Network {
     }
     return all;
   }
-  // Likewise, from the last words alone.
+  // The same logits, from the last words alone.
   std::vector<std::vector<float>> one(const std::vector<Ids>& rows, Past& past) {
     clear();
     Ids last, positions, places;
@@ -192,7 +193,7 @@ TEST_P(Decoded, PositionsGiveWhatWholeRowsGive) {
   EXPECT_GT(distance(network.whole(rows, nullptr), last), 1e-3);
 }
 
-// Of fewer positions than the network sees: what stands behind them matters to nobody.
+// Rows may have fewer positions than the network sees: what stands behind them matters to nobody.
 TEST_P(Decoded, ShortRowsGiveWhatLongOnesGiveAndAreRememberedAsWell) {
   Network network(config());
   network.set_sources({{4, 5, 3}, {6, 3}, {9, 8, 7, 3}});

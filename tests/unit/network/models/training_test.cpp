@@ -130,8 +130,8 @@ double slope(Trainee& network, StateEntry& p, size_t i, float step) {
 // one in the tensors before it.
 enum class Kinks : uint8_t { None, Relus, Everywhere };
 
-// By least squares over small steps. One alone would drown in rounding, which differs between
-// processors; in this many it evens out to a quarter.
+// The slope by least squares over small steps. One alone would drown in rounding, which differs
+// between processors; in this many it evens out to a quarter.
 double fine_slope(Trainee& network, StateEntry& p, size_t i) {
   constexpr int kSteps = 16;
   double products = 0.0;
@@ -169,7 +169,7 @@ std::vector<double> true_slopes(Trainee& network, StateEntry& p, size_t i, Kinks
   return slopes;
 }
 
-// At a few elements of every tensor.
+// Compares gradients with slopes at a few elements of every tensor.
 void expect_true_gradients(const ModelConfig& config, Kinks kinks) {
   const double tolerance = kinks == Kinks::None ? 5e-3 : 3e-2;
   const size_t elements = kinks == Kinks::Everywhere ? 2 : 5;

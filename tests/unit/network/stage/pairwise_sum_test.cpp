@@ -46,7 +46,7 @@ class PairwiseSums : public testing::Test {
   static void add(const Tensor& to, const Numbers& numbers) {
     for (size_t i = 0; i < numbers.size(); ++i) to.span<float>()[i] += numbers[i];
   }
-  // As a replica does in a step; twice, so that nothing is left of the first.
+  // Sums as a replica does in a step; twice, so that nothing is left of the first.
   Numbers sum_of(std::span<const Numbers> all, bool in_parts) {
     Tensor arriving = zeros();
     PairwiseSum sum(arriving, static_cast<int>(all.size()), *device_);

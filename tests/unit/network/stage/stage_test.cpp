@@ -117,8 +117,9 @@ class Middle {
       seen_.insert(seen_.end(), values.begin(), values.end());
     }
   }
-  // As a processor with bf16 products does at each of them. One without reads fp32 masters as they
-  // are, which are bf16 numbers here, as those of published networks are.
+  // Rounds the matrices to bf16, as a processor with bf16 products does at each of them. One
+  // without reads fp32 masters as they are, which are bf16 numbers here, as those of published
+  // networks are.
   void round_matrices() {
     for (Parameter& parameter : stage_.weights().set().declared().parameters) {
       Tensor value = parameter.weight.value();
@@ -213,7 +214,7 @@ TEST(Stage, RecomputedStageHoldsInputsOfAllAndInternalsOfOne) {
         static_cast<double>(peak_activations(RecomputeMode::Stage, micro_batches));
     EXPECT_NEAR(measured / expected, 1.0, 0.05) << micro_batches << " micro-batches";
   }
-  // Without recompute every micro-batch keeps its internals: the test above can tell.
+  // The test above can tell: without recompute every micro-batch keeps its internals.
   EXPECT_GT(peak_activations(RecomputeMode::None, 4), 4 * (input + internals / 2));
 }
 
@@ -230,8 +231,9 @@ TEST(Stage, TheTapeKeepsTheTensorsThatBackwardNeeds) {
   middle.forward(0);
   const int64_t held = memory.use().current_of(Purpose::Activations) - before;
   const int64_t one = kBatch * kTime * kModelWidth * static_cast<int64_t>(sizeof(float));
-  // Per block: input, q, k, v, attention out, first sum, hidden before GELU (4); then per-row
-  // statistics of two norms and the attention. What norms and GELU give is computed again.
+  // Tensors of a block: input, q, k, v, attention out, first sum, hidden before GELU (4); then
+  // per-row statistics of two norms and the attention. The outputs of norms and GELU are computed
+  // again.
   const int64_t rows = kBatch * kTime * static_cast<int64_t>(sizeof(float));
   const int64_t per_block = 6 * one + 4 * one + 4 * rows + 4 * rows;
   EXPECT_NEAR(static_cast<double>(held) / static_cast<double>(2 * per_block), 1.0, 0.02);

@@ -1,5 +1,5 @@
-// From the [pipeline] section to programs: names and files, and the sentences for what does not
-// fit.
+// The way from the [pipeline] section to programs: names and files, and the sentences for what does
+// not fit.
 #include "runtime/planning/blueprint/programs.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Which batch field losses compare with, whatever its name.
+// The batch field that losses compare with, whatever its name.
 #include "runtime/planning/blueprint/targets.h"
 
 #include <gmock/gmock.h>

@@ -31,7 +31,8 @@ ModelConfig transformer() {
   config.dropout = 0.1;
   return config;
 }
-// Beside some of its matrices; those of the classifier, which no stage shares, are frozen, too.
+// The network with adapters beside some of its matrices; those of the classifier, which no stage
+// shares, are frozen, too.
 ModelConfig adapted() {
   ModelConfig config = transformer();
   config.lora.rank = 3;
@@ -93,7 +94,7 @@ ModelCosts counted(const ModelConfig& config, int64_t batch, DType dtype = DType
                        device_model_named(device));
 }
 
-// Of the device that `precision` asks for.
+// The costs counted for the device that `precision` asks for.
 ModelCosts counted(const Case& c, const Precision& precision, bool several = true) {
   return counted_costs(build_model(c.config, 0, 0), input_of(c.config), {c.batch, several},
                        precision.dtype, c.optimizer, make_cpu_device(1, precision.bf16)->model());
@@ -144,7 +145,7 @@ class Whole {
   void reset_peaks() { device_->memory().reset_peaks(); }
 
  private:
-  // At the beginning.
+  // The number of layers at the beginning that train nothing.
   size_t untrained_layers() const {
     const auto first = std::ranges::find_if(
         model_.layers, [&](const auto& layer) { return trains(*layer, freeze_); });
@@ -233,8 +234,8 @@ TEST(LayerCosts, PredictThePeakOfAStep) {
   }
 }
 
-// Of a pipeline with one micro-batch: the filters' packed copies are gone when they have been read,
-// which the layers' peaks count in their place.
+// The filters' packed copies are gone once read in a pipeline with one micro-batch, and the layers'
+// peaks count them instead.
 TEST(LayerCosts, OneMicroBatchKeepsNoPackedFilters) {
   for (const Case& c : cases()) {
     for (const Precision& precision : kPrecisions) {

@@ -117,7 +117,8 @@ TEST(Plan, SaysWhyNot) {
   EXPECT_TRUE(memory);
 }
 
-// On one rank every forward is followed by its backward: mode stage keeps the tape, as none does.
+// Every forward on one rank is followed by its backward, so mode stage keeps the tape, as none
+// does.
 TEST(Plan, NamesWhatIsTheSameOnce) {
   const auto modes = [](const PlanRequest& r, int micro_batches) {
     std::multiset<std::string> found;

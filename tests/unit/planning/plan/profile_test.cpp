@@ -42,7 +42,8 @@ std::string refusal(const std::function<void()>& action) {
 }
 
 TEST(Profile, ScalesWhatWasMeasuredByWhatIsCounted) {
-  // Of four samples instead of one: the first layer takes four times as long, the second twice.
+  // The costs of four samples instead of one: the first layer takes four times as long, the second
+  // twice.
   const ModelCosts counted = costs(4, 2, "model");
   const ModelCosts at_profile = costs(1, 1, "model");
   ModelCosts measured = costs(3, 5, "machine");

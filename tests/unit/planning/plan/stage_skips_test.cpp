@@ -1,4 +1,4 @@
-// Which stages the skips of a network join.
+// The stages that the skips of a network join.
 #include "runtime/planning/plan/stage_skips.h"
 
 #include <gmock/gmock.h>

@@ -31,8 +31,8 @@ TEST(Lower, StagesThatTurnAroundAtOnceNeedNoRecompute) {
   const Schedule s = lower(one_f_one_b(2, 2), options);
   EXPECT_EQ(order(s, 0), "F0.0 SA0.0 F0.1 SA0.1 R0.0 RG0.0 B0.0 R0.1 RG0.1 B0.1");
   EXPECT_EQ(order(s, 1), "RA1.0 F1.0 B1.0 SG1.0 RA1.1 F1.1 B1.1 SG1.1");
-  // In halves too; and never in part of a stage: the last backward of GPipe's last rank follows no
-  // forward of its own.
+  // Backwards in halves need none either. The last backward of GPipe's last rank follows no forward
+  // of its own, and a stage never goes without only in part.
   EXPECT_EQ(order(lower(zb_h1(2, 2), options), 1),
             "RA1.0 F1.0 I1.0 SG1.0 RA1.1 F1.1 I1.1 SG1.1 W1.0 W1.1");
   EXPECT_EQ(order(lower(gpipe(2, 2), options), 1),

@@ -32,8 +32,8 @@ bool coin(Random& random) {
   return between(random, 0, 1) == 1;
 }
 
-// As in a U-Net: the first stage to the last, the second to the last but one, and so on; and now
-// and then one anywhere. In any order.
+// Skips as in a U-Net, in any order: the first stage to the last, the second to the last but one,
+// and so on; and now and then one anywhere.
 std::vector<Skip> random_skips(Random& random, int stages) {
   std::vector<Skip> skips;
   for (int from = 0; from + 1 < stages - 1 - from; ++from) {

@@ -1,4 +1,4 @@
-// From what a user asks for to programs: by name and from CSV alike, and what is refused.
+// The way from what a user asks for to programs: by name and from CSV alike, and what is refused.
 #include "runtime/planning/schedule/recipe.h"
 
 #include <gmock/gmock.h>

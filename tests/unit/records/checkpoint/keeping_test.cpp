@@ -1,4 +1,4 @@
-// Which checkpoints there are: complete or absent, replaced, kept, and the latest.
+// The checkpoints there are: complete or absent, replaced, kept, and the latest.
 #include "tests/unit/records/checkpoint/checkpoints.h"
 
 namespace penstock {
@@ -76,7 +76,7 @@ TEST_F(Checkpoints, AnotherRunsAreLeftAloneAndAreNotTheLatest) {
 
 TEST_F(Checkpoints, EveryNthStays) {
   retention_ = {.keep = 2, .keep_every = 100};
-  // By the clock: the first of every hundred.
+  // Steps as the clock may have them: the first of every hundred stays.
   for (const int64_t step : {40, 80, 120, 160, 199, 260, 290, 500, 510, 520}) {
     EXPECT_THAT(save(step), Each(""));
   }

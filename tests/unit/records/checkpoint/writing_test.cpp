@@ -68,7 +68,7 @@ TEST_F(Checkpoints, ALargeLayerHasSeveralShards) {
   EXPECT_THAT(cut, ElementsAre("0.0 a b", "0.1 c d", "0.2 large", "1.0 next"));
 }
 
-// As a run does it: the tensors change while they are written, and nobody waits.
+// The tensors change while they are written, and nobody waits, as in a run.
 TEST_F(Checkpoints, ASnapshotIsWrittenWhileTrainingGoesOn) {
   for (const bool in_host_memory : {true, false}) {
     fs::remove_all(root_);

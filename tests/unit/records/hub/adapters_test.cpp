@@ -22,7 +22,7 @@ using testing::HasSubstr;
 
 constexpr int64_t kRank = 2;
 
-// Beside the matrices of the GPT-2 of folders.h that are called so inside its blocks.
+// Adapters beside the matrices of folders.h's GPT-2 whose names end so inside its blocks.
 std::vector<HubTensor> gpt2_adapters(const std::vector<std::string>& layers) {
   std::vector<HubTensor> all;
   for (const HubTensor& tensor : gpt2_network()) {

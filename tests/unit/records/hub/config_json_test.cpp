@@ -116,7 +116,8 @@ TEST(HubConfigs, MistralAndQwen) {
   EXPECT_TRUE(three.query_key_norm && !three.attention_bias);
 }
 
-// As Qwen2Config of transformers has it: layer_types, or else the layers from max_window_layers on.
+// Windows follow layer_types, or else begin at layer max_window_layers, as in Qwen2Config of
+// transformers.
 TEST(HubConfigs, WindowsOfSomeLayers) {
   std::string text = replaced(kQwen, R"("mlp_bias": false,)", "");
   text = replaced(text, "\"use_sliding_window\": false", "\"use_sliding_window\": true");

@@ -84,7 +84,7 @@ TEST_F(Exports, ComeBackAsTheyWere) {
   EXPECT_EQ(generation["bos_token_id"], 6);
 }
 
-// Also of frozen matrices that a checkpoint has in half the bytes.
+// The checkpoint has frozen matrices in half the bytes.
 TEST_F(Exports, InSeveralFilesAndHalfTheBytes) {
   ExportRequest asked = request();
   asked.checkpoint = checkpoint(DType::BF16);
@@ -155,7 +155,7 @@ TEST_F(Exports, AKeptFolderIsThereAtEveryMoment) {
   EXPECT_NO_THROW((void)read_hub_config(kept_));
 }
 
-// Where two names cannot be exchanged a kill may come between two renames.
+// A kill may come between two renames where two names cannot be exchanged at once.
 TEST_F(Exports, AKeptFolderThatAKillLeftUnderAnotherNameIsFound) {
   const auto family = read_hub_config(kept_).family;
   std::filesystem::rename(kept_, kept_ + ".old");

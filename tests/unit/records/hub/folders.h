@@ -25,7 +25,7 @@ inline const std::string kGpt2Config =
  "n_layer": 2, "n_positions": 5, "layer_norm_epsilon": 1e-05, "tie_word_embeddings": true,
  "dtype": "float32", "scale_attn_weights": true, "bos_token_id": 6, "vocab_size": 7})";
 
-// As transformers 5 writes it.
+// A config.json as transformers 5 writes it.
 inline const std::string kLlamaConfig =
     R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "attention_bias": false,
  "attention_dropout": 0.0, "dtype": "bfloat16", "eos_token_id": [2, 3], "head_dim": 8,
@@ -48,7 +48,7 @@ struct TheirTensor {
   std::optional<size_t> number = {};  // whose numbers it has, where they are not its own
 };
 
-// Of the network of kGpt2Config.
+// The tensors of the network of kGpt2Config.
 inline std::vector<TheirTensor> gpt2_tensors() {
   std::vector<TheirTensor> all = {{"transformer.wte.weight", {7, 4}},
                                   {"transformer.wpe.weight", {5, 4}},
@@ -137,7 +137,7 @@ inline void put_tensors(const std::string& path, const std::vector<TheirTensor>&
   put(path, bytes);
 }
 
-// Of a tensor of fp32 or bf16.
+// The numbers of a tensor of fp32 or bf16.
 inline std::vector<float> floats_of(const Tensor& tensor) {
   if (tensor.dtype() == DType::BF16) {
     const auto numbers = tensor.span<const bfloat16>();

@@ -89,7 +89,7 @@ TEST_P(HubGoldens, GiveTheLogitsOfTransformers) {
   expect_logits(folder, folder, "");
 }
 
-// Of the network "qwen2" (tests/python/lora_test.py --goldens).
+// The adapters are of the network "qwen2" (tests/python/lora_test.py --goldens).
 TEST(AdapterGoldens, GiveTheLogitsOfPeft) {
   const std::string adapters = golden_folder("qwen2-lora");
   expect_logits(adapters, golden_folder("qwen2"), adapters);

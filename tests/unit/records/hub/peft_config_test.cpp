@@ -38,7 +38,7 @@ TEST(PeftNames, OfTargets) {
   EXPECT_THAT(targets_meant("mlp.up_proj", "here"), ElementsAre("up"));
   EXPECT_THAT(targets_meant("c_proj", "here"), ElementsAre("output", "down"));
   EXPECT_THAT(targets_meant("mlp.c_proj", "here"), ElementsAre("down"));
-  // As peft writes "all-linear" of a network without names that repeat.
+  // Names as peft writes "all-linear" for a network without names that repeat.
   EXPECT_THAT(targets_meant("model.layers.10.self_attn.k_proj", "here"), ElementsAre("key"));
   EXPECT_THAT(targets_meant("proj", "here"), IsEmpty());  // no end from a dot on
   EXPECT_THAT(targets_meant("lm_head", "here"), IsEmpty());

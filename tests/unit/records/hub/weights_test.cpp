@@ -112,7 +112,7 @@ TEST_F(HubFolders, InSeveralFilesAndWithoutPrefix) {
   const size_t last = gpt2_tensors().size() - 1;
   EXPECT_EQ(read(weights, "blocks.1.feed_forward.out.bias", {4})[2], number_at(last, 2));
 
-  // As the first folder of GPT-2 has it: bare names, and masks that nobody needs.
+  // A folder like the first one of GPT-2: bare names, and masks that nobody needs.
   std::filesystem::remove(here_ / index_file("model"));
   std::vector<TheirTensor> bare;
   for (const TheirTensor& tensor : gpt2_tensors()) {

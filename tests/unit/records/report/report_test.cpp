@@ -70,7 +70,7 @@ TEST(RunPage, WithoutASummaryGoesByTheMetricsAndTheRunFile) {
                           HasSubstr("K = 4 stages"), HasSubstr("of the last 100 steps")));
 }
 
-// Of a run of two steps both once read the same as its last one.
+// The step time and the rate of a run of two steps were once those of its last step.
 TEST(RunPage, TheMedianOfTwoStepsIsTheirMean) {
   RunFiles files;
   files.history.steps.push_back({.step = 1, .step_ms = 90, .samples_per_s = 10});

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// As the program writes it and this room reads it.
+// A trace that the program has written and this room has read.
 std::vector<RecordedStep> read_back(const Trace& trace) {
   std::istringstream lines(trace_json(trace));
   TraceReader reader;

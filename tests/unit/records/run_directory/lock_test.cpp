@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 constexpr LockTimes kQuick{.beat = milliseconds(40), .expiry = milliseconds(250)};
 
-// As a process on another host would have written it.
+// The holder that a process on another host would have written.
 LockHolder elsewhere() {
   LockHolder holder = this_holder();
   holder.host = "n7";
@@ -135,7 +135,7 @@ TEST_F(Lock, ThatAnotherHasTakenIsNoticedAndLeftAlone) {
   EXPECT_EQ(folder_.read("run.lock"), other);
 }
 
-// By somebody who took it for a leftover: nobody holds it, so it is ours still.
+// Somebody takes the lock for a leftover and removes it: nobody else holds it, so it is ours still.
 TEST_F(Lock, ThatIsRemovedIsTakenAgain) {
   DirectoryLock lock(path_, kQuick);
   EXPECT_FALSE(lock.was_taken_again());

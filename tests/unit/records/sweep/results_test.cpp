@@ -62,7 +62,7 @@ TEST(SweepScaling, IsAgainstTheFastestOnTheFewestRanks) {
   EXPECT_FALSE(rows[4].planned_samples_per_s);
 }
 
-// With another width or seed it is another experiment.
+// Another width or seed makes another experiment.
 TEST(SweepScaling, GroupsHaveTheirOwnBase) {
   SweepPoint wide = planned_point("wide", 2, 0.02);
   wide.group = "model.width 64";

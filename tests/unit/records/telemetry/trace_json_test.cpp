@@ -96,8 +96,8 @@ TEST(TraceJson, ProcessesAndThreadsHaveNames) {
   }
 }
 
-// From the beginning of the send to the end of the wait for it. A send that took no time has no
-// slice; its arrow starts from the end of what was computed before.
+// An arrow leads from the beginning of the send to the end of the wait for it. A send that took no
+// time has no slice; its arrow starts from the end of what was computed before.
 TEST(TraceJson, ArrowsLeadFromSendsToReceives) {
   Timeline timeline = two_ranks();
   const auto first = flows_in(Json::parse(

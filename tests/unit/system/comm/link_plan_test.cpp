@@ -1,4 +1,4 @@
-// By what tensors travel: every rule of plan_links(), from facts alone.
+// The way that tensors travel: every rule of plan_links(), from facts alone.
 #include "runtime/system/comm/link_plan.h"
 
 #include <gmock/gmock.h>

@@ -35,7 +35,7 @@ inline Timeline run(const Schedule& s, const Times& t = {}, double latency = 0) 
   return simulate(s, costs(s, t, latency));
 }
 
-// From the first start to the last end of one rank's compute instructions.
+// The time from the first start to the last end of one rank's compute instructions.
 inline double span(const Timeline& timeline, int rank) {
   const auto& all = timeline.rank[rank];
   double first = all.back().end;

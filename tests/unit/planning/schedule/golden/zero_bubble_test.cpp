@@ -66,7 +66,7 @@ TEST(GoldenZeroBubble, H2) {
 TEST(GoldenZeroBubble, V) {
   for (int p = 1; p <= 8; ++p) {
     for (int m = 2 * p - 1; m <= 20; ++m) {
-      // Per chunk T_W <= T_F <= T_I.
+      // The times of a chunk, T_W <= T_F <= T_I.
       for (const Times& chunk : {Times{1, 1, 1}, Times{2, 3, 1}, Times{3, 3, 2}, Times{4, 7, 2}}) {
         SCOPED_TRACE(::testing::Message() << p << " x " << m << ", I " << chunk.i);
         const Schedule s = zb_v(p, m);
