@@ -127,7 +127,7 @@ TEST_F(Collectives, BroadcastFromAnyRank) {
 
 TEST(Groups, ArePipelinesAndReplicas) {
   const Session& session = test_session();
-  if (session.ranks() != 4) GTEST_SKIP() << "two pipelines of two need four ranks";
+  if (session.ranks() != 4) GTEST_SKIP() << needs_ranks("4");
   for (const Placement placement : {Placement::Stages, Placement::Replicas}) {
     const Grid grid{2, 2, placement};
     const auto network = make_mpi_network(session, grid);

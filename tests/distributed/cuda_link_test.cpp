@@ -28,7 +28,7 @@ Values all(float value) {
 class CudaLinks : public testing::TestWithParam<TestTransport> {
  protected:
   void SetUp() override {
-    if (session_.ranks() < 2) GTEST_SKIP() << "a link needs two ranks";
+    if (session_.ranks() < 2) GTEST_SKIP() << needs_ranks("2 or more");
     ends_ = network_->connect(std::vector<DirectedEdge>{{0, 1, 0, 1, Direction::Activation},
                                                         {1, 0, 1, 0, Direction::Gradient}},
                               device_);
@@ -158,7 +158,9 @@ TEST_P(CudaLinks, AStepMeetsTheSameAddressesWhateverTheTiming) {
 
 // However many messages nobody has taken yet, sending returns; and each arrives as it was sent.
 TEST_P(CudaLinks, SendingNeverWaitsForTheDevice) {
-  if (GetParam().links == Transport::Nccl) GTEST_SKIP() << "its window is the schedule's";
+  if (GetParam().links == Transport::Nccl) {
+    GTEST_SKIP() << "does not apply to NCCL links, where a send waits while the window is full";
+  }
   if (rank_ > 1) return;
   constexpr int kMessages = 20;
   const auto value_of = [](int rank, int m) { return static_cast<float>(100 * rank + m); };

@@ -65,7 +65,7 @@ std::vector<DirectedEdge> chain(int stages, int window = 2) {
 class Links : public testing::TestWithParam<TestTransport> {
  protected:
   void SetUp() override {
-    if (session_.ranks() < 2) GTEST_SKIP() << "a link needs two ranks";
+    if (session_.ranks() < 2) GTEST_SKIP() << needs_ranks("2 or more");
   }
   void connect(const std::vector<DirectedEdge>& edges) {
     ends_ = network_->connect(edges, device_);
@@ -287,7 +287,9 @@ std::string refusal(SendLink* out, ReceiveLink* in, Device& device, int64_t sent
 
 // No longer message above the eager limit: see mpi_link.h.
 TEST_P(Links, AMessageOfAnotherSizeIsRefused) {
-  if (!by_mpi()) GTEST_SKIP() << "NCCL cannot tell";
+  if (!by_mpi()) {
+    GTEST_SKIP() << "does not apply to NCCL, whose messages tell no size; MPI links are tested";
+  }
   for (const auto& [sent, expected] :
        std::vector<std::pair<int64_t, int64_t>>{{10, 12}, {12, 10}, {0, 1}, {kMega, 2 * kMega}}) {
     connect(chain(2));  // an end that has failed is not used again
@@ -320,7 +322,7 @@ TEST_P(Links, AnEdgeOutsideThePipelineIsABug) {
 
 // Replicas have edges of their own under both placements.
 TEST_P(Links, OfReplicasAreTheirOwn) {
-  if (session_.ranks() != 4) GTEST_SKIP() << "two pipelines of two need four ranks";
+  if (session_.ranks() != 4) GTEST_SKIP() << needs_ranks("4");
   const TensorSpec spec{{100}, DType::F32};
   for (const Placement placement : {Placement::Stages, Placement::Replicas}) {
     const Grid grid{2, 2, placement};

@@ -17,7 +17,7 @@ namespace {
 // Both ends cut a tensor larger than an MPI count in the same pieces; 1000 bytes stand for 2^30.
 TEST(MpiLinks, LargeTensorsTravelInPieces) {
   const Session& session = test_session();
-  if (session.ranks() < 2) GTEST_SKIP() << "a link needs two ranks";
+  if (session.ranks() < 2) GTEST_SKIP() << needs_ranks("2 or more");
   HostDevice device;
   CommHandle comm;
   ASSERT_EQ(MPI_Comm_dup(MPI_COMM_WORLD, comm.address()), MPI_SUCCESS);

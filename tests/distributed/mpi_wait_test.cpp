@@ -29,7 +29,7 @@ constexpr int64_t kSummed = int64_t{6} << 20;
 class MpiWaits : public testing::Test {
  protected:
   void SetUp() override {
-    if (session_.ranks() != 2) GTEST_SKIP() << "for two ranks";
+    if (session_.ranks() != 2) GTEST_SKIP() << needs_ranks("2");
     ASSERT_EQ(MPI_Comm_dup(MPI_COMM_WORLD, comm_.address()), MPI_SUCCESS);
     ASSERT_EQ(MPI_Comm_set_errhandler(comm_.get(), MPI_ERRORS_RETURN), MPI_SUCCESS);
   }

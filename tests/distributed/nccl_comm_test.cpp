@@ -19,7 +19,7 @@ constexpr std::chrono::milliseconds kShort{300};
 class NcclComms : public testing::Test {
  protected:
   void SetUp() override {
-    if (session_.ranks() < 2) GTEST_SKIP() << "a communicator needs two ranks";
+    if (session_.ranks() < 2) GTEST_SKIP() << needs_ranks("2 or more");
     PENSTOCK_CUDA(cudaSetDevice(session_.local_rank()));
     ASSERT_EQ(MPI_Comm_dup(MPI_COMM_WORLD, members_.address()), MPI_SUCCESS);
   }

@@ -67,7 +67,7 @@ void expect_guards(const Twin& twin, const std::string& what) {
 }
 
 void skip_without_gpu() {
-  if (cuda_devices().empty()) GTEST_SKIP() << "no CUDA device here: not run";
+  if (cuda_devices().empty()) GTEST_SKIP() << "needs a GPU: " << why_no_cuda();
 }
 
 void compare(const std::vector<double>& actual, const std::vector<double>& expected,

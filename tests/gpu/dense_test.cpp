@@ -233,7 +233,7 @@ TEST_P(GpuDense, PlansAreMadeOncePerShapeAndRepeatThemselves) {
 
 // A GPU that the library does not know is the user's trouble, and no bug of ours.
 TEST_F(GpuTest, AProductThatTheLibraryLacksIsSaidWithTheGpuAndACure) {
-  if (!kEmulated) GTEST_SKIP() << "the emulation alone can be told to refuse it";
+  if (!kEmulated) GTEST_SKIP() << kNeedsEmulation;
   const char* told = std::getenv("PENSTOCK_HOST_CUBLASLT");
   const std::string before = told == nullptr ? "" : told;
   ASSERT_EQ(setenv("PENSTOCK_HOST_CUBLASLT", "none", 1), 0);

@@ -5,5 +5,9 @@
 namespace penstock {
 
 extern const bool kEmulated;
+// The reason of tests that are skipped on a GPU because only the emulated one fails on demand.
+inline constexpr const char* kNeedsEmulation =
+    "needs the emulated GPU, which fails on demand: where there is a CUDA toolkit "
+    "(launch/setup.sh --cuda) CTest's host_cuda tests have it";
 
 }  // namespace penstock

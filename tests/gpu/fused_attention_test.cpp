@@ -85,13 +85,19 @@ Numbers sums_of(const Numbers& all, const Problem& p, int64_t sample, int64_t he
   return {first, first + p.positions};
 }
 
+constexpr const char* kNeedsFused =
+    "needs fused attention: on a GPU a cuDNN that takes the shape and a build with the headers of "
+    "nvidia-cudnn-frontend, in the emulation no PENSTOCK_HOST_CUDNN=none, as host_cuda.refused "
+    "has; "
+    "here attention is computed by ";
+
 class FusedAttention : public GpuTest {
  protected:
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped()) return;
     const AttentionPath path = path_of(kLarge);
-    if (!path.fused) GTEST_SKIP() << text_of(path);
+    if (!path.fused) GTEST_SKIP() << kNeedsFused << text_of(path);
   }
 };
 
@@ -130,7 +136,9 @@ TEST_F(FusedAttention, TensorsMayLieAnywhere) {
 
 // Where a forecast takes attention for fused, it takes the workspace that the library does.
 TEST_F(FusedAttention, ItsWorkspaceIsForecast) {
-  if (!gpu().model().fuses_attention) GTEST_SKIP() << "the workspace is not known on this GPU";
+  if (!gpu().model().fuses_attention) {
+    GTEST_SKIP() << "needs a GPU of compute capability 9.x (H100, H200): no other is forecast";
+  }
   const auto peak = [](Device& device) {
     const auto tensor = [&] {
       return device.zeros(kSmall.shape(), DType::BF16, Purpose::Activations);
@@ -169,7 +177,7 @@ class FusedDropout : public FusedAttention {
     if (IsSkipped()) return;
     const Tensor q = gpu().empty(p_.shape(), DType::BF16, Purpose::Activations);
     const AttentionPath path = gpu().attention().path(q, q, {}, options(1));
-    if (!path.fused) GTEST_SKIP() << text_of(path);
+    if (!path.fused) GTEST_SKIP() << kNeedsFused << text_of(path);
     if (kEmulated) {
       EXPECT_GT(path.pieces, 1) << text_of(path);
     }

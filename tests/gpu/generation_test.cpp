@@ -31,7 +31,7 @@ device = "cuda"
 
 TEST(GpuGeneration, IsTheSameHoweverItIsComputed) {
   if (cuda_devices().empty()) {
-    GTEST_SKIP() << "no GPU: the CUDA backend sees no device, or was not built";
+    GTEST_SKIP() << "needs a GPU: " << why_no_cuda();
   }
   const TemporaryFolder scratch;
   std::string text;

@@ -12,7 +12,7 @@ const bool penstock::kEmulated = PENSTOCK_EMULATED;
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   if (!GTEST_FLAG_GET(list_tests) && penstock::cuda_devices().empty()) {
-    std::printf("[  SKIPPED ] %s\n", penstock::why_no_cuda().c_str());
+    std::printf("[  SKIPPED ] needs a GPU: %s\n", penstock::why_no_cuda().c_str());
     return 77;
   }
   return RUN_ALL_TESTS();

@@ -240,7 +240,7 @@ class LookedAfter final : public Poller {
 };
 
 TEST_F(GpuNccl, AnErrorThatComesWhileTheHostWaitsEndsTheWait) {
-  if (!kEmulated) GTEST_SKIP() << "only the emulation lets another rank die on demand";
+  if (!kEmulated) GTEST_SKIP() << kNeedsEmulation;
   Pollers pollers(kLong);
   LookedAfter looked_after(*comm_);
   const PollerEntry entry(pollers, looked_after);

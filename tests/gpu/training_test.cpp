@@ -39,7 +39,7 @@ class GpuTraining : public testing::TestWithParam<GpuNetwork> {
  protected:
   void SetUp() override {
     if (cuda_devices().empty()) {
-      GTEST_SKIP() << "no GPU: the CUDA backend sees no device, or was not built";
+      GTEST_SKIP() << "needs a GPU: " << why_no_cuda();
     }
   }
   // Trains on the GPU unless `options` say otherwise.
@@ -207,7 +207,7 @@ TEST_P(GpuFusedAttention, IsReplayedAndMakesNothingNew) {
 
 // Else the tests above would be of our own kernels.
 TEST_P(GpuFusedAttention, IsWhatTheEmulationTakes) {
-  if (!kEmulated) GTEST_SKIP() << "the emulation alone can be told to refuse it";
+  if (!kEmulated) GTEST_SKIP() << kNeedsEmulation;
   const Trajectory fused = run(1, kBf16);
   ASSERT_EQ(setenv("PENSTOCK_HOST_CUDNN", "none", 1), 0);
   const Trajectory blocked = run(1, kBf16);

@@ -35,7 +35,8 @@ class AttentionPlans : public testing::Test {
  protected:
   void SetUp() override {
     if (const std::string trouble = describing_trouble(h100_); !trouble.empty()) {
-      GTEST_SKIP() << "this cuDNN takes no description: " << trouble;
+      GTEST_SKIP() << "needs a newer cuDNN, one that plans for a GPU that is only described: "
+                   << trouble;
     }
   }
   void expect_taken(const AttentionExtents& e) const {

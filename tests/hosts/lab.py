@@ -38,17 +38,18 @@ def enclose(root_needed=False):
         return
     for tool in ("unshare", "nsenter", "ip"):
         if shutil.which(tool) is None:
-            skip(f"{tool} is not installed (packages util-linux, iproute2)")
+            skip(f"needs {tool}: install the packages util-linux and iproute2")
     words = ["unshare", *NAMESPACES]
     if os.geteuid() != 0:
         if root_needed:
-            skip("needs root")
+            skip("needs root: run it with sudo")
         words.insert(1, "--map-root-user")
     # What containers forbid in one way or another: namespaces, mounts, devices.
     tried = subprocess.run([*words, "sh", "-c", "mount -t tmpfs tmpfs /dev/shm && ip link add br0 type bridge"],
                            capture_output=True, text=True, check=False)
     if tried.returncode != 0:
-        skip(f"namespaces are not to be had here: {tried.stderr.strip()}")
+        skip("needs namespaces of network, mounts and processes, which a container must be allowed (docker run --privileged): "
+                 f"{tried.stderr.strip()}")
     os.environ[INSIDE] = "yes"
     # In this process's place, so that who kills this kills everything.
     os.execvp(words[0], [*words, sys.executable, *sys.argv])

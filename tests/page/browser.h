@@ -17,6 +17,9 @@ namespace penstock {
 
 // The program that PENSTOCK_CHROMIUM names, or the first of the usual ones on PATH.
 [[nodiscard]] std::optional<std::string> find_chromium();
+// The reason of tests that are skipped without one.
+inline constexpr const char* kNeedsChromium =
+    "needs Chromium: launch/setup.sh --page installs it, or PENSTOCK_CHROMIUM names one";
 
 class Browser {
  public:

@@ -37,7 +37,7 @@ class PageInBrowser : public testing::Test {
   static void TearDownTestSuite() { browser_.reset(); }
 
   void SetUp() override {
-    if (browser_ == nullptr) GTEST_SKIP() << "no chromium on PATH";
+    if (browser_ == nullptr) GTEST_SKIP() << kNeedsChromium;
   }
   void TearDown() override {
     if (browser_ == nullptr) return;

@@ -90,7 +90,7 @@ class ReportFolder {
 
 TEST(ReportInBrowser, DrawsWhatTheRunHasAndFitsAPhone) {
   const std::optional<std::string> program = find_chromium();
-  if (!program) GTEST_SKIP() << "no chromium on PATH";
+  if (!program) GTEST_SKIP() << kNeedsChromium;
   const ReportFolder folder;
   Browser browser(*program, 1300, 900);
   const auto words = [&](const std::string& selector) {

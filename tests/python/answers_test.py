@@ -11,13 +11,14 @@ import pathlib
 import subprocess
 import sys
 
+from command import skip
+
 try:
     import tokenizers
     import torch
     import transformers
 except ImportError as missing:
-    print(f"skipped: {missing}; `pip install transformers tokenizers safetensors torch`, and configure with -DPENSTOCK_PYTHON=that python")
-    sys.exit(77)
+    skip(missing, "transformers tokenizers safetensors torch")
 
 transformers.logging.set_verbosity_error()
 END = "<|end|>"

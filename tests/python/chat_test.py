@@ -14,12 +14,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+from command import skip
+
 try:
     from tokenizers import Tokenizer, models
     from transformers import PreTrainedTokenizerFast
 except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
+    skip(missing, "transformers tokenizers")
 
 TEMPLATES = {
     "chatml": "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n'}}{% endfor %}"

@@ -13,16 +13,14 @@ import pathlib
 import sys
 import tempfile
 
-from command import run
+from command import run, skip
 
 try:
     import safetensors
     import torch
     import torch.nn.functional as F
 except ImportError as missing:
-    print(f"skipped: {missing}; `pip install safetensors numpy torch`, "
-          "and configure with -DPENSTOCK_PYTHON=that python")
-    sys.exit(77)
+    skip(missing, "safetensors numpy torch")
 
 TOLERANCE = 1e-4
 HEADS, LAYERS, WIDTH = 3, 2, 24

@@ -4,6 +4,12 @@ import subprocess
 import sys
 
 
+def skip(missing, packages):
+    """Leaves as a skipped test does, since Python lacks `missing`, which pip installs with these packages."""
+    print(f"skipped: {missing}; `pip install {packages}`, and configure with -DPENSTOCK_PYTHON=that python")
+    sys.exit(77)
+
+
 def run(*command):
     """What it printed; leaves with all of it where it fails."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)

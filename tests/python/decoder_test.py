@@ -14,14 +14,14 @@ import subprocess
 import sys
 import tempfile
 
+from command import skip
+
 try:
     import torch
     import transformers
     from safetensors.torch import save_file
 except ImportError as missing:
-    print(f"skipped: {missing}; `pip install transformers torch safetensors`, "
-          "and configure with -DPENSTOCK_PYTHON=that python")
-    sys.exit(77)
+    skip(missing, "transformers torch safetensors")
 
 WIDTH, HEADS, HEAD, HIDDEN, LAYERS, VOCABULARY, CONTEXT, ROWS = 8, 4, 4, 12, 2, 23, 24, 2
 # The large epsilon: the gradient of a bias of keys is rounding alone, which AdamW would blow up.

@@ -5,18 +5,16 @@ same steps in PyTorch. Leaves with 77 where packages are missing.
 import contextlib
 import json
 import pathlib
-import sys
 import tempfile
 
-from command import run
+from command import run, skip
 
 try:
     import numpy
     import torch
     import transformers
 except ImportError as missing:
-    print(f"skipped: {missing}; `pip install transformers safetensors numpy torch`, and configure with -DPENSTOCK_PYTHON=that python")
-    sys.exit(77)
+    skip(missing, "transformers safetensors numpy torch")
 
 transformers.logging.set_verbosity_error()
 CONTEXT, VOCABULARY, RATE = 12, 61, 1e-3

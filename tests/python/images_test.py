@@ -15,11 +15,12 @@ import tempfile
 import zlib
 from pathlib import Path
 
+from command import skip
+
 try:
     from PIL import Image
 except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
+    skip(missing, "pillow")
 
 SIDE = 16
 CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # by PNG's colour type

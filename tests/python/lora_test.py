@@ -13,7 +13,7 @@ import pathlib
 import sys
 import warnings
 
-from command import run
+from command import run, skip
 from folder_runs import (CONTEXT, EPSILON, FOLDERS, RATE, difference, load, logits_of, random_folder, scratch_with_tokens,
                          steps_in_pytorch, train)
 
@@ -22,8 +22,7 @@ try:
     import safetensors.torch
     import torch
 except ImportError as missing:
-    print(f"skipped: {missing}; `pip install peft`, beside what hub_test.py needs, and configure with -DPENSTOCK_PYTHON=that python")
-    sys.exit(77)
+    skip(missing, "peft transformers safetensors numpy torch")
 
 warnings.filterwarnings("ignore", category=UserWarning)  # peft on GPT-2's matrices, which lie the other way round
 STEPS = 50

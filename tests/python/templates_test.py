@@ -16,13 +16,14 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+from command import skip
+
 try:
     from tokenizers import Tokenizer, models
     from transformers import PreTrainedTokenizerFast
     from transformers.utils import chat_template_utils
 except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
+    skip(missing, "transformers tokenizers")
 
 DATE = datetime.datetime(2024, 7, 26)
 SPECIALS = {"bos_token": "<s>", "eos_token": "</s>"}

@@ -24,13 +24,14 @@ import unicodedata
 import zipfile
 from pathlib import Path
 
+from command import skip
+
 try:
     import sentencepiece
     import tokenizer_forms
     from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
+    skip(missing, "tokenizers sentencepiece")
 
 try:
     import transformers

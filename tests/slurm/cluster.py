@@ -41,7 +41,7 @@ def enclose():
     """As lab.enclose(), where Slurm is installed."""
     for tool in ("slurmctld", "slurmd", "munged", "srun"):
         if shutil.which(tool, path="/usr/sbin:/sbin:/usr/bin:/bin") is None:
-            lab.skip(f"{tool} is not installed (packages slurmctld, slurmd, slurm-client, munge)")
+            lab.skip(f"needs {tool}: launch/setup.sh --slurm installs it (packages slurmctld, slurmd, slurm-client, munge)")
     lab.enclose(root_needed=True)
 
 

@@ -12,7 +12,10 @@ namespace {
 
 TEST(Cifar, TestArchiveDecodes) {
   const std::string path = std::string(PENSTOCK_SHARED_DATA) + "/cifar10/test.tar.zst";
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no " << path;
+  if (!std::filesystem::exists(path)) {
+    GTEST_SKIP() << "needs CIFAR-10's test images as the archive " << path
+                 << " (launch/examples/README.md says where they are; tar --zstd packs the folder)";
+  }
   const Datasets sets = open_images({.train = path}, {32, 32, 3});
   EXPECT_EQ(sets.train->size(), 10000);
   EXPECT_THAT(sets.labels, testing::ElementsAre("airplane", "automobile", "bird", "cat", "deer",

@@ -149,7 +149,10 @@ TEST_F(Text, NoticesAFileThatShrinks) {
 
 TEST_F(Text, ShakespeareSplitsAsEverybodySplitsIt) {
   const std::string path = std::string(PENSTOCK_SHARED_DATA) + "/tinyshakespeare/input.txt";
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no " << path;
+  if (!std::filesystem::exists(path)) {
+    GTEST_SKIP() << "needs Shakespeare's text as " << path
+                 << " (launch/examples/README.md says where it is)";
+  }
   const Datasets sets = open_text({.train = path, .validation = "0.1"}, 64);
   EXPECT_EQ(sets.train->size(), (1003854 - 1) / 64);
   EXPECT_EQ(sets.validation->size(), (1115394 - 1003854 - 1 + 63) / 64);

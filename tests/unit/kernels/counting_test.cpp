@@ -270,8 +270,9 @@ TEST(Counting, PaddedRowsTakeWhatIsCounted) {
   };
   for (const Precision& precision : kPrecisions) {
     const auto real = make_cpu_device(1, precision.bf16);
-    if (real->model().operand_copies != OperandCopies::PaddedRows)
-      GTEST_SKIP() << "this processor reads rows as they lie";
+    if (real->model().operand_copies != OperandCopies::PaddedRows) {
+      GTEST_SKIP() << "needs a processor without AVX-512: launch/test.sh --isa AVX2 emulates one";
+    }
     const auto counting = make_counting_device(real->model());
     for (const CountedOp& c : all) {
       SCOPED_TRACE(std::string(precision.name) + ", " + c.name);
@@ -309,8 +310,10 @@ TEST(Counting, TilesTakeWhatIsCounted) {
        }},
   };
   const auto real = make_cpu_device(1);
-  if (real->model().operand_copies != OperandCopies::Tiles)
-    GTEST_SKIP() << "this processor has no AMX";
+  if (real->model().operand_copies != OperandCopies::Tiles) {
+    GTEST_SKIP()
+        << "needs a processor with AMX (amx_bf16 in /proc/cpuinfo), used in full: no --isa";
+  }
   const auto counting = make_counting_device(real->model());
   for (const CountedOp& c : all) {
     SCOPED_TRACE(c.name);

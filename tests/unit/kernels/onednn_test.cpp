@@ -295,7 +295,11 @@ TEST(OneDnn, PadsWhereTheLibraryReadsRowsInPlace) {
 class TiledProducts : public testing::Test {
  protected:
   void SetUp() override {
-    if (!rig_.dnn.native_bf16()) GTEST_SKIP() << "this processor does not multiply bf16 numbers";
+    if (!rig_.dnn.native_bf16()) {
+      GTEST_SKIP()
+          << "needs a processor with bf16 (avx512_bf16 in /proc/cpuinfo), used in full: no "
+             "--isa below AVX512_CORE_BF16";
+    }
   }
   // Twice, of which the second makes nothing new.
   void expect_same(const MatmulPlan& plain, const Shape& shape, const Tensor& a, const Tensor& b) {
@@ -408,7 +412,8 @@ TEST(OneDnn, PartsCoverAnExtent) {
 // In the library itself, which writes code to where no memory is.
 TEST(OneDnn, IsOutOfMemoryWithAnErrorAndNotWithASignal) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer takes terabytes of addresses";
+  GTEST_SKIP() << "needs a build without sanitizers, which take terabytes of addresses: leave out "
+                  "--asan and --tsan of launch/test.sh";
 #endif
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   constexpr int kResource = static_cast<int>(ErrorKind::Resource);

@@ -82,6 +82,10 @@ std::string random_line(uint64_t number) {
 bool there_is_sacrebleu() {
   return std::system((python() + " -c 'import sacrebleu' 2>/dev/null").c_str()) == 0;
 }
+std::string needs_sacrebleu() {
+  return "needs the Python package sacrebleu: " + python() +
+         " -m pip install sacrebleu, or set PENSTOCK_PYTHON to a Python that has it";
+}
 
 std::vector<std::string> file_lines(const std::string& file) {
   std::ifstream stream(PENSTOCK_SCORES "/" + file);
@@ -92,7 +96,7 @@ std::vector<std::string> file_lines(const std::string& file) {
 
 TEST(Sacrebleu, GivesTheSameTokensAndScore) {
   if (!there_is_sacrebleu()) {
-    GTEST_SKIP() << "there is no sacrebleu for " << python() << ": pip install sacrebleu";
+    GTEST_SKIP() << needs_sacrebleu();
   }
   const TemporaryFolder folder;
   constexpr uint64_t kLines = 1000;
@@ -132,7 +136,7 @@ TEST(Sacrebleu, GivesTheSameTokensAndScore) {
 
 TEST(Sacrebleu, AgreesOnThreeTranslations) {
   if (!there_is_sacrebleu()) {
-    GTEST_SKIP() << "there is no sacrebleu for " << python() << ": pip install sacrebleu";
+    GTEST_SKIP() << needs_sacrebleu();
   }
   const std::vector<std::string> references = file_lines("reference.txt");
   for (const char* file : {"good.txt", "fair.txt", "poor.txt"}) {

@@ -86,7 +86,7 @@ TEST_P(UpdateAuditTest, FindsAndMendsWhatChanged) {
 }
 
 TEST_P(UpdateAuditTest, FindsAChangedState) {
-  if (entry().states.empty()) GTEST_SKIP() << "this rule keeps no state";
+  if (entry().states.empty()) GTEST_SKIP() << "does not apply to a rule that keeps no state";
   audit_->before(3, 1, 0);
   optimizer_->step(kRate, 1.0);
   for (int64_t i = 5; i < kElements; i += UpdateAudit::kStretch) {

@@ -154,7 +154,9 @@ TEST_F(Checkpoints, ATensorOnTwoRanksIsABug) {
 }
 
 TEST_F(Checkpoints, AnOldOneThatCannotBeRemovedIsAWarning) {
-  if (geteuid() == 0) GTEST_SKIP() << "root may remove everything: run this as another user";
+  if (geteuid() == 0) {
+    GTEST_SKIP() << "needs another user than root, who may remove everything: run without sudo";
+  }
   retention_.keep = 1;
   EXPECT_THAT(save(1), Each(""));
   fs::permissions(step_path(1), fs::perms::owner_read | fs::perms::owner_exec);
