@@ -87,8 +87,7 @@ Numbers sums_of(const Numbers& all, const Problem& p, int64_t sample, int64_t he
 
 constexpr const char* kNeedsFused =
     "needs fused attention: on a GPU a cuDNN that takes the shape and a build with the headers of "
-    "nvidia-cudnn-frontend, in the emulation no PENSTOCK_HOST_CUDNN=none, as host_cuda.refused "
-    "has; "
+    "nvidia-cudnn-frontend, in the emulation PENSTOCK_HOST_CUDNN unset, unlike host_cuda.refused; "
     "here attention is computed by ";
 
 class FusedAttention : public GpuTest {

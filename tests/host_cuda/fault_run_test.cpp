@@ -1,5 +1,5 @@
 // Whole runs on an emulated device that has too little memory, or fails: exit code and words tell
-// a script which it was. Of `largest.py`, which tries again with fewer layers, and of users.
+// which it was, to users and to a script (bench/gpu/largest.py tries again with fewer layers).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

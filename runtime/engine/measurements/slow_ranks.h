@@ -42,7 +42,7 @@ class SlowRanks {
   std::vector<int> windows_;    // by world rank: slow windows in a row; -1: named already
 };
 
-// "rank 3 (host n7) has computed 2.1 times as long as predicted for 20 steps, ...".
+// "rank 3 (host n7) has computed 2.1 times as long as predicted for 16 steps, ...".
 [[nodiscard]] std::string describe(const SlowRanks::Slow& slow, const std::string& host);
 
 // The middle one of the values; of an even number the lower of the two in the middle; 0 of none.

@@ -108,7 +108,7 @@ class Step {
   std::unique_ptr<StepAudit> audit_;        // null: none
   bool audited_ = false;                    // this step
   Doubt doubt_ = Doubt::None;
-  // What follows is used only without the barrier (optimizer.barrier = false).
+  // The members down to gradients_stay_ are for steps without the barrier.
   std::unique_ptr<LateVerdict> late_;  // null: there is a barrier
   Undo undo_;
   bool trusts_ = true;  // the last step that is settled was neither clipped nor left out

@@ -27,7 +27,7 @@ class StateAudit {
 
  private:
   struct Kept {
-    std::string name;  // "the weight 'blocks.0.linear.weight'"
+    std::string name;  // "the value of 'blocks.0.linear.weight'"
     Tensor tensor;
     bool everywhere = false;  // all replicas have the same
   };

@@ -57,7 +57,7 @@ Rule rule_of(const std::string& key) {
   return Rule::Fixed;
 }
 
-// The values by key: "model.layers" -> "4". The further lines of a value, such as a list of layers,
+// The values by key: "model.layers" -> `4`. The further lines of a value, such as a list of layers,
 // are joined to its first.
 std::map<std::string, std::string> values_by_key(const std::string& run_file) {
   std::map<std::string, std::string> values;

@@ -22,7 +22,7 @@ namespace penstock {
 // Loads this rank's share of the plan. To be called before averages are made of the weights.
 void transfer(const TransferRecord& plan, Pipeline& pipeline, Device& device);
 
-// "init: 62 of 65 tensors from runs/nine/..., 3 skipped; not in the checkpoint: a, b and 2 more"
+// "init: 62 of 65 tensors from runs/nine/...; skipped: a, b; not in the checkpoint: c"
 [[nodiscard]] std::string describe(const TransferRecord& record);
 
 }  // namespace penstock

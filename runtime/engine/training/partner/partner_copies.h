@@ -60,8 +60,8 @@ class PartnerCopies final : public SideWork {
   [[nodiscard]] int64_t waits() const { return waits_; }
   [[nodiscard]] double waited_seconds() const { return waited_s_; }
 
-  // Bytes that are copied in one go: a message of the pipeline that comes meanwhile is late by
-  // that.
+  // Bytes that are copied in one go: a message of the pipeline that comes meanwhile is late by the
+  // time that takes.
   static constexpr size_t kPieceBytes = size_t{256} << 10;
   void while_waiting() override;
   void between_ops() override;

@@ -1,5 +1,5 @@
-// Against sacreBLEU itself, live: tokens and scores of random lines, full of what tokenizers trip
-// over, and the scores of the files beside this one, which bleu_test.cpp has as numbers (from
+// BLEU beside sacreBLEU itself, live: tokens and scores of random lines, full of what tokenizers
+// trip over, and the scores of the files beside this one, which bleu_test.cpp has as numbers (from
 // sacreBLEU 2.6.0) and checks everywhere. PENSTOCK_PYTHON names a Python that has it [python3];
 // skipped, and said so, without:
 //   python3 -m venv /tmp/bleu && /tmp/bleu/bin/pip install sacrebleu

@@ -1,4 +1,4 @@
-// From points and what became of them to speed-ups, efficiencies, the table and the plots.
+// The way from points and what became of them to speed-ups, efficiencies, the table and the plots.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
