@@ -134,7 +134,7 @@ void Rounds::fill(Cut& cut, const Share& share) const {
         const Row* row = r < share.rows.size() && share.wanted[r] != 0 ? &share.rows[r] : nullptr;
         const auto at = static_cast<size_t>(j);
         const auto seen = static_cast<int32_t>(row != nullptr ? row->words.size() : 0);
-        if (name == kPlaces) {  // all different, also those of nothing
+        if (name == kPlaces) {  // all different, also those of free rows
           field[at] = static_cast<int32_t>(j * context_) + std::max(seen - 1, 0);
         }
         // A row holds one sample, which starts at 0.

@@ -93,7 +93,7 @@ std::vector<std::string> Translator::translate(const std::vector<std::string>& s
   for (;;) {
     const bool room = !rounds_.caches() || std::ssize(jobs) <= places.texts() / 2;
     while (room && started < sentences.size() && places.any_free()) {
-      if (is_blank(sentences[started])) {  // of which a network would make up something
+      if (is_blank(sentences[started])) {  // a network would make something up
         done[started++] = true;
         continue;
       }

@@ -1,10 +1,10 @@
 // runtime/engine/measurements/clock_estimate.h -- what another host's clock shows, from messages
 // there and back. Pure; all times in seconds.
 //
-// As NTP does it (Mills, RFC 5905): of several messages that were answered at once, the one that
-// was back soonest says most. The other clock was read between sending and receiving, so taking it
-// to be the middle is wrong by half that time at most. Two readings, some time apart, tell how much
-// faster or slower the other clock runs.
+// The method is NTP's (Mills, RFC 5905): of several messages that were answered at once, the one
+// that was back soonest says most. The other clock was read between sending and receiving, so
+// taking it to be the middle is wrong by half that time at most. Two readings, some time apart,
+// tell how much faster or slower the other clock runs.
 #pragma once
 
 #include <span>

@@ -15,7 +15,7 @@ int64_t snapshot_of(const RankMemory& rank, const Grid& grid, const CheckpointCo
   return while_training ? rank.snapshot(grid.replicas) : 0;
 }
 
-// A setting that takes less memory than the run does now.
+// What makes the run take less memory than it does now.
 std::string advice(const std::string& recompute) {
   const std::string rest = "more stages";
   if (recompute == "layer") return rest + " or smaller micro-batches";

@@ -2,9 +2,9 @@
 // weights that the other replicas have changed, on their way here while the next step's first
 // forwards run.
 //
-// Of the bytes that pass between replicas in a step, half are gradients, which travel while earlier
-// layers still differentiate (runtime/network/stage/gradient_buckets.h); the other half are these,
-// and a layer needs only those in front of it to begin.
+// Half of the bytes that pass between replicas in a step are gradients, which travel while earlier
+// layers still differentiate (runtime/network/stage/gradient_buckets.h). The other half are these
+// weights, and a layer needs only those in front of it to begin.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,10 @@
-// runtime/engine/pipeline/replica_exchange.h -- Replicas over the ranks that hold the same stages.
+// runtime/engine/pipeline/replica_exchange.h -- ReplicaExchange: what norms over replicas exchange,
+// between the ranks that hold the same stages.
 //
-// It waits for nothing but the other replicas. What was sent before is none of its business:
-// whoever waits for that message lets all links move meanwhile, and a device that had to wait here
-// until its messages have been received would wait for ranks that wait for this one (the window of
-// an edge would be 0: tests/unit/planning/schedule/transport_test.cpp).
+// It waits for the other replicas alone, not for messages that this rank has sent before: whoever
+// waits for such a message lets all links move meanwhile. A device that had to wait here until its
+// messages have been received would wait for ranks that wait for this one (the window of an edge
+// would be 0: tests/unit/planning/schedule/transport_test.cpp).
 #pragma once
 
 #include <vector>

@@ -1,9 +1,9 @@
-// runtime/engine/pipeline/tied_gradients.h -- parameters that several layers hold
-// (Parameter::tied), on one stage or several: the sum of their gradients, once a step.
+// runtime/engine/pipeline/tied_gradients.h -- TiedGradients: the sum of the gradients of a
+// parameter that several layers hold (Parameter::tied), on one stage or several, once a step.
 //
 // Every holder has a gradient of its own. Ranks that hold a parameter send one another theirs, and
 // each adds all of them up in layer order: the bits do not depend on which layers share a stage.
-// From equal sums, equal weights and equal states every rank then makes the same update.
+// Every rank then makes the same update, from equal sums, equal weights and equal states.
 #pragma once
 
 #include <memory>

@@ -45,8 +45,8 @@ class Step {
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
 
-  // On resuming, before the first step: what was done so far. The state that belongs to it is
-  // loaded into the pipeline's tables by whoever calls this.
+  // Tells what was done so far, on resuming and before the first step. The state that belongs to it
+  // is loaded into the pipeline's tables by whoever calls this.
   void continue_from(const Progress& progress);
   // Where training stands after the last run(), or after a settle() since.
   [[nodiscard]] const Progress& progress() const { return progress_; }

@@ -24,7 +24,7 @@ struct StepVote {
 // Asked once a step on every rank, as late as can be: after the last gradient.
 using AskVote = std::function<StepVote()>;
 
-// As numbers to be summed over the ranks, and back.
+// A vote as numbers that are summed over the ranks, and back.
 using VoteNumbers = std::array<double, 8>;
 [[nodiscard]] inline VoteNumbers numbers_of(const StepVote& vote) {
   const auto number = [](bool voted) { return voted ? 1.0 : 0.0; };

@@ -68,7 +68,7 @@ std::optional<Forecast> DryRun::look_ahead(const DryRunOrder& order) const {
   return ahead;
 }
 
-// Rank 0 has the profile.
+// Sets the device's pace by the profile, which rank 0 has.
 void DryRun::set_pace(const Profile* profile) {
   const bool profiled = !config_.pipeline.profile.empty();
   if (!profiled) return;
