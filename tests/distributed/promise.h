@@ -35,8 +35,8 @@ inline void PrintTo(const NamedNetwork& network, std::ostream* out) {
 
 inline constexpr const char* kRecomputeModes[] = {"none", "stage", "layer"};
 
-// With two replicas sums are right in any order, and with one thread nothing is shared out: the
-// least with which a promise can be broken.
+// The least with which a promise can be broken: with two replicas sums are right in any order, and
+// with one thread nothing is shared out.
 inline constexpr int kThree = 3;
 inline constexpr const char* kThreeByTwo = " --replicas 3 --run.threads 2 ";
 

@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-// Of its tokenizer's words, where the build can cut lines into those.
+// Data whose texts are cut by that folder's tokenizer, where the build has what it takes.
 inline constexpr const char* kTunedData = PENSTOCK_READS_WORDS
                                               ? "kind = \"jsonl\"\nvocabulary = \"" PENSTOCK_TUNED
                                                 "\"\ntrain = \"" PENSTOCK_TUNED "/train.jsonl\"\n"

@@ -18,8 +18,8 @@ inline void PrintTo(const GpuNetwork& network, std::ostream* out) {
   *out << network.name;
 }
 
-// Without dropout, so that attention in bf16 is the library's fused one. In the emulation it is cut
-// into samples and heads, and the row sums of a head are not aligned.
+// A network without dropout, so that attention in bf16 is the library's fused one. In the emulation
+// it is cut into samples and heads, and the row sums of a head are not aligned.
 inline constexpr GpuNetwork kFused = {"fused", R"(kind = "transformer-lm"
 layers = 2
 width = 16
@@ -117,7 +117,8 @@ layers = [
      "layers.0.*"},
 };
 
-// Of packed rows, with all that published language models have; in the emulation a folder's.
+// A decoder of packed rows, with all that published language models have; in the emulation a
+// folder's.
 inline constexpr GpuNetwork kDecoder = {"decoder", "from = \"" PENSTOCK_TUNED "\"\ncontext = 22\n",
                                         R"(kind = "decoder"
 layers = 4

@@ -11,7 +11,7 @@
 
 namespace penstock::host_cuda {
 
-// Where a thread waits, in the kernel's source.
+// The place in the kernel's source where a thread waits.
 struct Site {
   const char* file;
   int line;

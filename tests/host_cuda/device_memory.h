@@ -13,7 +13,8 @@ T swapped_in(T* at, T value) {
 
 }  // namespace penstock::host_cuda
 
-// As in CUDA for these types, and for no floating-point type: results would depend on the order.
+// Atomics exist for these types, as in CUDA, and for no floating-point type: results would depend
+// on the order.
 #define PENSTOCK_ATOMICS(T, SUFFIX)                                            \
   inline T atomicCAS##SUFFIX(T* at, T expected, T value) {                     \
     return penstock::host_cuda::swapped_in(at, *at == expected ? value : *at); \

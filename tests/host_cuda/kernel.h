@@ -38,7 +38,7 @@ class KernelRun {
   std::vector<std::vector<std::byte>> arguments_;
 };
 
-// As cudaLaunchKernelExC, for a kernel that is known.
+// Launches a kernel that is known, as cudaLaunchKernelExC does.
 [[nodiscard]] cudaError_t launch_kernel(const cudaLaunchConfig_t& config, const void* function,
                                         void* const* arguments);
 

@@ -30,14 +30,14 @@ class Wire {
   Wire& operator=(const Wire&) = delete;
 
   [[nodiscard]] bool complete() const;  // every member has come
-  // Once complete: two members with one device, as "rank 0 and rank 1"; empty without.
+  // Two members that have one device, once complete(), as "rank 0 and rank 1"; empty without.
   [[nodiscard]] std::string same_device() const;
   [[nodiscard]] bool same_blocks() const;  // likewise: all members have asked for equally many
 
   // Up to `most` bytes to or from a member; how many it was. Byte order is the ring's.
   size_t send(int to, const std::byte* bytes, size_t most);
   size_t receive(int from, std::byte* bytes, size_t most);
-  // All that was sent to that member has been received.
+  // Whether all that was sent to that member has been received.
   [[nodiscard]] bool all_received(int by) const;
 
  private:

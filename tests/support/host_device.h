@@ -12,7 +12,7 @@ namespace penstock {
 
 class HostDevice final : public Device {
  public:
-  // With false it claims to be an accelerator, whose memory the host must not touch.
+  // A device that claims, with false, to be an accelerator, whose memory the host must not touch.
   explicit HostDevice(bool host_addressable = true) : memory_(host_memory_source()) {
     set_facts({.description = "memory without ops",
                .model = device_model_named("cpu"),
