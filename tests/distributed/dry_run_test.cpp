@@ -35,7 +35,7 @@ threads = 1
 trace = 1
 )";
 
-// By rank, what it did in the recorded step as it was measured.
+// The instructions of each rank in the recorded step as it was measured, by rank.
 std::map<int, std::vector<std::string>> instructions(const std::string& trace_file) {
   const Json json = Json::parse(read_file(trace_file));
   std::map<int, std::vector<std::string>> ranks;

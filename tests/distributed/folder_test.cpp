@@ -149,7 +149,8 @@ TEST_F(FolderRuns, StartFromAdaptersAndEndInThem) {
   EXPECT_NE(loss(base), learnt);
 }
 
-// By name, as `inspect` says of a checkpoint or of what a run file would train.
+// The types of tensors by name, as `inspect` tells them of a checkpoint or of what a run file would
+// train.
 std::map<std::string, std::string> dtypes_in(const std::string& path) {
   const JobResult job = run_alone("inspect " + path + " --json");
   EXPECT_EQ(job.exit_code, 0) << job.output;

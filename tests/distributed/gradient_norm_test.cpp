@@ -65,7 +65,7 @@ class Counting final : public Collective {
   Collective& real_;
 };
 
-// Of widely different sizes, so that another order of the sum gives other bits.
+// A gradient of widely different sizes, so that another order of the sum gives other bits.
 std::vector<float> gradient_named(const std::string& name, int64_t elements) {
   std::mt19937_64 engine(hash_name(name));
   std::uniform_real_distribution<float> mantissa(-1.0F, 1.0F);

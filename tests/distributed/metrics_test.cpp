@@ -32,7 +32,8 @@ class PassMetrics : public testing::TestWithParam<bool> {  // as many replicas a
     for (int m = 0; m < kMicroBatches; ++m) batches_.push_back(batch(m));
   }
 
-  // Of micro-batch m the first m labels count nothing, on replica r one more for each r.
+  // The number of leading labels of micro-batch m that count nothing: m, and one more for each
+  // replica before.
   [[nodiscard]] int64_t ignored(int m, int replica) const {
     return std::min<int64_t>(m + replica, kRows * kContext);
   }

@@ -88,7 +88,8 @@ TEST_F(Program, RefusesImpossibleShapes) {
   expect_refusal(1, train("--model.heads 3"), 2, {"attention", "16", "3 heads"});
 }
 
-// By the file and line that the user wrote, not those of the run file that goes to all ranks.
+// A refusal names the file and line that the user wrote, not those of the run file that goes to all
+// ranks.
 TEST_F(Program, RefusesLayersThatDoNotFit) {
   const std::string text = R"(# The layers stand at other lines than in the effective run file.
 

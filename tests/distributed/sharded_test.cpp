@@ -86,7 +86,7 @@ threads = 1
 seed = 7
 )";
 
-// Of every rank, what its optimizer's state takes.
+// The bytes of every rank's optimizer state.
 std::vector<int64_t> optimizer_bytes(const std::string& run_directory, int64_t* parameters) {
   const nlohmann::json summary = nlohmann::json::parse(read_file(run_directory + "/summary.json"));
   std::vector<int64_t> bytes;

@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-// By field, and whether there are as many replicas as ranks instead of as many stages.
+// Parameters: the field, and whether there are as many replicas as ranks instead of as many stages.
 class StepOf : public testing::TestWithParam<std::tuple<const char*, bool>> {
  protected:
   StepOf() {

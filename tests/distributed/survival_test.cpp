@@ -200,7 +200,7 @@ TEST_F(Survival, TwoJobsWithOneDirectoryAreRefused) {
 TEST_F(Survival, AStoppedRunGoesOnWhereItWas) {
   start(1, "--time-limit 0:05 --checkpoint.keep 2");
   expect_stop("the time limit");
-  // By the line that it left, and to an end.
+  // The command that the stopped run has printed makes it go on, to its end.
   const int64_t stopped_at = steps().back();
   const std::string on =
       "train " + out_ + "/run.toml --resume auto --steps " + std::to_string(stopped_at + 3) + " ";

@@ -41,7 +41,7 @@ struct Event {
   double start = 0, end = 0;  // microseconds
 };
 
-// By process name, step and rank; in the order of the file.
+// Events by process name, step and rank, in the order of the file.
 using Steps = std::map<int, std::map<int, std::vector<Event>>>;
 struct ReadTrace {
   std::map<std::string, Steps> processes;

@@ -79,7 +79,7 @@ Numbers head_of(const Numbers& all, const Problem& p, int64_t sample, int64_t he
   }
   return some;
 }
-// Of [batch, heads, positions].
+// One head's sums among those of [batch, heads, positions].
 Numbers sums_of(const Numbers& all, const Problem& p, int64_t sample, int64_t head) {
   const auto first = all.begin() + (sample * p.heads + head) * p.positions;
   return {first, first + p.positions};

@@ -47,7 +47,7 @@ struct Call {
   [[nodiscard]] int64_t width(Slot slot) const {
     return (of_keys(slot) ? extents.all_kv_heads : extents.all_heads) * extents.depth;
   }
-  // Of a tensor, from the first element of the graph's to behind the last.
+  // Whether the graph takes a tensor in that slot.
   [[nodiscard]] bool wants(Slot slot, bool backward) const {
     switch (slot) {
       case Slot::QueryLengths:
@@ -60,6 +60,7 @@ struct Call {
         return backward || slot <= Slot::Logsumexp;
     }
   }
+  // The bytes of a tensor from the first element of the graph to behind the last.
   [[nodiscard]] int64_t span_bytes(Slot slot) const {
     const AttentionExtents& e = extents;
     if (slot == Slot::Logsumexp) {

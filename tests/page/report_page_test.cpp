@@ -102,7 +102,7 @@ TEST(ReportInBrowser, DrawsWhatTheRunHasAndFitsAPhone) {
         .get<int>();
   };
   browser.open(folder.page());
-  // As summary.json has them, which is in the page as it is.
+  // The figures are those of summary.json, which is in the page as it is.
   EXPECT_EQ(browser.evaluate("shown.summary"), nlohmann::json::parse(folder.summary()));
   EXPECT_THAT(words("#figures"), AllOf(HasSubstr("samples/s123"), HasSubstr("Step time65.0 ms"),
                                        HasSubstr("Peak memory16.0 MiB"), HasSubstr("Steps40")));

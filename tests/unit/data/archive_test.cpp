@@ -29,7 +29,8 @@ class Archive : public testing::TestWithParam<Compression> {
     return files;
   }
 
-  // Of a plain one, where the bytes are; of a compressed one, nothing.
+  // Walks over all files without reading them; asks where their bytes are, which only a plain
+  // archive tells.
   void pass_over() {
     for (ArchiveWalk walk(path_); walk.next();) (void)walk.offset();
   }

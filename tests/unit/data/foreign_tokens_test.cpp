@@ -108,7 +108,7 @@ TEST_F(ForeignTokens, OfMegatronTellNegativeNumbersAsTheyAre) {
                [&] { (void)all_of("pair"); });
 }
 
-// As many sequences as are read at once, and some more.
+// The file has as many sequences as are read at once, and some more.
 TEST_F(ForeignTokens, OfMegatronMayHaveManySequences) {
   Index index{.type = 1, .lengths = {}, .places = {}, .documents = {0}};
   std::string tokens;

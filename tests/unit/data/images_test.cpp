@@ -92,8 +92,8 @@ TEST_F(Images, OfAPlainTarAreReadByRanges) {
                [&] { (void)folder.load(folder.files[0]); });
 }
 
-// Of a hundred times the bytes, in as many files: what is kept of them, and what it takes to get
-// there.
+// Sets of the same number of files, one with a hundred times the bytes: what is kept of them, and
+// what it takes to get there.
 TEST_F(Images, LabelsTakeNoMoreMemoryThanTheirNumber) {
   for (const Compression compression : {Compression::None, Compression::Gzip}) {
     std::array<test::MemoryTaken, 2> taken;

@@ -386,8 +386,8 @@ TEST(Counting, PackedFiltersAreAsLargeAsCounted) {
   }
 }
 
-// As oneDNN 2.6.3 lays them out on a Granite Rapids, for those who count without one: CI failed
-// there.
+// The sizes are those of oneDNN 2.6.3 on a Granite Rapids, for those who count without one: CI
+// failed there.
 TEST(Counting, FiltersOfTiles) {
   const auto counted = [](const Shape& filter, DType dtype, FilterUse use) {
     return packed_elements(filter, 1, dtype, use, FilterBlocks::Tiles);

@@ -19,7 +19,8 @@ std::string text_of(const std::filesystem::path& path) {
   return text.str();
 }
 
-// Of the whole network, cut into that many stages. Data are not here: AmoebaNet's has ten classes.
+// The parameters of the whole network, cut into that many stages. Data are not here: AmoebaNet's
+// has ten classes.
 int64_t parameters_of(Config config, int stages) {
   constexpr int64_t kClasses = 10;
   config.pipeline.stages = stages;

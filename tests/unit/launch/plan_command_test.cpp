@@ -51,7 +51,7 @@ class PlanCommand : public testing::Test {
       return error.what();
     }
   }
-  // Of this network, counted: a file as `penstock profile` writes it.
+  // A profile of this network with counted times, as `penstock profile` writes it.
   [[nodiscard]] static Profile profile() {
     const Config config = parsed(kSmall).config;
     Profile measured;

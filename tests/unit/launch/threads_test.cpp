@@ -131,8 +131,8 @@ TEST(Threads, NoRankGetsMoreThanALimitOfOpenMpAllows) {
   }
 }
 
-// As a program of OpenMP would, but never more than is fair: profiles of whole clusters set it to a
-// node's cores.
+// OMP_NUM_THREADS counts as in a program of OpenMP, but never for more than is fair: profiles of
+// whole clusters set it to a node's cores.
 TEST(Threads, AreNoMoreThanOpenMpUsuallyHas) {
   RankCores two = rank("a", 4, {0, 1, 2, 3});
   two.usual_threads = 2;

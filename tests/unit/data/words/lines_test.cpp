@@ -131,7 +131,7 @@ TEST_F(Tuning, RolesThatNobodyKnowsAreNamed) {
   }
 }
 
-// As editors and shells of Windows write them, and two such files in a row.
+// Files as editors and shells of Windows write them, and two such files in a row.
 TEST_F(Tuning, MarksBeforeLinesAreNoPartOfThem) {
   const std::string mark = "\xEF\xBB\xBF";
   const std::string line = R"({"text": "the a"})";

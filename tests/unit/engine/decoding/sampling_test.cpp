@@ -17,8 +17,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Of probabilities 1/8, 1/2, 1/4, 1/8: in order of probability the words 1, 2, 0, 3, which begin at
-// 0, 4/8, 6/8 and 7/8.
+// Logits of the probabilities 1/8, 1/2, 1/4, 1/8: in order of probability the words 1, 2, 0, 3,
+// which begin at 0, 4/8, 6/8 and 7/8.
 const std::vector<float> kLogits = {0.0F, std::log(4.0F), std::log(2.0F), 0.0F};
 
 std::vector<int32_t> words(const SamplingOptions& options, const std::vector<double>& draws,
@@ -95,7 +95,7 @@ TEST(Sampling, ByMinPKeepsWhatIsThatProbableBesideTheMostProbable) {
   EXPECT_THAT(words({.min_p = 0.2}, {0.88, 0.999999}), ElementsAre(3, 3)) << "a quarter of it";
   EXPECT_THAT(words({.min_p = 0.3}, {0.66, 0.67, 0.999999}), ElementsAre(1, 2, 2));
   EXPECT_THAT(words({.min_p = 1.0}, {0.999999}), ElementsAre(1));
-  // Of squares the second is a quarter, no half: temperature comes first.
+  // Temperature comes first: among the squares the second is a quarter of the first, no half.
   EXPECT_THAT(words({.temperature = 0.5, .min_p = 0.3}, {0.999999}), ElementsAre(1));
 }
 

@@ -101,7 +101,7 @@ TEST(Adapters, AddInsideTheActivation) {
   }
 }
 
-// Of everything but the adapters nothing is differentiated, and the input is all the same.
+// Nothing but the adapters is differentiated, and the input is all the same.
 TEST(Adapters, HaveTheGradientsThatDifferencesSay) {
   SmallNetwork network(layers_of(adapted_linear(kOptions)), 1, RecomputeMode::None, kFrozen);
   const Tensor x = network.random({kRows, kIn}, 1);

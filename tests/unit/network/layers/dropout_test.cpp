@@ -103,7 +103,7 @@ TEST(DropoutMasks, ARecomputeDrawsTheSameMask) {
 
 // ---- drop path: one number a sample
 
-// Of ones, which samples of the mini-batch are kept, and by what factor; 0: dropped.
+// The factor that each sample of a mini-batch of ones is kept with; 0: dropped.
 Numbers path_factors(int64_t samples, int64_t micro_batch_size, int64_t step,
                      const DropPath::Options& options) {
   SmallNetwork network(layers_of(std::make_unique<DropPath>("it", options)));

@@ -134,7 +134,7 @@ const std::vector<Kind> kKinds = {
     {"drop-path", maker<DropPath>(DropPath::Options{.rate = 0.5}), {8, 3}, {8, 3}, {}, {}, 24.0},
 };
 
-// Of one forward, by the device that computes nothing.
+// The FLOPs of one forward, by the device that computes nothing.
 double counted_flops(const std::unique_ptr<Layer>& layer, const Shape& input) {
   const auto device = make_counting_device(device_model_named("cpu"));
   Stage stage(std::span(&layer, 1), RecomputeMode::None, 1, DType::F32, *device);

@@ -61,7 +61,7 @@ TEST(Counts, OptionsOfATransformer) {
   EXPECT_EQ(count(config), plain - 3 * (8192 + 2048) - 32000);
 }
 
-// Of the families' own configurations, against what their authors count.
+// Parameters of the families' own configurations, against what their authors count.
 TEST(Counts, PublishedDecoders) {
   ModelConfig gpt2;
   gpt2.kind = "decoder";

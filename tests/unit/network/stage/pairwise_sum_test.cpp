@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kElements = 33;
 using Numbers = std::vector<float>;
 
-// Of widely different sizes, so that the bits of a sum tell the order.
+// Numbers of widely different sizes, so that the bits of a sum tell the order.
 std::vector<Numbers> numbers_of(int micro_batches) {
   std::mt19937 engine(7);
   std::uniform_real_distribution<float> mantissa(-1.0F, 1.0F);

@@ -12,7 +12,7 @@ namespace {
 
 using Places = std::vector<ParameterPlace>;
 
-// Of these sizes, one after another in both vectors.
+// Parameters of these sizes, one after another in both vectors.
 Places side_by_side(const std::vector<int64_t>& sizes, int64_t from = 0) {
   Places places;
   for (const int64_t size : sizes) {
@@ -23,7 +23,7 @@ Places side_by_side(const std::vector<int64_t>& sizes, int64_t from = 0) {
   return places;
 }
 
-// Of [cuts[r], cuts[r + 1]) the elements that are no padding.
+// The number of elements in [cuts[r], cuts[r + 1]) that are no padding.
 int64_t own(const Stretch& stretch, const Places& places, size_t r) {
   int64_t elements = 0;
   for (const ParameterPlace& place : places) {

@@ -314,7 +314,7 @@ TEST(LayerCosts, OptimizersKeepWhatTheyKeep) {
   }
 }
 
-// Of statistics there are averages too, though no optimizer's state: as much as is held in all.
+// There are averages of statistics, too, though no optimizer's state: as much as is held in all.
 TEST(LayerCosts, AveragesAreOfWeightsAndStatistics) {
   const ModelConfig config = resnet_config("cifar", 20);
   OptimizerConfig averaged;

@@ -149,8 +149,8 @@ TEST(Predict, NodesDecideWhichLinkAMessageTakes) {
   EXPECT_GE(predict(c, network(8), cluster).exposed_communication_s, 3 * 2 * 0.25);
 }
 
-// As many bytes pass as without, half of them after the update, of which each makes a fourth. What
-// passes then is hidden where it comes late.
+// The bytes that pass are as many as without sharing, half of them after the update, of which each
+// makes a fourth. What passes then is hidden where it comes late.
 TEST(Predict, ReplicasThatShareUpdatesHaveAFourthOfThemAndOfTheirState) {
   Cluster cluster;
   cluster.within_node.seconds_per_byte = 0.125;

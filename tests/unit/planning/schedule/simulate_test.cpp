@@ -97,7 +97,7 @@ TEST(Simulate, ClosedFormsOverManySizesAndTimes) {
   }
 }
 
-// Of every schedule in the table, wherever it claims to know.
+// The bubble of every schedule in the table, wherever it claims to know.
 TEST(Simulate, TheTablesBubblesAreThoseOfTheTimeline) {
   for (const KnownSchedule& known : known_schedules()) {
     int known_sizes = 0;

@@ -205,7 +205,8 @@ TEST_F(Adapters, OfAFusedMatrixAreNoFolderOfPefts) {
   EXPECT_FALSE(std::filesystem::exists(here_ / "out"));
 }
 
-// Of the matrix [rows, columns] in a checkpoint with the adapters number `first` and `first` + 1.
+// An element of the merged matrix [rows, columns] in a checkpoint with the adapters number `first`
+// and `first` + 1.
 float merged_at(float weight, size_t first, int64_t row, int64_t column, int64_t columns) {
   float sum = 0.0F;
   for (int64_t r = 0; r < kRank; ++r) {

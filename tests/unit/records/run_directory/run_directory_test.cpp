@@ -291,7 +291,7 @@ TEST_F(RunDirectories, ADamagedCheckpointIsNotGoneOnFrom) {
               HasSubstr("state.json has"));
 }
 
-// Of what reads a checkpoint itself, such as export and inspect.
+// The offer comes from whatever reads a checkpoint itself, such as export and inspect.
 TEST_F(RunDirectories, ADamagedShardIsToldWithTheNewestWholeOne) {
   const std::string run = trained("run", {10, 20});
   const std::string newest = folder_ / "run/checkpoints/step-00000020";
