@@ -40,7 +40,7 @@ struct RunOrder {
   const Profile* profile = nullptr;  // for the predictions in the report; null where there is none
   Stopping* stopping = nullptr;      // asked after every step; null: nothing stops the run
   std::string resume_from = {};      // a step directory to go on from; empty: from the start
-  bool is_verified = false;          // that it is whole (verify_checkpoint())
+  bool is_verified = false;          // it is known to be whole (verify_checkpoint())
   // Called on every rank when all is decided, and nothing but data opened on rank 0; may
   // communicate over the network's world, and throw. Null: nothing.
   std::function<void(const Blueprint&)> drawn_up = nullptr;
