@@ -44,16 +44,16 @@ struct DataConfig {
   std::vector<double> std = {};   // per channel; empty: 0.25 each
   int64_t samples = 0;            // synthetic: samples per epoch; 0 = 2^20
   int prefetch = 2;               // mini-batches decoded ahead
-  int threads = 0;                // that decode, on each rank; 0: as many as cores are spare
+  int threads = 0;                // of each rank that decode; 0: as many as it has spare cores
   int spare_cores = 1;  // no key: cores of a rank that nothing computes on, as the start finds them
-  int cut_threads = 1;  // no key: that cut texts, before anything is computed: run.threads
-  // No keys. Where text in word pieces is kept (tokens/token_cache.h), empty: nowhere; and how
-  // large a text must be to be worth a file.
+  int cut_threads = 1;  // no key: threads that cut texts before the first step, run.threads
+  // No keys. The folder that keeps text in word pieces (tokens/token_cache.h), empty: none; and how
+  // large a text must be to be kept.
   std::string cache_folder = {};
   int64_t cache_least_bytes = int64_t{1} << 20;
   int64_t unpack_limit = kUnpackLimit;  // of compressed files
   // No key. jsonl: what the validation lines ask takes the place of the samples
-  // (tuning/questions.h).
+  // (datasets/tuning/questions.h).
   bool questions = false;
 };
 

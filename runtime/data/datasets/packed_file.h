@@ -1,8 +1,9 @@
-// runtime/data/datasets/packed_file.h -- libarchive behind our errors: a file that may be
-// compressed (gzip, zstd, xz, bzip2), as bytes or as an archive, and never more of it than its size
-// can explain.
+// runtime/data/datasets/packed_file.h -- a wrapper of libarchive that throws our errors: a file
+// that may be compressed (gzip, zstd, xz, bzip2), as bytes or as an archive, and never more of it
+// than its size can explain.
 //
-// Only what libarchive does itself: where it was built without a format, it would start a program.
+// Only filters that libarchive itself has are allowed: where it was built without one, it would
+// start a program.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +21,14 @@ class PackedFile {
  public:
   enum class Holds : uint8_t { Bytes, Tar };
 
-  // `unpack_limit` is that of data.unpack_limit.
-  // Throws Error(Input) when there is no readable file at `path`, Error(Data) when it cannot be
-  // opened as what it is to hold.
+  // `unpack_limit` is data.unpack_limit. Throws Error(Input) when there is no readable file at
+  // `path`, Error(Data) when it cannot be opened as what it is to hold.
   PackedFile(const std::string& path, Holds holds, int64_t unpack_limit);
 
   [[nodiscard]] archive* handle() const { return archive_.get(); }
   [[nodiscard]] const std::string& path() const { return path_; }
-  // Of the current entry: fills the front of `out` and returns how much; 0 at its end.
+  // Reads on in the current entry: fills the front of `out` and returns how many bytes; 0 at the
+  // end.
   [[nodiscard]] size_t read(std::span<uint8_t> out);
   // Throws Error(Data) when more was unpacked than the limit allows, or will be with the `claimed`
   // bytes that an entry says it has; `read` asks it as well.

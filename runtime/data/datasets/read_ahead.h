@@ -28,15 +28,15 @@ class ReadAhead {
 
   ReadAhead(int64_t parts_per_step, int64_t slots);
 
-  // For threads that read. The next part, waited for; nothing: end. Each part that was taken is
-  // finished once, with what reading it threw (null: nothing).
+  // Called by the threads that read. take() waits for the next part; nothing: there are no more.
+  // Each part that was taken is finished once, with what reading it threw (null: nothing).
   [[nodiscard]] std::optional<Part> take();
   void finish(const Part& part, std::exception_ptr failure);
   [[nodiscard]] bool stopping() const { return stopping_; }
 
-  // For the consumer, step after step. Done with all steps before this one.
+  // Called by the consumer, step after step: it is done with all steps before this one.
   void release_before(int64_t step);
-  // Waits until all parts of the step are read, or one has failed. False: it need not wait.
+  // Waits until all parts of the step are read, or one has failed. False: it did not have to wait.
   bool wait_for(int64_t step);
   // What reading the step threw, if it did, every time.
   void rethrow(int64_t step);
@@ -50,7 +50,7 @@ class ReadAhead {
   [[nodiscard]] Slot& slot_of(int64_t step) {
     return slots_[static_cast<size_t>(step) % slots_.size()];
   }
-  // Under the mutex.
+  // Both are called under the mutex.
   [[nodiscard]] bool has_failed(int64_t step);
   [[nodiscard]] bool is_complete(int64_t step) {
     return step < next_.step && slot_of(step).finished == parts_;

@@ -62,7 +62,7 @@ class Lister {
     items_.push_back(std::move(value));
   }
   [[nodiscard]] const Values& items() const { return items_; }
-  // All of them; what is added from then on is another list.
+  // The list of all items so far; what is added from then on is another list.
   [[nodiscard]] Value value(Row::Type type = Row::Type::List) {
     charge_ = {};
     return list_value(budget_, std::move(items_), type);

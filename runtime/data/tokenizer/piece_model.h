@@ -13,8 +13,8 @@ namespace penstock {
 // no finite score, or when the table that characters are normalised by leads out of itself.
 void check_piece_model(std::span<const uint8_t> bytes, const std::string& path);
 
-// Of each piece, by id: whether its maker has set it apart, to be found before a text is cut, which
-// the library does not tell. Throws likewise.
+// Whether each piece, by id, is user-defined (found in a text before it is cut), which the library
+// does not tell. Throws as check_piece_model().
 [[nodiscard]] std::vector<bool> user_defined_pieces(std::span<const uint8_t> bytes,
                                                     const std::string& path);
 

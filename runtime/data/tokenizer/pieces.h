@@ -1,5 +1,5 @@
 // runtime/data/tokenizer/pieces.h -- Pieces: a vocabulary of word pieces (Kudo and Richardson
-// 2018), which is the SentencePiece library behind our errors and our ids.
+// 2018), by the SentencePiece library, with our errors and our ids.
 #pragma once
 
 #include <cstdint>

@@ -34,14 +34,14 @@ class Tokenizer {
   [[nodiscard]] virtual std::vector<int32_t> encode_whole(std::string_view text) const {
     return encode(text);
   }
-  // For people: special tokens leave no trace.
+  // The text as it is shown to people: special tokens leave no trace.
   [[nodiscard]] virtual std::string decode_shown(std::span<const int32_t> ids) const {
     return decode(ids);
   }
 };
 
-// Of the data that a network with that vocabulary was trained on; word pieces as data.vocabulary
-// names them. Throws Error(Input) where the data are no text.
+// The tokenizer of the data that a network with that vocabulary was trained on; its word pieces are
+// those of data.vocabulary. Throws Error(Input) where the data are no text.
 [[nodiscard]] std::unique_ptr<Tokenizer> open_tokenizer(const DataConfig& config,
                                                         int64_t vocabulary);
 

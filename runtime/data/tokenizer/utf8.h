@@ -26,10 +26,11 @@ struct Utf8Character {
 
 // Unicode's White_Space.
 [[nodiscard]] bool is_white_space(char32_t code);
-// Where the white space begins that ends at `end`, and where that ends which begins at `begin`.
+// Where the white space that ends at `end` begins, and where the white space that begins at `begin`
+// ends.
 [[nodiscard]] size_t space_begin(std::string_view text, size_t end);
 [[nodiscard]] size_t space_end(std::string_view text, size_t begin);
-// Where the character before `end` begins.
+// The place where the character before `end` begins.
 [[nodiscard]] size_t character_before(std::string_view text, size_t end);
 
 }  // namespace penstock

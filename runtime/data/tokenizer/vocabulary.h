@@ -12,7 +12,7 @@ namespace penstock {
 inline constexpr const char* kLinePiece = "<line>";  // of `text`: the end of a line
 
 [[nodiscard]] bool uses_pieces(const DataConfig& config);
-// Of a folder (folder/hub_tokenizer.h), which data.vocabulary names.
+// Whether tokens are those of a folder (hub/hub_tokenizer.h), which data.vocabulary names.
 [[nodiscard]] bool uses_folder(const DataConfig& config);
 // Rows hold several samples, which a network must keep apart (the batch field "starts").
 [[nodiscard]] bool packs_rows(const DataConfig& config);

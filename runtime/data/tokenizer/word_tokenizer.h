@@ -30,7 +30,7 @@ class WordTokenizer {
   [[nodiscard]] std::vector<int32_t> encode(std::string_view text) const;
   // The bytes. Special ids are left out where they are to be hidden, ids that nothing has always.
   [[nodiscard]] std::string decode(std::span<const int32_t> ids, bool hide_special) const;
-  // Of a word as the file writes it, or of an added token.
+  // The id of a word as the file writes it, or of an added token.
   [[nodiscard]] std::optional<int32_t> find(const std::string& token) const;
   [[nodiscard]] const std::vector<int32_t>& begin() const { return begin_; }
   [[nodiscard]] const std::vector<int32_t>& end() const { return end_; }

@@ -13,14 +13,15 @@
 
 namespace penstock {
 
-// Of all rules by which texts become tokens: those of words/, text/pieces.h, tuning/ and this file.
-// Raised whenever one changes so that a text may have other tokens than before: what was kept by
-// the older rules (token_cache.h) is then cut anew.
+// The version of all rules by which texts become tokens: those of tokenizer/, datasets/tuning/ and
+// this file. It is raised whenever one changes so that a text may have other tokens than before:
+// what was kept by the older rules (token_cache.h) is then cut anew.
 inline constexpr uint64_t kCutVersion = 1;
 
-// Of data.kind = "text" the row of all tokens, with a piece at the end of each line, or, where a
-// folder's tokenizer makes them, of the text as it is; of parallel text the lines apart; of
-// data.kind = "jsonl" what each line is made into.
+// The form in which the tokens of a file are kept. Row: one row, with a piece at the end of each
+// line (data.kind = "text"); AsItIs: one row of the text as it is, for the tokenizer of a folder;
+// Lines: the lines apart (parallel text); Samples: what each line is made into (data.kind =
+// "jsonl").
 enum class TextForm : uint8_t { Row, Lines, AsItIs, Samples };
 
 struct CutText {
@@ -32,10 +33,10 @@ struct CutText {
 // are 2^32 or more.
 void end_line(CutText& text, const std::string& path, const std::string& remedy);
 
-// In pieces, line by line. Throws as text_file.h says, and as end_line().
+// The file in word pieces, line by line. Throws as text_file.h says, and as end_line().
 [[nodiscard]] CutText cut_lines(const std::string& path, const DataConfig& config,
                                 const Pieces& vocabulary, TextForm form);
-// By the tokenizer of a folder, without regard to lines. Throws as text_parts.h says.
+// The file by the tokenizer of a folder, without regard to lines. Throws as text_parts.h says.
 [[nodiscard]] CutText cut_as_it_is(const std::string& path, const DataConfig& config,
                                    const Tokenizer& tokenizer);
 

@@ -1,8 +1,8 @@
 // runtime/data/tokens/in_order.h -- InOrder: items of a file, made into something by several
 // threads, and taken in the order of the file, as if one thread had done it all.
 //
-// The thread that gives is one of them: it makes what nobody has begun rather than wait, and it
-// alone takes. It runs ahead of what is taken by a few megabytes a thread, and no more.
+// The thread that gives items is one of them: rather than wait, it makes what nobody has begun, and
+// it alone takes what is made. At most a few megabytes a thread are given and not yet taken.
 #pragma once
 
 #include <condition_variable>

@@ -25,8 +25,8 @@ void read_pieces_of_file(const std::string& path,
 [[nodiscard]] std::vector<uint8_t> read_whole_file(const std::string& path,
                                                    int64_t unpack_limit = kUnpackLimit);
 
-// Line after line, without its end ("\n" or "\r\n"). The last line needs no end. Throws Error(Data)
-// as above, and naming the line for one longer than kLongestLine.
+// Calls take(line) for line after line, without its end ("\n" or "\r\n"). The last line needs no
+// end. Throws Error(Data) as above, and naming the line for one longer than kLongestLine.
 inline constexpr size_t kLongestLine = size_t{1} << 20;
 void for_each_line(const std::string& path, const std::function<void(std::string_view line)>& take,
                    int64_t unpack_limit = kUnpackLimit);

@@ -4,13 +4,13 @@
 // A file is named by what it was made from: the bytes of the text, as they lie on disk, and those
 // of the vocabulary, with what a folder says of its tokenizer beside it; and by what made it, the
 // version of our rules (kCutVersion) and of the libraries that know letters. It is complete or
-// absent (written under another name first, by each who finds none: all write the same, and the
-// last one stays), and is read once before it is used: a sum at its end tells a damaged one, which
-// is made anew. Its tokens are then read by position and not mapped: a mapped file that shrinks, or
-// whose server is gone, ends the process by SIGBUS, and a read of a window costs a millionth of the
-// step that it is for. The ranks of a host share the system's pages.
+// absent, by atomic replacement (several ranks that find none may each write one: they write the
+// same, and the last one stays), and is read once before it is used: a checksum at its end tells a
+// damaged one, which is made anew. Its tokens are then read by position and not mapped: a mapped
+// file that shrinks, or whose server is gone, ends the process by SIGBUS, and reading a window
+// costs a millionth of the step that it is for. The ranks of a host share the system's pages.
 //
-// The file begins as a token file of ours (text/token_source.h), which others can read; behind the
+// The file begins as a token file of ours (token_source.h), which others can read; behind the
 // tokens are u32 starts of lines, where they are wanted, and "PSCACHE1", u64 key, u64 number of
 // starts and u64 sum of all before.
 #pragma once

@@ -46,7 +46,7 @@ std::string npy_value(const std::string& header, const std::string& key, char en
   return last == std::string::npos ? "" : header.substr(first, last - first + 1);
 }
 
-// Of width 0: none of ours.
+// The type that a header of numpy's names; width 0: one that is not supported.
 NumberType npy_numbers(const std::string& type) {
   if (type == "'|u1'") return {1};
   if (type == "'<u2'") return {2};
@@ -54,7 +54,7 @@ NumberType npy_numbers(const std::string& type) {
   return {type == "'<i4'" ? 4U : 0U, true};
 }
 
-// As numpy calls it: "<i8" is int64.
+// The type as numpy calls it: "<i8" is int64.
 std::string npy_type(const std::string& type) {
   if (type == "'<i8'") return "int64";
   if (type == "'<u8'") return "uint64";

@@ -24,8 +24,8 @@ class TokenSource {
   virtual void read(int64_t first, std::span<int32_t> out) const = 0;
 };
 
-// A sum over what the row says, from 1 on: of another text another one. Of more than a million
-// tokens it looks at as many in 256 places, so a letter that was changed may go unnoticed.
+// A hash of the tokens, at least 1, that differs for another text. Of more than a million tokens it
+// looks at a million in 256 places, so a letter that was changed may go unnoticed.
 [[nodiscard]] int64_t content_sum(const TokenSource& tokens);
 
 // The bytes of a text, plain or compressed; a plain one stays on disk. Throws as text_file.h says.
@@ -44,8 +44,8 @@ struct TokenFile {
 //   - what numpy.save() writes: one axis of uint8, uint16, uint32 or int32;
 //   - 32 bytes of header and the tokens: "PSTOKENS", then little-endian u32 version = 1, u32 bytes
 //     of a token (2 or 4), u64 number of tokens, u64 size of the vocabulary (0: unknown);
-//   - what llm.c's scripts write (tokens/llmc_tokens.h);
-//   - an index of Megatron's with the file beside it (tokens/megatron_tokens.h).
+//   - what llm.c's scripts write (shards/llmc_tokens.h);
+//   - an index of Megatron's with the file beside it (shards/megatron_tokens.h).
 // Throws Error(Input) when there is no readable file, Error(Data) naming file and byte when it is
 // none of them.
 [[nodiscard]] TokenFile open_token_file(const std::string& path);

@@ -1,5 +1,5 @@
-// runtime/data/datasets/images/damaged_images.h -- DamagedImages: those that could not be decoded
-// so far, and whether there are too many.
+// runtime/data/datasets/images/damaged_images.h -- DamagedImages: the images that could not be
+// decoded so far, and whether there are too many.
 #pragma once
 
 #include <mutex>
@@ -19,7 +19,7 @@ class DamagedImages {
 
   // Both are called from several threads.
   [[nodiscard]] bool contains(size_t index) const;
-  // `why` is the line of the error. Warns of it, once. Throws Error(Data) above the limit.
+  // `why` is the line of the error. Warns of the image, once. Throws Error(Data) above the limit.
   void add(size_t index, const std::string& why);
 
  private:

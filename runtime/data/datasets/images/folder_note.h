@@ -13,18 +13,18 @@ namespace penstock {
 // each kind of what is not read.
 [[nodiscard]] std::string folder_note(const ImageFolder& folder);
 
-// Behind that note: how many are turned or mirrored by EXIF, where any are; of more than 1000
-// images a thousand are looked at, spread evenly. Reads the beginning of each.
+// How many images EXIF asks to turn or mirror, to stand behind that note; empty where there are
+// none. Reads the beginning of each image, or, of more than 1000, of a thousand spread evenly.
 [[nodiscard]] std::string turned_note(const ImageFolder& folder);
 
-// "20 .bmp, 1 without an ending, 2 hidden"; empty where everything is read. By number, the most
-// first, at most ten endings.
+// "20 .bmp, 1 without an ending, 2 hidden": the commonest first, at most ten endings; empty where
+// everything is read.
 [[nodiscard]] std::string not_read(const PassedOver& files);
 
-// "cat, dog"; of more than `most` the first and the last.
+// "cat, dog"; only the first and the last where there are more than `most`.
 [[nodiscard]] std::string class_list(const std::vector<std::string>& classes, size_t most = 20);
 
-// "cat, dog"; of more than ten the first ten, "and 3 others".
+// "cat, dog"; the first ten "and 3 others" where there are more than ten.
 [[nodiscard]] std::string some_of(const std::vector<std::string>& names);
 
 }  // namespace penstock

@@ -17,7 +17,7 @@ namespace penstock {
 struct ImageFile {
   std::string name;  // path inside the folder or archive
   int32_t label = 0;
-  // Of an archive: where its compressed bytes are, in the file or in what is held of it.
+  // The place of the image's compressed bytes in an archive, or in ImageFolder::held.
   int64_t offset = 0, size_bytes = 0;
 };
 
@@ -25,8 +25,8 @@ struct ImageFile {
 struct PassedOver {
   std::map<std::string, int64_t> types;  // files by ending, ".webp", in lower case; "": none
   int64_t hidden = 0;                    // files whose names begin with a dot
-  int64_t links = 0;  // that lead nowhere, or round in a circle; of an archive all
-  std::map<std::string, int64_t> folders;  // by name: of hidden ones and what systems leave behind
+  int64_t links = 0;  // that lead nowhere or round in a circle; all links of an archive
+  std::map<std::string, int64_t> folders;  // by name: hidden ones, and what systems leave behind
   std::vector<std::string>
       bare;  // sorted: folders beside those of the classes, nothing read in them
 };
@@ -50,7 +50,7 @@ struct ImageFolder {
   // The compressed bytes. Called from several threads. Throws Error(Data) for more than 256 MiB,
   // and where they are no longer there.
   [[nodiscard]] std::vector<uint8_t> load(const ImageFile& file) const;
-  // Of them the first `bytes`, or all there are. Throws likewise.
+  // The first `bytes` of the compressed bytes, or all there are. Throws as load().
   [[nodiscard]] std::vector<uint8_t> beginning(const ImageFile& file, int64_t bytes) const;
 };
 
@@ -64,8 +64,8 @@ struct ImageFolder {
                                             int64_t unpack_limit = kUnpackLimit,
                                             ImageBytes bytes = ImageBytes::Held);
 
-// Without the images of those of these classes that it has; the labels of the others are their
-// places among themselves.
+// Removes those of these classes that the folder has, with their images; the other classes are
+// numbered anew.
 void leave_out(ImageFolder& folder, const std::vector<std::string>& classes);
 
 }  // namespace penstock

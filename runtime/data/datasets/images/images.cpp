@@ -30,7 +30,7 @@ void check_images(const DataConfig& config, const Shape& image) {
   if (config.cutout < 0) fail_input("data.cutout must not be negative");
 }
 
-// Of memory that a user can spare: the archive need only be unpacked.
+// A note on memory that a user can save by unpacking the archive; empty where it is not worth one.
 std::string note_on(const ImageFolder& folder) {
   constexpr size_t kNoteworthyBytes = size_t{64} << 20;
   if (folder.held.size() < kNoteworthyBytes) return {};

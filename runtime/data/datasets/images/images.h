@@ -34,7 +34,7 @@ class ImageDataset final : public Dataset {
   [[nodiscard]] int64_t size() const override { return static_cast<int64_t>(labels_.size()); }
   [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
   [[nodiscard]] int64_t targets_per_sample() const override { return 1; }
-  // As Dataset; an image that is damaged is replaced by the next good one of its class, in the
+  // Reads as Dataset says; a damaged image is replaced by the next good one of its class, in the
   // order of the folder, which every rank finds alike and which keeps the label: ranks that read
   // labels alone need not look. Throws Error(Data) naming the file with data.on_damage = "stop",
   // and above data.damage_limit.
@@ -51,7 +51,7 @@ class ImageDataset final : public Dataset {
   };
 
   [[nodiscard]] std::vector<uint8_t> decode(const ImageFile& file) const;
-  // Of the image, or of the one in its place.
+  // The pixels of the image, or of the one that replaces it.
   [[nodiscard]] std::vector<uint8_t> pixels_of(size_t index) const;
   void read_image(size_t index, const RandomStream& random, std::span<float> out) const;
 

@@ -1,5 +1,5 @@
-// From files to ParallelDatasets: every file is read and cut into pieces once, also where several
-// pairs share it.
+// Opens the files of parallel text as ParallelDatasets: every file is read and cut into pieces
+// once, also where several pairs share it.
 #include <algorithm>
 #include <map>
 #include <set>

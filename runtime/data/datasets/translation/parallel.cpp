@@ -23,7 +23,7 @@ void fill(void* to, int64_t context, int32_t head, std::span<const int32_t> ids,
   std::fill(at, last, padding);
 }
 
-// Where the samples of each pair begin; the last entry is their number.
+// The first sample of each language pair in an epoch; the last entry is the number of samples.
 std::vector<int64_t> epoch_shares(const std::vector<PairCorpus>& pairs, double temperature) {
   double total = 0.0;
   double weights = 0.0;

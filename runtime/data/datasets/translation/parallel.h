@@ -39,7 +39,7 @@ struct EncodedLines {
   std::vector<uint32_t> starts;  // of the lines, and the end of the last
   [[nodiscard]] size_t size() const { return starts.size() - 1; }
   [[nodiscard]] size_t pieces_of(size_t line) const { return starts[line + 1] - starts[line]; }
-  // Fills `out`, to be of that many.
+  // Fills `out`, whose size must be pieces_of(line).
   void read(size_t line, std::span<int32_t> out) const { pieces->read(starts[line], out); }
 };
 
@@ -53,9 +53,9 @@ struct PairCorpus {
 
 class ParallelDataset final : public Dataset {
  public:
-  // `temperature` T: of an epoch, which has as many samples as there are pairs of sentences, a
-  // language pair of n gets a share proportional to n^(1/T). Where that is less than n, an epoch
-  // sees a part of them, another one each time; 1 leaves all as they are.
+  // An epoch has as many samples as there are sentence pairs. A language pair of n sentence pairs
+  // gets a share of them that is proportional to n^(1/T), T = `temperature`; where the share is
+  // less than n, each epoch sees another part of the n. T = 1 leaves all as they are.
   ParallelDataset(std::vector<PairCorpus> pairs, std::shared_ptr<const Pieces> vocabulary,
                   int64_t context, double temperature);
 

@@ -35,9 +35,9 @@ struct ChatText {
 class ChatTemplate {
  public:
   virtual ~ChatTemplate() = default;
-  // As transformers' apply_chat_template(tokenize=False). Throws Error(Input) naming the template
-  // and the line: with its own words where it refuses the messages, or where it needs what is not
-  // supported, or more memory and work than jinja/budget.h has.
+  // Renders as transformers' apply_chat_template(tokenize=False) does. Throws Error(Input) naming
+  // the template and the line: with its own words where it refuses the messages, or where it needs
+  // what is not supported, or more memory and work than templates/budget.h has.
   [[nodiscard]] virtual std::string render(const std::vector<ChatMessage>& messages,
                                            bool add_generation_prompt,
                                            const ChatExtras& extras) const = 0;
@@ -49,7 +49,7 @@ class ChatTemplate {
   [[nodiscard]] virtual bool names(const std::string& name) const = 0;
   // Whether a text in its expressions has this in it, such as the name of a role.
   [[nodiscard]] virtual bool says(const std::string& text) const = 0;
-  // Whether one of them is this role and nothing else.
+  // Whether one of those texts is this role and nothing else.
   [[nodiscard]] virtual bool knows_role(const std::string& role) const = 0;
 };
 
@@ -61,9 +61,10 @@ class ChatTemplate {
                                                         std::vector<ChatMessage> messages,
                                                         const ChatExtras& extras, bool& renamed);
 
-// The whole conversation. An answer is what those messages of the assistant from `first` on that
-// are to be learnt add to what stands there when it is the assistant's turn, as far as the
-// conversation goes on with that: the content and what ends the turn.
+// The whole conversation as a text. Answers are the messages of the assistant from `first` on that
+// are to be learnt. An answer's bytes are what it adds to the text that is there when its turn
+// begins (the generation prompt), as far as the conversation goes on with that text: its content
+// and what ends the turn.
 [[nodiscard]] ChatText render_answers(const ChatTemplate& chat,
                                       const std::vector<ChatMessage>& messages, size_t first,
                                       const ChatExtras& extras = {});

@@ -21,8 +21,8 @@ struct ChatSpecials {
                                                                const ChatSpecials& specials,
                                                                const std::string& where);
 
-// Of a folder (tokenizer_config.json, chat_template.jinja); null where it has none. `date` as in
-// ChatSpecials.
+// The chat template of a folder (tokenizer_config.json, chat_template.jinja); null where it has
+// none. `date` as in ChatSpecials.
 [[nodiscard]] std::unique_ptr<ChatTemplate> open_chat_template(const std::string& folder,
                                                                const std::string& date = {});
 

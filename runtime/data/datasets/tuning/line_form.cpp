@@ -167,8 +167,8 @@ void refuse_two_forms(const json& line, const std::string& where) {
              ", and each says what is to be learnt: leave one of them");
 }
 
-// As parse_json(). What people write instead of JSON, Python's dictionaries and objects over
-// several lines, is told how it should be.
+// Parses as parse_json() does. The error also tells people who write Python's dictionaries, or
+// objects over several lines, how a line should be written.
 json parsed_line(std::string_view line, const std::string& where) {
   try {
     return parse_json(line, where, kMostJsonValues, kMostLevelsOfLines);

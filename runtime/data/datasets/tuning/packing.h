@@ -8,8 +8,8 @@
 namespace penstock {
 
 struct PackedRows {
-  std::vector<int64_t> samples;  // of row after row, in the order in which they stand there
-  std::vector<int64_t> begins;   // of rows, in `samples`; and the end of the last
+  std::vector<int64_t> samples;  // row after row, in their order within the row
+  std::vector<int64_t> begins;   // of each row in `samples`; and the end of the last
 
   [[nodiscard]] int64_t size() const { return static_cast<int64_t>(begins.size()) - 1; }
   [[nodiscard]] std::span<const int64_t> row(int64_t index) const {

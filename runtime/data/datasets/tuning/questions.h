@@ -1,9 +1,9 @@
 // runtime/data/datasets/tuning/questions.h -- what `penstock eval` asks of the validation lines of
 // data.kind = "jsonl" beside their loss.
 //
-// Greedy choice writes an answer where each of its tokens is the most probable one behind those
-// before it, and those are the answer's own as long as it does. So an answer is looked at as a
-// sample is, all its tokens at once, and nothing is generated.
+// Greedy decoding writes an answer exactly if each of the answer's tokens is the most probable one
+// behind the prompt and the answer's earlier tokens. One forward of the whole answer, as for a
+// sample, tells that; nothing is generated.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@ struct Questions {
   std::vector<int64_t> characters;  // of each text that is a choice, else 0
   int64_t too_long = 0;             // left out: with a text that is longer than the context
   int64_t without_token = 0;        // left out: with one of which no token is predicted
-  // Where the texts stand in the samples of the validation set.
+  // The places of the texts in the samples of the validation set.
   PackedRows rows;
   std::vector<int32_t> lengths;  // positions of each text
 };
 
 // What a network thinks of a text, as far as it counts: the sum of the logarithms of the
-// probabilities of its tokens, and whether greedy choice writes it.
+// probabilities of its tokens, and whether greedy decoding writes it.
 struct TextScore {
   double log_probability = 0.0;
   bool greedy = true;

@@ -25,7 +25,7 @@ int64_t characters_of(std::string_view choice) {
   return std::ranges::count_if(choice, [](char c) { return (c & 0xC0) != 0x80; });
 }
 
-// Of a line in which nothing counts.
+// What is missing in a line in which nothing counts.
 Lacks lack_of(const LineContent& content, const TuningSample& sample) {
   if (content.kind == LineContent::Kind::Conversation) {
     const auto begin = content.messages.begin() + static_cast<std::ptrdiff_t>(content.first);

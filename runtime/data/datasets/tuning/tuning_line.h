@@ -54,7 +54,8 @@ class TuningLines {
   // `where` names file and line. Throws as content_of() does, and Error(Input) where the template
   // refuses the messages, or does not read what stands beside them.
   [[nodiscard]] TuningSample read(std::string_view line, const std::string& where) const;
-  // Of the same line. Texts that are to be learnt as they are ask nothing.
+  // The question of the same line. Texts that are to be learnt as they are ask nothing. Throws as
+  // read().
   [[nodiscard]] TuningQuestion ask(std::string_view line, const std::string& where) const;
 
  private:

@@ -25,7 +25,7 @@ class TuningSet final : public Dataset {
 
   [[nodiscard]] int64_t size() const override { return rows_.size(); }
   [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
-  // At most: the loss counts the labels of the mini-batch that are there.
+  // The most that a sample can have: the loss counts the labels of the mini-batch that are there.
   [[nodiscard]] int64_t targets_per_sample() const override { return context_; }
   void read(int64_t index, const RandomStream& random, std::span<void* const> out) const override;
 
@@ -37,7 +37,7 @@ class TuningSet final : public Dataset {
 };
 
 // The share of the samples [0, samples) that trains ends here, where data.validation is a share
-// (data/share.h), else at `samples`. Throws Error(Input) where either part would be empty.
+// (datasets/share.h), else at `samples`. Throws Error(Input) where either part would be empty.
 [[nodiscard]] int64_t training_end(const DataConfig& config, int64_t samples);
 
 // Throws Error(Input) naming the key or what is not supported, Error(Data) naming file and line.

@@ -1,7 +1,7 @@
 // runtime/data/datasets/tuning/tuning_texts.h -- all samples of a file of data.kind = "jsonl".
 //
-// What a line is as tokens depends on the line and the folder alone, and is kept beside the run
-// (tokens/token_cache.h); what of it enters a row depends on the run.
+// The tokens of a line depend on the line and the folder alone, and are kept beside the run
+// (tokens/token_cache.h); which of them enter a row depends on the run.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ namespace penstock {
 
 struct TuningTexts {
   std::shared_ptr<const TokenSource> tokens = {};  // each twice its id, and 1 where it counts
-  // By sample. It has a token more than positions.
+  // One entry a sample, which has one token more than positions.
   std::vector<int64_t> begins = {};   // in `tokens`
   std::vector<int32_t> lengths = {};  // positions that it takes in a row, at most the context
   std::vector<int64_t> numbers = {};  // which of the lines it is, from 0 on
@@ -34,7 +34,7 @@ struct TuningTexts {
   int64_t beyond_context = 0;  // the answer begins behind the context
   int64_t rewritten = 0;       // the template writes the answer, or what is before it, anew
   std::array<int64_t, 4> lacking = {};  // by Lacks
-  // Of all lines.
+  // Counts of all lines.
   int64_t only_last = 0;  // conversations of which only the last answer counts
   int64_t opened = 0;     // with an answer that begins within what the template opens it by
   int64_t renamed = 0;    // with roles of other names
@@ -42,7 +42,8 @@ struct TuningTexts {
   int64_t shared_gpt = 0, alpaca = 0, responses = 0;  // in forms of others
   bool array = false;                                 // the file is a JSON array
   bool no_end = false;  // texts and completions end with no token, for none is known
-  // Of the tokenizer, and where they should be kept and cannot be; may be empty.
+  // What is to be said of the tokenizer, and of texts that should be kept and cannot be; may be
+  // empty.
   std::string note = {};
 
   [[nodiscard]] int64_t size() const { return static_cast<int64_t>(lengths.size()); }

@@ -157,7 +157,7 @@ class ListFilter {
   };
   // Room to sort so many, with what sorting takes itself.
   [[nodiscard]] Charge room_for(size_t items) const { return {budget_, 2 * items * sizeof(Keyed)}; }
-  // In ascending order of keys; equals stay as they are, also where the order is turned.
+  // The items in ascending order of keys, or descending if `turned`; equal ones keep their order.
   [[nodiscard]] Value in_order(std::vector<Keyed> all, bool turned) const {
     std::ranges::stable_sort(all, [&](const Keyed& a, const Keyed& b) {
       return turned ? less(budget_, b.key, a.key) : less(budget_, a.key, b.key);

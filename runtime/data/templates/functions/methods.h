@@ -15,7 +15,7 @@ namespace penstock::jinja {
 [[nodiscard]] Value call_method(Budget& budget, const Value& of, const std::string& name,
                                 const Arguments& with);
 
-// Of a text.
+// The same for the methods of a text.
 [[nodiscard]] Value call_text_method(Budget& budget, const Value& of, const std::string& name,
                                      const Arguments& with);
 

@@ -277,7 +277,8 @@ class Lexer {
     rest_.remove_prefix(at + 1);
   }
 
-  // Behind the backslash at `at` - 1; how many characters belong to it.
+  // Reads the escape behind the backslash at `at` - 1 into `value`; returns its length, the
+  // backslash not counted.
   size_t escape(size_t at, std::string& value) const {
     constexpr std::string_view kFrom = "ntr\\'\"abfv";
     constexpr std::string_view kTo = "\n\t\r\\'\"\a\b\f\v";

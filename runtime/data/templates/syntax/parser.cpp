@@ -402,7 +402,7 @@ class Parser : private ExpressionReader {
     return all;
   }
 
-  // The rest of the tag is read; up to the tag `end`, itself included.
+  // Reads the rest of the tag and the body up to the tag `end`, which is read as well.
   NodePtr body_to(const char* end) {
     end_tag();
     NodePtr body = block({end});
@@ -410,7 +410,8 @@ class Parser : private ExpressionReader {
     end_tag();
     return body;
   }
-  // Likewise where names are the body's own, and no loop around it can be left from it.
+  // The same for a body with names of its own: break and continue in it cannot mean a loop around
+  // it.
   NodePtr closed_body_to(const char* end) {
     const int loops = std::exchange(loops_, 0);
     NodePtr body = body_to(end);

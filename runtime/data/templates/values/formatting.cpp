@@ -44,7 +44,7 @@ std::optional<int64_t> number_at(std::string_view text, size_t& at) {
   return number;
 }
 
-// With the sign apart from the digits.
+// A number as digits, its sign apart.
 struct Digits {
   bool negative = false;
   std::string text;

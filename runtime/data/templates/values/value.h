@@ -34,7 +34,7 @@ struct None {};
 class Value {
  public:
   Value() = default;
-  Value(const char*) = delete;  // would be a truth
+  Value(const char*) = delete;  // would be a bool
   Value(None none) : data_(none) {}
   Value(bool truth) : data_(truth) {}
   Value(int64_t number) : data_(number) {}
@@ -48,7 +48,7 @@ class Value {
 
   [[nodiscard]] bool undefined() const { return std::holds_alternative<Undefined>(data_); }
   [[nodiscard]] bool none() const { return std::holds_alternative<None>(data_); }
-  // Null where it is of another kind.
+  // Null where the value is of another kind.
   [[nodiscard]] const bool* boolean() const { return std::get_if<bool>(&data_); }
   [[nodiscard]] const int64_t* whole() const { return std::get_if<int64_t>(&data_); }
   [[nodiscard]] const double* real() const { return std::get_if<double>(&data_); }
@@ -125,7 +125,8 @@ struct Callable {
 [[nodiscard]] Value list_value(Budget& budget, Values items, Row::Type type = Row::Type::List);
 [[nodiscard]] Value table_value(Budget& budget, Entries pairs);
 
-// As == has it; numbers and truths are compared as numbers. Both throw for what cannot be compared.
+// a == b and a < b of Python; numbers and booleans are compared as numbers. Both throw for what
+// cannot be compared.
 [[nodiscard]] bool equal(Budget& budget, const Value& a, const Value& b);
 [[nodiscard]] bool less(Budget& budget, const Value& a, const Value& b);
 
@@ -141,7 +142,7 @@ void put(Budget& budget, Entries& pairs, Value key, Value value);
 [[nodiscard]] int64_t characters_in(std::string_view text);
 // "a text", "a list": for messages.
 [[nodiscard]] std::string kind_of(const Value& value);
-// A number or truth as a number; throws for others.
+// A number or boolean as a number; throws for others.
 [[nodiscard]] int64_t whole_number(const Value& value);
 [[nodiscard]] double real_number(const Value& value);
 [[nodiscard]] inline bool is_number(const Value& value) {

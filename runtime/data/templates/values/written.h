@@ -15,7 +15,7 @@ void write_repr(Writer& writer, const Value& value);
 // The text of str(value), as a value: a text is itself.
 [[nodiscard]] Value str_of(Budget& budget, const Value& value);
 
-// json.dumps() of it.
+// How json.dumps() writes a value.
 struct JsonForm {
   bool ascii = false;
   bool sorted = false;

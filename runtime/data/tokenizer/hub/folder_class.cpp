@@ -28,7 +28,7 @@ constexpr std::array kOurClasses = {ClassName{"GPT2Tokenizer", FolderClass::Gpt2
                                     ClassName{"LlamaTokenizer", FolderClass::Llama},
                                     ClassName{"Qwen2Tokenizer", FolderClass::Qwen2}};
 
-// Those that build a tokenizer of byte pairs or pieces anew.
+// Classes that build a tokenizer of byte pairs or pieces anew.
 constexpr std::array<std::string_view, 46> kOtherClasses = {
     "AlbertTokenizer",      "BarthezTokenizer",    "BartTokenizer",      "BigBirdTokenizer",
     "BlenderbotTokenizer",  "CLIPTokenizer",       "CamembertTokenizer", "CodeGenTokenizer",
@@ -101,7 +101,7 @@ std::string name_of(FolderClass of, const FolderSettings& settings) {
   return ours == kOurClasses.end() ? settings.kind : std::string(ours->name);
 }
 
-// As transformers saves it.
+// Steps of the two classes' tokenizers as transformers saves them.
 constexpr const char* kNfc = R"({"type": "NFC"})";
 constexpr const char* kGpt2Cuts = R"({"type": "ByteLevel", "add_prefix_space": false})";
 constexpr const char* kQwen2Cuts = R"js({"type": "Sequence", "pretokenizers": [

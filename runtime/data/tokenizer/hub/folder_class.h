@@ -31,15 +31,15 @@ enum class FolderClass : uint8_t {
 // Whether transformers has a class of that name, so that it does without code of the folder's own.
 [[nodiscard]] bool is_known_class(const std::string& kind);
 
-// What the class takes where the folder does not name a token: key and text, such as "eos_token"
-// and "</s>". Such a token counts where the vocabulary has it: transformers adds it otherwise, for
-// texts that happen to contain it.
+// The tokens that the class takes where the folder names none: key and text, such as "eos_token"
+// and "</s>". Such a token counts only where the vocabulary has it; where it has not, transformers
+// adds it, for texts that happen to contain it.
 using DefaultTokens = std::vector<std::pair<const char*, const char*>>;
 [[nodiscard]] DefaultTokens default_tokens(FolderClass of);
 
-// Makes of the file what its class makes of it. Where that class would cut by other rules than the
-// file has, not counting a space in front and the normalizer, the file is left as it is; the note
-// that is returned says so, and is empty otherwise.
+// Changes the file as its class does. Where the class would cut by other rules than the file has,
+// not counting a space in front and the normalizer, the file is left as it is; the note that is
+// returned says so, and is empty otherwise.
 [[nodiscard]] std::string cut_as_class(TokenizerJson& file, const FolderSettings& settings);
 
 // The class LlamaTokenizer: a space before a text and, if `legacy`, before each stretch between

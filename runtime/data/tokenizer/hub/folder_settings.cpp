@@ -17,7 +17,7 @@ using nlohmann::json;
 
 constexpr int64_t kMostSettingsBytes = int64_t{8} << 20;
 
-// What a token is found by, of {"content": "<s>", "lstrip": false, ...}.
+// The token that {"content": "<s>", "lstrip": false, ...} describes, without an id.
 AddedToken token_of(const json& token, const std::string& path) {
   AddedToken one;
   one.content = json_text(token, "content", path);
@@ -33,7 +33,7 @@ AddedToken token_of(const json& token, const std::string& path) {
   return one;
 }
 
-// Likewise, or of a text alone; nothing for what is neither.
+// The special token that such an object or a text alone names; nothing for what is neither.
 std::optional<AddedToken> named_token(const json& token, const std::string& path) {
   const bool object = token.is_object() && token.contains("content");
   if (!object && (!token.is_string() || token.get_ref<const std::string&>().empty())) {
@@ -53,7 +53,7 @@ void take_all(const json& tokens, const std::string& path, std::vector<AddedToke
   }
 }
 
-// Where the text of that token is kept; null for one that nobody asks for.
+// The member that keeps the text of that token; null for a token that nobody asks for.
 std::string* edge_of(FolderSettings& read, std::string_view key) {
   if (key == "bos_token") return &read.begin;
   if (key == "eos_token") return &read.end;

@@ -23,7 +23,7 @@ struct FolderSettings {
   // Tokens that have a name, without ids, in the order in which those that are new get theirs:
   // those of every folder, those of this one alone ("image_token"), and those in lists.
   std::vector<AddedToken> named, own, listed;
-  // By the class, as the folder does not name them; each by its key.
+  // Tokens that the class assumes, since the folder does not name them, each with its key.
   std::vector<std::pair<std::string, AddedToken>> assumed;
   std::optional<bool> add_begin, add_end;  // "add_bos_token", "add_eos_token"
   // "added_tokens_decoder", or what added_tokens.json has; in the order of their ids.
@@ -33,11 +33,11 @@ struct FolderSettings {
   std::string kind;         // "tokenizer_class", without the "Fast" at its end; may be empty
   FolderClass opened = FolderClass::AsWritten;  // of tokenizer.json
   std::optional<bool> legacy, add_prefix_space;
-  bool split_special = false;  // "split_special_tokens": in a text they are text
+  bool split_special = false;  // "split_special_tokens": special tokens in a text are text
   std::string chat_template;   // empty: none
 };
 
-// Whether one of those that have a name is this text.
+// Whether one of the tokens that have a name is this text.
 [[nodiscard]] bool names_token(const FolderSettings& settings, const std::string& content);
 
 // Throws Error(Data) naming file and key where a file is damaged, and Error(Input) for a key that

@@ -14,11 +14,12 @@ namespace penstock {
 // merged first.
 [[nodiscard]] TokenizerJson byte_pairs_of(const Pieces& pieces, const std::string& path);
 
-// The tokens that other files add to those of the tokenizer, or say more of; those that have names
-// are special. A token that is no word gets the next id, as transformers gives it. Throws
-// Error(Data) naming the file and the token where another id is said, and Error(Input) where it
-// hangs on the class whether there is such a token. Returns those that the class assumes and that
-// are left out, as nobody has them; empty: there is none.
+// Adds to `file` the tokens that the folder's other files name, and what they say of tokens that it
+// has; tokens that have names are special. A token that is no word of the vocabulary gets the next
+// id, as transformers gives it. Throws Error(Data) naming the file and the token where a file says
+// another id, and Error(Input) where it depends on the class whether there is such a token. Returns
+// the tokens that the class assumes and that are left out, as no file has them; empty: there are
+// none.
 [[nodiscard]] std::string take_added_tokens(TokenizerJson& file, const FolderSettings& settings);
 
 }  // namespace penstock

@@ -17,7 +17,7 @@ class JsonSource {
   [[noreturn]] void refuse(const std::string& what) const;  // "... is not supported"
   [[noreturn]] void damaged(const std::string& what) const;
 
-  // A member that is there and not null; null for another.
+  // The member, if it is there and not null; else a null pointer.
   [[nodiscard]] static const nlohmann::json* part(const nlohmann::json& parent, const char* key);
   [[nodiscard]] std::string type_of(const nlohmann::json& value) const;
   [[nodiscard]] bool flag(const nlohmann::json& parent, const char* key, bool otherwise) const;
@@ -26,7 +26,8 @@ class JsonSource {
   [[nodiscard]] int32_t id(const nlohmann::json& value) const;
   // An empty one where it is absent.
   [[nodiscard]] const nlohmann::json& list(const nlohmann::json& parent, const char* key) const;
-  // A part of the type Sequence as its parts, under `key`, at any depth; another one is itself.
+  // The parts of a part of type Sequence, which has them under `key`, at any depth; of any other
+  // part, the part itself.
   [[nodiscard]] std::vector<const nlohmann::json*> in_sequence(const nlohmann::json& value,
                                                                const char* key) const;
   // Refuses a member that is set to anything that would change ids.

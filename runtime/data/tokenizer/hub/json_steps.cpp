@@ -13,8 +13,9 @@ using nlohmann::json;
 // What the byte-level step cuts by, unless the file says that it does not.
 constexpr const char* kByteLevelExpression =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
-// For PCRE2. Punctuation is what Unicode 8 calls so, whose tables the library has, and the rest of
-// ASCII's: without what came later, with two characters that have become something else since.
+// Punctuation, as an expression for PCRE2: what is punctuation in Unicode 8, whose tables the
+// `tokenizers` library has, and all of ASCII's. So what came later is excluded, and two characters
+// that are something else by now are included.
 constexpr const char* kPunctuation =
     R"((?![\x{61D}\x{9FD}\x{A76}\x{C77}\x{C84}\x{1B7D}\x{1B7E}\x{2E43}-\x{2E5D}\x{10EAD})"
     R"(\x{10F55}-\x{10F59}\x{10F86}-\x{10F89}\x{1144B}-\x{1144F}\x{1145A}-\x{1145D})"

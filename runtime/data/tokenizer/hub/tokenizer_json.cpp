@@ -77,7 +77,7 @@ class TokenizerReader {
       read_.model.vocabulary.emplace_back(word, source_.id(id));
       if (word == unknown) read_.model.unknown = read_.model.vocabulary.back().second;
     }
-    // With all bytes in the vocabulary nothing is unknown.
+    // Nothing is unknown where all bytes are in the vocabulary.
     if (!unknown.empty() && !read_.model.unknown && !read_.model.byte_level) {
       source_.damaged("its vocabulary has no " + quoted(unknown) + ", which its unk_token is");
     }
@@ -126,8 +126,8 @@ class TokenizerReader {
                     " is no pair of words");
   }
 
-  // Of what these do only what is put around a single text is of interest; the rest is offsets, and
-  // pairs of texts.
+  // Post-processors put tokens around a single text, which counts here; the rest of what they do is
+  // for offsets and pairs of texts.
   void post_processor(const json& post) {
     const std::string type = source_.type_of(post);
     if (type == "ByteLevel") return;

@@ -41,10 +41,10 @@ struct WordModelData {
   bool byte_fallback = false;  // what is not in the vocabulary is written by words like <0x0A>
   std::optional<int32_t> unknown;
   bool fuse_unknown = false;  // several in a row are one
-  // Of byte pairs
+  // Members of byte pair models.
   std::vector<std::pair<std::string, std::string>> merges;  // the first comes first
   bool ignore_merges = false;  // a word that is in the vocabulary is not merged
-  // Of a unigram model: of each word of the vocabulary
+  // Members of unigram models: the score of each word of the vocabulary, in its order.
   std::vector<double> scores;
 };
 
@@ -54,13 +54,13 @@ struct TokenizerJson {
   std::vector<NormalStep> normal;
   std::vector<CutStep> cuts;
   WordModelData model;
-  std::vector<int32_t> begin, end;  // that a whole text is put between
+  std::vector<int32_t> begin, end;  // ids in front of and behind a whole text
   std::vector<JoinStep> joins;
   bool split_special = false;  // special tokens are not looked for in a text
 };
 
-// Whether the file normalises by the rules of a SentencePiece model, compiled: who has the model
-// itself takes that. Throws as read_tokenizer_json().
+// Whether the file normalises by the compiled rules of a SentencePiece model; where the model
+// itself is there, it is used instead. Throws as read_tokenizer_json().
 [[nodiscard]] bool has_precompiled_rules(const std::string& path);
 
 // Throws Error(Input) where there is no readable file, or for what is not supported; Error(Data)

@@ -58,7 +58,7 @@ class BytePairs final : public WordModel {
     tell_neighbours(data, ids);
   }
 
-  // Of which symbols a word may be before it is merged.
+  // The symbols that a word may consist of before it is merged.
   [[nodiscard]] std::vector<int32_t> first_symbols() const {
     std::vector<int32_t> symbols(single_.begin(), single_.end());
     for (const auto& [word, id] : words_) {
@@ -74,8 +74,9 @@ class BytePairs final : public WordModel {
     return symbols;
   }
 
-  // Which of them a rule may ever bring together: of its left side the last, of its right the
-  // first. Where a symbol is both there at first and made by a rule of others, nothing is told.
+  // Tells Merges which first symbols a rule may ever bring together: the last one of the rule's
+  // left side and the first one of its right side. Nothing is told where two ways to make a symbol
+  // give it other ends.
   void tell_neighbours(const WordModelData& data, const ByText<int32_t>& ids) {
     struct Ends {
       int32_t first = 0, last = 0;
@@ -106,8 +107,9 @@ class BytePairs final : public WordModel {
     return found == words_.end() ? -1 : found->second;
   }
 
-  // As the package does it: what is unknown waits until the next word that is known, though bytes
-  // may come between, and without a word for it is left out.
+  // The symbols of a word before it is merged. As in the `tokenizers` package, the symbol for what
+  // is unknown is put before the next known symbol, though those of fallback bytes may come
+  // between; without such a symbol, what is unknown is left out.
   [[nodiscard]] std::vector<int32_t> symbols_of(std::string_view word) const {
     std::vector<int32_t> symbols;
     symbols.reserve(word.size());

@@ -15,9 +15,9 @@ class Merges {
   // `left` and `right` become `merged`; rules that were added before come first. A pair that is
   // added again takes the later place.
   void add(int32_t left, int32_t right, int32_t merged);
-  // Symbols that a word may be of before it is merged, one after the other, and that rules may have
-  // in one symbol at the end. Where this was called, no other neighbours ever come together; then
-  // long words, texts that nothing has cut, are merged stretch by stretch.
+  // Two symbols of an unmerged word that, as neighbours, may end up in one symbol. Once this was
+  // called, no pair that was not named ever does; so long words (texts that nothing has cut) are
+  // merged stretch by stretch.
   void may_join(int32_t left, int32_t right);
 
   // Merges the symbols of a word in place until no rule applies: always the first rule that does,

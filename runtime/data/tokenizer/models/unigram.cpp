@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// So much worse than the worst piece is a character that no piece has.
+// The score of a character that no piece has is so much below that of the worst piece.
 constexpr double kUnknownPenalty = 10.0;
 
 // The pieces as a tree of their bytes.

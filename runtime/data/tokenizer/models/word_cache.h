@@ -1,5 +1,5 @@
 // runtime/data/tokenizer/models/word_cache.h -- WordCache: the ids of words that were met before,
-// since languages repeat their words. Of one thread at a time.
+// since languages repeat their words. Used by one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ class WordCache {
 
   // Appends the ids. False: it is not known.
   bool find(std::string_view word, std::vector<int32_t>& ids) const;
-  // One that is not known. Longer ones are not kept, for they are seldom met again; where there is
-  // no room, all others are forgotten.
+  // Adds a word that is not known. Words above kMostBytes are not kept, for they are seldom met
+  // again; where there is no room, all others are forgotten.
   void add(std::string_view word, std::span<const int32_t> ids);
 
  private:
-  // In a table with open addresses, half full at most: looking up a word that is often met touches
-  // three lines of the processor's cache, which the system's allocator has no part in.
+  // The table has open addressing and is half full at most: looking up a word that is often met
+  // touches three lines of the processor's cache.
   static constexpr size_t kSlots = size_t{1} << 18;
   static constexpr size_t kMostBytes = 64;  // of a word that is kept
   struct Slot {

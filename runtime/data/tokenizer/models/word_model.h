@@ -27,8 +27,8 @@ class WordModel {
  public:
   virtual ~WordModel() = default;
 
-  // The words of one text, for one thread; texts may have theirs at once. What the words of earlier
-  // texts came to is known to it, and what it learns to later ones.
+  // Encodes the words of one text, in one thread; several texts may be encoded at once, each by its
+  // own Words. They hand a cache of known words on from text to text.
   class Words {
    public:
     explicit Words(const WordModel& model);
@@ -45,20 +45,22 @@ class WordModel {
 
  protected:
   WordModel() = default;
-  // The same every time for the same word. Thread safe.
+  // The ids of a word, always the same for the same word. Thread safe.
   [[nodiscard]] virtual std::vector<int32_t> ids_of(std::string_view word) const = 0;
 
  private:
   mutable std::mutex mutex_;
-  // Those that no text has now, by the mutex: as many as there were texts at once.
+  // The caches that no text uses now, under the mutex; there are as many as there were texts at
+  // once.
   mutable std::vector<std::unique_ptr<WordCache>> idle_;
 };
 
-// By id, the words <0x00> to <0xFF>; nothing where the vocabulary lacks one.
+// The ids of the words <0x00> to <0xFF>, as far as the vocabulary has them.
 class ByteFallback {
  public:
   explicit ByteFallback(const ByText<int32_t>& ids);
-  // Appends the ids of the bytes, all of them or, where one has none, nothing. Says which.
+  // Appends the ids of all the bytes and returns true; where one has no id, appends nothing and
+  // returns false.
   bool append(std::string_view bytes, std::vector<int32_t>& ids) const;
 
  private:

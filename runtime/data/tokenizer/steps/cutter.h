@@ -27,8 +27,8 @@ struct CutStep {
   Pattern pattern = {};  // an empty one cuts nothing
   Behavior behavior = Behavior::Isolated;
   bool invert = false;
-  // Before it is cut: what a space becomes (empty: a space), and what is put before a text that
-  // does not begin with it.
+  // What a space becomes before the text is cut (empty: a space), and whether that is also put
+  // before a text that does not begin with it.
   std::string space = {};
   enum class Put : uint8_t { Never, AtStart, Always };  // AtStart: of the whole text alone
   Put put = Put::Never;

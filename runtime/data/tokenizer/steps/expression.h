@@ -1,5 +1,5 @@
-// runtime/data/tokenizer/steps/expression.h -- Expression: a regular expression of a tokenizer,
-// which is PCRE2 behind our errors.
+// runtime/data/tokenizer/steps/expression.h -- Expression: a regular expression of a tokenizer, by
+// PCRE2, with our errors.
 //
 // Files of tokenizers hold expressions for another library (Oniguruma), and the two read some of
 // them differently: `^`, `.`, `\h`, nested classes. What both read alike is let through, the rest
@@ -31,7 +31,8 @@ struct Pattern {
 inline constexpr const char* kWordCharacter =
     R"([\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}])";
 
-// The library and its version: a letter to it is what that knows. Empty: a build without it.
+// The library and its version, on which it depends what counts as a letter. Empty: a build without
+// it.
 [[nodiscard]] std::string expression_library();
 
 class Expression {

@@ -81,7 +81,7 @@ class Translation {
     copy(form->size());
   }
 
-  // With what makes it lazy or possessive.
+  // Copies a quantifier of one character, with what makes it lazy or possessive.
   void quantifier() {
     copy(1);
     if (rest_.starts_with('?') || rest_.starts_with('+')) copy(1);
@@ -133,7 +133,7 @@ class Translation {
     const bool braces = rest_.size() > 2 && rest_[2] == '{' && end != std::string_view::npos;
     const std::string_view name = braces ? rest_.substr(3, end - 3) : std::string_view();
     if (std::ranges::find(kScripts, name) != kScripts.end()) {
-      // Without "sc:" PCRE2 takes the characters that are used with the script as well.
+      // PCRE2 would also take the characters that are used with the script, were there no "sc:".
       return replace(end + 1, std::string(rest_.substr(0, 3)) + "sc:" + std::string(name) + "}");
     }
     if (std::ranges::find(kCategories, name) == kCategories.end()) {

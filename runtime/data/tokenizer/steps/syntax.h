@@ -7,8 +7,8 @@ namespace penstock {
 
 // The same expression for PCRE2 (with UTF and UCP). Literals, groups, look-around, classes without
 // classes inside, `.`, \p{general category or script}, \s, \w, \d, \r, \n, \t and quantifiers are
-// let through. Throws
-// Error(Input) naming `where` and what else there is, which the two libraries may read differently.
+// let through. Throws Error(Input) naming `where` and what else there is, which the two libraries
+// may read differently.
 [[nodiscard]] std::string pcre2_form(const std::string& pattern, const std::string& where);
 
 }  // namespace penstock

@@ -1,8 +1,8 @@
 // runtime/data/tokens/shards/file_tokens.h -- FileTokens: numbers of one width that lie end to end
 // in a file, and what the readers of token files have in common.
 //
-// Read by position (InputFile says why it is no memory map); the ranks of a host share the pages
-// that the system keeps of the file, and none keeps a copy.
+// The file is read by position (InputFile says why it is no memory map); the ranks of a host share
+// the pages that the system keeps of the file, and none keeps a copy.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace penstock {
 
-// Of each number of a file.
+// The type of the numbers in a file.
 struct NumberType {
   size_t width = 4;  // in bytes: 1, 2 or 4
   bool is_signed = false;
@@ -33,8 +33,8 @@ class FileTokens final : public TokenSource {
   }
   [[nodiscard]] int64_t size() const override { return size_; }
   [[nodiscard]] std::string unit() const override { return unit_; }
-  // Through a small buffer, so that reading allocates nothing. Throws Error(Data) naming file, byte
-  // and number for what is no id.
+  // Reads through a small buffer, so that nothing is allocated. Throws Error(Data) naming file,
+  // byte and number for what is no id.
   void read(int64_t first, std::span<int32_t> out) const override;
 
  private:
@@ -50,7 +50,7 @@ class FileTokens final : public TokenSource {
 // Throws Error(Data): the file, the byte, and why it is none.
 [[noreturn]] void no_token_file(const std::string& path, int64_t byte, const std::string& why);
 
-// Of little-endian bytes, at most eight.
+// The number that at most eight little-endian bytes hold.
 [[nodiscard]] uint64_t unsigned_of(std::span<const uint8_t> bytes);
 
 // Throws unless `tokens` of that width lie between byte `begin` and the end of the file, and, where

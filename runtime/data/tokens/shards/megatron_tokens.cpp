@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kMegatronMagic("MMIDIDX\0\0", 9);
 constexpr int64_t kMegatronHeader = 9 + 8 + 1 + 8 + 8;
 
-// By Megatron's code of a type; of width 0: none of ours.
+// The type that Megatron's code stands for; width 0: one that is not supported.
 NumberType megatron_numbers(uint8_t code) {
   constexpr uint8_t kU8 = 1, kI32 = 4, kU16 = 8;
   return {code == kU8 ? 1U : code == kU16 ? 2U : code == kI32 ? 4U : 0U, code == kI32};

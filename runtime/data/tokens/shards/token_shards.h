@@ -14,8 +14,8 @@ namespace penstock {
 // or its name.bin. Empty: there is none.
 [[nodiscard]] std::vector<std::string> token_files(const std::string& path);
 
-// One after another, as if they were one file; samples go over the joints. The vocabulary is the
-// largest that any of them names. Throws Error(Input) where there is none, and as
+// The files one after another, as if they were one; samples may span two of them. The vocabulary is
+// the largest that any of them names. Throws Error(Input) where there is none, and as
 // open_token_file() does.
 [[nodiscard]] TokenFile open_token_files(const std::string& path);
 

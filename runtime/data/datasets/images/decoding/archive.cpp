@@ -38,7 +38,7 @@ archive_entry* ArchiveWalk::next_entry() {
   if (status < ARCHIVE_WARN) fail();
   size_bytes_ = archive_entry_size(entry_);
   file_.check_limit(size_bytes_);  // before anything is read or skipped
-  // In the C locale only one of the two knows a name that is not ASCII.
+  // Only one of the two knows a name that is not ASCII while the program has the C locale.
   const char* name = archive_entry_pathname_utf8(entry_);
   if (name == nullptr) name = archive_entry_pathname(entry_);
   if (name == nullptr) fail("the entry has no readable name");

@@ -1,6 +1,6 @@
 // runtime/data/datasets/images/decoding/archive.h -- the files of a tar archive (plain, gzip, zstd,
-// xz or bzip2), in one pass and never extracted. Of a plain one only the headers are read: it says
-// where the bytes of a file are.
+// xz or bzip2), in one pass and never extracted. In a plain archive only the headers are read, and
+// ArchiveWalk says where the bytes of a file are.
 #pragma once
 
 #include <cstdint>
@@ -24,23 +24,24 @@ class ArchiveWalk {
  public:
   explicit ArchiveWalk(const std::string& path, int64_t unpack_limit = kUnpackLimit);
 
-  // To the next file; false after the last. What was not read of the one before is passed over.
+  // Steps to the next file; false after the last one. What was not read of the file before is
+  // skipped.
   [[nodiscard]] bool next();
-  // Of the file: its name as the archive has it, and its bytes as its header says.
+  // The file's name as the archive has it, and its size as its header says.
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] int64_t size_bytes() const { return size_bytes_; }
 
-  // That were passed over so far: of them an archive holds the names alone.
+  // Links that were passed over so far: an archive holds no more than their names.
   [[nodiscard]] int64_t links() const { return links_; }
 
   // Throws Error(Data) when the name is an absolute path or leads above "..".
   void check_name() const;
-  // Where its bytes lie in the archive, which has all of them; nothing where that is compressed.
-  // Throws Error(Data) for a file with holes, whose bytes lie nowhere in one piece, and for one
-  // above 256 MiB.
+  // Where the file's bytes lie in the archive, all of which are there; nothing for a compressed
+  // archive. Throws Error(Data) for a file with holes, whose bytes lie nowhere in one piece, and
+  // for one above 256 MiB.
   [[nodiscard]] std::optional<int64_t> offset() const;
-  // Puts its bytes behind those of `to`. Grows with the bytes that come, not with the size that the
-  // header claims. Throws Error(Data) for more than 256 MiB.
+  // Appends the file's bytes to `to`, which grows with the bytes that come, not with the size that
+  // the header claims. Throws Error(Data) for more than 256 MiB.
   void append_to(std::vector<uint8_t>& to);
 
  private:

@@ -11,12 +11,13 @@ namespace penstock {
 // Whether these bytes of a file begin as every JPEG does.
 [[nodiscard]] bool is_jpeg(std::span<const uint8_t> bytes);
 
-// Of a whole file that is neither JPEG nor PNG. Throws Error(Data) naming `name`, what the file is
-// as far as it can be told (WebP, GIF, a pointer of git-lfs, nothing at all), and what to do.
+// Refuses a whole file that is neither JPEG nor PNG: throws Error(Data) naming `name`, what the
+// file is as far as it can be told (WebP, GIF, a pointer of git-lfs, nothing at all), and what to
+// do.
 [[noreturn]] void refuse_other_kind(std::span<const uint8_t> bytes, const std::string& name);
 
-// Of a file in the place of a folder or tar archive of images. Throws Error(Input) naming it for
-// another kind of archive, and for an image.
+// Throws Error(Input) where `path`, given in the place of a folder or tar archive of images, is
+// another kind of archive, or an image.
 void refuse_no_tar(const std::string& path);
 
 }  // namespace penstock

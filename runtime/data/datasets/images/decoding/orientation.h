@@ -7,10 +7,11 @@
 
 namespace penstock {
 
-// So many bytes of a file are enough to tell.
+// The number of bytes at the beginning of a file that are enough to tell.
 inline constexpr int64_t kOrientationBytes = int64_t{1} << 16;
 
-// `beginning`: of a JPEG or PNG, as many bytes or all. False for what is damaged or says nothing.
+// `beginning`: the first kOrientationBytes of a JPEG or PNG, or the whole file if it is shorter.
+// False for what is damaged or says nothing.
 [[nodiscard]] bool is_turned(std::span<const uint8_t> beginning);
 
 }  // namespace penstock

@@ -9,7 +9,7 @@ namespace {
 constexpr int kFractionBits = 8;
 constexpr int64_t kOne = int64_t{1} << kFractionBits;
 
-// Where an output pixel lies between two input pixels of one axis.
+// The place of an output pixel between two input pixels of one axis.
 struct Tap {
   int64_t low = 0, high = 0;
   int64_t weight_of_high = 0;  // in 1/kOne
