@@ -27,10 +27,10 @@ namespace penstock {
 
 class Collective;  // runtime/system/comm/network.h
 
-// Which checkpoints of a run stay when a new one is complete: the new one, the newest before it,
+// The checkpoints of a run that stay when a new one is complete: the new one, the newest before it,
 // milestones, and the newest one that is known to be sound.
 struct Retention {
-  int keep = 0;            // in all, milestones not counted; 0: all
+  int keep = 0;            // checkpoints, milestones not counted; 0: all
   int64_t keep_every = 0;  // steps: of every so many the first checkpoint stays for ever; 0: none
   // The step of the last audit that found nothing (run.audit): the newest checkpoint up to it stays
   // beside the others, since a later one may hold what no audit has looked at yet. 0: none has to.
@@ -41,8 +41,9 @@ struct Retention {
 struct PlacedTensor {
   NamedTensor named;
   int64_t layer = 0;  // of the whole network
-  // Where replicas share a tensor out: its shape, and replica r has elements [cuts[r], cuts[r + 1])
-  // of it, which `named` then is, 1-d. No cuts: every replica has all of it.
+  // Set where replicas share the tensor out: the shape of the whole tensor, of which replica r has
+  // elements [cuts[r], cuts[r + 1]); `named` is this replica's part of it, 1-d. No cuts: every
+  // replica has the whole tensor.
   Shape whole = {};
   std::vector<int64_t> cuts = {};
 
@@ -57,8 +58,8 @@ struct CheckpointRequest {
   std::string root;  // "<run>/checkpoints", made when missing
   Retention retention = {};
   CheckpointState state = {};
-  // What this rank holds: every name on one stage only, and there on every replica with the same
-  // bits, or shared out. The replicas write a share each, whole tensors all the same.
+  // What this rank holds. Every name is on one stage only, and there on every replica with the same
+  // bits, or shared out. Each replica writes a part of the shards, in which tensors are whole.
   std::vector<PlacedTensor> model = {};
   std::vector<PlacedTensor> optimizer = {};
   int replica = 0, replicas = 1;

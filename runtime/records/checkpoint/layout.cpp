@@ -58,7 +58,7 @@ bool is_complete(const fs::path& path) {
   return fs::is_directory(path, error) && fs::exists(path / kManifestFile, error);
 }
 
-// By what its state says; nothing where that is damaged.
+// The step that a checkpoint's state.json says; nothing where that is damaged.
 std::optional<int64_t> step_in(const std::string& checkpoint) {
   try {
     const std::string file = checkpoint + "/" + kStateFile;
@@ -145,7 +145,7 @@ void clear_leftover(const std::string& root, const std::string& name) {
   }
 }
 
-// So that a later rename() of the new checkpoint to `final` takes nothing away.
+// Refuses a foreign `final`, so that the later rename() of the new checkpoint destroys nothing.
 void check_name(const std::string& final, const std::string& run) {
   if (!is_there(final) || is_checkpoint_of(final, run)) return;
   fail_resource(final + " is there already and is no checkpoint of this run: move it away");

@@ -3,15 +3,14 @@
 //
 //   step-00000100            complete: a directory gets this name only when all of it is on disk.
 //                            It may be a symbolic link to a checkpoint elsewhere
-//   latest                   a symbolic link to the newest of them, by its name alone. In a copy
-//   that
-//                            followed links it is a directory: a complete checkpoint stands in for
-//                            its step where that is missing
-//   .step-00000100.partial   being written, or being deleted; after a crash, rubbish
-//   .step-00000100.replaced  complete, the older of two of one step; stands in if a crash fell
-//                            between the two renames that replace it
-//   .latest.next             what `latest` becomes as soon as that step has its name; stands in if
-//                            a crash fell between the two
+//   latest                   a symbolic link to the newest of them, by its name alone. Copying with
+//                            links followed makes it a directory: a complete checkpoint, which
+//                            counts as its step where that is missing
+//   .step-00000100.partial   being written or removed; after a crash, rubbish
+//   .step-00000100.replaced  complete, the older of two of one step; used if a crash fell between
+//                            the two renames that replace it
+//   .latest.next             what `latest` becomes as soon as that step has its name; used if a
+//                            crash fell between the two
 // Written by one process at a time (rank 0 of a save). System failures throw Error(Resource) naming
 // the path.
 #pragma once
@@ -35,14 +34,14 @@ inline constexpr const char* kLatest = "latest";
 
 // The complete checkpoints under `root`, by ascending step; none when there is no such directory.
 [[nodiscard]] std::vector<StepDirectory> list_checkpoints(const std::string& root);
-// Checkpoints that have lost their manifest: what has such a name, and says where a run stands, was
-// complete once. By ascending step.
+// Checkpoints that have lost their manifest, by ascending step: a directory with a step's name and
+// a state.json was complete once.
 [[nodiscard]] std::vector<StepDirectory> list_without_manifest(const std::string& root);
-// The one that was completed last: what `latest` says, or where there is no such link to a complete
-// one, that of the highest step. Null when there is none.
+// The checkpoint that was completed last: what `latest` says, or, where that does not lead to a
+// complete one, the one of the highest step. Nothing when there is none.
 [[nodiscard]] std::optional<StepDirectory> latest_checkpoint(const std::string& root);
 
-// What stands where the link `latest` should, where it is a directory.
+// The path of `latest` where it is a directory instead of a link.
 [[nodiscard]] std::optional<std::string> latest_directory(const std::string& root);
 
 // Whether `path` is a complete checkpoint that says it is of that run (CheckpointState::run).
@@ -52,8 +51,8 @@ inline constexpr const char* kLatest = "latest";
 // directory of this step, which it returns. Throws Error(Resource) when something has the step's
 // name that is no checkpoint of this run.
 [[nodiscard]] std::string begin_step(const std::string& root, int64_t step, const std::string& run);
-// Gives the partial directory, whose files are on disk, its final name, which it returns, and makes
-// it the latest. An older checkpoint of this step stays beside it as `.replaced` until
+// Gives the partial directory, whose files are on disk, its final name, which is returned, and
+// makes it the latest. An older checkpoint of this step stays beside it as `.replaced` until
 // clear_leftovers().
 std::string publish_step(const std::string& root, int64_t step);
 // Removes the partial directory; never throws, as it is called when something else has failed.

@@ -1,7 +1,7 @@
 // runtime/records/checkpoint/manifest.h -- the JSON documents beside the shards, as plain structs.
 //
-// The parsers take what a stranger may have written: they throw Error(Data) naming `file` and the
-// key, and file names in them are plain names, never paths out of the checkpoint.
+// The parsers take untrusted input: they throw Error(Data) naming `file` and the key, and file
+// names in them are plain names, never paths out of the checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ inline constexpr const char* kStateFile = "state.json";
 // A layer of the network, for those who only look.
 struct LayerRecord {
   std::string name, kind;
-  int64_t parameters = 0;  // numbers, of a tied one at its first layer
+  int64_t parameters = 0;  // numbers; tied ones count at their first layer
   bool operator==(const LayerRecord&) const = default;
 };
 
-// Where the run stands: everything but the tensors.
+// The state of the run: everything but the tensors.
 struct CheckpointState {
   int64_t step = 0;
   uint64_t seed = 0;
@@ -35,7 +35,7 @@ struct CheckpointState {
   int64_t optimizer_steps = 0;           // updates made; older files: as many as steps
   int64_t training_samples = 0;          // of an epoch; 0 in older files
   int64_t training_content = 0;          // a sum over the text; 0: not known, and in older files
-  bool owes_evaluation = false;          // that after `step` was due and is not done
+  bool owes_evaluation = false;          // the one after `step` was due and is not done
   double loss = 0.0;                     // of `step`, where it owes one
   std::vector<LayerRecord> layers = {};  // of the network; empty in older files
   bool operator==(const CheckpointState&) const = default;
@@ -43,7 +43,7 @@ struct CheckpointState {
 [[nodiscard]] std::string encode_state(const CheckpointState& state);
 [[nodiscard]] CheckpointState parse_state(const std::string& text, const std::string& file);
 
-// Which shard holds which tensor: Hugging Face's model.safetensors.index.json.
+// The shard of each tensor: Hugging Face's model.safetensors.index.json.
 struct ShardIndex {
   uint64_t total_size_bytes = 0;                  // of all tensors
   std::map<std::string, std::string> weight_map;  // tensor name -> file name

@@ -36,7 +36,7 @@ class CheckpointReader {
     TensorInfo tensor;
     std::string file;
   };
-  // By name; reads the headers of all shards.
+  // Both list tensors by name and read the headers of all shards.
   [[nodiscard]] std::vector<Stored> model() const { return list(model_); }
   [[nodiscard]] std::vector<Stored> optimizer() const { return list(optimizer_); }
 
@@ -44,14 +44,14 @@ class CheckpointReader {
   void read(const std::string& name, Tensor& to, Device& device);
   // Numbers of it as fp32, from the `first` on.
   void read_numbers(const std::string& name, size_t first, std::span<float> to);
-  // As SafetensorsFile::read.
+  // The following read as SafetensorsFile does.
   void read(const std::string& name, std::span<std::byte> to);
   void read(const std::string& name, uint64_t first, std::span<std::byte> to);
   void read_part(const std::string& name, const Shape& whole, int64_t first, Tensor& to,
                  Device& device);
 
-  // Compares size and checksum of every file, or of every parts-th in the order of their names,
-  // `part` being the first: among as many ranks each file is read by one.
+  // Compares size and checksum of every file, or of every parts-th one, in the order of names, from
+  // number `part` on: so `parts` ranks together read each file once.
   void verify(size_t part = 0, size_t parts = 1) const;
 
  private:

@@ -1,4 +1,5 @@
-// runtime/records/hub/atomic_folder.h -- a folder that has another name until all of it is there.
+// runtime/records/hub/atomic_folder.h -- a folder that is complete or absent: it has a temporary
+// name until commit().
 #pragma once
 
 #include <string>
@@ -7,8 +8,8 @@ namespace penstock {
 
 class AtomicFolder {
  public:
-  // Makes `<folder>.draft-XXXXXX` beside the place where it is to be. Throws Error(Input) where
-  // something is there already, Error(Resource) where none can be made.
+  // Makes the temporary folder beside `folder`. Throws Error(Input) where `folder` exists already,
+  // Error(Resource) where the temporary one cannot be made.
   explicit AtomicFolder(std::string folder);
   // Removes what was not committed.
   ~AtomicFolder();
@@ -16,7 +17,7 @@ class AtomicFolder {
   AtomicFolder& operator=(const AtomicFolder&) = delete;
 
   [[nodiscard]] const std::string& path() const { return temporary_; }  // until commit()
-  // Throws Error(Input) where something has come there meanwhile.
+  // Renames it to `folder`. Throws Error(Input) where that exists by now.
   void commit();
 
  private:

@@ -60,7 +60,7 @@ void finish_target(Target& target, const std::string& name, const std::string& d
                  elements * number_bytes(dtype)};
 }
 
-// By the names of theirs.
+// The tensors to write, by their names in the folder.
 std::map<std::string, Target> targets_of(const CheckpointReader& reader, const HubFamily& family,
                                          const ExportRequest& request) {
   std::map<std::string, Target> targets;
@@ -197,7 +197,8 @@ std::string config_text(const ExportRequest& request, const CheckpointReader& re
   return config.dump(2) + "\n";
 }
 
-// Of a folder that has none: what config.json says of where texts begin and end.
+// Writes a generation_config.json where the folder has none: what config.json says of where texts
+// begin and end.
 void provide_generation_config(const std::string& folder, const std::string& config_text) {
   const std::string path = folder + "/generation_config.json";
   if (std::filesystem::exists(path)) return;

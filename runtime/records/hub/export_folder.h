@@ -27,10 +27,10 @@ struct Exported {
   uint64_t size_bytes = 0;  // of all tensors
 };
 
-// Averaged weights, where the run has them, with the adapters added to theirs. Holds one tensor in
-// memory at most. The folder is there
-// whole, or not at all. Throws Error: of kind Input where `to` exists or the checkpoint is of
-// another network than config.json's, Data for a damaged checkpoint, Resource for a full disk.
+// Writes averaged weights where the run has them, with adapters added to their matrices. Holds one
+// tensor in memory at most. The folder is complete or absent. Throws Error: of kind Input where
+// `to` exists or the checkpoint is of another network than config.json's, Data for a damaged
+// checkpoint, Resource for a full disk.
 Exported export_folder(const ExportRequest& request);
 
 }  // namespace penstock

@@ -39,8 +39,9 @@ void rename_folder(const std::string& from, const std::string& to) {
   if (error) fail_resource("cannot make " + to + ": " + error.message());
 }
 
-// In one go where the file system can exchange two names (over NFS it cannot); else the old one
-// goes aside first, and finish_keeping() completes what a kill has left.
+// Moves `temporary` to `to`, atomically where the file system can exchange two names (over NFS it
+// cannot). Elsewhere the old folder goes aside first, and finish_keeping() completes what a kill
+// leaves.
 void put_in_place(const std::string& temporary, const std::string& to) {
   std::error_code ignored;
   if (!fs::exists(fs::symlink_status(to, ignored))) return rename_folder(temporary, to);
@@ -90,7 +91,7 @@ void finish_keeping(const std::string& folder) {
   std::error_code error;
   if (folder.empty() || fs::exists(fs::symlink_status(folder, error))) return;
   if (!fs::exists(folder + kOld, error)) return;
-  // Of several processes that do it one succeeds.
+  // One process succeeds where several try this.
   fs::rename(folder + kNew, folder, error);
   if (error) fs::rename(folder + kOld, folder, error);
 }

@@ -14,21 +14,22 @@ inline constexpr const char* kOriginFile = "origin.json";  // in there: {"weight
 // Error(Resource).
 void copy_small_files(const std::string& from, const std::string& to);
 
-// Makes `to` the kept form of `from`, in place of one that is there, which goes when the new one is
-// whole: a kill at any moment leaves one of them. Does nothing where they are the same. Throws
-// Error(Resource).
+// Makes `to` the kept form of `from`. An older one there is replaced when the new one is whole: a
+// kill at any moment leaves one of them. Does nothing where `from` and `to` are the same folder.
+// Throws Error(Resource).
 void keep_folder(const std::string& from, const std::string& to);
 
-// What a kill in the middle of keep_folder() has left under other names, where the file system
-// cannot exchange two, gets its own. Before a folder is read. Does nothing where it is there.
+// Gives `folder` its name back where a kill in the middle of keep_folder() has left it under
+// another one (on file systems that cannot exchange two names). Called before a folder is read;
+// does nothing where it is there.
 void finish_keeping(const std::string& folder);
 
-// Where the weights were when the folder was kept, whether or not they are there now; empty for a
-// folder that is no kept one.
+// The folder where the weights were when `folder` was kept, whether or not they are there now;
+// empty for a folder that is no kept one.
 [[nodiscard]] std::string origin_of(const std::string& folder);
 
-// Where the weights of a folder are: in itself, or where its kept form says. Throws Error(Input)
-// where they are gone from there.
+// The folder that has the weights of `folder`: itself, or, for a kept one, its origin. Throws
+// Error(Input) where they are gone from there.
 [[nodiscard]] std::string weights_folder(const std::string& folder);
 
 }  // namespace penstock

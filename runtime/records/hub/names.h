@@ -20,7 +20,8 @@ struct NameRow {
   const char* ours;
   const char* theirs;
   TensorLayout layout = TensorLayout::Same;
-  // Theirs holds so many tensors of ours, of one shape, one after the other along our first axis.
+  // The folder's tensor holds `parts` tensors of ours, of one shape, along our first axis; this is
+  // number `part`.
   int part = 0, parts = 1;
 };
 
@@ -33,7 +34,7 @@ struct HubFamily {
 [[nodiscard]] const HubFamily& hub_family(const std::string& name);
 [[nodiscard]] std::span<const HubFamily> hub_families();
 
-// Where a tensor of ours is.
+// The place of a tensor of ours in a folder.
 struct HubPlace {
   std::string name;
   TensorLayout layout = TensorLayout::Same;
@@ -42,14 +43,14 @@ struct HubPlace {
 // Throws Error(Input) for a tensor that the family has no place for, naming it.
 [[nodiscard]] HubPlace place_in(const HubFamily& family, const std::string& ours);
 
-// The shape of what it lies in.
+// The shape of the folder's tensor that has a tensor of ours with the shape `ours`.
 [[nodiscard]] std::vector<int64_t> shape_in(const HubPlace& place,
                                             const std::vector<int64_t>& ours);
 
 // A shape for messages: "[2, 3]".
 [[nodiscard]] std::string shape_text(const std::vector<int64_t>& shape);
 
-// Whether a tensor in a folder that nothing of ours lies in changes nothing: masks and frequencies
+// Whether a tensor of a folder that has no counterpart here may be ignored: masks and frequencies
 // that older versions wrote, and the classifier of a network that ties it.
 [[nodiscard]] bool is_spare(const std::string& theirs, bool tied);
 

@@ -83,7 +83,8 @@ bool has_hub_weights(const std::string& folder) {
 
 HubWeights::HubWeights(std::string folder, const HubFamily& family)
     : folder_(std::move(folder)), family_(family) {
-  // Of both transformers takes the single file: the index is of an older save then.
+  // Where a folder has both, transformers takes the single file: the index is left from an older
+  // save.
   sharded_ = !exists(path_of(kSingleFile)) && exists(path_of(index_file("model")));
   if (sharded_) {
     read_index();

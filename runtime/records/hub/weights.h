@@ -29,13 +29,13 @@ class HubWeights {
   // read_hub_config().
   HubWeights(std::string folder, const HubFamily& family);
 
-  // Reads all headers: every tensor is there once, has the shape and a dtype that we read, and none
-  // is left over that the network has no place for. `tied`: the network has no classifier of its
-  // own; where the folder has one it is compared with the embedding, and no other number is read.
+  // Reads all headers and checks that every tensor is there once, in its shape and a supported
+  // dtype, and that none is left over. `tied`: the network has no classifier of its own; where the
+  // folder has one it is compared with the embedding, and no other number is read.
   void check(std::span<const HubTensor> network, bool tied);
 
-  // What is going to be read, in that order: while one is read the next ones are fetched from the
-  // disk, a few MiB ahead. Without it, or in another order, all is read as well, but slower.
+  // Announces the tensors that will be read, in that order: while one is read, the next ones are
+  // fetched from the disk, a few MiB ahead. Reading others, or in another order, is only slower.
   void expect(std::vector<HubTensor> tensors);
 
   // Fills `to`, fp32 or bf16 and row-major, which has the shape that was checked. Where the host
@@ -47,7 +47,7 @@ class HubWeights {
   [[nodiscard]] std::string path_of(const std::string& file) const { return folder_ + "/" + file; }
   void read_index();
   void read_single_file();
-  // As the folder has it, with the family's prefix or without; empty when it is not there.
+  // The name as the folder has it, with the family's prefix or without; empty when it is not there.
   [[nodiscard]] std::string name_in_folder(const std::string& theirs) const;
   [[nodiscard]] std::string why_not_there(const std::string& theirs) const;
   const SafetensorsFile& file_of(const std::string& theirs);

@@ -1,4 +1,4 @@
-// runtime/records/report/html.h -- texts of others inside a page or picture of ours.
+// runtime/records/report/html.h -- untrusted texts inside a page or picture.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-// As text between tags or inside a quoted attribute: whatever stands in a file stays text. Bytes
-// that are no UTF-8 are shown (shown_bytes()).
+// Escapes untrusted input as text between tags or inside a quoted attribute. Bytes that are no
+// UTF-8 are shown (shown_bytes()).
 [[nodiscard]] std::string escaped_html(std::string_view text);
 
 // JSON inside a <script>: no text of it may look like the end of the script.
@@ -17,7 +17,7 @@ namespace penstock {
 [[nodiscard]] std::string figure_tile(const std::string& name, const std::string& value,
                                       const std::string& below);
 
-// A sentence for what is of an attempt before the last one; "" for what is of the last.
+// A sentence that says figures are from an attempt before the last one; "" for the last one.
 [[nodiscard]] std::string older_attempt_note(int64_t attempt, int64_t attempts);
 
 }  // namespace penstock

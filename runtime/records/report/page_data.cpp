@@ -74,7 +74,7 @@ Json curves_json(const History& history) {
   return curves;
 }
 
-// To a tenth of a microsecond: short in the page.
+// `ms` rounded to a tenth of a microsecond, which is short in the page.
 double rounded(double ms) {
   return std::round(ms * 1e4) / 1e4;
 }

@@ -12,7 +12,7 @@ namespace penstock {
 // "transformer-lm: 2 stages x 1 replicas, 8 micro-batches of 4 samples"
 [[nodiscard]] std::string headline(const RunFacts& facts);
 [[nodiscard]] std::string head_section(const RunFiles& files, const RunFacts& facts);
-// Attempts and the steps that each has done.
+// The attempts and the steps that each has done.
 [[nodiscard]] std::string attempts_section(const RunFiles& files);
 // What each rank held, and how busy it was.
 [[nodiscard]] std::string ranks_section(const RunFiles& files, const RunFacts& facts);

@@ -9,10 +9,11 @@
 
 namespace penstock {
 
-// Its size does not grow with the number of steps: curves keep the least and the greatest value of
-// each of some hundred parts, and long timelines are cut; the page says so. Whatever stands in the
-// files is shown as text. Throws Error(Data) where the summary's figures are not what they should
-// be. `reload_s`: while the run goes on the page loads itself anew that often; 0: never.
+// The page. Its size does not grow with the number of steps: curves keep the least and the greatest
+// value of each of some hundred parts, and long timelines are cut, which the page says. The files
+// are untrusted input and shown as text. Throws Error(Data) where the summary's figures are not
+// what they should be. `reload_s`: while the run goes on the page loads itself anew that often; 0:
+// never.
 [[nodiscard]] std::string run_page(const RunFiles& files, int64_t reload_s = 0);
 
 }  // namespace penstock

@@ -16,7 +16,7 @@ bool is_activation(Op op) {
   return op == Op::SendActivation || op == Op::RecvActivation;
 }
 
-// Without a named peer it is the neighbour.
+// The stage at the other end of a message: the named peer, or else the neighbour.
 int peer_of(const Instruction& message) {
   if (message.peer >= 0) return message.peer;
   const bool is_up = message.op == Op::SendActivation || message.op == Op::RecvGradient;

@@ -27,9 +27,9 @@ struct StepShares {
 
 // The spans of all ranks need one clock. A wait for a message counts as bubble until the rank that
 // sends it has posted it (where the trace has no such span: has computed it) and as exposed
-// communication from then on. After its own last compute instruction a rank waits, bubble, until
-// all ranks have ended theirs; what follows is reduction until all sums are there, and then the
-// optimizer's, which waits for every gradient to take their norm.
+// communication from then on. From the end of a rank's last compute instruction until all ranks
+// have ended theirs, its time counts as bubble; then as reduction until all sums are done, and then
+// as the optimizer's, which needs every gradient for their norm.
 [[nodiscard]] StepShares time_shares(const RecordedProcess& process);
 
 // The mean over ranks and steps.

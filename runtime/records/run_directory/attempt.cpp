@@ -52,7 +52,7 @@ Attempt go_on(const DirectoryContents& contents, const AttemptRequest& request) 
   return attempt;
 }
 
-// Where results are in the way.
+// Throws where results of an earlier run are in the way.
 void refuse_results(const DirectoryContents& contents, const AttemptRequest& request) {
   if (!contents.ours) {
     fail_input(

@@ -22,7 +22,7 @@ struct Attempt {
   int64_t number = 1;       // of its attempts
   std::string resume_from;  // step directory; empty: from the start
   int64_t resume_step = 0;
-  bool owes_evaluation = false;        // that after resume_step
+  bool owes_evaluation = false;        // the one after resume_step
   bool replaces = false;               // results of an earlier run are removed
   std::vector<std::string> set_aside;  // checkpoints of later steps than resume_step
   std::vector<std::string> notes;      // what a user may want to know of the choice

@@ -7,14 +7,15 @@
 
 namespace penstock {
 
-// By label. Empty where the directory keeps none. Throws Error(Data) naming the file where it is
-// not what write_classes() wrote.
+// The names by label; empty where the directory keeps none. Throws Error(Data) naming the file
+// where it is not what write_classes() wrote.
 [[nodiscard]] std::vector<std::string> read_classes(const std::string& directory);
-// The whole file or the one before; bytes that are no UTF-8 become U+FFFD. Throws Error(Resource).
+// Writes the file by atomic replacement; bytes that are no UTF-8 become U+FFFD. Throws
+// Error(Resource).
 void write_classes(const std::string& directory, const std::vector<std::string>& classes);
 
-// Nothing where the directory keeps no names. Throws Error(Input) where those of the data (`path`)
-// are others: numbers of classes would mean other things.
+// Throws Error(Input) where the directory keeps names and those of the data (`path`) are others: a
+// class number would mean another class.
 void refuse_other_classes(const std::string& directory, const std::vector<std::string>& classes,
                           const std::string& path);
 

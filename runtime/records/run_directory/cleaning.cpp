@@ -80,7 +80,7 @@ fs::path folder_aside(const std::string& directory, const std::vector<std::strin
   }
 }
 
-// Those that we wrote: others may have put theirs beside them.
+// Removes the event files that penstock wrote: others may have put theirs beside them.
 void remove_event_files(const fs::path& folder) {
   std::error_code none;
   std::vector<fs::path> ours;

@@ -7,9 +7,10 @@
 
 namespace penstock {
 
-// The results of a run, its log and its checkpoints. Of a checkpoint the files that its manifest
-// names; what else there is under the name of a step, without a manifest or of another hand, is set
-// aside, for the new run may come to that step. Returns a line about each. Throws Error(Resource).
+// Removes the results of a run, its log and its checkpoints. In a checkpoint only the files that
+// its manifest names are removed; whatever else has the name of a step (without a manifest, or with
+// files of others) is set aside, for the new run may come to that step. Returns a line about each
+// thing set aside. Throws Error(Resource).
 [[nodiscard]] std::vector<std::string> remove_run(const std::string& directory, int64_t attempt);
 
 // Moves the checkpoints into checkpoints/before-attempt-<attempt>/, or before-attempt-<attempt>-2/

@@ -17,7 +17,7 @@ struct KeptCheckpoint {
   std::string path;
   std::string run = {};      // whose it is; empty where it does not say
   std::string trouble = {};  // why it cannot be gone on from; empty: nothing is known against it
-  bool owes_evaluation = false;  // that after its step was due and is not done
+  bool owes_evaluation = false;  // the one after its step was due and is not done
 };
 
 struct DirectoryContents {
@@ -28,8 +28,8 @@ struct DirectoryContents {
   std::vector<KeptCheckpoint> checkpoints = {};  // complete, by ascending step
 };
 
-// Reads names, run.json and the small documents of the checkpoints: of each file of a checkpoint
-// whether it is there in its size. Nothing at all where there is no such directory. Throws
+// Reads names, run.json and the small documents of the checkpoints, and checks that each file of a
+// checkpoint exists with its size. An empty result where there is no such directory. Throws
 // Error(Data) for a run.json that cannot be read, Error(Resource) for a directory that cannot.
 [[nodiscard]] DirectoryContents look_into(const std::string& directory);
 
@@ -43,15 +43,15 @@ struct DirectoryContents {
 // where there is none, Error(Data) where it cannot be used, which offers another.
 [[nodiscard]] std::string newest_of_run(const std::string& directory);
 
-// By its checksums: every file of it is read.
+// Whether all checksums of a checkpoint are right: every file of it is read.
 [[nodiscard]] bool is_whole(const std::string& checkpoint);
 
-// For the end of an error about a damaged checkpoint: "; the newest whole one of its run is ...".
-// Reads checkpoints until one has all its checksums.
+// The end of an error about a damaged checkpoint: "; the newest whole one of its run is ...". Reads
+// checkpoints until one has all its checksums.
 [[nodiscard]] std::string offer_beside(const std::string& checkpoint);
 
-// Runs `work`, which reads that checkpoint. An Error(Data) of one that is not whole ends with
-// offer_beside().
+// Runs `work`, which reads that checkpoint. An Error(Data) about a checkpoint that is not whole
+// ends with offer_beside().
 template <class Work>
 auto with_offer_beside(const std::string& checkpoint, Work&& work) {
   try {

@@ -24,7 +24,7 @@ struct RunIdentity {
 // Nothing where the directory has no run.json. Throws Error(Data) naming the file when it is not
 // what write_identity() wrote.
 [[nodiscard]] std::optional<RunIdentity> read_identity(const std::string& directory);
-// The whole file or the one before. Throws Error(Resource).
+// Writes the file by atomic replacement. Throws Error(Resource).
 void write_identity(const std::string& directory, const RunIdentity& identity);
 
 }  // namespace penstock

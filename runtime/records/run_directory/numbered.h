@@ -13,7 +13,7 @@ inline constexpr const char* kLatestLink = "latest";
 // Makes the first directory with a number above all there are, and returns its path: two processes
 // at once get two. Throws Error(Resource).
 [[nodiscard]] std::string make_numbered(const std::string& folder, const std::string& stem);
-// The one of the highest number.
+// The directory with the highest number.
 [[nodiscard]] std::optional<std::string> newest_numbered(const std::string& folder,
                                                          const std::string& stem);
 

@@ -1,11 +1,11 @@
 // runtime/records/run_directory/run_directory.h -- RunDirectory: the one owner of a directory that
 // a run writes to. Rank 0 has it; the other ranks are told what they need.
 //
-// In order: the constructor looks and locks, and refuses; begin() makes the directory this run's,
-// when all that can keep the run from its first step is behind it. Between the two nothing but the
-// lock is written here (a vocabulary and cut tokens are others' to make, under names of their own),
-// so that what --overwrite replaces is there until something takes its place. What a run directory
-// is made of: names.h.
+// The constructor looks at the directory, locks it, and refuses it if need be; begin() makes it
+// this run's, once all that can keep the run from its first step is behind it. Between the two this
+// class writes nothing but the lock (others put a vocabulary and cut tokens there, under names of
+// their own), so that what --overwrite replaces is there until something takes its place. What a
+// run directory is made of: names.h.
 #pragma once
 
 #include <functional>
@@ -38,7 +38,7 @@ class RunDirectory {
   // Throws Error(Input) where results of another run are in the way or it is locked, Error(Data)
   // where what is to be gone on from is damaged, Error(Resource) where it cannot be written.
   explicit RunDirectory(const RunDirectoryRequest& request);
-  // Unlocks it; one that was made and never begun is removed again.
+  // Unlocks the directory, and removes one that was made and never begun.
   ~RunDirectory();
   RunDirectory(const RunDirectory&) = delete;
   RunDirectory& operator=(const RunDirectory&) = delete;
@@ -48,19 +48,19 @@ class RunDirectory {
   // The run's identity, made anew where it is a new one.
   [[nodiscard]] const std::string& run() const { return identity_.run; }
 
-  // What attempt() was to go on from is damaged, as its checksums tell: goes on from the newest one
-  // before it, with a note. Before begin(). Throws Error(Data) where there is none.
+  // Called before begin() where the checkpoint that attempt() resumes from is damaged, as its
+  // checksums tell: resumes from the newest one before it, with a note. Throws Error(Data) where
+  // there is none.
   void pass_over(const std::string& damage);
 
-  // A newer checkpoint has come: chooses again. Before begin().
+  // Chooses the attempt again, as a newer checkpoint has come. Called before begin().
   void look_again();
 
-  // From here on the directory is this run's: removes or sets aside what attempt() says, counts the
-  // attempt, writes the run file and makes the links `latest`; returns what a user should know of
-  // that: what stays of an earlier run and where, which link could not be made. Throws
-  // Error(Resource).
+  // Makes the directory this run's: removes or sets aside what attempt() says, counts the attempt,
+  // writes the run file and makes the links `latest`; returns what a user should know of that: what
+  // stays of an earlier run and where, which link could not be made. Throws Error(Resource).
   [[nodiscard]] std::vector<std::string> begin(const std::string& run_file);
-  // What was learnt from the data. Throws Error(Resource).
+  // Keeps in run.json what was learnt from the data. Throws Error(Resource).
   void keep(const DataSizes& sizes);
 
   // Whether somebody has put a file `stop` there. Asks the file system.
@@ -69,7 +69,7 @@ class RunDirectory {
   // moved or removed, Error(Peer) when another process has taken the lock. A lock file that was
   // gone and has been taken again is said.
   void check();
-  // From here on what the request's `say` was for.
+  // Replaces the request's `say` from now on.
   void say_by(std::function<void(const std::string&)> say) { say_ = std::move(say); }
 
  private:
@@ -87,7 +87,7 @@ class RunDirectory {
   RunIdentity identity_;
 };
 
-// Where a command that names no directory finds a trained run: runs/latest.
+// The directory of the trained run for a command that names none: runs/latest.
 [[nodiscard]] std::string latest_run();
 
 }  // namespace penstock

@@ -11,7 +11,8 @@
 namespace penstock {
 namespace {
 
-// On a phone of 360 pixels letters of 15 are as large as 11: narrow pictures stay readable.
+// The picture is narrow so that it stays readable on a phone: at 360 pixels, letters of 15 become
+// 11.
 constexpr double kWidth = 480;
 constexpr double kHeight = 400;
 constexpr double kLeft = 66;

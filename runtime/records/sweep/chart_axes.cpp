@@ -45,7 +45,7 @@ std::vector<double> log_ticks(double low, double high) {
   return ticks;
 }
 
-// Those that are a twelfth of the axis apart; the greatest stays.
+// Leaves ticks that are at least a twelfth of the axis apart; the greatest stays.
 void thin(AxisScale& scale) {
   constexpr double kLeast = 1.0 / 12;
   std::vector<double> kept;

@@ -17,7 +17,8 @@ struct AxisScale {
   [[nodiscard]] double share(double value) const;  // 0 at low, 1 at high
 };
 
-// Of all dots; the numbers of ranks that occur are its ticks, as far as there is room.
+// The scale for the x of all dots; its ticks are the numbers of ranks that occur, as far as there
+// is room.
 [[nodiscard]] AxisScale x_scale(const Chart& chart);
 [[nodiscard]] AxisScale y_scale(const Chart& chart, bool is_log);
 

@@ -25,7 +25,7 @@ enum class PointState : uint8_t {
 // "skipped", "waiting", ...
 [[nodiscard]] const char* word_of(PointState state);
 
-// Of the steady steps: those of each attempt without the first ones. Milliseconds.
+// The times of steady steps, which are all but the first ones of each attempt, in milliseconds.
 struct StepTimes {
   size_t count = 0;
   double median = 0, lower = 0, upper = 0;  // and the quartiles

@@ -17,7 +17,7 @@ bool is_better_base(const ScalingRow& row, const ScalingRow& than) {
   return ranks != others ? ranks < others : *row.samples_per_s > *than.samples_per_s;
 }
 
-// By group.
+// The base of each group, by the group's name.
 std::map<std::string, const ScalingRow*> bases_of(const std::vector<ScalingRow>& rows) {
   std::map<std::string, const ScalingRow*> bases;
   for (const ScalingRow& row : rows) {

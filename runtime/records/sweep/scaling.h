@@ -17,11 +17,12 @@ struct ScalingRow {
   Outcome outcome;
   std::optional<double> samples_per_s = {};  // of the median step
   std::optional<double> planned_samples_per_s = {};
-  // Against the base of its group: of the finished points with the fewest ranks the fastest.
+  // The following compare with the base of the point's group: the fastest of its finished points
+  // with the fewest ranks.
   std::optional<double> speed_up = {};
   std::optional<double> efficiency = {};  // speed-up over the ideal: ranks over the base's ranks
   std::optional<double> of_plan = {};     // samples_per_s over planned_samples_per_s
-  std::string base = {};                  // its name
+  std::string base = {};                  // the base's name
 };
 
 // `outcomes` by point. Points that were cut short or go on have a rate, and none of what follows

@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-// Indices into lists of those sizes, every combination, the last list's fastest. None of no list is
-// one, empty, combination.
+// Every combination of indices into lists of those sizes; the last index varies fastest. For no
+// lists, one empty combination.
 [[nodiscard]] std::vector<std::vector<size_t>> combinations(const std::vector<size_t>& sizes);
 
 enum class Scaling : uint8_t {
@@ -28,9 +28,9 @@ struct PointSizes {
   int micro_batches = 1;  // M, of each replica
   int64_t micro_batch_size = 1;
 
-  // Where the chunks divide the stages.
+  // The number of ranks, if the chunks divide the stages.
   [[nodiscard]] int ranks() const { return stages / chunks * replicas; }
-  // Samples of a step.
+  // The samples of a step.
   [[nodiscard]] int64_t mini_batch() const {
     return int64_t{replicas} * micro_batches * micro_batch_size;
   }
@@ -40,12 +40,12 @@ struct PointSizes {
 struct SizeRules {
   Scaling scaling = Scaling::Strong;
   int64_t mini_batch = 1;  // samples: of a step; with weak scaling, of one rank's part of it
-  // Whether the grid lists them, so that they stay as they are.
+  // Whether the grid lists each of them, so that it stays as it is.
   bool stages = false, replicas = false, micro_batches = false, micro_batch_size = false;
 };
 
-// Makes a pipeline on that many ranks of it: replicas follow, or stages where the grid lists only
-// replicas. False where there is none.
+// Fits `sizes` to a number of ranks by its replicas, or by its stages where the grid lists only
+// replicas. False where that is impossible.
 [[nodiscard]] bool fit_ranks(int ranks, const SizeRules& rules, PointSizes& sizes);
 
 // Settles micro-batches, or their size where the grid lists how many, so that a step takes the

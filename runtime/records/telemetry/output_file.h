@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// What becomes of the beginning of a line that a killed process left at the end of a file.
+// What is done with an incomplete last line, which a killed process has left.
 enum class TornLine : uint8_t {
   IsEnded,    // of text, where half a sentence is better than none
   IsRemoved,  // of JSON, where every line is to be read
@@ -24,8 +24,8 @@ class LineFile {
   void write_line(const std::string& line);
   void write(const std::string& bytes);  // likewise, as they are
 
-  // Whether its path leads elsewhere, or nowhere, since somebody has removed or moved it: what is
-  // written then nobody finds.
+  // Whether the file was removed or moved, so that its path leads elsewhere or nowhere and nobody
+  // finds what is written to it.
   [[nodiscard]] bool is_gone() const;
   void begin_anew();  // under its path
 

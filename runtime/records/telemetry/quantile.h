@@ -6,9 +6,8 @@
 
 namespace penstock {
 
-// The value below which that share of `values` lies, 0 to 1; between two of them where the share
-// falls between their ranks, as numpy.quantile() has it. So the median of an even number of values
-// is the mean of the middle two. 0 of no values; all are numbers.
+// The quantile of `values` (no NaN) at `share`, 0 to 1, interpolated linearly as numpy.quantile()
+// does it: the median of an even number of values is the mean of the middle two. 0 for no values.
 [[nodiscard]] double quantile(std::vector<double> values, double share);
 
 }  // namespace penstock

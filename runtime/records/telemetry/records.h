@@ -12,26 +12,26 @@
 
 namespace penstock {
 
-// How busy the arithmetic is kept, by the network's own operations: thrice the forward, without
-// what is recomputed.
+// The speed of the arithmetic, in the network's own operations: three times the forward's,
+// recomputation not counted.
 struct Speed {
   double tflops = 0.0;         // TFLOP/s per rank
-  double mfu = 0.0;            // of the peak:
-  double peak_tflops = 0.0;    // TFLOP/s of dense products in the precision of the run
+  double mfu = 0.0;            // model FLOPs utilisation: share of the peak
+  double peak_tflops = 0.0;    // TFLOP/s of dense matrix products in the run's precision
   std::string peak_from = {};  // "published for H100 SXM", "run.peak_tflops"
 };
 
 struct StepRecord {  // one line of metrics.jsonl
   int64_t step = 0;  // 1 for the first
-  // Of the run, 1 for the first; the Reporter fills it in. A step that an earlier attempt did, too,
-  // after its last checkpoint, has a line of each.
+  // The run's attempt, 1 for the first; the Reporter fills it in. A step that an earlier attempt
+  // also did, after its last checkpoint, has a line from each.
   int64_t attempt = 1;
   double loss = 0.0;
   double grad_norm = 0.0;
   double learning_rate = 0.0;
   int64_t samples = 0;      // of this step
   int64_t tokens = 0;       // positions computed, padding too; 0 where the data has none
-  int64_t loss_tokens = 0;  // of those, that the loss averages over
+  int64_t loss_tokens = 0;  // those of them that the loss averages over
   double step_ms = 0.0;
   double data_wait_ms = 0.0;                  // of step_ms: rank 0 waited for its data
   std::optional<double> accuracy = {};        // of this mini-batch, classifiers
@@ -78,17 +78,17 @@ struct ForecastRecord {  // what the planner expected of the run
 
 struct CheckpointRecord {  // summary.json's `checkpoints`
   int64_t count = 0;       // complete
-  double stall_ms = 0.0;   // that training stood still, for each written while it went on
+  double stall_ms = 0.0;   // how long training stood still for each written beside it
   uint64_t bytes = 0;      // of the last one
 };
 
 struct TransferRecord {    // what a run started from: summary.json's `init`
   std::string checkpoint;  // its directory
-  // Names of tensors: of the network, in its order,
+  // Names of tensors of the network, in its order; `unused` are tensors of the checkpoint.
   std::vector<std::string> loaded;
   std::vector<std::string> skipped;  // on request
-  std::vector<std::string> missing;  // in the checkpoint
-  std::vector<std::string> unused;   // and of the checkpoint, that the network lacks
+  std::vector<std::string> missing;  // that the checkpoint lacks
+  std::vector<std::string> unused;   // that the network lacks
 };
 
 struct RunSummary {  // summary.json
@@ -102,15 +102,15 @@ struct RunSummary {  // summary.json
   std::optional<TransferRecord> init;
   CheckpointRecord checkpoints;
   int64_t steps = 0;        // how far it is
-  int64_t taken = 0;        // of those, in this attempt
-  int64_t rolled_back = 0;  // of those taken: updates that were taken back (optimizer.barrier)
+  int64_t taken = 0;        // steps of this attempt
+  int64_t rolled_back = 0;  // steps of these whose updates were taken back (optimizer.barrier)
   int64_t attempt = 1;
   std::string stopped = {};  // by what, where the run did not go to its end
   double final_loss = 0.0;
   std::optional<EvalRecord> final_eval;
   double samples_per_s = 0.0;
   std::optional<double> tokens_per_s;
-  std::optional<double> loss_share = {};  // of the tokens, that bear loss
+  std::optional<double> loss_share = {};  // the share of tokens that the loss counts
   std::optional<Speed> speed;
   double bubble_measured = 0.0;
   double bubble_predicted = 0.0;

@@ -80,7 +80,7 @@ struct Reporter::State {
     write_log(lines);
     terminal.print(lines);
   }
-  // Of what is said while the run goes on.
+  // The line, with the time of day once the run has begun.
   [[nodiscard]] std::string timed(const std::string& line) const {
     return has_begun ? time_of_day_text() + " " + line : line;
   }

@@ -20,7 +20,8 @@ class Reporter {
     int64_t log_every = 10;    // steps between plain lines
     bool tokens = false;       // rates in tokens/s beside samples/s
     bool tensorboard = false;  // an event file beside metrics.jsonl, see formats/event_file.h
-    // Asked when a file of the directory is gone, which is begun anew: throws where all of it is.
+    // Called when a file of the directory is gone: throws where the whole directory is, else the
+    // file is begun anew.
     std::function<void()> check_directory = {};
   };
   // Tells the terminal; what is noted is held for the log file until open().
@@ -29,16 +30,16 @@ class Reporter {
   Reporter(const Reporter&) = delete;
   Reporter& operator=(const Reporter&) = delete;
 
-  // Once, before anything but notes is told: from here on to the files of the directory too, which
-  // must exist. Throws Error(Resource). A file that is gone when it is written to is begun anew,
-  // and that is told.
+  // Opens the files of the directory, which must exist; called once, before anything but notes is
+  // told. Throws Error(Resource). A file that is gone when it is written to is begun anew, with a
+  // note.
   void open();
   // A plain line to the terminal and the log file, with the time of day once steps are taken.
   void note(const std::string& line);
   void note(const std::string& shown, const std::string& logged);  // likewise, one for each
   void step(const StepRecord& record);  // metrics.jsonl, live line, event file
   void evaluated(const EvalRecord& record);
-  // Hosts, one a line, that computed or kept wrong bits: to excluded_hosts.
+  // Writes hosts that computed or kept wrong bits, one a line, to excluded_hosts.
   void excluded(const std::string& hosts);
   void traced(const Trace& trace);           // trace.json
   void finished(const RunSummary& summary);  // summary.json, closing table

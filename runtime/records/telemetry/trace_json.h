@@ -21,7 +21,7 @@ struct TracedStep {
   int64_t step = 0;
   double start = 0;  // seconds from the beginning of the trace to time 0 of the timeline
   Timeline timeline = {};
-  // By rank and instruction: bytes in use on its device after it; empty: not known.
+  // Bytes in use on the device after each instruction, by rank and instruction; empty: not known.
   std::vector<std::vector<int64_t>> bytes = {};
 };
 

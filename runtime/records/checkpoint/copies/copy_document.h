@@ -9,10 +9,10 @@
 namespace penstock {
 
 struct CopyDocument {
-  int64_t attempt = 0;        // of the run, that wrote it
-  int rank = 0, ranks = 1;    // whose it is, of how many: together they have all of a checkpoint
-  bool is_frozen = false;     // what no step changes; then of any step
-  bool needs_frozen = false;  // it is the rest of what its rank keeps
+  int64_t attempt = 0;        // of the run: the one that wrote it
+  int rank = 0, ranks = 1;    // whose copy it is; those of all ranks together are a checkpoint
+  bool is_frozen = false;     // it has what no step changes, and so belongs to any step
+  bool needs_frozen = false;  // a frozen copy has the rest of what its rank keeps
   FileDigest file = {};
   CheckpointState state = {};
   bool operator==(const CopyDocument&) const = default;

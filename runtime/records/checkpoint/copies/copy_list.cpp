@@ -32,7 +32,7 @@ std::vector<std::string> folders_in(const std::string& folder) {
   return all;
 }
 
-// Of one step: the place in the list by rank, and of its frozen rest.
+// The copies of one step, by rank.
 struct Candidates {
   int ranks = 0;
   std::map<int, const FoundCopy*> by_rank;

@@ -6,8 +6,8 @@
 //     1/ copy.safetensors copy.json             ... file is whole: it goes first and comes last
 //     frozen/ ...                               what no step changes, where there is such
 //
-// All the room is taken when a slot is made, and the file is written through a map of it: later
-// there is nothing that could be lacking. What is in there: copy_layout.h, copy_document.h.
+// All memory is taken when a slot is made, and the file is written through a memory map: no later
+// write can run out of room. What is in a slot: copy_layout.h, copy_document.h.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +21,9 @@ namespace penstock {
 inline constexpr const char* kCopyFile = "copy.safetensors";
 inline constexpr const char* kCopyDocument = "copy.json";
 
-// "/dev/shm/penstock-0123456789abcdef", of a run's identity.
+// "/dev/shm/penstock-0123456789abcdef", from the identity of a run.
 [[nodiscard]] std::string copies_folder(const std::string& directory, const std::string& run);
-// Below that: what `rank` keeps, as `holder` holds it.
+// The slot's path below that folder for what `rank` keeps and `holder` holds.
 [[nodiscard]] std::string copies_of_rank(const std::string& folder, int rank, int holder);
 
 class CopySlot {
@@ -36,9 +36,9 @@ class CopySlot {
   CopySlot& operator=(CopySlot&& other) = delete;
 
   [[nodiscard]] std::span<std::byte> data() const { return {memory_ + header_bytes_, data_bytes_}; }
-  // What the file holds is whole no longer. Throws Error(Resource).
+  // Removes the document: what the file holds is not whole any more. Throws Error(Resource).
   void forget() const;
-  // It is, and `document` says what it is. Throws Error(Resource).
+  // Writes `document`: the file is whole again. Throws Error(Resource).
   void complete(std::string_view document) const;
 
  private:

@@ -36,7 +36,7 @@ class OutputFile {
   uint64_t size_bytes_ = 0;
 };
 
-// Of these the first writes a new file, on disk when it returns.
+// write_text() writes a new file, which is on disk when it returns.
 FileDigest write_text(const std::string& path, std::string_view text);
 [[nodiscard]] FileDigest digest_of(const std::string& path);
 

@@ -18,7 +18,7 @@ constexpr size_t kConvertedBytes = size_t{256} << 10;
 constexpr uint64_t kFetchBytes = uint64_t{2} << 20;  // that the disk is asked for at a time
 static_assert(kFetchBytes % kConvertedBytes == 0);
 
-// By its bits: under fast arithmetic a compiler may take every number for finite.
+// Looks at the bits: under fast arithmetic a compiler may take every number for finite.
 template <class T>
 bool is_finite(T number) {
   constexpr uint32_t kExponent = 0x7F800000;

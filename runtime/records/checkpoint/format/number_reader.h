@@ -16,9 +16,9 @@ namespace penstock {
 
 class NumberReader {
  public:
-  // So far ahead of what is converted the disk is asked to work: one thread reads and converts in
-  // turn, and would else take the sum of both times. What is fetched is what will be read, and lies
-  // in the system's cache meanwhile.
+  // How far ahead of what is converted the system is told to read: one thread reads and converts in
+  // turn, and would otherwise take the sum of both times. Only what will be read is fetched, into
+  // the system's page cache.
   static constexpr uint64_t kAheadBytes = uint64_t{16} << 20;
 
   // Both outlive this; the tensor is of a type that number_bytes() knows.
@@ -37,13 +37,14 @@ class NumberReader {
  private:
   template <class T>  // float or bfloat16
   void read_pieces(size_t first, std::span<T> to);
-  // `at`: the place of the first in the tensor.
+  // `at`: the index of the first number in the tensor.
   template <class T>
   void check_finite(std::span<const T> numbers, size_t at) const;
-  // What is in bytes_.
+  // Both convert what is in bytes_.
   void convert(std::span<float> to);
   void convert(std::span<bfloat16> to);
-  // Before the piece at `at` of `count` numbers from the `first` on is read.
+  // Has the system fetch ahead of the piece at `at` of `count` numbers from the `first` on. Called
+  // before that piece is read.
   void fetch_ahead(size_t first, size_t at, size_t count) const;
 
   const SafetensorsFile& file_;

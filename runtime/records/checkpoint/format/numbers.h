@@ -9,12 +9,13 @@
 
 namespace penstock {
 
-// Bytes of one number that is called so in a file: F32, BF16, F16; 0 for all others.
+// Bytes of one number of a dtype: F32, BF16 or F16; 0 for all others.
 [[nodiscard]] size_t number_bytes(const std::string& dtype);
 
 [[nodiscard]] float float_of_half(uint16_t bits);  // IEEE 754's 16-bit form
 
-// Overwrites `to` with as many numbers as `from` holds of that dtype. Every one of them is exact.
+// Overwrites `to` with the numbers of that dtype in `from`, which are as many. The conversion is
+// exact.
 void to_floats(const std::string& dtype, std::span<const std::byte> from, std::span<float> to);
 // The other way, rounding to nearest even; F32 or BF16.
 void from_floats(std::span<const float> from, const std::string& dtype, std::span<std::byte> to);

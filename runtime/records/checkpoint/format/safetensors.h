@@ -20,8 +20,8 @@ struct NamedTensor {
 };
 
 // Writes a new file and returns when it is on disk. `device`: whose memory the tensors are in;
-// null: the host's. Those that the host cannot address pass through a buffer of a few MiB: there is
-// never a second copy of the weights.
+// null: the host's. Tensors that the host cannot address pass through a buffer of a few MiB: there
+// is never a second copy of the weights.
 FileDigest write_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
                              const std::map<std::string, std::string>& metadata, Device* device);
 
@@ -43,12 +43,12 @@ class SafetensorsFile {
   // tensor when there is none, or its dtype or shape (or size) is another one.
   void read(const std::string& name, std::span<std::byte> to) const;
   void read(const std::string& name, Tensor& to, Device& device) const;
-  // Of a tensor of that shape the elements from `first` on.
+  // Fills `to` with the elements from `first` on of a tensor whose shape is `whole`.
   void read_part(const std::string& name, const Shape& whole, int64_t first, Tensor& to,
                  Device& device) const;
-  // A part of its bytes, from `first` on.
+  // A part of the tensor's bytes, from `first` on.
   void read(const std::string& name, uint64_t first, std::span<std::byte> to) const;
-  // As InputFile's, of a part of its bytes.
+  // InputFile::will_read() for a part of the tensor's bytes.
   void will_read(const std::string& name, uint64_t first, uint64_t size_bytes) const;
 
  private:

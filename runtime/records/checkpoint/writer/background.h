@@ -12,7 +12,7 @@ namespace penstock {
 
 class Background {
  public:
-  // Looks at `stop` now and then, and ends early when it is asked to.
+  // A work looks at `stop` now and then, and ends early when it is asked to.
   using Work = std::function<nlohmann::json(const std::stop_token& stop)>;
 
   Background() = default;

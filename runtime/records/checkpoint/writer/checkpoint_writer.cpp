@@ -79,7 +79,7 @@ CheckpointWriter::~CheckpointWriter() {
   }
 }
 
-// Which files there will be, and where. Rank 0 makes the directory.
+// Agrees with all ranks on the files of the checkpoint and its directory, which rank 0 makes.
 CheckpointWriter::Order CheckpointWriter::agree(const CheckpointRequest& request) {
   if (under_way()) fail_internal("a checkpoint was begun before the last one was complete");
   Order order;

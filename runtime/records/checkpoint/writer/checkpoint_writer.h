@@ -1,10 +1,10 @@
 // runtime/records/checkpoint/writer/checkpoint_writer.h -- CheckpointWriter: all ranks together
 // write a checkpoint, while training goes on or at once.
 //
-// In two phases, each of which a thread of a rank works through: every rank writes its shards; then
-// rank 0 writes the documents over them, gives the whole its name and removes what is obsolete. The
-// ranks go from one to the next together, when none is busy any more: who calls this tells the
-// ranks of each other's busy() by a message that they exchange anyway.
+// Writing has two phases, each in a thread of the rank: every rank writes its shards; then rank 0
+// writes the documents over them, gives the checkpoint its name and removes what is obsolete. The
+// ranks enter the second phase together, when none is busy any more: the caller tells the ranks of
+// each other's busy() in a message that they exchange anyway.
 #pragma once
 
 #include <optional>
@@ -36,7 +36,7 @@ class CheckpointWriter {
   // Collective. Begins a checkpoint, from a copy of the tensors (Snapshot), which may change
   // afterwards. Root, retention and state count on rank 0 only. None may be under way.
   void begin(const CheckpointRequest& request);
-  // Whether one is under way, the same on every rank.
+  // Whether a checkpoint is under way, the same on every rank.
   [[nodiscard]] bool under_way() const { return phase_ != Phase::Idle; }
   // Whether a thread of this rank has something to do.
   [[nodiscard]] bool busy() const { return work_.busy(); }
@@ -50,7 +50,7 @@ class CheckpointWriter {
   // replicas do not share out, where the host reads the device's memory.
   CheckpointResult save(const CheckpointRequest& request);
 
-  // Host memory of the copy.
+  // Bytes of host memory that the copy takes.
   [[nodiscard]] int64_t snapshot_bytes() const { return snapshot_.size_bytes(); }
 
  private:

@@ -1,5 +1,5 @@
-// runtime/records/checkpoint/writer/retention.h -- which checkpoints of a run go when a new one is
-// complete.
+// runtime/records/checkpoint/writer/retention.h -- which checkpoints of a run are removed when a
+// new one is complete.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace penstock {
 
-// Of a run's complete checkpoints, by ascending step up to the new one, those that go. Pure.
+// The checkpoints to remove among a run's complete ones, which are given by ascending step up to
+// the new one. Pure.
 [[nodiscard]] std::vector<StepDirectory> retired(const std::vector<StepDirectory>& of_the_run,
                                                  const Retention& retention);
 

@@ -18,7 +18,8 @@ struct Shard {
   [[nodiscard]] uint64_t size_bytes() const;
 };
 
-// Enough for a layer of most networks; of larger ones several replicas can write one layer.
+// Enough for a layer of most networks; a larger layer has several shards, which several replicas
+// can write.
 inline constexpr uint64_t kShardBytes = uint64_t{1} << 30;
 
 // A shard for every layer, or several of at most `limit_bytes` in the order of names; a larger
@@ -27,10 +28,10 @@ inline constexpr uint64_t kShardBytes = uint64_t{1} << 30;
                                             std::vector<PlacedTensor> tensors,
                                             uint64_t limit_bytes = kShardBytes);
 
-// By shard, the replica that writes it. All replicas share them out alike, the largest first, each
-// to the replica that has the fewest bytes so far.
+// The replica that writes each shard, the same on all replicas: the largest shard comes first, and
+// each goes to the replica that has the fewest bytes so far.
 [[nodiscard]] std::vector<int> writers_of(const std::vector<Shard>& shards, int replicas);
-// Those that this replica writes.
+// The shards that this replica writes.
 [[nodiscard]] std::vector<Shard> share_of(std::vector<Shard> shards, int replica, int replicas);
 
 // "model-00002-of-00004.safetensors".

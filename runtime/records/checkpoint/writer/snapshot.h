@@ -18,12 +18,13 @@ class Snapshot {
   // The device must outlive this.
   explicit Snapshot(Device& device);
 
-  // Where replicas share tensors out, for the whole of those that this one writes, and of what it
-  // brings others. `shards`: of all replicas; writers_of(). Throws Error(Resource) when there is no
-  // memory.
+  // Takes memory for the shared-out tensors that this replica writes as a whole, and for the parts
+  // that it sends others. `shards` are those of all replicas, `writers` is writers_of() them.
+  // Throws Error(Resource) when there is no memory.
   void make_room(const std::vector<Shard>& shards, const std::vector<int>& writers, int replica);
-  // Collective over the replicas, after make_room() of the same: those tensors are put together
-  // where they are written, in the place of that replica's part. Waits for the device.
+  // Collective over the replicas, after make_room() with the same arguments. Gathers each
+  // shared-out tensor on the replica that writes it, where the whole takes the place of the part in
+  // `shards`. Waits for the device.
   void assemble(std::vector<Shard>& shards, const std::vector<int>& writers, int replica,
                 Collective& replicas);
   // Puts a copy in the place of every other tensor of the shards that this replica writes. The
@@ -32,7 +33,8 @@ class Snapshot {
   // Error(Resource) when there is no memory.
   void take(std::vector<Shard>& shards);
 
-  // Host memory, 0 before the first take(): of this alone, in no account of the device's.
+  // Bytes of host memory that this holds, 0 before the first take(). The device does not account
+  // for them.
   [[nodiscard]] int64_t size_bytes() const { return size_bytes_; }
 
  private:
@@ -43,8 +45,8 @@ class Snapshot {
   void give_part(const Tensor& part, int to, Collective& replicas);
 
   Device& device_;
-  // On a device whose memory the host addresses: not from its cache, or the next step would miss
-  // what was taken there.
+  // Memory for copies on a device whose memory the host addresses. It is not taken from the
+  // device's own cache, or the next step would lack it there.
   std::unique_ptr<Memory> own_;
   Memory& memory_;
   std::vector<Tensor> copies_;         // after own_: they are its

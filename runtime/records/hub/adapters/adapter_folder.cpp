@@ -18,8 +18,8 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-// Which network it was, and what matters to programs of theirs. A matrix that lies the other way
-// round (fan_in_fan_out) has the same adapter.
+// Keys that change no adapter: they name the network, or matter to other programs alone. A
+// transposed matrix (fan_in_fan_out) has the same adapter.
 constexpr std::array kHarmlessHere = {
     "auto_mapping",   "base_model_name_or_path", "fan_in_fan_out",
     "inference_mode", "megatron_core",           "peft_version",

@@ -1,8 +1,8 @@
 // runtime/records/hub/adapters/adapter_folder.h -- adapter_config.json of the folders that peft
 // writes, in and out. Such a folder has adapters (LoRA) and names the network that they belong to.
 //
-// Of LoRA the plain form is read, alike in all layers. What else a folder asks for, or may ask for,
-// is refused by name; how its weights began does not matter, unless the network's own were changed.
+// Plain LoRA is read, alike in all layers. What else a folder asks for, or may ask for, is refused
+// by name. How its weights were initialised does not matter, unless that changed the network's own.
 #pragma once
 
 #include <filesystem>
@@ -23,11 +23,11 @@ inline constexpr const char* kAdapterWeightsFile = "adapter_model.safetensors";
 // JSON, of kind Input for adapters that we have not.
 [[nodiscard]] LoraConfig parse_adapter_config(std::string_view text, const std::string& where);
 
-// Of a folder. Throws Error(Input) as well where there is none.
+// The same for the file in a folder. Throws Error(Input) as well where there is none.
 [[nodiscard]] LoraConfig read_adapter_config(const std::filesystem::path& folder);
 
-// The other way, for adapters of those names (ours); `base` says where the network is, empty where
-// that is not known.
+// The text of adapter_config.json for adapters of those names (ours); `base` says where the network
+// is, empty where that is not known.
 [[nodiscard]] std::string adapter_config_text(const LoraConfig& lora, const HubFamily& family,
                                               std::span<const std::string> adapters,
                                               const std::string& base);

@@ -21,8 +21,8 @@ class AdapterWeights {
   // `family` outlives this.
   AdapterWeights(const std::string& folder, const HubFamily& family);
 
-  // Reads no numbers: those tensors, all of adapters, are there with their shapes and of a type
-  // that we read, and no others are.
+  // Checks that the file has exactly these tensors, all of adapters, in their shapes and of a
+  // supported type. Reads no numbers.
   void check(std::span<const HubTensor> adapters) const;
 
   // Fills `to`, fp32 or bf16 and row-major. Where the host cannot address the device's memory a

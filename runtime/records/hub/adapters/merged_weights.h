@@ -1,5 +1,5 @@
-// runtime/records/hub/adapters/merged_weights.h -- the weights of a checkpoint as they compute:
-// what a run has averaged, with the adapters of a matrix added to it.
+// runtime/records/hub/adapters/merged_weights.h -- the weights of a checkpoint as evaluation uses
+// them: averaged where the run has averages, with the adapters of a matrix added to it.
 #pragma once
 
 #include <span>
@@ -22,7 +22,7 @@ class MergedWeights {
   void read(const TensorInfo& tensor, size_t first, std::span<float> to);
 
  private:
-  // Keeps the adapters of one matrix; none where it has none.
+  // Reads and keeps the adapters of this matrix, if it has some.
   void open(const TensorInfo& tensor);
   void add(size_t first, std::span<float> to) const;
   [[nodiscard]] std::vector<float> read_adapter(const std::string& name, size_t elements);
@@ -34,7 +34,7 @@ class MergedWeights {
   std::vector<float> a_, b_;  // [rank, columns], [rows, rank]; empty without adapters
 };
 
-// What evaluation would read for this tensor: "<name>.average" where the checkpoint has that.
+// The name that evaluation reads for this tensor: "<name>.average" where the checkpoint has that.
 [[nodiscard]] std::string averaged_name(const CheckpointReader& reader, const std::string& name);
 
 }  // namespace penstock

@@ -23,7 +23,7 @@ namespace penstock {
 [[nodiscard]] std::vector<std::string> targets_meant(const std::string& entry,
                                                      const std::string& where);
 
-// The other way: entries that mean the matrices beside which those adapters lie, and no others.
+// The entries of target_modules that mean the matrices of these adapters (ours), and no others.
 [[nodiscard]] std::vector<std::string> peft_targets(const HubFamily& family,
                                                     std::span<const std::string> adapters);
 

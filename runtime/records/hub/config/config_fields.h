@@ -11,9 +11,10 @@
 
 namespace penstock {
 
-// False, or empty: what nobody asked for.
+// Whether the value is false, or an empty text, list or object.
 [[nodiscard]] bool asks_for_nothing(const nlohmann::json& value);
-// Likewise, and 0 and 1.0, with which nothing is added and nothing scaled.
+// Whether the value asks for nothing, or is 0 or 1.0, with which nothing is added and nothing
+// scaled.
 [[nodiscard]] bool leaves_all_as_it_is(const nlohmann::json& value);
 
 // All throw Error(Input) naming `where` and the member. A member that is null counts as absent, as
@@ -26,18 +27,19 @@ class ConfigFields {
 
   [[nodiscard]] bool has(const char* key) const { return find(key) != nullptr; }
   [[nodiscard]] bool is_null(const char* key) const;  // there, as null
-  // What `otherwise` is given for may be absent.
+  // A member with an `otherwise` may be absent.
   int64_t whole(const char* key, std::optional<int64_t> otherwise = {});  // 1 to 10^9
   double number(const char* key, std::optional<double> otherwise = {});   // finite, above 0
   bool flag(const char* key, std::optional<bool> otherwise = {});
   std::string text(const char* key, std::optional<std::string> otherwise = {});
   const nlohmann::json* any(const char* key);  // null when absent
 
-  // Another value would be another network than the one we can build.
+  // Refuses any other value: it would be a network that cannot be built here.
   void must_be(const char* key, const nlohmann::json& value);
-  // They change nothing, whatever they are.
+  // Marks members as known that change nothing, whatever their values.
   void ignore(std::span<const char* const> keys);
-  // The first of what is left, but for what is null or `neutral`, or private to Python (_name).
+  // Refuses the first member that was not asked for, unless it is null or `neutral`, or private to
+  // Python (_name).
   void refuse_rest(bool (*neutral)(const nlohmann::json&)) const;
 
   [[noreturn]] void refuse(const std::string& key, const std::string& why) const;

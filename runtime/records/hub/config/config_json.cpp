@@ -183,7 +183,7 @@ ModelConfig read_qwen2(ConfigFields& fields) {
 }
 
 ModelConfig read_qwen3(ConfigFields& fields) {
-  // Its default is no function of the width, so it must be there.
+  // The default of head_dim is no function of the width, so the member must be there.
   if (!fields.has("head_dim")) fields.refuse("head_dim", "is missing");
   ModelConfig model = read_llama_like(fields, false);
   model.attention_bias = model.output_bias = fields.flag("attention_bias", false);

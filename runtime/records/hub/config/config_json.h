@@ -25,7 +25,7 @@ struct HubConfig {
 // Input for what is no such network.
 [[nodiscard]] HubConfig parse_hub_config(std::string_view text, const std::string& where);
 
-// Of a folder. Throws Error(Input) as well where there is none.
+// The same for the file in a folder. Throws Error(Input) as well where there is none.
 [[nodiscard]] HubConfig read_hub_config(const std::string& folder);
 
 }  // namespace penstock

@@ -13,7 +13,7 @@ namespace penstock {
 void refuse_windows(ConfigFields& fields);
 // Both set model.window, 0 for none.
 void read_mistral_window(ConfigFields& fields, ModelConfig& model);
-// And model.window_layers, where only some of the model.layers, which is read already, have one.
+// Sets model.window_layers, too, where only some layers have a window; model.layers must be set.
 void read_qwen_window(ConfigFields& fields, ModelConfig& model);
 
 }  // namespace penstock

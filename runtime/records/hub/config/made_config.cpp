@@ -17,7 +17,7 @@ using nlohmann::ordered_json;
 // What a family cannot say of the network, as keys of the run file with what it would take.
 using Obstacles = std::vector<std::string>;
 
-// With what is left to itself written out.
+// The model with the defaults of its sizes filled in.
 ModelConfig spelled_out(ModelConfig model) {
   if (model.width == 0) model.width = 128;
   if (model.head_width == 0) model.head_width = model.width / model.heads;

@@ -14,8 +14,8 @@ struct MadeConfig {
   std::string text;    // config.json, for weights of type float32
 };
 
-// `model` is of kind decoder, its vocabulary and width known. Throws Error(Input) naming the
-// options of the nearest family that are in the way, where no family says it.
+// `model` is of kind decoder, its vocabulary and width known. Where no family can say the network,
+// throws Error(Input) naming the options that keep it from the nearest one.
 [[nodiscard]] MadeConfig make_hub_config(const ModelConfig& model);
 
 // The family of a network, by the folder that it comes from or else as make_hub_config() says.

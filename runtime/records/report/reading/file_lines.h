@@ -10,15 +10,15 @@
 
 namespace penstock {
 
-// Gives every line that has an end, without it, and where it stands: "FILE, line 12". What is
-// written after the file was opened is not read. Returns whether the file ends in the middle of a
-// line. Throws Error(Data) for a line too long to be one of ours, Error(Resource) where the file
-// cannot be read.
+// Calls take(line, where) for every line that has an end, without that end; `where` is "FILE, line
+// 12". What is written after the file was opened is not read. Returns whether the file ends in the
+// middle of a line. Throws Error(Data) for a line too long to be one of ours, Error(Resource) where
+// the file cannot be read.
 bool read_lines(const std::string& path,
                 const std::function<void(std::string_view line, const std::string& where)>& take);
 
-// The last `most` lines, the one that has no end yet too; of at most 64 KiB. Empty where there is
-// no such file.
+// The last `most` lines in the last 64 KiB, including one without an end. Empty where there is no
+// such file.
 [[nodiscard]] std::vector<std::string> last_lines(const std::string& path, size_t most);
 
 }  // namespace penstock

@@ -40,8 +40,8 @@ class HistoryReader {
   // One line without its end; empty ones are passed over. Throws Error(Data) naming `where`, which
   // should be file and line, for what is no such line.
   void add(std::string_view line, const std::string& where);
-  // Of two lines of one step that of the higher attempt counts, of one attempt the later. Leaves
-  // the reader empty.
+  // Returns each step once: of several lines of a step, the one of the highest attempt counts, or
+  // the latest of the same attempt. Leaves the reader empty.
   [[nodiscard]] History finish();
 
  private:

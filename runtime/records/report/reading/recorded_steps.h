@@ -41,7 +41,7 @@ class TraceReader {
  public:
   // One line without its end. Throws Error(Data) naming `where` for an event that cannot be read.
   void add(std::string_view line, const std::string& where);
-  // By ascending step. Leaves the reader empty.
+  // Returns the steps in ascending order. Leaves the reader empty.
   [[nodiscard]] std::vector<RecordedStep> finish();
 
  private:

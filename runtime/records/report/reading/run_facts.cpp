@@ -42,7 +42,7 @@ std::optional<int64_t> count_in(const RunFiles& files, const json& parent, const
   return found->get<int64_t>();
 }
 
-// Of "bubble": {"measured": ...}.
+// A figure inside an object of the summary, as in "bubble": {"measured": ...}.
 std::optional<double> figure_below(const RunFiles& files, const char* group, const char* key) {
   const auto found = files.summary->find(group);
   if (found == files.summary->end()) return std::nullopt;

@@ -36,10 +36,12 @@ struct RunFacts {
   bool dry_run = false;                 // nothing was trained
   std::string stopped = {};             // by what
 
-  // Of the attempt of the summary, and else of the last steps in the metrics.
+  // Figures of the summary's attempt, or, without a summary, of the attempt with the last steps in
+  // the metrics.
   bool from_summary = false;
   int64_t attempt = 0;  // that the figures are of
-  // Of the summary, 0 without one: bubble, ranks and recorded steps are its, whatever came later.
+  // The attempt of the summary, 0 without one. Bubble, ranks and recorded steps are from it, even
+  // if later attempts followed.
   int64_t summary_attempt = 0;
   std::optional<double> loss, eval_loss, samples_per_s, tokens_per_s;
   std::optional<double> step_ms_median, step_ms_p95, step_ms_predicted;

@@ -90,7 +90,7 @@ RunFiles read_run_files(const std::string& directory) {
     fail_input(metrics + " does not exist: " + directory + " is not the directory of a run");
   }
   RunFiles files{.directory = directory, .read_at_s = static_cast<int64_t>(std::time(nullptr))};
-  // Before the rest: a run that ends meanwhile is shown as running, and not as one that failed.
+  // The holder is read first: a run that ends meanwhile is shown as running, not as failed.
   if (const auto holder = living_holder(directory + "/" + kLockFile)) {
     files.holder = fmt::format("{}, process {}", holder->host, holder->process);
   }

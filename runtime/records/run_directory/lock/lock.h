@@ -3,9 +3,10 @@
 //
 // The lock is a small file that says who holds it: host, process, when that process started. It
 // appears by link(2), which is atomic over NFS, where flock(2) may be local to a host or missing. A
-// holder on this machine is looked up among its processes. Of one elsewhere only the file's time of
-// change tells, which a thread of the holder renews: a lock that was not renewed for `expiry` is
-// nobody's. Times are compared by the clock of the file system, so hosts' clocks may differ.
+// holder on this machine is looked up among its processes. Of a holder elsewhere only the file's
+// modification time tells, which a thread of the holder renews (a lease): a lock that was not
+// renewed for `expiry` is nobody's. Times are compared by the clock of the file system, so hosts'
+// clocks may differ.
 #pragma once
 
 #include <atomic>
@@ -32,9 +33,10 @@ class DirectoryLock {
   DirectoryLock(const DirectoryLock&) = delete;
   DirectoryLock& operator=(const DirectoryLock&) = delete;
 
-  // Whether another has taken it: this process was stopped, or cut off, for longer than the expiry.
+  // Whether another process has taken the lock: this one was stopped, or cut off, for longer than
+  // the expiry.
   [[nodiscard]] bool lost() const { return lost_; }
-  // Whether its file was gone, and it was taken again, since this was asked last.
+  // Whether, since the last call, the lock's file was gone and the lock was taken again.
   [[nodiscard]] bool was_taken_again() { return taken_again_.exchange(false); }
 
  private:

@@ -65,8 +65,8 @@ bool holds(const std::string& path, const LockHolder& me) {
   return state && state->holder.token == me.token;
 }
 
-// Where the file system knows no hard links the file is made in place: another process may find it
-// before it is complete, and then waits.
+// Makes the file in place, on file systems without hard links: another process may find it before
+// it is complete, and then waits.
 bool make_in_place(const std::string& path, const LockHolder& me) {
   const Descriptor file(
       open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644));

@@ -28,13 +28,13 @@ struct LockWait {
   LockTimes times;
   std::function<void(const std::string&)> say;
 };
-// Whoever holds the lock and, as far as can be known, lives: of a holder that cannot be seen from
-// here only the age of the file tells, by the clock of the file system, or by this machine's where
-// nothing can be written there. One that is dated ahead by more than its expiry is old: that clock
-// was set back. Throws Error(Resource).
+// The holder of the lock that, as far as can be known, lives. A holder on another machine counts as
+// alive while the file is fresh by the clock of the file system, or by this machine's where nothing
+// can be written there. A file dated ahead by more than its expiry is old: the clock was set back.
+// Throws Error(Resource).
 [[nodiscard]] std::optional<LockHolder> living_holder(const std::string& path);
 
-// As DirectoryLock's constructor.
+// Takes the lock as DirectoryLock's constructor says.
 void take_lock(const std::string& path, const LockHolder& me, const LockWait& wait);
 enum class Renewal : uint8_t {
   Done,   // or the file system has trouble, which is no other holder
@@ -43,7 +43,7 @@ enum class Renewal : uint8_t {
 };
 // Throws Error(Resource) where a lock that was gone cannot be taken.
 [[nodiscard]] Renewal renew_lock(const std::string& path, const LockHolder& me);
-// Only where `me` holds it; never throws, as it is called on the way out.
+// Removes the lock if `me` holds it. Never throws, as it is called on the way out.
 void give_lock_back(const std::string& path, const LockHolder& me) noexcept;
 
 }  // namespace penstock

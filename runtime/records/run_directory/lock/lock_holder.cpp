@@ -15,8 +15,8 @@
 namespace penstock {
 namespace {
 
-// In clock ticks since the boot; 0: there is none, or it has ended and waits for its parent.
-// Nothing of a process that is there and must not be seen.
+// When a process started, in clock ticks since the boot; 0: there is no such process, or it is a
+// zombie. Nothing for a process that exists and must not be seen.
 std::optional<int64_t> start_of(int64_t process) {
   const std::vector<std::string> fields = process_fields(process);
   if (fields.size() <= kProcessStart) {

@@ -15,14 +15,13 @@ struct LockHolder {
   int64_t started = 0;  // of that process, in clock ticks since the boot
   std::string token;    // of this one lock: no two have the same
 };
-// Of this process, with a new token.
+// The holder that this process is, with a new token.
 [[nodiscard]] LockHolder this_holder();
 [[nodiscard]] std::string encode(const LockHolder& holder);  // one line of JSON
-// What cannot be read is a holder of whom nothing is known.
+// The holder that a file names; a text that cannot be read gives one of whom nothing is known.
 [[nodiscard]] LockHolder parse_holder(const std::string& text);
 
-// Whether that process runs: known of processes of this machine that may be seen, nothing of
-// others.
+// Whether that process runs; nothing for one on another machine, or one that must not be seen.
 [[nodiscard]] std::optional<bool> is_alive(const LockHolder& holder);
 
 }  // namespace penstock

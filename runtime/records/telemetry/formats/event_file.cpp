@@ -48,7 +48,8 @@ std::string float_field(int field, float value) {
   return key_of(field, Wire::Fixed32) + little_endian(std::bit_cast<uint32_t>(value));
 }
 
-// So that a checksum of data that holds checksums is one of random bits.
+// The masked CRC-32C of TFRecords: checksums of data that contain checksums are weak without a
+// mask.
 uint32_t masked_crc(const std::string& bytes) {
   boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;  // Castagnoli's
   crc.process_bytes(bytes.data(), bytes.size());

@@ -28,10 +28,10 @@ class EventFile {
   // Says that what other files have of this step and later ones is no longer true: first thing in
   // the file of a run that goes on.
   void restart(int64_t step);
-  // With the time of now, in seconds since 1970. Values are kept as 32-bit floats.
+  // Adds an event with the time of now. Values are kept as 32-bit floats.
   void add(int64_t step, std::span<const EventScalar> scalars);
 
-  // As those of LineFile.
+  // Both act as those of LineFile.
   [[nodiscard]] bool is_gone() const { return file_.is_gone(); }
   void begin_anew();
 
