@@ -20,17 +20,17 @@ namespace penstock {
 // rank's own, which then is number 0; else GPUs go round by the rank's place on its host.
 [[nodiscard]] int gpu_for(int local_rank, int visible);
 
-// Two ranks on one GPU: a sentence that names the ranks, the GPU and the cures; empty when every
-// GPU has one rank. `ranks` by world rank.
+// A sentence about two ranks on one GPU that names the ranks, the GPU and the cures; empty when
+// every GPU has one rank. `ranks` by world rank.
 [[nodiscard]] std::string sharing_complaint(std::span<const RankFacts> ranks);
 
-// Ranks of one host of which each sees one GPU, and not the same: a note about messages that
-// cannot take the direct way; empty where there are none.
+// A note about messages that cannot go directly between GPUs, since each rank of a host sees one
+// GPU, and not the same one; empty where there are no such ranks.
 [[nodiscard]] std::string visibility_note(std::span<const RankFacts> ranks);
 
-// Two ranks that hold the same stage, one on a GPU and one on a CPU: a sentence that names them and
-// the cure; empty where there are none. They would update equal weights by different code, and
-// nothing ever compares them again. Different stages may be on different kinds of device.
+// A sentence about two ranks that hold the same stage, one on a GPU and one on a CPU, with the
+// cure; empty where there are none. They would update equal weights by different code, and nothing
+// ever compares them again. Different stages may be on different kinds of device.
 [[nodiscard]] std::string mixture_complaint(std::span<const RankFacts> ranks, const Grid& grid);
 
 struct DeviceChoice {
@@ -44,7 +44,7 @@ struct DeviceChoice {
 // Throws on every rank, if two ranks are on one GPU and config.allow_gpu_sharing is not set.
 void refuse_sharing(const DeviceChoice& choice, const RunConfig& config);
 // Throws on every rank, if there is a mixture_complaint(). For training. Parameters that several
-// stages hold are looked after where those are known (runtime/engine/pipeline/tied_gradients.h).
+// stages hold are checked where they are known (runtime/engine/pipeline/tied_gradients.h).
 void refuse_mixture(const DeviceChoice& choice, const Grid& grid);
 
 // Bytes that this rank's tensors may take: of the device that a dry run stands for, of its GPU,
@@ -61,8 +61,8 @@ void refuse_mixture(const DeviceChoice& choice, const Grid& grid);
 // The same, of this host and build.
 [[nodiscard]] std::string fallback_note(const DeviceChoice& choice, const std::string& wish);
 
-// The model of one for a dry run, one of so many on its host. `speed` is what a processor's
-// forecasts reckon with. Throws Error(Resource) where there is no such GPU.
+// Opens the rank's device; for a dry run, the model of one, of `local_ranks` on its host. `speed`
+// is what a processor's forecasts reckon with. Throws Error(Resource) where there is no such GPU.
 [[nodiscard]] std::unique_ptr<Device> open_device(const DeviceChoice& choice, int threads,
                                                   const RunConfig& config, int local_ranks = 1,
                                                   const ProcessorSpeed& speed = {});

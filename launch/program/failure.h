@@ -15,8 +15,8 @@ namespace penstock {
 // begins with `who`: "rank 3 (stage 1, ...)".
 [[noreturn]] void rethrow_naming(const std::string& who);
 
-// One line on standard error: "penstock: error: ...", or "penstock: stopped: ..." of what was asked
-// to.
+// Prints one line on standard error: "penstock: error: ...", or "penstock: stopped: ..." where a
+// stop was asked for.
 void print_failure(const Failure& failure);
 // "penstock: error: ..."
 void print_error(const std::string& what);
@@ -24,7 +24,7 @@ void print_error(const std::string& what);
 void print_hang(const HangReport& report);
 // Prints the failure once and returns the exit code when every rank has it, to leave through
 // MPI_Finalize. Otherwise the other ranks may wait for this one for ever: prints, and ends the job.
-// Ranks that fail for one reason without knowing of each other: the lowest speaks first, and the
+// Where ranks fail for one reason without knowing of each other, the lowest speaks first, and the
 // job is over before the next does.
 [[nodiscard]] int report(const Session& session, const Failure& failure);
 

@@ -16,7 +16,8 @@ namespace penstock {
                                                              const std::string& name,
                                                              const std::filesystem::path& path);
 
-// What must be there of a path: itself, or, of one with placeholders, all it stands for.
+// The files that must exist for a path: itself, or, where it has placeholders, all that it stands
+// for.
 using FilesOf = std::function<std::vector<std::string>(const std::filesystem::path&)>;
 
 // The first of those places that has all its files. Throws Error(Input) naming the places tried.
@@ -26,7 +27,7 @@ using FilesOf = std::function<std::vector<std::string>(const std::filesystem::pa
 [[nodiscard]] std::filesystem::path found_path(const Settings& settings, const std::string& name,
                                                const std::filesystem::path& path);
 
-// The first that is there, else the last: for what may be gone, and not be needed.
+// The first of those places that exists, else the last: for what may be gone and not be needed.
 [[nodiscard]] std::filesystem::path likely_path(const Settings& settings, const std::string& name,
                                                 const std::filesystem::path& path);
 

@@ -11,17 +11,17 @@
 
 namespace penstock {
 
-// Hands the text to the system before it returns. Throws Error(Resource) where that takes it no
-// longer: a full disk, a closed pipe.
+// Hands the text to the system before it returns. Throws Error(Resource) where it cannot be
+// written: a full disk, a closed pipe.
 void write_answer(std::string_view text);
 
-// "penstock: <line>" on standard error, as a terminal may be given it.
+// Prints "penstock: <line>" on standard error, made safe for a terminal.
 void tell(std::string_view line);
-// The text as a terminal may be given it, where standard output is one; else as it is.
+// The text, made safe for a terminal where standard output is one.
 [[nodiscard]] std::string fit_for_output(const std::string& text);
 
-// An answer that comes in pieces, which go out at once: as a terminal may be given them, where
-// standard output is one; else as they are. Throws as write_answer() does.
+// An answer in pieces that are written at once, made safe for a terminal where standard output is
+// one. Throws as write_answer() does.
 class AnswerPieces {
  public:
   void write(std::string_view piece);

@@ -16,15 +16,15 @@
 
 namespace penstock {
 
-// All ranks in a row, for what must be agreed before the grid is known. They have met (see
-// start/meeting.h): throws on every rank where they are strangers; rank 0 gets in `notes` (may be
-// null) what is to be said of them.
+// A network of all ranks in a row, for what must be agreed before the grid is known. Throws on
+// every rank where the ranks are different programs or have other arguments (start/meeting.h); rank
+// 0 gets in `notes` (may be null) what is to be said of them.
 [[nodiscard]] std::unique_ptr<Network> starting_network(
     const Session& session, std::chrono::milliseconds limit = kWaitLimit,
     std::vector<std::string>* notes = nullptr);
 
-// For make_mpi_network(): all ranks are watched for run.wait_limit. `nap` as
-// Waits has it. `folder`, which may be empty, gets the diaries of a run that hangs.
+// The waits for make_mpi_network(): all ranks are watched for run.wait_limit. `nap` as Waits has
+// it. `folder` (may be empty) gets what each rank was waiting for when a run hangs.
 [[nodiscard]] Waits watched_waits(const RunConfig& config, std::chrono::microseconds nap,
                                   const std::string& folder = "");
 
@@ -42,8 +42,8 @@ namespace penstock {
 [[nodiscard]] Config with_vocabulary(Collective& world, const Config& config,
                                      const std::string& folder);
 
-// Throws on every rank when there are too few or too many, with the line that fits: `starter` is
-// Session::started_by().
+// The grid. Throws on every rank when there are too few or too many ranks, with the command that
+// fits: `starter` is Session::started_by().
 [[nodiscard]] Grid grid_of(const Config& config, int ranks, const std::string& starter = "mpirun");
 
 // Collective. The plan for config.threads, the same on all ranks, which are bound to their cores

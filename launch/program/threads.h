@@ -12,7 +12,8 @@ namespace penstock {
 struct RankCores {
   std::string host;
   int host_cores = 0;  // of the host, as far as a job may use them at all
-  // That this rank may use: physical ones, not hardware threads, in their order on the machine.
+  // The physical cores that this rank may use (not hardware threads), in their order on the
+  // machine.
   std::vector<int> cores;
   // Processor time that the ranks of the host may spend together, in cores
   // (start/processor_time.h); 0: as much as they have cores.
@@ -31,7 +32,7 @@ struct ThreadPlan {
   // True: ranks that look for messages without a pause would spend the time of those that compute.
   bool naps = false;
   std::string warning;  // empty: nothing to say
-  // By world rank, those that it will compute on; of shared_threads(), on rank 0 only.
+  // The cores that each rank will compute on, by world rank; from shared_threads(), on rank 0 only.
   std::vector<RankCores> ranks = {};
 };
 // `asked` is run.threads, 0 for what is fair, but no more than any OMP_NUM_THREADS; `ranks` has
@@ -41,7 +42,7 @@ struct ThreadPlan {
 [[nodiscard]] ThreadPlan plan_threads(int asked, const std::vector<RankCores>& ranks,
                                       const std::string& starter = "mpirun");
 
-// For Waits: of a rank that naps.
+// The nap of a waiting rank, for Waits.
 [[nodiscard]] std::chrono::microseconds nap_of(const ThreadPlan& plan);
 
 }  // namespace penstock

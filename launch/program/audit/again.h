@@ -1,5 +1,5 @@
-// launch/program/audit/again.h -- what `penstock audit` makes of a run and of the same steps taken
-// again: where their bits part.
+// launch/program/audit/again.h -- how `penstock audit` compares a run with the same steps taken
+// again: the first place where their bits differ.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ struct Comparison {
   bool equal = true;
 };
 
-// Of two run directories, steps after `from`: losses, norms and evaluations of metrics.jsonl, of a
-// step that several attempts took the last one's, then all tensors of the first checkpoint that
-// differs, or of all where none does. Throws as the readers of those files do, and Error(Input)
-// where the two have no step in common.
+// Compares two run directories at the steps after `from`: losses, norms and evaluations of
+// metrics.jsonl (those of the last attempt, where several took a step), then all tensors of the
+// checkpoints, up to the first checkpoint that differs. Throws as the readers of those files do,
+// and Error(Input) where the two have no step in common.
 [[nodiscard]] Comparison compare_runs(const std::string& then, const std::string& now,
                                       int64_t from);
 

@@ -47,7 +47,7 @@ void refuse_loss(const std::string& run, const AuditOptions& audit, const Argume
   }
 }
 
-// Where the steps begin: a checkpoint of the run, or "" for its beginning.
+// The checkpoint where the steps begin; an empty path: the beginning of the run.
 StepDirectory beginning(const std::string& run, int64_t from) {
   if (from == 0) return {};
   const std::string folder = run + "/" + kCheckpointFolder;

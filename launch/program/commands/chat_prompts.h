@@ -11,18 +11,19 @@
 
 namespace penstock {
 
-// Of a JSON file: {"messages": [{"role": "user", "content": "..."}, ...]}, or the list alone.
-// Throws Error(Input) naming the file and what a message has or lacks, also where the last message
-// is the assistant's, which leaves nothing to answer; Error(Data) where it is no JSON.
+// Reads the messages of a JSON file: {"messages": [{"role": "user", "content": "..."}, ...]}, or
+// the list alone. Throws Error(Input) naming the file and what a message has or lacks, also where
+// the last message is the assistant's, which leaves nothing to answer; Error(Data) where it is no
+// JSON.
 [[nodiscard]] std::vector<ChatMessage> read_messages(const std::string& file);
 
 // Collective; the prompts of rank 0 count: each is what a user says first. Writes an answer to each
-// of them or of options.messages.
+// of them, or to each conversation of options.messages.
 void answer_conversations(const TrainedRun& run, const UseOptions& options,
                           const std::vector<std::string>& prompts);
 
-// With one rank, on a terminal: reads what the user says, a line a turn, and answers, to the end of
-// the input. Each turn knows those before.
+// Reads what the user says, a line a turn, and answers, to the end of the input; each turn sees
+// those before it. For one rank, on a terminal.
 void converse(const TrainedRun& run, const UseOptions& options);
 
 }  // namespace penstock

@@ -13,14 +13,14 @@ namespace penstock {
 struct Command {
   const CommandForm& (*form)();
   CommandOptions (*options)();
-  // One of the two: with ranks, collective over those of the session, or without any MPI. Both
-  // return the exit code.
+  // One of the two is set: on_ranks() is collective over the ranks of the session, alone() uses no
+  // MPI. Both return the exit code.
   int (*on_ranks)(Session&, const Arguments&, const ModelMaker&) = nullptr;
   int (*alone)(const Arguments&, const ModelMaker&) = nullptr;
-  bool ends_in_good_order = false;  // where a signal asks it to stop
+  bool ends_in_good_order = false;  // when a signal asks it to stop
 };
 
-// In the order of `penstock --help`.
+// The commands, in the order of `penstock --help`.
 [[nodiscard]] std::span<const Command> command_table();
 [[nodiscard]] const Command* find_command(std::string_view name);  // null when there is none
 

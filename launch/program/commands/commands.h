@@ -16,19 +16,19 @@ using Arguments = std::vector<std::string>;
 int train_command(Session& session, const Arguments& arguments, const ModelMaker& models);
 // Loss, perplexity, accuracies and BLEU of a checkpoint on validation data.
 int eval_command(Session& session, const Arguments& arguments, const ModelMaker& models);
-// Standard input to standard output, a sentence a line.
+// Translates standard input to standard output, a sentence a line.
 int translate_command(Session& session, const Arguments& arguments, const ModelMaker& models);
-// Texts that go on from prompts, to standard output.
+// Writes texts that continue prompts to standard output.
 int generate_command(Session& session, const Arguments& arguments, const ModelMaker& models);
-// Which classes images are of, a line each, to standard output.
+// The classes of images, a line each, to standard output.
 int predict_command(Session& session, const Arguments& arguments, const ModelMaker& models);
 // Measures every layer and the links of a run, and writes the profile that `plan` reads.
 int profile_command(Session& session, const Arguments& arguments, const ModelMaker& models);
-// Steps of a run taken again, and where their bits part.
+// Takes steps of a run again and tells where their bits differ.
 int audit_command(Session& session, const Arguments& arguments, const ModelMaker& models);
 int info_command(Session& session, const Arguments& arguments, const ModelMaker& models);
 
-// What they are called and say of themselves, and options of their own, for --help.
+// The names, descriptions and own options of the commands, for --help.
 [[nodiscard]] const CommandForm& train_form();
 [[nodiscard]] const CommandForm& eval_form();
 [[nodiscard]] const CommandForm& translate_form();

@@ -63,7 +63,7 @@ std::vector<PairScore> translation_scores(const TrainedRun& run, const UseOption
   return scores;
 }
 
-// Of data.kind = "jsonl"; on rank 0.
+// The scores of answers for data.kind = "jsonl", on rank 0; nothing for other data.
 std::optional<AnswerScores> answer_scores(const TrainedRun& run, const ModelMaker& models,
                                           const Session& session, const SayLine& say) {
   if (run.config.data.kind != "jsonl") return std::nullopt;
@@ -81,14 +81,14 @@ struct EvalResult {
   Evaluation loss;
   std::vector<PairScore> translations;
   std::optional<AnswerScores> answers;
-  // Of a network that tells classes: how many, and their names by label where they are known.
+  // The number of classes of a classifier, and their names by label where they are known.
   int64_t classes = 0;
   std::vector<std::string> class_names;
 };
 
 constexpr int64_t kFewestForTopFive = 6;  // of five or fewer each is among the five
 
-// Of a network that writes words; 0: it does.
+// The number of classes of a classifier; 0: the network writes words.
 int64_t classes_of(const TrainedRun& run) {
   const ModelInput& input = run.blueprint->input;
   if (input.field == "tokens" || input.field == "source_tokens") return 0;
@@ -96,7 +96,7 @@ int64_t classes_of(const TrainedRun& run) {
   return last == nullptr ? 0 : last->classes();
 }
 
-// By label; numbers where the data name none.
+// The names of classes by label; numbers where the data name none.
 std::vector<std::string> class_names(const TrainedRun& run, int64_t classes) {
   std::vector<std::string> names = run.source->class_names();
   for (int64_t c = std::ssize(names); c < classes; ++c) names.push_back(std::to_string(c));

@@ -1,5 +1,5 @@
 // launch/program/commands/generation_defaults.h -- how texts are chosen and where they end: what
-// the user says, and where that is nothing what the network's folder says.
+// the user says, or else what the network's folder says.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,9 @@ struct GenerationAsked {
                                                          const GenerationConfig& folder,
                                                          const Tokenizer& tokenizer);
 
-// What to say where texts of at most `longest` tokens are written by a network that sees `context`,
-// many times as many, and whose cache has place for all of them, `cache` bytes. Empty: nothing.
+// A note for texts of at most `longest` tokens where the network sees many times as many,
+// `context`, and its key/value cache, of `cache` bytes, has room for all of those. Empty: nothing
+// to say.
 [[nodiscard]] std::string context_note(int64_t context, int64_t longest, int64_t cache);
 
 }  // namespace penstock

@@ -14,10 +14,10 @@ struct InputLines {
 };
 [[nodiscard]] InputLines read_lines(std::istream& input);
 
-// What there is to say of a text that is read as Unicode; `name` of it. Empty: it is UTF-8.
+// A note on a text, called `name`, that is read as Unicode. Empty: it is UTF-8.
 [[nodiscard]] std::string note_of_bytes(const std::string& text, const std::string& name);
 
-// Of standard input; the note goes to standard error. For one rank.
+// The lines of standard input; the note goes to standard error. For one rank.
 [[nodiscard]] std::vector<std::string> lines_of_input();
 
 }  // namespace penstock

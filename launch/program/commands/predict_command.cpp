@@ -55,7 +55,7 @@ PredictArguments read_arguments(const Arguments& arguments) {
   return read;
 }
 
-// By label; empty where the run has kept none.
+// The names of classes by label; empty where the run has kept none.
 std::vector<std::string> names_by_label(const std::string& run_directory, int64_t classes) {
   std::vector<std::string> names = read_classes(run_directory);
   if (names.empty()) {

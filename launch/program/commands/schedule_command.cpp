@@ -85,7 +85,7 @@ bool is_file(const std::string& schedule) {
   return schedule.find_first_of("/.") != std::string::npos;
 }
 
-// From then on the schedule is called by the name of the file alone.
+// Reads the CSV file that `schedule` names; then the schedule is called by the file's name alone.
 void read_csv(ScheduleSettings& settings) {
   settings.csv = read_text(settings.schedule, kMostScheduleBytes, FileOwner::User);
   settings.schedule = std::filesystem::path(settings.schedule).filename();

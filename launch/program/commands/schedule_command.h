@@ -11,14 +11,14 @@
 namespace penstock {
 
 // What the command prints: a drawing with its figures as text, SVG or page, the compute
-// instructions as CSV, JSON, or a trace. `terminal` is what the text is made for. Needs no MPI.
-// Throws Error(Input), or std::invalid_argument from the pure rooms.
+// instructions as CSV, JSON, or a trace. The text is made for `terminal`. Needs no MPI. Throws
+// Error(Input), or std::invalid_argument from the pure rooms.
 [[nodiscard]] std::string schedule_text(const std::vector<std::string>& arguments,
                                         const TerminalStyle& terminal = {});
 [[nodiscard]] const CommandForm& schedule_form();
 [[nodiscard]] CommandOptions schedule_command_options();
 
-// Its width, and colours unless NO_COLOR is set (no-color.org), where standard output is a
+// The width of standard output, and colours unless NO_COLOR is set (no-color.org), where it is a
 // terminal.
 [[nodiscard]] TerminalStyle standard_output();
 

@@ -1,5 +1,5 @@
-// launch/program/commands/stop_texts.h -- how much of a text that grows may be shown, where it is
-// to end before certain words (--stop). Pure.
+// launch/program/commands/stop_texts.h -- how much of a growing text may be shown if it must end
+// before certain words (--stop). Pure.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace penstock {
 
-// Whether one of them, none empty, stands in the text.
+// Whether the text contains one of `stops`, none of which is empty.
 [[nodiscard]] bool has_stop(std::string_view text, std::span<const std::string> stops);
 
-// The bytes of the text that nothing that follows can take back: those before the first of
-// `stops`, and, while it is not `done`, before what may become one of them or a whole character
-// (U+FFFD at its end).
+// The number of leading bytes that no later text can take back: those before the first of `stops`
+// and, while the text is not `done`, before an end that may become one of them or a whole character
+// (U+FFFD).
 [[nodiscard]] size_t bytes_to_show(std::string_view text, std::span<const std::string> stops,
                                    bool done);
 

@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-// Of a text that grows: what its user sees.
+// What the user sees of a text that grows.
 class View {
  public:
   View(const Tokenizer& tokenizer, bool keep_special, std::span<const std::string> stops,
@@ -26,7 +26,7 @@ class View {
   [[nodiscard]] std::string text(std::span<const int32_t> tokens) const {
     return keep_special_ ? tokenizer_.decode(tokens) : tokenizer_.decode_shown(tokens);
   }
-  // Of the tokens behind a prompt, as a message of a conversation has them.
+  // The tokens behind a prompt as the text of a message in a conversation.
   [[nodiscard]] std::string message(std::span<const int32_t> tokens) const {
     const bool ended = !tokens.empty() && is_end(tokens.back());
     std::string text = tokenizer_.decode_shown(tokens.first(tokens.size() - (ended ? 1 : 0)));

@@ -16,20 +16,20 @@ namespace penstock {
 // A prompt as the network reads it.
 struct Prompt {
   Generator::Tokens tokens;
-  size_t hidden = 0;  // leading ones that are not shown
+  size_t hidden = 0;  // leading tokens that are not shown
 };
 
 class TextWriter {
  public:
-  // Collective. Throws Error(Input) where the network writes no text. Says on rank 0 what its
-  // folder says of how it writes. Both must outlive this.
+  // Collective. Throws Error(Input) where the network writes no text. Tells on rank 0 what was
+  // taken from the network's folder for generation. Both arguments must outlive this.
   TextWriter(const TrainedRun& run, const UseOptions& options);
 
   [[nodiscard]] const Tokenizer& tokenizer() const { return *tokenizer_; }
   // Collective: a text ends with this token as well.
   void end_at(int32_t token);
 
-  // On rank 0: a line for a prompt that the network sees only the end of; `name` of it.
+  // Warns, on rank 0, of a prompt, called `name`, of which the network sees only the end.
   void warn_of_loss(const Prompt& prompt, const std::string& name) const;
 
   // Collective; the prompts of rank 0 count. Writes options.generation.samples texts of each, a

@@ -47,7 +47,7 @@ struct Preparation {
   Grid grid;
 };
 
-// So that the run can be used, and gone on with, where its data are not.
+// Keeps the sizes of the data, so that the run can be used and resumed where its data are not.
 void keep_sizes(const Run& run, RunDirectory* directory) {
   if (directory == nullptr) return;
   const DataFacts& facts = run.facts();
@@ -120,7 +120,7 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
     }
   }
   if (!config.run.dry_run && nothing_is_left(world, config, made.to)) {
-    // Of a run that was killed between its last checkpoint and its end.
+    // The copies are from a run that was killed between its last checkpoint and its end.
     forget_memory(config.checkpoint.partner_dir, made.to.run, session);
     return std::nullopt;
   }
@@ -159,7 +159,7 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
   return made;
 }
 
-// On rank 0.
+// Tells, on rank 0, which rank does what and where.
 void tell_ranks(const Preparation& made, const Blueprint& blueprint, Reporter& reporter) {
   constexpr size_t kMostShown = 16;
   const std::vector<RankRow> rows =
@@ -201,7 +201,8 @@ int train(Preparation& made, const Station& station, const ModelMaker& models, R
   return stopped(summary, station.session, config, reporter);
 }
 
-// As train(). A write that failed because the directory was moved or removed is told as that.
+// Trains as train() does. A write that failed because the directory was moved or removed is
+// reported as that.
 int train_in_place(Preparation& made, const Station& station, const ModelMaker& models,
                    Reporter* reporter) {
   try {

@@ -30,10 +30,10 @@ struct UseOptions {
   Arguments rest;                     // the run file and its keys
 };
 
-// Options that several of them have; they fill `use` in.
+// Options that several commands have; they fill `use` in.
 void add_checkpoint_option(CommandOptions& options, UseOptions& use);
 void add_beam_options(CommandOptions& options, UseOptions& use);
-// `what`: of which earlier positions it keeps keys and values, "words".
+// `what`: the earlier positions whose keys and values are cached, "words".
 void add_cache_option(CommandOptions& options, UseOptions& use, const std::string& what);
 
 // `add` gives a command its options. Throws Error(Input).

@@ -52,7 +52,7 @@ po::parsed_options parsed_options(const CommandForm& form, const CommandOptions&
                                   const std::vector<std::string>& arguments) {
   namespace style = po::command_line_style;
   po::command_line_parser parser(with_values(options, arguments));
-  // In full: a guessed prefix would change meaning with every new option.
+  // Options are written in full: a guessed prefix would change meaning with every new option.
   parser.options(options).style(style::allow_long | style::long_allow_adjacent |
                                 style::long_allow_next);
   if (form.takes_keys) parser.allow_unregistered();

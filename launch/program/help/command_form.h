@@ -23,10 +23,10 @@ struct CommandForm {
   std::string closing = {};  // what stands below its options
   bool needs_ranks = false;  // it is started by mpirun
   bool takes_keys = true;    // the keys of a run file are options as well
-  bool lists_keys = false;   // and its --help has them all
+  bool lists_keys = false;   // its --help lists all those keys
 };
 
-// At most 100 columns wide.
+// The text of --help for a command, at most 100 columns wide.
 [[nodiscard]] std::string command_help(const CommandForm& form, const CommandOptions& options);
 
 // Stores what the arguments say of `options` in the variables that these were made for. Every

@@ -11,7 +11,7 @@ namespace penstock {
   return boost::program_options::value(&value)->implicit_value(true, "");
 }
 
-// Of an option of a command: whether it may stand without a value.
+// Whether an option of a command may stand without a value.
 [[nodiscard]] inline bool is_flag(const boost::program_options::option_description& option) {
   return option.semantic()->min_tokens() == 0;
 }

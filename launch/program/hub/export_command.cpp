@@ -87,7 +87,7 @@ void make_config(const Source& source, ExportRequest& request) {
     if (stored.tensor.name == "embedding.token.weight") model.vocabulary = stored.tensor.shape[0];
   }
   request.config = make_hub_config(model).text;
-  // Its tokenizer's, where the data were read with one of a folder.
+  // The tokenizer's files come from its folder, where the data were read with one of a folder.
   const DataConfig& data = source.settings.config.data;
   if (uses_folder(data)) request.folder = data.vocabulary;
 }

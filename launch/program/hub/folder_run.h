@@ -14,10 +14,10 @@ namespace penstock {
 // configuration builds: reads their headers. Nothing without such folders. Throws Error as
 // HubWeights::check() and AdapterWeights::check() do.
 void check_model_folder(const Config& config, const ModelMaker& models);
-// Collective; rank 0 looks.
+// The same, collective: rank 0 looks, and all ranks throw.
 void check_model_folder(Collective& world, const Config& config, const ModelMaker& models);
 
-// The same network, whose texts are what its tokenizer makes of them: for use without data.
+// The configuration with text by the folder's tokenizer as its data, for use without data.
 [[nodiscard]] Config with_folder_text(const Config& config);
 
 // What the run directory keeps of the folder. Nothing without model.from.

@@ -31,8 +31,8 @@ struct Contents {
 // Builds the network and allocates nothing of it. Throws Error(Input).
 [[nodiscard]] Contents contents_of(const Config& config, const ModelMaker& models);
 
-// For people: tables. For programs: {parameters, layers, tensors}, and `optimizer_tensors` where
-// there are some.
+// Tables for people, and JSON for programs: {parameters, layers, tensors}, and `optimizer_tensors`
+// where there are some.
 [[nodiscard]] std::string contents_table(const Contents& contents);
 [[nodiscard]] std::string contents_json(const Contents& contents);
 

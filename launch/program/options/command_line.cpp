@@ -36,7 +36,7 @@ std::optional<Number> number_in(std::string_view text) {
   return number;
 }
 
-// Without the blanks around it: those inside are its own ("golden retriever").
+// The text without the blanks around it; blanks inside stay ("golden retriever").
 std::string without_padding(const std::string& text) {
   const size_t first = text.find_first_not_of(' ');
   if (first == std::string::npos) return {};

@@ -22,14 +22,15 @@ struct CommandLine {
 
 // Whether a key of the run file, or its short name, may be written `--name`.
 [[nodiscard]] bool is_argument(std::string_view name);
-// Of an option that is none: throws Error(Input) with the nearest name, or with where all of them
-// are told: `penstock COMMAND --help`, where a command has options of its own, `own`.
+// Refuses an unknown option: throws Error(Input) with the nearest name, or else with where all are
+// listed (`penstock COMMAND --help`). `own`: the command's own options.
 [[noreturn]] void refuse_argument(const std::string& written, const std::string& command = "train",
                                   const std::vector<std::string>& own = {});
 
-// Defaults, then the run file (the one argument without `--`; `required` says whether it may be
-// missing; a run directory stands for the one in it), then the options, the last of equal ones
-// winning but where they add up (Option::repeats); then complete(). Throws Error(Input).
+// Applies the defaults, then the run file, then the options, and then complete(). The run file is
+// the one argument without `--`; it may be missing unless `required`; a run directory stands for
+// the file in it. An option given twice counts as the last one says, unless it adds up
+// (Option::repeats). Throws Error(Input).
 [[nodiscard]] Settings read_settings(const std::vector<std::string>& arguments, bool required,
                                      DataRead read = DataRead::All);
 

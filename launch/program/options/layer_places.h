@@ -12,7 +12,7 @@ namespace penstock {
 
 // The places (LayerConfig::where) of all layers, inner ones too, a line each.
 [[nodiscard]] std::string places_of(const std::vector<LayerConfig>& layers);
-// Gives them to the same layers.
+// Sets the places of the same layers.
 void set_places(std::vector<LayerConfig>& layers, const std::string& places);
 
 }  // namespace penstock

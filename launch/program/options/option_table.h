@@ -19,7 +19,7 @@ namespace penstock {
 using OptionValue = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>,
                                  std::vector<double>, std::vector<std::string>>;
 
-// What an option may be. Of a list: what each of its elements may be.
+// The values that an option, or each element of a list, may have.
 struct AllowedValues {
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
@@ -43,9 +43,9 @@ struct Option {
   [[nodiscard]] std::string name() const { return section + "." + key; }
 };
 
-// In the order of --help and of a written run file.
+// All options, in the order of --help and of a written run file.
 [[nodiscard]] const std::vector<Option>& option_table();
-// By "section.key"; null when there is none.
+// The option with the name "section.key"; null when there is none.
 [[nodiscard]] const Option* find_option(std::string_view name);
 [[nodiscard]] const Option* find_shorthand(std::string_view shorthand);
 [[nodiscard]] bool is_section(std::string_view name);
@@ -55,7 +55,7 @@ struct Option {
 // "an integer >= 1", "one of gpipe, 1f1b": what messages and --help say is allowed.
 [[nodiscard]] std::string allowed(const Option& option);
 [[nodiscard]] bool is_allowed(const Option& option, const OptionValue& value);
-// As it would be written on the command line: `0.1`, `3,5`, `true`.
+// The value as it is written on the command line: `0.1`, `3,5`, `true`.
 [[nodiscard]] std::string text_of(const OptionValue& value);
 
 }  // namespace penstock

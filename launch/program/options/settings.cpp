@@ -178,7 +178,8 @@ void settle_init(Settings& settings) {
   init.from = likely_path(settings, "init.from", init.from).string();
 }
 
-// Likewise, for the run's own file has all that the folder said.
+// The folder may be gone where the settings say the adapters: a run's own file has all that the
+// folder said.
 void settle_lora_folder(Settings& settings) {
   std::string& from = settings.config.model.lora.from;
   if (!from.empty()) {

@@ -20,7 +20,7 @@ struct Settings {
   std::map<std::string, std::string> origins;  // "pipeline.stages" -> "run.toml:12", "--stages"
 
   [[nodiscard]] bool given(const std::string& name) const { return origins.contains(name); }
-  // By an option, which says it for this one command, and not by the run file.
+  // Whether it was given by an option of this command and not by the run file.
   [[nodiscard]] bool on_command_line(const std::string& name) const;
   // The place a key was set, or the run file when it was not: how a message starts.
   [[nodiscard]] std::string place_of(const std::string& name) const;
@@ -30,17 +30,18 @@ struct Settings {
 void assign(Settings& settings, const Option& option, const OptionValue& value,
             const std::string& origin);
 
-// The message of a value of the wrong type or outside the limits; `written` as the user wrote it.
+// Throws Error(Input) about a value of the wrong type or outside the limits; `written` as the user
+// wrote it.
 [[noreturn]] void refuse_value(const Option& option, const std::string& written,
                                const std::string& origin);
 
-// Which of the data a command reads. What it does not read may be gone: a trained run is used where
-// its training text never was.
+// The data that a command reads. Data that it does not read may be gone: a trained run is used
+// where its training text never was.
 enum class DataRead : uint8_t { All, Validation, Nothing };
 
-// Last, when all sources are read: the mini-batch equation, paths made absolute, and the run
-// directory of a run file that lies in one. Throws Error(Input): numbers that do not multiply, or a
-// missing file naming the places tried.
+// Completes the settings when all sources are read: checks the mini-batch equation, makes paths
+// absolute, and takes the run directory of a run file that lies in one. Throws Error(Input):
+// numbers that do not multiply, or a missing file naming the places tried.
 void complete(Settings& settings, DataRead read = DataRead::All);
 
 }  // namespace penstock

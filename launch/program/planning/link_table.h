@@ -8,9 +8,9 @@
 
 namespace penstock {
 
-// For stages and for replicas, within a node and between nodes, as far as there are such links: how
-// many, one way, the least, the median and the most microseconds by size, GB/s of the median, and
-// the slowest pair of ranks. "" without links.
+// One table each for links between stages and between replicas, within a node and between nodes,
+// where there are such links: their number, the least, median and greatest one-way microseconds by
+// message size, the median's GB/s, and the slowest pair of ranks. "" without links.
 [[nodiscard]] std::string link_table(const Profile& profile);
 
 }  // namespace penstock

@@ -22,7 +22,7 @@ struct ReplayOptions {
   std::string stragglers;    // SHARE,FACTOR
   std::string slow_node;     // NODE,FACTOR
   double node_mtbf_h = 0;    // hours from one failure of a node to its next; 0: nodes do not fail
-  double checkpoint_s = 30;  // that training stands still for each
+  double checkpoint_s = 30;  // how long training stands still for each
   double restart_s = 300;
 
   // As options of the command line, which fill this in.
@@ -37,13 +37,14 @@ struct Replayed {
   double step_s = 0;     // median of the steps that were replayed
   double slowest_s = 0;  // of them
   double card_busy = 0;  // share of the step, of the busiest card; median
-  // With failures: seconds of training between two checkpoints, and the share of the job's time
-  // that is not lost.
+  // Set where failures are counted: seconds of training between two checkpoints, and the share of
+  // the job's time that is not lost.
   std::optional<double> interval_s = {};
   double goodput = 1;
 };
 
-// Of the fastest candidates of the plan. Throws Error(Input) for a slow node that is not there.
+// Replays the fastest candidates of the plan. Throws Error(Input) for a slow node that is not
+// there.
 [[nodiscard]] std::vector<Replayed> replayed(const ReplayOptions& options, const Plan& plan,
                                              const PlanRequest& request);
 

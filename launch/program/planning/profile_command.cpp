@@ -121,7 +121,7 @@ std::vector<ProfiledLink> links_of(const Grid& grid, const std::vector<std::stri
   return links;
 }
 
-// Of each size the median over the links of that kind; nothing where there are none.
+// Takes for each message size the median over the links of that kind; nothing where there are none.
 void take_typical(const std::vector<LinkMeasurement>& measured, const Profile& profile,
                   bool same_node, const Device& device, LinkTimes& typical) {
   LinkMeasurement median;

@@ -59,7 +59,7 @@ const char* value_of(const char* name, char** environment) {
   return nullptr;
 }
 
-// Of the ranks of a host one speaks.
+// Whether this process prints the message: one rank of each host does.
 bool speaks(char** environment) {
   const char* const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID",
                                "FLUX_TASK_LOCAL_ID", "PALS_LOCAL_RANKID"};

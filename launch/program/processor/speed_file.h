@@ -16,7 +16,8 @@ namespace penstock {
 // its own. Nothing where there is no such file, or it is damaged, or of another key.
 [[nodiscard]] std::optional<ProcessorSpeed> read_speed(const std::string& folder,
                                                        const std::string& key);
-// Where it cannot be written, it is measured again another time: no error.
+// Writes the speed. A file that cannot be written is no error: the speed is measured again another
+// time.
 void write_speed(const std::string& folder, const std::string& key, const ProcessorSpeed& speed);
 
 }  // namespace penstock

@@ -26,30 +26,32 @@ struct Destination {
 
 // All are collective, and throw on every rank what rank 0 finds.
 
-// Looks, locks and refuses; changes nothing.
+// Looks at the directory, locks it, and refuses it if need be; changes nothing else.
 [[nodiscard]] Destination open_destination(Collective& world, const Config& config,
                                            const Settings& settings);
 
-// Reads the checkpoint that is to be gone on from, a share on each rank. Where one of its files is
+// Reads and verifies the checkpoint to resume from, a share on each rank. Where one of its files is
 // damaged, --resume auto goes on from the newest whole one, with a note, and --resume PATH is
 // refused with it. Throws Error(Data).
 void settle_checkpoint(Collective& world, const Config& config, Destination& to);
 
-// With --resume auto: what the run's last attempt has left in the memory of this job's hosts, and
-// is newer than resume_from, becomes a checkpoint and is gone on from. Returns notes on rank 0.
+// Makes a checkpoint of what the run's last attempt has left in the memory of this job's hosts, if
+// it is newer than resume_from, and resumes from it; only with --resume auto. Returns notes on rank
+// 0.
 [[nodiscard]] std::vector<std::string> rescue_memory(Collective& world, const Session& session,
                                                      const Config& config, Destination& to);
 
-// A job that is started again by the same words may find its run at the end; it is told so.
+// Whether the run is at its end already, as a job that is started again with the same arguments may
+// find it; tells so.
 [[nodiscard]] bool nothing_is_left(Collective& world, const Config& config, const Destination& to);
 
-// On rank 0, nothing elsewhere. It tells the terminal which attempt this is and the notes, of which
-// empty ones are left out. Refuses a checkpoint of another run.
+// The reporter on rank 0, null elsewhere. It tells the terminal which attempt this is and the
+// notes, of which empty ones are left out. Refuses a checkpoint of another run.
 [[nodiscard]] std::unique_ptr<Reporter> reporter_for(Collective& world, const Config& config,
                                                      const Destination& to,
                                                      const std::vector<std::string>& notes);
 
-// From here on the directory is this run's, and the reporter writes there.
+// Makes the directory this run's; the reporter writes there from now on.
 void begin(Collective& world, const Config& config, Destination& to, Reporter* reporter);
 
 }  // namespace penstock

@@ -15,14 +15,14 @@
 
 namespace penstock {
 
-// Between two looks at messages of a rank that waits for one: so that the ranks of a host take a
-// small part of its cores for looking, however many they are. What comes is found late by half of
-// it.
+// How long a waiting rank sleeps between two looks for messages, so that the ranks of a host,
+// however many they are, take a small part of its cores for looking. A message is found late by
+// half of it on average.
 [[nodiscard]] std::chrono::microseconds waiting_nap(int local_ranks);
 // The same while a modelled device computes, as most do most of the time.
 [[nodiscard]] std::chrono::microseconds computing_nap(int local_ranks);
 
-// As `choice`, computing on no GPU: what it found of them has been checked.
+// `choice` without GPUs: what it found of them has been checked.
 [[nodiscard]] DeviceChoice without_gpus(DeviceChoice choice);
 
 // What a start found out.

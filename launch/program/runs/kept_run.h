@@ -13,8 +13,8 @@ namespace penstock {
 // attempt only is left out.
 [[nodiscard]] std::string kept_run_file(const Config& config);
 
-// With the sizes that the data gave the network (vocabulary, classes), as run.json in run.out has
-// them, where the configuration leaves them to the data. Throws Error(Data) for a run.json that
+// The configuration with the sizes that the data gave the network (vocabulary, classes), from
+// run.json in run.out, where it leaves them to the data. Throws Error(Data) for a run.json that
 // cannot be read.
 [[nodiscard]] Config with_kept_sizes(const Config& config);
 

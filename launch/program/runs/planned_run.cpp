@@ -28,7 +28,7 @@ std::string describe(const Arrangement& chosen, const Prediction& prediction,
       basis);
 }
 
-// On rank 0 only.
+// Plans the run; exists on rank 0 only.
 class Planner {
  public:
   Planner(const Session& session, const Settings& settings, const ModelMaker& models,

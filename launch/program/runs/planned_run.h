@@ -15,10 +15,11 @@
 
 namespace penstock {
 
-// What the command line fixes is not varied; what the run file says is where a plan starts from.
+// Keeps the plan from varying what the command line says; what the run file says is where it
+// starts.
 void pin_what_was_asked_for(const Settings& settings, PlanRequest& plan);
 
-// All that pipeline.auto may choose is as this run has it.
+// Fixes all that pipeline.auto may choose to what this run has.
 void pin_whole_pipeline(const PipelineConfig& pipeline, PlanRequest& plan);
 
 struct PlannedRun {

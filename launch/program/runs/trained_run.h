@@ -23,8 +23,8 @@ struct TrainedRun {
   TrainedRun(Session& session, const UseOptions& options, const ModelMaker& models, bool with_data,
              const CountTexts& count = {}, int width = 1);
 
-  // Collective. Does `work` to its last message; what it throws names this rank, if there are
-  // several.
+  // Collective. Runs `work` and completes its messages; what it throws names this rank, if there
+  // are several.
   void use(const Session& session, const std::function<void()>& work) const;
 
   Config config;

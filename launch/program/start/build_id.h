@@ -5,12 +5,12 @@
 
 namespace penstock {
 
-// What the linker has noted in it, in hexadecimal (the GNU build-id): equal for copies of a file,
-// different when anything in it is. Empty where the linker notes nothing. Reads memory alone.
+// The GNU build-id of the program, in hexadecimal: equal for copies of a file, different when
+// anything in it is. Empty where the linker notes none. Reads memory alone.
 [[nodiscard]] std::string build_id();
 
-// The same of the library that this process has its kernels from: of several, one for each level of
-// processor, the loader has taken one. Empty where the kernels are a part of the program.
+// The build-id of the library of kernels that the loader has chosen for this processor's level.
+// Empty where the kernels are a part of the program.
 [[nodiscard]] std::string kernels_build_id();
 
 }  // namespace penstock

@@ -15,7 +15,7 @@ namespace penstock {
 
 // The files and folders that a rank opens when its stages read batch fields.
 [[nodiscard]] std::vector<std::string> data_files(const DataConfig& data);
-// Whether the stages of that rank of a pipeline do.
+// Whether the stages of the rank at that position of a pipeline read batch fields.
 [[nodiscard]] bool reads_data(const Blueprint& blueprint, int position);
 
 // Collective. Throws Error(Resource) on every rank, naming the lowest of those that read data and

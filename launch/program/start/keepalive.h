@@ -14,17 +14,17 @@ namespace penstock {
 
 using Parameters = std::map<std::string, std::string>;  // of Open MPI, by name
 
-// From the text of one of Open MPI's files of parameters: lines `name = value`.
+// The parameters in the text of one of Open MPI's parameter files: lines `name = value`.
 [[nodiscard]] Parameters read_parameters(const std::string& text);
-// Those that mpirun has here: of its files, overruled by the environment, which also has what was
-// said on its command line. Known are the file of the user and that of Debian; others may exist.
+// The parameters that mpirun has here: those of its files, overruled by the environment, which also
+// has those of its command line. Read are the user's file and Debian's; others may exist.
 [[nodiscard]] Parameters parameters_here(const Environment& environment);
 
 // Seconds until a lost host is noticed, by the defaults of Open MPI 4 where nothing is set.
 [[nodiscard]] double seconds_to_notice(const Parameters& parameters);
 
-// For a job on several hosts under Open MPI's mpirun that would take more than a minute: a note
-// that names the three settings. Empty otherwise. Slurm and others look after their hosts
+// A note that names the three settings where Open MPI's mpirun would need more than a minute to
+// notice a lost host of a job on several. Empty otherwise: Slurm and others look after their hosts
 // themselves.
 [[nodiscard]] std::string keepalive_note(int hosts, const std::string& started_by,
                                          const std::string& library, const Parameters& parameters);

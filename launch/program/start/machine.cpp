@@ -45,8 +45,8 @@ struct Machine::Topology {
   void each_core(const Visit& visit) const {
     hwloc_obj_t core = nullptr;
     while ((core = hwloc_get_next_obj_by_type(all, unit(), core)) != nullptr) {
-      // By its first hardware thread: the same for every process of the host, whatever part of it
-      // each may see.
+      // The number of a core is its first hardware thread: the same for every process of the host,
+      // whatever part of the host each may see.
       visit(hwloc_bitmap_first(core->cpuset), core->cpuset);
     }
   }

@@ -18,11 +18,11 @@ class Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  // Of this process, from its affinity mask and its control groups.
+  // The cores of this process, from its affinity mask and its control groups.
   [[nodiscard]] RankCores own_cores(const std::string& host) const;
-  // All threads of this process run on these cores from now on, and memory that this thread and
-  // those that it starts touch first lies beside them, as long as there is any. Of `cores`, those
-  // that this host has. What the system does not allow is left as it is.
+  // Binds all threads of this process to those of `cores` that this host has, and memory that this
+  // thread, and threads that it starts, touch first to the NUMA nodes beside them, as long as there
+  // is any. What the system does not allow is left as it is.
   void bind_to(std::span<const int> cores) const;
 
  private:

@@ -10,8 +10,9 @@
 
 namespace penstock {
 
-// Collective. Throws on every rank where ranks are strangers (start_facts.h). Returns, on rank 0,
-// what is worth a note: conditions that differ, a lost host that nobody would notice.
+// Collective. Throws on every rank where ranks are different programs or have other arguments
+// (start_facts.h). Returns, on rank 0, what is worth a note: conditions that differ, a lost host
+// that nobody would notice.
 std::vector<std::string> meet(Collective& world, const Session& session);
 
 }  // namespace penstock

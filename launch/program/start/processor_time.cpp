@@ -34,8 +34,9 @@ double limit_of_version_1(const fs::path& group) {
   return quota > 0.0 && period > 0.0 ? quota / period : 0.0;
 }
 
-// Of a group and all around it. `group` is as /proc says, "/a/b"; where a container sees its own
-// group as the root of the tree, that path leads nowhere and the root counts.
+// The least limit of a control group and those around it. `group` is as /proc says, "/a/b"; where a
+// container sees its own group as the root of the tree, that path leads nowhere and the root
+// counts.
 template <class Limit>
 double least(const fs::path& tree, const std::string& group, const Limit& limit) {
   double result = limit(tree);
@@ -70,7 +71,7 @@ double allowed_processor_time(const std::string& root) {
     if (controllers.empty()) {
       result = smaller_limit(result, least(trees, group, limit_of_version_2));
     } else if (has_controller_cpu(controllers)) {
-      // Its tree is mounted under the controllers' names, of which each has a link.
+      // The tree of this hierarchy is mounted under its controllers' names; each has a link to it.
       result = smaller_limit(result, least(trees / "cpu", group, limit_of_version_1));
     }
   }

@@ -7,14 +7,14 @@
 
 namespace penstock {
 
-// In cores: 1.5 for 150 ms of processor time in every 100 ms. The least that this process's control
-// group and those around it allow, of either version of Linux's control groups; 0 where nothing
-// limits it, or nothing tells. `root`: of the file system, for tests. Format:
-// https://docs.kernel.org/admin-guide/cgroup-v2.html (cpu.max) and
+// The processor time that this process may spend, in cores: 1.5 for 150 ms in every 100 ms. It is
+// the least that the process's control group and those around it allow, in either version of
+// Linux's control groups; 0 where nothing limits it, or nothing tells. `root`: of the file system,
+// for tests. Format: https://docs.kernel.org/admin-guide/cgroup-v2.html (cpu.max) and
 // https://docs.kernel.org/scheduler/sched-bwc.html (cpu.cfs_quota_us).
 [[nodiscard]] double allowed_processor_time(const std::string& root = "");
 
-// Of `cores` that a process may run on, those that it has the time to use: at least 1.
+// How many of the `cores` that a process may run on it has the time to use: at least 1.
 [[nodiscard]] int cores_with_time(int cores, double allowed);
 
 // Hardware threads that this process may run on and has the time to use.

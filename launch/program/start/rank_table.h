@@ -31,8 +31,8 @@ struct RankRow {
 // last ones, and between them how many were left out.
 [[nodiscard]] std::string rank_table(std::span<const RankRow> rows, size_t most);
 
-// Of a run on several hosts, how many of its neighbours share one: links from stage to stage, and
-// sums over replicas, of which pipeline.placement keeps one kind together. Empty on one host.
+// How many neighbours of a run share a host: links from stage to stage, and sums over replicas, of
+// which pipeline.placement keeps one kind together. Empty where there is only one host.
 [[nodiscard]] std::string neighbours_text(const Grid& grid, std::span<const RankFacts> facts);
 
 }  // namespace penstock

@@ -20,7 +20,7 @@
 namespace penstock {
 namespace {
 
-// Those that OpenMP and oneDNN read for themselves.
+// Variables of the environment that OpenMP and oneDNN read for themselves.
 constexpr std::array<const char*, 7> kVariables = {
     "OMP_DYNAMIC",          "OMP_THREAD_LIMIT",           "ONEDNN_MAX_CPU_ISA",
     "DNNL_MAX_CPU_ISA",     "ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE",

@@ -23,7 +23,7 @@ struct StartFacts {
   std::map<std::string, std::string> conditions;
 };
 
-// Of this process.
+// The facts of this process.
 [[nodiscard]] StartFacts own_start_facts(const Session& session);
 // To and from text, for sending.
 [[nodiscard]] std::string text_of(const StartFacts& facts);
@@ -34,7 +34,7 @@ struct StartFacts {
 [[nodiscard]] std::string mismatch_of_starts(std::span<const StartFacts> ranks);
 // Conditions that differ: a note in one line; empty where all agree.
 [[nodiscard]] std::string conditions_note(std::span<const StartFacts> ranks);
-// On how many hosts they are.
+// The number of hosts that the ranks are on.
 [[nodiscard]] int count_hosts(std::span<const StartFacts> ranks);
 
 }  // namespace penstock

@@ -15,8 +15,8 @@ namespace penstock {
 
 class StartWatch {
  public:
-  // On every rank; signals must be caught (stop_signals.h). Rank 0 says how far long work is. The
-  // session must outlive this.
+  // Made on every rank; signals must be caught (stop_signals.h). Rank 0 tells how far long work is.
+  // The session must outlive this.
   explicit StartWatch(const Session& session);
 
  private:

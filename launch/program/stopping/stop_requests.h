@@ -14,9 +14,9 @@ namespace penstock {
 
 class StopRequests final : public Stopping {
  public:
-  // On every rank: signals, which are caught from here on at the latest. On rank 0, which has the
-  // directory (null elsewhere), also its file `stop` and the time limit. The directory must outlive
-  // this.
+  // Made on every rank: looks for signals, which are caught from now on at the latest. Rank 0,
+  // which has the directory (null elsewhere), also looks for its file `stop` and the time limit.
+  // The directory must outlive this.
   StopRequests(const TimeLimit& limit, RunDirectory* directory);
 
   // Throws what RunDirectory::check() throws.

@@ -11,11 +11,11 @@
 
 namespace penstock {
 
-// From here on they are caught, to the end of the process: a rank that another one has told may
-// have stopped and be about to exit when its own signal comes, and must not die of it. One that has
+// Catches the signals from now on, to the end of the process: a rank that another rank has told to
+// stop may be about to exit when its own signal comes, and must not die of it. A signal that has
 // come before is forgotten.
 void catch_stop_signals();
-// The same where nobody catches them yet; else what has come counts.
+// Catches the signals unless they are caught already; a signal that has come since then counts.
 void keep_catching_stop_signals();
 
 // "SIGUSR1"; empty: none has come since they are caught.

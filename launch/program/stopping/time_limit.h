@@ -27,21 +27,22 @@ struct TimeLimit {
 struct TimeLimitFacts {
   std::function<const char*(const char* name)> environment;  // null where it is not set
   WallTime program_start;                                    // --time-limit counts from here
-  // Of the job, as far as can be told: the start of the oldest process above this one that has the
+  // The start of the job, as far as can be told: that of the oldest ancestor process that has the
   // same value of that variable.
   std::function<WallTime(const char* variable)> job_start;
 };
 // `option` is run.time_limit: auto | none | what parse_time_limit() reads. Throws Error(Input).
 [[nodiscard]] TimeLimit time_limit(const std::string& option, const TimeLimitFacts& facts);
-// As things are here.
+// The same with the facts of this process.
 [[nodiscard]] TimeLimit time_limit(const std::string& option);
 
-// Before the first step of a run: throws Error(Stopped) where the batch job is past its end, where
-// a step would be cut off.
+// Called before the first step of a run: throws Error(Stopped) where the batch job is past its end
+// and a step would be cut off.
 void refuse_past_end(const TimeLimit& limit, WallTime now);
 
-// How long before the end a step must not begin any more: two of the longest so far, evaluations
-// included, the checkpoint that may be under way, the last one, and half of one for bad luck.
+// How long before the end no step may begin any more: twice the longest step so far, evaluations
+// included, and two and a half times a checkpoint (one that may be under way, the last one, and
+// half of one as a reserve).
 [[nodiscard]] Seconds stopping_margin(Seconds longest_step, Seconds checkpoint);
 
 }  // namespace penstock

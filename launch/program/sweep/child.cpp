@@ -28,7 +28,7 @@ Descriptor opened(const std::string& path, int flags) {
   return file;
 }
 
-// After fork(): nothing that takes a lock or memory. Returns only where exec failed.
+// Called after fork(), so it takes no lock and no memory. Returns only where exec failed.
 void become(char* const* words, int input, int output, pid_t parent) {
   (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(128 + SIGTERM);  // it has ended meanwhile

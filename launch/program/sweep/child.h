@@ -20,9 +20,10 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // Waits for at most that long. True once it has ended.
+  // Waits for at most that long. True once the process has ended.
   [[nodiscard]] bool ends_within(int milliseconds);
-  // As a shell has it: of one that a signal ended, 128 and the signal. Once it has ended.
+  // The exit code as shells have it: 128 and the signal, where a signal ended the process. Valid
+  // once it has ended.
   [[nodiscard]] int exit_code() const { return exit_code_; }
   void send(int signal) const;
 

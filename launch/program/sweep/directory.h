@@ -34,8 +34,8 @@ class SweepDirectory {
 [[nodiscard]] std::vector<ScalingRow> rows_of(const std::string& directory,
                                               const SweepRecord& record);
 
-// Writes table.csv, table.md and the plots, each at once, and returns the table in Markdown.
-// Throws Error(Resource).
+// Writes table.csv, table.md and the plots, each by atomic replacement, and returns the table in
+// Markdown. Throws Error(Resource).
 std::string write_results(const std::string& directory, const SweepRecord& record);
 
 }  // namespace penstock

@@ -16,7 +16,7 @@ struct PointStart {
   std::string directory;  // absolute path of the point's
 };
 
-// Of the program that runs.
+// The path of the program that runs.
 [[nodiscard]] std::string this_program();
 
 // How many nodes a point's ranks are on and how many ranks on each; nothing where they are not

@@ -49,7 +49,7 @@ DeviceModel PointForecaster::device_for(const Config& config, const Profile* pro
                             measures ? speed_for_ranks(ranks, threads) : ProcessorSpeed{});
 }
 
-// As a run with a profile settles it when it starts.
+// The configuration with the split that a run with a profile settles when it starts.
 Config PointForecaster::with_planned_split(const Config& config, const Profile& profile, int ranks,
                                            const DeviceModel& device) const {
   auto model = std::make_shared<Sequential>(

@@ -27,7 +27,7 @@ Settings base_of(const SweepFile& sweep) {
   return settings;
 }
 
-// As a part of a name: letters, digits and what stands between them.
+// `text` as a part of a name, of letters, digits, '.', '-' and '_' alone.
 std::string name_part(std::string text) {
   constexpr size_t kLongest = 40;
   for (char& c : text) {
@@ -95,7 +95,7 @@ class PointDrawer {
   }
 
  private:
-  // Without it there is nothing to forecast from.
+  // Builds the network; where it cannot be built, there is nothing to forecast from.
   void look_at_network(const Config& config) {
     try {
       (void)models_.build(config.model, known_vocabulary(config.data), config.model.classes);

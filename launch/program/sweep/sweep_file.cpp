@@ -95,7 +95,7 @@ void read_grid(const toml::table& table, const std::string& file, SweepFile& to)
     }
     to.grid.push_back(std::move(key));
   });
-  // In the order of the file: toml++ sorts keys by name.
+  // The order of the file is restored: toml++ sorts keys by name.
   std::sort(to.grid.begin(), to.grid.end(), [](const GridKey& a, const GridKey& b) {
     const auto line = [](const GridKey& key) {
       return std::stol(key.origin.substr(key.origin.rfind(':') + 1));

@@ -13,8 +13,8 @@ namespace penstock {
 // Throws Error(Input) naming file, line and key.
 void read_sweep_section(const toml::table& table, const std::string& file, SweepFile& to);
 
-// Once all is read: finds the run file and the script, beside the sweep file or in the working
-// directory, and names the sweep directory where the file does not. Throws Error(Input).
+// Finds the run file and the script, beside the sweep file or in the working directory, and names
+// the sweep directory where the file does not; called once all is read. Throws Error(Input).
 void settle_paths(const std::string& file, SweepFile& sweep);
 
 }  // namespace penstock
