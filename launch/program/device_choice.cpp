@@ -147,7 +147,7 @@ std::string fallback_note(const DeviceChoice& choice, const std::string& wish, b
 }
 
 std::string fallback_note(const DeviceChoice& choice, const std::string& wish) {
-  // The nodes that the driver makes; dxg is that of WSL. As in cmake/PenstockCuda.cmake.
+  // Device files of the driver, as in cmake/PenstockCuda.cmake; dxg is WSL's.
   const bool gpu_here =
       std::filesystem::exists("/dev/nvidiactl") || std::filesystem::exists("/dev/dxg");
   return fallback_note(choice, wish, gpu_here, cuda_left_out(), why_no_cuda());

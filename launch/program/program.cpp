@@ -63,7 +63,7 @@ std::string version() {
   return text;
 }
 
-// What is said without looking at anything.
+// The answer to help and version, which needs no look at run or machine.
 std::optional<std::string> plain_answer(const CommandLine& line) {
   if (line.command == "help") return help(line.arguments);
   if (line.command.empty() || wants_help({line.command})) return general_help();
@@ -98,7 +98,8 @@ int start(int argc, char** argv, const ModelMaker& models) {
   if (command != nullptr && command->alone != nullptr) {
     return command->alone(line.arguments, models);
   }
-  // Before MPI starts, which takes most of a second: a job's end may come at once.
+  // Signals are caught before MPI starts, which takes most of a second: a job's end may come at
+  // once.
   if (command != nullptr && command->ends_in_good_order) catch_stop_signals();
   Session session(argc, argv);
   return run(session, line, models);
@@ -115,7 +116,8 @@ int run_program(int argc, char** argv, const ModelMaker& models) {
   } catch (...) {  // MPI did not start, or joins nobody
     const Failure failure = current_failure();
     if (failure.scope == ErrorScope::EveryRank && !is_first) {
-      // The launcher ends the others as soon as one has ended: the first must have spoken.
+      // The launcher ends all ranks as soon as one has ended, so the others wait until rank 0 has
+      // printed.
       std::this_thread::sleep_for(std::chrono::milliseconds(500));
     } else {
       print_failure(failure);

@@ -14,14 +14,14 @@
 namespace penstock {
 namespace {
 
-// How to be bound to more cores.
+// What to do to be bound to more cores.
 std::string cure_for_binding(const std::string& starter) {
   if (starter == "srun") return "start with srun --cpus-per-task=CORES";
   if (starter == "flux run") return "start with flux run --cores-per-task=CORES";
   return "start with " + starter + (starter == "mpiexec" ? " -bind-to none" : " --bind-to none");
 }
 
-// Of the ranks, how many may run on a core that `rank` may run on; itself included.
+// The number of ranks, itself included, that may run on a core that `rank` may run on.
 int sharing(const RankCores& rank, const std::vector<RankCores>& ranks) {
   return static_cast<int>(std::count_if(ranks.begin(), ranks.end(), [&](const RankCores& other) {
     return other.host == rank.host &&
@@ -45,7 +45,7 @@ bool lack_time(const RankCores& rank, const std::vector<RankCores>& ranks, int t
   return rank.time > 0.0 && rank.time < ranks_on_host(rank, ranks) * threads;
 }
 
-// The least of the ranks that have one.
+// The least of the limits that ranks have; the greatest int where none has one.
 int least_of_ranks(const std::vector<RankCores>& ranks, int RankCores::*threads) {
   int all = std::numeric_limits<int>::max();
   for (const RankCores& rank : ranks) {
@@ -54,7 +54,7 @@ int least_of_ranks(const std::vector<RankCores>& ranks, int RankCores::*threads)
   return all;
 }
 
-// What every rank may have; throws if `asked` is more.
+// The number of threads that OMP_THREAD_LIMIT allows every rank; throws if `asked` is more.
 int allowed_threads(int asked, const std::vector<RankCores>& ranks) {
   for (const RankCores& rank : ranks) {
     if (rank.thread_limit > 0 && asked > rank.thread_limit) {

@@ -17,7 +17,7 @@
 namespace penstock {
 namespace {
 
-// What a line of metrics.jsonl says of the training, not of the machine.
+// The members of a line of metrics.jsonl that tell of the training and not of the machine.
 constexpr std::array<const char*, 6> kFigures = {"loss",     "grad_norm",      "learning_rate",
                                                  "accuracy", "auxiliary_loss", "samples"};
 

@@ -80,7 +80,7 @@ int audit_command(Session& session, const Arguments& arguments, const ModelMaker
   refuse_loss(run, audit, {rest.begin() + 1, rest.end()});
   const std::string out = audit.into.empty() ? run + ".audit" : audit.into;
   const StepDirectory begin = on_every_rank([&] { return beginning(run, audit.from); });
-  // As they stand in the run's own file, and what is given here wins.
+  // The settings are those of the run's own file, overruled by what this command line gives.
   Arguments words = {run + "/" + kRunFile, "--run.out=" + out,
                      std::string("--run.overwrite=") + (audit.into.empty() ? "true" : "false"),
                      "--run.resume=" + (begin.path.empty() ? "never" : begin.path),

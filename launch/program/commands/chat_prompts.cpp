@@ -53,8 +53,8 @@ struct Chat {
     }
     return ids.front();
   }
-  // Nothing of it is shown. `where` the messages come from, in what is refused of them; may be
-  // empty.
+  // The prompt of a conversation, no token of which is shown. `where` (may be empty) says in errors
+  // where the messages come from.
   [[nodiscard]] Prompt prompt(const std::vector<ChatMessage>& messages,
                               const std::string& where = {}) const {
     Prompt prompt{writer.tokenizer().encode(written(messages, where))};

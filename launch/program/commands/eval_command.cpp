@@ -38,8 +38,8 @@ std::vector<std::string> lines_of(const std::string& path) {
   return lines;
 }
 
-// Every language pair's validation text, translated. Needs it as files: a share of the training
-// text has none.
+// Translates the validation text of every language pair. It must be in files: a share of the
+// training text has none.
 std::vector<PairScore> translation_scores(const TrainedRun& run, const UseOptions& options) {
   const DataConfig& data = run.config.data;
   std::vector<PairScore> scores;
@@ -144,7 +144,7 @@ std::string answers_text(const AnswerScores& scores) {
   return text;
 }
 
-// Counts, which are added up as doubles.
+// The counts of a matrix by row; they are summed over ranks as doubles.
 std::vector<std::vector<int64_t>> matrix_of(const std::vector<double>& counts, size_t columns) {
   std::vector<std::vector<int64_t>> rows(counts.size() / columns);
   for (size_t i = 0; i < counts.size(); ++i) rows[i / columns].push_back(std::llround(counts[i]));

@@ -20,7 +20,7 @@
 namespace penstock {
 namespace {
 
-// Tokenizers of folders and templates read Unicode, whatever the user's files are written in.
+// Warns where a prompt or message is no UTF-8: tokenizers of folders and templates read Unicode.
 void warn_of_bytes(const TrainedRun& run, const UseOptions& options,
                    const std::vector<std::string>& prompts) {
   if (run.network->world().rank() != 0 || !uses_folder(run.config.data)) return;

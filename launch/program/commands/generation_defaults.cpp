@@ -10,7 +10,8 @@
 namespace penstock {
 namespace {
 
-// `value` is what was asked for, else what the folder says, which `said` tells, else as it is.
+// Sets `value` to what was asked for, else to what the folder says, which is added to `said`; else
+// leaves it.
 template <class Number>
 void settle(Number& value, const std::optional<Number>& asked, const std::optional<Number>& folder,
             const char* name, std::string& said) {
@@ -22,7 +23,8 @@ void append_item(std::string& list, const std::string& more, const char* between
   if (!more.empty()) list += (list.empty() ? "" : between) + more;
 }
 
-// What there is to say of those of the folder: which end a text as well, and which none can.
+// Settles the tokens that end a text; returns what is to be said of the folder's: which end a text
+// as well, and which cannot.
 std::string settle_ends(GenerationOptions& options, const GenerationConfig& folder,
                         const Tokenizer& tokenizer) {
   options.ends.clear();

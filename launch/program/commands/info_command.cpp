@@ -36,7 +36,7 @@ std::string rank_line(const Session& session, const DeviceChoice& choice, int th
   return fmt::format("  rank {}  host {}  {}", session.rank(), session.host(), device);
 }
 
-// What forecasts of a run here reckon with.
+// Prints the processor's speed that forecasts of a run here use.
 void print_speed(const ProcessorSpeed& speed, int threads) {
   if (!speed.known()) return;
   constexpr double kGiga = 1e-9;
@@ -76,7 +76,7 @@ void print_versions() {
   print_cuda();
 }
 
-// By what a run of this shape on these ranks would send and sum, or why it could not.
+// Prints by what means a run of this shape on these ranks would send and sum, or why it could not.
 void print_links(const Config& config, const DeviceChoice& choice, int ranks) {
   const int positions = ranks_per_pipeline(config.pipeline);
   const bool fits = int64_t{positions} * config.pipeline.replicas == ranks;

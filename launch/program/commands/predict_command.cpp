@@ -79,14 +79,14 @@ std::vector<size_t> best_of(std::span<const float> probabilities) {
   return labels;
 }
 
-// The files as they are read, on rank 0. Of several, one that cannot be read is told at once, and
-// leaves the others as they are.
+// The image files, read on rank 0. One that cannot be read is reported at once; if there are
+// several, the others are still read.
 class ImageFiles {
  public:
   ImageFiles(const std::vector<std::string>& files, const Shape& image, const DataConfig& data)
       : files_(files), image_(image), data_(data), whys_(files.size()) {}
 
-  // What cannot be read is black.
+  // Fills `out` with an image; one that cannot be read is black.
   void read(int64_t index, std::span<float> out) {
     const std::string& file = files_[static_cast<size_t>(index)];
     try {
@@ -113,7 +113,7 @@ class ImageFiles {
                     "looked at (docs/data.md)",
                     turned_, files_.size()));
   }
-  // Throws the first failure's kind where there was one.
+  // Throws where a file could not be read, with the kind of the first failure.
   void finish() const {
     if (failed_ == 0) return;
     const char* others = failed_ < std::ssize(files_) ? "; what the others are is told" : "";

@@ -33,7 +33,8 @@ class View {
     text.resize(to_show(text, true));
     return text;
   }
-  // What stands behind the prompt; the token that ends it leaves no trace unless it is asked for.
+  // The text behind the prompt; the token that ends it leaves no trace unless special tokens are
+  // kept.
   [[nodiscard]] std::string answer(std::span<const int32_t> tokens, size_t added) const {
     const size_t prompt = text(tokens.first(tokens.size() - added)).size();
     const bool ended = added > 0 && is_end(tokens.back());
@@ -85,7 +86,7 @@ class Output {
       begun_ = false;
     }
   }
-  // Of the last sample that was done, behind its prompt.
+  // The text of the last finished sample, behind its prompt.
   [[nodiscard]] const std::string& last() const { return last_; }
 
  private:
@@ -98,7 +99,7 @@ class Output {
   std::string last_;
 };
 
-// Of the folder that the network's words come from, or it itself.
+// The generation settings of the folder that the network, or else its tokenizer, comes from.
 GenerationConfig folder_says(const Config& config) {
   if (!config.model.from.empty()) return read_generation_config(config.model.from);
   return uses_folder(config.data) ? read_generation_config(config.data.vocabulary)

@@ -76,7 +76,7 @@ void check_kept_classes(Collective& world, const Run& run, const Preparation& ma
   });
 }
 
-// How to go on, on rank 0.
+// Notes on rank 0 how to resume the stopped run.
 int stopped(const RunSummary& summary, const Session& session, const Config& config,
             Reporter* reporter) {
   if (reporter != nullptr) {
@@ -89,7 +89,8 @@ int stopped(const RunSummary& summary, const Session& session, const Config& con
   return kStoppedExitCode;
 }
 
-// Collective. Of the processor, where rank 0 computes on it, or a dry run stands for it.
+// Collective. The speed of the processor, where rank 0 computes on it or a dry run models it; else
+// none.
 ProcessorSpeed speed_for(Collective& world, const Session& session, const ThreadPlan& threads,
                          const DeviceChoice& choice, const RunConfig& config) {
   const bool reckons =
@@ -99,7 +100,7 @@ ProcessorSpeed speed_for(Collective& world, const Session& session, const Thread
   return speed_of_ranks(world, session, threads.threads, cores);
 }
 
-// Collective. Nothing where nothing is left to train.
+// Collective. Returns nothing where nothing is left to train.
 std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
                                    const ModelMaker& models) {
   Preparation made;
@@ -213,7 +214,7 @@ int train_in_place(Preparation& made, const Station& station, const ModelMaker& 
   }
 }
 
-// As train(), on a device that computes nothing.
+// The same steps on a device that computes nothing.
 int try_out(const Preparation& made, const Station& station, const ModelMaker& models) {
   const auto drawn_up = [&](const Blueprint& blueprint) {
     if (station.session.rank() == 0) {

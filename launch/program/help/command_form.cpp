@@ -35,7 +35,8 @@ std::vector<std::string> with_values(const CommandOptions& options,
   return arguments;
 }
 
-// Boost lets pass what is none of the command's own where keys are taken, too.
+// Refuses options that are neither the command's nor keys: where keys are taken, Boost lets all
+// options pass.
 void refuse_what_is_no_key(const CommandForm& form, const CommandOptions& options,
                            const po::parsed_options& found) {
   std::vector<std::string> own;

@@ -69,7 +69,7 @@ std::string checkpoint_of(const std::string& run, const ExportOptions& options) 
   return path;
 }
 
-// What is asked of a checkpoint, and what it says of itself.
+// A checkpoint, and the settings of the run that wrote it.
 struct Source {
   CheckpointReader reader;
   Settings settings;
@@ -80,7 +80,7 @@ struct Source {
   [[nodiscard]] const LoraConfig& lora() const { return settings.config.model.lora; }
 };
 
-// What a network that came from no folder is exported as, by its run file and its weights.
+// Makes the config.json of a network that came from no folder, from its run file and its weights.
 void make_config(const Source& source, ExportRequest& request) {
   ModelConfig model = source.settings.config.model;
   for (const CheckpointReader::Stored& stored : source.reader.model()) {
@@ -92,7 +92,7 @@ void make_config(const Source& source, ExportRequest& request) {
   if (uses_folder(data)) request.folder = data.vocabulary;
 }
 
-// What the run has kept of the folder that it began with, or what stands for it.
+// Finds the folder that the run has kept of its network's origin, or makes a config.json instead.
 void find_config(const std::string& run, const Source& source, ExportRequest& request) {
   const std::string directory =
       run == request.checkpoint ? run_directory_of(request.checkpoint) : run;

@@ -18,13 +18,14 @@
 namespace penstock {
 namespace {
 
-// What folders have of a network's parameters.
+// The parameters of a network that folders have.
 struct FolderTensors {
   std::vector<HubTensor> weights, adapters;
 };
 
 FolderTensors tensors_of(const ModelConfig& model, const ModelMaker& models) {
-  // Of a network from no folder only the data tell the vocabulary, which adapters do not depend on.
+  // Only the data tell the vocabulary of a network that comes from no folder; adapters do not
+  // depend on it.
   const int64_t vocabulary = std::max<int64_t>(1, model.vocabulary);
   const Sequential network = models.build(model, vocabulary, model.classes);
   ParameterSet all;

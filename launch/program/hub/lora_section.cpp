@@ -24,12 +24,12 @@ const Option& lora_option(const char* key) {
   return *option;
 }
 
-// Whatever order they are named in, or none of them.
+// Whether both adapt the same matrices, in whatever order these are named, or by default.
 bool same_matrices(const LoraConfig& a, const LoraConfig& b) {
   return adapted_parts(a).names == adapted_parts(b).names;
 }
 
-// `lora` is the settings' own.
+// Takes over what the folder of adapters says; `lora` is the section of `settings`.
 void take_from_folder(Settings& settings, LoraConfig& lora) {
   Config folder;
   folder.model.lora = read_adapter_config(lora.from);
@@ -46,7 +46,7 @@ void take_from_folder(Settings& settings, LoraConfig& lora) {
                            settings.place_of(option.name()), option.name(), text_of(mine),
                            text_of(theirs), lora.from + "/" + kAdapterConfigFile));
   }
-  // How they are trained from here on is the user's to say.
+  // The dropout is no part of the adapters: the user may set another for further training.
   if (!settings.given("lora.dropout")) lora.dropout = folder.model.lora.dropout;
 }
 

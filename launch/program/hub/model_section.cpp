@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-// What makes the network another one. Other keys of the section are how it is trained.
+// Keys that make it another network. Other keys of the section say how it is trained.
 constexpr std::array kOfTheNetwork = {
     "kind",           "layers",       "width",          "heads",       "kv_heads",
     "head_width",     "hidden",       "vocabulary",     "activation",  "gated",

@@ -92,7 +92,7 @@ Contents contents_of(const CheckpointReader& checkpoint) {
   contents.tensors = by_file(checkpoint.model());
   contents.optimizer_tensors = by_file(checkpoint.optimizer());
   for (const LayerRecord& layer : state.layers) contents.parameters += layer.parameters;
-  // Older ones do not tell what is no parameter but a statistic.
+  // Older checkpoints do not tell parameters from statistics, so all elements are counted.
   if (state.layers.empty()) contents.parameters = elements_of(contents.tensors);
   return contents;
 }

@@ -67,7 +67,7 @@ bool has_checkpoints(const std::string& root) {
 Subject subject_at(const std::string& path) {
   if (fs::is_regular_file(path)) return {path, false};
   if (!fs::exists(path)) fail_input("inspect: " + path + " does not exist");
-  // One that has lost its manifest is a damaged checkpoint.
+  // A step directory without a manifest is a damaged checkpoint.
   if (fs::exists(path + "/" + kManifestFile) || is_step_name(path)) return {path, true};
   const std::string root = path + "/" + kCheckpointFolder;
   if (has_checkpoints(root)) return {newest_of_run(path), true};
@@ -107,7 +107,7 @@ Json difference_json(const TensorDifference& difference) {
   return json;
 }
 
-// A damaged one is told with what else its run has.
+// Opens a checkpoint; an error about a damaged one offers the newest whole one of its run.
 CheckpointReader open_checkpoint(const std::string& path) {
   return with_offer_beside(path, [&] { return CheckpointReader(path); });
 }

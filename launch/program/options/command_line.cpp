@@ -139,7 +139,7 @@ std::vector<po::option> parse(const std::vector<std::string>& arguments) {
   }
 }
 
-// Of an option that repeats, what the command line said before, too.
+// The value together with what the command line said before, for an option that repeats.
 OptionValue with_earlier(const Settings& settings, const Option& option, const OptionValue& value) {
   if (!option.repeats || !settings.on_command_line(option.name())) return value;
   auto all = std::get<std::vector<std::string>>(option.get(settings.config));

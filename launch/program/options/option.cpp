@@ -31,7 +31,8 @@ bool within(const AllowedValues& limits, const std::string& value) {
 
 // " >= 1", " from 1 to 10", " above 0", " from 0 to below 1"; empty without bounds worth saying.
 std::string range_text(const AllowedValues& limits) {
-  // Wider than any value makes sense: the bounds of the type, and caps against typing errors.
+  // Bounds beyond 1e9 are not worth saying: they are those of the type, or caps against typing
+  // errors.
   const bool has_minimum = limits.minimum > -1e9;
   const bool has_maximum = limits.maximum < 1e9;
   if (has_minimum && has_maximum) {

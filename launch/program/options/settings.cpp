@@ -65,8 +65,8 @@ std::optional<double> as_number(const std::string& text) {
   return number;
 }
 
-// A file or folder; of tokens also a pattern, or the name of a pair; of parallel text the files of
-// all languages, one path with placeholders.
+// Finds a path of data: a file or folder; for tokens also a pattern, or the name of a pair; for
+// parallel text one path with placeholders that stands for the files of all languages.
 std::string data_path(const Settings& settings, const std::string& name, const std::string& path) {
   const DataConfig& data = settings.config.data;
   if (data.kind == "tokens") {
@@ -90,8 +90,8 @@ std::string data_path(const Settings& settings, const std::string& name, const s
       .string();
 }
 
-// Only where the training data are gone: those of validation stand in, so that the run can be
-// evaluated on them. Images name their classes by the folders of the training set, which must be
+// Called where the training data are gone: the validation data stand in for them, so that the run
+// can be evaluated. Images name their classes by the folders of the training set, which must be
 // there.
 void settle_without_training_data(Settings& settings, DataRead read, const Error& missing) {
   DataConfig& data = settings.config.data;

@@ -81,7 +81,7 @@ std::string excerpt(const toml::node& node) {
 
 namespace {
 
-// In quotes, with each byte that is not UTF-8 as an escape that can be read.
+// The text in quotes, each byte that is not UTF-8 as an escape that is read back as that byte.
 std::string escaped_string(const std::string& unicode) {
   std::string text = "\"";
   for (size_t at = 0; at < unicode.size(); ++at) {

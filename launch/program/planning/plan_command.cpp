@@ -49,7 +49,7 @@ struct PlanOptions {
   std::vector<std::string> rest;  // the run file and its keys
 };
 
-// 0: all ranks are on one node.
+// The number of ranks on a node; 0: all ranks are on one node.
 int ranks_of_a_node(const PlanOptions& request) {
   if (request.ranks_per_node && *request.ranks_per_node < 1) {
     fail_input(
@@ -106,7 +106,7 @@ PlanOptions plan_options(const std::vector<std::string>& arguments) {
   return request;
 }
 
-// Of this machine's processor, where the plan is for it.
+// The speed of this machine's processor, where the plan is for it; else none.
 ProcessorSpeed planned_speed(const PlanOptions& request, const RunConfig& config, int threads) {
   if (request.device != "cpu" || !config.measure_processor) return {};
   const int each = ranks_of_a_node(request);
@@ -187,12 +187,12 @@ std::string plan_text(const std::vector<std::string>& arguments, const ModelMake
       device_model_named(request.device, threads, planned_speed(request, config.run, threads));
 
   const ModelInput input = models.input(config.model);
-  // Networks for data that do not tell must say themselves.
+  // The vocabulary, 0 where the data do not tell: then the network must say it.
   const int64_t vocabulary = known_vocabulary(config.data);
   const auto model =
       std::make_shared<Sequential>(models.build(config.model, vocabulary, config.model.classes));
   check_model(*model, input, config.pipeline.micro_batch_size);
-  // Of a model that has not been downloaded yet, config.json will do.
+  // The config.json is enough of a model whose weights have not been downloaded yet.
   if (has_hub_weights(config.model.from)) check_model_folder(config, models);
 
   PlanRequest asked = plan_request(config, request.ranks, described(request, device, known),

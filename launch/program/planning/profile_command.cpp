@@ -66,7 +66,7 @@ void average(Collective& world, ModelCosts& costs) {
   }
 }
 
-// The first rank and the first other one whose host is the same, or is another.
+// The first pair of ranks on the same host, or on different hosts.
 std::optional<std::array<int, 2>> pair(const std::vector<std::string>& hosts, bool same) {
   for (size_t a = 0; a < hosts.size(); ++a) {
     for (size_t b = a + 1; b < hosts.size(); ++b) {
@@ -148,7 +148,7 @@ void measure_every_link(Network& network, const Session& session, const Grid& gr
   profile.links = links_of(grid, hosts_of(network.world(), session));
   std::vector<LinkEnds> ends;
   for (const ProfiledLink& link : profile.links) ends.push_back({link.first, link.second});
-  // Some tenths of a second a link, which may be many.
+  // This effort takes some tenths of a second a link, of which there may be many.
   const LinkEffort effort{.bytes = int64_t{32} << 20, .repetitions = 100};
   const std::vector<LinkMeasurement> measured = measure_links(network, ends, device, effort);
   for (size_t l = 0; l < measured.size(); ++l) {

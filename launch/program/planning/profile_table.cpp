@@ -30,7 +30,7 @@ void add(LayerCost& sum, const LayerCost& layer) {
   for (const BytesFigure& figure : kBytesFigures) sum.*figure.member += layer.*figure.member;
 }
 
-// Neighbours that take the same make one row of their sums.
+// The rows of the table: neighbours with the same costs share a row that has their sums.
 std::vector<Row> rows_of(const std::vector<LayerCost>& layers) {
   std::vector<Row> rows;
   for (size_t first = 0; first < layers.size();) {

@@ -20,7 +20,8 @@
 namespace penstock {
 namespace {
 
-// More ranks than have cores of their own would measure how they are in each other's way.
+// How many ranks measure at once: more than have cores of their own would measure how they disturb
+// each other.
 int side_by_side(int ranks, int threads, int cores) {
   return std::clamp(cores / std::max(threads, 1), 1, std::max(ranks, 1));
 }
@@ -38,7 +39,7 @@ bool is_enough(const ProcessorSpeed& speed) {
   return speed.known() && (speed.undisturbed >= 3 || speed.measurements >= 8);
 }
 
-// With what is known already, and for the next command.
+// Combines the measurement with what is known, and writes it for the next command.
 ProcessorSpeed kept(const std::string& key, const ProcessorSpeed& known,
                     const ProcessorSpeed& measured) {
   const ProcessorSpeed speed = known.known() ? faster(known, measured) : measured;

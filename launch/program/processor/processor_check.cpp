@@ -15,7 +15,7 @@ extern "C" const bool penstock_processor_fits = true;
 
 namespace {
 
-// Vector registers are usable where the system saves them, too.
+// The registers that the system saves (XCR0): vector registers are usable only where it does.
 unsigned long long saved_registers(unsigned leaf1_ecx) {
   constexpr int kSystemSaves = 27;
   if ((leaf1_ecx >> kSystemSaves & 1U) == 0) return 0;
@@ -50,7 +50,7 @@ bool is_there(const ProcessorFeature& feature, const unsigned* words, unsigned l
   return (words[feature.word] >> feature.bit & 1U) != 0;
 }
 
-// As getenv(), which does not know the environment yet when this runs.
+// Does what getenv() does, which does not know the environment yet when this runs.
 const char* value_of(const char* name, char** environment) {
   const size_t length = strlen(name);
   for (char** each = environment; *each != nullptr; ++each) {

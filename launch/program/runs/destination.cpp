@@ -18,7 +18,7 @@
 namespace penstock {
 namespace {
 
-// What a run starts from must outlive its beginning.
+// Throws where --overwrite would remove the checkpoint that the run starts from.
 void refuse_to_overwrite_source(const RunDirectory& directory, const InitConfig& init) {
   if (init.from.empty() || !directory.attempt().replaces) return;
   const std::filesystem::path from = std::filesystem::weakly_canonical(init.from);

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Relative to the directory where it is in there.
+// The path relative to the directory, if the file is in it.
 std::string inside(const std::string& path, const std::string& directory) {
   if (path.empty() || directory.empty()) return path;
   const fs::path folder = fs::absolute(directory).lexically_normal();
@@ -40,7 +40,8 @@ std::string kept_vocabulary(const fs::path& directory) {
 
 std::string kept_run_file(const Config& config) {
   Config kept = config;
-  // The model's own tokenizer is that of the kept folder.
+  // Where the tokenizer is that of model.from, it will be the kept folder's: an empty key says
+  // that.
   const bool follows = uses_folder(config.data) && config.data.vocabulary == config.model.from;
   kept.data.vocabulary = follows ? "" : inside(config.data.vocabulary, config.run.out);
   if (!kept.model.from.empty() && !kept.run.out.empty()) kept.model.from = kKeptFolder;

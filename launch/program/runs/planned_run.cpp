@@ -140,7 +140,7 @@ PlannedRun planned_run(const Session& session, Collective& world, const Settings
       fail_input(refusal.what());
     }
   });
-  // What no run file says is as it was.
+  // Members that no run file has stay as they were.
   settled.data.spare_cores = config.data.spare_cores;
   settled.data.cut_threads = config.data.cut_threads;
   settled.data.cache_folder = config.data.cache_folder;

@@ -27,15 +27,15 @@ size_t counted_on_first_rank(Collective& world, const CountTexts& count) {
   return std::stoull(on_first_rank(world, [&] { return std::to_string(count()); }));
 }
 
-// Fewer of them, not smaller ones: what a row gives must not depend, to the last bit, on how many
-// others there are.
+// Takes fewer micro-batches for few texts, and never smaller ones: the bits of a row's result must
+// not depend on the number of other rows.
 void spare_micro_batches(Config& config, size_t texts, int width) {
   PipelineConfig& pipeline = config.pipeline;
   if (texts == 0 || !pipeline.schedule_csv.empty()) return;
   const int64_t batch =
       config.run.eval_batch > 0 ? config.run.eval_batch : pipeline.micro_batch_size;
   const auto ceiling = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-  // A text is on one replica.
+  // The rows of the replica with the most texts; a text is on one replica.
   const int64_t rows = width * ceiling(static_cast<int64_t>(texts), pipeline.replicas);
   pipeline.micro_batches =
       static_cast<int>(std::min<int64_t>(pipeline.micro_batches, ceiling(rows, batch)));
@@ -112,7 +112,7 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
   bool uses_folder = false;
   std::chrono::microseconds nap = {};
   {
-    // Rank 0 may read what a person types, who takes the time that it takes.
+    // No time limit where rank 0 may wait for what a person types.
     const std::unique_ptr<Network> all =
         starting_network(session, count ? std::chrono::milliseconds(0) : kWaitLimit);
     Collective& world = all->world();

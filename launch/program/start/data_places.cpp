@@ -28,7 +28,8 @@ bool is_readable(const std::string& file) {
   return access(file.c_str(), R_OK) == 0;
 }
 
-// File servers show others what was just made a little later.
+// Waits for a folder to appear: file servers show clients what another has just made a little
+// later.
 bool appears(const std::string& folder) {
   constexpr int kTries = 20;
   constexpr std::chrono::milliseconds kBetween{100};
@@ -82,8 +83,8 @@ bool reads_data(const Blueprint& blueprint, int position) {
 
 void refuse_missing_data(Collective& world, const Session& session, const Grid& grid,
                          const DataConfig& data, const Blueprint& blueprint) {
-  // Rank 0 has found the data already: what it does not see by that name is a name for something
-  // else, like the beginning of several files' names.
+  // Rank 0 has found the data already: a path that it cannot open is no file but, for example, the
+  // beginning of several files' names.
   std::istringstream files(on_first_rank(world, [&] {
     std::string seen;
     for (const std::string& file : data_files(data)) {

@@ -24,7 +24,8 @@ class CpuSet {
   hwloc_bitmap_t set_;
 };
 
-// The first of a list, as OpenMP's may be; 0: not set, or no positive number.
+// The first number of a variable that may be a list, as OpenMP's may be; 0: it is not set, or no
+// positive number.
 int number_in_environment(const char* name) {
   const char* text = std::getenv(name);
   return text == nullptr ? 0 : std::max(0, std::atoi(text));

@@ -31,11 +31,11 @@ constexpr const char* kLevel = "level of kernels";
 
 using OneFact = std::function<std::string(const StartFacts&)>;
 
-// The first rank of which it is another than of rank 0, and all that are as that one is.
+// The first other value of a fact than rank 0's, and all ranks that have it.
 struct Difference {
   std::vector<int> ranks;  // empty: there is none
   std::string here;        // of rank 0
-  std::string there;       // of those
+  std::string there;       // of those ranks
 };
 Difference difference_in(std::span<const StartFacts> all, const OneFact& fact) {
   Difference found;

@@ -30,7 +30,8 @@ void StopRequests::will_save(int64_t bytes) {
   expected_checkpoint_ = Seconds(static_cast<double>(bytes) / kBytesPerSecond);
 }
 
-// The next may take as long as the longest: file systems have bad hours.
+// Keeps the longest time of a checkpoint, as the next may take as long: file systems have bad
+// hours.
 void StopRequests::saved(double seconds) {
   longest_checkpoint_ = std::max(longest_checkpoint_.value_or(Seconds(0.0)), Seconds(seconds));
 }

@@ -44,7 +44,7 @@ WallTime after(WallTime start, Seconds length) {
   return start + std::chrono::duration_cast<WallTime::duration>(length);
 }
 
-// What /proc tells of a process; nothing of one that may not be looked into.
+// The facts that /proc tells of a process; none of one that may not be read.
 struct ProcessFacts {
   int64_t parent = 0;
   double started_s = 0.0;  // after the boot
@@ -67,7 +67,8 @@ WallTime boot_time() {
   return after(std::chrono::system_clock::now(), Seconds(-seconds));
 }
 
-// Of the oldest process above this one, itself included, that has `variable` as this one has.
+// The start of the oldest process among this one and its ancestors that has the same value of
+// `variable` as this one.
 WallTime start_of_job(const char* variable) {
   const char* value = variable == nullptr ? nullptr : std::getenv(variable);
   const std::string wanted = value == nullptr ? "" : fmt::format("{}={}", variable, value);

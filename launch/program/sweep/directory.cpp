@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Makes the directory where it is missing; the path of its lock.
+// Makes the directory where it is missing and returns the path of its lock.
 std::string prepared(const std::string& path) {
   std::error_code error;
   if (fs::exists(path, error) && !fs::exists(path + "/" + kSweepFile, error)) {
@@ -44,7 +44,8 @@ std::string first_difference(const std::string& before, const std::string& after
   return "their lengths differ";
 }
 
-// By what the files say, so that a key that is new in this version changes nothing.
+// Throws where the point is there with other settings. Both are compared as full run files, so that
+// a key that is new in this version makes no difference.
 void refuse_other_settings(const std::string& file, const Config& config) {
   if (!fs::exists(file)) return;
   Settings kept;

@@ -35,7 +35,7 @@ bool is_held(const std::string& directory) {
   return living_holder(directory + "/" + kLockFile).has_value();
 }
 
-// The ranks of a sweep that was killed end a moment after it.
+// Waits for the ranks of a killed sweep, which end a moment after it.
 void wait_for_others(const std::string& directory) {
   constexpr int kMostMs = 30'000;
   for (int ms = 0; ms < kMostMs && is_held(directory) && !was_asked_to_stop(); ms += kPauseMs) {
@@ -49,7 +49,7 @@ uint64_t size_of(const std::string& file) {
   return error ? 0 : static_cast<uint64_t>(size);
 }
 
-// What was printed from there on, at most the last 64 KiB of it.
+// The text in `file` from byte `begin` on, at most the last 64 KiB of it.
 std::string printed_since(const std::string& file, uint64_t begin) {
   constexpr uint64_t kMost = 64 << 10;
   const InputFile output(file, FileOwner::Run);
@@ -60,7 +60,8 @@ std::string printed_since(const std::string& file, uint64_t begin) {
   return text;
 }
 
-// Our own line where there is one; launchers begin with what is wrong.
+// The reason of a failure: the program's own error line, or else the first line, since launchers
+// begin with what is wrong.
 std::string reason_of(int exit_code, const std::string& printed) {
   const std::string mark = "penstock: error: ";
   std::string first;

@@ -34,7 +34,7 @@ const Profile* PointForecaster::profile_of(const Config& config) {
   return &known->second;
 }
 
-// Threads that are left open are the host's, shared by its ranks.
+// The model of the device; where the number of threads is left open, the ranks share the host's.
 DeviceModel PointForecaster::device_for(const Config& config, const Profile* profile,
                                         int ranks) const {
   int threads = config.run.threads;

@@ -169,7 +169,7 @@ class PointDrawer {
     }
   }
 
-  // Sizes and schedule, and what else the grid varies.
+  // Names the point by its sizes, its schedule and what else the grid varies.
   void name_point(const std::vector<size_t>& choice, SweepPoint& point) const {
     const PointSizes& sizes = point.sizes;
     point.name = fmt::format("k{}-d{}-m{}-{}", sizes.stages, sizes.replicas, sizes.micro_batches,

@@ -117,7 +117,7 @@ void read_sweep_key(const std::string& name, const toml::node& node, const std::
   }
 }
 
-// Beside the sweep file, then in the working directory.
+// Finds a path beside the sweep file, or else in the working directory.
 std::string found_beside(const std::string& file, const char* key, const std::string& path) {
   const fs::path beside = fs::absolute(file).parent_path() / path;
   const fs::path here = fs::absolute(path);

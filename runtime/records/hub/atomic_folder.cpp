@@ -21,7 +21,7 @@ void refuse_existing(const std::string& folder) {
   fail_input(folder + " is there already, and nothing is overwritten: name another folder");
 }
 
-// Without the slashes at its end, so that something can be added to the name.
+// The path without slashes at its end, so that something can be added to the name.
 std::string trimmed(std::string folder) {
   while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
   return folder;

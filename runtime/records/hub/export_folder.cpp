@@ -25,7 +25,7 @@ using nlohmann::ordered_json;
 
 constexpr size_t kPieceFloats = size_t{1} << 20;
 
-// A tensor of ours that a tensor of theirs is made of.
+// A tensor of ours, and its place in a tensor of the folder.
 struct Source {
   TensorInfo tensor;
   HubPlace place;
@@ -179,7 +179,7 @@ Exported write_weights(const std::string& folder, std::map<std::string, Target>&
   return {targets.size(), files.size(), index.total_size_bytes};
 }
 
-// As it was, but for what is said of the weights: their type, and how many positions have one.
+// The config.json with what changes: the type of the weights, and the number of positions.
 std::string config_text(const ExportRequest& request, const CheckpointReader& reader) {
   constexpr int64_t kMostBytes = int64_t{1} << 20;
   const std::string text = request.config.empty() ? read_text(request.folder + "/" + kConfigFile,

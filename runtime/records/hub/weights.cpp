@@ -27,7 +27,7 @@ bool exists(const std::string& path) {
   return fs::exists(path, ignored);
 }
 
-// Others than safetensors; the first that is there, empty where there is none.
+// The first file of weights in another format than safetensors; empty where there is none.
 std::string foreign_weights(const std::string& folder) {
   for (const char* name : {"pytorch_model.bin", "pytorch_model.bin.index.json",
                            "consolidated.safetensors", "tf_model.h5", "flax_model.msgpack"}) {
@@ -45,7 +45,7 @@ bool fits(const TensorInfo& info, const HubPlace& place, const std::vector<int64
          std::equal(wanted.begin() + 1, wanted.end(), info.shape.begin() + 1);
 }
 
-// Of a matrix [rows, columns] in the file the columns from `first` on, transposed: `to` is
+// Reads columns from `first` on of a matrix [rows, columns] in the file, transposed: `to` is
 // [width, rows].
 template <class T>
 void read_transposed(NumberReader& numbers, size_t columns, size_t first, size_t rows,
@@ -245,7 +245,8 @@ HubWeights::Range HubWeights::range_of(const HubTensor& tensor) {
   return {name, static_cast<uint64_t>(place.part) * bytes, bytes};
 }
 
-// The beginnings of what is read now and of what follows; NumberReader goes on from there.
+// Has the system fetch the beginnings of the tensors that are read now and next; NumberReader goes
+// on from there.
 void HubWeights::fetch_ahead(const std::string& ours) {
   if (reading_ >= expected_.size() || expected_[reading_].name != ours) return;
   uint64_t ahead = 0;

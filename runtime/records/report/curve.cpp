@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// Of the points of one part, which is not empty.
+// Keeps the least and the greatest point of a part, which is not empty.
 void keep_extremes(std::span<const CurvePoint> part, std::vector<CurvePoint>& kept) {
   const CurvePoint* least = nullptr;
   const CurvePoint* greatest = nullptr;

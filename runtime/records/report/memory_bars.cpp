@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMostMemoryBars = 32;
 
-// Segments may stand for less than their share of a rounded percent, hence three digits.
+// Widths have three digits, since a segment may be much less than a percent.
 std::string memory_bar(const RankFigures& rank, double most) {
   std::string bar;
   for (size_t i = 0; i < rank.peak_bytes.size(); ++i) {

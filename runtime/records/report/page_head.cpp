@@ -22,7 +22,7 @@ std::string known(const std::string& text) {
   return text.empty() ? "unknown" : text;
 }
 
-// What a figure is of, for the line below it.
+// The steps that a figure is from, for the line below it; empty: the whole run.
 std::string whence(const RunFacts& facts) {
   return facts.from_summary ? "" : "of the last 100 steps";
 }

@@ -48,7 +48,7 @@ std::vector<StepShares> only_rank(const std::vector<StepShares>& steps, size_t r
   return one;
 }
 
-// Means over the recorded steps of what the metrics tell and the trace does not.
+// Figures that the metrics have and the trace has not, as means over the recorded steps.
 struct Outside {
   std::optional<double> step_ms, data_ms;
 };

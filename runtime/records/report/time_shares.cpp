@@ -23,7 +23,7 @@ int peer_of(const Instruction& message) {
   return is_up ? message.stage + 1 : message.stage - 1;
 }
 
-// When what a message carries was posted, and when it was computed.
+// The times when the contents of messages were posted, and when they were computed.
 struct Sources {
   std::map<MessageKey, double> posted;
   std::map<std::tuple<int, bool, int, int>, double> computed;  // replica, activation, stage, micro
@@ -81,7 +81,8 @@ Ends ends_of(const RecordedProcess& process) {
   return ends;
 }
 
-// What of [start, end] none of the ranges that are taken covers; takes it.
+// Time that no taken range covers yet. take() takes [start, end] and returns how much of it was
+// free; ranges come by ascending start.
 class FreeTime {
  public:
   explicit FreeTime(double from) : from_(from) {}
@@ -115,7 +116,7 @@ void count_span(TimeShares& shares, double time, const RecordedSpan& span) {
   }
 }
 
-// What of a sum nothing else of its rank covers; `others` follow one another.
+// The time of a sum that nothing else on its rank covers; `others` do not overlap.
 double uncovered_time(const RecordedSpan& sum, const std::vector<const RecordedSpan*>& others) {
   double time = sum.end_ms - sum.start_ms;
   for (const RecordedSpan* other : others) {
@@ -125,7 +126,7 @@ double uncovered_time(const RecordedSpan& sum, const std::vector<const RecordedS
   return std::max(0.0, time);
 }
 
-// All but sums and the update, by start.
+// The spans of a rank but for sums and the update, ordered by their start.
 std::vector<const RecordedSpan*> work_of(const RecordedRank& rank) {
   std::vector<const RecordedSpan*> spans;
   for (const RecordedSpan& span : rank.spans) {

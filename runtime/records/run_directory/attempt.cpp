@@ -12,7 +12,7 @@ bool belongs(const KeptCheckpoint& checkpoint, const DirectoryContents& contents
   return !contents.identity || checkpoint.run.empty() || checkpoint.run == contents.identity->run;
 }
 
-// The next attempt of the run that is there.
+// The next attempt of the run that the directory has.
 Attempt next_attempt(const DirectoryContents& contents) {
   Attempt attempt;
   if (contents.identity) {

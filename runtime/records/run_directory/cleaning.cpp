@@ -25,14 +25,14 @@ constexpr int64_t kMostManifestBytes = int64_t{64} << 20;
   fail_resource(fmt::format("{}: cannot be removed: {}", path.string(), error.message()));
 }
 
-// A file or a link; what is not there is as good as removed.
+// Removes a file or a link, if it is there.
 void remove_one(const fs::path& path) {
   std::error_code error;
   fs::remove(path, error);
   if (error) fail_removing(path, error);
 }
 
-// Only when it is empty.
+// Removes the folder if it is empty.
 void remove_if_empty(const fs::path& path) {
   std::error_code ignored;
   if (fs::is_empty(path, ignored)) fs::remove(path, ignored);
@@ -67,7 +67,7 @@ std::string kept_note(const std::string& path, const char* why, const std::strin
   return fmt::format("note: {} {}, so it is not removed: it is in {} now", path, why, aside);
 }
 
-// The first of its names where none of theirs is yet.
+// The first folder before-attempt-<attempt>[-<number>] that has none of the checkpoints' names yet.
 fs::path folder_aside(const std::string& directory, const std::vector<std::string>& checkpoints,
                       int64_t attempt) {
   const std::string stem = fmt::format("before-attempt-{}", attempt);

@@ -39,7 +39,8 @@ KeptCheckpoint source_at(const std::string& path) {
   return source;
 }
 
-// Links such as runs/latest lead elsewhere as soon as another run begins: what they lead to now.
+// The path that a link leads to now: links such as runs/latest lead elsewhere as soon as another
+// run begins.
 std::string without_links(std::string path) {
   std::error_code error;
   for (int links = 0; links < 16 && fs::is_symlink(path, error); ++links) {
@@ -68,7 +69,7 @@ RunDirectory::RunDirectory(const RunDirectoryRequest& request) : say_(request.sa
     make_directory();
     lock_ = std::make_unique<DirectoryLock>(path_ + "/" + kLockFile, request.lock, request.say);
     place_.emplace(path_);
-    // Until the lock was ours, another may have written.
+    // Read again: another process may have written until the lock was taken.
     contents_ = look_into(path_);
     attempt_ = choose_attempt(contents_, wish_);
   } catch (...) {

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// Of one group, by point, whatever is known.
+// The known rates of the points of one group.
 ChartCurve rates_of(CurveKind kind, const std::vector<const ScalingRow*>& rows,
                     std::optional<double> ScalingRow::*rate) {
   ChartCurve curve{.kind = kind};
@@ -27,7 +27,8 @@ ChartCurve rates_of(CurveKind kind, const std::vector<const ScalingRow*>& rows,
   return curve;
 }
 
-// What the first dot of the line promises at every number of ranks that `others` have.
+// The ideal curve: what the first dot of `from.line` promises up to the most ranks that `others`
+// have.
 ChartCurve ideal_of(const ChartCurve& from, const std::vector<const ScalingRow*>& others) {
   ChartCurve ideal{.kind = CurveKind::Ideal};
   if (from.line.empty()) return ideal;
@@ -52,7 +53,7 @@ ChartCurve shares_of(const ChartCurve& rates) {
   return shares;
 }
 
-// Dots of the line are drawn once.
+// Removes dots that the line has, so that they are drawn once.
 void leave_out_line(ChartCurve& curve) {
   std::erase_if(curve.dots, [&](const ChartDot& dot) {
     return std::any_of(curve.line.begin(), curve.line.end(),

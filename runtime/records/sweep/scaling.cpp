@@ -51,7 +51,7 @@ std::vector<ScalingRow> scaling_rows(const std::vector<SweepPoint>& points,
     if (row.outcome.state != PointState::Finished || !row.samples_per_s) continue;
     if (row.planned_samples_per_s) row.of_plan = *row.samples_per_s / *row.planned_samples_per_s;
   }
-  // The bases are rows, too: each is compared with itself, and changes nothing that others need.
+  // A base is a row, too: it is compared with itself, which changes nothing that other rows need.
   for (ScalingRow& row : rows) {
     if (row.outcome.state != PointState::Finished || !row.samples_per_s) continue;
     compare(*bases.at(row.point.group), row);

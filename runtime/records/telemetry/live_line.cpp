@@ -94,7 +94,7 @@ std::string live_text(const StepRecord& record, int64_t total_steps, double aver
   if (record.accuracy) text += " | accuracy " + percent_text(*record.accuracy);
   if (average_ms > 0.0) {
     const double left = static_cast<double>(std::max(int64_t{0}, total_steps - record.step));
-    // The longest part last, for a narrow terminal cuts it off.
+    // The longest part comes last, since a narrow terminal cuts it off.
     text += " | " + seconds_text(left * average_ms / 1e3) + " left";
     text += " | " + milliseconds_text(average_ms) + rates_text(record, average_ms, tokens);
   }

@@ -151,9 +151,9 @@ class StepWriter {
   [[nodiscard]] double time(const TracedStep& step, double units) const {
     return 1e6 * step.start + microseconds_per_unit_ * units;
   }
-  // A nanosecond inside of the slice, where viewers look for the slice that an end is of: at the
-  // beginning of a send, which may be interrupted once the message is on its way, else at the end,
-  // as a message is there at the end of the wait for it.
+  // The end of a flow lies a nanosecond inside its slice, where viewers look for the slice that it
+  // belongs to: at the beginning of a send, which may be interrupted once the message is on its
+  // way, and at the end of a receive, when the message is there.
   [[nodiscard]] Json end_of_flow(const char* kind, const char* what, int64_t id,
                                  const TracedStep& step, size_t rank, size_t index) const {
     const TimedInstruction& span = step.timeline.rank[rank][index];

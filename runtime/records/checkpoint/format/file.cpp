@@ -14,7 +14,8 @@
 namespace penstock {
 namespace {
 
-// Hashed while still in the cache from (or for) the copy to the kernel.
+// A piece is small enough to be hashed while it is in the processor's cache from (or for) the copy
+// to the kernel.
 constexpr size_t kPieceBytes = size_t{1} << 20;
 
 }  // namespace

@@ -12,8 +12,8 @@
 namespace penstock {
 namespace {
 
-// Small enough to be converted where the copy from the system's cache has put it, in the
-// processor's.
+// A piece is small enough to be converted in the processor's cache, where the copy from the page
+// cache has put it.
 constexpr size_t kConvertedBytes = size_t{256} << 10;
 constexpr uint64_t kFetchBytes = uint64_t{2} << 20;  // that the disk is asked for at a time
 static_assert(kFetchBytes % kConvertedBytes == 0);
@@ -89,7 +89,7 @@ void read_numbers(const SafetensorsFile& file, const std::string& name, Tensor& 
                   Device& device) {
   const TensorInfo* stored = file.find(name);
   const bool differs = stored != nullptr && stored->dtype != safetensors_dtype(to.dtype());
-  // What is of this type, or fits in no type at all, is for the file to read or to refuse.
+  // The file itself reads numbers of this type, and refuses shapes and types that do not fit.
   if (!differs || number_bytes(stored->dtype) == 0 ||
       !std::ranges::equal(stored->shape, to.shape().extents())) {
     return file.read(name, to, device);

@@ -39,7 +39,8 @@ size_t order_of(const std::string& dtype) {
   return i;
 }
 
-// Takes the tensors out of the JSON as it is told, and refuses at the byte where it goes wrong.
+// Takes the tensors out of the JSON while it is parsed, and refuses it at the byte where it goes
+// wrong.
 class HeaderReader final : public JsonReader {
  public:
   explicit HeaderReader(const std::string& file) : file_(file) {}
@@ -124,7 +125,7 @@ class HeaderReader final : public JsonReader {
     refuse(place, "its \"data_offsets\" is not a pair of offsets");
   }
 
-  // Anything in a place where something else must be; what has no meaning is passed over.
+  // Refuses a value of the wrong kind at this place; unknown members are ignored.
   void unexpected(const JsonPlace& place) const {
     if (is_metadata(place)) refuse_metadata(place);
     if (place.keys.size() == 1) refuse(place, "it is not an object");

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-// Of this stage, whichever replica writes them.
+// All shards of this stage, whichever replica writes them.
 std::vector<Shard> all_shards(const CheckpointRequest& request) {
   std::vector<Shard> all = cut_shards("model", request.model);
   std::vector<Shard> more = cut_shards("optimizer", request.optimizer);
@@ -120,7 +120,8 @@ CheckpointWriter::Order CheckpointWriter::agree(const CheckpointRequest& request
   return order;
 }
 
-// False: there is no memory, which is this rank's outcome, as if it had failed to write.
+// Takes the copies. False: there was no memory, which becomes this rank's outcome, as if it had
+// failed to write.
 bool CheckpointWriter::takes_copies(Order& order) {
   try {
     snapshot_.take(order.shards);
@@ -142,7 +143,8 @@ void CheckpointWriter::begin(const CheckpointRequest& request) {
 
 CheckpointResult CheckpointWriter::save(const CheckpointRequest& request) {
   Order order = agree(request);
-  // What was put together is in host memory, and one shard may have tensors of both kinds.
+  // Gathered tensors are in host memory, and one shard may also have tensors in the device's, which
+  // must be copied then.
   const bool copies = order.is_in_parts && !device_.host_addressable();
   if (!copies || takes_copies(order)) {
     work_.do_now([&](const std::stop_token& stop) {
@@ -153,7 +155,7 @@ CheckpointResult CheckpointWriter::save(const CheckpointRequest& request) {
   return *finish();
 }
 
-// On rank 0, once it has every rank's report.
+// Gathers the reports of all ranks; rank 0 then starts the second phase.
 void CheckpointWriter::publish() {
   const std::vector<std::string> reports = world_.gather_text(packed_json(work_.wait()));
   phase_ = Phase::Documents;

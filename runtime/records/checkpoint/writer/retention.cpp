@@ -5,8 +5,8 @@
 namespace penstock {
 namespace {
 
-// The first at or after a multiple of `every` steps, where `before` is the step of the one before
-// it (-1: none).
+// Whether the checkpoint of `step` is the first at or after a multiple of `every` steps; `before`
+// is the step of the checkpoint before it (-1: none).
 bool is_milestone(int64_t step, int64_t before, int64_t every) {
   if (every <= 0 || step < every) return false;
   return before < 0 || before / every < step / every;

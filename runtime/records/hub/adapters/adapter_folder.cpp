@@ -26,7 +26,7 @@ constexpr std::array kHarmlessHere = {
     "revision",       "qalora_group_size",       "runtime_config",
 };
 
-// What each asks for beyond a pair of matrices beside every target.
+// A key that asks for more than a pair of matrices beside every target.
 struct Extra {
   const char* key;
   const char* asks;
@@ -85,7 +85,7 @@ double dropout_of(ConfigFields& fields) {
   return value->get<double>();
 }
 
-// In the order of lora.targets, each once.
+// The targets found, each once, in the order of lora.targets.
 std::vector<std::string> in_order(const std::vector<std::string>& found) {
   std::vector<std::string> words;
   for (const char* word : {"query", "key", "value", "output", "gate", "up", "down"}) {
@@ -142,7 +142,7 @@ LoraConfig parse_adapter_config(std::string_view text, const std::string& where)
   LoraConfig lora;
   lora.rank = fields.whole("r", kDefaultRank);
   lora.alpha = fields.number("lora_alpha", kDefaultAlpha);
-  // What is added is multiplied by alpha / sqrt(rank) there, by alpha / rank here.
+  // rsLoRA scales the adapters by alpha / sqrt(rank), and this program by alpha / rank.
   if (fields.flag("use_rslora", false)) lora.alpha *= std::sqrt(static_cast<double>(lora.rank));
   if (!std::isfinite(lora.alpha)) fields.refuse("lora_alpha", "is too large");
   lora.dropout = dropout_of(fields);

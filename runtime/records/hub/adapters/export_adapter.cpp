@@ -19,7 +19,7 @@
 namespace penstock {
 namespace {
 
-// What goes into the file: their tensors, and ours of the same numbers by their names.
+// The content of the file: the header with peft's names, and our tensor for each of these names.
 struct AdapterFile {
   SafetensorsHeader header{{}, {{"format", "pt"}}};
   std::map<std::string, TensorInfo> ours;
@@ -73,7 +73,7 @@ Exported export_adapter(const ExportRequest& request) {
   CheckpointReader reader(request.checkpoint);
   AdapterFile adapters = adapters_of(reader, family, request.dtype == "bf16" ? "BF16" : "F32");
   AtomicFolder folder(request.to);
-  // Of a network that came from no folder, the folder is its tokenizer's.
+  // Where the network came from no folder, request.folder is the tokenizer's.
   const std::string known = made ? "" : origin_of(request.folder);
   const std::string& base = request.base.empty() ? known : request.base;
   copy_small_files(request.folder, folder.path());

@@ -45,7 +45,7 @@ std::string without_numbers(const std::string& module) {
   return pattern;
 }
 
-// What peft_name() finds the adapter beside.
+// The place of the matrix that an adapter belongs to.
 HubPlace place_of_matrix(const HubFamily& family, const std::string& adapter) {
   return place_in(family, layer_of(adapter).append(kWeight));
 }

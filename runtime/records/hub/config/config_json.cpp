@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-// Their absence has a meaning, and null is another value.
+// Members for which null does not mean the same as absence.
 constexpr std::array kNeverNull = {"tie_word_embeddings", "attention_bias",     "mlp_bias",
                                    "rope_theta",          "use_sliding_window", "max_window_layers",
                                    "scale_attn_weights",  "rope_type"};

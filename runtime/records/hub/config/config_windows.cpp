@@ -41,8 +41,8 @@ std::vector<int64_t> windowed_layers(ConfigFields& fields, int64_t layers) {
   return windowed;
 }
 
-// Transformers does not look at layer_types here; a file in which it says something else than the
-// rest of it contradicts itself.
+// Transformers ignores layer_types here, but a layer_types that differs from the rest of the file
+// is a contradiction, and refused.
 void check_all_alike(ConfigFields& fields, const char* kind, const char* because) {
   const json* types = fields.any("layer_types");
   if (types == nullptr) return;

@@ -152,7 +152,7 @@ ordered_json llama_like_config(const ModelConfig& model, const LlamaLike& family
   if (family.any_bias) config["attention_bias"] = model.attention_bias;
   if (family.hidden_bias) config["mlp_bias"] = model.bias;
   if (family.windows == Windows::None) return config;
-  // Null: all that is before a position.
+  // A null window is everything before a position.
   config["sliding_window"] = model.window > 0 ? ordered_json(model.window) : ordered_json();
   if (family.windows == Windows::AllOrNone || model.window == 0) return config;
   config["use_sliding_window"] = true;
@@ -177,7 +177,7 @@ Candidate nearest(const ModelConfig& model) {
   return best;
 }
 
-// What of a network the weights and logits depend on.
+// The members that the weights and logits depend on.
 auto facts(const ModelConfig& m) {
   return std::tuple(m.layers, m.width, m.heads, m.kv_heads, m.head_width, m.hidden, m.context,
                     m.vocabulary, m.activation, m.positions, m.attention_bias, m.output_bias,

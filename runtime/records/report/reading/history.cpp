@@ -12,7 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-// null is how a number that is not finite is written.
+// The number of a member; NaN where it is absent, or null, which stands for a number that is not
+// finite.
 double number_in(const json& line, const char* key, const std::string& where) {
   const auto found = line.find(key);
   if (found == line.end() || found->is_null()) return std::numeric_limits<double>::quiet_NaN();

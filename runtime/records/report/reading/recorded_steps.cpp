@@ -98,7 +98,7 @@ void TraceReader::add(std::string_view line, const std::string& where) {
   }
 }
 
-// A rank has a thread for each of its streams; they say which rank's they are.
+// A rank has a thread in the trace for each of its streams; the thread's arguments name the rank.
 void TraceReader::name_thread(Process& process, int thread, const json& args,
                               const std::string& where) {
   const bool streams = args.contains("rank");

@@ -102,7 +102,7 @@ void add_figures(const RunFiles& files, RunFacts& facts) {
   facts.bubble_predicted = figure_below(files, "bubble", "predicted");
 }
 
-// Among those that are numbers, as the summary does it.
+// The quantile of the finite values, as the summary does it.
 std::optional<double> quantile_of(std::vector<double> values, double share) {
   std::erase_if(values, [](double value) { return !std::isfinite(value); });
   if (values.empty()) return std::nullopt;

@@ -23,7 +23,8 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr size_t kMostBytes = 4096;
-// A lock that replaces a lock that replaces...: each of those died in the middle of replacing.
+// The most locks that replace each other: every holder in the chain died while it was replacing the
+// one before.
 constexpr int kMostLocks = 4;
 
 [[noreturn]] void fail_on(const std::string& path, const char* what, int code) {
@@ -149,8 +150,8 @@ void take(const std::string& path, const LockHolder& me, const LockWait& wait, i
       fail_resource(path + " and the locks after it were left behind: remove them");
     }
     await_death(path, *seen, now, wait);
-    // Two may find that it is dead. Only who holds the lock named after the dead one may replace
-    // it, and only if it is still that one.
+    // Two processes may find that the holder is dead. Only the one that gets a second lock, named
+    // after the dead holder, may replace the first, and only if that is still the dead holder's.
     const std::string right = path + "-after-" + seen->holder.token;
     take(right, me, wait, depth + 1);
     const bool mine = holds(path, seen->holder);
@@ -164,7 +165,7 @@ void take(const std::string& path, const LockHolder& me, const LockWait& wait, i
   }
 }
 
-// Now, by the clock that dates the files there: a file that is made for it tells.
+// The time by the clock of the file system, which a file made for it tells.
 nanoseconds clock_beside(const std::string& path) {
   try {
     const NewLock new_lock = write_new_lock(path, this_holder());

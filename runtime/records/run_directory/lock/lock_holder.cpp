@@ -72,7 +72,7 @@ LockHolder parse_holder(const std::string& text) {
     return found != json.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
   };
   const std::string token = words("token");
-  // It becomes part of a file's name.
+  // The token becomes part of a file's name, so untrusted characters are refused.
   if (token.find_first_not_of("0123456789abcdef") != std::string::npos) return holder;
   return {words("host"), words("machine"), number("process"), number("started"), token};
 }

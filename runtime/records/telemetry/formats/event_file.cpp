@@ -69,7 +69,7 @@ std::string event_now(int64_t step) {
          number_field(kStep, step);
 }
 
-// Makes the folder first, for the file's sake.
+// Makes the folder of the file, and returns the path.
 std::string with_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
