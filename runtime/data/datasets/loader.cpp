@@ -19,8 +19,8 @@
 namespace penstock {
 namespace {
 
-// Samples of a part, the least that a thread takes: few, so that all threads work on the step that
-// is awaited, and more than one, for a window of text takes less than taking it.
+// Samples of a part, which one thread reads: few, so that all threads work on the step that is
+// awaited, and more than one, since taking a part costs more than reading a window of text.
 constexpr int64_t kPartSamples = 8;
 
 void check(const LoaderConfig& config) {
@@ -82,7 +82,7 @@ struct Loader::State {
   [[nodiscard]] int64_t mini_batch() const {
     return int64_t{config.replicas} * config.micro_batches * config.micro_batch_size;
   }
-  // Of a micro-batch, the last may be shorter.
+  // Parts of a micro-batch; the last part may be shorter.
   [[nodiscard]] int64_t parts_per_micro_batch() const {
     return (config.micro_batch_size + kPartSamples - 1) / kPartSamples;
   }

@@ -239,7 +239,7 @@ Value Interpreter::call_function(const std::string& name, const Arguments& with)
     const auto given = bound(with, {"format"}, name);
     return text_value(budget_, written_date(date_, text_of(given[0], name)));
   }
-  // dict() and namespace(), of a mapping or of named values.
+  // The rest is dict() and namespace(), with a mapping or named values.
   Entries pairs;
   if (with.values.size() > 1) fail_template("calls " + name + " with several values");
   if (with.values.size() == 1) {

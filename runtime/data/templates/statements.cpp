@@ -53,7 +53,7 @@ std::string Interpreter::run(const Node& whole, const ordered_json& names) {
   Writer out(budget_);
   out_ = &out;
   for (const auto& [name, value] : names.items()) set(name, value_of(budget_, value));
-  // What the template sets is apart from what it is given, as a macro may look for either.
+  // The template sets names in a scope of its own, inside that of the names it is given.
   scope_ = std::make_shared<Scope>(Scope{{}, scope_});
   (void)execute(whole);
   return out.text();
@@ -128,7 +128,7 @@ Value Interpreter::chosen(const Node& node, const Value& items) {
     bind(*node.parts[0], item);
     if (evaluate(*node.parts[2]).truth()) kept.add(item);
   }
-  // Jinja chooses each before its turn, when the turns before it may have changed a namespace.
+  // Jinja chooses each item right before its turn, when earlier turns may have changed a namespace.
   if (spaces_read_ != read_before) {
     fail_template("chooses the items of a loop by a namespace, which is not supported");
   }

@@ -93,7 +93,7 @@ VocabularyPiece Pieces::at(int32_t id) const {
           .user_defined = user_defined_.at(static_cast<size_t>(id))};
 }
 
-// Any text can be cut by a model that is whole.
+// Throws Error(Data): a valid model can cut any text.
 void Pieces::fail_to_cut(const std::string& why) const {
   fail_data(path_ + " (all of its " + std::to_string(size()) +
             " pieces) cannot cut a text: " + why);

@@ -46,7 +46,7 @@ class Bytes final : public Tokenizer {
   int64_t size_;
 };
 
-// Line by line, as text_in_pieces() reads a file; the last line is not at its end yet.
+// Encodes line by line, as text_in_pieces() reads a file; the last line counts as unfinished.
 class PiecesOfLines final : public Tokenizer {
  public:
   explicit PiecesOfLines(const std::string& path)

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// The first byte that is not ASCII, from `at` on.
+// The place of the first byte from `at` on that is not ASCII.
 size_t skip_ascii(std::string_view text, size_t at) {
   for (; at + 8 <= text.size(); at += 8) {
     uint64_t word = 0;

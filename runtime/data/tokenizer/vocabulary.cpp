@@ -50,7 +50,7 @@ PieceTraining training_of(const DataConfig& config) {
   return how;
 }
 
-// The first lines of every file, an equal share of each.
+// The first lines of every file, equally many of each.
 std::vector<std::string> training_lines(const std::set<std::string>& files, int64_t unpack_limit) {
   const size_t share = kMostLines / files.size();
   std::vector<std::string> lines;

@@ -10,7 +10,8 @@
 namespace penstock {
 namespace {
 
-// Ids may have gaps; of so many that memory would go to nobody's id, something is wrong.
+// Throws where an id is far beyond the number of tokens: ids may have gaps, but memory is taken for
+// unused ids as well.
 void check_gaps(const TokenizerJson& file) {
   const size_t most = 4 * (file.model.vocabulary.size() + file.added.size()) + 4096;
   const auto check = [&](const std::string& word, int32_t id) {

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// For each thread, what it makes and what waits for it.
+// Work that is given ahead for each thread: what it makes, and what waits for it.
 constexpr size_t kWorkAhead = 2;
 constexpr size_t kBytesAhead = size_t{2} << 20;
 
@@ -77,7 +77,7 @@ void WorkQueue::take_all() {
   while (!entries_.empty()) take_first();
 }
 
-// Only the thread that gives changes which entries there are; the others their state.
+// Only the thread that gives adds and removes entries; the other threads change their states.
 void WorkQueue::take_first() {
   std::unique_lock lock(mutex_);
   while (entries_.front()->state != State::Done) {

@@ -38,8 +38,8 @@ constexpr std::array<char, 8> kFooterMagic = {'P', 'S', 'C', 'A', 'C', 'H', 'E',
 constexpr uint64_t kCacheFormat = 3;
 constexpr std::string_view kCacheName = "tokens-";
 
-// Of bytes, however they come: 8 at a time, so that a gigabyte takes a fraction of a second. It
-// tells accidents; nobody gains by making two texts of one sum.
+// A checksum of bytes, in whatever pieces they come: 8 at a time, so that a gigabyte takes a
+// fraction of a second. It detects accidents, not attacks: nobody gains by two texts with one sum.
 class Sum {
  public:
   explicit Sum(uint64_t seed) : sum_(mix(seed)) {}
@@ -57,7 +57,7 @@ class Sum {
       }
     }
   }
-  // Of the file's first `bytes`, which end there.
+  // Adds the first `bytes` of a file, and ends them.
   void add(const InputFile& file, int64_t bytes) {
     LongWork work("reading " + file.path(), bytes);
     std::vector<uint8_t> buffer(size_t{1} << 18);
@@ -70,7 +70,7 @@ class Sum {
     end();
   }
   void add(uint64_t word) { sum_ = mix(sum_ ^ word); }
-  // Ends bytes that are followed by none.
+  // Ends a run of bytes that need not be a multiple of 8.
   void end() {
     if (begun_ == 0) return;
     add(std::exchange(word_, 0));
@@ -141,7 +141,7 @@ std::optional<TextInPieces> read_kept(const std::string& file_path, const std::s
   text.starts.resize(footer[2]);
   file->read(kTokensBegin + static_cast<int64_t>(header[2] * width),
              {reinterpret_cast<uint8_t*>(text.starts.data()), 4 * text.starts.size()});
-  // Whoever made the file: lines must lie within it.
+  // The file is untrusted input: its lines must lie within its tokens.
   const bool has_lines = form == TextForm::Lines || form == TextForm::Samples;
   if (has_lines == text.starts.empty()) return std::nullopt;
   if (!std::ranges::is_sorted(text.starts)) return std::nullopt;
@@ -173,7 +173,7 @@ std::string own_suffix() {
   return std::string(kPartMark) + std::to_string(random()) + "-" + std::to_string(random());
 }
 
-// What jobs have left that were killed while they wrote. Nobody writes for an hour without a byte.
+// Removes what jobs have left that were killed while they wrote: files with no write for an hour.
 void remove_old_parts(const fs::path& folder) {
   const auto before = fs::file_time_type::clock::now() - std::chrono::hours(1);
   std::error_code ignored;
@@ -222,7 +222,7 @@ TextInPieces in_memory(const std::string& path, CutText text) {
   return whole;
 }
 
-// A text, and what its tokens depend on besides.
+// A text, and what else its tokens depend on.
 struct TextToCut {
   std::string path;
   std::vector<std::string> files;
@@ -231,7 +231,7 @@ struct TextToCut {
   std::function<CutText()> cut;
 };
 
-// When it was written last.
+// The time of the last write to a file.
 fs::file_time_type time_of(const std::string& path) {
   std::error_code error;
   const fs::file_time_type time = fs::last_write_time(path, error);
@@ -250,7 +250,7 @@ TextInPieces kept_or_cut(const TextToCut& wanted, const DataConfig& config) {
   const std::string file = (fs::path(config.cache_folder) / cache_name(key)).string();
   if (auto whole = kept(file, path, key, wanted.vocabulary, wanted.form)) return std::move(*whole);
   CutText made = wanted.cut();
-  // Of a text that grows, every rank would have its own tokens.
+  // A text that grows would give every rank other tokens.
   if (time_of(path) != written || InputFile(path).size_bytes() != text.size_bytes()) {
     fail_data(path + " was changed while it was cut into tokens: start again when it is complete");
   }
@@ -287,7 +287,7 @@ TextInPieces text_by_tokenizer(const std::string& path, const DataConfig& config
 TextInPieces samples_by_tokenizer(const std::string& path, const DataConfig& config,
                                   const Tokenizer& tokenizer,
                                   const std::function<void(const KeepLine& keep)>& cut) {
-  // What is kept beside tokens is a number like them, however small the vocabulary.
+  // Numbers that are kept beside tokens must fit, however small the vocabulary.
   constexpr int64_t kMostKept = 1 << 12;
   const int64_t below = std::max<int64_t>(2 * tokenizer.size(), kMostKept);
   const auto cut_samples = [&] {

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// Uniform in [0, n), n < 2^32; the bias is below n / 2^32.
+// A number uniform in [0, n), n < 2^32; the bias is below n / 2^32.
 int64_t below(int64_t n, uint32_t word) {
   return static_cast<int64_t>(uint64_t{word} * static_cast<uint64_t>(n) >> 32);
 }

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr int64_t kLargestImageBytes = int64_t{1} << 28;
 
 constexpr std::array kImageEndings = {".jpg", ".jpeg", ".jpe", ".jfif", ".png"};
-// Of a network drive's previews, and of archives that macOS makes.
+// Folders of a network drive's previews, and of archives that macOS makes.
 constexpr std::array kFoldersOfSystems = {"@eaDir", "__MACOSX"};
 
 std::string ending_of(const fs::path& name) {
@@ -46,7 +46,7 @@ class Names {
  public:
   explicit Names(ImageFolder& folder) : folder_(folder) {}
 
-  // Of a file, relative to the folder: whether it is an image; counted where it is not.
+  // Whether a file, relative to the folder, is an image; counts it where it is not.
   [[nodiscard]] bool is_image(const fs::path& path) {
     fs::path above;
     for (const fs::path& part : path.parent_path()) {
@@ -65,7 +65,7 @@ class Names {
   }
   void note_place(const fs::path& folder) { places_.insert(folder); }
 
-  // Of the folders that were met, those at the side of the classes without an image.
+  // Notes the folders without an image that lie beside the class folders.
   void finish(const fs::path& home) {
     for (const fs::path& place : places_) {
       const std::string name = place.filename().string();

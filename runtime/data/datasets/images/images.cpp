@@ -39,7 +39,7 @@ std::string note_on(const ImageFolder& folder) {
          " MiB of it; a plain .tar is read where it is, by ranges";
 }
 
-// By what the file is, not by what it is called.
+// Decodes a file by what it is, not by its name, and fits it to `image`.
 std::vector<uint8_t> pixels_in(std::span<const uint8_t> bytes, const std::string& name,
                                const Shape& image) {
   if (!is_png(bytes) && !is_jpeg(bytes)) refuse_other_kind(bytes, name);

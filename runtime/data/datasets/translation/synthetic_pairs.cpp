@@ -12,7 +12,7 @@ namespace {
 
 constexpr int32_t kBegin = 2, kEnd = 3;  // as in a vocabulary of ours
 
-// In [0, n).
+// A number in [0, n).
 int64_t draw(uint32_t word, int64_t n) {
   return static_cast<int64_t>(uint64_t{word} * static_cast<uint64_t>(n) >> 32);
 }

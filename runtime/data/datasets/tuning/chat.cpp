@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-// How many bytes of whole characters both begin with.
+// The number of bytes, of whole characters, that both begin with.
 size_t common_bytes(std::string_view a, std::string_view b) {
   auto bytes = static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
   const auto inside = [&](std::string_view text) {
@@ -76,7 +76,7 @@ ChatText render_answers(const ChatTemplate& chat, const std::vector<ChatMessage>
     const size_t begin = common_bytes(prompt, answered);
     bool as_it_stands = whole.text.starts_with(answered);
     if (as_it_stands && begin < prompt.size()) {
-      // What differs must be what the template opens for the answer, and none of the turns before.
+      // Only what the template opens for the answer may differ, and nothing in the turns before.
       as_it_stands = begin >= common_bytes(chat.render(before, false, extras), prompt);
       whole.opened |= as_it_stands;
     }

@@ -67,7 +67,7 @@ class JinjaTemplate final : public ChatTemplate {
   }
 
  private:
-  // Whatever the bytes, as Python has them.
+  // The text as Python reads it: valid UTF-8, whatever its bytes.
   static std::string valid(const std::string& text) {
     std::string storage;
     return std::string(valid_utf8(text, storage));

@@ -37,7 +37,7 @@ void append_messages(LineContent& content, const json& list, const char* key, Me
   content.parts |= form.parts;
 }
 
-// What stands beside the messages and would be lost.
+// Takes the tools and keywords beside the messages, and refuses what would be lost.
 void take_extras(LineContent& content, const json& line, std::string_view text,
                  const std::string& where) {
   for (const char* key :
@@ -53,7 +53,7 @@ void take_extras(LineContent& content, const json& line, std::string_view text,
     const std::string system = json_text(line, "system", where);
     if (!system.empty()) content.messages.insert(content.messages.begin(), {"system", system});
   }
-  // The order of keys is what a template writes, and only this reader keeps it.
+  // Templates write keys in their order, which only this reader keeps.
   const auto kept = [&](const char* key) {
     return nlohmann::ordered_json::parse(text)[key].dump();
   };

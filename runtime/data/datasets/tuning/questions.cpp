@@ -38,7 +38,7 @@ class QuestionTexts {
     }
   }
 
-  // All of them, as rows.
+  // All questions, as a validation set of rows.
   Datasets sets(const std::string& path, bool packed, int64_t vocabulary) {
     questions_.rows = packed ? pack_rows(questions_.lengths, context_, 0, false)
                              : single_rows(std::ssize(questions_.lengths));

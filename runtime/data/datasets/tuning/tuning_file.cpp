@@ -54,7 +54,7 @@ class ArrayElements {
   [[nodiscard]] std::string where() const {
     return path_ + ", element " + std::to_string(number_ + 1);
   }
-  // Nothing is an element only before the end of an array.
+  // Ends an element; an empty one is allowed only before the end of an array.
   void element(bool another) {
     const bool blank = element_.find_first_not_of(kBlanks) == std::string::npos;
     if (blank && another) fail_data(where() + ": there is nothing before the comma");
@@ -71,7 +71,7 @@ class ArrayElements {
   bool in_text_ = false, escaped_ = false, ended_ = false;
 };
 
-// What is no lines at all, and comes in one file as lines do.
+// Refuses tables, which are no lines and come in one file as lines do.
 void refuse_tables(std::string_view beginning, const std::string& path) {
   for (const auto& [mark, name] :
        {std::pair("PAR1", "a Parquet file"), std::pair("ARROW1", "an Arrow file")}) {

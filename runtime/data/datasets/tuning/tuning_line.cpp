@@ -18,7 +18,8 @@ size_t common_prefix(const std::vector<int32_t>& a, const std::vector<int32_t>& 
   return static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
-// As lm-evaluation-harness counts a choice, which puts the blank before it by itself.
+// The characters of a choice as lm-evaluation-harness counts them, which adds the blank before a
+// choice itself.
 int64_t characters_of(std::string_view choice) {
   const size_t first = choice.find_first_not_of(' ');
   if (first != std::string_view::npos) choice.remove_prefix(first);
@@ -105,7 +106,8 @@ TuningSample TuningLines::answered(const std::string& prompt, const std::string&
                                    bool ends) const {
   TuningSample sample{tokenizer_.encode_whole(prompt + completion), {}};
   if (ends) append_end(sample.ids);
-  // Where prompt and completion melt into one token, the completion begins with it.
+  // Where the end of the prompt and the beginning of the completion are one token, the completion
+  // begins with it.
   const size_t begin = common_prefix(tokenizer_.encode_whole(prompt), sample.ids);
   sample.answer.assign(sample.ids.size(), 1);
   std::fill_n(sample.answer.begin(), begin, uint8_t{0});

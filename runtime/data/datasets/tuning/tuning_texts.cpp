@@ -38,7 +38,8 @@ std::vector<int32_t> kept_form(const TuningSample& sample, bool in_array) {
   return kept;
 }
 
-// Nothing predicts the first token, behind what is kept before it.
+// Whether a kept sample has a token that counts and is predicted: nothing predicts the first token,
+// which stands behind one number that is kept before it.
 bool any_kept_counts(std::span<const int32_t> kept) {
   return std::any_of(kept.begin() + std::min<std::ptrdiff_t>(2, std::ssize(kept)), kept.end(),
                      [](int32_t token) { return token % 2 == 1; });

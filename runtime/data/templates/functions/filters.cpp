@@ -141,7 +141,7 @@ std::optional<Value> apply_plain_filter(Budget& budget, const std::string& name,
   if (name == "attr") {
     const auto given = bound(with, {"name"}, filter_called(name));
     Value found = member_of(budget, of, text_of(given[0], filter_called(name)));
-    // Keys are none of what this filter finds.
+    // This filter does not find the keys of a mapping.
     if (of.table() != nullptr && found.callable() == nullptr) return Value();
     return found;
   }

@@ -42,7 +42,7 @@ class ListFilter {
       std::initializer_list<const char*> parameters) const {
     return bound(with_, parameters, called());
   }
-  // Every filter goes through them.
+  // The items of the value, as a row; every filter goes through them, which is counted as work.
   [[nodiscard]] Value items() const {
     Value held = items_of(budget_, of_);
     budget_.work(2 * Budget::kStep * held.row()->items.size());
@@ -85,7 +85,7 @@ class ListFilter {
     return rest;
   }
 
-  // Jinja looks at nothing else where there is nothing to go through.
+  // The filter map. Jinja does not look at the arguments where the value is empty.
   [[nodiscard]] Value mapped() const {
     Lister all(budget_);
     if (!of_.truth()) return all.value(Row::Type::Once);
@@ -142,7 +142,7 @@ class ListFilter {
     return all.value(Row::Type::Once);
   }
 
-  // What values are compared by: without case, unless that is asked for.
+  // The key that a value is compared by: without case, unless `with_case`.
   [[nodiscard]] Value key_of(const Value& value, bool with_case) const {
     if (with_case || value.text() == nullptr) return value;
     return call_method(budget_, value, "lower", {});
@@ -155,7 +155,7 @@ class ListFilter {
   struct Keyed {
     Value key, item;
   };
-  // Room to sort so many, with what sorting takes itself.
+  // Memory to sort so many items, with what sorting itself takes.
   [[nodiscard]] Charge room_for(size_t items) const { return {budget_, 2 * items * sizeof(Keyed)}; }
   // The items in ascending order of keys, or descending if `turned`; equal ones keep their order.
   [[nodiscard]] Value in_order(std::vector<Keyed> all, bool turned) const {

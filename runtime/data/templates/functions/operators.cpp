@@ -34,7 +34,7 @@ bool contains(Budget& budget, const Value& in, const Value& what) {
   fail_template("looks for " + kind_of(what) + " in " + kind_of(in));
 }
 
-// The texts left and right, of which an escaped one escapes the other.
+// The texts left and right, joined; if one is escaped, the other is escaped as well.
 Value joined_texts(Budget& budget, const Value& left, const Value& right) {
   Writer both(budget);
   const bool escapes = left.escaped() || right.escaped();
@@ -130,7 +130,7 @@ Value character_of(Budget& budget, const Value& of, int64_t at) {
   return text_value(budget, text.substr(byte, utf8_at(text, byte).bytes), of.escaped());
 }
 
-// Of what groupby gives, or a method.
+// A member of a group of groupby's, or a method; undefined where there is neither.
 Value method_or_nothing(const Value& of, const std::string& name) {
   if (of.row() != nullptr && of.row()->type == Row::Type::Group) {
     if (name == "grouper" || name == "list") return of.row()->items[name == "list" ? 1 : 0];
@@ -232,7 +232,7 @@ Value cut_of(Budget& budget, const Value& of, const Cut& cut) {
   const int64_t step = cut.step.value_or(1);
   if (step == 0) fail_template("cuts in steps of 0");
   if (text) budget.work(of.text()->size());
-  // Eight bytes a character while a text is cut.
+  // Cutting a text takes eight bytes for each character.
   const Charge starts(budget, text ? 8 * of.text()->size() : 0);
   const int64_t size = text ? characters_in(*of.text()) : std::ssize(of.row()->items);
   const int64_t lowest = step > 0 ? 0 : -1;

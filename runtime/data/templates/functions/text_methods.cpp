@@ -301,7 +301,7 @@ Value replaced(Budget& budget, std::string_view text, std::string_view from, std
   Writer all(budget);
   size_t at = 0;
   for (int64_t n = 0; n != most; ++n) {
-    // Nothing stands before each character, and at the end.
+    // An empty text is found before each character, and at the end.
     const size_t end = from.empty()
                            ? (n == 0 ? 0 : at + (at < text.size() ? utf8_at(text, at).bytes : 1))
                            : text.find(from, at);

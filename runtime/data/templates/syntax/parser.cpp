@@ -377,7 +377,7 @@ class Parser : private ExpressionReader {
            ahead().text == text;
   }
 
-  // Up to a tag of these names, which is left.
+  // Parses up to a tag with one of these names, which stays unread.
   NodePtr block(std::initializer_list<const char*> ends) {
     const Deeper deeper(*this);
     NodePtr all = node(Kind::Block, "");

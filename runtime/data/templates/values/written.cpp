@@ -89,7 +89,7 @@ class JsonWriter {
   }
 
  private:
-  // Of numbers, truths and none.
+  // A number, boolean or none as JSON.
   static std::string plain(const Value& value) {
     if (value.none()) return "null";
     if (const bool* truth = value.boolean()) return *truth ? "true" : "false";

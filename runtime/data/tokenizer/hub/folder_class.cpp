@@ -43,8 +43,8 @@ constexpr std::array<std::string_view, 46> kOtherClasses = {
     "UdopTokenizer",        "VideoPrismTokenizer", "WhisperTokenizer",   "XGLMTokenizer",
     "XLMRobertaTokenizer",  "XLNetTokenizer"};
 
-// The class of those networks, where it is not for the folder to say. Of those that are not here
-// the folder says it, or nobody.
+// The class for a network whose folder names none; AsWritten holds even where the folder names one.
+// For networks that are not listed the folder alone says the class.
 struct NetworkClass {
   std::string_view model_type;
   FolderClass of;
@@ -101,7 +101,7 @@ std::string name_of(FolderClass of, const FolderSettings& settings) {
   return ours == kOurClasses.end() ? settings.kind : std::string(ours->name);
 }
 
-// Steps of the two classes' tokenizers as transformers saves them.
+// Steps of the tokenizers of GPT-2 and Qwen2 as transformers saves them.
 constexpr const char* kNfc = R"({"type": "NFC"})";
 constexpr const char* kGpt2Cuts = R"({"type": "ByteLevel", "add_prefix_space": false})";
 constexpr const char* kQwen2Cuts = R"js({"type": "Sequence", "pretokenizers": [
@@ -116,7 +116,8 @@ bool cut_alike(std::vector<CutStep> a, std::vector<CutStep> b) {
   return a == b;
 }
 
-// False where the file's own cuts are others; it is untouched then.
+// Gives the file the class's byte-level steps. False where the file's own cuts are others; then it
+// is left as it is.
 bool cut_as_bytes(TokenizerJson& file, const FolderSettings& settings) {
   const bool qwen2 = settings.opened == FolderClass::Qwen2;
   const JsonSource source(file.path);

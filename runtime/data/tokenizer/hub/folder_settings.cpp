@@ -77,7 +77,7 @@ void take_named(const json& settings, FolderSettings& read) {
   if (extra.is_array()) take_all(extra, read.path, read.listed);
 }
 
-// Null says that there is none.
+// Takes the tokens that the class assumes; a key that is null says that there is none.
 void take_assumed(const json& settings, FolderSettings& read) {
   for (const auto& [key, text] : default_tokens(read.opened)) {
     if (settings.contains(key)) continue;
@@ -154,7 +154,7 @@ std::vector<AddedToken> older_added_in(const std::string& path, const FolderSett
   return added;
 }
 
-// A text, or a list of named ones, of which the default is meant.
+// The chat template: a text, or the default in a list of named ones.
 std::string template_in(const json& settings) {
   const auto found = settings.find("chat_template");
   if (found == settings.end()) return {};

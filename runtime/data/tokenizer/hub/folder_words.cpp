@@ -40,7 +40,7 @@ class AddingTokens {
     for (const AddedToken& token : file.added) next_ = std::max(next_, token.id + 1);
   }
 
-  // One that says its id.
+  // Takes a token that says its id.
   void take(const AddedToken& token) {
     const auto found = find(token.content);
     const bool is_there = found != file_.added.end();
@@ -57,13 +57,13 @@ class AddingTokens {
       add(token);
     }
   }
-  // One that the class assumes. False: there is no such token or word.
+  // Takes a token that the class assumes. False: there is no such token or word.
   bool take_assumed(const AddedToken& token) {
     const bool exists = find(token.content) != file_.added.end() || words_.contains(token.content);
     if (exists) (void)take_named(token);
     return exists;
   }
-  // One that has a name. True: it is new, and no word either.
+  // Takes a token that has a name. True: it is new, and no word of the vocabulary either.
   bool take_named(AddedToken token) {
     if (const auto found = find(token.content); found != file_.added.end()) {
       found->special = true;

@@ -12,7 +12,7 @@ struct Part {
   bool match = false;
 };
 
-// All of the piece, in order.
+// The matches of the piece and what lies between them, in order.
 std::vector<Part> parts_of(std::string_view piece, const Expression& expression, bool invert) {
   std::vector<Part> parts;
   size_t done = 0;

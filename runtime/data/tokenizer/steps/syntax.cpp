@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 37> kCategories = {
     "No", "P",  "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "S",  "Sm", "Sc", "Sk",
     "So", "Z",  "Zs", "Zl", "Zp", "C",  "Cc", "Cf", "Cs", "Co", "Cn"};
 
-// Of characters that belong to words, as Oniguruma has them.
+// The characters of words, as Oniguruma has them.
 constexpr std::string_view kWord = R"(\p{L}\p{M}\p{Nd}\p{Pc})";
 
 // Scripts by the name that both libraries have.

@@ -55,7 +55,7 @@ MegatronIndex read_header(const InputFile& file) {
   }
   const uint64_t sequences = unsigned_of(bytes.subspan(18, 8));
   const uint64_t documents = unsigned_of(bytes.subspan(26, 8));
-  // Divided before anything is multiplied: the numbers may be any.
+  // Divides before it multiplies, as the untrusted numbers could overflow.
   auto rest = static_cast<uint64_t>(file.size_bytes() - kMegatronHeader);
   if (sequences > rest / 12) no_token_file(path, 18, "it is shorter than its header says");
   rest -= sequences * 12;

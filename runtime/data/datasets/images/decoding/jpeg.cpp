@@ -45,8 +45,8 @@ class JpegDecoder {
     info_.progress = &progress_;
     jpeg_mem_src(&info_, jpeg.data(), jpeg.size());
     jpeg_read_header(&info_, TRUE);
-    // Grey of colours is made of them, by the formula of all images: the brightness that the file
-    // has of each pixel differs from it by roundings.
+    // Grey is made of the colours later, by the same formula as for all images: the luma in the
+    // file differs from it by roundings.
     if (is_print()) {
       info_.out_color_space = JCS_CMYK;
     } else {
@@ -83,7 +83,7 @@ class JpegDecoder {
   [[nodiscard]] int64_t height() const { return info_.output_height; }
   [[nodiscard]] int64_t width() const { return info_.output_width; }
   [[nodiscard]] int64_t channels() const { return info_.output_components; }
-  // Four inks, from which libjpeg makes no colours.
+  // Whether the image has four inks (CMYK, YCCK), which libjpeg does not convert to RGB.
   [[nodiscard]] bool is_print() const {
     return info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
   }
@@ -104,14 +104,15 @@ class JpegDecoder {
     errors_.format_message(info, message_.data());
     std::longjmp(return_, 1);
   }
-  // A few bytes make a scan over all of the image, which takes as long as that of a whole file.
+  // Bounds the number of scans: a few bytes make a scan over the whole image, which takes as long
+  // as that of a full file.
   void check_scans() {
     if (info_.input_scan_number <= kMostScans) return;
     std::snprintf(message_.data(), message_.size(), "it has more than %d scans", kMostScans);
     std::longjmp(return_, 1);
   }
-  // The pixels that come out, and what libjpeg keeps of an image in several scans: a 16-bit number
-  // for every sample. A single scan is decoded row by row.
+  // Bytes of the pixels that come out, and of what libjpeg keeps of an image in several scans: a
+  // 16-bit number for every sample. A single scan is decoded row by row.
   [[nodiscard]] int64_t held_bytes() {
     const int64_t pixels = int64_t{info_.output_height} * info_.output_width;
     const int64_t samples = int64_t{info_.image_height} * info_.image_width * info_.num_components;
@@ -131,7 +132,8 @@ uint8_t scaled(int colour, int light) {  // of 255ths, rounded
   return static_cast<uint8_t>((colour * light + 127) / 255);
 }
 
-// Colours of inks, without a profile: each of the first three takes its colour away, black all.
+// Converts CMYK to RGB without a colour profile: each of the first three inks takes its colour
+// away, black takes all.
 Pixels colours_of(const Pixels& inks, bool inverted) {
   Pixels image{inks.height, inks.width, 3, {}};
   image.bytes.reserve(inks.bytes.size() / 4 * 3);

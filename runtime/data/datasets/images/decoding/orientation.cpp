@@ -13,7 +13,7 @@ namespace {
 using Bytes = std::span<const uint8_t>;
 using namespace std::string_view_literals;
 
-// Behind the end stand zeros, which mean nothing anywhere.
+// The number at a place; bytes behind the end count as zeros, which mean nothing anywhere.
 uint32_t value_at(Bytes bytes, size_t at, size_t width, bool little) {
   uint32_t number = 0;
   for (size_t i = 0; i < width; ++i) {
