@@ -94,7 +94,7 @@ class Output {
   const std::vector<Prompt>& prompts_;
   size_t samples_;      // of each prompt
   size_t written_ = 0;  // bytes behind the prompt of the sample that is being shown
-  bool begun_ = false;  // that one
+  bool begun_ = false;  // whether the sample that is being shown has begun
   AnswerPieces pieces_;
   std::string last_;
 };

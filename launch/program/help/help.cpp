@@ -19,7 +19,8 @@ std::vector<std::string> broken(const std::string& text, size_t width) {
   std::vector<std::string> lines;
   std::istringstream paragraphs(text);
   for (std::string paragraph; std::getline(paragraphs, paragraph);) {
-    std::string line = paragraph.substr(0, paragraph.find_first_not_of(' '));  // its indentation
+    std::string line =
+        paragraph.substr(0, paragraph.find_first_not_of(' '));  // the indentation alone
     bool is_empty = true;
     std::istringstream words(paragraph);
     for (std::string word; words >> word;) {

@@ -15,7 +15,7 @@
 namespace penstock {
 
 struct ReplayOptions {
-  int candidates = 0;  // so many of the fastest; 0: nothing is replayed
+  int candidates = 0;  // how many of the fastest; 0: nothing is replayed
   int steps = 5;       // of each, with other jitter
   int cards = 1;       // of a node
   double jitter = 0;
@@ -35,7 +35,7 @@ void check(const ReplayOptions& options);
 struct Replayed {
   size_t candidate = 0;  // its place in the plan
   double step_s = 0;     // median of the steps that were replayed
-  double slowest_s = 0;  // of them
+  double slowest_s = 0;  // the slowest of these steps
   double card_busy = 0;  // share of the step, of the busiest card; median
   // Set where failures are counted: seconds of training between two checkpoints, and the share of
   // the job's time that is not lost.

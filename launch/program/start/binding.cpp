@@ -19,7 +19,7 @@ std::vector<int> part_of(size_t rank, const Neighbours& neighbours, bool split,
                          std::span<const RankCores> ranks) {
   const RankCores& mine = ranks[rank];
   size_t sharing = 0;
-  size_t before = 0;  // of those that share, how many have a lower rank
+  size_t before = 0;  // sharing ranks with a lower number
   bool is_equal = true;
   for (const size_t other : neighbours) {
     if (!have_one_in_common(mine, ranks[other])) continue;

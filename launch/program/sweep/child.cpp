@@ -31,7 +31,7 @@ Descriptor opened(const std::string& path, int flags) {
 // Called after fork(), so it takes no lock and no memory. Returns only where exec failed.
 void become(char* const* words, int input, int output, pid_t parent) {
   (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(128 + SIGTERM);  // it has ended meanwhile
+  if (getppid() != parent) _exit(128 + SIGTERM);  // the parent has ended meanwhile
   if (dup2(input, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0) return;
   (void)execvp(words[0], words);
 }

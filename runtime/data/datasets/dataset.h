@@ -46,7 +46,7 @@ struct Datasets {
   std::vector<std::string> labels;  // class names, images
   int64_t content = 0;              // text: content_sum() of what trains; else 0
   std::string note;                 // what a user may want to know of them; empty: nothing
-  std::shared_ptr<const Questions> questions;  // whose texts `validation` is; null: it is none
+  std::shared_ptr<const Questions> questions;  // whose texts are `validation`; null: no questions
 };
 
 // What the datasets must produce, from the [model] section.

@@ -31,14 +31,14 @@ struct LoaderConfig {
       true;  // training: epochs follow each other; evaluation: one pass, then padding: targets of
   // -1, which no loss counts, and else zeros
   int prefetch = 2;          // steps decoded ahead
-  int threads = 1;           // that decode; what they give does not depend on how many they are
+  int threads = 1;           // threads that decode; batches do not depend on their number
   int64_t first_sample = 0;  // f: what earlier steps have read
 };
 
-// What a loader kept its consumer waiting for data.
+// How long and how often a loader kept its consumer waiting for data.
 struct DataWaits {
   double seconds = 0.0;  // inside next(), in total
-  int64_t steps = 0;     // that were not there when they were asked for; the first is not counted
+  int64_t steps = 0;     // steps that were not ready when asked for, but for the first
 };
 
 class Loader {

@@ -57,8 +57,8 @@ class ReadAhead {
   }
 
   std::mutex mutex_;
-  std::condition_variable room_;   // for threads
-  std::condition_variable there_;  // for the consumer
+  std::condition_variable room_;   // wakes threads that read
+  std::condition_variable there_;  // wakes the consumer
   int64_t parts_;                  // of a step
   std::vector<Slot> slots_;
   Part next_;

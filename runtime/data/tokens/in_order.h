@@ -62,10 +62,10 @@ class WorkQueue {
   size_t threads_;
   std::vector<std::thread> others_;
   std::mutex mutex_;
-  std::condition_variable there_;               // for threads: work, or the end
-  std::condition_variable done_;                // for the thread that gives
+  std::condition_variable there_;  // tells threads of work, or the end
+  std::condition_variable done_;   // tells the thread that gives of entries that are done
   std::deque<std::unique_ptr<Entry>> entries_;  // not taken, in order
-  size_t bytes_ = 0;                            // of those
+  size_t bytes_ = 0;                            // of those entries
   bool ends_ = false;
 };
 

@@ -226,7 +226,7 @@ TextInPieces in_memory(const std::string& path, CutText text) {
 struct TextToCut {
   std::string path;
   std::vector<std::string> files;
-  int64_t vocabulary;  // its tokens are below
+  int64_t vocabulary;  // its tokens are below this
   TextForm form;
   std::function<CutText()> cut;
 };

@@ -32,7 +32,7 @@ namespace penstock {
 struct TextInPieces {
   std::shared_ptr<const TokenSource> tokens;
   std::vector<uint32_t> starts = {};  // of lines, and the end of the last; a row has none
-  std::string note = {};              // where it should be kept and cannot be; else empty
+  std::string note = {};              // says where it should be kept and cannot be; else empty
 };
 
 // The text at `path`, plain or compressed, in pieces of config.vocabulary, which is `vocabulary`:

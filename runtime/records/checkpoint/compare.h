@@ -14,7 +14,7 @@ struct TensorDifference {
   // The shape and type of the tensor in each checkpoint; empty where one has no such tensor.
   std::string first, second;
   // The difference of the numbers, where both have the same shape and type:
-  int64_t elements = 0;  // that are not the same bits
+  int64_t elements = 0;  // elements whose bits differ
   double largest = 0.0;  // difference between two of them; NaN where one is no finite number, or of
                          // a type that is not computed with
 };

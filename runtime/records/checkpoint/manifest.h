@@ -28,10 +28,10 @@ struct CheckpointState {
   int64_t step = 0;
   uint64_t seed = 0;
   int64_t consumed_samples = 0;
-  int64_t mini_batch = 0;     // samples of a step
-  std::string version;        // of the program that wrote it
-  std::string configuration;  // the effective run file, as text
-  std::string run = {};       // whose it is: the identity of a run directory; empty in older files
+  int64_t mini_batch = 0;                // samples of a step
+  std::string version;                   // of the program that wrote it
+  std::string configuration;             // the effective run file, as text
+  std::string run = {};                  // the identity of the run; empty in older files
   int64_t optimizer_steps = 0;           // updates made; older files: as many as steps
   int64_t training_samples = 0;          // of an epoch; 0 in older files
   int64_t training_content = 0;          // a sum over the text; 0: not known, and in older files

@@ -70,7 +70,7 @@ class HubWeights {
   std::map<std::string, std::string> files_;  // of each tensor, by their names
   std::map<std::string, std::unique_ptr<SafetensorsFile>> open_;
   std::vector<HubTensor> expected_;
-  size_t reading_ = 0, fetched_ = 0;  // of them: that are read, or being read; asked for
+  size_t reading_ = 0, fetched_ = 0;  // how many of them are read or being read, and fetched
 };
 
 // Whether the folder has weights, in whatever form.

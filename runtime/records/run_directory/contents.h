@@ -15,8 +15,8 @@ namespace penstock {
 struct KeptCheckpoint {
   int64_t step = 0;
   std::string path;
-  std::string run = {};      // whose it is; empty where it does not say
-  std::string trouble = {};  // why it cannot be gone on from; empty: nothing is known against it
+  std::string run = {};      // the run that wrote it; empty where it does not say
+  std::string trouble = {};  // why no run can resume from it; empty: nothing is known against it
   bool owes_evaluation = false;  // the one after its step was due and is not done
 };
 

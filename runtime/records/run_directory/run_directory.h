@@ -24,8 +24,8 @@ namespace penstock {
 
 struct RunDirectoryRequest {
   std::string out;               // empty: a numbered directory below `runs`
-  std::string stem = "run";      // of that directory's name
-  std::string runs = "runs";     // where numbered ones are
+  std::string stem = "run";      // of the numbered directory's name
+  std::string runs = "runs";     // the folder of numbered directories
   std::string resume = "never";  // never | auto | a step directory or run directory
   bool overwrite = false;        // what an earlier run left is replaced
   LockTimes lock = {};

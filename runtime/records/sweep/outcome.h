@@ -18,7 +18,7 @@ enum class PointState : uint8_t {
   Waiting,      // has not begun
   Submitted,    // its job has not begun
   Running,      // a process that lives holds its directory
-  Interrupted,  // it began, did not end, and nobody said why: to be gone on with
+  Interrupted,  // it began, did not end, and nobody said why: to be resumed
   Failed,
   Finished,
 };

@@ -22,7 +22,7 @@ class LineFile {
  public:
   explicit LineFile(std::string path, TornLine torn = TornLine::IsEnded);
   void write_line(const std::string& line);
-  void write(const std::string& bytes);  // likewise, as they are
+  void write(const std::string& bytes);  // handed over likewise, as they are
 
   // Whether the file was removed or moved, so that its path leads elsewhere or nowhere and nobody
   // finds what is written to it.

@@ -43,7 +43,7 @@ struct StepRecord {  // one line of metrics.jsonl
 
 struct EvalRecord {  // a line of metrics.jsonl with "eval": true
   int64_t step = 0;
-  int64_t attempt = 1;  // as above
+  int64_t attempt = 1;  // as in StepRecord
   double loss = 0.0;
   std::optional<double> accuracy;
   int64_t samples = 0;
@@ -86,7 +86,7 @@ struct TransferRecord {    // what a run started from: summary.json's `init`
   std::string checkpoint;  // its directory
   // Names of tensors of the network, in its order; `unused` are tensors of the checkpoint.
   std::vector<std::string> loaded;
-  std::vector<std::string> skipped;  // on request
+  std::vector<std::string> skipped;  // left out on request
   std::vector<std::string> missing;  // that the checkpoint lacks
   std::vector<std::string> unused;   // that the network lacks
 };
@@ -105,7 +105,7 @@ struct RunSummary {  // summary.json
   int64_t taken = 0;        // steps of this attempt
   int64_t rolled_back = 0;  // steps of these whose updates were taken back (optimizer.barrier)
   int64_t attempt = 1;
-  std::string stopped = {};  // by what, where the run did not go to its end
+  std::string stopped = {};  // what stopped the run before its end; empty: nothing
   double final_loss = 0.0;
   std::optional<EvalRecord> final_eval;
   double samples_per_s = 0.0;

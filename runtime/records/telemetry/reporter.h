@@ -36,7 +36,7 @@ class Reporter {
   void open();
   // A plain line to the terminal and the log file, with the time of day once steps are taken.
   void note(const std::string& line);
-  void note(const std::string& shown, const std::string& logged);  // likewise, one for each
+  void note(const std::string& shown, const std::string& logged);  // a line for each of the two
   void step(const StepRecord& record);  // metrics.jsonl, live line, event file
   void evaluated(const EvalRecord& record);
   // Writes hosts that computed or kept wrong bits, one a line, to excluded_hosts.

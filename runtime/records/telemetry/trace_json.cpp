@@ -141,7 +141,7 @@ class StepWriter {
                  {"ts", time(step, span.start)},
                  {"dur", microseconds_per_unit_ * (span.end - span.start)},
                  {"args", std::move(args)}});
-    if (!knows_bytes || op == Op::ReduceGradients) return;  // whose end is no place in the program
+    if (!knows_bytes || op == Op::ReduceGradients) return;  // a sum ends at no place in the program
     events_.add({{"ph", "C"},
                  {"name", "rank " + std::to_string(rank) + " memory"},
                  {"pid", pid_},

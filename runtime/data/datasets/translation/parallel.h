@@ -48,7 +48,7 @@ struct PairCorpus {
   std::string name;  // "en-de"
   int32_t tag = -1;
   std::shared_ptr<const EncodedLines> source, target;
-  std::vector<uint32_t> lines;  // that count: neither side empty or too long
+  std::vector<uint32_t> lines;  // lines that count: neither side empty or too long
 };
 
 class ParallelDataset final : public Dataset {

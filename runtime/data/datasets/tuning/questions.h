@@ -38,8 +38,8 @@ struct TextScore {
 
 struct AnswerScores {
   int64_t answers = 0, exact = 0;    // lines with an answer, and those that are written so
-  int64_t questions = 0, right = 0;  // with choices, and where the right one is the most probable
-  int64_t right_by_length = 0;       // likewise by the character
+  int64_t questions = 0, right = 0;  // lines with choices; those with the right one most probable
+  int64_t right_by_length = 0;       // those with the right one most probable per character
   int64_t too_long = 0, without_token = 0;  // lines that are left out, see Questions
 };
 // `scores` by text. Of equally probable choices the first is taken.

@@ -15,16 +15,16 @@ namespace penstock {
 
 // Why there is nothing to learn in a line. Kept in files (tuning_texts.cpp).
 enum class Lacks : uint8_t {
-  Answer,     // it has none; of messages: none of the assistant
-  Weight,     // its answers have the weight 0
-  Text,       // its answer comes to no token
-  Prediction  // it is of one token, which nothing predicts, or of none
+  Answer,     // there is none (in messages: none of the assistant)
+  Weight,     // all answers have the weight 0
+  Text,       // the answer comes to no token
+  Prediction  // the sample has one token, which nothing predicts, or none
 };
 
 struct TuningSample {
   std::vector<int32_t> ids;
   std::vector<uint8_t> answer;  // of each id: whether to predict it counts
-  Lacks lacks = Lacks::Answer;  // where none counts that has one before it
+  Lacks lacks = Lacks::Answer;  // why nothing counts, where no predicted token does
   bool only_last = false;       // see ChatText
   bool opened = false;          // likewise
   bool plain = false;           // no token ends it, since none is known

@@ -22,12 +22,12 @@
 namespace penstock {
 
 struct TuningTexts {
-  std::shared_ptr<const TokenSource> tokens = {};  // each twice its id, and 1 where it counts
+  std::shared_ptr<const TokenSource> tokens = {};  // twice each id, plus 1 where the token counts
   // One entry a sample, which has one token more than positions.
   std::vector<int64_t> begins = {};   // in `tokens`
   std::vector<int32_t> lengths = {};  // positions that it takes in a row, at most the context
   std::vector<int64_t> numbers = {};  // which of the lines it is, from 0 on
-  int64_t lines = 0;                  // that are not blank
+  int64_t lines = 0;                  // lines that are not blank
   int64_t cut = 0;                    // samples that were longer than the context
   // Lines left out, by the reason.
   int64_t too_long = 0;        // data.too_long = "leave-out"
@@ -36,10 +36,10 @@ struct TuningTexts {
   std::array<int64_t, 4> lacking = {};  // by Lacks
   // Counts of all lines.
   int64_t only_last = 0;  // conversations of which only the last answer counts
-  int64_t opened = 0;     // with an answer that begins within what the template opens it by
-  int64_t renamed = 0;    // with roles of other names
-  int64_t parts = 0;      // with a content that is a list of one text
-  int64_t shared_gpt = 0, alpaca = 0, responses = 0;  // in forms of others
+  int64_t opened = 0;     // those with an answer that begins within what the template opens it by
+  int64_t renamed = 0;    // those with roles of other names
+  int64_t parts = 0;      // those with a content that is a list of one text
+  int64_t shared_gpt = 0, alpaca = 0, responses = 0;  // lines in foreign forms
   bool array = false;                                 // the file is a JSON array
   bool no_end = false;  // texts and completions end with no token, for none is known
   // What is to be said of the tokenizer, and of texts that should be kept and cannot be; may be

@@ -587,7 +587,7 @@ class Parser : private ExpressionReader {
     return made;
   }
 
-  int loops_ = 0;  // that a `break` here would leave
+  int loops_ = 0;  // loops around this place, which a `break` could leave
 };
 
 }  // namespace

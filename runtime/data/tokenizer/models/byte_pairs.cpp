@@ -92,7 +92,7 @@ class BytePairs final : public WordModel {
     for (const auto* merge : rules) {
       const auto left = ends.find(ids.find(merge->first)->second);
       const auto right = ends.find(ids.find(merge->second)->second);
-      if (left == ends.end() || right == ends.end()) continue;  // it never applies
+      if (left == ends.end() || right == ends.end()) continue;  // the rule never applies
       joins.emplace_back(left->second.last, right->second.first);
       const Ends made{left->second.first, right->second.last};
       const int32_t merged = ids.find(merge->first + merge->second)->second;

@@ -43,7 +43,7 @@ class Tree {
   static uint64_t key(uint64_t node, char c) { return node << 8 | static_cast<uint8_t>(c); }
 
   std::unordered_map<uint64_t, uint64_t> next_;
-  std::vector<int32_t> pieces_ = {-1};  // that end at a node; -1 for none
+  std::vector<int32_t> pieces_ = {-1};  // the piece that ends at each node; -1: none
 };
 
 class Unigram final : public WordModel {

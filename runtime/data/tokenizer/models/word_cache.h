@@ -26,7 +26,7 @@ class WordCache {
   static constexpr size_t kSlots = size_t{1} << 18;
   static constexpr size_t kMostBytes = 64;  // of a word that is kept
   struct Slot {
-    uint32_t hash = 0;  // its upper half; the lower says where to look
+    uint32_t hash = 0;  // the upper half of the hash; the lower gives the place
     uint32_t first_byte = 0, first_id = 0;
     uint16_t bytes = 0, ids = 0;  // no bytes: the slot is free
   };

@@ -18,10 +18,10 @@ struct CutStep {
   // Matches of the pattern, and what lies between them, are words; with `invert` each is taken for
   // the other.
   enum class Behavior : uint8_t {
-    Isolated,            // each for itself
-    Removed,             // what lies between alone
+    Isolated,            // each match is a word
+    Removed,             // only what lies between matches is a word
     MergedWithPrevious,  // a match belongs to the word before it, unless that is a match
-    MergedWithNext,      // likewise behind it
+    MergedWithNext,      // a match belongs to the word behind it, unless that is a match
     Contiguous,          // matches in a row are one word
   };
   Pattern pattern = {};  // an empty one cuts nothing

@@ -15,7 +15,7 @@ namespace {
 // A piece is small enough to be converted in the processor's cache, where the copy from the page
 // cache has put it.
 constexpr size_t kConvertedBytes = size_t{256} << 10;
-constexpr uint64_t kFetchBytes = uint64_t{2} << 20;  // that the disk is asked for at a time
+constexpr uint64_t kFetchBytes = uint64_t{2} << 20;  // fetched from the disk at a time
 static_assert(kFetchBytes % kConvertedBytes == 0);
 
 // Looks at the bits: under fast arithmetic a compiler may take every number for finite.

@@ -154,9 +154,9 @@ class HeaderReader final : public JsonReader {
   }
 
   const std::string& file_;
-  TensorInfo tensor_;  // that is being read
+  TensorInfo tensor_;  // the one that is being read
   bool has_shape_ = false;
-  int offsets_ = 0;  // that have been read
+  int offsets_ = 0;  // how many have been read
 };
 
 // Every byte of the data, which begin at byte `data_begin` of the file, belongs to exactly one

@@ -18,7 +18,7 @@ namespace penstock {
 // The tensors of `request` do not count here.
 struct Completion {
   CheckpointRequest request;
-  std::string directory;             // that of begin_step()
+  std::string directory;             // from begin_step()
   std::vector<std::string> reports;  // by rank: {"shards": [write_shard(), ...]} or an error
 };
 // Returns {path, size_bytes, warning}: the checkpoint is complete, and what it makes obsolete is

@@ -12,7 +12,7 @@ namespace penstock {
 
 struct Shard {
   std::string part;   // "model" | "optimizer"
-  int64_t layer = 0;  // whose tensors it has
+  int64_t layer = 0;  // the layer whose tensors it has
   int64_t piece = 0;  // 0 but where a layer has several
   std::vector<PlacedTensor> tensors;
   [[nodiscard]] uint64_t size_bytes() const;

@@ -15,7 +15,7 @@ struct StepPoint {
   double loss = 0, grad_norm = 0, learning_rate = 0;
   double step_ms = 0, data_wait_ms = 0;
   double samples_per_s = 0, tokens_per_s = 0;
-  bool left_out = false;  // its update was
+  bool left_out = false;  // the step's update was left out
 };
 
 struct EvalPoint {

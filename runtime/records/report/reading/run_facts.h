@@ -34,12 +34,12 @@ struct RunFacts {
   int64_t steps_done = 0;
   std::vector<std::string> hosts = {};  // each once; empty: not known yet
   bool dry_run = false;                 // nothing was trained
-  std::string stopped = {};             // by what
+  std::string stopped = {};             // what stopped it; empty: nothing
 
   // Figures of the summary's attempt, or, without a summary, of the attempt with the last steps in
   // the metrics.
   bool from_summary = false;
-  int64_t attempt = 0;  // that the figures are of
+  int64_t attempt = 0;  // the attempt of the figures
   // The attempt of the summary, 0 without one. Bubble, ranks and recorded steps are from it, even
   // if later attempts followed.
   int64_t summary_attempt = 0;

@@ -16,7 +16,7 @@ namespace penstock {
 enum class RunState : uint8_t {
   Running,   // a process that lives holds the directory
   Finished,  // the last attempt went to its end
-  Stopped,   // it was asked to stop before
+  Stopped,   // the last attempt was asked to stop before its end
   Ended,     // nobody holds the directory, and the last attempt left no summary: it failed
 };
 

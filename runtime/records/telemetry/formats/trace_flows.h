@@ -12,7 +12,7 @@ namespace penstock {
 struct TraceFlow {
   bool activation = true;          // else a gradient
   size_t from_rank = 0, from = 0;  // index into the rank's instructions
-  size_t to_rank = 0, to = 0;      // likewise
+  size_t to_rank = 0, to = 0;      // the same for the receiver
 };
 
 // One for each message that is sent and received in the timeline. `replicas`, by rank: which
