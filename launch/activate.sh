@@ -4,7 +4,7 @@
 penstock_bundle=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 penstock_there=${PENSTOCK_LIBRARIES:-${XDG_CACHE_HOME:-${HOME:-$penstock_bundle}/.cache}/penstock-libraries}
 
-# What lies there is run: a folder that somebody else made, can write to or has put a link in place of is not trusted.
+# Programs in this folder are run, so it is not trusted if somebody else made it, can write to it, or put a link in its place.
 penstock_trusted() {
   mkdir -p "$(dirname "$penstock_there")" || return 1
   [ -d "$penstock_there" ] || mkdir -m 700 "$penstock_there" || return 1
@@ -24,7 +24,7 @@ penstock_unpack() {
   local deb
   for deb in "$penstock_bundle"/*.deb; do dpkg-deb --extract "$deb" "$penstock_there" || return 1; done
   chmod go-w "$penstock_there"  # a package may have set it as it is in a system
-  # On an installed system update-alternatives makes these links.
+  # These links are made by update-alternatives on an installed system.
   for deb in "$penstock_there"/usr/bin/*.openmpi; do ln -sf "${deb##*/}" "${deb%.openmpi}"; done
   for deb in mpirun mpiexec; do ln -sf orterun "$penstock_there/usr/bin/$deb"; done
   echo "$penstock_stamp" >"$penstock_there/.stamp"

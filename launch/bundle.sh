@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# For a machine without network: gathers what launch/setup.sh would install there, and all that it needs in turn,
+# Gathers, for a machine without network, what launch/setup.sh would install there, and all that it needs in turn,
 # as Debian packages in a folder, with a script that makes a shell find them.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -53,7 +53,7 @@ check_regions() {
   [ -z "$others" ] || { echo "a parallel region of its own, in place of kernels/parallel.h: $others"; return 1; }
 }
 
-# Printed for whoever watches the house grow; nothing fails because of it.
+# Printed for information; nothing fails because of it.
 print_sizes() {
   printf '%-24s %6s %8s   %s\n' room files lines 'longest file'
   local room files

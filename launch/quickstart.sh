@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From a bare machine to a trained network: sets up (launch/setup.sh), then trains a small Transformer as a
+# Sets up a bare machine (launch/setup.sh), then trains a small Transformer as a
 # pipeline of two stages, two processes under mpirun on this machine. No GPU, no download, about a minute of training.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -77,7 +77,7 @@ export OMPI_MCA_oob_tcp_keepalive_intvl=${OMPI_MCA_oob_tcp_keepalive_intvl:-2}
 export OMPI_MCA_oob_tcp_keepalive_probes=${OMPI_MCA_oob_tcp_keepalive_probes:-3}
 read -ra ask <<<"$reach"
 
-# Where the run is to be: by --out, or by the run file. Empty: in a directory that penstock numbers.
+# The directory that --out or the run file names for the run. Empty: penstock numbers one.
 named_directory() {
   local i out=''
   for ((i = 1; i < ${#arguments[@]}; i++)); do
@@ -92,7 +92,7 @@ named_directory() {
   printf '%s\n' "$out"
 }
 
-# Where the run is: as it is named, or the newest of the directories that penstock numbers. Empty: not yet anywhere.
+# The run's directory: the named one, or the newest of those that penstock numbers. Empty: there is none yet.
 run_directory() {
   local out
   out=$(named_directory)
@@ -143,7 +143,7 @@ hostfile=$scratch/hosts
 # The hosts of $hostfile but this one.
 others() { awk '!/^ *(#|$)/ { print $1 }' "$hostfile" | grep -vxF -e localhost -e "$(uname -n)" | sort -u; }
 
-# Those of them that answer, asked all at once.
+# The other hosts that answer, asked all at once.
 answering() {
   local host
   for host in $(others); do
@@ -152,14 +152,14 @@ answering() {
   wait
 }
 
-# Where hosts cannot be asked in this way none ever answers, and silence means nothing.
+# Silence means nothing until one host has answered: perhaps hosts cannot be asked in this way.
 asking_works=no
 leave_out_silent_hosts() {
   local silent
   answering | sort >"$scratch/answered"
   [ ! -s "$scratch/answered" ] || asking_works=yes
   silent=$(others | comm -23 - "$scratch/answered")
-  # Of a first attempt mpirun says what is wrong.
+  # The first attempt starts on all hosts: mpirun says what is wrong with them.
   if [ "$asking_works" = no ] || [ -z "$silent" ] || [ "$planned_for" -eq 0 ]; then return 0; fi
   say "left out, as they do not answer: ${silent//$'\n'/ }"
   awk -v silent="$silent" 'BEGIN { split(silent, names); for (i in names) out[names[i]] } !($1 in out)' "$hostfile" >"$scratch/left"

@@ -47,7 +47,7 @@ run_job flux run -N "$nodes" -n "$ranks" --exclusive ${PENSTOCK_GPUS:+-o gpu-aff
 if worth_another_turn; then
   say "exit code $code: submitted again, to go on from $(newest)"
   export PENSTOCK_OUT=$out PENSTOCK_START=$((start + 1))
-  # To the instance that this job is one of. $0 is Flux's copy of this file, with the #FLUX lines.
+  # The new job goes to the Flux instance that this one is part of. $0 is Flux's copy of this file, with the #FLUX lines.
   flux --parent batch "$0" "${submitted[@]}" || say "a job cannot be submitted from here: submit it again with --out $out"
 fi
 exit "$code"

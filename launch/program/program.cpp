@@ -116,8 +116,8 @@ int run_program(int argc, char** argv, const ModelMaker& models) {
   } catch (...) {  // MPI did not start, or joins nobody
     const Failure failure = current_failure();
     if (failure.scope == ErrorScope::EveryRank && !is_first) {
-      // The launcher ends all ranks as soon as one has ended, so the others wait until rank 0 has
-      // printed.
+      // The launcher ends all ranks as soon as one has ended, so the others wait until the first
+      // one has printed.
       std::this_thread::sleep_for(std::chrono::milliseconds(500));
     } else {
       print_failure(failure);

@@ -19,8 +19,7 @@ std::vector<std::string> broken(const std::string& text, size_t width) {
   std::vector<std::string> lines;
   std::istringstream paragraphs(text);
   for (std::string paragraph; std::getline(paragraphs, paragraph);) {
-    std::string line =
-        paragraph.substr(0, paragraph.find_first_not_of(' '));  // the indentation alone
+    std::string line = paragraph.substr(0, paragraph.find_first_not_of(' '));  // indentation
     bool is_empty = true;
     std::istringstream words(paragraph);
     for (std::string word; words >> word;) {
