@@ -34,11 +34,11 @@ namespace penstock {
 [[nodiscard]] Config shared_config(Collective& world, const std::vector<std::string>& arguments,
                                    bool run_file_required, Settings* origins = nullptr,
                                    DataRead read = DataRead::All);
-// Rank 0's configuration on every rank. Collective, errors likewise.
+// Rank 0's configuration on every rank. Collective; all ranks throw what rank 0 throws.
 [[nodiscard]] Config share(Collective& world, const std::function<Config()>& make);
 
 // A run on word pieces whose configuration names no vocabulary gets one in `folder`, trained on
-// rank 0 unless it is there already. Collective, errors likewise.
+// rank 0 unless it is there already. Collective; all ranks throw what rank 0 throws.
 [[nodiscard]] Config with_vocabulary(Collective& world, const Config& config,
                                      const std::string& folder);
 

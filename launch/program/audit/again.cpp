@@ -40,7 +40,7 @@ std::string name_of_place(const Place& place) {
   return (place.second ? "the evaluation after step " : "step ") + std::to_string(place.first);
 }
 
-// Empty where all figures are the same.
+// The first figure that differs, with both values; empty where all are the same.
 std::string difference(const nlohmann::json& then, const nlohmann::json& now) {
   for (const char* figure : kFigures) {
     const auto was = then.find(figure);

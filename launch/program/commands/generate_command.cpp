@@ -1,5 +1,5 @@
-// launch/program/commands/generate_command.cpp -- `penstock generate`: texts that go on from
-// prompts, and answers in conversations.
+// launch/program/commands/generate_command.cpp -- `penstock generate`: texts that continue prompts,
+// and answers in conversations.
 #include <fmt/format.h>
 #include <unistd.h>
 

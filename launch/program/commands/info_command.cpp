@@ -24,7 +24,7 @@ std::string onednn_version() {
   return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
 }
 
-// One line of this rank: "rank 0  host n1  cpu (avx512_core_bf16, 2 threads)".
+// The line of this rank: "rank 0  host n1  cpu (avx512_core_bf16, 2 threads)".
 std::string rank_line(const Session& session, const DeviceChoice& choice, int threads,
                       const RunConfig& config) {
   std::string device;

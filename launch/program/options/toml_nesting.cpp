@@ -19,7 +19,7 @@ size_t length_of_text(std::string_view toml) {
     } else if (!many_lines && (toml[at] == quote || toml[at] == '\n')) {
       return at + 1;
     } else if (many_lines && toml.substr(at).starts_with(three)) {
-      // Up to two more belong to the text.
+      // Up to two more quotes belong to the text.
       const size_t end = toml.find_first_not_of(quote, at + 3);
       return std::min({end, at + 5, toml.size()});
     }

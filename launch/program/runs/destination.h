@@ -31,8 +31,8 @@ struct Destination {
                                            const Settings& settings);
 
 // Reads and verifies the checkpoint to resume from, a share on each rank. Where one of its files is
-// damaged, --resume auto goes on from the newest whole one, with a note, and --resume PATH is
-// refused with it. Throws Error(Data).
+// damaged, --resume auto takes the newest whole one, with a note, and --resume PATH is refused,
+// naming that one. Throws Error(Data).
 void settle_checkpoint(Collective& world, const Config& config, Destination& to);
 
 // Makes a checkpoint of what the run's last attempt has left in the memory of this job's hosts, if

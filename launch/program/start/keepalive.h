@@ -1,7 +1,6 @@
 // launch/program/start/keepalive.h -- how long mpirun needs to notice that a host has gone without
-// a word: Open MPI's daemons only ask each other whether they are there when their connections have
-// been silent for a time that is 300 s by default, and then nine times. Until then the job hangs.
-// Pure, but for the reader of files.
+// a word: Open MPI's daemons probe a connection only after it has been silent for a time, by
+// default 300 s, and then nine times. Until then the job hangs. Pure, but for the reader of files.
 #pragma once
 
 #include <functional>

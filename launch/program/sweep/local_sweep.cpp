@@ -124,7 +124,7 @@ class LocalSweep {
   }
 
  private:
-  // False where the point was stopped on request.
+  // Runs a point. False where it was stopped on request.
   bool run_one(const SweepPoint& point) {
     const std::string directory = point_directory(directory_, point);
     const std::string failure = directory + "/" + kFailureFile;

@@ -186,7 +186,7 @@ void remove_old_parts(const fs::path& folder) {
   }
 }
 
-// False where it cannot be written.
+// Writes the file; false where it cannot be written.
 bool keep(const std::string& file_path, const CutText& text, uint64_t key, int64_t vocabulary) {
   const std::array<uint64_t, 4> header = {std::bit_cast<uint64_t>(kHeaderMagic),
                                           uint64_t{text.tokens.width()} << 32 | 1,

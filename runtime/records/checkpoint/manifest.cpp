@@ -33,7 +33,7 @@ bool is_plain_name(const std::string& name) {
          name.find_first_of(std::string("/\0", 2)) == std::string::npos;
 }
 
-// Takes what we need of an index; others write more into its metadata than we do.
+// Reads the needed members of an index; other programs write more into its metadata.
 class IndexReader final : public JsonReader {
  public:
   explicit IndexReader(const std::string& file) : file_(file) {}

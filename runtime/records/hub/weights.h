@@ -21,8 +21,8 @@ struct HubTensor {
   std::vector<int64_t> shape;
 };
 
-// Throws Error: of kind Input where the folder is not one that we read, of kind Data where a file
-// of it is damaged or missing. Messages name the file, the tensor, and what to do.
+// Throws Error: of kind Input where the folder is not supported, of kind Data where a file of it is
+// damaged or missing. Messages name the file, the tensor, and what to do.
 class HubWeights {
  public:
   // Reads the header where one file has all, or else the index. `folder` has passed

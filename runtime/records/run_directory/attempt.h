@@ -1,5 +1,5 @@
 // runtime/records/run_directory/attempt.h -- which attempt of which run begins in a directory, and
-// where it goes on from: a pure function of what is there and what was asked for.
+// which checkpoint it resumes from: a pure function of what is there and what was asked for.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct Attempt {
   std::vector<std::string> notes;      // what a user may want to know of the choice
 };
 
-// Throws Error(Input), before anything was touched, when results of another run are in the way,
-// and Error(Data) when none of the checkpoints to go on from is whole.
+// Throws Error(Input), before anything was touched, when results of another run are in the way, and
+// Error(Data) when none of the checkpoints to resume from is whole.
 [[nodiscard]] Attempt choose_attempt(const DirectoryContents& contents,
                                      const AttemptRequest& request);
 

@@ -32,7 +32,8 @@ inline constexpr const char* kEventFolder = "tensorboard";
 inline constexpr std::array<const char*, 4> kResultFiles = {kMetricsFile, "summary.json",
                                                             "trace.json", "report.html"};
 
-// First line of every run file written by us: such a file may be overwritten, a user's may not.
+// The first line of every run file that penstock writes: such a file may be overwritten, a user's
+// may not.
 inline constexpr const char* kEffectiveHeader = "# The effective configuration of a Penstock run.";
 
 }  // namespace penstock

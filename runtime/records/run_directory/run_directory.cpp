@@ -90,7 +90,7 @@ RunDirectory::~RunDirectory() {
 void RunDirectory::choose_directory(const RunDirectoryRequest& request) {
   path_ = request.out;
   if (!path_.empty() || request.resume != "auto") return;
-  // A job that is started again by the same words goes on with what it began.
+  // A job that is started again with the same arguments resumes the run that it began.
   path_ = newest_numbered(request.runs, request.stem).value_or("");
   numbered_ = !path_.empty();
 }

@@ -36,7 +36,7 @@ class RunDirectory {
  public:
   // Chooses the directory, makes it where it is missing, locks it and chooses what this attempt is.
   // Throws Error(Input) where results of another run are in the way or it is locked, Error(Data)
-  // where what is to be gone on from is damaged, Error(Resource) where it cannot be written.
+  // where the checkpoint to resume from is damaged, Error(Resource) where it cannot be written.
   explicit RunDirectory(const RunDirectoryRequest& request);
   // Unlocks the directory, and removes one that was made and never begun.
   ~RunDirectory();

@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// One of them, to be read later.
+// A line or element that is kept to be read later.
 struct KeptLine {
   std::string text, where;
 };

@@ -8,7 +8,7 @@ namespace penstock::jinja {
 // form % what. Throws for what Python refuses, and by name for conversions that are not supported.
 [[nodiscard]] Value percent_formatted(Budget& budget, const Value& form, const Value& what);
 
-// form.format(...), likewise.
+// form.format(...). Throws as percent_formatted().
 [[nodiscard]] Value brace_formatted(Budget& budget, const Value& form, const Arguments& with);
 
 }  // namespace penstock::jinja

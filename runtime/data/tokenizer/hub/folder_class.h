@@ -20,7 +20,7 @@ enum class FolderClass : uint8_t {
   GptNeoX,
   Llama,
   Qwen2,
-  Other,  // cuts in its own way, which we do not know
+  Other,  // cuts in its own way, which is not supported
 };
 
 // `kind`: "tokenizer_class" without the "Fast" at its end; `model_type`: of config.json; both may

@@ -24,7 +24,7 @@ void check_rows(const std::string& folder, int64_t rows);
 [[nodiscard]] std::string hub_tokenizer_file(const std::string& folder);
 
 // All files that the folder's tokens depend on, special ones and chat templates included. Throws
-// likewise.
+// Error(Input) where there is no tokenizer.
 [[nodiscard]] std::vector<std::string> files_of_tokenizer(const std::string& folder);
 
 }  // namespace penstock

@@ -3,9 +3,9 @@
 // indexed_dataset.py). Read as one row of tokens, sequence after sequence, as they lie.
 //
 // name.idx: "MMIDIDX", two zeros; little-endian u64 version = 1, u8 type of a token, u64 number of
-// sequences, u64 number of documents; an int32 of each sequence, its tokens; an int64 of each, its
-// first byte in name.bin; an int64 of each document, its first sequence; in files of several kinds
-// of data an int8 of each sequence.
+// sequences, u64 number of documents; for each sequence an int32, the number of its tokens; for
+// each sequence an int64, its first byte in name.bin; for each document an int64, its first
+// sequence; in files of several kinds of data an int8 for each sequence.
 #pragma once
 
 #include <cstdint>

@@ -45,7 +45,7 @@ void NumberReader::read_pieces(size_t first, std::span<T> to) {
   }
 }
 
-// All are looked at, so that the loop has no way out and the compiler takes many at a time.
+// Looks at all numbers, without an early exit, so that the compiler vectorises the loop.
 template <class T>
 void NumberReader::check_finite(std::span<const T> numbers, size_t at) const {
   bool all = true;

@@ -20,7 +20,7 @@ inline constexpr const char* kAdapterWeightsFile = "adapter_model.safetensors";
 
 // The [lora] section that says the same adapters, with rank, alpha, dropout and targets; `from` is
 // left empty. Throws Error naming `where`, its member and what to do: of kind Data for what is no
-// JSON, of kind Input for adapters that we have not.
+// JSON, of kind Input for adapters that are not supported.
 [[nodiscard]] LoraConfig parse_adapter_config(std::string_view text, const std::string& where);
 
 // The same for the file in a folder. Throws Error(Input) as well where there is none.

@@ -12,9 +12,8 @@
 
 namespace penstock {
 
-// Throws Error: of kind Input where the folder is not one that we read or belongs to another
-// network, of kind Data where its file is damaged. Messages name the file, the tensor, and what to
-// do.
+// Throws Error: of kind Input where the folder is not supported or belongs to another network, of
+// kind Data where its file is damaged. Messages name the file, the tensor, and what to do.
 class AdapterWeights {
  public:
   // Reads the header of adapter_model.safetensors. `folder` has passed read_adapter_config();

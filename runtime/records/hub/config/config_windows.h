@@ -1,6 +1,6 @@
-// runtime/records/hub/config/config_windows.h -- which layers of a config.json look back through a
-// sliding window: of Mistral all; of Qwen those that layer_types names, or, where it is not there,
-// those from max_window_layers on; of the others none.
+// runtime/records/hub/config/config_windows.h -- which layers of a config.json have a sliding
+// window: all of Mistral's; those of Qwen's that layer_types names, or, without that member, those
+// from max_window_layers on; none of the others'.
 #pragma once
 
 #include "runtime/network/models/config.h"
@@ -8,8 +8,7 @@
 
 namespace penstock {
 
-// All throw as ConfigFields does. A layer_types that says of all layers what goes without saying is
-// passed over.
+// All throw as ConfigFields does. A layer_types that agrees with the rest of the file is ignored.
 void refuse_windows(ConfigFields& fields);
 // Both set model.window, 0 for none.
 void read_mistral_window(ConfigFields& fields, ModelConfig& model);

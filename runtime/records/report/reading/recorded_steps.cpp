@@ -52,7 +52,7 @@ int replica_in(const std::string& rank_name) {
   return at == std::string::npos ? 0 : std::max(0, number_behind(rank_name.substr(at), " "));
 }
 
-// Nothing for an event of a kind that this room does not know.
+// The instruction of an event; nothing for an event of an unknown kind.
 std::optional<RecordedSpan> span_of(const json& event, const json& args, const std::string& where) {
   const std::optional<Op> op = op_called(json_text(args, "op", where));
   if (!op) return std::nullopt;
