@@ -1,6 +1,6 @@
 // kernels/bit_flip.h -- changes single bits of what is computed or kept, as a defective processor
-// or its memory does: the faults that audits are tested with. Without PENSTOCK_BIT_FLIPS nothing of
-// it happens, and an op pays one look at a flag.
+// or its memory does: the faults that audits are tested with. Without PENSTOCK_BIT_FLIPS nothing is
+// changed, and an op pays one test of a flag.
 //
 // PENSTOCK_BIT_FLIPS is a list of "RANK STEP INSTRUCTION RESULT ELEMENT BIT", separated by commas:
 // in that step on that rank, when the instruction of that name ("F0.3", "B1.2", "OPT": text() of
@@ -21,22 +21,22 @@ namespace penstock {
 
 class BitFlips {
  public:
-  // The one of this process. One thread calls it.
+  // The one BitFlips of this process. One thread calls it.
   static BitFlips& instance();
 
   // Reads what the environment asks of this rank. Throws Error(Input) where it cannot be read.
   void arm(int rank);
   [[nodiscard]] bool armed() const { return armed_; }
 
-  // Around each instruction of a step. `audited`: an audit executes it again; the line that tells
-  // of a change says so.
+  // Called before and after each instruction of a step. `audited`: an audit executes the
+  // instruction again; the line that reports a change says so.
   void begin(int64_t step, const std::string& instruction, bool audited);
   void end();
-  // What an op of the instruction has just made.
+  // Called with each result of an op of the instruction.
   void result(Device& device, const Tensor& made);
-  // A change that the instruction which has just begun is to find in what is kept.
+  // A bit flip of a weight or of the optimizer's state, due as the instruction begins.
   struct Kept {
-    bool weight = false;  // else of the optimizer's state
+    bool weight = false;  // else the optimizer's state
     uint64_t element = 0;
     int bit = 0;
   };
@@ -63,15 +63,15 @@ class BitFlips {
   bool armed_ = false;
   int rank_ = 0;
   std::vector<Order> orders_;
-  std::vector<Count> counts_;  // of each instruction, the last time
+  std::vector<Count> counts_;  // results of each instruction, the last time
   int64_t step_ = 0;
-  std::string instruction_;  // empty: between two
+  std::string instruction_;  // empty: between two instructions
   bool audited_ = false;
-  uint64_t results_ = 0;  // of it so far
+  uint64_t results_ = 0;  // of the instruction so far
 };
 
-// Called with the result of every op and every gradient that is given: one look at a flag where
-// nothing is to change.
+// Called with the result of every op and every gradient that is given: one test of a flag where no
+// bits are to change.
 inline void after_op(Device& device, const Tensor& made) {
   if (BitFlips::instance().armed() && made) BitFlips::instance().result(device, made);
 }

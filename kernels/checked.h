@@ -1,5 +1,5 @@
-// kernels/checked.h -- sums and products of numbers that a file brought: nothing instead of what
-// does not fit, so that no size wraps round to a small one.
+// kernels/checked.h -- sums and products of untrusted numbers, such as those of a file: null where
+// the result does not fit, so that no size wraps round to a small one.
 #pragma once
 
 #include <concepts>

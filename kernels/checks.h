@@ -1,5 +1,5 @@
-// kernels/checks.h -- what ops of every backend ask of their tensors before they touch them. A
-// misfit is a bug of ours.
+// kernels/checks.h -- what ops of every backend require of their tensors before they touch them. A
+// tensor that does not fit is a bug of ours.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-// f(T{}) with T = float or bfloat16, as the tensor says.
+// Calls f(T{}) with the element type T, float or bfloat16.
 template <class F>
 void with_element_type(DType type, const char* op, const F& f) {
   switch (type) {
@@ -24,7 +24,7 @@ void with_element_type(DType type, const char* op, const F& f) {
   }
 }
 
-// f(Word{}) with the unsigned integer that is as wide as an element.
+// Calls f(Word{}) with the unsigned integer type that is as wide as an element.
 template <class F>
 void with_word(DType type, const F& f) {
   switch (size_of(type)) {
@@ -45,20 +45,20 @@ inline void require_elements(const char* op, const Tensor& t, int64_t elements) 
                   std::to_string(elements) + " elements belong");
   }
 }
-// A vector that every row of a result is added to, or the sum of its gradients: fp32 [columns].
-// Null: there is none.
+// A bias is a vector that is added to every row of a result, or the sum of its gradients: fp32
+// [columns]. Null: there is none.
 inline void require_bias(const char* op, const Tensor* bias, int64_t columns) {
   if (bias == nullptr) return;
   require_elements(op, *bias, columns);
   if (bias->dtype() == DType::F32) return;
   fail_internal(std::string(op) + ": a bias is " + name_of(bias->dtype()) + ", not fp32");
 }
-// What gradients are added up in.
+// Gradients are added up in fp32.
 inline void require_sum(const char* op, const Tensor& t) {
   if (t.dtype() == DType::F32) return;
   fail_internal(std::string(op) + ": a sum is " + name_of(t.dtype()) + ", not fp32");
 }
-// Where a checksum goes.
+// A checksum is written to two int32.
 inline void require_checksum(const Tensor& sum) {
   require_elements("checksum", sum, 2);
   if (sum.dtype() == DType::I32) return;

@@ -14,13 +14,13 @@ class DeviceClock {
   virtual void restart() = 0;  // time zero is now; waits for the device
   // Notes the moment at which everything issued so far has ended, without waiting for it.
   virtual void mark(size_t point) = 0;
-  // Of the last mark() of that point, since time zero. Waits until it has come.
+  // Seconds from time zero to the last mark() of that point. Waits until the mark has come.
   [[nodiscard]] virtual double seconds(size_t point) = 0;
   // Whether the last mark() of that point has come; never waits.
   [[nodiscard]] virtual bool has_passed(size_t /*point*/) { return true; }
 };
 
-// For devices whose ops have ended when they return.
+// The clock of devices whose ops have ended when they return.
 class HostClock final : public DeviceClock {
  public:
   explicit HostClock(size_t points) : marks_(points) {}

@@ -1,6 +1,6 @@
-// kernels/device.h -- Device: memory, transfers and every op, on one accelerator. The seam under
-// which the CPU (kernels/cpu) and CUDA (kernels/cuda) backends live; nothing above kernels/ knows
-// which it has.
+// kernels/device.h -- Device: memory, transfers and every op, on one accelerator. The interface of
+// the CPU (kernels/cpu) and CUDA (kernels/cuda) backends; nothing above kernels/ knows which it
+// has.
 #pragma once
 
 #include <functional>
@@ -29,16 +29,16 @@ class Device : public DeviceFacts, public Transfers, public OpFamilies {
   }
   [[nodiscard]] Tensor zeros(const Shape& shape, DType dtype, Purpose purpose);
 
-  // Ops between the two come in the same order in every step, under the same `key`: a device may
-  // then replay them as one. Sections do not nest; results are the same with and without.
+  // Ops between begin_section(key) and end_section() come in the same order in every step: a device
+  // may then replay them as one. Sections do not nest; results are the same with and without.
   virtual void begin_section(int64_t /*key*/) {}
   virtual void end_section() {}
-  // A clock with that many points, from now on.
+  // A clock with that many points, which runs from now on.
   [[nodiscard]] virtual std::unique_ptr<DeviceClock> make_clock(size_t points) {
     return std::make_unique<HostClock>(points);
   }
-  // Called now and then while the host waits for this device, where such a wait may be long and
-  // messages should move meanwhile; empty: nothing is called.
+  // Sets the function that is called now and then while the host waits for this device, where such
+  // a wait may be long and messages should move meanwhile; empty: nothing is called.
   virtual void set_progress(const std::function<void()>& /*progress*/) {}
 };
 
@@ -56,14 +56,14 @@ enum class Bf16 : uint8_t {
 // One line per accelerator that the CUDA backend can use; empty without one (or without the
 // backend).
 [[nodiscard]] std::vector<std::string> cuda_devices();
-// Why there is none of them: what the driver says, or that this build has no backend; empty when
-// there is one.
+// Why cuda_devices() is empty: what the driver says, or that this build has no backend; "" when it
+// is not empty.
 [[nodiscard]] std::string why_no_cuda();
 // What was missing when this build was configured without the backend although one might expect it
 // (a toolkit without cuDNN, say); empty in all other builds.
 [[nodiscard]] std::string cuda_left_out();
-// Which GPU that ordinal is: an identity that no other in the world has, and its place on the
-// host's bus, which the parts of one GPU (MIG) have in common.
+// The identity of a GPU, which no other in the world has, and its place on the host's bus, which
+// the parts of one GPU (MIG) have in common.
 struct GpuIdentity {
   std::string uuid;  // "GPU-3f8a..."
   std::string bus;   // "0000:17:00"

@@ -29,7 +29,7 @@ class DeviceFacts {
 
   // "cpu (avx512_core_bf16, 2 threads)"
   [[nodiscard]] const std::string& description() const { return facts_.description; }
-  // What plans and forecasts reckon with.
+  // The figures from which plans and forecasts are computed.
   [[nodiscard]] const DeviceModel& model() const { return facts_.model; }
   // True when bf16 matrix products run at the hardware's own speed.
   [[nodiscard]] bool native_bf16() const { return facts_.native_bf16; }
@@ -52,7 +52,7 @@ class DeviceFacts {
     bool holds_values = true;
     bool overwrites_gradients = false;
   };
-  // By a device's constructor, once its libraries are there to be asked.
+  // Called by a device's constructor, once its libraries are there to be asked.
   void set_facts(Facts facts) { facts_ = std::move(facts); }
 
  private:

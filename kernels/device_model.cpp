@@ -46,9 +46,9 @@ std::vector<DeviceModel> accelerators() {
       accelerator("rtx-4090", 82.6, 165.2, 1008, 24), accelerator("v100-16gb", 15.7, 15.7, 900, 16),
       accelerator("v100-32gb", 15.7, 15.7, 900, 32),  accelerator("p100", 10.6, 10.6, 732, 16),
       accelerator("tpu-v2", 22.5, 22.5, 350, 8),      accelerator("tpu-v3", 61.5, 61.5, 450, 16)};
-  // Of Hopper's; what its workspace is elsewhere nobody has told.
+  // Hopper alone: the workspace that other GPUs would need is not known.
   for (DeviceModel& model : std::span(all).first(2)) model.fuses_attention = true;
-  // Of those with bf16 products.
+  // The GPUs that have bf16 products.
   for (DeviceModel& model : std::span(all).first(5)) model.fuses_gelu = true;
   return all;
 }

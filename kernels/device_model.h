@@ -22,18 +22,18 @@ struct Processor {
 // 16 (AVX-512), or those of bf16 filters as tiles (AMX), the others in blocks of 16.
 enum class FilterBlocks : uint8_t { Of8, Of16, Tiles };
 
-// Which operands of linear layers' products kernels/cpu's library multiplies from copies: some of
-// rows that are made longer (AVX2, kernels/cpu/loops/row_padding.h), or bf16 ones in the order of
+// The operands of linear layers' products that kernels/cpu's library multiplies from copies: none,
+// some with rows made longer (AVX2, kernels/cpu/loops/row_padding.h), or bf16 ones in the order of
 // tiles (AMX, kernels/cpu/loops/tiled_operands.h).
 enum class OperandCopies : uint8_t { None, PaddedRows, Tiles };
 [[nodiscard]] OperandCopies operand_copies(const Processor& processor);
 
 enum class ProductKind : uint8_t { Linear, Attention, Convolution };
 
-// Matrix products of numbers of one type.
+// The speed of matrix products of numbers of one type.
 struct ProductSpeed {
   double peak = 0;  // FLOP/s
-  // The shares of it that products of the usual sizes reach, by what they are for.
+  // The shares of the peak that products of the usual sizes reach, by kind.
   double linear = 1, attention = 1, convolution = 1;
 
   [[nodiscard]] double rate(ProductKind kind) const {
@@ -43,8 +43,8 @@ struct ProductSpeed {
   }
 };
 
-// What the cores of one rank were seen to do (kernels/cpu/processor/processor_speed.h), in place of
-// what is usual. Plain numbers, so that files and other ranks can have them.
+// The measured speed of the cores of one rank (kernels/cpu/processor/processor_speed.h), in place
+// of usual figures. Plain numbers, so that they can be written to files and sent to other ranks.
 struct ProcessorSpeed {
   ProductSpeed fp32, bf16;
   double pass_flops = 0;          // operations/s in functions of elements that the cache holds
@@ -88,7 +88,7 @@ struct DeviceModel {
   // cuBLASLt does: DenseOps::fused_linear_activation. Both its argument and its result are kept.
   bool fuses_gelu = false;
 
-  // Of products of numbers of that type.
+  // The speed of products of numbers of that type.
   [[nodiscard]] const ProductSpeed& products(DType dtype) const {
     return dtype == DType::BF16 ? bf16 : fp32;
   }
@@ -103,12 +103,12 @@ struct PublishedPeak {
   const char* part;
   double fp32, bf16;
 };
-// By the name that the driver gives the part. Null for parts that are not in this table, whose
-// boards run at other clocks (PCIe, NVL), and for a slice of one (MIG).
+// The peak of the part that the driver calls `device_name`. Null for parts that are not in this
+// table, whose boards run at other clocks (PCIe, NVL), and for a slice of one (MIG).
 [[nodiscard]] const PublishedPeak* published_peak(std::string_view device_name);
 
-// kernels/cpu on such a processor: as `speed` says, which is that of so many threads (>= 1); where
-// it is not known, what is usual, which grows with the threads.
+// The model of kernels/cpu on that processor with that many threads (>= 1): by `speed`, measured
+// with as many threads, or by usual figures, which grow with the threads, where it is not known.
 [[nodiscard]] DeviceModel cpu_model(const Processor& processor, int threads = 1,
                                     const ProcessorSpeed& speed = {});
 

@@ -24,15 +24,15 @@ enum class ErrorKind : int {
   // No error: stopped on request, when there was nothing to save yet (EX_TEMPFAIL of sysexits.h).
   Stopped = 75,
 };
-// The same, with a checkpoint to go on from.
+// The exit code of a run that stopped on request with a checkpoint to go on from: the same number.
 inline constexpr int kStoppedExitCode = static_cast<int>(ErrorKind::Stopped);
 
 // Who throws. An error of one rank must end the others; one that every rank throws alike (a wrong
 // run file, a loss that is not finite) lets all of them end by themselves, and rank 0 say it once.
 enum class ErrorScope : uint8_t { OneRank, EveryRank };
 
-// One line of at most 8,000 bytes without anything that a terminal would obey: names in messages
-// may come from untrusted files.
+// The text as one line of 8,000 bytes (and "..." where it was longer) without anything that a
+// terminal would obey: names in messages may come from untrusted files.
 [[nodiscard]] inline std::string one_line(std::string_view text) {
   constexpr size_t kLongest = 8000;
   std::string line = plain_text(text.substr(0, kLongest));
@@ -54,7 +54,7 @@ class Error : public std::runtime_error {
   ErrorScope scope_;
 };
 
-// Runs what every rank runs with the same inputs, so that what it throws is thrown by all.
+// Calls what every rank calls with the same inputs, so that an Error of it is one of every rank.
 template <class Function>
 decltype(auto) on_every_rank(Function&& function) {
   try {

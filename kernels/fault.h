@@ -17,7 +17,8 @@ enum class Fault : uint8_t {
   Peer,     // another rank
 };
 
-// What every error for want of memory begins with, after the name of its rank, and no other says.
+// The beginning of every error for want of memory, after the name of its rank; no other error has
+// it.
 inline constexpr const char* kOutOfMemory = "out of memory: ";
 
 // Throws Error(Resource): "out of memory: <what>: use more stages, ...".

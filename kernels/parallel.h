@@ -9,10 +9,10 @@
 
 namespace penstock {
 
-// f(share) for every share in [0, shares), one a thread, in a region of `threads` (>= shares):
-// those without a share do nothing. A smaller region would make libgomp end the threads that it
-// lacks, and the next larger one make them anew. What any share throws is thrown here once all have
-// ended; of several errors, one.
+// Calls f(share) for every share in [0, shares), each on a thread of its own, in a region of
+// `threads` (>= shares): threads without a share do nothing. A smaller region would make libgomp
+// end the threads that it lacks, and the next larger one make them anew. What any share throws is
+// thrown here once all have ended; of several errors, one.
 template <class F>
 void for_shares([[maybe_unused]] int threads, int shares, const F& f) {
   std::exception_ptr failure;
@@ -28,8 +28,9 @@ void for_shares([[maybe_unused]] int threads, int shares, const F& f) {
   if (failure) std::rethrow_exception(failure);
 }
 
-// f(first, last) over contiguous ranges that cover [0, items): as many as there are threads, and at
-// most `worth`. One range is no parallel region: regions that f begins would be nested in it.
+// Calls f(first, last) for contiguous ranges that cover [0, items): as many as there are threads,
+// and at most `worth`. One range is no parallel region: regions that f begins would be nested in
+// it.
 template <class F>
 void share_out(int threads, int64_t items, const F& f, int64_t worth = INT64_MAX) {
   const auto shares = static_cast<int>(std::min({int64_t{threads}, items, worth}));

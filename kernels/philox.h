@@ -35,7 +35,7 @@ struct RandomStream {
   return c;
 }
 
-// In [0, 1), 24 bits.
+// A number in [0, 1) with 24 bits.
 [[nodiscard]] constexpr float uniform_of(uint32_t word) {
   return static_cast<float>(word >> 8) * 0x1p-24F;
 }

@@ -1,4 +1,4 @@
-// kernels/plain_pieces.h -- text that grows, as a terminal may be given it. Header only.
+// kernels/plain_pieces.h -- text that comes in pieces, made safe for a terminal. Header only.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ class PlainPieces {
   }
 
  private:
-  // Of a character in UTF-8 at the end that lacks bytes.
+  // The number of bytes at the end that begin a character in UTF-8 whose other bytes are missing.
   [[nodiscard]] size_t begun_bytes() const {
     for (size_t n = 1; n <= 3 && n <= held_.size(); ++n) {
       const auto byte = static_cast<unsigned char>(held_[held_.size() - n]);

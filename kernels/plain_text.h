@@ -1,5 +1,5 @@
-// kernels/plain_text.h -- text as a terminal may be given it: names in it come from files that
-// nobody vouches for. Header only.
+// kernels/plain_text.h -- text made safe for a terminal: names in it are untrusted input from
+// files. Header only.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-// How many bytes at the front are one character that a terminal would obey: a control character,
-// or one that turns the direction of what stands behind it, in UTF-8; 0: none.
+// The number of bytes at the front that are one character which a terminal would obey: a control
+// character, or one that turns the direction of what stands behind it, in UTF-8; 0: none.
 [[nodiscard]] inline size_t obeyed_bytes(std::string_view text) {
   const auto byte = [&](size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
@@ -23,8 +23,8 @@ namespace penstock {
   return marks || embeds || isolates ? 3 : 0;
 }
 
-// The text with a question mark for each of those; tabs and ends of lines become spaces, unless it
-// may have lines.
+// The text with a question mark for each such character; tabs and ends of lines become spaces,
+// unless `has_lines`, which keeps ends of lines.
 [[nodiscard]] inline std::string plain_text(std::string_view text, bool has_lines = false) {
   std::string plain;
   plain.reserve(text.size());

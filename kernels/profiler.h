@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-// Of this thread; ranges nest. The name is copied.
+// Begins and ends a range of this thread; ranges nest. The name is copied.
 void begin_profiler_range(const char* name);
 void end_profiler_range();
 

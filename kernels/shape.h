@@ -45,7 +45,7 @@ enum class DType : uint8_t { F32, BF16, F64, I32, U8 };
   return "?";
 }
 
-// Of a tensor, and of all parameters of a network: 4 PiB in fp32.
+// The most elements that a tensor, and all parameters of a network, may have: 4 PiB in fp32.
 inline constexpr int64_t kMostElements = int64_t{1} << 50;
 [[noreturn]] inline void fail_too_large(const std::string& what) {
   fail_input(what +
@@ -74,14 +74,15 @@ class Shape {
   [[nodiscard]] int64_t elements() const {
     int64_t n = 1;
     for (int64_t extent : extents()) {
-      // Of factors up to 2^63 a product is exact enough to compare, and does not wrap round.
+      // A product of factors up to 2^63 is exact enough to compare, and does not wrap round.
       const double product = static_cast<double>(n) * static_cast<double>(extent);
       if (product > static_cast<double>(kMostElements)) fail_too_large("a tensor " + text());
       n *= extent;
     }
     return n;
   }
-  // The elements of all axes but the last: the rows of the matrix that a linear layer sees.
+  // The number of elements of all axes but the last: the rows of the matrix that a linear layer
+  // sees.
   [[nodiscard]] int64_t rows() const { return back() == 0 ? 0 : elements() / back(); }
 
   bool operator==(const Shape& other) const {

@@ -2,9 +2,9 @@
 //
 // The value is fp32, in the layout users see ([out, in]; [out, in / groups, kh, kw]). A kernel that
 // is faster on another layout, or computes in bf16, keeps its own form here, made once after each
-// update and not once per micro-batch. Forms are charged to Purpose::Workspace. Where there is one
-// micro-batch, a form that one kind of call alone reads would lie there unread: is_read_once().
-// A matrix that is never updated may be bf16 itself, for linear layers that compute in bf16: they
+// update and not once per micro-batch. Forms are charged to Purpose::Workspace. With one
+// micro-batch a step, a form that only one kind of call reads need not be kept: is_read_once(). A
+// matrix that is never updated may be bf16 itself, for linear layers that compute in bf16: they
 // read it as it is.
 #pragma once
 
@@ -30,11 +30,13 @@ class Weight {
     other.read_once_ = read_once_;
     return other;
   }
-  // To be called after the elements were overwritten: all forms are stale, those of sharers too.
+  // Must be called after the elements were overwritten: all forms are then stale, also those of
+  // weights that share the elements.
   void changed() { ++*version_; }
 
-  // Between two changes each kind of call reads it once, or seldom more often. A kernel may then
-  // make a form for one call that no other kind reads, and keep nothing. Changes no result.
+  // Says that each kind of call reads the weight once, or seldom more often, between two changes. A
+  // kernel may then make a form for one call that no other kind reads, and keep nothing. Changes no
+  // result.
   void read_once() { read_once_ = true; }
   [[nodiscard]] bool is_read_once() const { return read_once_; }
 

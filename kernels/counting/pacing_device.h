@@ -21,8 +21,8 @@ namespace penstock {
 
 class PacingDevice : public CountingDevice {
  public:
-  // What is counted in the section of that key (Device::begin_section) takes `pace(key)` times as
-  // long. Outside of sections, and before this is called: as counted.
+  // Ops in the section of that key (Device::begin_section) take `pace(key)` times as long as
+  // counted. Ops outside of sections, and before this is called, take as long as counted.
   virtual void set_pace(std::function<double(int64_t key)> pace) = 0;
 };
 

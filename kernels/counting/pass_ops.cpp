@@ -119,7 +119,7 @@ class CountingToken final : public TokenOps {
  public:
   explicit CountingToken(Tally& tally) : tally_(tally) {}
 
-  // As many rows of the table are read as there are ids.
+  // The op reads as many rows of the table as there are ids.
   void embedding_forward(Tensor& y, const Tensor& ids, const Tensor& /*table*/) override {
     tally_.pass(0, {&y, &y, &ids});
   }

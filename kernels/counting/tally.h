@@ -16,7 +16,7 @@
 
 namespace penstock {
 
-// As FLOPs are counted.
+// The number of elements as a double, the type in which FLOPs are counted.
 inline double elements(const Tensor& t) {
   return static_cast<double>(t.elements());
 }
@@ -33,14 +33,15 @@ class Tally {
   Tally(const DeviceModel& model, Memory& memory, Spent spent = {})
       : model_(model), memory_(memory), spent_(std::move(spent)) {}
 
-  // Matrix products of numbers of that type. `more_bytes` come on top of the operands: a weight, or
-  // what is added to. Where bf16 is emulated all operands of that type are widened at once.
+  // Counts a matrix product of numbers of type `dtype`. `more_bytes` are read or written besides
+  // the operands: a weight, or the tensor that is added to. Where bf16 is emulated all operands of
+  // that type are widened at once.
   void product(ProductKind kind, double flops, DType dtype, Operands operands,
                double more_bytes = 0);
-  // The same, where what is widened was counted before.
+  // The same where the widening was counted before.
   void product_as_is(ProductKind kind, double flops, DType dtype, Operands operands,
                      double more_bytes = 0);
-  // One pass over the operands, so many operations in all.
+  // Counts one pass over the operands, with `flops` operations in all.
   void pass(double flops, Operands operands);
 
   struct WeightRead {
@@ -49,21 +50,21 @@ class Tally {
     // where bf16 is emulated, and the filter of a weight that is read once.
     Tensor made;
   };
-  // Makes the copy of the weight that this use reads where the device keeps one (a pass of its own
-  // after each change), or has one for the product. `groups` are those of a filter.
+  // Makes the copy of the weight that this use reads, where the device keeps such a copy (one pass
+  // after each change) or makes one for the product. `groups` are the groups of a filter.
   [[nodiscard]] WeightRead read(Weight& weight, DType dtype, FilterUse use, int groups = 1);
 
-  // Scratch memory of kernels/cpu, taken until the result goes; nothing on other devices.
+  // Scratch memory of kernels/cpu, held until the result is destroyed; empty on other devices.
   [[nodiscard]] Tensor scratch(int64_t elements, DType dtype);
   // The same on any device.
   [[nodiscard]] Tensor workspace(int64_t size_bytes);
-  // The fp32 numbers that stand for `tensor` where its type is emulated, with the pass that widens
-  // it into them or rounds it from them; nothing of other types and on other devices.
+  // The fp32 copy of `tensor` where its type is emulated, counted with the pass that widens the
+  // tensor into the copy or rounds it from there; empty for other types and on other devices.
   [[nodiscard]] Tensor widened(const Tensor& tensor);
-  // Such passes over so many elements in all.
+  // Counts such passes over `elements` elements in all.
   void convert(double elements);
-  // The same for a linear layer's product, of the weight's value, of its narrowed copy or of copies
-  // that the product makes.
+  // read() for a product of a linear layer: of the weight's value, of its narrowed copy or of
+  // copies that the product makes.
   [[nodiscard]] WeightRead read_linear(LinearProduct product, Weight& weight, int64_t rows,
                                        DType dtype);
 
@@ -73,10 +74,10 @@ class Tally {
     DType dtype;   // of x and y
     DType weight;  // of w, not of its gradient
   };
-  // Scratch memory for what a product of it reads from copies (OperandCopies), with the pass that
-  // makes them; nothing on other devices.
+  // Scratch memory for the operands that the product reads from copies (OperandCopies), counted
+  // with the pass that makes the copies; empty on other devices.
   [[nodiscard]] Tensor copies(LinearProduct product, const Linear& linear);
-  // That of a sum over the rows of g, as kernels/cpu/bias_gradient.cpp takes it.
+  // Scratch memory for a sum over the rows of g, as kernels/cpu/bias_gradient.cpp takes it.
   [[nodiscard]] Tensor bias_scratch(const Tensor& g);
 
   [[nodiscard]] const OpCount& count() const { return count_; }
@@ -84,7 +85,7 @@ class Tally {
 
  private:
   void add(double flops, double rate, double bytes);
-  // Whether that product is computed from copies in tiles.
+  // Whether that product is computed from copies in the order of tiles.
   [[nodiscard]] bool tiles(LinearProduct product, const Linear& linear) const;
   [[nodiscard]] Tensor padded(LinearProduct product, const Linear& linear);
   [[nodiscard]] Tensor tiled(LinearProduct product, const Linear& linear);

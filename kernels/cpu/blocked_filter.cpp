@@ -19,7 +19,7 @@ constexpr int64_t kMostTaps = 49;
 using RowOfWords = uint32_t __attribute__((vector_size(32)));
 using Tile = std::array<float, kRow * kInputs * kMostTaps>;
 
-// Of rows that are `step` numbers apart.
+// Loads rows that are `step` numbers apart.
 [[gnu::always_inline]] inline Rows load_rows(const float* from, int64_t step) {
   Rows rows;
   for (Row& row : rows) {
@@ -65,7 +65,7 @@ void put_outputs(float* plain, const Tile& tile, int64_t step, int64_t columns) 
   }
 }
 
-// In the upper halves; the lower ones are zero.
+// The numbers rounded to bf16 in the upper halves of words; the lower halves are zero.
 [[gnu::always_inline]] inline RowOfWords rounded(const Row& row) {
   const auto words = std::bit_cast<RowOfWords>(row);
   const RowOfWords near = words + (0x7fffU + ((words >> 16) & 1U));

@@ -1,6 +1,6 @@
-// kernels/cpu/blocked_filter.h -- BlockedFilter: where a convolution's filter lies in the blocks of
-// channels that oneDNN reads it from, and the loops that carry filters there and gradients back.
-// Ours where outputs follow each other: there the library's code is general, and slow.
+// kernels/cpu/blocked_filter.h -- BlockedFilter: the blocks of channels in which oneDNN reads a
+// convolution's filter, and the loops that copy filters there and gradients back. Loops of our own
+// serve orders in which outputs follow each other: there the library's code is general, and slow.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,15 @@ struct BlockedFilter {
   [[nodiscard]] int64_t taps() const { return static_cast<int64_t>(tap_places.size()); }
 };
 
-// Whether the loops below know that order: groups of eight outputs follow each other, of fp32
-// numbers one by one, of bf16 ones as pairs with the next input's; up to 49 taps.
+// Whether the loops below know that order: groups of eight outputs follow each other, fp32 numbers
+// one by one, bf16 ones as pairs with the next input's; up to 49 taps.
 [[nodiscard]] bool has_rows_of_outputs(const BlockedFilter& order, DType type);
 
-// blocked[place] = bfloat16(plain[outputs, inputs, taps]), for an order known of BF16. What no
-// element lies at, since channels fill up a block, is left as it is.
+// blocked[place] = bfloat16(plain[outputs, inputs, taps]), for an order that has_rows_of_outputs()
+// for BF16. Places of the padding that fills up blocks of channels are left as they are.
 void block_filter(int threads, const BlockedFilter& order, bfloat16* blocked, const float* plain);
-// plain[outputs, inputs, taps] = blocked[place], or that is added to it, for an order known of F32.
+// plain[outputs, inputs, taps] = (add ? plain : 0) + blocked[place], for an order that
+// has_rows_of_outputs() for F32.
 void unblock_filter(int threads, const BlockedFilter& order, float* plain, const float* blocked,
                     bool add);
 

@@ -1,4 +1,5 @@
-// kernels/cpu/cpu_device.cpp -- the CPU backend: the op families over one oneDNN door and one heap.
+// kernels/cpu/cpu_device.cpp -- the CPU backend: the op families over one oneDNN wrapper and one
+// heap.
 #include <omp.h>
 
 #include <cstring>

@@ -30,7 +30,7 @@ std::byte* bytes_of(const Tensor& t) {
 struct Offsets {
   int64_t y, x;
 };
-// Where the index-th combination of all axes but the innermost `skipped` starts.
+// The place where the index-th combination of all axes but the innermost `skipped` starts.
 Offsets offsets_of(const Permutation& p, int skipped, int64_t index) {
   Offsets at{0, 0};
   for (int i = skipped; i < p.count; ++i) {

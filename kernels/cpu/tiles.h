@@ -1,6 +1,6 @@
 // kernels/cpu/tiles.h -- copies of bf16 matrices in the orders that a processor with AMX multiplies
-// fastest (tiled_operands.h): what is multiplied by rows that follow each other, and what it is
-// multiplied with in tiles of 32 rows by 64 columns,
+// fastest (tiled_operands.h): the first operand in rows that follow each other, the second in tiles
+// of 32 rows by 64 columns,
 //
 //     tiles[columns / 64][rows / 32][16][64][2],
 //

@@ -35,8 +35,8 @@ struct RowSums {
   double sum;  // of the clipped logits, where it is asked for
 };
 
-// In blocks that stay in the first-level cache: the exponentials of the earlier blocks are scaled
-// down whenever a later block holds a larger logit.
+// Sums a row in blocks that stay in the first-level cache: the exponentials of the earlier blocks
+// are scaled down whenever a later block holds a larger logit.
 template <class T>
 RowSums row_sums(const T* x, int64_t classes, const Clip& clip, bool with_sum) {
   constexpr int64_t kBlock = 1024;
@@ -48,7 +48,7 @@ RowSums row_sums(const T* x, int64_t classes, const Clip& clip, bool with_sum) {
     const int64_t count = std::min(kBlock, classes - begin);
     const float top = simd_max(count, [from](int64_t i) { return static_cast<float>(from[i]); });
     const float highest = clip(std::max(top, largest));
-    // Of logits that are all -infinity so far: no infinity minus infinity here either.
+    // Logits that are all -infinity so far must not give infinity minus infinity either.
     const float shift = highest == -__builtin_inff() ? 0.0F : highest;
     // Both zero when nothing was summed yet: no infinity minus infinity.
     const float shrink = exponentials == 0.0F ? 0.0F : std::exp(clip(largest) - shift);

@@ -13,7 +13,7 @@ namespace {
 
 int visible_devices() {
   int count = 0;
-  // Without a driver the count is left untouched and the status says why: no devices, no error.
+  // No driver is no error: the count stays 0 and the status says why.
   if (cudaGetDeviceCount(&count) != cudaSuccess) {
     (void)cudaGetLastError();
     return 0;

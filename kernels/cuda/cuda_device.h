@@ -1,5 +1,5 @@
-// kernels/cuda/cuda_device.h -- CudaDevice: one GPU behind the Device interface. What the CUDA
-// links of runtime/system/comm need beyond it: the queue that computes, and pinned host memory.
+// kernels/cuda/cuda_device.h -- CudaDevice: one GPU behind the Device interface, with the queue
+// that the CUDA links of runtime/system/comm need besides.
 #pragma once
 
 #include "kernels/cuda/families.h"

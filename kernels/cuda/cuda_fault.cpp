@@ -17,7 +17,7 @@ constexpr const char* kBusy =
 constexpr const char* kSetUp =
     "the GPU or its driver is not ready: look at nvidia-smi and dmesg, or use --device cpu";
 
-// Of newer toolkits than the oldest that this is built with.
+// Statuses that only newer toolkits than the oldest supported one declare.
 constexpr auto kContained = static_cast<cudaError_t>(226);
 constexpr auto kExternalDevice = static_cast<cudaError_t>(911);
 

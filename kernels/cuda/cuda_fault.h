@@ -12,14 +12,14 @@
 
 namespace penstock {
 
-// Of statuses that are no success. What no table knows is a bug.
+// The fault of a status that is not success. A status that no table knows is a bug.
 [[nodiscard]] Fault fault_of(cudaError_t status);
 [[nodiscard]] Fault fault_of(cublasStatus_t status);
 [[nodiscard]] Fault fault_of(cudnnStatus_t status);
-// Of a library's failure, with the error that CUDA has noted beside it (cudaSuccess: none): a
-// library says "execution failed" where CUDA knows that the memory is used up or has failed.
+// The fault of a library's failure, with the error that CUDA has noted besides (cudaSuccess: none):
+// a library says "execution failed" where CUDA knows that the memory is used up or has failed.
 [[nodiscard]] Fault fault_beside(Fault library, cudaError_t noted);
-// What fail_by() is to advise. `status` is CUDA's own; cudaSuccess where only the library failed.
+// The advice for fail_by(). `status` is CUDA's own; cudaSuccess where only the library failed.
 [[nodiscard]] std::string advice_for(Fault fault, cudaError_t status);
 
 }  // namespace penstock

@@ -31,7 +31,8 @@ struct CudaContext {
   std::vector<std::string>& choices;  // what a library granted for each of them
   int spare_processors = 0;           // multiprocessors that matrix products leave to others
 
-  // A plan was made. `choice` says in a line what was asked for and what the library will do.
+  // Counts a plan that was made. `choice` says in a line what was asked for and what the library
+  // will do.
   void made(std::string choice) const {
     ++primitives_created;
     choices.push_back(std::move(choice));

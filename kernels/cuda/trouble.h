@@ -22,10 +22,10 @@ class Trouble {
   ~Trouble();
   Trouble(const Trouble&) = delete;
   Trouble& operator=(const Trouble&) = delete;
-  // For kernels.
+  // The finding that kernels write.
   [[nodiscard]] Finding* on_device() const { return on_device_; }
-  // After the device has been waited for: throws Error(Input) saying what was found, and forgets
-  // it.
+  // Called after the device has been waited for: throws Error(Input) saying what was found, and
+  // forgets it.
   void check();
 
  private:

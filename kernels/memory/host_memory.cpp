@@ -31,8 +31,9 @@ Limit limit_in(const std::string& path) {
   return bytes;
 }
 
-// Of the group at `path` below `mount` and of all above it. A container may see a part of the tree
-// only: what is not there limits nothing, and its own group is then the mount itself.
+// The limit of the group at `path` below `mount` and of all groups above it. A container may see a
+// part of the tree only: a group that is not there limits nothing, and the container's own group is
+// then the mount itself.
 Limit limit_up_from(const std::string& mount, std::string path, const std::string& file) {
   if (path.find("/..") != std::string::npos) path.clear();
   const auto limit_at = [&](const std::string& group) {

@@ -57,7 +57,7 @@ struct Block {
   Memory* memory = nullptr;
 };
 
-// Where the bytes really come from: the system heap here, cudaMallocAsync in kernels/cuda.
+// The source of the memory: the system heap here, cudaMallocAsync in kernels/cuda.
 class MemorySource {
  public:
   virtual ~MemorySource() = default;

@@ -3,7 +3,7 @@
 namespace penstock {
 namespace {
 
-// For devices that copy in the order of their ops.
+// The lane of devices that copy in the order of their ops.
 class InOrder final : public UploadLane {
  public:
   explicit InOrder(Transfers& transfers) : transfers_(transfers) {}

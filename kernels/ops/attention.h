@@ -16,19 +16,19 @@ struct AttentionOptions {
   // For dropout, as in PointwiseOps::dropout. Where a library computes the call (AttentionPath),
   // the numbers are the library's, from a seed that is made of the stream.
   RandomStream stream{};
-  // Of keys and values, a divisor of heads; 0: heads. Query head h asks head h / (heads / kv_heads)
-  // (grouped queries, Ainslie et al. 2023).
+  // The heads of keys and values, a divisor of heads; 0: heads. Query head h reads head h / (heads
+  // / kv_heads) (grouped queries, Ainslie et al. 2023).
   int kv_heads = 0;
   // > 0: row i sees the columns from i - window + 1 on; where rows are not causal, each sees the
   // last `window` of the keys that its sample has.
   int64_t window = 0;
 };
 
-// What is masked sample by sample; null: nothing.
+// The mask of each sample; null: nothing is masked.
 struct AttentionMask {
   const Tensor* key_lengths = nullptr;  // I32 [b]: columns >= the length are masked
-  // I32 [b, Tq], of causal rows: row i sees the columns from starts[b, i] <= i on. They do not fall
-  // along a row.
+  // I32 [b, Tq], of causal rows: row i sees the columns from starts[b, i] <= i on. Starts never
+  // decrease along a row.
   const Tensor* starts = nullptr;
 };
 
@@ -36,7 +36,7 @@ class AttentionOps {
  public:
   virtual ~AttentionOps() = default;
 
-  // Over the last axis.
+  // Softmax is over the last axis.
   virtual void softmax_forward(Tensor& y, const Tensor& x) = 0;
   virtual void softmax_backward(Tensor& dx, const Tensor& g, const Tensor& y) = 0;
 
@@ -60,7 +60,7 @@ class AttentionOps {
                                   const Tensor& out, const Tensor& logsumexp,
                                   const AttentionMask& mask, const AttentionOptions& options) = 0;
 
-  // How such calls, forward and backward alike, are computed here.
+  // How calls with such arguments, forward and backward alike, are computed here.
   [[nodiscard]] virtual AttentionPath path(const Tensor& /*q*/, const Tensor& /*k*/,
                                            const AttentionMask& /*mask*/,
                                            const AttentionOptions& /*options*/) {

@@ -9,9 +9,9 @@ namespace penstock {
 
 struct AttentionPath {
   bool fused = false;              // by graphs of a library; else by kernels of our own
-  std::string why{};               // they are our own, in a few words
-  int64_t samples = 0, heads = 0;  // fused: that a backward takes at a time
-  int64_t pieces = 0;              // and how often, for the whole call
+  std::string why{};               // why the kernels are our own, in a few words
+  int64_t samples = 0, heads = 0;  // fused: what a backward takes at a time
+  int64_t pieces = 0;              // fused: how many such backwards make the whole call
   int64_t workspace_bytes = 0;     // of the largest of its graphs, forward or backward
 };
 

@@ -14,7 +14,7 @@ struct AttentionSizes {
   [[nodiscard]] int64_t width() const { return heads * depth; }        // of q and out
   [[nodiscard]] int64_t kv_width() const { return kv_heads * depth; }  // of k and v
   [[nodiscard]] int64_t group() const { return heads / kv_heads; }  // query heads to a head of keys
-  // No query sees any key: results and gradients are zeros, as many as there are.
+  // Whether no query sees any key: results and gradients are then zeros, as many as there are.
   [[nodiscard]] bool see_nothing() const { return batch * queries * keys * width() == 0; }
 };
 
@@ -27,12 +27,12 @@ struct AttentionSizes {
 struct RotarySizes {
   int64_t time, heads, depth;
 };
-// Throws Error(Internal) where they do not fit each other.
+// Throws Error(Internal) where the tensors do not fit each other.
 [[nodiscard]] RotarySizes rotary_sizes(const char* op, const Tensor& y, const Tensor& x,
                                        const Tensor& table, const Tensor* places);
 
-// The keys [begin, end) that a query sees. `lengths` and `starts` are the masks' numbers, or null:
-// on devices whose memory the host does not read, and where there are none.
+// The keys [begin, end) that a query sees. `lengths` and `starts` are the masks' numbers; null
+// without such a mask, and on devices whose memory the host does not read.
 struct AttentionView {
   int64_t queries = 0, keys = 0;
   bool causal = false;
@@ -44,7 +44,7 @@ struct AttentionView {
     const int64_t all = causal ? query + 1 : keys;
     return lengths == nullptr ? all : std::clamp<int64_t>(lengths[sample], 0, all);
   }
-  // Does not fall from query to query.
+  // Never decreases from query to query.
   [[nodiscard]] int64_t begin(int64_t sample, int64_t query) const {
     const int64_t last = end(sample, query);
     int64_t first = 0;

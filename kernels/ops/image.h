@@ -20,7 +20,8 @@ struct Window {
 // fit.
 [[nodiscard]] Shape window_output(const Shape& input, const Window& window, int64_t channels);
 
-// A filter of one pixel that comes past every one: a linear layer over pixels.
+// Whether a convolution has a filter of one pixel, stride 1 and no groups: a linear layer over
+// pixels.
 [[nodiscard]] inline bool is_linear(const Window& window, int64_t groups) {
   return window == Window{} && groups == 1;
 }
@@ -47,7 +48,7 @@ class ImageOps {
                               Pool kind) = 0;
   virtual void pool2d_backward(Tensor& dx, const Tensor& g, const Tensor* chosen,
                                const Window& window, Pool kind) = 0;
-  // y[n, c] = mean over h and w of x[n, h, w, c]; and back.
+  // y[n, c] = mean over h and w of x[n, h, w, c], and its gradient.
   virtual void global_average_forward(Tensor& y, const Tensor& x) = 0;
   virtual void global_average_backward(Tensor& dx, const Tensor& g) = 0;
 };

@@ -1,5 +1,5 @@
-// kernels/ops/layout_plan.h -- what the layout ops come down to, for every backend: runs
-// of memory at strides, and the axes of a permutation as few as they can be.
+// kernels/ops/layout_plan.h -- the layout ops as every backend executes them: as runs of memory at
+// strides, and permutations with as few axes as possible.
 #pragma once
 
 #include <array>
@@ -46,8 +46,8 @@ struct Axis {
   int64_t x_stride = 0;
   int64_t y_stride = 0;
 };
-// The axes of y without those of extent 1, neighbours that stay neighbours made one. The last is
-// innermost in y; the one before it, if there is a choice, innermost in x.
+// The axes of y, without those of extent 1; neighbours in both x and y are merged. The last axis is
+// innermost in y; the one before it, if there is a choice, is innermost in x.
 struct Permutation {
   std::array<Axis, Shape::kMaxRank> axes{};
   int count = 0;
@@ -56,13 +56,13 @@ struct Permutation {
     return axes[static_cast<size_t>(count - 1 - i)];
   }
 };
-// Of y = transpose(x, order); x is not empty.
+// The permutation y = transpose(x, order); x is not empty.
 [[nodiscard]] Permutation permutation_of(const Tensor& x, std::span<const int> order);
 
 // Throws when y is not x with its axes in that order.
 void check_order(const Tensor& y, const Tensor& x, std::span<const int> order);
 
-// Throws when x has not a row like those of y for each of `rows`.
+// Throws unless x has a row like those of y for each of `rows`.
 void check_put_rows(const Tensor& y, const Tensor& x, const Tensor& rows);
 
 }  // namespace penstock

@@ -23,7 +23,7 @@ struct Limbs {
   float high, middle, low;
 };
 
-// The multiple of `step` next to `value` on the way to zero; of at most 2^31 steps.
+// `value` rounded toward zero to a multiple of `step`; at most 2^31 steps.
 [[nodiscard]] constexpr double whole_steps(double value, double step) {
   return static_cast<int32_t>(value / step) * step;
 }

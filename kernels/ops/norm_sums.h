@@ -1,5 +1,5 @@
-// kernels/ops/norm_sums.h -- what batch norm gathers of a channel in a step, and what comes of it:
-// one arithmetic for all devices.
+// kernels/ops/norm_sums.h -- the sums that batch norm takes of a channel in a step, and the mean
+// and variance that follow: one arithmetic for all devices.
 #pragma once
 
 #include "kernels/ops/limbs.h"

@@ -32,9 +32,9 @@ class PointwiseOps {
 
   virtual void fill(Tensor& y, float value) = 0;      // any dtype but U8
   virtual void copy(Tensor& y, const Tensor& x) = 0;  // same shape; converts fp32 <-> bf16
-  // A number that any one changed bit of x changes, and hardly any several leave alone: the sum of
-  // (2 i + 1) bits(x[i]) modulo 2^64, to `sum` (I32 [2], its bytes as the device has them). Exact,
-  // so in whatever order it is added up. Any dtype.
+  // Writes a checksum to `sum` (I32 [2], its bytes as the device has them) that any single changed
+  // bit of x changes, and nearly every change of several: the sum of (2 i + 1) bits(x[i]) modulo
+  // 2^64. Exact, so the order of the sum does not matter. Any dtype.
   virtual void checksum(Tensor& sum, const Tensor& x) = 0;
 };
 

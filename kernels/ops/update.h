@@ -41,7 +41,7 @@ struct AverageTensors {
   Tensor average, weight;  // the weight is not changed
 };
 
-// What squares_by_block() makes one number of.
+// The number of elements whose squares squares_by_block() adds up to one number.
 inline constexpr int64_t kSquaresBlock = 4096;
 [[nodiscard]] constexpr int64_t squares_blocks(int64_t elements) {
   return (elements + kSquaresBlock - 1) / kSquaresBlock;
@@ -60,9 +60,9 @@ class UpdateOps {
   virtual void adam(std::span<const AdamTensors> all, const AdamStep& step) = 0;
   // average = decay average + (1 - decay) w
   virtual void moving_average(std::span<const AverageTensors> all, float decay) = 0;
-  // Of each tensor in turn, the sums of the squares of its elements, kSquaresBlock by
-  // kSquaresBlock, to `results` (F64, squares_blocks() of each). Whoever adds a tensor's up, in
-  // order, has the same bits as one who was brought some of them by other ranks.
+  // Writes the sums of the squares of each tensor's elements, kSquaresBlock by kSquaresBlock and
+  // tensor by tensor, to `results` (F64, squares_blocks() of each). A rank that adds up a tensor's
+  // sums in order has the same bits as one that received some of them from other ranks.
   virtual void squares_by_block(Tensor& results, std::span<const Tensor> all) = 0;
 };
 

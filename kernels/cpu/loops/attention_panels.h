@@ -23,7 +23,7 @@ struct HeadRows {
   int64_t sample_stride, head_stride, row_stride;  // elements
 };
 
-// f(row of x, row of panel) for each, with the panel [samples, heads, rows, depth].
+// Calls f(row of x, row of panel) for each row, with the panel [samples, heads, rows, depth].
 template <class X, class P, class F>
 void for_panel_rows(const CpuContext& context, const HeadRows<X>& x, P* panel, const F& f) {
   for_ranges(context, x.samples * x.heads * x.rows, x.depth, [&](int64_t begin, int64_t end) {

@@ -39,8 +39,8 @@ struct SeenKeys {
   int64_t begin, end;
 };
 
-// p = the dropped-out probabilities of the scores s of what is seen, and 0 of the other `keys`.
-// Returns the logsumexp of the scores. p may be s. `element` is the dropout index of p[0].
+// p = the probabilities, after dropout, of the scores s of the seen keys, and 0 of the other
+// `keys`. Returns the logsumexp of the scores. p may be s. `element` is the dropout index of p[0].
 template <class T>
 float probabilities_row(T* p, float* s, SeenKeys seen, int64_t keys, const RandomMask& mask,
                         int64_t element) {
@@ -74,8 +74,8 @@ float probabilities_row(T* p, float* s, SeenKeys seen, int64_t keys, const Rando
   return top + std::log(sum);
 }
 
-// With P = e^(s - logsumexp) and the dropout factors M: p = M P and ds = scale P (M dp - dot),
-// where dot = rowsum(g out); both 0 where nothing is seen. p may be s, and ds may be dp.
+// p = M P and ds = scale P (M dp - dot) with P = e^(s - logsumexp), the dropout factors M and dot =
+// rowsum(g out); both are 0 where nothing is seen. p may be s, and ds may be dp.
 template <class T>
 void score_gradients_row(T* p, T* ds, const float* s, const float* dp, float logsumexp, float dot,
                          float scale, SeenKeys seen, int64_t keys, const RandomMask& mask,

@@ -1,9 +1,9 @@
 // kernels/cpu/loops/attention_tiles.h -- how attention is cut into tiles. Pure arithmetic; the
 // mathematics is in tiled_attention.h.
 //
-// What a tile multiplies are dense matrices in scratch memory: panels, copies of its heads' rows of
-// q, k and v (attention_panels.h), and blocks, its part of the T x T matrices (scores,
-// probabilities), [samples, heads, rows, keys].
+// A tile multiplies dense matrices in scratch memory: panels, copies of its heads' rows of q, k and
+// v (attention_panels.h), and blocks, its part of the T x T matrices (scores, probabilities),
+// [samples, heads, rows, keys].
 #pragma once
 
 #include <algorithm>
@@ -13,9 +13,9 @@
 
 namespace penstock {
 
-// Some query rows of some heads of some samples, against the keys that any of them sees. Of grouped
-// queries a tile has one member of each group, so that its heads of queries and of keys advance
-// together.
+// Some query rows of some heads of some samples, against the keys that any of them sees. With
+// grouped queries a tile has one member of each group, so that its heads of queries and of keys
+// advance together.
 struct AttentionTile {
   int64_t sample, samples;
   int64_t kv_head, heads;  // of keys, the first; how many
@@ -75,7 +75,7 @@ struct AttentionGrid {
   return grid;
 }
 
-// The step of first keys, of which a tile's is a multiple.
+// The first key of every tile is a multiple of this step.
 [[nodiscard]] inline int64_t first_key_step(const AttentionGrid& grid) {
   return std::max<int64_t>(64, grid.rows);
 }
@@ -93,8 +93,8 @@ struct AttentionGrid {
   return first / step * step;
 }
 
-// f(tile) for the extents of every tile that causal rows may have, whatever keys they see first:
-// those of the last whole block of rows, and of what is left behind it.
+// Calls f(tile) for the extents of every tile that causal rows may have, whatever keys they see
+// first: tiles of the last whole block of rows, and of the rows left behind it.
 template <class F>
 void for_tile_extents(const AttentionSizes& s, const AttentionGrid& grid, const F& f) {
   const int64_t left = s.queries % grid.rows;
@@ -113,8 +113,8 @@ void for_tile_extents(const AttentionSizes& s, const AttentionGrid& grid, const 
   }
 }
 
-// f(tile) for all tiles. Query blocks go from last to first: under a causal mask the last one sees
-// the last keys, and it may then overwrite the key gradients where the others add.
+// Calls f(tile) for all tiles. Query blocks go from last to first: under a causal mask the last one
+// sees the last keys, and it may then overwrite the key gradients where the others add.
 template <class F>
 void for_tiles(const AttentionSizes& s, const AttentionGrid& grid, const AttentionView& view,
                const F& f) {
@@ -141,8 +141,8 @@ void for_tiles(const AttentionSizes& s, const AttentionGrid& grid, const Attenti
   }
 }
 
-// What oneDNN's door widens where it emulates bf16 (kernels/cpu/onednn/onednn_matmul.cpp), in
-// elements of the tiles' products.
+// The operands that the oneDNN wrapper widens where it emulates bf16
+// (kernels/cpu/onednn/onednn_matmul.cpp), in elements of the tiles' products.
 struct AttentionWidening {
   int64_t block = 0, keys = 0, queries = 0;  // of the operands of the widest product, at a time
   double all = 0;                            // of all products, one after another

@@ -1,6 +1,6 @@
 // kernels/cpu/loops/lanes.h -- sixteen fp32 numbers at a time, as a vector type of the compiler:
 // one register with AVX-512, two or four elsewhere. For loops whose running values must stay in
-// registers, which the compiler does not see in arrays.
+// registers: the compiler does not keep arrays there.
 #pragma once
 
 #include <bit>
@@ -21,7 +21,7 @@ using IntLanes = int32_t __attribute__((vector_size(64)));
 using BitLanes = uint32_t __attribute__((vector_size(64)));
 using HalfLanes = uint16_t __attribute__((vector_size(32)));
 
-// The first `count` of sixteen; the others are zero.
+// Loads the first `count` of sixteen numbers; the others are zero.
 [[gnu::always_inline]] inline FloatLanes load_lanes(const float* from, int64_t count = kLanes) {
   FloatLanes lanes{};
   std::memcpy(&lanes, from, static_cast<size_t>(count) * sizeof(float));

@@ -34,7 +34,7 @@ void layer_norm_row(T* y, const T* x, RowStatistics s, const float* gamma, const
   }
 }
 
-// With h = g gamma and n = the normalised x: dx = rstd (h - mean(h) - n mean(h n)).
+// dx = rstd (h - mean(h) - n mean(h n)) with h = g gamma and n = the normalised x.
 template <class T>
 void layer_norm_backward_row(T* dx, const T* g, const T* x, RowStatistics s, const float* gamma,
                              int64_t width) {
@@ -65,7 +65,7 @@ float rms_norm_row(T* y, const T* x, const float* gamma, int64_t width, float ep
   return rstd;
 }
 
-// With h = g gamma and n = x rstd: dx = rstd (h - n mean(h n)).
+// dx = rstd (h - n mean(h n)) with h = g gamma and n = x rstd.
 template <class T>
 void rms_norm_backward_row(T* dx, const T* g, const T* x, float rstd, const float* gamma,
                            int64_t width) {

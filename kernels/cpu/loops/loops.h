@@ -18,8 +18,8 @@ namespace penstock {
 
 inline constexpr int64_t kElementsWorthAThread = 16384;  // fewer cost less than waking the thread
 
-// f(first, last) over contiguous ranges that cover [0, items), one a thread; `item_size` elements
-// of work each. What f throws is thrown here.
+// Calls f(first, last) for contiguous ranges that cover [0, items), one a thread; each item is
+// `item_size` elements of work. What f throws is thrown here.
 template <class F>
 void for_ranges(int threads, int64_t items, int64_t item_size, const F& f) {
   const int64_t worth = items * item_size / kElementsWorthAThread;

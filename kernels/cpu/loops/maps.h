@@ -28,7 +28,8 @@ void map(const CpuContext& context, Y* y, const A* a, const B* b, int64_t elemen
   });
 }
 
-// The same of whole tensors, alike in shape and type, or throws Error(Internal) naming `op`.
+// The same for whole tensors. Throws Error(Internal) naming `op` unless they are alike in shape and
+// type.
 template <class F>
 void map_alike(const CpuContext& context, const char* op, Tensor& y, const Tensor& a,
                const Tensor& b, const F& f) {

@@ -14,8 +14,8 @@ namespace penstock {
 inline constexpr int kPhiloxWords = 64;
 
 // words[4 i + w] = word w of philox(stream, first + i), i = 0 .. 15, in two halves. Vector types,
-// because the compiler leaves the scalar form scalar (5 times slower); their 64-bit products are
-// single instructions with AVX-512 and three 32-bit ones without.
+// because the compiler does not vectorise the scalar form (5 times slower); their 64-bit products
+// are single instructions with AVX-512 and three 32-bit ones without.
 inline void philox_words(const RandomStream& stream, uint64_t first, uint32_t* words) {
   using Lanes = uint64_t __attribute__((vector_size(64)));
   constexpr uint64_t kCounters = 8;  // and 32 words

@@ -1,28 +1,29 @@
 // kernels/cpu/loops/row_padding.h -- which operands of a linear layer's products are read from a
 // copy with longer rows, on a processor without AVX-512. Pure: by shape alone, so that bits repeat.
 //
-// There oneDNN 2.6 multiplies matrices that are narrow one way where they lie, and rows that are a
-// multiple of 2 KiB apart fall on the same few lines of the cache. On a Zen 3 (peak 88 GFLOP/s) the
-// weight gradient of 1024 rows, 256 -> 1024, went from 20 to 58 GFLOP/s with its copy counted, the
-// input gradient of 128 rows, 512 -> 2048, from 48 to 76 without. Nothing is gained by copying rows
-// of x in y = x w^T, nor where both ways are long: those the library copies itself.
+// Without AVX-512 oneDNN 2.6 multiplies matrices that are narrow one way where they lie, and rows
+// that are a multiple of 2 KiB apart fall on the same few lines of the cache. On a Zen 3 (peak 88
+// GFLOP/s) the weight gradient of 1024 rows, 256 -> 1024, went from 20 to 58 GFLOP/s with its copy
+// counted, the input gradient of 128 rows, 512 -> 2048, from 48 to 76 without. Nothing is gained by
+// copying rows of x in y = x w^T, nor where both ways are long: those the library copies itself.
 #pragma once
 
 #include <cstdint>
 
 namespace penstock {
 
-// Elements that a padded row is longer.
+// The number of elements by which a padded row is longer.
 constexpr int64_t kRowPadding = 16;
 
 enum class LinearProduct : uint8_t { Forward, InputGradient, WeightGradient };
 
-// Of a product a b = c.
+// The operands of a product a b = c that are read from padded copies.
 struct PaddedOperands {
   bool a = false, b = false;
 };
 
-// Of y[rows, out] = x[rows, in] w[out, in]^T and its gradients, as linear_plans.h has them.
+// The padded operands of y[rows, out] = x[rows, in] w[out, in]^T and its gradients, as
+// linear_plans.h has them.
 [[nodiscard]] constexpr PaddedOperands padded_operands(LinearProduct product, int64_t rows,
                                                        int64_t in, int64_t out) {
   const int64_t m = product == LinearProduct::WeightGradient ? out : rows;

@@ -12,7 +12,7 @@
 namespace penstock {
 
 // One call of attention: its sizes, its masks, and the products of its tiles. T is float or
-// bfloat16; scores and their gradients are fp32, what is multiplied is T.
+// bfloat16; scores and their gradients are fp32, the operands of products are T.
 template <class T>
 class TiledAttention {
  public:
@@ -108,7 +108,8 @@ class TiledAttention {
   static constexpr DType kType = DTypeOf<T>::value;
   static constexpr bool kNarrow = kType != DType::F32;
 
-  // Scores or their gradients in fp32, and what is made of them in T: the same memory, if T is.
+  // Scores or their gradients in fp32, and the numbers of type T made from them: the same memory if
+  // T is fp32.
   class Block {
    public:
     explicit Block(const TiledAttention& on)
@@ -130,8 +131,8 @@ class TiledAttention {
     SeenKeys seen;     // counted from the tile's first key
   };
 
-  // Of blocks [rows, keys], of panels of queries [rows, depth], and of those of keys, which hold
-  // all keys.
+  // Strides of blocks [rows, keys], of panels of queries [rows, depth], and of panels of keys,
+  // which hold all keys.
   [[nodiscard]] static MatrixStrides block_strides(const AttentionTile& tile) {
     return {tile.rows * tile.keys, tile.keys, 1};
   }
@@ -190,8 +191,8 @@ class TiledAttention {
     return plan;
   }
 
-  // Packed rows see other keys in every mini-batch: the products of all the tiles that they may
-  // come in, so that no late one makes the first of its extents.
+  // Packed rows see other keys in every mini-batch: the products of all tiles that may come are
+  // prepared, so that no late tile makes the first product of its extents.
   void prepare_products(bool backward) const {
     if (view_.starts == nullptr) return;
     for_tile_extents(sizes_, grid_, [&](const AttentionTile& tile) {
@@ -212,7 +213,8 @@ class TiledAttention {
   void multiply_rows(const AttentionTile& tile, T* rows, const T* block, const T* keys) const {
     context_.dnn.matmul(rows_plan(tile), rows, block, seen_keys(keys, tile));
   }
-  // sums += block^T rows; = for the first tile of its heads, and 0 of keys that it does not see.
+  // sums += block^T rows. The first tile of its heads overwrites, with 0 for keys that it does not
+  // see.
   void add_to_keys(const AttentionTile& tile, float* sums, const T* block, const T* rows) const {
     if (tile.first) {
       const int64_t matrix = sizes_.keys * sizes_.depth;

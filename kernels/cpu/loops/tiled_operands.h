@@ -2,12 +2,12 @@
 // copies of their operands, on a processor with AMX, and in which parts. Pure: by shape alone, so
 // that bits repeat.
 //
-// There oneDNN 2.6 multiplies a b fastest where the rows of a follow each other and b lies in tiles
-// (kernels/cpu/tiles.h). Elsewhere it copies blocks of both itself, more than once, by code that is
-// slower than ours; and where the sum is long, one operand comes from memory again for each block
-// of the other. On a Granite Rapids (peak 1,400 GFLOP/s) the weight gradient of 1024 rows, 1024 ->
-// 4096, went from 510 to 1030 GFLOP/s with its copies counted, the input gradient from 775 to 950.
-// A forward gains less than the transposition of its weight costs.
+// oneDNN 2.6 with AMX multiplies a b fastest where the rows of a follow each other and b lies in
+// tiles (kernels/cpu/tiles.h). Elsewhere it copies blocks of both itself, more than once, by code
+// that is slower than ours; and where the sum is long, one operand comes from memory again for each
+// block of the other. On a Granite Rapids (peak 1,400 GFLOP/s) the weight gradient of 1024 rows,
+// 1024 -> 4096, went from 510 to 1030 GFLOP/s with its copies counted, the input gradient from 775
+// to 950. A forward gains less than the transposition of its weight costs.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,8 @@ namespace penstock {
 constexpr int64_t kTileRows = 32;     // of b, in pairs
 constexpr int64_t kTileColumns = 64;  // of b
 
-// Whether that product of y[rows, out] = x[rows, in] w[out, in]^T and its gradients is.
+// Whether that product of y[rows, out] = x[rows, in] w[out, in]^T and its gradients is computed
+// from copies in tiles.
 [[nodiscard]] constexpr bool reads_tiles(LinearProduct product, int64_t rows, int64_t in,
                                          int64_t out) {
   if (in % kTileColumns != 0) return false;
@@ -45,10 +46,10 @@ constexpr int64_t kTileColumns = 64;  // of b
   return std::min(extent, (size + kTileRows - 1) / kTileRows * kTileRows);
 }
 
-// What a product [m, k] [k, n] holds meanwhile.
+// Scratch memory of a product [m, k] [k, n].
 struct TiledScratch {
-  int64_t a = 0, b = 0;  // bf16 elements of a part of a, where it is copied, and of one of b
-  int64_t sum = 0;       // fp32 ones, where parts of k are added up for a bf16 result
+  int64_t a = 0, b = 0;  // bf16 elements of a part of a, where it is copied, and of b
+  int64_t sum = 0;       // fp32 elements, where parts of k are added up for a bf16 result
 };
 // `takes_a`: a is read where it lies if k is whole. `narrow`: the result is bf16.
 [[nodiscard]] constexpr TiledScratch tiled_scratch(int64_t m, int64_t n, int64_t k, bool takes_a,

@@ -25,7 +25,7 @@ template <class Vector>
   std::memcpy(to, &row, sizeof row);
 }
 
-// In three rounds: pairs of rows, pairs of pairs, halves.
+// Transposes in three rounds: pairs of rows, pairs of pairs, halves.
 [[gnu::always_inline]] inline Rows transposed(const Rows& rows) {
   Rows pairs;
   for (size_t i = 0; i < kRow; i += 2) {

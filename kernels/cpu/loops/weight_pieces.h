@@ -7,9 +7,9 @@
 
 namespace penstock {
 
-// Of a product a[m, k] b[k, n], where b is that weight: the columns of b that are multiplied at
-// once. The fp32 copy of a classifier would be larger than the weights of a stage; those of other
-// layers are widened whole, up to 64 MiB.
+// The columns of a bf16 weight b that are multiplied at once in a product a[m, k] b[k, n]. The fp32
+// copy of a classifier would be larger than the weights of a stage; weights of other layers are
+// widened whole, up to 64 MiB.
 [[nodiscard]] constexpr int64_t piece_columns(int64_t k, int64_t n) {
   constexpr int64_t kMostInAPiece = int64_t{16} << 20;
   constexpr int64_t kVectors = 32;  // whole ones, of any processor

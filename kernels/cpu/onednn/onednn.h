@@ -1,10 +1,10 @@
-// kernels/cpu/onednn/onednn.h -- the only door to oneDNN, for its 2.x (Debian 12) and 3.x
+// kernels/cpu/onednn/onednn.h -- the only wrapper of oneDNN, for its 2.x (Debian 12) and 3.x
 // interfaces.
 //
-// Callers describe a product or a convolution in a plain struct, its plan; the door makes the
+// Callers describe a product or a convolution in a plain struct, its plan; the wrapper makes the
 // primitive on first sight, keeps it, and runs it: the same plan again creates and allocates
 // nothing. Results are the same to the bit from run to run at any address for the same plan and
-// thread count. Every call has ended when it returns. One thread at a time may use a door.
+// thread count. Every call has ended when it returns. One thread at a time may use a wrapper.
 //
 // A call throws Error(Internal) naming the plan where the library refuses it.
 #pragma once
@@ -27,9 +27,9 @@ namespace penstock {
 // Element strides of (matrix, row, column).
 using MatrixStrides = std::array<int64_t, 3>;
 
-// Whether a product of one matrix each, neither biased nor scaled nor fused, by rows but for a that
-// may be by columns, is computed from copies in the order of AMX's tiles (kernels/cpu/tiles.h), or
-// is given b as one. A copy is made of an fp32 b, too.
+// How a product reads b in the order of AMX's tiles (kernels/cpu/tiles.h): not at all, from a copy
+// that it makes (of an fp32 b, too), or as the caller gives it. Such a product has one matrix, no
+// bias, no scale and no fused function; all its operands lie by rows, but a may lie by columns.
 enum class Tiles : uint8_t { None, Copied, Given };
 
 // c[batch, m, n] = f(scale a b + bias + (accumulate ? c : 0)), any element strides. Zero extents
@@ -44,7 +44,7 @@ struct MatmulPlan {
   float scale = 1.0F;       // multiplies the product; not together with a bias
   bool accumulate = false;  // add to c
   bool bias = false;        // fp32 [n]
-  // Read that operand, dense, fp32 or emulated, from an fp32 copy with kRowPadding more elements
+  // Reads that operand, dense, fp32 or emulated, from an fp32 copy with kRowPadding more elements
   // behind each of its rows.
   bool pad_a = false, pad_b = false;
   Tiles tiles = Tiles::None;
@@ -76,18 +76,19 @@ class OneDnn {
 
   void matmul(const MatmulPlan& plan, void* c, const void* a, const void* b,
               const float* bias = nullptr);
-  // The same, where b is the dense value of a weight. An fp32 one is read as it is, also where bf16
-  // is emulated, or from a copy in plan.b_type, made once after each Weight::changed(), or for this
-  // call where the weight is read once and by plans like this one alone; a bf16 one, for a plan of
-  // such operands, as any other matrix, but widened in pieces (weight_pieces.h).
+  // The same, where b is the dense value of a weight. An fp32 value is read as it is, also where
+  // bf16 is emulated, or from a copy in plan.b_type, made once after each Weight::changed(), or for
+  // this call where the weight is read once and by plans like this one alone. A bf16 value, for a
+  // plan of bf16 operands, is read as any other matrix, but widened in pieces (weight_pieces.h).
   void matmul(const MatmulPlan& plan, void* c, const void* a, Weight& b,
               const float* bias = nullptr);
-  // Makes what the first matmul() with it would make, and computes nothing. Without a tanh.
+  // Makes all that the first matmul() with the plan would make, and computes nothing. Without a
+  // tanh.
   void prepare(const MatmulPlan& plan);
   void convolution_forward(const ConvolutionPlan& plan, void* y, const void* x, Weight& w,
                            const float* bias);
-  // These two ignore plan.bias and plan.fused, which must be left at their defaults. The gradient
-  // of the weight has the layout of its value; it is added to dw, or overwrites it.
+  // Backward convolutions ignore plan.bias and plan.fused, which must be left at their defaults.
+  // The gradient of the weight has the layout of its value; it is added to dw, or overwrites it.
   void convolution_backward_input(const ConvolutionPlan& plan, void* dx, const void* g, Weight& w);
   void convolution_backward_weight(const ConvolutionPlan& plan, float* dw, const void* x,
                                    const void* g, bool accumulate);
@@ -97,7 +98,7 @@ class OneDnn {
 
   [[nodiscard]] int64_t primitives_created() const;
   [[nodiscard]] bool native_bf16() const;
-  // Those with which products of linear layers are faster.
+  // The copies of operands with which products of linear layers are faster.
   [[nodiscard]] OperandCopies operand_copies() const;
   [[nodiscard]] std::string isa() const;  // "avx512_core_bf16"
 
@@ -105,7 +106,7 @@ class OneDnn {
 
  private:
   void tiled_matmul(const MatmulPlan& plan, void* c, const void* a, const void* b);
-  // Where bf16 is emulated, of a bf16 weight.
+  // The product with a bf16 weight where bf16 is emulated.
   void widened_matmul(const MatmulPlan& plan, void* c, const void* a, const Weight& b,
                       const float* bias);
 

@@ -1,4 +1,4 @@
-// kernels/cpu/onednn/onednn_activation.cpp -- the door's activations: dense arrays, element by
+// kernels/cpu/onednn/onednn_activation.cpp -- activations by oneDNN: dense arrays, element by
 // element.
 #include "kernels/cpu/onednn/onednn_state.h"
 

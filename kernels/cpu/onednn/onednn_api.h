@@ -12,15 +12,16 @@ namespace penstock::dnnl_api {
 
 using Desc = dnnl::memory::desc;
 
-// Direct always: given the choice, version 2 takes Winograd where it is five times slower.
+// Always direct: given the choice, version 2 takes Winograd where it is five times slower.
 inline constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 
-// Of a convolution: (vertical, horizontal).
+// The steps of a convolution's window: (vertical, horizontal).
 struct Sliding {
   dnnl::memory::dims strides, before, after;
 };
 
-// Of tensors in blocks: the strides of the blocks, and what is inside one, outermost first.
+// The layout of tensors in blocks: the strides of the blocks, and the blocks inside one, outermost
+// first.
 struct Blocking {
   dnnl::memory::data_type type;
   dnnl::memory::dims extents, strides;

@@ -1,5 +1,5 @@
-// kernels/cpu/onednn/onednn_convolution.cpp -- the door's convolutions. Images are channels-last
-// and plain, which costs the library little and saves every reorder of an activation.
+// kernels/cpu/onednn/onednn_convolution.cpp -- convolutions by oneDNN. Images are channels-last and
+// plain, which costs the library little and saves every reorder of an activation.
 #include <algorithm>
 
 #include "kernels/cpu/onednn/onednn_state.h"

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// Of each index of that dimension.
+// The place in memory of each index of that dimension.
 std::vector<int64_t> places(const dnnl_api::Blocking& blocking, size_t dimension) {
   std::vector<int64_t> all;
   for (int64_t index = 0; index < blocking.extents[dimension]; ++index) {

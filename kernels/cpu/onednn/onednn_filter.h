@@ -1,4 +1,4 @@
-// kernels/cpu/onednn/onednn_filter.h -- the layouts of filters that the library likes: how values
+// kernels/cpu/onednn/onednn_filter.h -- filters in the layouts that the library prefers: how values
 // get there and gradients come back. Included by onednn*.cpp only.
 #pragma once
 
@@ -21,7 +21,8 @@ class Packing {
   [[nodiscard]] Tensor new_form(OneDnn::State& state, const Tensor& value) const;
   void pack(OneDnn::State& state, const Tensor& form, const Tensor& value);
 
-  // By the library or by our own loops; by neither where the primitive reads the value as it is.
+  // The library or our own loops make the form; neither where the primitive reads the value as it
+  // is.
   std::optional<Prepared> reorder_;
   std::optional<BlockedFilter> blocks_;
   uint64_t key_ = 0;  // of Weight::form
@@ -34,10 +35,10 @@ class Unpacking {
   Unpacking(OneDnn::State& state, const dnnl_api::Desc& packed, const dnnl_api::Desc& gradient);
   // Overwrites the gradient, or adds to it.
   void run(OneDnn::State& state, float* gradient, const void* packed, bool add);
-  [[nodiscard]] int64_t size_bytes() const { return size_bytes_; }  // of what is packed
+  [[nodiscard]] int64_t size_bytes() const { return size_bytes_; }  // of the packed gradient
 
  private:
-  // By our own loops or by the library.
+  // Our own loops or the library write the gradient.
   std::optional<BlockedFilter> blocks_;
   std::optional<Prepared> write_, add_;
   int64_t size_bytes_;

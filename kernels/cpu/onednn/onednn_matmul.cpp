@@ -1,4 +1,4 @@
-// kernels/cpu/onednn/onednn_matmul.cpp -- the door's matrix products.
+// kernels/cpu/onednn/onednn_matmul.cpp -- matrix products by oneDNN.
 #include <algorithm>
 #include <utility>
 
@@ -74,7 +74,7 @@ struct Operand {
   // Lines that lie together, and how long they are.
   [[nodiscard]] int64_t lines() const { return by_columns() ? columns : rows; }
   [[nodiscard]] int64_t length() const { return by_columns() ? rows : columns; }
-  // From now on this is the copy: dense by rows, or by columns where those lie together.
+  // The operand is from now on its own copy: dense by rows, or by columns where those lie together.
   void becomes_copy() {
     const bool swaps = by_columns();
     strides = dense(lines(), length() + padding());

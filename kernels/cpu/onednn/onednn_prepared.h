@@ -35,7 +35,7 @@ class Prepared {
 
   // Buffers in the order of the arguments given at construction.
   void run(OneDnn::State& state, std::initializer_list<const void*> buffers);
-  // The same with scratch memory of the caller's, scratch_bytes() or null where there is none.
+  // The same with scratch memory of the caller: scratch_bytes() of it, or null where that is 0.
   // Throws nothing, and may run beside other objects of its class.
   [[nodiscard]] dnnl_status_t execute(OneDnn::State& state, std::span<const void* const> buffers,
                                       const void* scratch) noexcept;

@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-// Of operands that are read where they lie and of types that the processor multiplies.
+// A product of operands that are read where they lie and of types that the processor multiplies.
 //
 // The library has fast code for several matrices at a time only where they follow each other in
 // memory. Others that are dense in themselves are products of their own, each computed by one

@@ -1,5 +1,5 @@
-// kernels/cpu/onednn/onednn_state.h -- what the files of the oneDNN door share: the engine, and
-// what was made for the plans seen so far. Included by onednn*.cpp only.
+// kernels/cpu/onednn/onednn_state.h -- the state that the files of the oneDNN wrapper share: the
+// engine, and the primitives made for the plans seen so far. Included by onednn*.cpp only.
 #pragma once
 
 #include <unordered_map>
@@ -65,8 +65,8 @@ struct OneDnn::State {
     use_threads();
     return cache.emplace(plan, make(*this, plan)).first->second;
   }
-  // For the calling thread. A primitive is made for the number of threads there is at that moment,
-  // whatever there is when it runs.
+  // Sets the number of threads of the calling thread. A primitive is made for the number of threads
+  // there is at that moment, whatever there is when it runs.
   void use_threads() const;
   [[nodiscard]] Tensor scratch(int64_t elements, DType type) {
     const size_t size_bytes = static_cast<size_t>(elements) * size_of(type);

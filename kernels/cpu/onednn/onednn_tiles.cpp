@@ -60,7 +60,7 @@ void tiles_of(OneDnn::State& state, const MatmulPlan& plan, const Tensor& tiles,
   }
 }
 
-// Of the operands that those two give.
+// The product of part `m` of the rows and part `k` of the terms, from operands in tiles.
 MatmulPlan part_of(const MatmulPlan& plan, const Part& m, const Part& k) {
   MatmulPlan part = plan;
   part.m = m.size;

@@ -26,7 +26,8 @@ enum class FilterUse : uint8_t {
   return (channels + block - 1) / block * block;
 }
 
-// Of the channels [out, in] of one group, a window of one or several pixels, in fp32 and bf16.
+// The packed elements of the channels [out, in] of one group, for a window of one or several
+// pixels, in fp32 and bf16.
 [[nodiscard]] inline int64_t packed_channels(int64_t out, int64_t in, bool several, DType dtype,
                                              FilterUse use, bool grouped, int64_t block) {
   const bool avx512 = block == 16;
@@ -41,7 +42,7 @@ enum class FilterUse : uint8_t {
   return whole_blocks(out, block) * entering;
 }
 
-// The same of bf16 images with AMX.
+// packed_channels() of bf16 images with AMX.
 [[nodiscard]] inline int64_t tile_channels(int64_t out, int64_t in, bool several, FilterUse use) {
   constexpr int64_t kBlock = 16;
   constexpr int64_t kTile = 2 * kBlock;   // of what a product sums over

@@ -37,7 +37,7 @@ void flush_denormals_here() {
 
 void flush_denormals(int threads) {
   flush_denormals_here();  // threads that start later have it from this one
-  // Those that are there already have not.
+  // Threads that are there already do not.
   for_shares(threads, threads, [](int /*share*/) { flush_denormals_here(); });
 }
 

@@ -8,15 +8,15 @@ namespace penstock {
 // The processor of this process as oneDNN sees it: ONEDNN_MAX_CPU_ISA makes an older one of it.
 [[nodiscard]] Processor processor_at_hand();
 
-// What these kernels were compiled for, as in -march. Where there are several libraries of them it
-// is that of the one which was loaded.
+// The instruction set that these kernels were compiled for, as in -march. Where there are several
+// libraries of kernels it is that of the one which was loaded.
 [[nodiscard]] const char* kernels_level();
 
-// From here on the calling thread, and those that help it in parallel regions of up to `threads`,
-// take numbers too small for a normal one (below 1.2e-38) for zero, where they read them and where
-// they compute them. Processors take a hundred cycles for such a number, and the moments of a
-// parameter without gradients decay into them. All threads alike: which of them has which elements
-// must change no bit. On processors that are not x86 nothing is done.
+// Makes the calling thread, and those that help it in parallel regions of up to `threads`, take
+// numbers too small for a normal one (below 1.2e-38) for zero, where they read them and where they
+// compute them. Processors take a hundred cycles for such a number, and the moments of a parameter
+// without gradients decay into them. All threads do so alike: which of them has which elements must
+// change no bit. On processors that are not x86 nothing is done.
 void flush_denormals(int threads);
 
 }  // namespace penstock

@@ -179,14 +179,14 @@ Ops attention_layer(Device& device, DType dtype) {
           }};
 }
 
-// Of elements that stay in the cache: the function, not the memory, takes the time.
+// Softmax of elements that stay in the cache: the function, not the memory, takes the time.
 Ops softmax(Device& device) {
   auto x = std::make_shared<Tensor>(filled(device, {256, 256}, DType::F32));
   auto y = std::make_shared<Tensor>(filled(device, {256, 256}, DType::F32));
   return {[&device, x, y] { device.attention().softmax_forward(*y, *x); }};
 }
 
-// Of tensors that a core's own caches do not hold, as most of a step's are.
+// The size of tensors that a core's own caches do not hold, as most of a step's are.
 constexpr int64_t kPassElements = int64_t{2} << 20;
 constexpr double kPassBytes = 3.0 * kPassElements * sizeof(float);
 

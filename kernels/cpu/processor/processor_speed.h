@@ -1,4 +1,4 @@
-// kernels/cpu/processor/processor_speed.h -- what kernels/cpu does in a second on the processor at
+// kernels/cpu/processor/processor_speed.h -- the measured speed of kernels/cpu on the processor at
 // hand. The same program is three times slower on one server than on another, and no data sheet
 // says it.
 #pragma once
@@ -7,15 +7,15 @@
 
 namespace penstock {
 
-// Runs a few ops of the sizes that training has, on a device of its own with that many threads
-// (>= 1), which takes about half a second. Of each op's times the shortest counts: what else the
-// machine does only ever adds to them. Where it did much, the result is `undisturbed` 0 times, else
+// Runs a few ops of the sizes that training has, on a device of its own with that many threads (>=
+// 1), which takes about half a second. The shortest of each op's times counts: other work of the
+// machine only ever adds to them. With much other work the result is `undisturbed` 0 times, else
 // once. Ranks that will compute side by side measure side by side, for they share a memory.
 //
 // The peak is the fastest product seen. Where bf16 is emulated its products are those of fp32.
 [[nodiscard]] ProcessorSpeed measure_processor(int threads);
 
-// Of two measurements of one processor, each op by the one in which it was faster.
+// Two measurements of one processor as one: each op by the measurement in which it was faster.
 [[nodiscard]] ProcessorSpeed faster(const ProcessorSpeed& a, const ProcessorSpeed& b);
 
 }  // namespace penstock

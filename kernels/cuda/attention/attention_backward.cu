@@ -54,7 +54,7 @@ struct BackwardBlock {
       other_seen[i] = seen_keys(call, begin + i);
     }
   }
-  // Of the lane's i-th score.
+  // The column of the lane's i-th score.
   __device__ int column(int i) const { return lane.half * kScores + i; }
   __device__ float score(int i) const { return scores[lane.row * G::kScoreStride + column(i)]; }
   __device__ void set_operand(int i, float x) const {

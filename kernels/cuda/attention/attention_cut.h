@@ -1,6 +1,6 @@
-// kernels/cuda/attention/attention_cut.h -- which calls of attention a library's fused kernels are
-// asked for, and how one is cut into pieces where it wants more workspace at once than is sensible.
-// Pure, and compiled on every machine: the counting device forecasts with it.
+// kernels/cuda/attention/attention_cut.h -- which calls of attention go to a library's fused
+// kernels, and how a call is cut into pieces where it would take more workspace at once than is
+// sensible. Pure, and compiled on every machine: the counting device forecasts with it.
 #pragma once
 
 #include <compare>
@@ -13,9 +13,9 @@
 
 namespace penstock {
 
-// What a graph of the library computes: `samples` and `heads` of tensors that hold `all_heads`.
-// Either heads are all heads, or there is one sample. Head h of the queries asks head
-// h / (heads / kv_heads) of the keys.
+// A graph of the library computes `samples` and `heads` of tensors that hold `all_heads`. Either
+// heads are all heads, or there is one sample. Head h of the queries reads head h / (heads /
+// kv_heads) of the keys.
 struct AttentionExtents {
   int64_t samples = 0, queries = 0, keys = 0, depth = 0;
   int64_t heads = 0, all_heads = 0;        // of queries
@@ -35,29 +35,31 @@ struct AttentionExtents {
 // Bytes of workspace. cuDNN's deterministic backward on Hopper keeps two bytes for every query and
 // key of every head: 256 MiB a sample of 2,048 positions and 32 heads.
 struct AttentionLimits {
-  // What a piece takes where it can be cut to that: 128 heads of 2,048 positions, or two of 16,384.
-  // On an H200 two halves of such a call took 0.986 ms where the whole took 0.874. A sixteenth more
-  // is for what comes on top of the matrices.
+  // The most that a piece takes where it can be cut to that: 128 heads of 2,048 positions, or two
+  // of 16,384. On an H200 two halves of such a call took 0.986 ms where the whole took 0.874. A
+  // sixteenth more is for workspace besides the matrices.
   int64_t enough = int64_t{1088} << 20;
-  // What a single head of a single sample, which cannot be cut, may take: 46,000 positions.
+  // The most that a single head of a single sample, which cannot be cut, may take: 46,000
+  // positions.
   int64_t most = int64_t{4} << 30;
 };
 
-// Bytes that the library wants for so many samples and heads of keys (with the queries that ask
-// them) at once; nothing: it does not take them. Asking may be slow (a plan is made).
+// Bytes that the library takes for so many samples and heads of keys (with the queries that read
+// them) at once; null: it refuses them. Asking may be slow (a plan is made).
 using AttentionWorkspace = std::function<std::optional<int64_t>(int64_t samples, int64_t heads)>;
 
 // The largest piece: all heads of keys of some samples, or some of one sample.
 struct AttentionCut {
   int64_t samples = 0, heads = 0;  // 0: it cannot be done
-  // That the piece takes. Where it cannot be done: what one head of one sample would take, or 0
-  // where the library refuses.
+  // Bytes that the piece takes. Where it cannot be done: what one head of one sample would take, or
+  // 0 where the library refuses.
   int64_t workspace_bytes = 0;
   [[nodiscard]] bool possible() const { return samples > 0; }
 };
 
 // Pieces as large as the limits allow and of nearly the same size; samples and heads are >= 1.
-// `workspace` is asked for the whole, then for what its answer lets expect: seldom more than twice.
+// `workspace` is asked for the whole call, then for the pieces that its answer suggests: seldom
+// more than twice.
 [[nodiscard]] AttentionCut cut_attention(int64_t samples, int64_t heads,
                                          const AttentionLimits& limits,
                                          const AttentionWorkspace& workspace);

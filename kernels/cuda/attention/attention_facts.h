@@ -1,6 +1,6 @@
 // kernels/cuda/attention/attention_facts.h -- what graphs of a library's fused attention read on
-// the device beside the tensors of a call: how many positions each sample has, and the seeds of
-// dropout.
+// the device besides the tensors of a call: the number of positions of each sample, and the seeds
+// of dropout.
 #pragma once
 
 #include "kernels/cuda/families.h"
@@ -26,8 +26,8 @@ struct AttentionFacts {
 
 void write_attention_facts(CudaContext& context, const AttentionFacts& facts);
 
-// Fills what was computed for samples whose length is not above zero: zeros, and minus infinity for
-// the logsumexp. Passed to a kernel by value; no padding.
+// Overwrites the results of samples whose length is not above zero: with zeros, the logsumexp with
+// minus infinity. Passed to a kernel by value; no padding.
 struct AttentionBlanks {
   const int32_t* lengths;          // [samples]
   bfloat16* a;                     // [samples, a_elements]: out or dq

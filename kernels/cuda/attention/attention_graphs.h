@@ -1,7 +1,7 @@
-// kernels/cuda/attention/attention_graphs.h -- the seam between our side of fused attention
-// (cudnn_attention.h: what is taken, cut and submitted) and the library that computes it: cuDNN's
-// frontend (cudnn_attention_graphs.cpp), nothing in a build without its headers
-// (no_attention_graphs.cpp), a plain loop in tests (tests/host_cuda).
+// kernels/cuda/attention/attention_graphs.h -- the interface between our side of fused attention
+// (cudnn_attention.h decides which calls it takes, cuts and submits them) and the library that
+// computes it: cuDNN's frontend (cudnn_attention_graphs.cpp), nothing in a build without its
+// headers (no_attention_graphs.cpp), a plain loop in tests (tests/host_cuda).
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -32,30 +32,30 @@ enum class AttentionSlot : uint8_t {
   Dv
 };
 inline constexpr size_t kAttentionSlots = 13;
-// By slot; null where a graph has no such tensor. Multiples of 16 bytes.
+// The addresses by slot; null where a graph has no such tensor. Multiples of 16 bytes.
 using AttentionAddresses = std::array<void*, kAttentionSlots>;
 
-// A graph takes tensors from their first element of its samples and heads on: positions are
-// all_heads * depth elements apart, samples as many positions as there are. The logsumexp, fp32
-// [samples, heads, queries], is the natural one of the scaled scores; cuDNN before 9.26 takes it
-// only when nothing lies between. What dropout keeps of a probability hangs on seed, offset and the
-// probability's place within the graph alone, both ways alike.
+// A graph takes tensors from the first element of its samples and heads on: positions are all_heads
+// * depth elements apart, samples as many positions as there are. The logsumexp, fp32 [samples,
+// heads, queries], is the natural one of the scaled scores; cuDNN before 9.26 takes it only when
+// nothing lies between. Which probabilities dropout keeps depends on the seed, the offset and the
+// probability's place within the graph alone, in forward and backward alike.
 
 class AttentionGraph {
  public:
   virtual ~AttentionGraph() = default;
   [[nodiscard]] virtual int64_t workspace_bytes() const = 0;
-  // Only what may be captured into a CUDA graph. Throws Error(Resource).
+  // Does only what may be captured into a CUDA graph. Throws Error(Resource).
   virtual void run(cudaStream_t stream, const AttentionAddresses& addresses,
                    void* workspace) const = 0;
 };
 
-// Elements are bf16; results repeat themselves to the bit, and without dropout those of a head do
-// not depend on which others are computed with it.
+// Elements are bf16; results repeat themselves to the bit, and without dropout the results of a
+// head do not depend on which others are computed with it.
 class AttentionGraphs {
  public:
   virtual ~AttentionGraphs() = default;
-  // Null where the library does not take it. Slow: plans are made. Must outlive its graphs.
+  // Null where the library refuses the call. Slow: plans are made. Must outlive its graphs.
   [[nodiscard]] virtual std::unique_ptr<AttentionGraph> forward(const AttentionExtents& extents,
                                                                 float scale) = 0;
   [[nodiscard]] virtual std::unique_ptr<AttentionGraph> backward(const AttentionExtents& extents,

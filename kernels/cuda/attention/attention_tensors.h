@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// Elements of a sample's queries, and of its keys.
+// The number of elements of a sample's queries, and of its keys.
 [[nodiscard]] int64_t query_elements(const AttentionCall& call);
 [[nodiscard]] int64_t key_elements(const AttentionCall& call);
 
@@ -18,7 +18,7 @@ class AlignedOperands {
  public:
   explicit AlignedOperands(CudaContext& context) : context_(context) {}
   [[nodiscard]] void* in(const void* tensor, int64_t size_bytes);
-  // Written to where it belongs by finish().
+  // The result is copied to `tensor` by finish() where it is not written there.
   [[nodiscard]] void* out(void* tensor, int64_t size_bytes);
   void finish();
 
@@ -36,19 +36,19 @@ class AlignedOperands {
 
 class AttentionTensors {
  public:
-  // Writes what graphs read beside the tensors (attention_facts.h). The call must outlive this.
+  // Writes what graphs read besides the tensors (attention_facts.h). The call must outlive this.
   AttentionTensors(CudaContext& context, const AttentionCall& call, int64_t pieces);
 
   void reads(AttentionSlot slot, const void* tensor);
   void writes(AttentionSlot slot, void* tensor);
-  // The row sums of some heads start anywhere where the number of queries is odd: each piece's may
-  // go through a copy of their own.
+  // The row sums of some heads start anywhere where the number of queries is odd: the sums of each
+  // piece may go through a copy of their own.
   void reads_sums(const float* logsumexp) { sums_read_ = logsumexp; }
   void writes_sums(float* logsumexp) { sums_written_ = logsumexp; }
 
   // What piece number `i` reads and writes.
   [[nodiscard]] AttentionAddresses of(const AttentionPiece& piece, size_t i);
-  // After the last piece: copies go to where they belong.
+  // Called after the last piece: copies results to their tensors.
   void finish() { aligned_.finish(); }
 
  private:

@@ -62,7 +62,7 @@ struct HeadMatrix {
         extent(positions),
         stride(int64_t{heads} * depth) {}
 };
-// Of q, out and their gradients; of k, v and theirs.
+// The matrices of q, out and their gradients; and of k, v and theirs.
 template <class T>
 __device__ HeadMatrix<T> of_queries(T* tensor, const AttentionCall& call, int head) {
   return {tensor, call.queries, call.heads, head, call.depth};
@@ -71,7 +71,7 @@ template <class T>
 __device__ HeadMatrix<T> of_keys(T* tensor, const AttentionCall& call, int kv_head) {
   return {tensor, call.keys, call.kv_heads, kv_head, call.depth};
 }
-// The head of keys that a head of queries asks.
+// The head of keys that a head of queries reads.
 __device__ inline int asked_by(const AttentionCall& call, int head) {
   return head / (call.heads / call.kv_heads);
 }
@@ -143,8 +143,8 @@ __device__ inline SeenRange seen_keys(const AttentionCall& call, int query) {
   }
   return {min(max(begin, 0), end), end};
 }
-// What any query of [first, first + count) sees, from a multiple of `step` on: neither end falls
-// from query to query.
+// The keys that any query of [first, first + count) sees, from a multiple of `step` on: neither end
+// decreases from query to query.
 __device__ inline SeenRange seen_by_block(const AttentionCall& call, int first, int count,
                                           int step) {
   const int begin = seen_keys(call, first).begin;
@@ -152,7 +152,7 @@ __device__ inline SeenRange seen_by_block(const AttentionCall& call, int first, 
   return {begin / step * step, call.causal != 0 ? min(all, first + count) : all};
 }
 
-// The warp's scores once they are elements to multiply with: fp32 ones stay where they are.
+// The warp's scores as operands of a product: fp32 ones stay where they are.
 template <class G, class T>
 __device__ T* operand_of(float* scores, SharedPieces& shared) {
   if constexpr (sizeof(T) == sizeof(float)) {
@@ -163,7 +163,7 @@ __device__ T* operand_of(float* scores, SharedPieces& shared) {
   }
 }
 
-// Head of queries `head` of this block's sample, among all.
+// The number of head `head` of this block's sample among the heads of all samples.
 __device__ inline int64_t head_among_all(const AttentionCall& call, int head) {
   return int64_t{blockIdx.z} * call.heads + head;
 }
@@ -177,7 +177,7 @@ __device__ inline float dropout_factor(const AttentionCall& call, uint32_t word)
 __device__ inline float dropout_factor(const AttentionCall& call, uint64_t element) {
   return dropout_factor(call, philox(call.stream, element / 4)[element % 4]);
 }
-// Of `element` and the three after it.
+// The dropout factors of `element` and the three after it.
 __device__ inline Floats<4> dropout_factors(const AttentionCall& call, uint64_t element) {
   Floats<4> factors;
   if (element % 4 == 0) {
@@ -202,7 +202,7 @@ __device__ float exponential(float x) {
   return sizeof(T) == 4 ? expf(x) : __expf(x);
 }
 
-// A kernel that wants more shared memory than every device has by default.
+// Launches a kernel that needs more shared memory than every device has by default.
 template <class... P, class... A>
 void launch_tiled(CudaContext& context, void (*kernel)(P...), const LaunchShape& shape,
                   const A&... arguments) {
@@ -219,7 +219,7 @@ inline LaunchShape tiles_of(int positions, int heads, int rows, int threads, uin
           .shared_bytes = shared_bytes};
 }
 
-// f.template operator()<T, kDepth>() with the element type and the padded head.
+// Calls f.template operator()<T, kDepth>() with the element type and the padded head.
 template <class F>
 void with_tiling(DType type, int depth, const F& f) {
   const auto with_type = [&]<class T>(T) {

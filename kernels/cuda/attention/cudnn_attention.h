@@ -1,9 +1,9 @@
 // kernels/cuda/attention/cudnn_attention.h -- CudnnAttention: our side of cuDNN's fused attention,
-// for bf16: the fastest there is, where the build has it (attention_graphs.h). It decides what is
-// taken, makes graphs once per shape, cuts a backward whose workspace would be too large into
-// samples and heads, and submits the pieces.
+// for bf16: the fastest there is, where the build has it (attention_graphs.h). It decides which
+// calls it takes, makes graphs once per shape, cuts a backward whose workspace would be too large
+// into samples and heads, and submits the pieces.
 //
-// Dropout is the library's own, from a seed that hangs on the call's stream (seed, step,
+// Dropout is the library's own, from a seed that depends on the call's stream (seed, step,
 // micro-batch, layer) and on the piece's number: the same for every number of stages, schedule and
 // recompute mode, but other numbers than those of our kernels and of the CPU. The forward is then
 // cut as the backward is, since the library numbers probabilities within a graph.
@@ -29,8 +29,8 @@ class CudnnAttention {
   [[nodiscard]] bool takes(const AttentionCall& call, DType type);
   [[nodiscard]] AttentionPath path(const AttentionCall& call, DType type);
 
-  // As the functions of attention_call.h, for calls that are taken. Tensors that do not start at a
-  // multiple of 16 bytes, as cuDNN wants them, go through copies that do.
+  // Compute what the functions of attention_call.h do, for calls that are taken. Tensors that do
+  // not start at a multiple of 16 bytes, as cuDNN requires, go through copies that do.
   void forward(const AttentionCall& call, const AttentionInputs& in, void* out, float* logsumexp);
   void backward(const AttentionCall& call, const AttentionInputs& in,
                 const AttentionResults& results, const AttentionGradients& gradients);
@@ -40,7 +40,7 @@ class CudnnAttention {
     AttentionPiece at;
     const AttentionGraph* graph;
   };
-  // By samples and heads of keys: one, or two where pieces differ by one of them.
+  // The graphs by samples and heads of keys: one, or two where pieces differ by one of them.
   using Graphs = std::map<std::pair<int64_t, int64_t>, std::unique_ptr<AttentionGraph>>;
   struct Plan {
     Graphs forward_graphs, backward_graphs;
@@ -52,7 +52,7 @@ class CudnnAttention {
   [[nodiscard]] const char* ruled_out(const AttentionCall& call, DType type) const;
   [[nodiscard]] const Plan& plan_of(const AttentionCall& call);
   [[nodiscard]] Plan new_plan(const AttentionExtents& whole, float scale);
-  // False, with the reason in the plan's path, where the library does not take it.
+  // False, with the reason in the plan's path, where the library refuses the call.
   [[nodiscard]] bool cut_backward(const AttentionExtents& whole, float scale, Plan& plan);
   [[nodiscard]] bool follow(const AttentionExtents& whole, float scale, Plan& plan);
   void submit(const AttentionGraph& graph, const AttentionAddresses& addresses);

@@ -1,6 +1,6 @@
-// kernels/cuda/dense/cublaslt.h -- the one door to cuBLASLt.
+// kernels/cuda/dense/cublaslt.h -- the only wrapper of cuBLASLt.
 //
-// Callers describe a product of row-major matrices; the door asks the library once for each
+// Callers describe a product of row-major matrices; the wrapper asks the library once for each
 // description which algorithm it would take, keeps the answer, and runs it: the same product again
 // creates nothing. The choice follows from the description and the kind of GPU alone: alignments
 // and the workspace limit are fixed, and only algorithms that sum in a fixed order may be chosen

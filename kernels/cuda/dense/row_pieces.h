@@ -1,9 +1,9 @@
-// kernels/cuda/dense/row_pieces.h -- how the products of a linear layer are cut whose outputs are
-// no whole packs of 16 bytes, such as the scores of a vocabulary of 50,257 words in bf16. On an
-// H200 cuBLASLt 13.1 computes such products with an algorithm of old, at a tenth of the peak,
-// whatever lies between two rows; so outputs go through scratch memory in which a row has whole
-// packs, some thousands of rows at a time. Pure, and used on every machine: the counting device
-// forecasts with it.
+// kernels/cuda/dense/row_pieces.h -- how the products of a linear layer are cut whose rows of
+// outputs are not whole packs of 16 bytes, such as the scores of a vocabulary of 50,257 words in
+// bf16. On an H200 cuBLASLt 13.1 computes such products with an old algorithm, at a tenth of the
+// peak, whatever lies between two rows; so outputs go through scratch memory in which a row has
+// whole packs, some thousands of rows at a time. Pure, and used on every machine: the counting
+// device forecasts with it.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct RowPieces {
   [[nodiscard]] int64_t elements() const { return rows * columns; }
 };
 
-// For outputs [rows, columns] of the type. The choice hangs on these alone.
+// The pieces of outputs [rows, columns] of that type. The choice depends on these alone.
 [[nodiscard]] inline RowPieces row_pieces(int64_t rows, int64_t columns, DType type) {
   constexpr int64_t kLong = 512;                         // below, a copy costs what it saves
   constexpr int64_t kMany = int64_t{1} << 20;            // elements

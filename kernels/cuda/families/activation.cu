@@ -114,7 +114,7 @@ void with_function(Activation f, const Visit& visit) {
   }
 }
 
-// From the output y of a fused function.
+// The gradient of a fused function from its output y.
 struct NoneBackward {
   static __device__ float of(float g, float /*y*/) { return g; }
 };

@@ -40,7 +40,7 @@ struct CutRow {
   }
 };
 
-// With kOn false the logits are as they are.
+// The logits stay as they are with kOn false.
 template <bool kOn>
 struct Clip {
   float limit;

@@ -1,5 +1,5 @@
-// kernels/cuda/families/dropout.h -- what dropout does to an element, by single elements and by
-// rows. See PointwiseOps::dropout.
+// kernels/cuda/families/dropout.h -- dropout of single elements and of rows. See
+// PointwiseOps::dropout.
 #pragma once
 
 #include "kernels/cuda/loops/elementwise.h"
@@ -35,13 +35,13 @@ struct DropElements {
     }
     store<N>(y + i, out);
   }
-  // Not 0 x: it may be infinite.
+  // A dropped element is 0, not 0 x, since x may be infinite.
   [[nodiscard]] __device__ float kept(float element, uint32_t word) const {
     return uniform_of(word) >= rate ? element * scale : 0.0F;
   }
 };
 
-// One word for all of a row. A group of elements may lie in several rows.
+// One Philox word serves all of a row. A group of elements may lie in several rows.
 template <class T>
 struct DropRows {
   static constexpr int kWide = kGroup<T>;

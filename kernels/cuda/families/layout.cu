@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kLayoutThreads = 256;
 
-// Where the index-th unit of a strided copy lies; the last axis is innermost. Strides in units.
+// The place of the index-th unit of a strided copy; the last axis is innermost. Strides in units.
 struct Strided {
   int64_t count = 0;
   int64_t extent[Shape::kMaxRank]{};

@@ -60,8 +60,8 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   }
 }
 
-// With h = g gamma and n = the normalised x: dx = rstd (h - mean(h) - n mean(h n)), without mean(h)
-// where the mean was not taken away.
+// dx = rstd (h - mean(h) - n mean(h n)) with h = g gamma and n = the normalised x; without mean(h)
+// in an RMS norm, which takes no mean away.
 template <class T, int N, bool kAligned, int kThreads, bool kCentred>
 __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kThreads)
     row_norm_backward_kernel(T* dx, const T* g, const T* x, RowNormStatistics statistics,
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   Held h_held;
   n_held.read(groups, n_at);
   h_held.read(groups, h_at);
-  // Both rows at once: the h that belongs to each group of n.
+  // Visits both rows at once: each group of n with the h that belongs to it.
   const auto each = [&](const auto& visit) {
 #pragma unroll
     for (int i = 0; i < kHeldGroups; ++i) {
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   });
 }
 
-// f<N, kAligned, kThreads>(): as many threads a row as keep it in registers.
+// Calls f<N, kAligned, kThreads>() with as many threads a row as keep it in registers.
 template <class T, class F>
 void by_norm_width(int64_t width, bool aligned, const F& f) {
   constexpr int kWide = kGroup<T>;

@@ -38,15 +38,17 @@ class ConvolutionWay {
                                const ConvolutionShape& shape, bool accumulate) = 0;
 };
 
-// Of windows of one pixel: cuBLASLt's products of pixels. On an H100 cuDNN 9.14's convolutions of
-// 128 by 128 channels took two to five times what their memory needs (bench/gpu/RESULTS.md).
+// Convolutions by cuBLASLt's products of pixels, for windows of one pixel. On an H100 cuDNN 9.14's
+// convolutions of 128 by 128 channels took two to five times what their memory needs
+// (bench/gpu/RESULTS.md).
 [[nodiscard]] std::unique_ptr<ConvolutionWay> product_convolutions(CudaContext& context);
-// Of one channel at a time: our own kernels. There cuDNN took thirty to ninety times what its
-// memory needs.
+// Convolutions of one channel at a time by our own kernels: cuDNN took thirty to ninety times what
+// its memory needs.
 [[nodiscard]] std::unique_ptr<ConvolutionWay> depthwise_convolutions(CudaContext& context);
-// cuDNN's, where it has a deterministic algorithm and the padding is the same on both sides.
+// Convolutions by cuDNN, where it has a deterministic algorithm and the padding is the same on both
+// sides.
 [[nodiscard]] std::unique_ptr<ConvolutionWay> library_convolutions(CudaContext& context);
-// As the definition says, one element at a time: takes everything.
+// Convolutions by their definition, one element at a time: takes everything.
 [[nodiscard]] std::unique_ptr<ConvolutionWay> direct_convolutions(CudaContext& context);
 
 }  // namespace penstock

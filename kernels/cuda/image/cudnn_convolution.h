@@ -1,7 +1,7 @@
-// kernels/cuda/image/cudnn_convolution.h -- the one door to cuDNN's convolutions of channels-last
-// images.
+// kernels/cuda/image/cudnn_convolution.h -- the only wrapper of cuDNN's convolutions of
+// channels-last images.
 //
-// Callers describe a convolution; the door asks the library once which algorithm it would take,
+// Callers describe a convolution; the wrapper asks the library once which algorithm it would take,
 // keeps descriptors and answer, and runs it. The choice follows from the description and the kind
 // of GPU alone: no timing, deterministic algorithms only, and a fixed workspace limit. fp32 is true
 // fp32 (no tf32); bf16 sums in fp32.

@@ -23,7 +23,7 @@ struct Extents {
   int64_t group_in, group_out;
   Window window;
 
-  // Of one output channel.
+  // The number of taps of one output channel.
   [[nodiscard]] __host__ __device__ int64_t taps() const {
     return group_in * window.kernel_h * window.kernel_w;
   }

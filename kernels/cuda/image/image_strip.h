@@ -22,7 +22,7 @@ struct ImageStrip {
   }
 };
 
-// Of kernels whose warps have a strip, and whose threads have `wide` channels.
+// The launch of kernels whose warps have a strip, and whose threads have `wide` channels.
 inline LaunchShape a_warp_a_strip(int64_t rows, int64_t width, int64_t channels, int wide = 1) {
   const int64_t strips = (width + kStrip - 1) / kStrip;
   return {.grid = {blocks_for(rows * strips, kStripWarps), blocks_for(channels, kWarp * wide)},

@@ -38,8 +38,8 @@ void require_few_elements(const ConvolutionShape& shape) {
              ": make pipeline.micro_batch_size smaller");
 }
 
-// Its fused bias and activation are not used: whether it takes a combination is not known before it
-// runs, and what follows most convolutions is a batch norm.
+// The library's fused bias and activation are not used: whether it takes a combination is not known
+// before it runs, and what follows most convolutions is a batch norm.
 class LibraryConvolutions final : public ConvolutionWay {
  public:
   explicit LibraryConvolutions(CudaContext& context) : context_(context), library_(context) {}

@@ -27,9 +27,9 @@ struct SumPlan {
   int64_t rows_per_block = 0;
   int64_t blocks = 0;  // of rows
   int64_t tiles = 0;   // of columns
-  // With one tile the copies of a channel are added by the block that has them all.
+  // Whether the block of rows itself adds the copies of a channel: with one tile it has them all.
   [[nodiscard]] bool folds() const { return rows.copies > 1 && tiles == 1; }
-  // What is left to add for the second kernel.
+  // The rows that are left for the second kernel to add.
   [[nodiscard]] FoldedRows partial_rows() const {
     return folds() ? FoldedRows{rows.elements, rows.columns, 1} : rows;
   }
@@ -101,8 +101,8 @@ __global__ void __launch_bounds__(kWarp* kRowLanes)
   }
 }
 
-// Adds the blocks, and the copies within each, in order: each of kLanes threads every kLanes-th,
-// then those in turn. A few megabytes at most, from the second-level cache.
+// Adds the blocks, and the copies within each, in order: each of kLanes threads adds every
+// kLanes-th, then one adds theirs in turn. A few megabytes at most, from the second-level cache.
 template <int kLanes>
 inline constexpr int kTotalColumns = kLanes == 1 ? 256 : kWarp;  // columns of a thread block
 

@@ -9,10 +9,11 @@
 
 namespace penstock {
 
-// With a warp a row, a block takes so many rows.
+// The rows of a block when each has one warp.
 inline constexpr int kRowsPerBlock = 4;
 
-// kThreads threads a row: blocks of [kThreads] threads, or [kWarp, kRowsPerBlock] of a warp a row.
+// The launch with kThreads threads a row: blocks of [kThreads] threads, or of [kWarp,
+// kRowsPerBlock] with a warp a row.
 template <int kThreads>
 [[nodiscard]] LaunchShape row_shape(int64_t rows) {
   if constexpr (kThreads == kWarp) {
@@ -20,17 +21,17 @@ template <int kThreads>
   }
   return {.grid = {static_cast<uint32_t>(rows)}, .block = {kThreads}};
 }
-// The row of this thread; past the end for some warps, which then have nothing to do, never for
-// part of a block of more.
+// The row of this thread. With a warp a row it may be past the end, and the warp then has nothing
+// to do; a block of more threads is never past the end in part.
 template <int kThreads>
 __device__ int64_t row_of_thread() {
   if constexpr (kThreads == kWarp) return int64_t{blockIdx.x} * kRowsPerBlock + threadIdx.y;
   return blockIdx.x;
 }
 
-// A row that its threads hold in registers, kHeld groups of N each; groups beyond those (rows wider
-// than anyone has) are read again whenever they are needed. The sources are given as
-// value(group) -> Floats<N>.
+// A row that its threads hold in registers, kHeld groups of N each; groups beyond those (very wide
+// rows) are read again whenever they are needed. The sources are given as value(group) ->
+// Floats<N>.
 template <int N, int kThreads, int kHeld>
 struct HeldRow {
   Floats<N> held[kHeld];
@@ -43,7 +44,7 @@ struct HeldRow {
       if (group < groups) held[h] = from_memory(group);
     }
   }
-  // visit(group, values) for each group of this thread, in ascending order.
+  // Calls visit(group, values) for each group of this thread, in ascending order.
   template <class Read, class Visit>
   __device__ void each(int64_t groups, const Read& from_memory, const Visit& visit) const {
 #pragma unroll

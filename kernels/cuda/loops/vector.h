@@ -1,7 +1,7 @@
 // kernels/cuda/loops/vector.h -- N elements at a time, as floats: 16 bytes an access where
 // addresses allow, element by element where they do not. For .cu files.
 //
-// Which thread gets which elements depends on shapes alone; `kAligned` only chooses the
+// The shapes alone decide which thread gets which elements; `kAligned` only chooses the
 // instructions. So results do not depend on where a tensor lies.
 #pragma once
 
@@ -24,7 +24,7 @@ struct Floats {
   __device__ const float& operator[](int i) const { return at[i]; }
 };
 
-// How many elements of the widest of these types make 16 bytes.
+// The number of elements of the widest of these types in 16 bytes.
 template <class... T>
 inline constexpr int kGroup = 16 / static_cast<int>(std::max({sizeof(T)...}));
 

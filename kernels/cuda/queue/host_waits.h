@@ -7,18 +7,18 @@
 
 namespace penstock {
 
-// Asks `ended` again and again until that is true. May throw instead.
+// A way to wait: asks `ended` again and again until that is true. May throw instead.
 class HostWait {
  public:
   virtual ~HostWait() = default;
   virtual void until(const std::function<bool()>& ended) = 0;
 };
 
-// The waits that somebody has asked for. The one added last is used; with none of them the host
-// waits in the driver, where it sees nothing and waits for ever.
+// The ways to wait that somebody has added. The last one is used; with none of them the host waits
+// in the driver, where it sees nothing and waits for ever.
 class HostWaits {
  public:
-  // It must be dropped before it is gone.
+  // A wait must be dropped before it is destroyed.
   void add(HostWait& wait) { all_.push_back(&wait); }
   void drop(const HostWait& wait) { std::erase(all_, &wait); }
   [[nodiscard]] bool any() const { return !all_.empty(); }

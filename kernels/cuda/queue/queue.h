@@ -99,10 +99,10 @@ class Queue {
   void synchronize();
   // The event has passed.
   void wait_on_host(const Event& event);
-  // By whom synchronize() and wait_on_host() wait.
+  // The waits that synchronize() and wait_on_host() go through.
   [[nodiscard]] HostWaits& host_waits() { return host_waits_; }
 
-  // Marks this point for another stream, and makes the next commands start after `event`.
+  // Record a point of this queue for another stream; make the next commands start after `event`.
   void record(Event& event) {
     flush();
     event.record(stream());
@@ -125,10 +125,10 @@ class Queue {
     std::vector<Command> commands;
     std::vector<std::byte> bytes;
     cudaGraphExec_t graph = nullptr;
-    cudaGraph_t captured = nullptr;      // what it was made from, and what `nodes` are of
+    cudaGraph_t captured = nullptr;      // the source of `graph` and `nodes`
     std::vector<cudaGraphNode_t> nodes;  // one per command; null where it is no single kernel
     int replays = 0;                     // of this graph
-    int failures = 0;                    // graphs that were thrown away before they had paid
+    int failures = 0;                    // graphs thrown away before they had saved time
   };
   enum class Match : uint8_t { Same, Patchable, Different };
 

@@ -14,7 +14,7 @@ class Stream {
   // Blocks of an Urgent stream's kernels get the next free multiprocessors: for small kernels that
   // others wait for.
   enum class Priority : uint8_t { Normal, Urgent };
-  // On the current device; does not synchronise with the legacy default stream.
+  // The stream is on the current device; it does not synchronise with the legacy default stream.
   explicit Stream(Priority priority = Priority::Normal) {
     int least = 0;
     int greatest = 0;  // a smaller number is a higher priority
@@ -67,7 +67,7 @@ class Event {
   void hold_back(cudaStream_t stream) const {
     PENSTOCK_CUDA(cudaStreamWaitEvent(stream, event_, 0));
   }
-  // Both Timed and passed.
+  // Seconds between two Timed events, both passed.
   [[nodiscard]] static double seconds_between(const Event& first, const Event& second) {
     float milliseconds = 0.0F;
     PENSTOCK_CUDA(cudaEventElapsedTime(&milliseconds, first.event_, second.event_));

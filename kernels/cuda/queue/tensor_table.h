@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-// What one member of a list is to a kernel. Compared as bytes: no padding.
+// A member of a list, as a kernel reads it. Compared as bytes: no padding.
 struct TensorRow {
   float* weight = nullptr;
   float* first = nullptr;   // state, or null
@@ -26,7 +26,7 @@ struct TensorRow {
   [[nodiscard]] int64_t pieces() const;
 };
 
-// What a thread block takes: kPiece elements from piece * kPiece on.
+// The elements of a thread block: kPiece of them from piece * kPiece on.
 inline constexpr int64_t kPiece = 4096;
 struct Piece {
   uint32_t row, piece;
