@@ -27,8 +27,9 @@ enum class ErrorKind : int {
 // The exit code of a run that stopped on request with a checkpoint to go on from: the same number.
 inline constexpr int kStoppedExitCode = static_cast<int>(ErrorKind::Stopped);
 
-// Who throws. An error of one rank must end the others; one that every rank throws alike (a wrong
-// run file, a loss that is not finite) lets all of them end by themselves, and rank 0 say it once.
+// The ranks that throw an error. An error of one rank must end the others; one that every rank
+// throws alike (a wrong run file, a loss that is not finite) lets all of them end by themselves,
+// and rank 0 say it once.
 enum class ErrorScope : uint8_t { OneRank, EveryRank };
 
 // The text as one line of 8,000 bytes (and "..." where it was longer) without anything that a

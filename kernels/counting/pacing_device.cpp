@@ -82,7 +82,8 @@ class Pacing final : public PacingDevice {
   void spend(double seconds) {
     if (starts_anew_) start_anew();
     free_at_ += std::chrono::duration_cast<Clock::duration>(Seconds(pace_ * seconds));
-    // Who looks on between two ops (a sum of gradients that are complete) finds the time it should.
+    // The caller that looks on between two ops (a sum of gradients that are complete) finds the
+    // time it should.
     if (free_at_ - Clock::now() > nap_) wait();
   }
 

@@ -64,7 +64,7 @@ class CountingDense final : public DenseOps {
   static double flops(const Tensor& x, const Shape& weight) {
     return 2 * elements(x) * static_cast<double>(weight[0]);
   }
-  // Of x or its gradient, and the weight or its own.
+  // The layer of x or its gradient, and of the weight or its gradient.
   static Tally::Linear linear(const Tensor& x, const Tensor& weight) {
     return {x.shape().rows(), weight.dim(1), weight.dim(0), x.dtype(), weight.dtype()};
   }

@@ -35,7 +35,7 @@ ConvolutionPlan convolution(const Tensor& x, const Tensor& y, const Tensor& w, c
           .type = x.dtype()};
 }
 
-// As products, 1 x 1 convolutions need no filters in the library's layouts.
+// A 1 x 1 convolution is a product, which needs no filter in the library's layouts.
 bool is_product(const ConvolutionPlan& plan) {
   return is_linear(plan.window, plan.groups);
 }

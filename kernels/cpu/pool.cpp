@@ -16,7 +16,7 @@ struct Range {
   [[nodiscard]] int64_t size() const { return last - first; }
 };
 
-// Of the window at `at`, the part of [0, extent) that it covers.
+// The part of [0, extent) that the window at `at` covers.
 Range covered(int64_t at, int kernel, int stride, int before, int64_t extent) {
   const int64_t start = at * stride - before;
   return {std::max<int64_t>(start, 0), std::min(start + kernel, extent)};

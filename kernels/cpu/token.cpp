@@ -179,7 +179,8 @@ class CpuToken final : public TokenOps {
           lse[r] = s.logsumexp;
           if (label[r] < 0) continue;
           const double wanted = double{target.label} * clip(static_cast<float>(x[label[r]]));
-          // Without smoothing nothing is wanted of the others, which may be -infinity: not 0 of it.
+          // The logits of other classes count nothing without smoothing; they may be -infinity, so
+          // they are not multiplied by 0.
           const double others = target.smooth() ? double{target.other} * s.sum : 0.0;
           loss[r] = double{s.logsumexp} - wanted - others;
           hit[r] = is_first_largest(x, label[r], s.largest) ? 1 : 0;

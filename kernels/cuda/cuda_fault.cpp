@@ -40,7 +40,8 @@ constexpr std::array kMissing = {
     MissingRow{cudaErrorStartupFailure, kSetUp},
     MissingRow{cudaErrorInvalidKernelImage, kBuild},
     MissingRow{cudaErrorDeviceUninitialized, kSetUp},
-    // Of a kernel that was compiled for other GPUs, where its attributes are asked for first.
+    // A kernel that was compiled for other GPUs gives this where its attributes are asked for
+    // first.
     MissingRow{cudaErrorInvalidDeviceFunction, kBuild},
     MissingRow{cudaErrorNoKernelImageForDevice, kBuild},
     MissingRow{cudaErrorECCUncorrectable, kHardware},

@@ -13,8 +13,8 @@ struct AttentionOptions {
   int heads = 1;         // of queries
   bool causal = false;   // row i sees columns 0 .. i (with Tq == Tk)
   float dropout = 0.0F;  // on the probabilities, element index ((b * heads + h) * Tq + i) * Tk + j
-  // For dropout, as in PointwiseOps::dropout. Where a library computes the call (AttentionPath),
-  // the numbers are the library's, from a seed that is made of the stream.
+  // The random numbers of dropout, as in PointwiseOps::dropout. Where a library computes the call
+  // (AttentionPath), the numbers are the library's, from a seed that is made of the stream.
   RandomStream stream{};
   // The heads of keys and values, a divisor of heads; 0: heads. Query head h reads head h / (heads
   // / kv_heads) (grouped queries, Ainslie et al. 2023).

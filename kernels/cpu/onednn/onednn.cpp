@@ -14,7 +14,8 @@
 namespace penstock {
 namespace {
 
-// In pieces, so that the inner loop is a plain one: GCC 12 leaves bfloat16 scalar under `omp simd`.
+// Converts in pieces, so that the inner loop is a plain one: GCC 12 does not vectorise bfloat16
+// under `omp simd`.
 template <class To, class From>
 void convert(To* to, const From* from, int64_t elements, int threads) {
   constexpr int64_t kPiece = 8192;

@@ -29,7 +29,8 @@ std::vector<int64_t> places(const dnnl_api::Blocking& blocking, size_t dimension
   return all;
 }
 
-// Of a filter [out, in, h, w] whose order our loops know; one in groups has five dimensions.
+// The blocks of a filter [out, in, h, w] whose order our loops know; a filter in groups has five
+// dimensions.
 std::optional<BlockedFilter> blocks_of(const dnnl_api::Desc& packed, DType type) {
   const auto blocking = dnnl_api::blocking(packed);
   if (!blocking || blocking->type != library_type(type) || blocking->extents.size() != 4) return {};

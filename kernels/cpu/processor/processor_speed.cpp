@@ -56,7 +56,7 @@ class Stopwatch {
     }
   }
 
-  // Of the fastest run of each of them, together.
+  // The times of the fastest run of each op, added up.
   [[nodiscard]] double seconds(size_t number) const {
     const std::vector<double>& best = all_[number].best;
     return std::accumulate(best.begin(), best.end(), 0.0);

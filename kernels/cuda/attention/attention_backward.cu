@@ -44,7 +44,7 @@ struct BackwardBlock {
     first = block_first + warp * kStripRows;
   }
   __device__ int position() const { return first + lane.row; }
-  // Of the others that are queries, from `begin` on, of a head. All threads call.
+  // Loads the statistics of `other`, queries of a head from `begin` on. All threads call.
   __device__ void load_rows(int begin, int head, const float* logsumexp, const float* dot) const {
     for (int i = static_cast<int>(threadIdx.x); i < kOther; i += G::kThreads) {
       const int64_t row = head_among_all(call, head) * call.queries + begin + i;
@@ -89,7 +89,7 @@ struct BackwardBlock {
 #pragma unroll
     for (int i = 0; i < kScores; ++i) set_operand(i, p[i] * factor(kept, i));
   }
-  // From the gradients of those, now in scores, the gradients of the scores before.
+  // Makes the gradients of the scores from the gradients of the probabilities, now in scores.
   template <class F>
   __device__ void put_gradients(const float (&p)[kScores], uint32_t kept, const F& dot) const {
 #pragma unroll

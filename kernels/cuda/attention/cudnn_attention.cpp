@@ -23,7 +23,7 @@ AttentionExtents extents_of(const AttentionCall& call) {
           .dropout = call.rate};
 }
 
-// Of the whole, `samples` and `kv_heads` with the heads that ask them.
+// The extents of `samples` and `kv_heads` of the whole, with the heads that read them.
 AttentionExtents part_of(const AttentionExtents& whole, int64_t samples, int64_t kv_heads) {
   AttentionExtents some = whole;
   some.samples = samples;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kPackThreads = 256;
 
-// Where element i of a filter [out, channels, taps] lies in [out, taps, channels].
+// The place of element i of a filter [out, channels, taps] in [out, taps, channels].
 __device__ int64_t packed_index(int64_t i, int64_t channels, int64_t taps) {
   const int64_t tap = i % taps;
   const int64_t channel = i / taps % channels;
@@ -32,7 +32,7 @@ __global__ void unpack(float* gradient, const T* packed, int64_t elements, int64
   gradient[i] = accumulate ? gradient[i] + sum : sum;
 }
 
-// From [out, taps] to [taps, out].
+// Transposes [out, taps] to [taps, out].
 __global__ void turn(float* turned, const float* filter, int64_t elements, int64_t out) {
   const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < elements) turned[i] = filter[i % out * (elements / out) + i / out];

@@ -15,11 +15,11 @@
 namespace penstock {
 
 // Memory of the device that MPI may be given, for Transport::MpiCuda: plain allocations, since
-// those of a stream-ordered pool cannot be opened by another process.
+// memory of a stream-ordered pool cannot be opened by another process.
 [[nodiscard]] std::unique_ptr<MemorySource> shareable_memory_source();
 
-// Through copies ("twins") in `twins`, host or shareable memory, which the MPI ends are made for.
-// Device, memory and pollers must outlive the ends.
+// Links that send copies ("twins") of the messages in `twins`, host or shareable memory, by the MPI
+// ends `inner`. Device, memory and pollers must outlive the ends.
 [[nodiscard]] std::unique_ptr<SendLink> staged_send(std::unique_ptr<MpiSendLink> inner,
                                                     Device& device, Memory& twins,
                                                     Pollers& pollers);
@@ -39,13 +39,13 @@ struct EdgeComm {
 // Multiprocessors of the device's GPU.
 [[nodiscard]] int processors_of(Device& device);
 
-// By NCCL. Collective over the members of the communicator, which carries the id. Throw Error(Peer)
-// naming the edge or the group when the others do not come within a time limit.
+// Links and sums by NCCL. Collective over the members of the communicator, which carries the id.
+// Throw Error(Peer) naming the edge or the group when the others do not come within a time limit.
 [[nodiscard]] std::unique_ptr<SendLink> nccl_send(EdgeComm edge, Device& device, int window,
                                                   Pollers& pollers);
 [[nodiscard]] std::unique_ptr<ReceiveLink> nccl_receive(EdgeComm edge, Device& device,
                                                         Pollers& pollers);
-// `blocks` as NcclBudget::sums, the same on all members.
+// `blocks` is NcclBudget::sums, the same on all members.
 [[nodiscard]] std::unique_ptr<ReduceGroup> nccl_sums(CommHandle comm, const std::string& name,
                                                      int blocks, Device& device, Pollers& pollers);
 

@@ -1,5 +1,5 @@
-// runtime/system/comm/agreement.h -- ranks that fail together: what one of them cannot do, all of
-// them throw, in the same words. Otherwise those that could would wait for it for ever.
+// runtime/system/comm/agreement.h -- ranks that fail together: when one of them fails, all of them
+// throw, in the same words. Otherwise the others would wait for it for ever.
 #pragma once
 
 #include <cstring>
@@ -17,14 +17,15 @@ struct Failure {
   std::string what;
   ErrorScope scope = ErrorScope::OneRank;
 };
-// Of the exception being handled, whatever its type: call in a catch block only.
+// The failure that the exception being handled stands for, whatever its type: call in a catch block
+// only.
 [[nodiscard]] Failure current_failure();
 
 // Runs `make` on rank 0 and returns its text on all ranks. Collective; when `make` throws, every
 // rank throws it (ErrorScope::EveryRank).
 [[nodiscard]] std::string on_first_rank(Collective& world,
                                         const std::function<std::string()>& make);
-// The same of plain numbers in a struct. Ranks run one build (launch/program/start), so its bytes
+// The same for plain numbers in a struct. Ranks run one build (launch/program/start), so its bytes
 // mean the same everywhere.
 template <class T, class Make>
 [[nodiscard]] T numbers_of_first_rank(Collective& world, const Make& make) {

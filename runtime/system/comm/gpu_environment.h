@@ -1,5 +1,5 @@
 // runtime/system/comm/gpu_environment.h -- variables that CUDA and NCCL read once, before their
-// first call, and that a job of several ranks wants otherwise than they are. Pure.
+// first call, and whose defaults do not suit a job of several ranks. Pure.
 #pragma once
 
 #include <string>
@@ -13,18 +13,18 @@ struct EnvironmentVariable {
   std::string name, value;
 };
 
-// What is to be set; nothing that the user has set, or has said something else about.
-//   CUDA_MODULE_LOADING=EAGER  By default code is loaded at its first use. The CUDA Programming
-//   Guide
-//       ("Lazy Loading", "Potential Hazards") says that loading may need all kernels of the context
-//       to have ended: while one of NCCL waits for another rank, which waits for the kernel that is
-//       to be loaded, that is for ever. Costs some memory and start-up time.
-//   NCCL_NVLS_ENABLE=0  Sums in the switch (NVLink SHARP). NCCL's documentation promises no order
-//   for
-//       its sums; issues report other bits from call to call with this algorithm, and Megatron's
-//       deterministic mode excludes it. Only sums over two replicas are NCCL's (nccl_sums.cpp), and
-//       a + b has one result in any order of fp32 additions; whether a switch adds so we have not
-//       seen.
+// The variables to set; none that the user has set, or has said something else about.
+//   CUDA_MODULE_LOADING=EAGER
+//       By default code is loaded at its first use. The CUDA Programming Guide ("Lazy Loading",
+//       "Potential Hazards") says that loading may need all kernels of the context to have ended:
+//       while a kernel of NCCL waits for another rank, which waits for the kernel that is to be
+//       loaded, that is for ever. Costs some memory and start-up time.
+//   NCCL_NVLS_ENABLE=0
+//       This turns off sums in the switch (NVLink SHARP). NCCL's documentation promises no order
+//       for its sums; issues report other bits from call to call with this algorithm, and
+//       Megatron's deterministic mode excludes it. Only sums over two replicas are NCCL's
+//       (nccl_sums.cpp), and a + b has one result in any order of fp32 additions; whether a switch
+//       adds so we have not seen.
 [[nodiscard]] std::vector<EnvironmentVariable> gpu_environment(const Environment& environment);
 
 }  // namespace penstock

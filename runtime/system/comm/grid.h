@@ -1,4 +1,4 @@
-// runtime/system/comm/grid.h -- where in the data x pipeline grid each rank stands. Plain
+// runtime/system/comm/grid.h -- the place of each rank in the data x pipeline grid. Plain
 // arithmetic.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-// Which neighbours get consecutive world ranks, and so share a node under the usual mapping.
+// The neighbours that get consecutive world ranks, and so share a node under the usual mapping.
 enum class Placement : uint8_t {
   Stages,    // world rank = replica * positions + position: a pipeline stays in a node
   Replicas,  // world rank = position * replicas + replica: an all-reduce group stays in a node

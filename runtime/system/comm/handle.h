@@ -48,7 +48,7 @@ class UniqueHandle {
   }
 
   [[nodiscard]] Raw get() const { return raw_; }
-  // For MPI calls that make a handle, and those that start or complete one.
+  // The address for MPI calls that make a handle, and those that start or complete one.
   [[nodiscard]] Raw* address() { return &raw_; }
 
  private:

@@ -12,27 +12,27 @@ namespace penstock {
 
 using Environment = std::function<const char*(const char* name)>;  // null where it is not set
 
-// For a process that MPI believes to be alone: a sentence that names the launcher and the cure when
-// several were started; empty when all is well. The environment is that before MPI_Init, which adds
-// to it. SLURM_NTASKS alone proves nothing: a batch script has it too, and may well start a single
-// process.
+// A sentence that names the launcher and the cure when several processes were started but MPI
+// believes this one to be alone; empty when all is well. The environment is that before MPI_Init,
+// which adds to it. SLURM_NTASKS alone proves nothing: a batch script has it too, and may well
+// start a single process.
 [[nodiscard]] std::string launcher_complaint(const Environment& environment);
 
 // True when Open MPI would refuse to start, and end the process, in MPI_Init: a Slurm step with
 // neither PMIx nor mpirun above it.
 [[nodiscard]] bool is_slurm_without_pmix(const Environment& environment);
-// A Slurm step that offers PMI or PMI2 alone (`srun --mpi=pmi2`): an MPI that was built with it can
-// start, one that was not ends the process in MPI_Init.
+// True in a Slurm step that offers PMI or PMI2 alone (`srun --mpi=pmi2`): an MPI that was built
+// with it can start, one that was not ends the process in MPI_Init.
 [[nodiscard]] bool is_slurm_with_pmi(const Environment& environment);
 
-// Of processes that a launcher started and MPI did not join, whether this is the first: the one
-// that says so. True where there is nothing to tell them apart by. Of the environment before
+// Whether this is the first of the processes that a launcher started and MPI did not join: the one
+// that prints the error. True where nothing tells them apart. The environment is that before
 // MPI_Init.
 [[nodiscard]] bool is_first_of_unjoined(const Environment& environment);
 
-// What started the ranks, as a user writes it before `-n RANKS`: "mpirun", "srun", "flux run",
-// "jsrun", or "mpiexec" for that of MPICH. "mpirun" where nothing did. Of the environment before
-// MPI_Init, too.
+// The command that started the ranks, as a user writes it before `-n RANKS`: "mpirun", "srun",
+// "flux run", "jsrun", or "mpiexec" for MPICH's. "mpirun" where nothing did. The environment is
+// that before MPI_Init.
 [[nodiscard]] std::string starter(const Environment& environment);
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
-// runtime/system/comm/link_plan.h -- by what the tensors of a run travel. Pure: facts in, choice
-// out, so that every rank that was told the same facts chooses the same.
+// runtime/system/comm/link_plan.h -- the choice of the transport of a run's tensors. Pure: facts
+// in, choice out, so that every rank that was told the same facts chooses the same.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct RankFacts {
   bool mpi_takes_gpu_memory = false;
   int visible_gpus = 0;  // to this rank; a batch system may hide those of others
 };
-// To and from one line of text, for sending.
+// RankFacts as one line of text, for sending, and back.
 [[nodiscard]] std::string text_of(const RankFacts& facts);
 [[nodiscard]] RankFacts parse_rank_facts(const std::string& text);
 

@@ -1,10 +1,10 @@
 // runtime/system/comm/nccl_budget.h -- how much of a GPU the kernels of NCCL may occupy. Pure.
 //
 // A kernel that has been launched and waits for another rank holds its multiprocessors all the
-// while, and those are no longer there for computing: with eight blocks for each edge, as many
-// edges as a stage with skips or several chunks has fill the whole chip with kernels that wait. So
-// all edges of a rank share one part of the chip, and the sums over replicas have another. That
-// NCCL keeps to maxCTAs in both is what it says of that option; no GPU has shown it to us.
+// while, and they are lost for computing: with eight blocks for each edge, as many edges as a stage
+// with skips or several chunks has fill the whole chip with kernels that wait. So all edges of a
+// rank share one part of the chip, and the sums over replicas have another. That maxCTAs limits
+// NCCL in both is what its documentation says; no GPU has shown it to us.
 #pragma once
 
 namespace penstock {
@@ -16,11 +16,11 @@ struct NcclBudget {
   int left = 0;  // for computing, while all of them wait
 };
 
-// On a GPU of that many multiprocessors with so many ends of edges, and sums or none. An eighth of
-// the chip for all edges together, at least one block and at most 8 for each, a power of two, as
-// NCCL cuts its channels; another eighth for sums. Both ends of an edge must ask for the same:
-// count the edges of the rank that has most. Throws Error(Input) where more than half would be
-// taken.
+// The budget on a GPU of that many multiprocessors with so many ends of edges, and sums or none. An
+// eighth of the chip is for all edges together, at least one block and at most 8 for each, a power
+// of two, as NCCL cuts its channels; another eighth is for sums. Both ends of an edge must ask for
+// the same: count the edges of the rank that has most. Throws Error(Input) where more than half
+// would be taken.
 [[nodiscard]] NcclBudget nccl_budget(int processors, int edges, bool sums);
 
 }  // namespace penstock

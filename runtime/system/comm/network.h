@@ -50,11 +50,12 @@ class SendLink {
   // have left; the caller must not write to the tensors any more.
   virtual void send(std::span<const Tensor> message) = 0;
   virtual void progress() = 0;
-  // At the end of a program. Returns when what was sent needs nothing from this rank any more but
-  // calls of MPI: the rank may now be busy for long without calling progress(). The device's memory
-  // of what was sent is released; by NCCL, what is computed next waits until it has been received,
-  // so never between instructions (tests/unit/planning/schedule/transport_test.cpp). May wait for
-  // the device, never for another rank.
+  // Called at the end of a program. Returns when what was sent needs nothing from this rank any
+  // more but calls of MPI: the rank may now be busy for long without calling progress(). The
+  // device's memory of what was sent is released; with NCCL all later computation waits until it
+  // has been received, so this is never called between instructions
+  // (tests/unit/planning/schedule/transport_test.cpp). May wait for the device, never for another
+  // rank.
   virtual void hand_over() = 0;
   virtual void drain() = 0;  // waits until everything sent has left
   // Keeps memory ready for `count` more messages of these tensors to be under way at once.
@@ -83,15 +84,15 @@ class ReduceGroup {
   // all members get the same bits. All members start the same buffers in the same order. The buffer
   // must not be touched until finish().
   virtual void start(const Tensor& buffer) = 0;
-  // The two halves of that, for members that share the sums out: member r has elements
-  // [cuts[r], cuts[r + 1]) of such a buffer, the same cuts on all members and for the run, the
-  // first 0, the last its size. scatter() starts summing: each gets the sum of its own elements, to
-  // the bits of start(); what the others' then hold is not said. gather() starts giving all
-  // members each one's own, in place.
+  // The reduce-scatter and the all-gather of start(), for members that share the sums out: member r
+  // has elements [cuts[r], cuts[r + 1]) of such a buffer, the same cuts on all members and for the
+  // run, the first 0, the last its size. scatter() starts summing: each member gets the sum of its
+  // own elements, with the bits of start(); its other elements are then undefined. gather() starts
+  // giving all members each one's own elements, in place.
   virtual void scatter(const Tensor& buffer, std::span<const int64_t> cuts) = 0;
   virtual void gather(const Tensor& buffer, std::span<const int64_t> cuts) = 0;
   virtual void progress() = 0;
-  // Waits for what was started of this buffer, or for more.
+  // Waits for everything started of this buffer, or for more.
   virtual void wait(const Tensor& /*buffer*/) { finish(); }
   virtual void finish() = 0;  // waits for everything started
 };
@@ -104,8 +105,8 @@ class Collective {
   [[nodiscard]] virtual int size() const = 0;
   virtual void barrier() = 0;
   virtual void sum(std::span<double> values) = 0;  // in place, same bits everywhere
-  // To rank 0, into `all`: the members' values one after another, in rank order, counts[r] of them
-  // from rank r. `counts` and `all`, which holds their total, are read and written there only.
+  // Writes to `all` on rank 0 the members' values one after another, in rank order, counts[r] of
+  // them from rank r. `counts` and `all`, which holds their total, are read and written there only.
   // Takes no memory.
   virtual void gather(std::span<const double> mine, std::span<const int> counts,
                       std::span<double> all) = 0;
@@ -113,60 +114,63 @@ class Collective {
   // total.
   virtual void gather_to_all(std::span<const double> mine, std::span<double> all) = 0;
   [[nodiscard]] virtual std::vector<int64_t> gather_to_all(int64_t mine) = 0;
-  // At rank 0: everyone's text in rank order; elsewhere empty.
+  // Everyone's text in rank order at rank 0; elsewhere empty.
   [[nodiscard]] virtual std::vector<std::string> gather_text(const std::string& mine) = 0;
   [[nodiscard]] virtual std::string broadcast(const std::string& text, int root) = 0;
   virtual void broadcast(std::span<double> values, int root) = 0;  // in place, as many everywhere
-  // Bytes to another member, which takes as many. `take` waits, `give` until they are under way.
+  // Send bytes to another member, which takes as many. `take` waits for them, `give` until they are
+  // under way.
   virtual void give(std::span<const std::byte> bytes, int to) = 0;
   virtual void take(std::span<std::byte> bytes, int from) = 0;
 };
 
-// Everyone's numbers to everyone in the world, in two halves: what lies between need not wait.
+// An all-gather of numbers over the world in two halves: work between them need not wait.
 class LateGather {
  public:
   virtual ~LateGather() = default;
-  // Copies `mine`, as many as were agreed, posts them and returns. Not twice without a finish().
+  // Copies `mine`, as many as were agreed, posts them and returns. A second start() needs a
+  // finish() before it.
   virtual void start(std::span<const double> mine) = 0;
-  // Waits for those of all ranks, and returns them one rank after another; valid until the next.
+  // Waits for the numbers of all ranks, and returns them one rank after another; valid until the
+  // next start().
   [[nodiscard]] virtual std::span<const double> finish() = 0;
 };
 
-// Bytes from the memory of one rank to that of another, while both do other things. The messages of
-// two ranks arrive in the order in which they were sent.
+// Carries bytes from the memory of one rank to that of another, while both do other things. The
+// messages of two ranks arrive in the order in which they were sent.
 class Courier {
  public:
   virtual ~Courier() = default;
-  // Post one message and return. The bytes stay where they are until it has ended; the receiver
-  // expects as many as are sent.
+  // Post one message and return. The caller keeps the bytes in place until the message has ended;
+  // the receiver expects as many as are sent.
   virtual void send(std::span<const std::byte> bytes, int to) = 0;
   virtual void receive(std::span<std::byte> bytes, int from) = 0;
   virtual void progress() = 0;
-  // As of the last progress().
+  // The numbers of messages under way at the last progress().
   [[nodiscard]] virtual size_t sends_under_way() const = 0;
   [[nodiscard]] virtual size_t receives_under_way() const = 0;
 };
 
-// What a rank does beside its step.
+// Work of a rank besides its step.
 class SideWork {
  public:
   virtual ~SideWork() = default;
-  // Each does a little and returns: while the rank waits for anything; and between two ops, which
-  // wait for it.
+  // Each does a little and returns: one while the rank waits for anything, the other between two
+  // ops, which wait for it.
   virtual void while_waiting() = 0;
   virtual void between_ops() = 0;
 };
 
 enum class Direction : uint8_t { Activation, Gradient };
 
-// What passes from one stage to another of the same replica (of the two directions of an edge of
-// runtime/planning/schedule/edges.h, one).
+// One direction of an edge (runtime/planning/schedule/edges.h): what passes from one stage to
+// another of the same replica.
 struct DirectedEdge {
   int from_stage = 0, to_stage = 0;
   int from_position = 0, to_position = 0;  // ranks of the pipeline; different
   Direction direction = Direction::Activation;
-  // Messages that may be under way before the sender must be able to wait for the oldest one: by
-  // NCCL their tensors are not copied, and somebody has to hold them.
+  // The number of messages that may be under way before the sender must be able to wait for the
+  // oldest one: NCCL does not copy their tensors, and somebody has to hold them.
   int window = 2;
 };
 
@@ -188,7 +192,7 @@ class Network {
       receive.swap(other.receive);
       return *this;
     }
-    // Edge by edge: to leave a communicator of NCCL is collective, too.
+    // The ends go edge by edge: leaving a communicator of NCCL is collective, too.
     ~Ends() {
       for (size_t e = 0; e < send.size(); ++e) {
         send[e].reset();
@@ -201,16 +205,16 @@ class Network {
   virtual Collective& world() = 0;     // every rank
   virtual Collective& pipeline() = 0;  // the ranks of this replica, in position order
   virtual Collective& replicas() = 0;  // the ranks at this position, in replica order
-  // `mine`: how many numbers this rank brings each time. Null: this network has none.
+  // `mine`: the number of numbers that this rank brings each time. Null: this network has none.
   [[nodiscard]] virtual std::unique_ptr<LateGather> late_gather(size_t /*mine*/) { return nullptr; }
   // Collective over the world. Null: this network has none.
   [[nodiscard]] virtual std::unique_ptr<Courier> courier() { return nullptr; }
-  // From now on `work` is done whenever this rank waits, and by do_side_work(), which whoever
-  // computes calls between ops. One at a time; null: none. A network of which nobody waits does
-  // not.
+  // From now on `work` is done whenever this rank waits, and by do_side_work(), which the computing
+  // code calls between ops. One at a time; null: none. A network in which nobody waits does none.
   virtual void set_side_work(SideWork* /*work*/) {}
   virtual void do_side_work() {}
-  // Waits until that is so, with a name for what is waited for; all else goes on.
+  // Waits until `done()` is true; `what` names in errors what is waited for. All else goes on
+  // meanwhile.
   virtual void wait_until(const std::function<bool()>& done, const std::string& /*what*/) {
     while (!done()) {
     }
@@ -218,21 +222,22 @@ class Network {
   // Persistent requests made so far by all links; flat in the steady state.
   [[nodiscard]] virtual int64_t requests_made() const = 0;
   [[nodiscard]] virtual std::string description() const = 0;  // "mpi (Open MPI 4.1.4)"
-  // Where the main thread of this rank writes what it does; null: nobody reads it.
+  // The log to which the main thread of this rank writes what it does; null: nobody reads it.
   [[nodiscard]] virtual ActivityLog* activity_log() { return nullptr; }
 };
 
-// Longer than the slowest step, so that a wait which sees nothing come for so long is in vain.
+// Longer than the slowest step, so that nothing comes any more to a wait that saw nothing for so
+// long.
 inline constexpr std::chrono::minutes kWaitLimit{30};
 
-// What becomes of waits that see nothing come.
+// The limits of waits that see nothing come.
 struct Waits {
   std::chrono::milliseconds limit = kWaitLimit;  // zero: they go on for ever
   // True: a Watch looks at all ranks, and ends the job when none has gone on for the limit. False:
   // each wait ends by itself, by Error(Peer), however busy the others are.
   bool are_watched = false;
-  // Where ranks that wait would take the time of those that compute: how long each sleeps between
-  // two looks; zero: they only give way.
+  // How long each waiting rank sleeps between two polls, where it would otherwise take the time of
+  // ranks that compute; zero: it only gives way.
   std::chrono::microseconds nap = {};
   std::string folder = {};                               // as WatchOrder's
   std::function<void(const HangReport&)> say = nullptr;  // likewise

@@ -1,15 +1,15 @@
 // runtime/system/comm/pairwise.h -- the order in which replicas are added up, the same on every
-// device and for every number of them: in pairs, (x0 + x1) + (x2 + x3), then pairs of pairs. What
-// has no partner waits: five are ((x0 + x1) + (x2 + x3)) + x4. So the replicas of a power of two of
-// micro-batches each, which were added up in pairs too (runtime/network/stage/pairwise_sum.h), make
-// the sum that one replica makes.
+// device and for every number of them: in pairs, (x0 + x1) + (x2 + x3), then pairs of pairs. A sum
+// without a partner waits: five are ((x0 + x1) + (x2 + x3)) + x4. So replicas with a power of two
+// of micro-batches each, which were added up in pairs too (runtime/network/stage/pairwise_sum.h),
+// make the sum that one replica makes.
 #pragma once
 
 #include <span>
 
 namespace penstock {
 
-// A sum of what arrives one after another, in registers. For kernels too.
+// A sum, in registers, of values that arrive one after another. For kernels too.
 template <class T>
 class PairwiseSumOf {
  public:
@@ -18,7 +18,7 @@ class PairwiseSumOf {
     waiting_[depth_++] = value;
     ++count_;
   }
-  // Of one value at least.
+  // The sum; at least one value must have been added.
   [[nodiscard]] constexpr T total() const {
     T sum = waiting_[depth_ - 1];
     for (int i = depth_ - 2; i >= 0; --i) sum = waiting_[i] + sum;
@@ -31,7 +31,7 @@ class PairwiseSumOf {
   unsigned count_ = 0;
 };
 
-// 0 of nothing.
+// The sum of the values; 0 if there are none.
 template <class T>
 [[nodiscard]] constexpr T pairwise_sum(std::span<const T> values) {
   PairwiseSumOf<T> sum;

@@ -1,13 +1,12 @@
-// runtime/system/comm/pollers.h -- everything of one rank that moves only while the host looks at
-// it, and how a rank waits.
+// runtime/system/comm/pollers.h -- everything of one rank that moves only while the host polls it,
+// and how a rank waits.
 //
 // A copy to the host that has ended must still be given to MPI, a message that has come must be
 // copied to the device, and gradients that have come must be added up: nobody does that for us. Two
 // ranks that each wait for the other's message while their own lies ready in host memory would wait
-// for ever; so whatever waits here lets all the others move. And no wait is without end, since
-// neither MPI nor NCCL would say that a rank stands still: either it becomes an error here, after
-// the limit, or it is in the activity_log, and a Watch (watch/watch.h) looks at all ranks before it
-// ends the job.
+// for ever; so every wait here polls all the others. And no wait is endless, since neither MPI nor
+// NCCL would say that a rank stands still: either it becomes an error here, after the limit, or it
+// is in the activity_log, and a Watch (watch/watch.h) looks at all ranks before it ends the job.
 #pragma once
 
 #include <chrono>
@@ -25,20 +24,20 @@ class Poller {
   // Does what can be done now and returns; never waits. Throws Error(Peer) when what it looks after
   // has failed.
   virtual void poll() = 0;
-  // What it waits for at another rank, for errors: "sending ... (rank 0 to rank 1)"; empty:
+  // What the poller waits for at another rank, for errors: "sending ... (rank 0 to rank 1)"; empty:
   // nothing.
   [[nodiscard]] virtual std::string awaited() const { return {}; }
 };
 
 class Pollers {
  public:
-  // For how long a wait may see nothing come; zero: for ever. What is waited for is noted in
-  // `activity_log`, which may be null and must outlive the pollers.
-  // `nap`: for how long a wait that lasts sleeps between two looks; zero: it only gives way.
+  // `limit`: the longest that a wait may see nothing come; zero: for ever. The object of each wait
+  // is noted in `activity_log`, which may be null and must outlive the pollers. `nap`: the sleep
+  // between two polls of a wait that lasts; zero: it only gives way.
   explicit Pollers(std::chrono::milliseconds limit = {}, ActivityLog* activity_log = nullptr,
                    std::chrono::microseconds nap = {})
       : limit_(limit), activity_log_(activity_log), nap_(nap) {}
-  // From the next wait on.
+  // The limit holds from the next wait on.
   void set_limit(std::chrono::milliseconds limit) { limit_ = limit; }
   Pollers(const Pollers&) = delete;
   Pollers& operator=(const Pollers&) = delete;
@@ -62,7 +61,7 @@ class Pollers {
     do {
       poll();
       if (activity_log_ != nullptr) activity_log_->look_at_device();
-      // A small message is there before giving way would have paid (message_bench: 0.5 us, else
+      // A small message comes sooner than giving way would have paid (message_bench: 0.5 us, else
       // 0.8).
       if (++asked > (naps() ? kBeforeNaps : kAtOnce)) give_way(told);
       const auto waited = Clock::now() - start;
@@ -96,8 +95,8 @@ class Pollers {
   static constexpr std::chrono::microseconds kLongNap{100};
 
   [[nodiscard]] bool naps() const { return nap_.count() > 0; }
-  // Whoever has waited long sleeps: the core may be wanted by what it waits for, even outside this
-  // machine (a virtual machine's disk did not write while all of its cores asked and asked).
+  // A rank that has waited long sleeps: the core may be wanted by what it waits for, even outside
+  // this machine (a virtual machine's disk did not write while all of its cores asked and asked).
   void give_way(bool has_waited_long) const {
     if (naps()) return std::this_thread::sleep_for(nap_);
     if (has_waited_long) return std::this_thread::sleep_for(kLongNap);
@@ -114,7 +113,7 @@ class Pollers {
   std::vector<Poller*> all_;
 };
 
-// For the time of its life `poller` is in `pollers`.
+// Keeps `poller` in `pollers` for the time of its life.
 class PollerEntry {
  public:
   PollerEntry(Pollers& pollers, Poller& poller) : pollers_(pollers), poller_(poller) {

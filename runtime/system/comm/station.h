@@ -1,4 +1,4 @@
-// runtime/system/comm/station.h -- Station: where a run happens, as one of its ranks sees it.
+// runtime/system/comm/station.h -- Station: the place of a run, as one of its ranks sees it.
 #pragma once
 
 #include "kernels/device.h"
@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-// What it refers to must outlive all that is built on it.
+// The objects that it refers to must outlive all that is built on it.
 struct Station {
   const Session& session;  // which rank this is, on which host
   Network& network;        // whom it talks to

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where a path leads to, and whether what is there is written to as it is.
+// The file that a path leads to, and whether it is written to as it is.
 struct Destination {
   std::string path;
   bool written_through = false;
@@ -34,7 +34,7 @@ fs::path folder_of(const std::string& path) {
   return parent.empty() ? fs::path(".") : parent;
 }
 
-// Its links are open files, whatever they say: /dev/stdout ends in one.
+// Links in /proc are open files, whatever they say: /dev/stdout ends in one.
 bool is_in_proc(const std::string& path) {
   struct statfs system {};
   return statfs(folder_of(path).c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;

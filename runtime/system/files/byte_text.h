@@ -8,18 +8,18 @@
 
 namespace penstock {
 
-// The bytes of the character at `at`, 1 to 4; 0 where there is none. `bad` is then how many bytes
-// make up the part that U+FFFD stands for, at least 1.
+// The number of bytes of the character at `at`, 1 to 4; 0 where there is none. `bad` is then the
+// number of bytes, at least 1, that one U+FFFD stands for.
 [[nodiscard]] size_t character_bytes(std::string_view text, size_t at, size_t& bad);
 
-// For formats that are read again: UTF-8 as it is, and for each other byte 0xNN the character
-// U+10FENN, which is private and nobody's ("\U0010FEE9" in a run file). Those characters themselves
-// are taken for other bytes, so that every text comes back from bytes_of() as it was.
+// Bytes as text for formats that are read again: UTF-8 as it is, and for each other byte 0xNN the
+// character U+10FENN, which is private and nobody's ("\U0010FEE9" in a run file). Those characters
+// themselves are taken for other bytes, so that every text comes back from bytes_of() as it was.
 [[nodiscard]] std::string unicode_of(std::string_view bytes);
 [[nodiscard]] std::string bytes_of(std::string_view unicode);
 
-// For people: UTF-8 as it is, and each other byte as \xNN; in a text that has such bytes, and in no
-// other, a backslash is doubled.
+// Bytes as text for people: UTF-8 as it is, and each other byte as \xNN; in a text that has such
+// bytes, and in no other, a backslash is doubled.
 [[nodiscard]] std::string shown_bytes(std::string_view bytes);
 
 }  // namespace penstock

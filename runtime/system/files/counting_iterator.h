@@ -1,5 +1,6 @@
-// runtime/system/files/counting_iterator.h -- the characters of a text for nlohmann-json, and how
-// many of them it has read: its own errors alone say where they are.
+// runtime/system/files/counting_iterator.h -- the characters of a text for nlohmann-json, with a
+// count of those that it has read: without it, only the library's own errors would say where they
+// are.
 #pragma once
 
 #include <cstddef>

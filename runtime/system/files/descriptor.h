@@ -23,12 +23,13 @@ class Descriptor {
 // Throws Error(Resource): "cannot `what` `path`: " and what errno says.
 [[noreturn]] void fail_system(const std::string& what, const std::string& path);
 
-// Hands all of it to the system. `path` is for the message. Throws Error(Resource).
+// Hands all of the data to the system. `path` is for the message. Throws Error(Resource).
 void write_all(const Descriptor& file, const void* data, size_t size_bytes,
                const std::string& path);
-// On disk when it returns, where the file system keeps its word. Throws Error(Resource).
+// The file is on disk when it returns, where the file system keeps its word. Throws
+// Error(Resource).
 void sync_and_close(Descriptor& file, const std::string& path);
-// Its entries (names) are on disk afterwards, if this process may open it.
+// The entries (names) of the directory are on disk afterwards, if this process may open it.
 void sync_directory(const std::string& path);
 
 }  // namespace penstock

@@ -15,7 +15,7 @@
 
 namespace penstock {
 
-// Whose file it is: what a user names may be a link, and to name what is not there is bad input;
+// The owner of a file: what a user names may be a link, and to name what is not there is bad input;
 // what a run has written is no link, and lies there or the run is damaged.
 enum class FileOwner : uint8_t { User, Run };
 
@@ -33,10 +33,10 @@ class InputFile {
   // Fills `out` with the bytes from `offset` on. Throws Error(Data) when they are not there.
   void read(int64_t offset, std::span<uint8_t> out) const;
   void read(int64_t offset, void* to, size_t size_bytes) const;
-  // Asks the system to fetch those bytes before they are read, and returns at once. Advice: what is
-  // not there, or cannot be had, is for read() to tell.
+  // Asks the system to fetch those bytes before they are read, and returns at once. Advice only:
+  // read() reports bytes that are not there, or cannot be had.
   void will_read(int64_t offset, int64_t size_bytes) const;
-  // Throws Error(Data) for a file above `most_bytes`: what is read whole is small.
+  // Reads the whole file. Throws Error(Data) for one above `most_bytes`.
   [[nodiscard]] std::vector<uint8_t> read_all(int64_t most_bytes) const;
 
  private:

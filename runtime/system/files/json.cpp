@@ -65,7 +65,8 @@ std::string json_complaint(const json::exception& error) {
   return text.substr(0, first) + " ... " + text.substr(last);
 }
 
-// Not by a callback of the parser: after each object it would look through all that are beside it.
+// The limits are not checked by a callback of the parser, which would look through all neighbours
+// of each object.
 json parse_json(std::string_view text, const std::string& where, int64_t most_values,
                 size_t most_levels) {
   Limit limit(where, most_values);

@@ -21,14 +21,14 @@ inline constexpr int64_t kMostJsonValues = 1'000'000;
                                         int64_t most_values = kMostJsonValues,
                                         size_t most_levels = kMostJsonLevels);
 
-// The text behind the mark of UTF-8 (a byte order mark) that some editors put before it.
+// The text without the byte order mark of UTF-8 that some editors put before it.
 [[nodiscard]] std::string_view without_mark(std::string_view text);
 
-// Of a file: throws as read_text() does as well.
+// parse_json() of a file: throws as read_text() does as well.
 [[nodiscard]] nlohmann::json read_json_file(const std::string& path, int64_t most_bytes,
                                             FileOwner owner);
 
-// A document with every text, values and names alike, as `form` makes it.
+// A copy of a document in which `form` has been applied to every text, values and names alike.
 template <class Json, class Form>
 [[nodiscard]] Json with_texts(const Json& document, const Form& form) {
   if (document.is_string()) return form(document.template get_ref<const std::string&>());
@@ -55,11 +55,11 @@ template <class Json>
   }
 }
 
-// For another rank of the job, which has the same texts from unpacked_json().
+// A document for another rank of the job, which gets the same texts from unpacked_json().
 [[nodiscard]] std::string packed_json(const nlohmann::json& document);
 [[nodiscard]] nlohmann::json unpacked_json(const std::string& text);
 
-// A name from such a file, for a message of one line: in quotes, control characters escaped, a
+// A name from untrusted JSON, for a message of one line: in quotes, control characters escaped, a
 // long one cut.
 [[nodiscard]] std::string quoted(const std::string& name);
 

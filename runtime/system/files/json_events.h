@@ -9,21 +9,21 @@
 
 namespace penstock {
 
-// Where a value stands.
+// The place of a value.
 struct JsonPlace {
   std::vector<std::string> keys;  // of the objects that are open, outermost first
   int lists = 0;                  // that are open; elements of lists have the keys of their list
   uint64_t byte = 0;              // of the text, where the value ends, or one on
 };
 
-// What a reader does with the values. It gets every value once, in the order of the text.
+// A reader of the values. It gets every value once, in the order of the text.
 class JsonReader {
  public:
   virtual ~JsonReader() = default;
   virtual void text(const JsonPlace& place, const std::string& value) = 0;
   virtual void count(const JsonPlace& place, uint64_t value) = 0;  // whole, 0 or more
   virtual void other(const JsonPlace& place) = 0;                  // true, null, -1, 1.5
-  // `place` is that of the object or list itself.
+  // `place` is the place of the object or list itself.
   virtual void open(const JsonPlace& place, bool is_list) = 0;
   virtual void close(const JsonPlace& place) = 0;
 };

@@ -1,9 +1,9 @@
-// runtime/system/files/long_work.h -- work before the first step that takes as long as a file is
-// large: cutting texts, checksums, weights. It says how far it is, and ends where a stop is asked
-// for.
+// runtime/system/files/long_work.h -- work before the first step whose time grows with the size of
+// a file: cutting texts, checksums, weights. It reports its progress, and ends where a stop is
+// asked for.
 //
-// Who hears and who asks is the program's business, and one for the whole process, as signals are:
-// while nothing is set, long work says nothing and goes on to its end.
+// The program sets who hears and who asks, once for the whole process, as signals are: while
+// nothing is set, long work says nothing and goes on to its end.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ struct LongWorkWatch {
   std::chrono::milliseconds patience{10'000};  // before the first line; the next come each minute
 };
 
-// From its making on, until its end; one at a time. Work may go on in any thread meanwhile.
+// Sets the watch for the time of its life; one at a time. Work may go on in any thread meanwhile.
 class WatchOverLongWork {
  public:
   explicit WatchOverLongWork(LongWorkWatch watch);
@@ -33,7 +33,8 @@ class LongWork {
  public:
   // `what`: "cutting corpus.txt"; `all_bytes`: 0 where it is not known.
   LongWork(std::string what, int64_t all_bytes);
-  // That so many bytes are done, of all. Throws Error(Stopped), naming the work and how far it is.
+  // Says that so many bytes of all are done. Throws Error(Stopped), naming the work and how far it
+  // is.
   void is_at(int64_t done_bytes);
   void went_on(int64_t bytes) { is_at(done_ + bytes); }
 

@@ -1,5 +1,5 @@
-// runtime/system/files/proc.h -- what the kernel tells in /proc and /sys, whose files have no size.
-// What cannot be read says nothing: such facts are good to know, and nobody's fault.
+// runtime/system/files/proc.h -- facts from /proc and /sys, whose files have no size. A file that
+// cannot be read gives no facts and no error: they are good to know, and nobody's fault.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace penstock {
 
-// All of it, at most 16 MiB; empty where there is none.
+// The whole file, at most 16 MiB; empty where there is none.
 [[nodiscard]] std::string system_text(const std::string& path);
 [[nodiscard]] std::string system_line(const std::string& path);  // the first
 
 // False: there is no such process. True: there is one, or one that this user must not see, as where
-// /proc is mounted with hidepid: kill(2) tells them apart where /proc does not.
+// /proc is mounted with hidepid: kill(2) tells the two apart where /proc does not.
 [[nodiscard]] bool process_may_exist(int64_t process);
 
-// The fields of /proc/<process>/stat from the state on (field 3 of proc(5)), for the name before
+// The fields of /proc/<process>/stat from the state on (field 3 of proc(5)), since the name before
 // them may hold anything. Empty where there is no such process, or none that may be seen.
 [[nodiscard]] std::vector<std::string> process_fields(int64_t process);
 inline constexpr size_t kProcessState = 0;

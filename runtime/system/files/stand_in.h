@@ -1,8 +1,8 @@
-// runtime/system/files/stand_in.h -- what lies where a downloaded file should be, when the download
-// did not fetch it: a pointer of git-lfs, or a web page that says why.
+// runtime/system/files/stand_in.h -- stand-ins for a downloaded file that the download did not
+// fetch: a pointer of git-lfs, or a web page that says why.
 //
-// InputFile looks for pointers in every file that a user names. A page may be somebody's text, so
-// who reads a format that no page is in looks for those.
+// InputFile looks for pointers in every file that a user names. A web page may be somebody's text,
+// so only readers of formats in which no page can be valid look for pages.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace penstock {
 
-// So many bytes of a file are enough to tell.
+// The number of bytes of a file that are enough to recognise a stand-in.
 inline constexpr size_t kStandInBytes = 64;
 
-// `beginning`: of the file `path`, as many bytes or all. Throw Error(Data) naming the file, what it
+// `beginning`: kStandInBytes of the file `path`, or all. Throw Error(Data) naming the file, what it
 // is instead, and what to do.
 void refuse_pointer(std::string_view beginning, const std::string& path);
-// Of either kind.
+// Refuses stand-ins of either kind.
 void refuse_stand_in(std::string_view beginning, const std::string& path);
 
 }  // namespace penstock

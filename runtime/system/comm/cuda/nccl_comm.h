@@ -1,9 +1,9 @@
-// runtime/system/comm/cuda/nccl_comm.h -- NcclComm: one NCCL communicator, whose every status is
-// looked at and whose every wait has an end.
+// runtime/system/comm/cuda/nccl_comm.h -- NcclComm: one NCCL communicator. Every status is checked
+// and every wait has a time limit.
 //
-// It is non-blocking: a call that needs the other members returns at once, and its end is polled
-// for, so that a member that never comes becomes an error here instead of a hang. A communicator
-// that has failed is aborted, which also ends its kernels.
+// It is non-blocking: a call that needs the other members returns at once and is polled until it
+// has ended, so that a member that never comes becomes an error here instead of a hang. A
+// communicator that has failed is aborted, which also ends its kernels.
 #pragma once
 
 #include <mpi.h>
@@ -22,8 +22,8 @@ class NcclComm {
  public:
   static constexpr std::chrono::seconds kPatience{120};  // for large jobs that start slowly
 
-  // Collective over `members`, whose rank 0 makes the id and broadcasts it; ranks stay what they
-  // are. `context` says in errors what the communicator is for. At most `blocks` of the GPU's
+  // Collective over `members`, whose rank 0 makes the id and broadcasts it; ranks keep their
+  // numbers. `context` says in errors what the communicator is for. At most `blocks` of the GPU's
   // multiprocessors work for it at a time (0: what NCCL thinks best). Throws Error(Peer), or what
   // nccl_fault.h makes of NCCL's status.
   NcclComm(MPI_Comm members, std::string context, int blocks,
@@ -35,15 +35,14 @@ class NcclComm {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
 
-  // Runs `calls` as one group and returns when their kernels are in their streams. Each of them
-  // goes through PENSTOCK_NCCL; the first that fails is what is thrown, once the group has been
-  // closed.
+  // Runs `calls` as one group and returns when their kernels are in their streams. Each call goes
+  // through PENSTOCK_NCCL; the first that fails is what is thrown, once the group has been closed.
   void group(const std::function<void(ncclComm_t)>& calls);
   void note(const char* call, ncclResult_t status);
   // Throws when the communicator has failed since, or has been abandoned.
   void look();
-  // What is under way ends without its data, at once and on this rank only; nothing more can be
-  // done with it.
+  // Ends what is under way without its data, at once and on this rank only; nothing more can be
+  // done with the communicator.
   void abandon() noexcept { abort(); }
   // Waits on the host until the stream has ended, within the time limit.
   void settle(const Stream& stream);
@@ -54,7 +53,7 @@ class NcclComm {
   void check(const char* call, ncclResult_t status);
   void wait_while_in_progress(const char* call);
   [[noreturn]] void fail(const char* call, ncclResult_t status);
-  // Another member's fault, unless told otherwise.
+  // Throws: the fault is another member's, unless told otherwise.
   [[noreturn]] void fail(const char* call, const std::string& words, Fault fault = Fault::Peer);
   [[nodiscard]] std::string last_words() const;  // NCCL's own, or none
   void abort() noexcept;

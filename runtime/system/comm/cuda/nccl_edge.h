@@ -1,5 +1,5 @@
-// runtime/system/comm/cuda/nccl_edge.h -- what both ends of an edge by NCCL have: a communicator of
-// the two ranks, and a stream on which its messages follow one another.
+// runtime/system/comm/cuda/nccl_edge.h -- what both ends of an edge by NCCL share: a communicator
+// of the two ranks, and a stream on which its messages follow one another.
 #pragma once
 
 #include <span>
@@ -15,8 +15,8 @@ namespace penstock {
 
 class NcclEdge {
  public:
-  // Collective over the two ranks. A first small message is sent, so that none of the run has to
-  // set up connections. `doing` begins the context of errors: "sending ".
+  // Collective over the two ranks. A first small message is sent, so that no message of the run has
+  // to set up connections. `doing` begins the context of errors: "sending ".
   NcclEdge(EdgeComm edge, const std::string& doing, CudaDevice& device);
 
   [[nodiscard]] cudaStream_t stream() const { return stream_.get(); }
@@ -36,7 +36,7 @@ class NcclEdge {
   EdgeComm edge_;
   std::string context_;
   Stream stream_{Stream::Priority::Urgent};
-  Event last_;  // message issued
+  Event last_;  // the last message issued
   int64_t messages_ = 0;
   NcclComm comm_;  // goes first: what it leaves in the stream has ended then, or is given up
 };

@@ -11,9 +11,9 @@
 
 namespace penstock {
 
-// Of a status that is no success. `last_words` are ncclGetLastError()'s, `noted` is the error that
-// CUDA has noted beside it: NCCL has one status for every failure of CUDA and one for every failure
-// of the system, and says in words alone that it was memory.
+// The fault of a status that is not success. `last_words` are ncclGetLastError()'s, `noted` is the
+// error that CUDA has noted besides: NCCL has one status for every failure of CUDA and one for
+// every failure of the system, and only its words say that memory ran out.
 [[nodiscard]] inline Fault fault_of(ncclResult_t status, std::string_view last_words,
                                     cudaError_t noted) {
   if (last_words.find("out of memory") != std::string_view::npos) return Fault::Memory;

@@ -21,7 +21,8 @@
 namespace penstock {
 namespace {
 
-// At a time, with more than two replicas: bounds the scratch memory, and is enough to fill a wire.
+// The elements summed at a time with more than two replicas: bounds the scratch memory, and is
+// enough to fill a wire.
 constexpr int64_t kSliceElements = int64_t{4} << 20;  // 16 MiB
 
 constexpr int64_t kAligned = 4;  // elements: segments begin at multiples of 16 bytes
@@ -189,7 +190,7 @@ class NcclReduceGroup final : public ReduceGroup, private Poller {
     });
   }
 
-  // So that no step has to set up connections.
+  // Sums a small buffer, so that no step has to set up connections.
   void warm_up(CudaDevice& device) {
     if (size() == 1) return;
     const Tensor first = device.empty({int64_t{size()} + 1}, DType::F32, Purpose::Communication);

@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-// As cuBLAS, cuDNN 9 and NCCL pack it: 22809 is 2.28.9.
+// A version as cuBLAS, cuDNN 9 and NCCL pack it: 22809 is 2.28.9.
 std::string unpacked(size_t version) {
   return std::to_string(version / 10000) + "." + std::to_string(version % 10000 / 100) + "." +
          std::to_string(version % 100);

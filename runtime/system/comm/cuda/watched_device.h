@@ -1,6 +1,6 @@
-// runtime/system/comm/cuda/watched_device.h -- the host waits for its device by the pollers while
-// an end of a link or a group of sums lives: a copy that has ended is given to MPI, a communicator
-// that has failed is noticed, and a message that never comes ends the wait.
+// runtime/system/comm/cuda/watched_device.h -- makes the host poll while it waits for its device,
+// as long as an end of a link or a group of sums lives: a copy that has ended is given to MPI, a
+// communicator that has failed is noticed, and a message that never comes ends the wait.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace penstock {
 
 class WatchedDevice final : public HostWait {
  public:
-  // Both must outlive it.
+  // Queue and pollers must outlive it.
   WatchedDevice(Queue& queue, Pollers& pollers) : queue_(queue), pollers_(pollers) {
     queue_.host_waits().add(*this);
   }

@@ -1,7 +1,7 @@
 // runtime/system/comm/mpi/mpi_collective.h -- Collective over one MPI communicator.
 //
 // Sums are gathered and added here in rank order: MPI does not promise the same bits on every rank.
-// All wait by the pollers: links and sums go on meanwhile, and there is an end.
+// All calls wait by the pollers: links and sums go on meanwhile, and no wait is endless.
 #pragma once
 
 #include <string>
@@ -36,10 +36,10 @@ class MpiCollective final : public Collective {
  private:
   // Waits for a request that MPI has just made.
   void wait_for(RequestHandle& request);
-  // Everyone's number to counts_.
+  // Gathers everyone's number into counts_.
   void gather_counts(const int& mine);
   void broadcast_bytes(void* data, size_t size_bytes, int root);
-  // Running sums of counts_ to offsets_; returns the total.
+  // Writes the running sums of counts_ to offsets_; returns the total.
   size_t place_counts();
   void check_room(size_t values, size_t room) const;
 

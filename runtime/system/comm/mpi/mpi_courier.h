@@ -10,7 +10,7 @@ namespace penstock {
 
 class MpiCourier final : public Courier {
  public:
-  // `activity_log` is told of what has come, and may be null; it must outlive this.
+  // `activity_log` is told of messages that have come; it may be null, and must outlive this.
   MpiCourier(CommHandle comm, ActivityLog* activity_log);
   ~MpiCourier() override;
   MpiCourier(const MpiCourier&) = delete;
@@ -23,7 +23,7 @@ class MpiCourier final : public Courier {
   [[nodiscard]] size_t receives_under_way() const override { return receives_.size(); }
 
  private:
-  // In the order in which they were posted, which is that in which they mostly end.
+  // Requests in the order in which they were posted, in which they mostly end.
   using Requests = std::deque<RequestHandle>;
   void take_ended(Requests& requests);
 

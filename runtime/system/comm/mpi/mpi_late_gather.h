@@ -1,5 +1,4 @@
-// runtime/system/comm/mpi/mpi_late_gather.h -- LateGather by a collective of MPI that does not
-// block.
+// runtime/system/comm/mpi/mpi_late_gather.h -- LateGather by a non-blocking collective of MPI.
 #pragma once
 
 #include <vector>
@@ -26,7 +25,7 @@ class MpiLateGather final : public LateGather {
   CommHandle comm_;
   Pollers& pollers_;
   std::vector<int> counts_, offsets_;  // by rank
-  // What MPI reads and writes until the gather has ended.
+  // The numbers that MPI reads and writes until the gather has ended.
   struct Numbers {
     std::vector<double> mine, all;
   };

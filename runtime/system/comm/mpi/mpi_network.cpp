@@ -51,8 +51,8 @@ CommHandle split(MPI_Comm parent, int color, int key) {
   return with_errors_returned(std::move(comm));
 }
 
-// Those of `parent` that have the same color, in the order of their keys. One rank is alone without
-// asking the others.
+// The ranks of `parent` that have the same color, in the order of their keys. One rank is alone
+// without asking the others.
 CommHandle part_of(MPI_Comm parent, int color, int key, int size) {
   return size == 1 ? duplicate(MPI_COMM_SELF) : split(parent, color, key);
 }
@@ -77,8 +77,8 @@ void check_grid(const Session& session, const Grid& grid) {
              " were started: change mpirun -n, or pipeline.stages and pipeline.replicas");
 }
 
-// To make a communicator is one of the few things that MPI cannot be asked to do while we look on:
-// it waits inside for all members. So they meet first, in a way that has an end.
+// Making a communicator is one of the few things that MPI cannot do while this rank polls: it waits
+// inside for all members. So they meet first, in a wait that has a time limit.
 MPI_Comm after_meeting(MPI_Comm members, Pollers& pollers) {
   RequestHandle request;
   PENSTOCK_MPI(MPI_Ibarrier(members, request.address()), kConnecting);
@@ -110,7 +110,7 @@ struct Members {
   MpiCollective values;
 };
 
-// In the pollers for the time of its life.
+// Side work that is polled for the time of its life.
 class PolledWork final : public Poller {
  public:
   PolledWork(Pollers& pollers, SideWork& work) : work_(work), entry_(pollers, *this) {}
@@ -237,8 +237,8 @@ class MpiNetwork final : public Network {
     return static_cast<int>(*std::min_element(all.begin(), all.end()));
   }
 
-  // Of one edge, the same on all ranks. Edges of different calls are not under way together: those
-  // of tied gradients are used when all messages of the step have been received.
+  // The blocks of one edge, the same on all ranks. Edges of different calls are not under way
+  // together: edges of tied gradients are used when all messages of the step have been received.
   [[nodiscard]] int blocks_for(std::span<const DirectedEdge> edges, Device& device) {
     std::vector<int> ends(static_cast<size_t>(grid_.positions), 0);
     for (const DirectedEdge& edge : edges) {
@@ -273,7 +273,7 @@ class MpiNetwork final : public Network {
     return staged_receive(std::move(link), device, pollers_);
   }
 
-  // Where the messages of this device's links are when MPI has them.
+  // The memory in which MPI reads and writes the messages of this device's links.
   Memory& mpi_memory(Device& device) {
     if (device.host_addressable()) return device.memory();
     if (plan_.links != Transport::MpiCuda) return device.host_memory();

@@ -222,7 +222,8 @@ void MpiReduceGroup::advance(size_t lane_index) {
   }
 }
 
-// As runtime/system/comm/pairwise.h says, a block at a time; overwrites the copies.
+// Adds the copies in the order of runtime/system/comm/pairwise.h, a block at a time; overwrites
+// them.
 void MpiReduceGroup::add_in_pairs(const Lane& lane) const {
   const Slice& slice = *lane.slice;
   const int64_t length = slice.length(rank_);

@@ -7,7 +7,7 @@
 // each segment at another member, so its bits would depend on where in a buffer a parameter lies,
 // and with it on K.
 //
-// Where members share the sums out (scatter(), gather()) they take the same two steps, each by
+// scatter() and gather(), for members that share the sums out, take the same two steps, each by
 // itself and with cuts of their own.
 //
 // Slices pass through a few lanes, which work at the same time and keep the wire busy while another
@@ -29,7 +29,7 @@
 
 namespace penstock {
 
-// Throws Error(Internal) unless it is what ReduceGroup::start() sums.
+// Throws Error(Internal) unless the buffer is one that ReduceGroup::start() sums.
 void check_gradients(const std::string& context, const Tensor& buffer);
 
 class MpiReduceGroup final : public ReduceGroup, private Poller {
@@ -45,10 +45,10 @@ class MpiReduceGroup final : public ReduceGroup, private Poller {
   void progress() override;
   void wait(const Tensor& buffer) override;  // says that it was given to gather()
   void finish() override;
-  // check_gradients(), for those who start() later.
+  // Calls check_gradients(), for those who start() later.
   void check(const Tensor& buffer) const;
-  // Whether everything that was started of this buffer, which only one of the three verbs was
-  // called with, has arrived.
+  // Whether everything that was started of this buffer, which was given to one of the three verbs
+  // only, has arrived.
   [[nodiscard]] bool is_done(const Tensor& buffer) const;
   [[nodiscard]] const std::string& context() const { return name_; }  // for errors
 
@@ -57,7 +57,7 @@ class MpiReduceGroup final : public ReduceGroup, private Poller {
   enum class Work : uint8_t { Sum, Scatter, Gather };  // start() does both phases, one the others
 
   struct Plan;
-  // Of every member's elements of one buffer a segment.
+  // One segment of each member's elements of a buffer.
   struct Slice {
     Plan* plan;
     int64_t offset;  // of the segments in each member's elements; the last may be shorter or empty
@@ -93,7 +93,8 @@ class MpiReduceGroup final : public ReduceGroup, private Poller {
   void advance(size_t lane);  // the phase under way has completed
   void add_in_pairs(const Lane& lane) const;
   void complete(int result, int completed);  // what Testsome has returned
-  // Throws Error(Peer) when the `request`-th transfer of the lane's phase has failed or misfits.
+  // Throws Error(Peer) when the `request`-th transfer of the lane's phase has failed or has another
+  // size.
   void check(const Lane& lane, size_t request, int error, const MPI_Status& status) const;
   [[nodiscard]] int member_of(size_t other) const;
 
@@ -108,7 +109,7 @@ class MpiReduceGroup final : public ReduceGroup, private Poller {
   std::vector<Lane> lanes_;
   size_t next_lane_ = 0;
   int busy_lanes_ = 0;
-  // Lane after lane, of each the receives from the other members, then the sends to them, both in
+  // The requests lane by lane: the receives from the other members, then the sends to them, both in
   // rank order; null where nothing is under way. No more are made at a time, however much is
   // summed.
   std::vector<MPI_Request> requests_;

@@ -41,7 +41,7 @@ bool may_read_other_processes() {
   return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
 }
 
-// As mpirun says it.
+// Whether all ranks are on one host, as mpirun says.
 bool are_all_on_one_host() {
   const char* here = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
   const char* all = std::getenv("OMPI_COMM_WORLD_SIZE");
@@ -61,7 +61,7 @@ void set_defaults() {
   if (!may_read_other_processes()) {
     (void)setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
   }
-  // To load the libraries of networks that are not used takes a fifth of the start of 32 ranks.
+  // Loading the libraries of networks that are not used takes a fifth of the start of 32 ranks.
   if (are_all_on_one_host() && !Session::takes_gpu_memory()) (void)setenv("OMPI_MCA_pml", "ob1", 0);
 }
 
@@ -102,7 +102,7 @@ void leave(int /*signal*/) {
   if (const int code = code_to_leave_with; code != 0) std::_Exit(code);
 }
 
-// On all of them alike, though none knows of the others.
+// All of the processes refuse alike, though none knows of the others.
 [[noreturn]] void refuse_unjoined(const std::string& complaint) {
   throw Error(ErrorKind::Input, complaint, ErrorScope::EveryRank);
 }

@@ -25,19 +25,20 @@ class Session {
   [[nodiscard]] int local_rank() const { return local_rank_; }  // on this host
   [[nodiscard]] int local_ranks() const { return local_ranks_; }
   [[nodiscard]] const std::string& host() const { return host_; }
-  // What the ranks were started by, see starter() in launcher.h; and this one's arguments.
+  // The command that started the ranks, see starter() in launcher.h; and the arguments of this
+  // process.
   [[nodiscard]] const std::string& started_by() const { return started_by_; }
   [[nodiscard]] const std::string& arguments() const { return arguments_; }
   [[nodiscard]] static std::string library_version();
   // Whether this MPI says that it can be given the addresses of GPU memory.
   [[nodiscard]] static bool takes_gpu_memory();
 
-  // Ends the whole job at once with this exit code; never returns. From any thread.
+  // Ends the whole job at once with this exit code; never returns. May be called from any thread.
   [[noreturn]] void abort(int exit_code) const;
-  // The same at the end of a job that has failed in good order: once all ranks have come here, or
-  // enough time has passed. What was printed before stays the last word; mpirun has a dozen lines
-  // for ranks that end by themselves with an exit code. Returns where that cannot be had, on all
-  // ranks, to leave by MPI_Finalize.
+  // The same at the end of a job that has failed in good order: once all ranks have called this, or
+  // enough time has passed. What was printed before stays the last word; mpirun would print a dozen
+  // lines for ranks that end by themselves with an exit code. Returns where that cannot be had, on
+  // all ranks, to leave by MPI_Finalize.
   void end_together(int exit_code) const;
 
  private:

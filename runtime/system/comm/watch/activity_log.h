@@ -19,7 +19,7 @@
 
 namespace penstock {
 
-// The first ones are the instructions of runtime/planning/schedule/schedule.h, in its order.
+// The first activities are the instructions of runtime/planning/schedule/schedule.h, in its order.
 enum class Activity : int32_t {
   Forward,
   Recompute,
@@ -45,15 +45,15 @@ enum class Activity : int32_t {
 struct ActivityRecord {
   Activity activity = Activity::Forward;
   int32_t stage = -1, micro_batch = -1;
-  int32_t of_stage = -1;  // of a message: the stage at its other end
-  int32_t peer = -1;      // and the world rank that holds it
-  int32_t name = -1;      // of a wait: a number of ActivityData::names
+  int32_t of_stage = -1;  // the stage at the other end of a message
+  int32_t peer = -1;      // the world rank that holds that stage
+  int32_t name = -1;      // what a wait is for: an index into ActivityData::names
   int64_t step = 0;       // 0 outside of steps
   double begin = 0.0;     // seconds of the host's steady clock, which its processes share
   double end = 0.0;       // likewise; 0 while it lasts
 };
 
-// What is in a page, as plain data: a copy can be kept and sent.
+// The contents of a page, as plain data: a copy can be kept and sent.
 struct ActivityData {
   static constexpr size_t kLines = 256;
   static constexpr size_t kOpen = 6;
@@ -64,9 +64,9 @@ struct ActivityData {
   int32_t rank = -1;  // of the world
   int32_t process = 0;
   std::array<char, 64> host{};
-  int64_t written = 0;                         // lines ever
+  int64_t written = 0;                         // lines so far
   int64_t depth = 0;                           // of `open`; may be more than it has room for
-  int64_t device_is_busy = 0;                  // then:
+  int64_t device_is_busy = 0;                  // not 0: `device` says with what
   ActivityRecord device{};                     // what a device that runs behind the host is in
   std::array<ActivityRecord, kOpen> open{};    // what the rank is in, outermost first
   std::array<ActivityRecord, kLines> lines{};  // line i is in place i % kLines
@@ -75,31 +75,33 @@ struct ActivityData {
 };
 static_assert(sizeof(ActivityData) % sizeof(uint64_t) == 0);
 
-// A page. One thread writes; any thread of any process that has it mapped reads. All of it is made
-// of lock-free words, so that a reader never stops the writer, and a writer that was stopped in the
-// middle of a line never stops a reader.
+// A page of shared memory. One thread writes; any thread of any process that has it mapped reads.
+// All of it is made of lock-free words, so that a reader never stops the writer, and a writer that
+// was stopped in the middle of a line never stops a reader.
 class ActivityPage {
  public:
-  // Between the two, write() copies size_bytes, a multiple of 8, to that offset of the data.
+  // Called between begin_change() and end_change(): write() copies size_bytes, a multiple of 8, to
+  // that offset of the data.
   void begin_change() { version_.store(version() + 1, std::memory_order_relaxed); }  // now odd
   void write(size_t offset, const void* from, size_t size_bytes);
   void end_change() { version_.store(version() + 1, std::memory_order_release); }
-  // The data as they are between two changes; of a writer that stands still in a change, as they
-  // are in its middle.
+  // Reads the data as they are between two changes; when the writer stands still in a change, as
+  // they are in its middle.
   void read(ActivityData& data) const;
 
   // Counts everything that shows that the rank goes on: lines, ops, messages that have come.
   void beat() { beats_.store(beats() + 1, std::memory_order_relaxed); }
   [[nodiscard]] uint64_t beats() const { return beats_.load(std::memory_order_relaxed); }
-  // Likewise of the thread that watches. A process whose ticks stand still is stopped or gone.
+  // Counts the looks of the thread that watches. A process whose ticks stand still is stopped or
+  // gone.
   void tick() { ticks_.store(ticks() + 1, std::memory_order_relaxed); }
   [[nodiscard]] uint64_t ticks() const { return ticks_.load(std::memory_order_relaxed); }
-  // How many times the limit the rank may be silent in what it does now.
+  // The number of limits for which the rank may be silent in what it does now.
   void set_patience(uint64_t times) { patience_.store(times, std::memory_order_relaxed); }
   [[nodiscard]] uint64_t patience() const { return patience_.load(std::memory_order_relaxed); }
 
  private:
-  // Of the writer, who alone changes it.
+  // The version, for the writer, who alone changes it.
   [[nodiscard]] uint64_t version() const { return version_.load(std::memory_order_relaxed); }
 
   std::atomic<uint64_t> version_{0}, beats_{0}, ticks_{0}, patience_{0};
@@ -110,8 +112,9 @@ class ActivityPage {
 // The writer of a page: the main thread of its rank.
 class ActivityLog {
  public:
-  // Until the first step has ended, and in a checkpoint, a rank may be silent for so many limits:
-  // code is loaded, kernels are chosen, primitives are made, a file system takes its time.
+  // The number of limits for which a rank may be silent until the first step has ended, and in a
+  // checkpoint: code is loaded, kernels are chosen, primitives are made, a file system takes its
+  // time.
   static constexpr uint64_t kSlow = 6;
   static constexpr uint64_t kForEver = uint64_t{1} << 40;
 
@@ -120,16 +123,16 @@ class ActivityLog {
   ActivityLog(const ActivityLog&) = delete;
   ActivityLog& operator=(const ActivityLog&) = delete;
 
-  // The rank begins something, in the midst of what it did before, and ends it.
+  // The rank begins an activity, within the one that it was in, and ends it.
   void begin(ActivityRecord line);
   void end();
-  // It goes on within what it does.
+  // The rank goes on within its activity.
   void beat() { page_.beat(); }
-  // A wait that was not over at once: for what, in words that seldom differ.
+  // Begins a wait that was not over at once. `what` it is for, in words that seldom differ.
   void begin_wait(const std::string& what);
   // What else is under way in the wait that lasts, in words that may differ every time.
   void add_detail(const std::string& words);
-  // A device that runs behind the host has come to this, and has ended what it was in before.
+  // A device that runs behind the host has begun `line`, and has ended what it was in before.
   void set_device(const ActivityRecord& line);
   void leave_device();  // it has ended everything
   // `follow` is called whenever the rank waits, to see how far its device has come.
@@ -137,12 +140,12 @@ class ActivityLog {
   void look_at_device() const {
     if (follow_) follow_();
   }
-  // The first step has ended: from here on the limit is the limit.
+  // Called when the first step has ended: from here on a rank may be silent for one limit.
   void settle();
 
  private:
   [[nodiscard]] int32_t number_of(const std::string& name);
-  // `member` of own_ goes to the page.
+  // Writes `member` of own_ to the page.
   template <class T>
   void write(const T& member);
   void write_counts();
@@ -156,7 +159,7 @@ class ActivityLog {
   std::unordered_map<std::string, int32_t> numbers_;  // of names
 };
 
-// For the time of its life the rank does that; `activity_log` may be null.
+// Makes `line` the activity of the rank for the time of its life; `activity_log` may be null.
 class ActivityScope {
  public:
   ActivityScope(ActivityLog* activity_log, const ActivityRecord& line)

@@ -111,7 +111,7 @@ std::string what_it_is_in(const RankView& view) {
   return fmt::format("is {} for {}", last, seconds_text_of(view.silence_s));
 }
 
-// Those that hold up the others first: no answer, then what waits for nobody.
+// The order of blame: ranks that do not answer, then ranks that wait for nobody, then the others.
 constexpr int kWaits = 2;
 int suspicion(const RankView& view) {
   if (!view.is_known || !view.answers) return 0;

@@ -10,7 +10,8 @@
 
 namespace penstock {
 
-// What one rank knows of another at a moment. Trivially copyable: it is sent between hosts.
+// The knowledge that one rank has of another at a moment. Trivially copyable: it is sent between
+// hosts.
 struct RankView {
   ActivityData activity_log{};  // its rank and host too
   double now = 0.0;             // by the clock of the activity_log, when it was read
@@ -25,11 +26,13 @@ struct RankView {
 // from rank 4 (301 s)", "is in Backward(4, 6) for 301 s".
 [[nodiscard]] std::string sentence_about(const RankView& view);
 
-// A line for each rank, beginning "rank 3 ": those that hold up the others first, at most `most`.
+// A line for each rank, beginning "rank 3 ": those that hold up the others come first, at most
+// `most`.
 [[nodiscard]] std::vector<std::string> hang_lines(std::span<const RankView> ranks, size_t most);
-// One line that says it all: since when, and because of whom.
+// A summary in one line: since when, and because of whom.
 [[nodiscard]] std::string hang_headline(std::span<const RankView> ranks);
-// All of it, the lines of every activity_log included, oldest first. Times are seconds before now.
+// The whole report, the lines of every activity_log included, oldest first. Times are seconds
+// before now.
 [[nodiscard]] std::string hang_json(std::span<const RankView> ranks);
 
 }  // namespace penstock

@@ -2,9 +2,9 @@
 // by each.
 //
 // Why shared memory: a process that is stopped, or whose threads all wait inside a library, can
-// neither answer a message nor write a file when it is asked; what lies in memory that its
-// neighbours have mapped they can read without it. Why not files in the run directory: every line
-// would become I/O of a file system that may be what hangs.
+// neither answer a message nor write a file when it is asked; memory that its neighbours have
+// mapped they can read without it. Why not files in the run directory: every line would become I/O
+// of a file system that may be what hangs.
 #pragma once
 
 #include <mpi.h>
@@ -21,8 +21,8 @@ namespace penstock {
 class SharedPages {
  public:
   // Collective over `members`, ranks of one host. The memory has no name any more when this
-  // returns, so that nothing stays behind however the job ends. Where there is no such memory each
-  // rank has its own page only, and there is nobody else in this.
+  // returns, so that nothing stays behind however the job ends. Where there is no shared memory
+  // each rank has its own page only, as if it were alone on its host.
   explicit SharedPages(MPI_Comm members);
   ~SharedPages();
   SharedPages(const SharedPages&) = delete;
@@ -31,7 +31,7 @@ class SharedPages {
   [[nodiscard]] int count() const { return count_; }
   [[nodiscard]] int own() const { return own_; }  // the place of this rank's page
   [[nodiscard]] ActivityPage& page(int place) const { return pages_[place]; }
-  // True for the first rank that asks, until release(): one of a host reports.
+  // True for the first rank that asks, until release(): one rank of a host reports.
   [[nodiscard]] bool claim() const { return claimed_->exchange(1) == 0; }
   void release() const { claimed_->store(0); }
 

@@ -1,4 +1,4 @@
-// runtime/system/comm/watch/silence.h -- for how long the ranks of a host have not gone on. Pure.
+// runtime/system/comm/watch/silence.h -- how long the ranks of a host have not gone on. Pure.
 //
 // A rank is not asked whether it hangs: it counts whatever shows that it goes on
 // (ActivityPage::beat), and here it is noted when that count last changed. So a rank that has been
@@ -14,12 +14,12 @@ namespace penstock {
 
 class Silence {
  public:
-  // `period_s`: between two looks, about. A look that comes much later means that this process was
-  // stopped too (a job that a batch system suspends, a laptop that sleeps): the time in between
-  // counts nothing.
+  // `period_s`: the usual time between two looks. A look that comes much later means that this
+  // process was stopped too (a job that a batch system suspends, a laptop that sleeps): the time in
+  // between does not count.
   Silence(size_t ranks, double period_s) : seen_(ranks), period_s_(period_s) {}
 
-  // The count of a rank, at that moment; each rank at each look, then looked().
+  // Notes the count of a rank at that moment; called for each rank at each look, then looked().
   void see(size_t rank, uint64_t count, double now) {
     Seen& seen = seen_[rank];
     if (looks_ == 0 || seen.count != count) seen = {count, now};

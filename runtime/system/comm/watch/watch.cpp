@@ -28,9 +28,9 @@ constexpr const char* kWatching = "setting a watch over all ranks";
 constexpr size_t kMostLines = 48;      // of a report; the file has all
 constexpr double kFirstAnswers = 0.4;  // s; the two together with a look's period stay below 1 s
 constexpr double kSecondAnswers = 0.2;
-// For a launcher to notice by itself that a host is lost (mpirun: oob_tcp_keepalive_*), and to end
-// the job. Told to end it while it takes that host for alive, it would write to it and wait for
-// TCP to give up: a quarter of an hour.
+// The time a launcher needs to notice by itself that a host is lost (mpirun: oob_tcp_keepalive_*),
+// and to end the job. A launcher that is told to end the job while it takes that host for alive
+// would write to the host and wait for TCP to give up: a quarter of an hour.
 constexpr double kLauncherNotices = 15.0;  // s
 constexpr double kTurn = 1.0;  // s by which the next host waits longer, lest several report
 
@@ -102,7 +102,7 @@ class Watch::Watcher {
   }
   [[nodiscard]] ActivityPage& page() const { return pages_.page(pages_.own()); }
 
-  // Which ranks have their pages together, and where.
+  // Finds out which ranks have their pages together, and in which places.
   void find_groups() {
     struct Place {
       int group, place;
@@ -195,7 +195,7 @@ class Watch::Watcher {
     if (mail_) {
       const auto here = [this](int rank) { return look(rank); };
       mail_->ask(elsewhere, elsewhere, kFirstAnswers, here, views);
-      // Of those that are silent a neighbour may have the page.
+      // A neighbour may have the page of a rank that is silent.
       std::vector<int> whom;
       std::vector<int> about;
       for (const int rank : elsewhere) {

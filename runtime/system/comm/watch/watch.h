@@ -44,7 +44,7 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // Of this rank; for its main thread.
+  // The activity log of this rank; for its main thread.
   [[nodiscard]] ActivityLog& activity_log();
 
  private:

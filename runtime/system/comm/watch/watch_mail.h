@@ -1,4 +1,5 @@
-// runtime/system/comm/watch/watch_mail.h -- diaries asked for and given between hosts, by MPI.
+// runtime/system/comm/watch/watch_mail.h -- activity logs asked for and given between hosts, by
+// MPI.
 //
 // Used by the watching threads only, on a communicator of their own: their messages meet none of
 // the run's, and an answer comes while the main thread of that rank computes or is stuck. Sends are
@@ -30,8 +31,8 @@ class WatchMail {
 
   // Answers what others have asked since the last call; returns whether any has.
   bool answer(const Look& look);
-  // Asks `whom[i]` about `about[i]`, waits at most `limit_s` and adds to `views` what came, by the
-  // rank that it is about. Meanwhile answers.
+  // Asks `whom[i]` about `about[i]`, waits at most `limit_s` and adds each answer to `views` under
+  // the rank that it is about. Answers others meanwhile.
   void ask(std::span<const int> whom, std::span<const int> about, double limit_s, const Look& look,
            std::map<int, RankView>& views);
 
