@@ -22,7 +22,7 @@ class HostWaits {
   void add(HostWait& wait) { all_.push_back(&wait); }
   void drop(const HostWait& wait) { std::erase(all_, &wait); }
   [[nodiscard]] bool any() const { return !all_.empty(); }
-  // At least one wait must have been added.
+  // Throws nothing itself: at least one wait must have been added.
   void until(const std::function<bool()>& ended) { all_.back()->until(ended); }
 
  private:

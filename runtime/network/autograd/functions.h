@@ -1,8 +1,8 @@
 // runtime/network/autograd/functions.h -- the ops of kernels/, as functions that record themselves
 // on a tape.
 //
-// Each computes its result at once. Shapes and meanings are those of kernels/ops; results are new
-// tensors (Purpose::Activations), except that reshape is a view. Parameters receive their
+// Each function computes its result at once. Shapes and meanings are those of kernels/ops; results
+// are new tensors (Purpose::Activations), except that reshape is a view. Parameters receive their
 // gradients by addition into Parameter::gradient.
 #pragma once
 
@@ -40,16 +40,16 @@ namespace penstock {
 [[nodiscard]] Variable batch_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta,
                                   float epsilon, Tensor& sums);
 // The same with the statistics of all replicas' micro-batches, which must be of one size, as if
-// they were one. `found` receives them, unless it has them already: then nothing is exchanged, and
-// sums are left alone.
+// they were one. `found` receives the statistics, unless it has them already: then nothing is
+// exchanged, and sums are left alone.
 struct BatchStatistics {
   Tensor mean, rstd;  // F32 [c]
 };
 [[nodiscard]] Variable batch_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta,
                                   float epsilon, Tensor& sums, Replicas& replicas,
                                   BatchStatistics& found);
-// With statistics that nothing here changes: an affine map of each channel, whose gamma and beta
-// get no gradient. mean and variance must stay as they are until the backward.
+// Batch norm with given statistics: an affine map of each channel, whose gamma and beta get no
+// gradient. mean and variance must stay as they are until the backward.
 [[nodiscard]] Variable fixed_batch_norm(Tape& tape, const Variable& x, const Tensor& mean,
                                         const Tensor& variance, const Parameter& gamma,
                                         const Parameter& beta, float epsilon);
@@ -66,7 +66,7 @@ struct BatchStatistics {
 [[nodiscard]] Variable add_constant(Tape& tape, const Variable& x, const Tensor& table);
 [[nodiscard]] Variable dropout(Tape& tape, const Variable& x, float rate,
                                const RandomStream& stream);
-// Whole rows (axis 0) at once; row r has the random number first + r.
+// Drops whole rows (axis 0); row r has the random number first + r.
 [[nodiscard]] Variable dropout_rows(Tape& tape, const Variable& x, float rate,
                                     const RandomStream& stream, int64_t first);
 

@@ -14,7 +14,7 @@ bool takes_out(const std::string& pattern) {
   return pattern.starts_with('!');
 }
 
-// Which names a pattern is about, whether it chooses them or takes them out.
+// Whether a pattern is about that name, to choose it or to take it out.
 bool fits(const std::string& name, const std::string& pattern) {
   const char* glob = pattern.c_str() + (takes_out(pattern) ? 1 : 0);
   return fnmatch(glob, name.c_str(), 0) == 0;

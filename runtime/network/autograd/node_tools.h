@@ -17,7 +17,7 @@ namespace penstock {
   return g.unique() ? g : new_like(tape, g);
 }
 
-// True when one of them is trained: the op then has a weight half. Null: there is none.
+// True when one of the parameters is trained: the op then has a weight half. Null: there is none.
 [[nodiscard]] inline bool any_trained(const Parameter* a, const Parameter* b = nullptr) {
   return (a != nullptr && !a->frozen) || (b != nullptr && !b->frozen);
 }
@@ -27,8 +27,8 @@ namespace penstock {
   parameter.stale = false;
   return parameter.gradient;
 }
-// What a weight half that gives the gradients of several parameters at once adds into: the
-// parameter's own, or, of a frozen one, a tensor that is thrown away.
+// The tensor to which a weight half adds a parameter's gradient when it gives several at once: the
+// parameter's own or, for a frozen parameter, a tensor that is thrown away.
 [[nodiscard]] inline Tensor gradient_of(Tape& tape, Parameter& parameter) {
   if (!parameter.frozen) return summed_gradient(tape, parameter);
   return tape.device().zeros(parameter.shape, DType::F32, Purpose::Activations);

@@ -114,9 +114,9 @@ Tensor sum_over_replicas(Device& device, const Tensor& t, Replicas& replicas) {
   return sums;
 }
 
-// From the mean and 1 / sqrt(variance + epsilon) of each replica's share to those of the whole. The
-// shares are equal, so variance + epsilon is the mean of theirs and the variance of their means: no
-// difference of large numbers (Chan et al. 1983).
+// Merges the mean and 1 / sqrt(variance + epsilon) of the replicas' shares into those of the whole.
+// The shares are equal, so variance + epsilon is the mean of theirs and the variance of their
+// means: no difference of large numbers (Chan et al. 1983).
 void merge_over_replicas(Device& device, Tensor& mean, Tensor& rstd, Replicas& replicas) {
   std::vector<float> means = on_host(device, mean);
   std::vector<float> rstds = on_host(device, rstd);

@@ -17,7 +17,7 @@ struct Initializer {
   float scale = 0.0F;  // Normal: standard deviation; Uniform: half-width, [-scale, scale)
 };
 
-// What a parameter is to its layer, whatever it is called. By it weight decay chooses: it shrinks
+// The role of a parameter in its layer, whatever its name. Weight decay goes by it: it shrinks
 // matrices and spares biases and norms.
 enum class ParameterKind : uint8_t {
   Matrix,  // is multiplied by: of linear layers and convolutions, tables of embeddings
@@ -30,24 +30,24 @@ struct Parameter {
   Shape shape;
   Initializer init;
   ParameterKind kind = ParameterKind::Matrix;
-  // Whoever reads it rounds it to the type of the computation first, as matrix products and lookups
-  // in tables do: of such a one that is frozen the rounded numbers are all that is kept, see
-  // kept_type(). All who share it say the same.
+  // Every reader rounds it to the type of the computation first, as matrix products and lookups in
+  // tables do: while such a parameter is frozen only the rounded numbers are kept, see kept_type().
+  // All layers that share it say the same.
   bool only_rounded = false;
   Weight weight;    // of kept_type(); empty until the stage allocates it (inspect never does)
   Tensor gradient;  // fp32, same shape: a view into the stage's one gradient buffer
-  // The gradient is the last step's: what comes first in this one overwrites it, which takes the
-  // place of adding to zeros. Who cannot overwrite sets it to zero first (node_tools.h).
+  // The gradient is the last step's: the first one of this step overwrites it instead of adding to
+  // zeros. A function that cannot overwrite sets it to zero first (node_tools.h).
   bool stale = false;
   // Several layers hold it (Press & Wolf 2017, "Using the Output Embedding"). Each has a gradient
   // of its own, so that the engine can add them in layer order wherever the layers are.
   bool tied = false;
-  Parameter* first = nullptr;  // of this name in the same set: the weight is that one's
+  Parameter* first = nullptr;  // the first of this name in the set, which has the weight
   bool frozen = false;         // keeps its weight: has no gradient, and functions ask for none
 
   [[nodiscard]] int64_t elements() const { return shape.elements(); }
-  // The weight's type in a stage that computes in `computed`: fp32, which updates need, but what is
-  // frozen and only rounded is kept as it is read.
+  // The weight's type in a stage that computes in `computed`: fp32, which updates need; but a
+  // frozen parameter that is only read rounded is kept as it is read.
   [[nodiscard]] DType kept_type(DType computed) const {
     return frozen && only_rounded ? computed : DType::F32;
   }

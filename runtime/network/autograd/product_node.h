@@ -1,6 +1,5 @@
 // runtime/network/autograd/product_node.h -- what linear layers and convolutions share on the tape:
-// y = f(x
-// * w + bias), with an f that is differentiated from y. Private to this room.
+// y = f(x * w + bias), with an f that is differentiated from y. Private to this room.
 #pragma once
 
 #include "runtime/network/autograd/node_tools.h"
@@ -40,7 +39,7 @@ class ProductNode : public Node {
     Tensor* dbias = any_trained(bias_) ? &summed_gradient(tape, *bias_) : nullptr;
     differentiate_weight(tape.device(), dw, dbias, x_, g_, accumulate);
   }
-  // The weight half first: then x is gone before its gradient is there.
+  // Runs the weight half first: x is then freed before its gradient is allocated.
   void backward(Tape& tape) final {
     take_gradient(tape);
     weight_gradient(tape);
@@ -58,7 +57,7 @@ class ProductNode : public Node {
                                     const Tensor& g, bool accumulate) = 0;
 
  private:
-  // That of y, then that before f.
+  // Takes the gradient of y and turns it into the gradient before f.
   void take_gradient(Tape& tape) {
     g_ = tape.take_gradient(y_slot_);
     if (!g_ || f_ == Fused::None) return;
@@ -75,7 +74,7 @@ class ProductNode : public Node {
   }
 
   Tensor x_, y_, g_;
-  Recomputable* source_;  // of x; null: x_ has it
+  Recomputable* source_;  // recomputes x; null: x_ has it
   Shape x_shape_;
   int x_slot_, y_slot_;
   Parameter& weight_;

@@ -1,5 +1,5 @@
-// runtime/network/autograd/replicas.h -- Replicas: the few numbers that ops of all replicas tell
-// one another while a micro-batch is computed.
+// runtime/network/autograd/replicas.h -- Replicas: an all-gather of the few numbers that ops of all
+// replicas exchange while a micro-batch is computed.
 //
 // Every replica runs the same instructions, so the calls come in the same order on each.
 #pragma once

@@ -65,27 +65,28 @@ class Node {
   Node& operator=(const Node&) = delete;
 
   // Takes the outputs' gradients from the tape and gives the inputs'. Keeps what weight_gradient()
-  // will need, lets go of the rest.
+  // will need and frees the rest.
   virtual void input_gradient(Tape& tape) = 0;
   // Both halves at once; the same bits, whichever comes first.
   virtual void backward(Tape& tape);
   // Adds into the gradients of the parameters. Called once, after input_gradient().
   virtual void weight_gradient(Tape& /*tape*/) {}
-  // Whether the weight half needs this node: its own, or one that relies on it.
+  // Whether the weight half needs this node, for weights of its own or for a node that relies on
+  // it.
   [[nodiscard]] virtual bool has_weights() const { return false; }
 };
 
 // What a tape calls while it runs; either may be empty.
 struct TapeHooks {
-  // After every op, forward or half of a backward, and for every leaf: messages of other ranks
-  // progress here.
+  // Called after every op, forward or half of a backward, and for every leaf: messages of other
+  // ranks progress here.
   std::function<void()> progress = {};
-  // In the pass that adds weight gradients, once all those of a part (begin_part()) are there, last
-  // part first.
+  // Called in the pass that adds weight gradients, once all of a part (begin_part()) are there,
+  // last part first.
   std::function<void(size_t number)> part_done = {};
 };
 
-// What of a backward is to run.
+// The halves of a backward that are to run.
 enum class Halves : uint8_t { Both, Input, Weight };
 
 class Tape {
@@ -101,7 +102,7 @@ class Tape {
   void progress() {
     if (hooks_.progress) hooks_.progress();
   }
-  // What is recorded from here on belongs to part `number` of the computation, a layer say; numbers
+  // Ops recorded from here on belong to part `number` of the computation, a layer say; numbers
   // ascend.
   void begin_part(size_t number) { parts_.push_back({nodes_.size(), number}); }
 
@@ -130,8 +131,8 @@ class Tape {
   [[nodiscard]] Tensor take_gradient(int slot);
 
   // ---- backward
-  // Both halves, node by node, or the input half, after which nodes with weights stay, and then the
-  // weight half of those. The tape is empty after both.
+  // Runs both halves, node by node; or the input half, after which nodes with weights stay; or then
+  // the weight half of those. The tape is empty after Both and after Weight.
   void backward(Halves halves);
   void clear();  // forgets everything recorded
   [[nodiscard]] bool empty() const { return nodes_.empty(); }
@@ -158,7 +159,7 @@ class Tape {
   void backward_input();
   void backward_weight();
   void destroy(size_t index);
-  // No weight gradient of nodes `index` and later is missing any more.
+  // Reports all parts whose first node is `index` or later: no weight gradient of them is missing.
   void complete_parts(size_t index);
 
   struct Part {

@@ -18,7 +18,7 @@ struct AdapterOptions {
   double dropout = 0.0;  // of what goes into the adapter, in [0, 1)
 };
 
-// Which of the linear layers inside a layer have adapters.
+// The linear layers inside a layer that have adapters.
 struct AdaptedParts {
   AdapterOptions adapter = {};
   std::vector<std::string> names = {};  // of those layers, without the layer's own: "query", "in"
@@ -26,15 +26,15 @@ struct AdaptedParts {
   [[nodiscard]] std::optional<AdapterOptions> of(std::string_view part) const;
 };
 
-// Beside the matrix [out, in] of `layer`: "<layer>.lora_a" [rank, in] and "<layer>.lora_b"
-// [out, rank], which starts at zero, so that the layer starts as it was.
+// The adapter of the matrix [out, in] of `layer`: parameters "<layer>.lora_a" [rank, in] and
+// "<layer>.lora_b" [out, rank], which starts at zero, so that the layer starts as it was.
 class Adapter {
  public:
   Adapter(const std::string& layer, int64_t in, int64_t out, const AdapterOptions& options);
   void declare(ParameterSet& set) const;
   // y [..., out] + (alpha / rank) B (A dropout(x)), for x [..., in].
   [[nodiscard]] Variable add_to(Context& context, const Variable& y, const Variable& x) const;
-  // Why the options make no sense; empty: they do.
+  // The reason why the options make no sense; empty: they do.
   [[nodiscard]] std::string trouble() const;
 
  private:

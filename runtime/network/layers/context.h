@@ -1,6 +1,6 @@
-// runtime/network/layers/context.h -- Pass, MicroBatch, Context: everything about the moment in
-// which a forward runs, said once: by whom starts a pass, by the executor for each micro-batch, by
-// the stage for each of its layers.
+// runtime/network/layers/context.h -- Pass, MicroBatch, Context: all that a forward is told besides
+// its inputs. Each is set once: by the caller that starts a pass, by the executor for each
+// micro-batch, by the stage for each of its layers.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,9 @@ struct Pass {
   float loss_scale = 1.0F;         // 1 / targets of the whole mini-batch
   Replicas* replicas = nullptr;    // that norms share their statistics with; null: with none
   LayerObserver* probe = nullptr;  // sees all that layers make; null: nobody does
-  // Told of the logits [..., classes] of every micro-batch, by its index in this replica, before
-  // the loss looks at them (it does not change them there); only where nothing is trained. They may
-  // be kept. Null: nobody asks.
+  // Called with the logits [..., classes] of every micro-batch, by its index in this replica,
+  // before the loss reads them (it does not change them then); only where nothing is trained. They
+  // may be kept. Null: nobody asks.
   const std::function<void(int micro_batch, const Tensor& logits)>* logits = nullptr;
 };
 
@@ -44,7 +44,7 @@ struct MicroBatch {
   [[nodiscard]] int64_t global_index() const { return pass.first_micro_batch + index; }
 };
 
-// What a layer's forward is given beside its inputs.
+// All that a layer's forward is given besides its inputs.
 struct Context {
   const MicroBatch& batch;
   Tape& tape;
@@ -57,28 +57,28 @@ struct Context {
 
   [[nodiscard]] Device& device() const { return tape.device(); }
   [[nodiscard]] bool training() const { return batch.pass.training; }
-  // What the stage has for a slot that the layer declared.
+  // The parameter that the layer declared with that slot.
   [[nodiscard]] Parameter& parameter(const Slot& slot) const { return owned.parameter(slot); }
   // Null where the layer declared nothing with it: a bias that is switched off.
   [[nodiscard]] Parameter* parameter_if(const Slot& slot) const { return owned.parameter_if(slot); }
-  // The inputs are one position of each row, and the layer knows its past.
+  // Whether the inputs are one position of each row, and the layer knows its past.
   [[nodiscard]] bool one_position() const {
     return batch.decoding != nullptr && batch.decoding->one_position;
   }
-  // Throws Error(Internal) when the loader was not asked for it: see Layer::reads().
+  // Throws Error(Internal) when the loader was not asked for the field: see Layer::reads().
   [[nodiscard]] const Tensor& field(const std::string& name) const;
   // The random numbers of one use in this micro-batch; the hash is of the user's full name.
   [[nodiscard]] RandomStream random(uint64_t name_hash) const {
     return random_stream(batch.pass.seed, name_hash, static_cast<uint64_t>(batch.pass.step),
                          static_cast<uint64_t>(batch.global_index()));
   }
-  // The same for all micro-batches of the step: for what is drawn by sample.
+  // The same for all micro-batches of the step: for random numbers by sample.
   [[nodiscard]] RandomStream random_of_step(uint64_t name_hash) const {
     return random_stream(batch.pass.seed, name_hash, static_cast<uint64_t>(batch.pass.step));
   }
 };
 
-// At the end of a step, after the replicas' sums were added up.
+// The end of a step, after the replicas' sums were added up.
 struct StepEnd {
   Device& device;
   const ParameterSet& owned;

@@ -32,13 +32,14 @@ class Layer {
   // Says what the layer owns, each thing with a slot of its own; allocates nothing.
   virtual void declare(ParameterSet& /*set*/) const {}
   virtual Variables forward(Context& context, const Variables& inputs) const = 0;
-  // Batch fields that forward() asks Context::field for.
+  // The batch fields that forward() asks Context::field for.
   [[nodiscard]] virtual std::vector<std::string> reads() const { return {}; }
-  // Of a loss: the one of reads() that has its targets, one for each number that is not negative
-  // (a field of I32), or one for each sample (of another type). Empty: no loss.
+  // The one of reads() that has the targets of a loss: one for each number that is not negative (a
+  // field of I32), or one for each sample (of another type). Empty: the layer is no loss.
   [[nodiscard]] virtual std::string targets() const { return {}; }
   virtual void end_step(const StepEnd& /*end*/) const {}
-  // Numbers that it keeps for a position of a row while words are chosen: keys and values (past.h).
+  // The number of numbers that the layer keeps for a position of a row while words are chosen: keys
+  // and values (past.h).
   [[nodiscard]] virtual int64_t past_width() const { return 0; }
 
   // ---- skip connections (runtime/network/layers/skip.h); not inside a container

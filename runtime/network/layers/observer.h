@@ -15,11 +15,12 @@ namespace penstock {
 class LayerObserver {
  public:
   virtual ~LayerObserver() = default;
-  // Micro-batches by their global index. Of the first forward only, not of one that is run again.
+  // Called for the first forward of a micro-batch, known by its global index, not for one that is
+  // run again.
   virtual void output(const std::string& layer, int64_t micro_batch,
                       std::span<const Variable> outputs) = 0;
-  // A parameter of the layer has this micro-batch's gradient; with pipeline.reduction = "fast"
-  // those of the ones before are in it.
+  // Called when a parameter of the layer has this micro-batch's gradient; with pipeline.reduction =
+  // "fast" the gradients of the micro-batches before are in it.
   virtual void gradient(const std::string& layer, int64_t micro_batch,
                         const Parameter& parameter) = 0;
 };

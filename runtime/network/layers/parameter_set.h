@@ -30,7 +30,8 @@ struct StepSums {
   Shape shape;
   Tensor value;
   double rows = 0.0;  // gone into `value` on this replica, this step
-  // What a micro-batch that will be run again was normalised with, over all replicas.
+  // The statistics over all replicas with which a micro-batch that will be run again was
+  // normalised.
   struct Remembered {
     int64_t micro_batch;
     BatchStatistics statistics;
@@ -44,8 +45,9 @@ struct Declared {
   std::deque<Buffer> buffers;
   std::deque<StepSums> step_sums;
   std::deque<Tensor> constants;
-  // Of the parameters from that one on; those that another holder shares with it count there.
-  // Throws Error(Input) where they are more than kMostElements.
+  // The number of elements of the parameters from number `from` on; one that several layers hold
+  // counts at its first holder in the set. Throws Error(Input) where they are more than
+  // kMostElements.
   [[nodiscard]] int64_t elements(size_t from = 0) const;
 };
 
@@ -61,7 +63,7 @@ class ParameterSet {
                    const Initializer& init, ParameterKind kind = ParameterKind::Matrix);
   void add_buffer(const Slot& slot, const std::string& name, const Shape& shape, float initial);
   void add_step_sums(const Slot& slot, const Shape& shape);
-  // A tensor that the layer makes at its first forward and finds again: constants. Layers of this
+  // A constant: a tensor that the layer makes at its first forward and finds again. Layers of this
   // set that give the same text have one together; it must tell all that the tensor depends on.
   void add_constant(const Slot& slot, const std::string& shared_as = {});
 

@@ -10,7 +10,7 @@ int64_t row_size(const Tensor& all) {
   return all.elements() / all.dim(0);
 }
 
-// To the beginning of a row that is at least as long.
+// Copies a row to the beginning of a row that is at least as long.
 void copy_row(Device& device, const Tensor& to, int64_t to_row, const Tensor& from,
               int64_t from_row) {
   const int64_t elements = row_size(from);

@@ -14,18 +14,18 @@ namespace penstock {
 
 class Past {
  public:
-  // Of rows of at most so many positions.
+  // Keeps keys and values of rows of at most so many positions.
   explicit Past(int64_t positions) : positions_(positions) {}
 
-  // Of one attention and one micro-batch, each [rows, positions, inner].
+  // The keys and values of one attention and one micro-batch, each [rows, positions, inner].
   struct Kept {
     Tensor keys, values;
   };
 
-  // What remember() has made. Attentions are known by the hash of their name.
+  // The keys and values that remember() has made. Attentions are known by the hash of their name.
   [[nodiscard]] Kept& of(uint64_t attention, int64_t micro_batch);
-  // Copies these rows of keys and values, which are those of whole rows from their beginning on;
-  // `now` may have fewer positions.
+  // Copies these rows of keys and values, whole rows from their beginning on; `now` may have fewer
+  // positions.
   void remember(Device& device, uint64_t attention, int64_t micro_batch, const Kept& now,
                 std::span<const int64_t> rows);
 
@@ -44,7 +44,7 @@ class Past {
   std::map<uint64_t, std::map<int64_t, Kept>> kept_;  // by attention, by micro-batch
 };
 
-// What a micro-batch's layers must know of the round (Context::decoding).
+// The round of choosing words, as a micro-batch's layers must know it (MicroBatch::decoding).
 struct Decoding {
   Past* past = nullptr;
   // The inputs are one position of each row, and these batch fields say which; otherwise they are
@@ -52,7 +52,8 @@ struct Decoding {
   bool one_position = false;
   std::vector<int64_t> fresh;  // whole rows: those to remember
 };
-// I32, by row: the position; how many there are with it; its place among [rows x context] keys.
+// Batch fields, I32, by row: the position; how many there are with it; its place among [rows x
+// context] keys.
 inline constexpr const char* kPositions = "positions";  // [rows, 1]
 inline constexpr const char* kSeen = "seen";            // [rows]
 inline constexpr const char* kPlaces = "places";        // [rows]

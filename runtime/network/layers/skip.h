@@ -46,8 +46,8 @@ struct SkipPath {
   std::string name;
   size_t from_layer = 0, to_layer = 0;
 };
-// In the order of their stashes. Throws Error(Input) naming the layer for a skip that is stashed or
-// popped twice, popped before it is stashed, or never popped.
+// The skips in the order of their stashes. Throws Error(Input) naming the layer for a skip that is
+// stashed or popped twice, popped before it is stashed, or never popped.
 [[nodiscard]] std::vector<SkipPath> find_skips(const Layers& layers);
 
 // Shapes on their way through a network, skips included.
@@ -57,9 +57,9 @@ class ShapeWalk {
   // Passes this layer, the next of the walk, and returns what enters it; a popped tensor comes
   // last. Throws Error(Input) where the layer refuses its inputs.
   Shapes next(const Layer& layer);
-  // What leaves the last layer for the one after it.
+  // The shapes that go from the last layer passed to the one after it.
   [[nodiscard]] const Shapes& between() const { return between_; }
-  // Of a skip whose stash was passed.
+  // The shape of a skip whose stash was passed.
   [[nodiscard]] const Shape& skipped(const std::string& name) const;
 
  private:

@@ -26,8 +26,8 @@ class Slot {
   size_t number_;
 };
 
-// What a stage has for slots: to find one is to index an array. The slots of a network are made
-// together, so its numbers lie together.
+// A stage's table of what it has by slot: to find one is to index an array. The slots of a network
+// are made together, so its numbers lie together.
 template <class T>
 class SlotTable {
  public:

@@ -10,12 +10,12 @@
 
 namespace penstock {
 
-// By the names of the layers inside attention and feed-forward; none for a rank of 0. Of targets
-// that are known: see check_adapters().
+// The adapted parts, by the names of the layers inside attention and feed-forward; none for a rank
+// of 0. Targets must be known: see check_adapters().
 [[nodiscard]] AdaptedParts adapted_parts(const LoraConfig& lora);
 
 // Throws Error(Input) for adapters in a kind of network that has none, and for a target that no
-// layer of the network has, naming those that there are. Nothing for a rank of 0.
+// layer of the network has, naming the known ones. Does nothing for a rank of 0.
 void check_adapters(const ModelConfig& config);
 
 // optimizer.freeze of a run that says nothing else: everything but the adapters.

@@ -110,7 +110,8 @@ class Builder {
                      .clip = static_cast<float>(config_.logit_clip)}};
   }
 
-  // That of Real et al. 2019. Their pool needs maps of 5 x 5; smaller ones are pooled whole.
+  // The auxiliary head of Real et al. 2019. Their pool needs maps of 5 x 5; smaller ones are pooled
+  // whole.
   void add_auxiliary_head() {
     constexpr double kShare = 0.4;
     const auto narrow = static_cast<int64_t>(128 * kShare);

@@ -40,7 +40,7 @@ struct Genotypes {
 [[nodiscard]] const Genotypes& genotypes_d();
 [[nodiscard]] const Genotypes& genotypes_b();
 
-// What all cells of a network share.
+// The options that all cells of a network share.
 struct Style {
   BatchNorm::Options norm;
   DropPath::Options drop_path;

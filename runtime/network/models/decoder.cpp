@@ -14,7 +14,7 @@
 namespace penstock {
 namespace {
 
-// Of each block, 0 where it sees all that is before a position.
+// The window of each block, 0 where it sees all that is before a position.
 std::vector<int64_t> windows_of_blocks(const ModelConfig& config) {
   std::vector<int64_t> windows(static_cast<size_t>(config.layers), config.window);
   if (config.kind != "decoder" || config.window_layers.empty()) return windows;

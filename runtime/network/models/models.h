@@ -27,13 +27,13 @@ struct ModelInput {
 [[nodiscard]] Sequential build_model(const ModelConfig& config, int64_t vocabulary,
                                      int64_t classes);
 
-// Where a program's networks come from: the ones above, or one of its own (launch/penstock.h).
+// The source of a program's networks: the kinds above, or one of its own (launch/penstock.h).
 struct ModelMaker {
   std::function<ModelInput(const ModelConfig& config)> input;
   std::function<Sequential(const ModelConfig& config, int64_t vocabulary, int64_t classes)> build;
 };
 [[nodiscard]] ModelMaker built_in_models();
-// The built-in ones, and `own` for model.kind = "own".
+// The built-in models, and `own` for model.kind = "own".
 [[nodiscard]] ModelMaker with_own_model(const ModelMaker& own);
 
 // ---- the builders, one .cpp each

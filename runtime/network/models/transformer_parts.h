@@ -14,7 +14,8 @@
 
 namespace penstock {
 
-// What the keys of model.kind = "decoder" say; in other Transformers, what has always been.
+// The choices of the keys of model.kind = "decoder"; the defaults are those of the other
+// Transformers.
 struct BlockStyle {
   bool rms = false;  // norms, else layer norms
   float epsilon = 1e-5F;
@@ -35,17 +36,19 @@ struct TransformerWidths {
 };
 [[nodiscard]] TransformerWidths widths_of(const ModelConfig& config);
 
-// How a stack of blocks starts, by its depth.
+// Factors of the initial weights of a stack of blocks, by its depth.
 struct DepthFactors {
-  // Of the layers that end a branch: the sum over all additions of a stack keeps unit variance.
+  // The factor of the layers that end a branch: the sum over all additions of a stack keeps unit
+  // variance.
   double residual = 1.0;
-  // Of both feed-forward layers (model.depth_scaled_init; GPipe 5, after Fixup): depth^(-1/2).
+  // The factor of both feed-forward layers (model.depth_scaled_init; GPipe 5, after Fixup):
+  // depth^(-1/2).
   double feed_forward = 1.0;
 };
 [[nodiscard]] DepthFactors depth_factors(const ModelConfig& config, int64_t blocks,
                                          int64_t branches_per_block);
 
-// [norm, body, dropout]: what is added to the stream.
+// [norm, body, dropout]: the branch that is added to the stream.
 [[nodiscard]] Layers branch(const ModelConfig& config, const std::string& norm,
                             std::unique_ptr<Layer> body);
 // The norm of that style over the width.

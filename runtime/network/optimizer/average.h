@@ -21,20 +21,20 @@ class WeightAverage {
  public:
   explicit WeightAverage(double decay) : decay_(decay) {}  // optimizer.moving_average, above 0
 
-  // Gives what is trained, by gradients or not, its average (Purpose::Optimizer), equal to the
-  // value now: a norm's statistics are of the activations that the last weights make, so with the
-  // weights' averages go their own. Where replicas share (StateEntry::cuts), each has the averages
-  // of the elements that it updates. Entries and device must outlive this object. Once; the values
-  // must exist.
+  // Gives all that is trained, by gradients or not, an average (Purpose::Optimizer), equal to the
+  // value now. A norm's statistics get one too: they belong to the activations that the last
+  // weights make. Where replicas share (StateEntry::cuts), each has the averages of the elements
+  // that it updates. Entries and device must outlive this object. Once; the values must exist.
   void allocate(StateRange range, Device& device);
 
   // average = d average + (1 - d) value with d = average_decay(decay, step), for weights and
-  // statistics. After each step.
+  // statistics. Called after each step.
   void update(int64_t step);
 
   // Exchanges the elements of weights and statistics with those of their averages: after swap_in
   // they hold the averages, after swap_out their own values again, to the bit. Strictly in turn.
-  // Where replicas share, each its own elements: the others' are to be gathered after either.
+  // Where replicas share, each exchanges its own elements: the others' must be gathered after
+  // either.
   void swap_in();
   void swap_out();
 

@@ -1,8 +1,8 @@
 // runtime/network/optimizer/optimizer.h -- Optimizer: updates the parameters in a range of state
 // tables.
 //
-// Knows no ranks: gradients arrive summed, and clipping arrives as a factor. The arithmetic is in
-// kernels/ops/update.h; the rate of a step is runtime/network/optimizer/rate.h.
+// The optimizer knows no ranks: gradients arrive summed, and clipping arrives as a factor. The
+// arithmetic is in kernels/ops/update.h; the rate of a step is runtime/network/optimizer/rate.h.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,9 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // Gives what has a gradient its states (Purpose::Optimizer, at their first values), where
-  // replicas share (StateEntry::cuts) those of this one's elements, and says whether it is decayed.
-  // Entries and device must outlive this object. Once; weights and gradients must exist.
+  // Gives each entry with a gradient its states (Purpose::Optimizer, at their first values), for
+  // this replica's elements alone where replicas share (StateEntry::cuts), and notes whether it is
+  // decayed. Entries and device must outlive this object. Once; weights and gradients must exist.
   void allocate(StateRange range, Device& device);
 
   // Updates every parameter, or this replica's elements of it, in the given order from its gradient
@@ -39,7 +39,7 @@ class Optimizer {
   // Allocates no tensors.
   void step(double learning_rate, double gradient_scale);
 
-  // The last step() once more on one entry, which is a copy from before it: value, states and
+  // Repeats the last step() on one entry, which is a copy from before it: value, states and
   // gradient are 1-d tensors of the same elements.
   void repeat(StateEntry& copy, double learning_rate, double gradient_scale);
 
@@ -64,7 +64,7 @@ class Optimizer {
   [[nodiscard]] float decay_of(const StateEntry& entry) const {
     return entry.decayed ? static_cast<float>(config_.weight_decay) : 0.0F;
   }
-  // One op for all the entries.
+  // Updates all the entries with one op.
   virtual void update(UpdateOps& ops, StateRange entries, float learning_rate, float scale) = 0;
 
  private:

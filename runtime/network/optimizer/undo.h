@@ -11,14 +11,14 @@ namespace penstock {
 
 class Undo {
  public:
-  // Of all that this replica updates: its elements of weights and of the optimizer's states, which
-  // must be there, and the moving statistics of norms. As much memory again (Purpose::Optimizer).
-  // Entries and device must outlive this object.
+  // Allocates copies of all that this replica updates: its elements of weights and of the
+  // optimizer's states, which must be there, and the moving statistics of norms. As much memory
+  // again (Purpose::Optimizer). Entries and device must outlive this object.
   void allocate(StateRange range, Device& device);
 
   void save();  // before an update
-  // Weights and states are as they were when saved. Those of other replicas' elements are not: they
-  // are to be spread again.
+  // Weights and states are as they were when saved. Elements that other replicas update are not:
+  // they must be gathered again.
   void restore();
   void restore_statistics();  // of norms
 

@@ -1,5 +1,5 @@
-// runtime/network/optimizer/update_audit.h -- UpdateAudit: makes a part of an update a second time,
-// and a third time where the bits differ.
+// runtime/network/optimizer/update_audit.h -- UpdateAudit: computes a part of an update a second
+// time, and a third time where the bits differ.
 //
 // Every rule treats each element by itself, and blocks of kSquaresBlock elements are computed alike
 // wherever they begin, so a stretch of some blocks, drawn from (seed, step, rank), is as good as
@@ -21,7 +21,7 @@ class UpdateAudit {
   // Elements of a stretch at most.
   static constexpr int64_t kStretch = int64_t{64} * 4096;
 
-  // Of what this replica updates. Entries and device must outlive it.
+  // Audits the elements that this replica updates. Entries and device must outlive it.
   UpdateAudit(StateRange range, Device& device);
 
   // Draws a stretch and keeps it as it is, before Optimizer::step().
@@ -32,7 +32,7 @@ class UpdateAudit {
     // Two of three executions agreed, and the weights and states are now as these left them.
     bool corrected = false;
   };
-  // After it, with what it was given. Waits for the device.
+  // Called after Optimizer::step(), with the arguments that it was given. Waits for the device.
   [[nodiscard]] std::optional<Finding> after(Optimizer& optimizer, double learning_rate,
                                              double gradient_scale);
 

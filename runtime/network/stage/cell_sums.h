@@ -1,6 +1,6 @@
-// runtime/network/stage/cell_sums.h -- CellSums: what one micro-batch was given and has made in one
-// stage, as checksums. Taken twice, they say whether an instruction that ran again has left the
-// same bits.
+// runtime/network/stage/cell_sums.h -- CellSums: checksums of the inputs and results of one
+// micro-batch in one stage. Taken twice, they say whether an instruction that ran again has left
+// the same bits.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ struct CellSums {
   }
 
   Checksums inputs;  // of the tuple that entered the stage
-  // Of the one that left it, of the loss in the last stage, and of the step sums (StepSums), this
+  // The tuple that left it, the loss in the last stage, and the step sums (StepSums) with this
   // micro-batch's added.
   Checksums outputs;
   Checksums output_gradients;  // of what came back

@@ -20,14 +20,14 @@ class GradientBuckets {
   static constexpr size_t kBucketBytes = size_t{4} << 20;
 
   GradientBuckets() = default;
-  // `gradients` (1-d) holds those of layer i from element first_of_layer[i] on, in layer order;
-  // what follows the last layer's goes with it. A bucket is made of whole layers and has at least
-  // bucket_bytes, but for the one that holds layer 0.
+  // `gradients` (1-d) holds the gradients of layer i from element first_of_layer[i] on, in layer
+  // order; what follows the last layer's goes with it. A bucket is made of whole layers and has at
+  // least bucket_bytes, but for the one that holds layer 0.
   GradientBuckets(const Tensor& gradients, std::span<const int64_t> first_of_layer,
                   size_t bucket_bytes = kBucketBytes);
 
-  // From here the last weight gradients of the step run: `start` is called with each bucket, those
-  // of the last layers first, as soon as layer_done() has said so for all its layers.
+  // Begins the last weight gradients of the step: `start` is called with each bucket, those of the
+  // last layers first, as soon as layer_done() was called for all its layers.
   using Start = std::function<void(const Tensor& bucket)>;
   void begin(Start start);
   // The gradients of this layer are complete. Layers come last to first.

@@ -80,7 +80,7 @@ void fill_initial_values(Parameter& parameter, uint64_t seed, Device& device) {
     draw(parameter.init, stream, 0, target.span<float>());
     return parameter.weight.changed();
   }
-  // In pieces: a table of words can be larger than all else that the host holds.
+  // Draws in pieces: a table of words can be larger than all else that the host holds.
   std::vector<float> piece(static_cast<size_t>(std::min(kPieceElements, target.elements())));
   for (int64_t first = 0; first < target.elements(); first += kPieceElements) {
     const int64_t count = std::min(kPieceElements, target.elements() - first);

@@ -1,5 +1,5 @@
-// runtime/network/stage/initial_values.h -- how a parameter starts: a pure function of (seed, name,
-// element).
+// runtime/network/stage/initial_values.h -- the initial values of a parameter: a pure function of
+// (seed, name, element).
 #pragma once
 
 #include <cstdint>

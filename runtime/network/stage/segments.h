@@ -10,8 +10,8 @@
 
 namespace penstock {
 
-// Skips are numbered within the stage. Lists of numbers are in the order in which the skips' layers
-// come: that of the pops for what enters, of the stashes for what leaves.
+// Skips are numbered within the stage. Lists of numbers are in the order of the skips' layers: of
+// their pops for skips that enter, of their stashes for skips that leave.
 struct SegmentPlan {
   size_t first = 0, last = 0;      // layers [first, last)
   std::vector<int> entering = {};  // popped here, stashed before
@@ -30,8 +30,8 @@ struct StagePlan {
 [[nodiscard]] StagePlan plan_stage(std::span<const std::unique_ptr<Layer>> layers, size_t length,
                                    size_t untrained = 0);
 
-// A tuple's last tensors are skips: these put them apart, under those numbers, while its others go
-// from segment to segment, and back.
+// The last tensors of a tuple are skips: lay_aside() moves them to `skips` under those numbers,
+// while the tuple's others go from segment to segment, and take_along() moves them back.
 void lay_aside(Tensors& tuple, const std::vector<int>& numbers, Tensors& skips);
 void take_along(Tensors& tuple, const std::vector<int>& numbers, Tensors& skips);
 

@@ -1,4 +1,4 @@
-// runtime/network/stage/shares.h -- which replica updates what of a stage: each keeps the
+// runtime/network/stage/shares.h -- the elements of a stage that each replica updates: it keeps the
 // optimizer's state of its share alone (Rajbhandari et al. 2020, "ZeRO", stage 1). Pure.
 //
 // A share is ranges of elements, not whole tensors: a large embedding would spoil the balance.
@@ -18,7 +18,7 @@ namespace penstock {
 // vectors of the processor, so that an update has the same bits wherever its range begins.
 inline constexpr int64_t kShareGranule = kSquaresBlock;
 
-// Where a parameter that is trained lies in its stage's two vectors.
+// The place of a trained parameter in its stage's two vectors.
 struct ParameterPlace {
   int64_t gradient = 0;
   int64_t value = -1;  // -1: the value is that of an earlier layer of the stage

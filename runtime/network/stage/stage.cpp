@@ -47,8 +47,8 @@ StageFacts Stage::facts() const {
 void Stage::begin_step(bool gradients_stay) {
   for (size_t m = 0; m < live_.size(); ++m)
     if (live_[m] != nullptr) release_stash(static_cast<int>(m));
-  // Those of the step before: kept until new ones take their place, they would take it from them,
-  // and every address behind would change from step to step.
+  // The losses of the step before go first: if they were kept until new ones take their place, the
+  // new ones would take other memory, and every address behind would change from step to step.
   for (StageLosses& of_micro_batch : losses_) {
     of_micro_batch.loss.reset();
     of_micro_batch.auxiliary.clear();
@@ -269,7 +269,8 @@ Tensors Stage::run_backward(const MicroBatch& batch, Tensors gradients, Halves h
   return g;
 }
 
-// From the gradients of a segment's outputs to those of its inputs, empty where nobody wants them.
+// Returns the gradients of a segment's inputs, empty where nobody wants them, from those of its
+// outputs.
 Tensors Stage::differentiate(Segment& segment, Tensors gradients, Halves halves) {
   Tape& tape = *segment.tape;
   for (size_t i = 0; i < gradients.size(); ++i) {

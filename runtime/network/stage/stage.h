@@ -1,7 +1,7 @@
 // runtime/network/stage/stage.h -- Stage: a run of layers with everything they own on one device.
 //
-// Owns its weights and the stashes of the micro-batches in flight. Knows nothing
-// of schedules or ranks: the executor says what to do with which micro-batch, in which order.
+// It owns its weights and the stashes of the micro-batches in flight. It knows nothing of schedules
+// or ranks: the executor says what to do with which micro-batch, in which order.
 #pragma once
 
 #include <cstdint>
@@ -27,20 +27,20 @@ enum class RecomputeMode : uint8_t {
 };
 [[nodiscard]] RecomputeMode recompute_mode_named(const std::string& name);
 
-// Which part of its network a stage is, as far as its work depends on it.
+// The part of its network that a stage is, as far as its work depends on it.
 struct StagePlace {
   // Parameters whose names match one of these patterns (name_patterns.h) are not trained.
   std::span<const std::string> freeze = {};
-  // Nobody wants the gradients of the inputs, which are data or come from layers that train
-  // nothing. Then neither do the first `untrained` layers here, for which there is no backward.
+  // The gradients of the inputs are not wanted: the inputs are data or come from layers that train
+  // nothing. The first `untrained` layers here have no backward either.
   bool first = false;
   size_t untrained = 0;
-  // Between two updates there is one forward and one backward, and what is made of a weight for
-  // one of them need not be kept (Weight::read_once).
+  // Between two updates there is one forward and one backward, and a form of a weight that only one
+  // of them reads need not be kept (Weight::read_once).
   bool one_micro_batch = false;
 };
 
-// What can be read off the layers of a stage.
+// The facts that follow from the layers of a stage.
 struct StageFacts {
   std::string first_layer, last_layer;
   std::vector<std::string> reads;  // batch fields
@@ -49,7 +49,7 @@ struct StageFacts {
   int64_t past_bytes = 0;
 };
 
-// What the loss layers of a stage computed of one micro-batch.
+// The losses of one micro-batch in one stage.
 struct StageLosses {
   // F64 [3] (TokenOps::cross_entropy_forward); empty in stages without a loss.
   Tensor loss;
@@ -79,10 +79,10 @@ class Stage {
   [[nodiscard]] Tensors forward(const MicroBatch& batch, Tensors inputs, bool keep_tape);
   // Runs the last stretch of layers again, with the tape on: all of them in mode Stage.
   void recompute(const MicroBatch& batch);
-  // From the gradients of the outputs to those of the inputs (empty tensors where nobody wants
-  // them), adding into the parameters' gradients; the stash is gone afterwards.
+  // Returns the gradients of the inputs (empty tensors where nobody wants them) for those of the
+  // outputs, and adds to the parameters' gradients; the stash is gone afterwards.
   [[nodiscard]] Tensors backward(const MicroBatch& batch, Tensors gradients);
-  // The two halves apart.
+  // The two halves of backward() apart.
   [[nodiscard]] Tensors backward_input(const MicroBatch& batch, Tensors gradients);
   void backward_weight(const MicroBatch& batch);
 
@@ -102,14 +102,14 @@ class Stage {
               CellSums& sums);
 
   // ---- once per step
-  // Sums begin at zero; the losses of the last step go. `gradients_stay`: those of the parameters,
-  // which the last update may need once more, until StageGradients::begin_gradients(). Forwards
-  // whose backwards never came are forgotten.
+  // Sums begin at zero; the losses of the last step go. `gradients_stay`: the gradients of the
+  // parameters, which the last update may need once more, stay until
+  // StageGradients::begin_gradients(). Forwards whose backwards never came are forgotten.
   void begin_step(bool gradients_stay = false);
   void end_step(int replicas);  // folds the step sums into the layers' buffers
 
   // ---- what there is to read
-  // By micro-batch, of the last forward.
+  // The losses of a micro-batch in its last forward.
   [[nodiscard]] const StageLosses& losses(int index) const {
     return losses_[static_cast<size_t>(index)];
   }

@@ -68,7 +68,7 @@ void StageGradients::complete(size_t layer) {
   }
 }
 
-// Between micro-batches either all gradients of a stage are stale or none.
+// All gradients of a stage or none are stale between micro-batches.
 void StageGradients::keep_copy() {
   if (first_sum_ == 0) return;
   const Tensor gradients = all_.view(0, {first_sum_});

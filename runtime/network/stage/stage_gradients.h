@@ -1,8 +1,8 @@
-// runtime/network/stage/stage_gradients.h -- StageGradients: what a step adds up in one stage, from
-// its first micro-batch until it goes to the other replicas.
+// runtime/network/stage/stage_gradients.h -- StageGradients: the gradients and step sums of one
+// stage, from the first micro-batch of a step until they go to the other replicas.
 //
-// That is one fp32 vector: the gradients of all layers' parameters, in layer order, and behind them
-// the step sums that forwards gather (StepSums). What is frozen has no gradient.
+// They are one fp32 vector: the gradients of all layers' parameters, in layer order, and behind
+// them the step sums that forwards gather (StepSums). A frozen parameter has no gradient.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,8 @@
 
 namespace penstock {
 
-// Parameters share one buffer; each starts on a cache line: the elements that one takes.
+// Parameters share one buffer; each starts on a cache line. The elements that one takes, padding
+// included.
 [[nodiscard]] constexpr int64_t with_padding(int64_t elements, DType type = DType::F32) {
   const int64_t line = 64 / static_cast<int64_t>(size_of(type));
   return (elements + line - 1) / line * line;
@@ -26,7 +27,7 @@ namespace penstock {
 // The parameters that each layer of a stage has declared and trains, in the order of declaration.
 using TrainedByLayer = std::vector<std::vector<Parameter*>>;
 
-// What a stage adds up, as it was at one moment: fp32, in one row; empty where there is nothing.
+// A copy of the gradients and step sums of a stage: fp32, in one row; empty where there are none.
 struct KeptGradients {
   Tensor values;       // of the parameters
   Tensor step_sums;    // not of the same moment
@@ -36,25 +37,28 @@ struct KeptGradients {
 class StageGradients {
  public:
   StageGradients() = default;
-  // Makes the vector, all zero, and gives parameters and step sums their parts of it. What is given
+  // Makes the vector, all zero, and gives parameters and step sums their parts of it. The arguments
   // must outlive it.
   StageGradients(const TrainedByLayer& trained, Declared& declared, Device& device);
-  // From the next step on its micro-batches, that many, are added up in pairs.
+  // Adds the micro-batches of a step up in pairs from the next step on; `micro_batches` is their
+  // number.
   void add_in_pairs(int micro_batches);
 
-  // The step sums begin at zero and, unless they stay, the gradients before them. Where the device
-  // has it so, gradients are not filled but marked stale: the first micro-batch overwrites what it
-  // can. Not those that are added in pairs, of which every micro-batch begins anew.
+  // The step sums begin at zero and, unless they stay, so do the gradients. On a device that
+  // prefers it (DeviceFacts::overwrites_gradients) gradients are not filled but marked stale: the
+  // first micro-batch overwrites them. This excludes gradients that are added in pairs, since every
+  // micro-batch begins those anew.
   void begin_step(bool gradients_stay);
-  // Those that have stayed begin, too.
+  // Gradients that have stayed begin at zero, too.
   void begin_gradients();
 
   // A micro-batch's forward or its weight half is done.
   void forward_done() { forward_sum_.next(); }
   void backward_done() { gradient_sum_.next(); }
-  // The weight half of a micro-batch has come past this layer: what it left stale is zero.
+  // The weight half of a micro-batch has come past this layer: gradients of it that are still stale
+  // become zero.
   void complete(size_t layer);
-  // After that, also where a layer is passed over: layers come last to first.
+  // Called after complete(), also where a layer is passed over: layers come last to first.
   void layer_done(size_t layer) { buckets_.layer_done(layer); }
 
   // The next weight half is the last of the step: `start` is called with each bucket as soon as it
@@ -71,12 +75,12 @@ class StageGradients {
   // and after a second call to where it went before. Sums over replicas do not notice.
   void swap_copy();
   [[nodiscard]] KeptGradients& copy() { return copy_; }
-  // The same two of the step sums.
+  // keep_copy() and swap_copy() of the step sums.
   void keep_sums();
   void swap_sums();
 
   [[nodiscard]] Tensor& all() { return all_; }
-  // Of all(), those that forwards gather.
+  // The part of all() that holds the step sums.
   [[nodiscard]] Tensor step_sums() const;
 
  private:

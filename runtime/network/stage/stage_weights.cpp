@@ -110,7 +110,7 @@ void StageWeights::share(int replicas, int replica) {
   }
 }
 
-// Of the parameters that layers [first_layer, last_layer) train.
+// The places of the parameters that layers [first_layer, last_layer) train.
 std::vector<ParameterPlace> StageWeights::places_of(size_t first_layer, size_t last_layer) {
   std::vector<ParameterPlace> places;
   for (size_t layer = first_layer; layer < last_layer; ++layer) {

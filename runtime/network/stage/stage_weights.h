@@ -1,6 +1,6 @@
-// runtime/network/stage/stage_weights.h -- StageWeights: what the layers of one stage have
-// declared, with memory for it, and the table of it. Which replica updates what of it is said here,
-// too.
+// runtime/network/stage/stage_weights.h -- StageWeights: the parameters and buffers that the layers
+// of one stage have declared, with memory for them, the table of them, and the shares that replicas
+// update.
 #pragma once
 
 #include <cstdint>
@@ -23,46 +23,46 @@ using IsDrawn = std::function<bool(const std::string& name)>;
 
 class StageWeights {
  public:
-  // What the layers declare, which compute in `computed`. Parameters whose names match a pattern of
-  // `freeze` (name_patterns.h) are not trained. Nothing is allocated.
+  // Collects what the layers declare, which compute in `computed`. Parameters whose names match a
+  // pattern of `freeze` (name_patterns.h) are not trained. Nothing is allocated.
   StageWeights(std::span<const std::unique_ptr<Layer>> layers, std::span<const std::string> freeze,
                DType computed = DType::F32);
   StageWeights(const StageWeights&) = delete;
   StageWeights& operator=(const StageWeights&) = delete;
 
   // Parameters and buffers get their initial values, from (seed, name) alone; gradients are zero.
-  // With `is_drawn`, parameters whose names it refuses are zero: others are read before they count,
-  // and drawing half a billion numbers takes longer than reading them.
+  // With `is_drawn`, parameters whose names it refuses are zero: they are read from a file before
+  // they count, and drawing half a billion numbers takes longer than reading them.
   void allocate(uint64_t seed, Device& device, const IsDrawn& is_drawn = {});
 
-  // For layers, which ask by slot.
+  // The set for layers, which ask by slot.
   [[nodiscard]] ParameterSet& set() { return set_; }
   [[nodiscard]] const ParameterSet& set() const { return set_; }
-  // What a layer has declared and trains.
+  // The parameters that a layer has declared and trains.
   [[nodiscard]] std::span<const Parameter* const> parameters_of(size_t layer) const {
     return trained_[layer];
   }
-  // For all others.
+  // The table for everyone but the layers.
   [[nodiscard]] StateRange state() const { return table_->entries(); }
-  // After allocate().
+  // Valid after allocate().
   [[nodiscard]] StageGradients& gradients() { return gradients_; }
 
-  // Once, after allocate(): that many replicas share the updates out (shares.h), this being one of
-  // them. Says so in the table.
+  // Called once, after allocate(): that many replicas share the updates out (shares.h), this being
+  // one of them. Writes the cuts to the table.
   void share(int replicas, int replica);
   // A part of the gradients or of the values. With `cuts`, one more than there are replicas,
   // replica r has elements [cuts[r], cuts[r + 1]) of it; without, everyone has all of it.
   using WithPart = std::function<void(const Tensor& part, std::span<const int64_t> cuts)>;
-  // As StageGradients' with the same name; `start` is called with each bucket's parts.
+  // StageGradients::begin_reduction(), with `start` called for each part of a bucket.
   void begin_reduction(WithPart start);
-  // Values that layers from `first_layer` on read, of which each replica updates its own part, and
-  // which all others want.
+  // Values that layers from `first_layer` on read, and of which each replica updates its own part
+  // and needs all others.
   struct SharedValues {
     size_t first_layer = 0;
     Tensor values;
     std::span<const int64_t> cuts;
   };
-  // All that are shared, in layer order: a layer reads nothing of those that begin behind it.
+  // All shared values, in layer order: a layer reads no values whose first_layer comes after it.
   [[nodiscard]] std::vector<SharedValues> shared_values() const;
 
  private:

@@ -1,6 +1,6 @@
 // runtime/network/stage/state_table.h -- everything that a stage keeps from step to step, one entry
-// a tensor: what the optimizer updates, what averages follow, whose gradients make the norm, what
-// checkpoints hold. Whoever wants some of it goes over the table and picks by what an entry says.
+// a tensor: for the optimizer, moving averages, the norm of the gradients, and checkpoints. Each of
+// them goes over the table and picks entries by what they say.
 //
 // Entries stand in a fixed order and say how large they are, so a part of them is a range.
 #pragma once
@@ -23,7 +23,7 @@ enum class StateKind : uint8_t {
   Buffer,  // a norm's moving statistics: training changes them, though not by a gradient
 };
 
-// A tensor that belongs to an entry beside its value.
+// A tensor that belongs to an entry besides its value.
 struct StateSlot {
   std::string name;  // as PyTorch calls it: exp_avg, exp_avg_sq, momentum_buffer, square_avg;
                      // or average
@@ -51,28 +51,29 @@ struct StateEntry {
   bool tied = false;     // layers of other stages may hold it too
   bool owned = true;     // no earlier stage holds it: this one counts it and writes it to files
 
-  // Where replicas share the updates out: replica r makes that of elements [cuts[r], cuts[r + 1]),
-  // and keeps states and averages of those alone, as 1-d tensors. Empty: everyone makes all of it.
+  // The cuts where replicas share the updates out: replica r updates elements [cuts[r], cuts[r +
+  // 1]), and keeps states and averages of those alone, as 1-d tensors. Empty: everyone updates all
+  // of it.
   std::vector<int64_t> cuts;
   int replica = 0;  // this one
 
   [[nodiscard]] bool is_parameter() const { return buffer == nullptr; }
   [[nodiscard]] bool is_shared() const { return !cuts.empty(); }
-  // Of the elements, those that are updated here.
+  // The first element that is updated here, and how many there are.
   [[nodiscard]] int64_t own_first() const {
     return is_shared() ? cuts[static_cast<size_t>(replica)] : 0;
   }
   [[nodiscard]] int64_t own_elements() const {
     return is_shared() ? cuts[static_cast<size_t>(replica) + 1] - own_first() : elements();
   }
-  // What this replica updates of the value, of its gradient, or of a holder's.
+  // The part that this replica updates of the value, of its gradient, or of a holder's gradient.
   [[nodiscard]] Tensor own_part(const Tensor& whole) const {
     return is_shared() ? whole.view(own_first(), {own_elements()}) : whole;
   }
   [[nodiscard]] int64_t elements() const {
     return is_parameter() ? holders.front()->elements() : buffer->shape.elements();
   }
-  // To be called when the elements of the value were overwritten.
+  // Must be called when the elements of the value were overwritten.
   void changed() {
     if (is_parameter()) holders.front()->weight.changed();
   }
@@ -81,19 +82,21 @@ struct StateEntry {
 // Entries in the order of their stages; all of them, or some that one replica is to have.
 using StateRange = std::span<StateEntry* const>;
 
-// Its states and its average, by their names in a checkpoint: "blocks.0.linear.weight.exp_avg".
+// The states and the average of an entry, by their names in a checkpoint:
+// "blocks.0.linear.weight.exp_avg".
 [[nodiscard]] std::vector<StateSlot> kept_beside(const StateEntry& entry);
 
 // The table of one stage: its parameters in layer order, a tied one once, then its buffers. A stage
 // by itself owns everything; in a network, Pipeline says what it does not, and the places.
 class StateTable {
  public:
-  // Of what layers have declared, of which Parameter::frozen has been set. `set` must outlive it.
+  // A table of all that layers have declared, once Parameter::frozen has been set. `set` must
+  // outlive it.
   explicit StateTable(ParameterSet& set);
   StateTable(const StateTable&) = delete;
   StateTable& operator=(const StateTable&) = delete;
 
-  // Once the set has memory: fills in values and gradients.
+  // Fills in values and gradients; called once the set has memory.
   void bind();
   [[nodiscard]] StateRange entries() const { return order_; }
 

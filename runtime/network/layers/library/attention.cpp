@@ -120,7 +120,7 @@ Variable AttentionHeads::placed(Context& context, const Variable& x, const RmsNo
   return rotary(context.tape, y, table, &places);
 }
 
-// At least that long.
+// The rotary table, of at least `time` places.
 const Tensor& AttentionHeads::waves(Context& context, int64_t time) const {
   Device& device = context.device();
   Tensor& waves = context.owned.constant(waves_);

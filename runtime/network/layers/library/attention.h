@@ -29,18 +29,18 @@ struct AttentionLayerOptions {
   AdaptedParts adapted = {};  // query, key, value, output
 };
 
-// What both layers below are made of.
+// The part that both layers below are made of.
 class AttentionHeads {
  public:
-  // Where words are chosen one by one: nothing is kept of keys and values; those of every position
-  // are added to those before; or those of the first round stay (past.h).
+  // The keys and values that are kept where words are chosen one by one: none; those of every
+  // position, added to those before; or those of the first round (past.h).
   enum class Keeps : uint8_t { Nothing, Growing, Lasting };
   AttentionHeads(const std::string& name, const AttentionLayerOptions& options, Keeps keeps);
   void declare(ParameterSet& set) const;
   // Queries from `to` [b, tq, width], keys and values from `from` [b, tk, width] -> [b, tq, width].
   [[nodiscard]] Variable attend(Context& context, const Variable& to, const Variable& from) const;
   [[nodiscard]] const AttentionLayerOptions& options() const { return options_; }
-  // Why the options make no sense; empty: they do.
+  // The reason why the options make no sense; empty: they do.
   [[nodiscard]] std::string trouble() const;
   [[nodiscard]] bool takes(const Shape& shape) const {
     return shape.rank() == 3 && shape[2] == options_.width;

@@ -82,7 +82,7 @@ Variable Embedding::run(Context& context, const Variable& x) const {
   return rows;
 }
 
-// To rows [b, 1, width], of which each is at a position of its own.
+// Adds positions to rows [b, 1, width], of which each is at a position of its own.
 Variable Embedding::add_position(Context& context, const Variable& rows) const {
   if (options_.positions == Positions::None) return rows;
   Device& device = context.device();
@@ -94,7 +94,7 @@ Variable Embedding::add_position(Context& context, const Variable& rows) const {
   return add(context.tape, rows, {positions, -1});
 }
 
-// To rows that pack samples, of which each counts its places from 0.
+// Adds positions to rows that pack samples, of which each counts its places from 0.
 Variable Embedding::add_places(Context& context, const Variable& rows) const {
   Tape& tape = context.tape;
   const Tensor places = packed_places(context, options_.starts);
@@ -111,7 +111,7 @@ std::vector<std::string> Embedding::reads() const {
   return {options_.starts};
 }
 
-// Of all places, whatever the rows of this pass have: it is made once.
+// The table has all places, whatever the rows of this pass have: it is made once.
 const Tensor& Embedding::waves(Context& context) const {
   Device& device = context.device();
   Tensor& waves = context.owned.constant(waves_);

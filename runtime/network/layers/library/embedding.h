@@ -16,7 +16,7 @@ class Embedding final : public UnaryLayer {
     std::string shared = {};  // the table's name where other layers hold it too
     std::string starts = {};  // batch field, I32 [b, t], of rows that pack samples: places restart
   };
-  // Of a table with these options, for those other layers.
+  // The initial values of a table with these options, for other layers that hold it.
   [[nodiscard]] static Initializer table_initializer(const Options& options);
   Embedding(std::string name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "embedding"; }

@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-// Over the last axis (Ba et al. 2016).
+// Layer norm over the last axis (Ba et al. 2016).
 class LayerNorm final : public UnaryLayer {
  public:
   LayerNorm(std::string name, int64_t width, float epsilon = 1e-5F);
@@ -23,7 +23,7 @@ class LayerNorm final : public UnaryLayer {
   Slot gamma_, beta_;
 };
 
-// Over the last axis, around zero (Zhang and Sennrich 2019).
+// RMS norm over the last axis, around zero (Zhang and Sennrich 2019).
 class RmsNorm final : public UnaryLayer {
  public:
   RmsNorm(std::string name, int64_t width, float epsilon);
@@ -40,12 +40,12 @@ class RmsNorm final : public UnaryLayer {
   Slot gamma_;
 };
 
-// Over all axes but the last. Training normalises with the statistics of each micro-batch, or of
-// those of one index on all replicas (Context::replicas) as if they were one; evaluation with
-// moving averages, into which the sums of the whole mini-batch, over all replicas, are folded once
-// per step (GPipe, section 2.2). A recompute counts nothing. Where weight and bias are frozen the
-// whole layer is: it normalises with its moving averages in training too, and leaves them as they
-// are.
+// Batch norm over all axes but the last. Training normalises with the statistics of each
+// micro-batch, or of the micro-batches of one index on all replicas (Pass::replicas) as if they
+// were one; evaluation with moving averages, into which the sums of the whole mini-batch, over all
+// replicas, are folded once per step (GPipe, section 2.2). A recompute counts nothing. Where weight
+// and bias are frozen the whole layer is: it normalises with its moving averages in training too,
+// and leaves them as they are.
 class BatchNorm final : public UnaryLayer {
  public:
   struct Options {

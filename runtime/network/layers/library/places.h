@@ -1,4 +1,5 @@
-// runtime/network/layers/library/places.h -- where positions are in the samples that a row packs.
+// runtime/network/layers/library/places.h -- the places of positions in the samples that a row
+// packs.
 #pragma once
 
 #include <string>

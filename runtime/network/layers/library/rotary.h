@@ -21,9 +21,9 @@ struct RotaryOptions {
   int64_t original = 8192;
 };
 
-// All that a table depends on but its length, as text.
+// The name of a table: all that it depends on but its length, as text.
 [[nodiscard]] std::string rotary_name(const RotaryOptions& options, int64_t depth);
-// Radians from place to place, of pair 0 .. depth / 2 - 1.
+// The angle, in radians, by which pairs 0 .. depth / 2 - 1 turn from place to place.
 [[nodiscard]] std::vector<double> rotary_speeds(const RotaryOptions& options, int64_t depth);
 // [places, depth]: the cosines of a place, then its sines, as AttentionOps::rotary reads them.
 [[nodiscard]] std::vector<float> rotary_table(const RotaryOptions& options, int64_t places,

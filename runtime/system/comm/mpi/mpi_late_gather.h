@@ -11,8 +11,8 @@ namespace penstock {
 
 class MpiLateGather final : public LateGather {
  public:
-  // Collective over `world`, of which `comm` is a duplicate: agrees on who brings how many. The
-  // pollers must outlive it.
+  // Collective over `world`, of which `comm` is a duplicate: agrees on how many numbers each rank
+  // brings. The pollers must outlive it.
   MpiLateGather(CommHandle comm, size_t mine, Collective& world, Pollers& pollers);
   ~MpiLateGather() override;
   MpiLateGather(const MpiLateGather&) = delete;
