@@ -20,8 +20,8 @@ struct Blueprint {
   TargetField targets;  // of the losses
 };
 
-// What the tables of ranks tell: numbers that the rank at that position of a pipeline keeps, those
-// of all its stages (Layout::parameters_kept).
+// The number of parameters that the rank at that position of a pipeline keeps, over all its stages
+// (Layout::parameters_kept), for the tables of ranks.
 [[nodiscard]] int64_t parameters_kept(const Blueprint& blueprint, int position);
 
 // `vocabulary` and `classes` are what the data has (models.h). Throws Error(Input) for what is

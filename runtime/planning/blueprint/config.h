@@ -31,7 +31,7 @@ struct PipelineConfig {
   std::string link = "auto";         // auto | nccl | mpi-staged | mpi-cuda | mpi (plan_links())
 };
 
-// What the weights are before step 1, where not random.
+// The weights before step 1, where they are not random.
 struct InitConfig {
   std::string from;                    // a run directory or a checkpoint; empty: nothing
   std::vector<std::string> skip = {};  // patterns of names that start afresh all the same

@@ -1,4 +1,4 @@
-// runtime/planning/blueprint/forecast.h -- what the planner expects of the run that is about to
+// runtime/planning/blueprint/forecast.h -- the planner's prediction for the run that is about to
 // start, so that its report can put measured beside predicted.
 #pragma once
 
@@ -16,8 +16,8 @@ namespace penstock {
 // Copies in memory (checkpoint.partner).
 struct CopyCosts {
   std::vector<int64_t> bytes = {};  // of one copy, by rank of one pipeline
-  // For how long the copies of a node's ranks keep its network card busy; 0 where all ranks share
-  // a node.
+  // The seconds for which the copies of a node's ranks keep its network card busy; 0 where all ranks
+  // share a node.
   double network_s = 0;
 };
 

@@ -22,7 +22,8 @@ Shapes input_shapes(const ModelInput& input, int64_t batch) {
   return {Shape(std::span<const int64_t>(extents))};
 }
 
-// By a model of no machine in particular: all ranks must split alike, on whatever they run.
+// Balances by a model of no machine in particular: all ranks must split alike, on whatever they
+// run.
 std::vector<int> balanced(const Sequential& model, const ModelInput& input, const Config& config,
                           const Schedule& training) {
   const Arrangement candidate = arrangement_of(config.pipeline);
@@ -41,12 +42,13 @@ void note_tie(const Parameter& parameter, size_t layer, std::vector<LayerTie>& t
   tie->frozen = parameter.frozen;
 }
 
-// Which layer declared each thing.
+// The layer that declared each parameter and each buffer.
 struct DeclaredBy {
   std::vector<size_t> parameters, buffers;
 };
 
-// Else its type, which hangs on this, would on the layers that are in the same stage.
+// Refuses readers that differ: the parameter's type would depend on the layers that share its
+// stage.
 void check_readers(const Parameter& parameter) {
   const bool alike = !parameter.frozen || parameter.first == nullptr ||
                      parameter.first->only_rounded == parameter.only_rounded;

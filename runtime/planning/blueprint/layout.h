@@ -39,7 +39,7 @@ struct Layout {
   std::vector<SkipPath> skips;       // all of the network's
   std::vector<LayerTie> ties;        // likewise
   std::vector<NetworkTensor> named;  // all of the network's, a tied one once
-  // The first layer that trains something; 0 where nothing is frozen. Those before it need no
+  // The first layer that trains something; 0 where nothing is frozen. The layers before it need no
   // gradients.
   size_t first_trained = 0;
 
@@ -50,22 +50,22 @@ struct Layout {
   }
   [[nodiscard]] std::vector<int> split() const;  // layers of each stage
   [[nodiscard]] int stage_of(size_t layer) const;
-  // Which stages skips join over the heads of others: what Schedule::skips wants.
+  // The stages that skips join over the heads of others, for Schedule::skips.
   [[nodiscard]] std::vector<Skip> stage_skips() const;
   [[nodiscard]] int64_t total_parameters() const;  // a tied one once
-  // Numbers that a stage keeps. It has a copy of its own of what is tied to another stage's, so all
-  // stages together may keep more than there are.
+  // The number of parameters that a stage keeps. It has a copy of its own of those that are tied to
+  // another stage's, so all stages together may keep more than there are.
   [[nodiscard]] int64_t parameters_kept(int stage) const;
   [[nodiscard]] int64_t frozen_parameters() const;  // numbers
-  // Of the layers of a stage, those at its beginning that are before first_trained.
+  // The number of layers at the beginning of a stage that are before first_trained.
   [[nodiscard]] size_t untrained(int stage) const;
 };
 
 // The split given by hand (pipeline.split), or the one whose slowest stage is as fast as possible
-// in this schedule, by times counted for a processor: only the balance between layers of many FLOPs
-// and layers of many parameters hangs on which. Throws Error(Input) when there are more stages than
-// layers, a layer does not fit the one before it, or optimizer.freeze has a pattern that fits no
-// parameter or leaves nothing to train.
+// in this schedule, by times counted for a processor: the choice of device would only change the
+// balance between layers of many FLOPs and layers of many parameters. Throws Error(Input) when
+// there are more stages than layers, a layer does not fit the one before it, or optimizer.freeze
+// has a pattern that fits no parameter or leaves nothing to train.
 [[nodiscard]] Layout lay_out(const Sequential& model, const ModelInput& input, const Config& config,
                              const Schedule& training);
 
@@ -76,7 +76,7 @@ struct SkipRoute {
   TensorSpec spec;
 };
 
-// What passes between stages for micro-batches of `batch` samples.
+// The tensors that pass between stages for micro-batches of `batch` samples.
 struct Traffic {
   std::vector<std::vector<TensorSpec>> boundaries;  // what enters each stage; entry 0 is the data
   std::vector<SkipRoute> skips;                     // that leave their stage
@@ -85,7 +85,7 @@ struct Traffic {
 [[nodiscard]] Traffic traffic(const Sequential& model, const Layout& layout,
                               const ModelInput& input, int64_t batch, DType dtype);
 
-// A number that differs when layers, their parameters, the split or the boundaries do.
+// A hash of the layers, their parameters, the split and the boundaries.
 [[nodiscard]] uint64_t fingerprint(const Sequential& model, const Layout& layout,
                                    const Traffic& traffic);
 

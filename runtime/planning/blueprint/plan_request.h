@@ -1,5 +1,5 @@
-// runtime/planning/blueprint/plan_request.h -- from a run's configuration to what the plan room
-// works with.
+// runtime/planning/blueprint/plan_request.h -- from a run's configuration to the arguments of
+// plan() (runtime/planning/plan).
 #pragma once
 
 #include <functional>
@@ -17,17 +17,17 @@ namespace penstock {
 // The run itself, to be predicted; its split is empty unless pipeline.split gives one.
 [[nodiscard]] Arrangement arrangement_of(const PipelineConfig& pipeline);
 
-// The other way round: the run that this candidate stands for.
+// Writes the run that this candidate stands for to `pipeline`: the inverse of arrangement_of().
 void apply(const Arrangement& candidate, PipelineConfig& pipeline);
 
 using CostsByCut = std::function<ModelCosts(MicroBatches)>;
 
-// Counted for `device` and, where there is a profile, corrected by it. Holds the network.
+// Costs counted for `device` and, where there is a profile, corrected by it. Holds the network.
 [[nodiscard]] CostsByCut costs_by_cut(const Config& config, std::shared_ptr<const Sequential> model,
                                       const ModelInput& input, const DeviceModel& device,
                                       const Profile* profile);
 
-// The mini-batch of the run, on so many ranks, with nothing pinned.
+// A request for the mini-batch of the run, on so many ranks, with nothing pinned.
 [[nodiscard]] PlanRequest plan_request(const Config& config, int ranks, const Cluster& cluster,
                                        CostsByCut costs);
 

@@ -1,5 +1,5 @@
-// runtime/planning/blueprint/programs.h -- from the [pipeline] section to what the ranks of a
-// pipeline run. Pure.
+// runtime/planning/blueprint/programs.h -- from the [pipeline] section to the programs of a
+// pipeline's ranks. Pure.
 #pragma once
 
 #include "runtime/planning/blueprint/config.h"
@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-// Lowered and verified, of one replica.
+// The programs of one replica, lowered and verified.
 struct Programs {
   Schedule training, evaluation;
 };

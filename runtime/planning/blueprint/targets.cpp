@@ -9,7 +9,7 @@ std::string named(const Layer& layer) {
   return "layer '" + layer.name() + "' (" + layer.kind() + ")";
 }
 
-// Of the layer that ends the network.
+// The targets of the layer that ends the network.
 std::string targets_of_loss(const Layer& loss) {
   if (!loss.targets().empty()) return loss.targets();
   const std::vector<std::string> fields = loss.reads();

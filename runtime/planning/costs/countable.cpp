@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// In floating point, which does not wrap round.
+// The bytes in floating point, which does not wrap round.
 double bytes_of_micro_batch(const LayerCost& layer) {
   double bytes = 0.0;
   for (const int64_t part :

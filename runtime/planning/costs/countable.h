@@ -1,5 +1,5 @@
-// runtime/planning/costs/countable.h -- whether what a step holds fits into the numbers that plans
-// and forecasts add bytes up in.
+// runtime/planning/costs/countable.h -- whether the bytes that a step holds fit into the 64-bit
+// sums of plans and forecasts.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ namespace penstock {
 // The links that were measured, if they were, else the usual ones.
 [[nodiscard]] Cluster cluster_of(const DeviceModel& device, const Profile* profile);
 
-// What links such devices usually have: figures of vendors, and the share of them that large
+// The links that such devices usually have: figures of vendors, and the share of them that large
 // messages reach.
 [[nodiscard]] Cluster usual_cluster(const DeviceModel& device);
 

@@ -1,6 +1,6 @@
 // runtime/planning/costs/kept_once.h -- KeptOnce: counts each tensor between two layers once,
-// however many of them keep it. What a layer keeps of its outputs is its own; what it keeps of its
-// inputs is its own unless a layer before it has kept them already.
+// however many of them keep it. A layer is charged with all that it keeps of its outputs, and with
+// what it keeps of its inputs unless a layer before it has kept them already.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,15 @@ namespace penstock {
 
 class KeptOnce {
  public:
-  // Bytes.
+  // The bytes that one layer keeps.
   struct Share {
     int64_t own = 0;     // of this layer
     int64_t shared = 0;  // kept by this layer, but counted with one before
   };
-  // `data`: of the tensors that enter the first layer, which their loader keeps.
+  // `data`: the bytes of the tensors that enter the first layer, which their loader keeps.
   explicit KeptOnce(std::vector<int64_t> data);
-  // For the layers of a network in their order. `view_of` as in ProbeMemory.
+  // The share of the next layer; called for the layers of a network in their order. `view_of` as in
+  // ProbeMemory.
   [[nodiscard]] Share next(const Layer& layer, const Kept& kept, const std::vector<int>& view_of);
 
  private:

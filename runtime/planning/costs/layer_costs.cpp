@@ -112,7 +112,7 @@ ModelCosts walk_layers(const Walk& walk) {
   costs.micro_batch_size = walk.setup.micro_batches.size;
   std::unordered_map<std::string, Found> known;
   ShapeWalk shapes(Shapes{with_batch(walk.setup.micro_batches.size, walk.setup.input.shape)});
-  // Of the tape, and of what stays between the halves.
+  // The bytes of the tape, and the bytes that stay between the halves.
   KeptOnce tape({bytes_of(shapes.between(), walk.setup.input.dtype)});
   KeptOnce half({bytes_of(shapes.between(), walk.setup.input.dtype)});
   const std::vector<std::string>& freeze = walk.setup.optimizer.freeze;

@@ -19,16 +19,17 @@
 
 namespace penstock {
 
-// By the model of a device. `dtype` is that of activations. Throws as Layer::infer() does.
+// The costs by the model of a device. `dtype` is that of activations. Throws as Layer::infer()
+// does.
 [[nodiscard]] ModelCosts counted_costs(const Sequential& model, const ModelInput& input,
                                        MicroBatches micro_batches, DType dtype,
                                        const OptimizerConfig& optimizer, const DeviceModel& device);
 
-// By the clock, as of several micro-batches: the lower quartile of repetitions, each of which finds
-// the caches filled with other data, as a layer in a training step does. FLOPs are counted.
-// `before_layer`, where given, runs before each layer that is measured: ranks that measure together
-// meet there. Each layer is repeated for at least `least_s` seconds, and five times, unless it
-// takes seconds itself.
+// The costs by the clock, as of several micro-batches: the lower quartile of repetitions, each of
+// which finds the caches filled with other data, as a layer in a training step does. FLOPs are
+// counted. `before_layer`, where given, runs before each layer that is measured: ranks that measure
+// together meet there. Each layer is repeated for at least `least_s` seconds, and five times,
+// unless it takes seconds itself.
 [[nodiscard]] ModelCosts measured_costs(const Sequential& model, const ModelInput& input,
                                         int64_t micro_batch_size, DType dtype,
                                         const OptimizerConfig& optimizer, Device& device,

@@ -14,7 +14,7 @@ int64_t bytes_in_use(const Tensor& tensor) {
   return whole_lines(static_cast<int64_t>(tensor.size_bytes()));
 }
 
-// Beside weights and gradients.
+// The bytes of optimizer states and averages: all but weights and gradients.
 int64_t state_bytes(StateRange range) {
   int64_t bytes = 0;
   for (const StateEntry* entry : range) {
@@ -31,7 +31,7 @@ Tensors gradients_in(StateRange range) {
   return all;
 }
 
-// At its beginning, where no gradients of the inputs are wanted.
+// The number of layers (0 or 1) for which no gradients of the inputs are wanted.
 size_t untrained_layers(const Layer& layer, std::span<const std::string> freeze) {
   return freeze.empty() || trains(layer, freeze) ? 0 : 1;
 }

@@ -1,6 +1,6 @@
 // runtime/planning/costs/layer_probe.h -- LayerProbe: one layer alone on a device, run through
-// every verb of a stage, its memory read from the device's accounts and its time from a meter. What
-// layer_costs.h is made of.
+// every verb of a stage, its memory read from the device's accounts and its time from a meter. The
+// part that layer_costs.h is made of.
 #pragma once
 
 #include <functional>
@@ -15,10 +15,10 @@
 
 namespace penstock {
 
-// Whether it has a parameter that no pattern of `freeze` names.
+// Whether the layer has a parameter that no pattern of `freeze` names.
 [[nodiscard]] bool trains(const Layer& layer, std::span<const std::string> freeze);
 
-// What a meter shows: all that was done so far.
+// The state of a meter: all that was done so far.
 struct Reading {
   double seconds = 0, flops = 0;
 };
@@ -28,8 +28,8 @@ using Meter = std::function<Reading()>;
 struct ProbeTimes {
   Reading forward, backward, backward_input, backward_weight;
   double update_s = 0;
-  // What forward and backward take more when the weights have just changed: their copies in the
-  // library's layouts are made anew. Noise may make it negative.
+  // The time by which forward and backward are longer when the weights have just changed: their
+  // copies in the library's layouts are made anew. Noise may make it negative.
   double copies_s = 0;
 };
 
@@ -52,10 +52,10 @@ struct ProbeMemory {
   int64_t workspace = 0;  // forms of the weights
 };
 
-// Where in its network the layer is.
+// The place of the layer in its network.
 struct ProbePlace {
   bool first = false;  // the inputs are data
-  bool wanted = true;  // so are the gradients of the inputs
+  bool wanted = true;  // the gradients of the inputs are wanted
 };
 
 class LayerProbe {
@@ -66,12 +66,12 @@ class LayerProbe {
   LayerProbe(const LayerProbe&) = delete;
   LayerProbe& operator=(const LayerProbe&) = delete;
 
-  // Also the warm-up: afterwards every verb has run.
+  // Serves as the warm-up: afterwards every verb has run.
   [[nodiscard]] ProbeMemory memory();
   // Runs `chill` before each verb, outside the meter.
   [[nodiscard]] ProbeTimes times(const Meter& meter, const std::function<void()>& chill);
 
-  // One forward and one backward, with no eye on anything.
+  // Runs one forward and one backward, and reads no meter.
   void run();
 
  private:

@@ -55,7 +55,7 @@ struct Rally {
   double one_way_s = 0, posting_s = 0;
 };
 
-// To and fro; the receives are posted ahead, as a stage's are.
+// Sends messages back and forth; the receives are posted ahead, as a stage's are.
 Rally play(Player& player, bool serves, int times) {
   std::vector<double> trips;
   std::vector<double> postings;

@@ -1,4 +1,4 @@
-// runtime/planning/costs/link_times.h -- what messages between two ranks take, measured over the
+// runtime/planning/costs/link_times.h -- the times of messages between two ranks, measured over the
 // links that stages use.
 #pragma once
 
@@ -25,25 +25,27 @@ struct MessageTime {
 
 // Two positions of the network's pipeline.
 using LinkEnds = std::array<int, 2>;
-// What was measured between two of them: by size, and what posting the smallest message took.
+// The measurements between two of them: times by size, and the time of posting the smallest
+// message.
 struct LinkMeasurement {
   std::vector<MessageTime> messages;
   double posting_s = 0;
 };
-// With how much patience: bytes to move by size, and repetitions, at most.
+// The most effort to spend: bytes to move by size, and repetitions.
 struct LinkEffort {
   int64_t bytes = int64_t{128} << 20;
   int64_t repetitions = 200;
 };
-// Messages of 64 B to 16 MiB to and fro between the ends of each link, one link after another; the
-// other ranks wait. Collective, all ranks get the same. `links` is the same everywhere.
+// Sends messages of 64 B to 16 MiB back and forth between the ends of each link, one link after
+// another; the other ranks wait. Collective, all ranks get the same. `links` is the same
+// everywhere.
 [[nodiscard]] std::vector<LinkMeasurement> measure_links(Network& network,
                                                          std::span<const LinkEnds> links,
                                                          Device& device, const LinkEffort& effort);
-// fit_link() of that, on such a device.
+// fit_link() of a measurement, on such a device.
 [[nodiscard]] LinkTimes times_of(const LinkMeasurement& measured, const DeviceFacts& device);
 
-// Of one link.
+// The times of one link.
 [[nodiscard]] LinkTimes measure_link(Network& network, int first, int second, Device& device);
 
 }  // namespace penstock

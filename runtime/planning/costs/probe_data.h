@@ -1,5 +1,5 @@
-// runtime/planning/costs/probe_data.h -- what a layer is given when it runs alone: tensors like
-// those of a training run, and the batch fields that it reads.
+// runtime/planning/costs/probe_data.h -- the inputs of a layer that runs alone: tensors like those
+// of a training run, and the batch fields that it reads.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-// What all probes of a network share.
+// The settings that all probes of a network share.
 struct ProbeSetup {
   ModelInput input;
   MicroBatches micro_batches;
@@ -21,7 +21,7 @@ struct ProbeSetup {
   OptimizerConfig optimizer;
 };
 
-// What so many bytes take of a device's memory.
+// The bytes of a device's memory that so many bytes take.
 [[nodiscard]] constexpr int64_t whole_lines(int64_t bytes) {
   return (bytes + 63) / 64 * 64;
 }
@@ -37,7 +37,8 @@ struct ProbeSetup {
 // A batch field as a loader gives it: the network's input, lengths, other tokens, or labels.
 [[nodiscard]] Tensor probe_field(const std::string& name, const ProbeSetup& setup, Device& device);
 
-// What a layer reads of a batch, where the device has a copy of it. `first`: of its network.
+// The fields that a layer reads of a batch, where the device has a copy of it. `first`: the layer
+// is the first of its network.
 [[nodiscard]] std::vector<DataField> fields_of(const Layer& layer, bool first,
                                                const ProbeSetup& setup);
 

@@ -1,8 +1,8 @@
 // runtime/planning/drawing/answer.h -- one question about a schedule, and all that a picture of it
 // shows.
 //
-// The terminal and the SVG draw this answer. The page begins with it, and works out those to other
-// settings itself (page/programs.js); tests/page compares the two.
+// The terminal and the SVG draw this answer. The page begins with it, and works out the answers to
+// other settings itself (page/programs.js); tests/page compares the two.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@ namespace penstock {
 // the time of a forward; in mode layer it is a part of the backward.
 struct ScheduleSettings {
   std::string schedule = "1f1b";
-  // A schedule of the user's (runtime/planning/schedule/text/csv.h), which `schedule` then only
-  // gives a name to; stages, micro-batches and chunks are those it has.
+  // A schedule of the user's (runtime/planning/schedule/text/csv.h), for which `schedule` is only a
+  // name; stages, micro-batches and chunks are those it has.
   std::string csv = {};
   int stages = 4;
   int micro_batches = 8;
@@ -31,7 +31,7 @@ struct ScheduleSettings {
   double latency = 0;  // of a message between neighbours
 };
 
-// So many stashes are alive on a rank from this time on.
+// The number of stashes that are alive on a rank from this time on.
 struct StashLevel {
   double time = 0;
   int held = 0;
@@ -49,7 +49,7 @@ struct ScheduleAnswer {
 // Throws std::invalid_argument for settings that make no sense, naming the option.
 [[nodiscard]] ScheduleAnswer answer(const ScheduleSettings& settings);
 
-// For one line above a picture: "zb-v: ranks 4, stages 8, micro-batches 8".
+// A line to put above a picture: "zb-v: ranks 4, stages 8, micro-batches 8".
 [[nodiscard]] std::string title(const ScheduleAnswer& answer);
 
 }  // namespace penstock

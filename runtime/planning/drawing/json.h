@@ -19,8 +19,9 @@ namespace penstock {
 // on].
 [[nodiscard]] std::string answer_json(const ScheduleAnswer& answer);
 
-// The schedules there are, for a menu: [{name, chunks, chunks_vary, about}, ...]; the stages per
-// rank that it has unless asked for others, whether it can be asked, and a sentence.
+// The schedules there are, for a menu: [{name, chunks, chunks_vary, about}, ...]. chunks: the
+// stages per rank that a schedule has unless asked for others; chunks_vary: whether it can be
+// asked; about: a sentence.
 [[nodiscard]] std::string schedules_json();
 
 }  // namespace penstock

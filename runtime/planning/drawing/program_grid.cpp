@@ -47,7 +47,7 @@ struct StageOrder {
   }
 };
 
-// By stage, which of its rank's stages it is.
+// The place of each stage among the stages of its rank.
 std::vector<int> places_on_ranks(const Schedule& schedule) {
   std::vector<int> on_rank(static_cast<size_t>(schedule.ranks));
   std::vector<int> places;

@@ -1,4 +1,4 @@
-// runtime/planning/drawing/run_lengths.cpp -- see repeats.h.
+// runtime/planning/drawing/run_lengths.cpp -- see run_lengths.h.
 #include "runtime/planning/drawing/run_lengths.h"
 
 #include <algorithm>

@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-// "AAABCBCBC" as "3A3(BC)": a number stands before what so many copies of follow one another, which
-// is one letter, or several in parentheses, and never holds a number itself. Only where that is
+// "AAABCBCBC" as "3A3(BC)": a number stands before the letter, or the letters in parentheses, that
+// so many copies of follow one another; parentheses never hold a number. Only where that is
 // shorter. `letters` are A to Z.
 [[nodiscard]] std::string run_length_form(std::string_view letters);
 

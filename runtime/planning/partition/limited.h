@@ -1,4 +1,4 @@
-// runtime/planning/partition/limited.h -- which layers make up which stage, where memory is short
+// runtime/planning/partition/limited.h -- the split of layers over stages, where memory is short
 // and stages differ.
 //
 // A schedule makes stages unequal: one that does not recompute is faster on the same layers, and
@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-// Of each layer, first to last; all lists are equally long.
+// The loads of each layer, first to last; all lists are equally long.
 struct LayerLoads {
   std::vector<double> time;       // one micro-batch, what every stage spends on it
   std::vector<double> recompute;  // more, in a stage that recomputes
@@ -20,7 +20,7 @@ struct LayerLoads {
   std::vector<double> input;      // bytes of the tuple that enters
 };
 
-// What the schedule makes of a stage. It needs, for layers [i, j),
+// The loads that the schedule gives a stage. It needs, for layers [i, j),
 //   sum over l in [i, j) of (fixed[l] + tapes * tape[l] + inputs * input[l])
 //     + stashes * input[i] + extra                                           bytes.
 struct StageLoads {
@@ -48,14 +48,14 @@ struct LimitedSplit {
 // is ever empty. Among equals, a split near even; where all stages recompute, or none, that of
 // balance() if it fits.
 //
-// With one stage per rank the result is exact (for differences of running sums in double) and
+// The result is exact with one stage per rank (for differences of running sums in double) and
 // always proved: the bytes of [i, j) grow with j, so all ends from the nearest to the furthest can
 // be reached from i, and one sweep per stage finds every place a cut can be. Where they also shrink
 // with i, as they do unless inputs grow faster than the rest, nearly always a look at the furthest
-// end of each stage is enough.
-// A shared limit couples stages far apart (shared_limit.cpp). First every stage may take the whole
-// limit: if the result fits, nothing can be better. Else splits are searched for by prices on each
-// rank's bytes, which finds most of what there is; `proved` says whether it was conclusive.
+// end of each stage is enough. A shared limit couples stages far apart (shared_limit.cpp). First
+// every stage may take the whole limit: if the result fits, nothing can be better. Else splits are
+// searched for by prices on each rank's bytes (a Lagrangian relaxation), which finds most of what
+// there is; `proved` says whether it was conclusive.
 //
 // O(64 x stages x log layers), or O(64 x stages x layers) where inputs grow fast: 10,000 layers
 // over 1,024 stages take well under 1 s. The search by prices takes stages x layers x log layers a

@@ -37,14 +37,14 @@ class Loads {
   [[nodiscard]] int layers() const { return static_cast<int>(input_.size()); }
   [[nodiscard]] int stages() const { return static_cast<int>(stages_.size()); }
   [[nodiscard]] const StageLoads& of(int s) const { return stages_[s]; }
-  // Later stages need at least one layer each.
+  // The largest end of a stage: later stages need at least one layer each.
   [[nodiscard]] int last_end(int s) const { return layers() - (stages() - 1 - s); }
 
   [[nodiscard]] double time(int s, int begin, int end) const {
     const double plain = time_[end] - time_[begin];
     return stages_[s].recomputes ? plain + (recompute_[end] - recompute_[begin]) : plain;
   }
-  // Of stages 0 to s, when they hold the layers before `end` in even parts.
+  // The time of each of stages 0 to s, when they hold the layers before `end` in even parts.
   [[nodiscard]] double mean_time(int s, int end) const {
     const auto recomputing = std::count_if(stages_.begin(), stages_.begin() + s + 1,
                                            [](const StageLoads& of) { return of.recomputes; });
@@ -85,11 +85,11 @@ inline bool within(const Loads& loads, const StageLimits& limits, int s, int beg
   return loads.time(s, begin, end) <= limits.time && loads.bytes(s, begin, end) <= limits.bytes;
 }
 
-// What a split comes to.
+// The split with its times and bytes.
 [[nodiscard]] LimitedSplit described(const Loads& loads, std::vector<int> split, double limit);
 
-// shared_limit.cpp: the fastest split that was found within a limit that stages of one rank share,
-// else the one with the emptiest fullest rank. No split is faster than `fastest`, the answer where
+// The fastest split that was found within a limit that stages of one rank share, else the one with
+// the emptiest fullest rank (shared_limit.cpp). No split is faster than `fastest`, the answer where
 // each stage may take the whole limit.
 [[nodiscard]] LimitedSplit search_shared(const Loads& loads, const LimitedSplit& fastest,
                                          double limit);

@@ -1,4 +1,4 @@
-// runtime/planning/partition/partition.h -- which layers make up which stage.
+// runtime/planning/partition/partition.h -- the split of layers over stages, by cost alone.
 //
 // A split is the number of layers of each stage, first stage first; stages are contiguous and none
 // is empty. This room knows costs, not layers: where they come from (FLOPs, bytes, measured times)

@@ -70,7 +70,7 @@ class SharedSearch {
     std::vector<double> price(ranks_, 1.0);
     for (int round = 0; round < kRounds && pairs_ < kMostPairs; ++round) {
       Path path = cheapest(time, price);
-      // At most so much do bytes cost in any split that fits.
+      // The most that bytes can cost in any split that fits.
       const double budget = (1 + kEvenness) * limit_ * std::reduce(price.begin(), price.end());
       if (path.cost > budget * (1 + 1e-9)) return Verdict::Impossible;
       const LimitedSplit found = described(loads_, std::move(path.split), limit_);
@@ -149,7 +149,7 @@ class SharedSearch {
     pairs_ += std::max(0, std::min(last, end - 1) - begin) + 1;
   }
 
-  // For all ends in [low, high], whose beginnings lie in [first, last].
+  // Finds the beginnings of all ends in [low, high]; they lie in [first, last].
   void find_by_halves(Row& row, int low, int high, int first, int last) {
     if (low > high) return;
     const int end = low + (high - low) / 2;

@@ -30,14 +30,15 @@ struct Arrangement {
 
   [[nodiscard]] int ranks() const { return stages / chunks; }  // of one pipeline
   [[nodiscard]] MicroBatches cut() const { return {micro_batch_size, micro_batches > 1}; }
-  // Tensors as large as the gradients: those, and sums that wait for their other half
-  // (runtime/network/stage/pairwise_sum.h).
+  // The number of tensors as large as the gradients: the gradients, and sums that wait for their
+  // other half (runtime/network/stage/pairwise_sum.h).
   [[nodiscard]] int gradient_copies() const {
     return exact ? 1 + std::bit_width(static_cast<unsigned>(micro_batches - 1)) : 1;
   }
-  // Of the updates of a stage and of the optimizer's state, what one replica has.
+  // The share of a stage's updates and of the optimizer's state that one replica has.
   [[nodiscard]] double update_share() const { return shared ? 1.0 / replicas : 1.0; }
-  // In pairs every replica adds up a whole branch of the tree.
+  // Whether micro-batches can be added in pairs: every replica must add up a whole branch of the
+  // tree.
   [[nodiscard]] bool can_be_added() const {
     return !exact || replicas == 1 || std::has_single_bit(static_cast<unsigned>(micro_batches));
   }
@@ -47,9 +48,9 @@ struct Cluster {
   LinkTimes within_node, between_nodes;
   int ranks_per_node = 0;            // 0: all ranks on one node
   std::string placement = "stages";  // stages | replicas: which neighbours share a node
-  // Links do not copy what they send: they hold it, and let a window of messages be under way, the
-  // smallest that the schedule can run with (schedule/proof/window.h), as NCCL's do. False: sends
-  // never wait.
+  // Links do not copy what they send, as NCCL's do not: they hold it, and let a window of messages
+  // be under way, the smallest that the schedule can run with (schedule/proof/window.h). False:
+  // sends never wait.
   bool sends_wait = false;
   bool late_weights = true;  // as PipelineCosts'
   int64_t memory_bytes = 0;  // of each rank's device; 0: no limit

@@ -1,4 +1,4 @@
-// runtime/planning/plan/layer_cost.h -- what each layer of a network takes: time and memory,
+// runtime/planning/plan/layer_cost.h -- the costs of each layer of a network: time and memory,
 // counted or measured, for one size of micro-batch. Made by runtime/planning/costs, read by plan().
 #pragma once
 
@@ -9,11 +9,12 @@
 
 namespace penstock {
 
-// What the layers' costs depend on of the way a mini-batch is cut.
+// The way a mini-batch is cut, as far as the layers' costs depend on it.
 struct MicroBatches {
   int64_t size = 1;
-  // Of a pipeline between two updates. One alone need not keep copies of weights that no other
-  // would read, and pays for them in its forward and its backward (Weight::read_once).
+  // Whether a pipeline has several micro-batches between two updates. A single one need not keep
+  // copies of weights that no other would read, and pays for them in its forward and its backward
+  // (Weight::read_once).
   bool several = true;
   auto operator<=>(const MicroBatches&) const =
       default;  // NOLINT(modernize-use-nullptr): none here
@@ -37,16 +38,16 @@ struct LayerCost {
   // One micro-batch, bytes.
   int64_t input_bytes = 0;   // of the tuple that enters; 0 for data
   int64_t output_bytes = 0;  // of the tuple that leaves: what a boundary here carries
-  // What the tape keeps from forward to backward, without the layer's input unless it must be kept
-  // just for this layer: sums over consecutive layers give a stage's tape.
+  // The bytes that the tape keeps from forward to backward, without the layer's input unless it
+  // must be kept just for this layer: sums over consecutive layers give a stage's tape.
   int64_t tape_bytes = 0;
-  // Of the input, what the layer keeps on its tape, but the layer before keeps too and is charged
-  // with: a stage that starts here keeps it on top of its sum.
+  // The bytes of the input that the layer keeps on its tape, but that the layer before keeps too
+  // and is charged with: a stage that starts here keeps them on top of its sum.
   int64_t shared_input_bytes = 0;
   int64_t weight_half_bytes =
       0;  // of that, or in its place, from the input half to the weight half
-  // The most that is in use at once beyond what is there before: the tape, inputs and outputs
-  // included, the inputs of the first layer not, which are data.
+  // The most bytes in use at once beyond those that are there before. The tape, inputs and outputs
+  // are included, but not the inputs of the first layer, which are data.
   int64_t forward_peak_bytes = 0;   // without a tape
   int64_t record_peak_bytes = 0;    // with one, its tape_bytes included
   int64_t backward_peak_bytes = 0;  // beyond the tape, the gradient that enters included

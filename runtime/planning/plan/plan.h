@@ -20,7 +20,7 @@ struct PlanRequest {
   // Costs of the network for a mini-batch cut so; asked once per cut.
   std::function<ModelCosts(MicroBatches)> costs;
 
-  // What is not to be varied.
+  // The values that are not to be varied.
   std::optional<int> stages, replicas, chunks, micro_batches;
   std::optional<int64_t> micro_batch_size;
   std::optional<std::string> schedule, recompute;
@@ -29,7 +29,7 @@ struct PlanRequest {
   bool shared = false;     // Arrangement::shared
   bool barrier = true;     // Arrangement::barrier
 
-  // So many of the fastest must be simulated; what cannot be one of them may be left out.
+  // The number of the fastest candidates that must be simulated; others may be left out.
   int wanted = 20;
   int64_t most_instructions = int64_t{1} << 22;  // of a candidate that is simulated
 };
@@ -61,9 +61,9 @@ struct Plan {
 // replica's share of the mini-batch, every schedule (those that take any number of chunks with 2
 // and 4), and every recompute mode; a pipeline of one rank has no order to choose and is tried with
 // 1f1b only. Where mode stage recomputes nothing it is mode none again, and not ranked beside it.
-// Never simulates what a lower bound, the work of the slowest rank, excludes from the `wanted`
-// fastest. Throws std::invalid_argument for a request that no candidate meets, or what costs()
-// throws.
+// Never simulates candidates that a lower bound, the work of the slowest rank, excludes from the
+// `wanted` fastest. Throws std::invalid_argument for a request that no candidate meets, or what
+// costs() throws.
 [[nodiscard]] Plan plan(const PlanRequest& request);
 
 }  // namespace penstock

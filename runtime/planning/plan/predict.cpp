@@ -19,8 +19,8 @@
 namespace penstock {
 namespace {
 
-// As in runtime/network/stage/gradient_buckets.h and runtime/system/comm/mpi/mpi_reduce.cpp:
-// buckets, and lanes of scratch memory for the other replicas' copies.
+// Buckets (runtime/network/stage/gradient_buckets.h), and lanes of scratch memory for the other
+// replicas' copies (runtime/system/comm/mpi/mpi_reduce.cpp).
 constexpr double kBucketBytes = 4 << 20;
 constexpr int64_t kReduceScratch = int64_t{4} * (2 << 20);
 

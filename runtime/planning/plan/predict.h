@@ -24,11 +24,11 @@ struct RankMemory {
   [[nodiscard]] int64_t total() const {
     return parameters + gradients + optimizer + activations + workspace + communication;
   }
-  // Host memory beside that, once a checkpoint was written while training went on: of so many
-  // replicas one's share of what the ranks keep.
+  // Host memory besides that, once a checkpoint was written while training went on: one replica's
+  // share, of so many, of what the ranks keep.
   [[nodiscard]] int64_t snapshot(int replicas) const { return (parameters + optimizer) / replicas; }
-  // A copy for checkpoint.partner: this replica's share of the weights, and of the optimizer's
-  // state what `optimizer` has (shared: Arrangement::shared), or its share of it.
+  // Bytes of a copy for checkpoint.partner: this replica's share of the weights and of the
+  // optimizer's state. `shared` (Arrangement::shared): `optimizer` is that share already.
   [[nodiscard]] int64_t copy(int replicas, bool shared) const {
     return parameters / replicas + (shared ? optimizer : optimizer / replicas);
   }
@@ -41,7 +41,7 @@ struct Prediction {
   double exposed_communication_s = 0;
   double audited_step_s = 0;       // of a step that is audited; 0 where the schedule has no Audit
   std::vector<RankMemory> memory;  // peaks, by rank of one pipeline
-  // Of one pipeline; of replicas that nodes cut up differently, the slowest.
+  // The timeline of one pipeline; where nodes cut up replicas differently, of the slowest.
   Timeline timeline;
   ByteCurve bytes;  // of activations, beside the timeline
 
@@ -49,15 +49,15 @@ struct Prediction {
   [[nodiscard]] int64_t fullest_bytes() const { return memory[fullest_rank()].total(); }
 };
 
-// The training step of that candidate, lowered and proved (recipe.h); of its split only `skips`
-// (stage_skips()) know. Throws std::invalid_argument as training_schedule() does.
+// The training step of that candidate, lowered and proved (recipe.h); its split matters for `skips`
+// (stage_skips()) alone. Throws std::invalid_argument as training_schedule() does.
 [[nodiscard]] Schedule schedule_of(const Arrangement& candidate,
                                    const std::vector<Skip>& skips = {});
 
 [[nodiscard]] Recipe recipe_of(const Arrangement& candidate, const std::vector<Skip>& skips = {});
 
-// What simulate() needs to know; which ranks share a node, and the replicas' link, are left open.
-// Arguments and errors as predict()'s.
+// The costs for simulate(), without the ranks that share a node and the replicas' link. Arguments
+// and errors as predict()'s.
 [[nodiscard]] PipelineCosts step_costs(const Arrangement& candidate, const Schedule& schedule,
                                        const ModelCosts& costs, const Cluster& cluster);
 

@@ -16,10 +16,10 @@ struct ChosenSplit {
   std::vector<RankMemory> memory;  // what the split needs
 };
 
-// The fastest split that fits the memory (runtime/planning/partition/limited.h; where that is no
-// more than a search, the fastest found). What partitioning knows of memory is a sum over layers;
-// the exact peak of the schedule corrects it until both agree. `schedule` must be the candidate's.
-// Throws std::invalid_argument for more stages than layers.
+// The fastest split that fits the memory (runtime/planning/partition/limited.h; where that is only
+// a search, the fastest found). Partitioning knows memory as a sum over layers; the exact peak of
+// the schedule corrects it until both agree. `schedule` must be the candidate's. Throws
+// std::invalid_argument for more stages than layers.
 [[nodiscard]] ChosenSplit choose_split(const Arrangement& candidate, const Schedule& schedule,
                                        const ModelCosts& costs, int64_t memory_bytes,
                                        const TransportRules& rules = {});

@@ -33,8 +33,8 @@ size_t undifferentiated(Layers layers) {
   return count;
 }
 
-// In mode layer each is a segment of its own and its inputs go at once; else they stay until the
-// last of them is done.
+// The layers in mode layer are segments of their own, whose inputs go at once; else inputs stay
+// until the last layer is done.
 MemoryStep pass_through(Layers layers, bool one_by_one) {
   if (layers.empty()) return {};
   int64_t peak = layers.front().forward_peak_bytes;
@@ -91,7 +91,7 @@ MemoryStep forward_with_stashes(Layers layers) {
   return {kept - entering(layers) + leaving(layers), peak - entering(layers)};
 }
 
-// From the last layer, which is on tape already, to the first: each is run again, then
+// Goes from the last layer, which is on tape already, to the first: each is run again, then
 // differentiated.
 MemoryStep backward_layer_by_layer(Layers layers, bool input_half) {
   int64_t peak = 0;

@@ -1,6 +1,6 @@
-// runtime/planning/plan/stage_costs.h -- from the costs of layers to those of the stage they make,
-// as runtime/network/stage/stage.cpp runs it: `layers` are its consecutive layers, none empty,
-// `recompute` is none, stage or layer.
+// runtime/planning/plan/stage_costs.h -- from the costs of layers to the costs of the stage they
+// make, as runtime/network/stage/stage.cpp runs it: `layers` are its consecutive layers, none
+// empty, `recompute` is none, stage or layer.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace penstock {
 [[nodiscard]] StageMemory stage_memory(std::span<const LayerCost> layers,
                                        const std::string& recompute);
 
-// Of what each update of a layer changes beside its weights, or keeps to take it back: the
+// The bytes that an update of a layer changes besides its weights, or keeps to take it back: the
 // optimizer's states and, without a barrier, copies of those and of the weights.
 [[nodiscard]] int64_t updated_bytes(const LayerCost& layer, const Arrangement& candidate);
 

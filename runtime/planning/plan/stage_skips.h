@@ -1,4 +1,4 @@
-// runtime/planning/plan/stage_skips.h -- which stages the skips of a network join, for a given
+// runtime/planning/plan/stage_skips.h -- the stages that the skips of a network join, for a given
 // split. Pure.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace penstock {
 
-// `split`: layers of each stage. Pairs of stages with others between them, each once, in the order
-// of the skips: what Schedule::skips wants.
+// Pairs of stages with others between them, each once, in the order of the skips, for
+// Schedule::skips. `split`: layers of each stage.
 [[nodiscard]] std::vector<Skip> stage_skips(std::span<const int> split,
                                             std::span<const LayerSkip> skips);
 // Bytes of all skips from stage `from` to stage `to`.

@@ -12,14 +12,15 @@ struct FailureModel {
   double restart_s = 0;     // from a failure to the first step after it
 };
 
-// Seconds of training between two checkpoints for which the least time is lost: Daly's higher
-// order estimate. The mean time between failures where a checkpoint takes twice that or more.
-// Throws std::invalid_argument without failures or where a checkpoint takes no time: then there is
-// none.
+// Seconds of training between two checkpoints for which the least time is lost: Daly's higher order
+// estimate; the mean time between failures where a checkpoint takes twice that or more. Throws
+// std::invalid_argument without failures or where a checkpoint takes no time: no interval is best
+// then.
 [[nodiscard]] double best_checkpoint_interval(const FailureModel& failures);
 
 // The share of the job's time that goes into training that is not lost, with a checkpoint after
-// every `interval_s` of it: Daly's complete model. Without failures: what checkpoints leave.
+// every `interval_s` of it: Daly's complete model. Without failures: the share that checkpoints
+// leave.
 [[nodiscard]] double goodput(const FailureModel& failures, double interval_s);
 
 }  // namespace penstock

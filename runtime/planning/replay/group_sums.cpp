@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// Of so many bytes, those that pass in one go: as many as are under way at once
+// The bytes, of so many, that pass in one go: as many as are under way at once
 // (runtime/system/comm/mpi/mpi_reduce.h), but not in too many slices.
 double slice_of(double bytes) {
   constexpr double kLeast = 8 << 20;

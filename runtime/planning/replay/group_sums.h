@@ -14,27 +14,30 @@ class GroupSums {
  public:
   explicit GroupSums(const Job& job);
 
-  // That rank (replica x positions + position) has run the last weight gradient of the stage from
-  // `start` to `end`. Returns the moment at which the group's first bucket begins, once the last
-  // member has come.
+  // Notes that the rank (replica x positions + position) has run the last weight gradient of the
+  // stage from `start` to `end`. Returns the moment at which the group's first bucket begins, once
+  // the last member has come.
   [[nodiscard]] std::optional<double> completed(int stage, int replica, double start, double end);
   // Seconds that each member must spend on moving the group's bytes itself.
   [[nodiscard]] double owed(int stage) const;
-  // At the moment at which the next bucket of the stage begins, or its next slice. Returns that of
-  // what comes after it, if anything, or the same moment's, where another group has kept a member.
+  // Called at the moment at which the next bucket of the stage begins, or its next slice. Returns
+  // the moment of the bucket or slice after it, if there is one; or a later moment of the same one,
+  // where another group has kept a member.
   [[nodiscard]] std::optional<double> advance(int stage, double now, Ports& ports);
-  // Where weights are a part of the update: when all have those that others had ready at `now`.
+  // The time, where weights are a part of the update, at which all members have the weights that
+  // others had ready at `now`.
   [[nodiscard]] double gather(double now, Ports& ports) const;
   // Whether the stage's weights come late instead, from the beginning of the step on.
   [[nodiscard]] bool are_late(int stage) const;
-  // At the moment at which the next slice of these begins. Returns that of the one after it; after
-  // the last one nothing, and arrival() says when all members have them.
+  // Called at the moment at which the next slice of the late weights begins. Returns the moment of
+  // the slice after it; null after the last one, and arrival() says when all members have the
+  // weights.
   [[nodiscard]] std::optional<double> send_weights(int stage, double now, Ports& ports);
-  // -1: not all are sent yet.
+  // The time at which all members have the weights; -1: not all are sent yet.
   [[nodiscard]] double arrival(int stage) const {
     return groups_[static_cast<size_t>(stage)].weights_there;
   }
-  // When the last sum of all groups has ended.
+  // The time at which the last sum of all groups has ended.
   [[nodiscard]] double end() const { return end_; }
 
  private:
@@ -50,7 +53,7 @@ class GroupSums {
   };
   [[nodiscard]] size_t rank_of(int stage, int replica) const;
   [[nodiscard]] double earliest(const Group& group, int stage) const;
-  // When the next bytes of the bucket, ready now, have passed every member's card.
+  // The time at which the next bytes of the bucket, ready now, have passed every member's card.
   [[nodiscard]] double move_slice(const Group& group, int stage, double now, double bytes,
                                   Ports& ports) const;
   void find_places(Group& group, int position) const;

@@ -11,7 +11,8 @@
 
 namespace penstock {
 
-// What makes ranks unequal. Drawn from the seed alone: the same job has the same stragglers.
+// The causes that make ranks unequal. Drawn from the seed alone: the same job has the same
+// stragglers.
 struct Unevenness {
   uint64_t seed = 1;
   double jitter = 0;            // standard deviation of an instruction's time, as a share of it
@@ -28,7 +29,7 @@ struct Job {
   // Network cards of a node, which its ranks share evenly; each carries between_nodes' bytes, both
   // ways at once. 0: every link between two stages has a card of its own at both ends.
   int cards = 1;
-  // By node: for how much longer its cards take; empty: none.
+  // The factor by which each node's cards take longer; empty: 1 for all.
   std::vector<double> node_slowness = {};
   Unevenness unevenness = {};
 

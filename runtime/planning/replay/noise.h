@@ -13,8 +13,7 @@ class Noise {
  public:
   Noise(const Job& job, uint64_t step);
 
-  // What the time of that instruction of that rank (replica x positions + position) is multiplied
-  // by.
+  // The factor of the time of that instruction on that rank (replica x positions + position).
   [[nodiscard]] double factor(int rank, int instruction) const;
 
  private:

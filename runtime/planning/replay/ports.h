@@ -16,11 +16,11 @@ class Ports {
   // The card of a rank; -1 where nothing is shared.
   [[nodiscard]] int of(int position, int replica) const;
 
-  // Bytes that are ready to leave `from` at a time, for `to`; calls must come in the order of those
-  // times. Returns when the last one is through: not before both cards have carried all of them,
-  // which they may do at the same time.
+  // Carries bytes that are ready to leave `from` at time `ready` to `to`; calls must come in the
+  // order of those times. Returns when the last byte is through: not before both cards have carried
+  // all of them, which they may do at the same time.
   [[nodiscard]] double carry(int from, int to, double ready, double bytes);
-  // The same of bytes that pass one card out and in, from and to many others.
+  // The same for bytes that pass one card out and in, from and to many others.
   [[nodiscard]] double exchange(int card, double ready, double bytes);
 
   // Seconds that the busiest card was busy in its busier direction.

@@ -1,5 +1,5 @@
-// runtime/planning/replay/rank_program.h -- the programs of a pipeline with everything looked up
-// that a walk over many replicas of them needs. Private to runtime/planning/replay.
+// runtime/planning/replay/rank_program.h -- the programs of a pipeline, with everything looked up
+// that a walk over many of its replicas needs. Private to runtime/planning/replay.
 #pragma once
 
 #include <cstddef>

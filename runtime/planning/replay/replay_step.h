@@ -1,8 +1,8 @@
-// runtime/planning/replay/replay_step.h -- when a step of a whole job ends: every rank of every
+// runtime/planning/replay/replay_step.h -- the end of a step of a whole job: every rank of every
 // replica, with the network cards that they share.
 //
-// As simulate() (runtime/planning/schedule/timing/simulate.h), whose rules hold here too, and whose
-// answer this is where replicas are alike and no card is shared. In addition:
+// The rules of simulate() (runtime/planning/schedule/timing/simulate.h) hold here too, and the
+// answer is the same where replicas are alike and no card is shared. In addition:
 //
 //   card       what goes from node to node passes the card of its rank's node out and that of the
 //              other's in; what is under way at the same time shares a card, slice by slice

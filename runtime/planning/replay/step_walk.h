@@ -27,7 +27,7 @@ class StepWalk {
   // `job` is checked and must outlive this.
   StepWalk(const Job& job, uint64_t step);
 
-  // Once. Throws std::invalid_argument where the schedule gets stuck.
+  // Called once. Throws std::invalid_argument where the schedule gets stuck.
   [[nodiscard]] ReplayedStep run();
 
  private:
@@ -50,8 +50,8 @@ class StepWalk {
     int replica = 0;
     double ready = 0, left = 0, slice = 0;  // left, slice: bytes
   };
-  // A transfer whose next slice is to go, or (stage >= 0) a group whose next bucket begins, or the
-  // next slice of its weights.
+  // A transfer whose next slice is due or, with stage >= 0, a group whose next bucket begins or the
+  // next slice of whose weights is due.
   struct Turn {
     double time = 0;
     int64_t place = 0;  // among those of the same time: who came first
@@ -84,7 +84,7 @@ class StepWalk {
   void arrive(const RankStep& step, int replica, double when);
   void begin_transfer(const RankStep& step, int replica, double ready);
   void move_slice(int number, double now);
-  // The weights of the first stage from this one on that has the same ranks set out.
+  // Starts the weights of the first stage from this one on that is on the same rank.
   void begin_weights(int stage, int position, double now);
   void send_weights(int stage, double now);
   void take_turn(const Turn& turn);

@@ -1,4 +1,5 @@
-// runtime/planning/schedule/audits.h -- where a rank has time to execute something again.
+// runtime/planning/schedule/audits.h -- the place in each rank's program where it has time to
+// execute something again.
 //
 // A step that is audited executes what one micro-batch did in one stage of each rank a second time,
 // and compares the bits (runtime/engine/pipeline/audit/audit.h). Its place is an instruction of the
@@ -17,13 +18,13 @@ namespace penstock {
 // micro-batches are complete by then.
 [[nodiscard]] Schedule place_audits(Schedule schedule);
 
-// What a micro-batch does in a stage: one of these is drawn for each audit.
+// The work of a micro-batch in a stage: one such cell is drawn for each audit.
 struct AuditedCell {
   int stage = 0, micro_batch = 0;
   bool operator==(const AuditedCell&) const = default;
 };
-// Those whose backward, weight half included, comes before the Audit of the program, in the order
-// in which they end; none where there is no Audit.
+// The cells whose backward, weight half included, comes before the Audit of the program, in the
+// order in which they end; none where there is no Audit.
 [[nodiscard]] std::vector<AuditedCell> audited_cells(const std::vector<Instruction>& program);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// runtime/planning/schedule/edges.h -- which stages hand something to which, numbered.
+// runtime/planning/schedule/edges.h -- the pairs of stages that hand something over, numbered.
 //
 // Edge e < stages - 1 leads from stage e to stage e + 1; the skips follow, in the order of
 // Schedule::skips. Activations go along an edge, their gradients back: two directed edges, which

@@ -42,8 +42,8 @@ std::vector<int> last_weight_gradients(const Schedule& schedule, int rank) {
   return last;
 }
 
-// By stage: whether every one of its backwards directly follows its own forward, in that rank's
-// program.
+// Whether every backward of a stage directly follows its own forward in that rank's program, by
+// stage.
 std::vector<bool> turns_around_at_once(const Schedule& schedule, int rank) {
   const auto& program = schedule.program[rank];
   std::vector<bool> at_once(schedule.stages, true);

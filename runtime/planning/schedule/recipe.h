@@ -1,6 +1,6 @@
-// runtime/planning/schedule/recipe.h -- from what a user asks for to programs that are ready to
-// run: a schedule by name or as CSV, its sizes, what is recomputed, and whether there are replicas.
-// Runs, plans and pictures all make their schedules here, so that what is drawn is what would run.
+// runtime/planning/schedule/recipe.h -- from a user's request to programs that are ready to run: a
+// schedule by name or as CSV, its sizes, what is recomputed, and whether there are replicas. Runs,
+// plans and pictures all make their schedules here, so that what is drawn is what would run.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ struct Recipe {
   std::vector<Skip> skips = {};
 };
 
-// Lowered, and proved under the rules that were given.
+// A schedule that was lowered, and proved under the rules that were given.
 struct ProvedSchedule {
   Schedule schedule;
   Proof proof;
@@ -36,11 +36,11 @@ struct ProvedSchedule {
 // what verify() refuses.
 [[nodiscard]] int stages_per_rank(const Recipe& recipe);
 [[nodiscard]] int ranks_per_pipeline(const Recipe& recipe);
-// Lowered, not proved: for whoever looks at many and runs few.
+// The schedule lowered, not proved: for callers that look at many and run few.
 [[nodiscard]] Schedule unproved_training_schedule(const Recipe& recipe);
 [[nodiscard]] ProvedSchedule training_schedule(const Recipe& recipe,
                                                const TransportRules& rules = {});
-// The same placement and order of forwards, nothing differentiated.
+// The same placement and order of forwards, with no backward.
 [[nodiscard]] ProvedSchedule evaluation_schedule(const Recipe& recipe,
                                                  const TransportRules& rules = {});
 

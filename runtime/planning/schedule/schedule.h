@@ -1,4 +1,4 @@
-// runtime/planning/schedule/schedule.h -- what every rank does, and in what order, for one
+// runtime/planning/schedule/schedule.h -- the work of every rank, and its order, for one
 // mini-batch.
 //
 // A schedule is data. It knows nothing of tensors, MPI or CUDA, so it can be printed, compared,
@@ -57,15 +57,15 @@ struct Instruction {
   Op op = Op::Forward;
   int stage = -1;        // -1 for Audit and OptimizerStep
   int micro_batch = -1;  // -1 for ReduceGradients, Audit and OptimizerStep
-  int peer = -1;         // of a message: the stage at its other end; else -1
+  int peer = -1;         // the stage at the other end of a message; else -1
   bool operator==(const Instruction&) const = default;
 };
 // "F0.3": op, stage, micro-batch; "RED2", "OPT" without what has no meaning. A message that jumps
 // over stages names its other end: "SA0.3>2", "RA2.3<0".
 [[nodiscard]] std::string text(const Instruction& instruction);
 
-// What a stage hands to a later one directly, over the heads of those between (skip connections).
-// Goes forward once a micro-batch, and its gradient back.
+// A skip connection: a tensor that a stage hands to a later one directly, over the heads of those
+// between. It goes forward once a micro-batch, and its gradient back.
 struct Skip {
   int from = 0, to = 0;  // stages; to > from + 1
   bool operator==(const Skip&) const = default;

@@ -1,6 +1,6 @@
-// runtime/planning/schedule/generators/closed_forms.h -- what papers say of schedules, for the
-// table; private to this room. Bubbles and peak stashes as in known_schedules.h; empty where a form
-// does not hold.
+// runtime/planning/schedule/generators/closed_forms.h -- the closed forms of papers for bubbles and
+// peak stashes of schedules, for the table; private to this room. Meanings as in known_schedules.h;
+// empty where a form does not hold.
 #pragma once
 
 #include <optional>

@@ -9,10 +9,10 @@
 // input half, weight half and whole backward, of 4 micro-batches on 3 ranks, or of 2 on 2 where a
 // rank holds two stages (F2.0: stage 2, micro-batch 0).
 //
-// Formulas: p ranks, m micro-batches, T_F and T_B the times of a forward and a whole backward
-// (T_I + T_W when in halves) of one rank's layers on one micro-batch; messages cost nothing.
-// Every function throws std::invalid_argument when a size is below 1 or the two together are
-// too large (form.h). By name: known_schedules.h.
+// Formulas: p ranks, m micro-batches, T_F and T_B the times of a forward and a whole backward (T_I
+// + T_W when in halves) of one rank's layers on one micro-batch; messages cost nothing. Every
+// function throws std::invalid_argument when a size is below 1 or the two together are too large
+// (well_formed.h). By name: known_schedules.h.
 #pragma once
 
 #include "runtime/planning/schedule/schedule.h"

@@ -1,5 +1,5 @@
-// runtime/planning/schedule/generators/known_schedules.h -- the one table of schedules: what each
-// is called, what it is, how it is made, and what is known about it without making it.
+// runtime/planning/schedule/generators/known_schedules.h -- the one table of schedules: names,
+// descriptions, generators, and what is known about each without making it.
 //
 // A new schedule is a generator (generators.h) and a row here. Menus, help, plans and the page ask
 // this table, so nobody else keeps a list of names.
@@ -20,7 +20,7 @@ struct PipelineSizes {
   int micro_batches = 1;
 };
 
-// Of all layers of a rank on one micro-batch, in any one unit.
+// Times of all layers of a rank on one micro-batch, in any one unit.
 struct RankTimes {
   double forward = 1, backward_input = 1, backward_weight = 1;
 };

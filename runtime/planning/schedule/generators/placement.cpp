@@ -1,4 +1,4 @@
-// Which rank holds which stage.
+// Placements of stages on ranks.
 #include "runtime/planning/schedule/generators/placement.h"
 
 #include <algorithm>

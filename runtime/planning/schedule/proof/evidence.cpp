@@ -1,4 +1,4 @@
-// Where every instruction stands, and how the checks of verify() refuse.
+// The places of instructions, and how the checks of verify() refuse.
 #include "runtime/planning/schedule/proof/evidence.h"
 
 #include <stdexcept>

@@ -17,12 +17,12 @@ namespace penstock {
 
 inline constexpr int kAbsent = -1;
 
-// Where each instruction stands in the program of its stage's rank. Refuses doubled ones.
+// The place of each instruction in the program of its stage's rank. Refuses doubled ones.
 class Positions {
  public:
   explicit Positions(const Schedule& schedule);
 
-  // Of an instruction of one micro-batch.
+  // The place of an instruction of one micro-batch; kAbsent where there is none.
   [[nodiscard]] int of(const Instruction& i) const { return table_[slot(i)]; }
   [[nodiscard]] bool has(const Instruction& i) const { return of(i) != kAbsent; }
   [[nodiscard]] bool any_of(Op op) const { return seen_[static_cast<size_t>(op)]; }
@@ -46,7 +46,7 @@ class Positions {
   std::vector<bool> seen_ = std::vector<bool>(static_cast<size_t>(Op::OptimizerStep) + 1, false);
 };
 
-// A well-formed schedule (form.h) and what is known about it.
+// A well-formed schedule (well_formed.h) and what is known about it.
 struct Evidence {
   const Schedule& schedule;
   const Positions& positions;
@@ -58,7 +58,7 @@ struct Evidence {
   // the one that adds its weight gradient.
   [[nodiscard]] Instruction input_gradient(int stage, int micro_batch) const;
   [[nodiscard]] Instruction weight_gradient(int stage, int micro_batch) const;
-  // Where a present instruction stands, for messages.
+  // The place of an instruction that is there, in words for messages.
   [[nodiscard]] std::string where(const Instruction& instruction) const;
 };
 

@@ -156,7 +156,7 @@ class Replay {
   const std::function<void(int, int)>& visit_;
   const Edges edges_;
   const ScheduleEvents events_;
-  // By event: that it has happened, or who waits for it; one rank at most, that of one stage.
+  // An event has happened, or has one rank at most that waits for it, the rank of one stage.
   std::vector<int> waiting_;
   std::vector<Passed> traffic_;  // by directed edge
   std::vector<int> next_;        // by rank

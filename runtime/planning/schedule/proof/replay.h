@@ -1,9 +1,9 @@
 // runtime/planning/schedule/proof/replay.h -- runs all programs side by side, in an order that
 // could really happen.
 //
-// Does no work and knows no times: all it knows is what waits for what. It is the only place that
-// does: verify() asks it whether every rank gets to its end, message_window() with which rules
-// every rank does, and simulate() puts a time to every visit.
+// The replay does no work and knows no times: it knows only which instruction waits for which, and
+// is the only place that does. verify() asks it whether every rank gets to its end,
+// message_window() with which rules every rank does, and simulate() puts a time to every visit.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,8 @@ class ScheduleEvents {
   explicit ScheduleEvents(const Schedule& schedule);
 
   [[nodiscard]] size_t count() const;
-  // Numbers of events, 0 .. count()-1; -1 for none. The instruction must be well-formed (form.h).
+  // Numbers of events, 0 .. count()-1; -1 for none. The instruction must be well-formed
+  // (well_formed.h).
   [[nodiscard]] int64_t caused_by(const Instruction& instruction) const;
   [[nodiscard]] int64_t awaited_by(const Instruction& instruction) const;
   // The stage whose instruction causes the event.
@@ -42,20 +43,20 @@ class ScheduleEvents {
   int64_t micro_batches_;
 };
 
-// What the links between ranks let a sender do. Receives always wait.
+// The freedom that the links between ranks give a sender. Receives always wait.
 struct TransportRules {
-  // How many messages of one directed edge may be under way: one more is sent only when the oldest
-  // of them has been received. kSendsNeverWait: any number, as links do that copy what they send or
-  // hold it for as long as it takes.
+  // The number of messages of one directed edge that may be under way: one more is sent only when
+  // the oldest of them has been received. kSendsNeverWait: any number, as with links that copy what
+  // they send or hold it for as long as it takes.
   int window = kSendsNeverWait;
 
   static constexpr int kSendsNeverWait = 0;
 };
 
-// Calls visit(rank, index) for every instruction that can run, after all it waits for: of a send
-// under a window, after the receive that made room for it. Returns for every rank the index of the
+// Calls visit(rank, index) for every instruction that can run, after all it waits for; a send under
+// a window waits for the receive that made room for it. Returns for every rank the index of the
 // instruction at which it is stuck, or the length of its program. The schedule must be well-formed
-// (form.h), and its messages first in, first out. O(instructions).
+// (well_formed.h), and its messages first in, first out. O(instructions).
 std::vector<int> replay(const Schedule& schedule, const TransportRules& rules,
                         const std::function<void(int rank, int index)>& visit);
 

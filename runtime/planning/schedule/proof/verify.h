@@ -27,7 +27,8 @@ struct Proof {
   // Per rank, the most stashes alive at once: one more after a Forward, one less after Backward or
   // BackwardInput. One stash is one micro-batch of one stage. 0 in an evaluation, which keeps none.
   std::vector<int> peak_stash;
-  // Likewise of what BackwardInput leaves for BackwardWeight. Both peaks need not come together.
+  // The most weight halves (left by BackwardInput for BackwardWeight) at once, per rank. Both peaks
+  // need not come together.
   std::vector<int> peak_weight_halves;
 };
 

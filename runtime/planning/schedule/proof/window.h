@@ -1,15 +1,15 @@
-// runtime/planning/schedule/proof/window.h -- how many messages of an edge a sender must be able to
-// leave behind before it waits for the oldest.
+// runtime/planning/schedule/proof/window.h -- the number of messages of an edge that a sender must
+// be able to leave behind before it waits for the oldest.
 //
 // verify() proves a schedule under sends that never wait. A link that does not copy what it sends
 // keeps the tensors of the last few messages and, before it lets go of the oldest, waits until the
 // receiver has taken that one. The memory is the window's; but too small a window can close a
 // circle of waits that the schedule does not have.
 //
-// What is proved here holds however far a host runs ahead of its device. A receive is issued when
-// the host gets to it, and a host may have to wait for its device anywhere: for the statistics of a
-// norm over replicas, for memory, for room in a stream. So nothing is taken for granted that a rank
-// does not do which runs its program one instruction after another.
+// The proof holds however far a host runs ahead of its device. A receive is issued when the host
+// gets to it, and a host may have to wait for its device anywhere: for the statistics of a norm
+// over replicas, for memory, for room in a stream. So the proof relies on nothing but that each
+// rank runs its program one instruction after another.
 #pragma once
 
 #include "runtime/planning/schedule/schedule.h"

@@ -36,7 +36,7 @@ std::string_view cut(std::string_view& text, char separator) {
   return first;
 }
 
-// For messages: short, and nothing that a terminal would obey.
+// A cell as messages quote it: short, and without anything that a terminal would obey.
 std::string quoted(std::string_view cell) {
   constexpr size_t kLongest = 20;
   std::string result = "\"";
@@ -44,7 +44,7 @@ std::string quoted(std::string_view cell) {
   return result + (cell.size() > kLongest ? "...\"" : "\"");
 }
 
-// Where a cell stands; lines and cells are counted from 1.
+// The place of a cell; lines and cells are counted from 1.
 struct Place {
   int line = 0;
   int cell = 0;

@@ -19,8 +19,8 @@ namespace penstock {
 
 // Blanks around cells, lines that start with '#', empty lines at the end, CR LF and a byte order
 // mark are no harm. `name` is what errors call the text, a file name for instance. Throws
-// std::invalid_argument naming line and cell if this is no well-formed schedule (form.h) that
-// forwards every micro-batch on every stage; the rest of the proof is verify()'s business.
+// std::invalid_argument naming line and cell if this is no well-formed schedule (well_formed.h)
+// that forwards every micro-batch on every stage; the rest of the proof is verify()'s business.
 [[nodiscard]] Schedule parse_csv(std::string_view text, const std::string& name);
 
 // The compute instructions, without what lower() inserts. parse_csv() gives the schedule before

@@ -45,7 +45,7 @@ std::vector<CellRow> place(const Schedule& schedule, const Timeline& timeline) {
   return rows;
 }
 
-// Of all cells.
+// The extremes of all cells.
 struct Extremes {
   double shortest = std::numeric_limits<double>::infinity();
   double longest = 0;

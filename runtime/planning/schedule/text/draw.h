@@ -16,12 +16,12 @@ namespace penstock {
 
 // `timeline` is that of the schedule's step. Every row ends in a newline and has no blanks before
 // it. Cells name op and micro-batch, and the stage too ("F2.0") where a rank holds several; the
-// shortest is as wide as a name, one that is far shorter than the longest is cut to less, and what
-// takes no time is not there. Where that makes rows longer than `columns` (0: any length will do),
-// a column is one letter, of what fills most of its time.
+// shortest cell is as wide as a name, one that is far shorter than the longest is cut to less, and
+// an instruction that takes no time has none. Where that makes rows longer than `columns` (0: any
+// length will do), a column is one letter, of the instruction that fills most of its time.
 [[nodiscard]] std::string draw(const Schedule& schedule, const Timeline& timeline, int columns = 0);
 
-// The same in a step whose messages take no time, with times as in the picture above. Accepts
+// The same for a step whose messages take no time, with times as in the picture above. Accepts
 // schedules before and after lower(). Throws std::invalid_argument if the schedule is malformed or
 // gets stuck, naming where.
 [[nodiscard]] std::string draw(const Schedule& schedule, int columns = 0);

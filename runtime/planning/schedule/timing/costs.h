@@ -1,4 +1,4 @@
-// runtime/planning/schedule/timing/costs.h -- what a step costs, stage by stage and link by link:
+// runtime/planning/schedule/timing/costs.h -- the costs of a step, stage by stage and link by link:
 // what simulate() and peak_bytes() need to know about a network and a machine. Times in seconds (or
 // any one unit).
 #pragma once
@@ -45,22 +45,23 @@ struct PipelineCosts {
 
   int replicas = 1;
   LinkTimes replica_link = {};  // between the ranks of one reduce group
-  // Each replica updates a share of the weights: what a sum moves is halved, and after the update
+  // Each replica updates a share of the weights: a sum moves half the bytes, and after the update
   // all get the weights that the others have changed.
   bool updates_are_shared = false;
-  // These come while the next step's first forwards run, where the receiver does not copy; false:
-  // they are a part of the update.
+  // Shared weights come while the next step's first forwards run, where the receiver does not copy;
+  // false: they are a part of the update.
   bool late_weights = true;
-  // By stage, in the order they become complete; empty: nothing to sum.
+  // The buckets of each stage, in the order they become complete; empty: nothing to sum.
   std::vector<std::vector<ReduceBucket>> reduce = {};
-  // By rank: time of the OptimizerStep once all gradients are there; empty: 0
+  // The time of each rank's OptimizerStep once all gradients are there; empty: 0
   std::vector<double> update = {};
-  // By rank: time of the Audit, in a step that has one; empty: 0
+  // The time of each rank's Audit, in a step that has one; empty: 0
   std::vector<double> audit = {};
-  // All ranks' gradients; false: a rank updates when its own are (optimizer.barrier).
+  // The update waits for all ranks' gradients; false: a rank updates when its own are complete
+  // (optimizer.barrier).
   bool barrier = true;
-  // By rank: when it begins the step, since it may then have ended the one before earlier than
-  // others. Empty: all at 0.
+  // The time at which each rank begins the step, since without a barrier it may have ended the one
+  // before earlier than others. Empty: all at 0.
   std::vector<double> begins = {};
 };
 
@@ -68,20 +69,20 @@ struct PipelineCosts {
 // per stage, boundary, skip or rank of the schedule, and every number is finite and makes sense.
 void check_costs(const PipelineCosts& costs, const Schedule& schedule);
 
-// Of the bytes of a bucket, or of the weights, what each replica sends, and takes, in one half of a
-// sum: to the replica that adds them up, or from it to all.
+// The share of a bucket's bytes, or of the weights, that each replica sends, and takes, in one half
+// of a sum: to the replica that adds them up, or from it to all.
 [[nodiscard]] double half_sum_share(const PipelineCosts& costs);
-// How many halves there are before the update: 2, or 1 where updates are shared.
+// The number of halves before the update: 2, or 1 where updates are shared.
 [[nodiscard]] int halves_before_update(const PipelineCosts& costs);
-// Of the weights of each stage, what passes between the replicas after it: 0 where there is
-// nothing.
+// The bytes of each stage's weights that pass between the replicas after the update: 0 where there
+// are none.
 [[nodiscard]] std::vector<double> gathered_bytes(const PipelineCosts& costs,
                                                  const Schedule& schedule);
 
 // The same step with messages and sums that take no time.
 [[nodiscard]] PipelineCosts without_communication(PipelineCosts costs);
 
-// How a verb of a stage changes the bytes in use, tuples that pass between stages included: a
+// The change of the bytes in use by a verb of a stage, tuples that pass between stages included: a
 // Forward finds its inputs in memory and leaves its outputs there, a Backward finds the gradient of
 // the outputs and leaves that of the inputs.
 struct MemoryStep {
@@ -89,7 +90,7 @@ struct MemoryStep {
   int64_t peak = 0;  // at most this many more while it runs
 };
 
-// Of one stage and one micro-batch.
+// The memory steps of one stage and one micro-batch.
 struct StageMemory {
   MemoryStep forward;         // with a Recompute to come: keeps the stash only
   MemoryStep forward_keep;    // with none to come: keeps the tape

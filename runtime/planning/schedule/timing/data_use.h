@@ -1,6 +1,6 @@
-// runtime/planning/schedule/timing/data_use.h -- when a rank's program needs the data of its
-// micro-batches: what a device that does not compute in host memory must have had copied by then,
-// and may forget after.
+// runtime/planning/schedule/timing/data_use.h -- the times at which a rank's program needs the data
+// of its micro-batches: a device that does not compute in host memory must have copied them by
+// then, and may forget them after.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace penstock {
 
-// Micro-batches whose data are on their way to a device while one is computed there.
+// The number of micro-batches whose data are on their way to a device while one is computed there.
 inline constexpr int kDataAhead = 2;
 
-// Of the compute instructions of stages that read data.
+// The uses of data by the compute instructions of stages that read data.
 struct DataUse {
   std::vector<int> order;           // micro-batches in the order of their first uses
   std::vector<size_t> first, last;  // by place in `order`: index of the instruction

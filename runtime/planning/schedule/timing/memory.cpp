@@ -97,7 +97,7 @@ class Walk {
     }
   }
 
-  // Where the window is full, the oldest message goes as this one takes its place.
+  // The oldest message goes when the window is full, and this one takes its place.
   void send(const Instruction& message) {
     Outlet& outlet = outlets_[directed_edge(edges_, message)];
     outlet.bytes = tuple_bytes(message);
@@ -160,7 +160,7 @@ class Walk {
 
 namespace {
 
-// Per rank, the most in use; `curve`, unless null, is filled.
+// The most bytes in use, per rank; `curve`, unless null, is filled.
 std::vector<int64_t> walk_all(const Schedule& lowered, std::span<const StageMemory> memory,
                               std::span<const int64_t> skip_bytes, const TransportRules& rules,
                               ByteCurve* curve) {

@@ -263,7 +263,7 @@ class Simulation {
     }
   }
 
-  // By rank, as a part of its update.
+  // The time that moving the weights adds to each rank's update.
   [[nodiscard]] std::vector<double> time_of_weights() const {
     std::vector<double> seconds(rank_.size(), 0.0);
     if (weights_are_late()) return seconds;
@@ -300,7 +300,8 @@ Timeline simulate(const Schedule& schedule, const PipelineCosts& costs,
 
 SteadyStep simulate_steady(const Schedule& schedule, PipelineCosts costs,
                            const TransportRules& rules) {
-  // By then a rank that ends early waits for the others at the same places in each.
+  // Six steps are enough: a rank that ends early then waits for the others at the same places in
+  // each.
   constexpr int kSteps = 6;
   costs.begins.clear();
   SteadyStep steady;

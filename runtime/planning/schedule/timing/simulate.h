@@ -43,8 +43,8 @@ namespace penstock {
 [[nodiscard]] Timeline simulate(const Schedule& schedule, const PipelineCosts& costs,
                                 const TransportRules& rules = {});
 
-// A step in a row of such steps, of which each rank begins the next when it has ended its own (of
-// costs.begins nothing is read). With a barrier that is the step alone.
+// A step in a row of such steps, of which each rank begins the next when it has ended its own
+// (costs.begins is not read). With a barrier that is the step alone.
 struct SteadyStep {
   double length = 0;  // from one step to the next
   Timeline timeline;  // of one; the first rank to begin does so at 0
@@ -52,8 +52,8 @@ struct SteadyStep {
 [[nodiscard]] SteadyStep simulate_steady(const Schedule& schedule, PipelineCosts costs,
                                          const TransportRules& rules = {});
 
-// How much longer the step takes than it would if messages and sums took no time: what of the
-// communication is not hidden behind computation: of steady steps. Simulates twice.
+// The time by which steady steps are longer than they would be if messages and sums took no time:
+// the communication that is not hidden behind computation. Simulates twice.
 [[nodiscard]] double exposed_communication(const Schedule& schedule, const PipelineCosts& costs,
                                            const TransportRules& rules = {});
 

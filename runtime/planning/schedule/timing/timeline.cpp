@@ -9,7 +9,7 @@ namespace {
 
 using Spans = std::vector<TimedInstruction>;
 
-// From the first start to the last end; nothing yet while start > end.
+// The extent from the first start to the last end; nothing yet while start > end.
 struct Extent {
   double start = std::numeric_limits<double>::infinity();
   double end = -std::numeric_limits<double>::infinity();

@@ -1,5 +1,5 @@
-// runtime/planning/schedule/timing/timeline.h -- when every instruction of a step ran, or would
-// run.
+// runtime/planning/schedule/timing/timeline.h -- the times at which every instruction of a step
+// ran, or would run.
 //
 // The executor records it, simulate() predicts it: one format, so that the two can be drawn over
 // one another.
@@ -28,8 +28,8 @@ struct TimedInstruction {
   double start = 0, end = 0;
 };
 
-// Whether it takes time at all: two sums of the same durations, of which one is this span's end,
-// may differ in their last digits.
+// Whether an instruction takes time at all: two sums of the same durations, of which one is this
+// span's end, may differ in their last digits.
 [[nodiscard]] inline bool takes_time(const TimedInstruction& span) {
   constexpr double kRounding = 1e-12;
   return span.end - span.start > kRounding * span.end;
@@ -54,14 +54,14 @@ struct Occupancy {
 [[nodiscard]] Occupancy occupancy(std::span<const TimedInstruction> instructions);
 
 // The bubble as a share, 0 to 1: of the time of all ranks from the beginning of the step to the end
-// of the last compute instruction of all of them, what is not spent computing. The one bubble of
-// predictions and of recorded steps. Of ranks whose steps begin together, as they do after an
-// update that waits for all; 0 when nothing takes time.
+// of the last compute instruction of all of them, the part that is not spent computing. The one
+// bubble of predictions and of recorded steps, for ranks whose steps begin together, as they do
+// after an update that waits for all; 0 when nothing takes time.
 [[nodiscard]] double bubble_share(std::span<const Occupancy> ranks);
-// Of a step in a row of steps that take so long each, whose ranks begin at different times: the
-// share of the time that ranks do not compute, the update included.
+// The share of the time that ranks do not compute, the update included, in a step in a row of steps
+// that take so long each, whose ranks begin at different times.
 [[nodiscard]] double steady_bubble(const Timeline& timeline, double length);
-// Of a timeline with one clock: makespan_bubble() over the same length.
+// The bubble share of a timeline with one clock: makespan_bubble() over the same length.
 [[nodiscard]] double bubble_share(const Timeline& timeline);
 
 }  // namespace penstock
