@@ -46,7 +46,8 @@ double product_gflops(penstock::Device& device, penstock::DType type) {
   return 2.0 * kSize * kSize * kSize / seconds * 1e-9;
 }
 
-// As wide as the processor that this is compiled for. More sums at once than a unit takes cycles.
+// Vectors are as wide as those of the processor that this is compiled for, and there are more sums
+// at once than a unit takes cycles.
 #ifdef __AVX512F__
 constexpr size_t kVectorBytes = 64;
 #else

@@ -28,8 +28,8 @@ double microseconds_one_way(Clock::time_point start, int rounds) {
   return took.count() / (2.0 * rounds);
 }
 
-// Over the links there and back. The receive of the next message is posted before it is due, as the
-// executor does.
+// Messages over the links there and back. The receive of the next message is posted before it is
+// due, as the executor does.
 class LinkPingPong {
  public:
   LinkPingPong(Network& network, Device& device, int64_t elements, int rank)

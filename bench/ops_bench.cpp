@@ -126,7 +126,7 @@ void linear_sizes(benchmark::internal::Benchmark* bench) {
   for (int64_t type : {0, 1}) {
     bench->Args({type, 1024, 1024, 1024});
     bench->Args({type, 192, 128, 512});
-    // Of a Transformer 256 wide: queries, the two feed-forward layers, the classifier.
+    // Products of a Transformer 256 wide: queries, the two feed-forward layers, the classifier.
     bench->Args({type, 1024, 256, 256});
     bench->Args({type, 1024, 256, 1024});
     bench->Args({type, 1024, 1024, 256});

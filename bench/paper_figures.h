@@ -1,5 +1,5 @@
 // bench/paper_figures.h -- the figures of GPipe's Tables 1, 2 and 3 (Huang et al. 2019,
-// arXiv:1811.06965v5), as printed there but for `exact` and where said.
+// arXiv:1811.06965v5), as printed there except `exact` and where a comment says otherwise.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // bench/paper_runs.h -- GPipe's Transformer-L and AmoebaNet-D on devices that nobody has to have:
-// parameters and memory counted, steps simulated, by the rooms that `penstock plan` uses. Allocates
+// parameters and memory counted, steps simulated, by the code that `penstock plan` uses. Allocates
 // no weights.
 #pragma once
 
@@ -21,9 +21,9 @@ struct Work {
   ModelConfig model;
   int mini_batch = 0;
 };
-// Vocabulary 32k, width 2048, feed-forward 8192; 32 sequences.
+// The paper's Transformer-L: vocabulary 32k, width 2048, feed-forward 8192; 32 sequences.
 [[nodiscard]] Work transformer(int64_t layers);
-// (L, D) for ImageNet; 128 images.
+// The paper's AmoebaNet-D (L, D) for ImageNet; 128 images.
 [[nodiscard]] Work amoebanet(int64_t layers, int64_t filters);
 
 [[nodiscard]] int64_t count_parameters(const Work& work);
@@ -42,8 +42,7 @@ struct Bytes {
 [[nodiscard]] Bytes bytes_of(const Arrangement& candidate, const DeviceModel& device,
                              const Work& work);
 
-// The largest n whose work fits on so many devices, 0 for none; what fits is taken to do so with n
-// less.
+// The largest n whose work fits on so many devices, 0 for none. Assumes that smaller n fit too.
 [[nodiscard]] int64_t largest(int stages, int micro_batches, const DeviceModel& device,
                               const std::function<Work(int64_t n)>& work_of);
 
@@ -53,12 +52,13 @@ struct Speed {
   double imbalance = 1;   // forward and backward on the slowest device, over the mean of all
   Arrangement candidate;  // with its split
 };
-// As fast as the partitioner can make it, whatever memory it needs. `as_published`: the last stage
-// recomputes as all others do, which this library leaves out where that saves no memory.
+// The speed with the fastest split that the partitioner finds, whatever memory it needs.
+// `as_published`: the last stage recomputes as all others do, which this library leaves out where
+// that saves no memory.
 [[nodiscard]] Speed simulated(Arrangement candidate, const DeviceModel& device, const Work& work,
                               bool as_published);
-// The best plan for the same devices and micro-batches: any schedule, any recompute mode. Where
-// nothing fits, the best that there would be with more memory.
+// The speed of the best plan for the same devices and micro-batches: any schedule, any recompute
+// mode. Where nothing fits, the best that there would be with more memory.
 [[nodiscard]] Speed planned(const Arrangement& as, const DeviceModel& device, const Work& work);
 
 }  // namespace penstock::paper

@@ -182,7 +182,7 @@ void print_paper(const std::string& label, const SpeedUps& speed_ups) {
 
 using Speeds = std::vector<Speed>;
 
-// Over so many samples per second.
+// Prints speed-ups over `one`, a number of samples per second.
 void print_ours(const std::string& label, const Speeds& speeds, double one) {
   print_row(label, speeds, [&](const Speed& speed) {
     return fmt::format("{}{:.2f}", speed.fits ? "" : "* ", speed.samples_per_s / one);

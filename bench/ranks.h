@@ -1,4 +1,4 @@
-// bench/ranks.h -- how a benchmark of one or several ranks begins and ends.
+// bench/ranks.h -- the beginning and end of a benchmark of one or several ranks.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ struct StartedRun {
 
 using RankMain = void (*)(const Session& session, const std::vector<std::string>& arguments);
 
-// main() of the program `name`: what `run` throws is printed, and aborts the job.
+// The main() of the program `name`: prints what `run` throws, and then aborts the job.
 [[nodiscard]] int run_ranks(const char* name, int argc, char** argv, RankMain run);
 
 }  // namespace penstock

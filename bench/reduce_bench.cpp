@@ -2,9 +2,9 @@
 //
 //   mpirun -n D reduce_bench [MEGABYTES]
 //
-// In turn within one run: the engine's group, MPI_Allreduce from one buffer to another, and in
-// place. Prints {"bytes": ..., "ours": [...], "MPI_Allreduce": [...], "in_place": [...]} in
-// milliseconds, one figure for each of 11 turns.
+// The three take turns within one run: the engine's group, MPI_Allreduce from one buffer to
+// another, and in place. Prints {"bytes": ..., "ours": [...], "MPI_Allreduce": [...], "in_place":
+// [...]} in milliseconds, one figure for each of 11 turns.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <mpi.h>

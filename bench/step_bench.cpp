@@ -61,7 +61,7 @@ double largest_own_memory() {
   return resident("VmHWM:") - resident("RssFile:") - resident("RssShmem:");
 }
 
-// From here on the largest is the present one.
+// Resets the largest resident size to the present one.
 void forget_largest() {
   std::ofstream("/proc/self/clear_refs") << "5";
 }

@@ -26,15 +26,16 @@ struct KernelCase {
   // Makes the operands on a device, and returns what runs the op once; empty where that device does
   // not have the op. The device must outlive what is returned.
   std::function<std::function<void()>(Device&)> set_up;
-  // Of what the counting device does not have: copies to and from the host, fused pairs of ops.
+  // The FLOPs and bytes of ops that the counting device lacks: copies to and from the host, fused
+  // pairs of ops.
   double flops = 0, bytes = 0;
 };
 
-// In the order of what they matter for: copies, the block's products, attention, passes, images,
-// tokens, updates.
+// All cases in the order of what they matter for: copies, the block's products, attention, passes,
+// images, tokens, updates.
 [[nodiscard]] std::vector<KernelCase> kernel_cases(const Extents& extents);
 
-// Which way the device computes attention, without dropout and with it: a line each.
+// The ways in which the device computes attention, without dropout and with it: a line each.
 [[nodiscard]] std::vector<std::string> attention_paths(Device& device, const Extents& extents);
 
 }  // namespace penstock::gpu_bench

@@ -18,10 +18,10 @@ using Cases = std::vector<KernelCase>;
 inline constexpr auto kBf16 = DType::BF16;
 inline constexpr auto kF32 = DType::F32;
 
-// Spread over (-1, 1): products of zeros or of equal numbers draw less power than real ones, and
-// run faster.
+// Numbers spread over (-1, 1): products of zeros or of equal numbers draw less power than real
+// ones, and run faster.
 [[nodiscard]] Tensor noise(Device& device, const Shape& shape, DType dtype);
-// That many, spread over [0, below), I32.
+// I32 numbers, `count` of them, spread over [0, below).
 [[nodiscard]] Tensor integers(Device& device, int64_t count, int64_t below);
 
 template <class Operands>

@@ -1,5 +1,5 @@
-// bench/gpu/one_stage.h -- what the workloads of the GPU benchmark are made of: tensors of drawn
-// numbers, and one stage driven in the way the executor drives it.
+// bench/gpu/one_stage.h -- the parts of the GPU benchmark's workloads: tensors of drawn numbers,
+// and one stage driven in the way the executor drives it.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace penstock::gpu_bench {
 
-// bf16, unless the request's "precision" is "fp32".
+// The type of the workload: bf16, unless the request's "precision" is "fp32".
 [[nodiscard]] DType dtype_of(const nlohmann::json& request);
 // Uniform in (-scale, scale): zeros would draw less power than real numbers, and run faster.
 [[nodiscard]] Tensor noise(const Shape& shape, DType dtype, float scale, const char* name,
@@ -25,8 +25,8 @@ namespace penstock::gpu_bench {
 
 class OneStage {
  public:
-  // `layers` must outlive it. `step`: what it does is a whole training step with an update behind
-  // it, of which these are the first and last layers; else part of the middle of a network.
+  // `layers` must outlive it. `step`: the stage runs a whole training step with an update after it,
+  // and these are all layers of the network; else they are part of the middle of a network.
   struct Use {
     bool step = false;
     int micro_batches = 1;
@@ -36,11 +36,11 @@ class OneStage {
   // A tensor that every micro-batch has in the field of that name.
   void set_field(const std::string& name, Tensor numbers);
   void set_loss_scale(float scale);
-  // Of micro-batch `index`: a section for the forward, one for the backward. Inputs may be
+  // Runs forward and backward of micro-batch `index`: a section for each. Inputs may be
   // overwritten, ids excepted.
   void forward_backward(int index, Tensors inputs, Tensors gradients);
-  // Once a step, before the update: a parameter that several layers hold gets the sum of their
-  // gradients, as runtime/engine/pipeline/tied_gradients.h has it on one stage.
+  // Called once a step, before the update: a parameter that several layers hold gets the sum of
+  // their gradients, as runtime/engine/pipeline/tied_gradients.h has it on one stage.
   void add_tied_up();
 
   [[nodiscard]] Stage& stage() { return stage_; }

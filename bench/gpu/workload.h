@@ -1,6 +1,6 @@
-// bench/gpu/workload.h -- what the GPU benchmark times: large products, Transformer blocks, whole
-// training steps, through the library's own ops, layers and stages, in the way the executor drives
-// them.
+// bench/gpu/workload.h -- the workloads that the GPU benchmark times: large products, Transformer
+// blocks, whole training steps, through the library's own ops, layers and stages, in the way the
+// executor drives them.
 #pragma once
 
 #include <memory>
@@ -15,15 +15,15 @@ class Workload {
   virtual ~Workload() = default;
   // Issues one iteration, without waiting for it, and marks its two ends.
   virtual void iterate(DeviceClock& clock, size_t first_point) = 0;
-  // Of one iteration. Model FLOPs: what the network asks for, thrice the forward; a causal mask
-  // lets half of the attention through, and the other half is not counted; nor is what packed
-  // samples do not see of each other.
+  // Model FLOPs of one iteration: those that the network asks for, thrice the forward. A causal
+  // mask lets half of the attention through, and the other half is not counted; nor are pairs of
+  // positions in different samples of a packed row.
   [[nodiscard]] virtual double flops() const = 0;
   // Trained numbers, which both sides of a comparison must have alike.
   [[nodiscard]] virtual int64_t parameters() = 0;
 };
 
-// By request["what"]:
+// The workload that request["what"] names:
 //   matmul  size: y[n, n] = x[n, n] w[n, n]^T, bf16
 //   blocks  blocks, width, heads, batch, sequence: forward and backward of pre-norm Transformer
 //           blocks in the middle of a network (the gradient of their input is wanted), all
@@ -41,8 +41,7 @@ class Workload {
 [[nodiscard]] std::unique_ptr<Workload> make_workload(const nlohmann::json& request,
                                                       Device& device);
 
-// The two that make_workload() has others make: blocks, and whole training steps (null where `what`
-// is none).
+// Two parts of make_workload(): blocks, and whole training steps (null where `what` is none).
 [[nodiscard]] std::unique_ptr<Workload> make_blocks(const nlohmann::json& request, Device& device);
 [[nodiscard]] std::unique_ptr<Workload> make_step(const nlohmann::json& request, Device& device);
 

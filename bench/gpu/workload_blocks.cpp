@@ -32,7 +32,8 @@ class Blocks final : public Workload {
         config_(blocks_config(request)),
         batch_(request.at("batch").get<int64_t>()),
         model_(build_model(config_, 64, 0)),
-        // Without the embedding before them, the norm and the classifier behind.
+        // The stage has the blocks alone, without the embedding before them and the norm and
+        // classifier after.
         stage_(std::span(model_.layers)
                    .subspan(1, static_cast<size_t>(config_.layers) *
                                    (config_.kind == "decoder" ? 2 : 1)),

@@ -74,7 +74,7 @@ class WholeStep final : public Workload {
       : device_(device),
         plan_(std::move(plan)),
         model_(build_model(plan_.model, plan_.vocabulary, plan_.classes)),
-        // Before the layers belong to the stage.
+        // FLOPs are counted before the layers belong to the stage.
         flops_(plan_.vocabulary > 0 ? lm_flops() : counted_flops()),
         stage_(model_.layers, plan_.dtype, {.step = true, .micro_batches = plan_.micro_batches},
                device),
