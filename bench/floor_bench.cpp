@@ -1,6 +1,6 @@
-// bench/floor_bench.cpp -- what no program can beat on this machine, in one run with what is held
-// against it: multiply-adds in registers on one core, or a product of the library if that should be
-// faster, and a copy in memory.
+// bench/floor_bench.cpp -- the bounds that no program can beat on this machine, measured in one run
+// with the programs that are held against them: multiply-adds in registers on one core, or a
+// product of the library if that should be faster, and a copy in memory.
 //
 // Prints {"fp32": GFLOP/s, "bf16": GFLOP/s, "copy": GB/s read and written, "processor": its name}.
 // The best of several.

@@ -97,7 +97,7 @@ void attention(benchmark::State& state) {
       ops.attention_forward(out, logsumexp, q, k, v, {}, options);
     }
   }
-  // Two products forward, five backward; causal halves them.
+  // FLOPs are those of two products forward, five backward; causal halves them.
   const double products = backward ? 5.0 : 2.0;
   report(state, 0.5 * products * 2.0 * static_cast<double>(batch * time * time * width));
 }

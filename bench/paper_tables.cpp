@@ -200,7 +200,7 @@ void print_imbalance(const Speeds& speeds) {
             [](const Speed& s) { return fmt::format("{:.2f}", s.imbalance); });
 }
 
-// What `run` makes of every K.
+// The results of `run` for every K.
 template <class Run>
 Speeds for_all_stages(const Work& work, int micro_batches, const Run& run) {
   Speeds speeds;

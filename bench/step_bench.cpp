@@ -53,7 +53,7 @@ double resident(const std::string& key) {
   return 0.0;
 }
 
-// What is neither a file's (libraries) nor shared: now, and at most.
+// Memory that is neither a file's (libraries) nor shared: now, and the most so far.
 double own_memory() {
   return resident("RssAnon:");
 }

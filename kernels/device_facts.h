@@ -37,8 +37,9 @@ class DeviceFacts {
   [[nodiscard]] bool host_addressable() const { return facts_.host_addressable; }
   // False when tensors have no contents (kernels/counting): values need not be made for it.
   [[nodiscard]] bool holds_values() const { return facts_.holds_values; }
-  // Whether weight gradients that the first micro-batch of a step overwrites are faster than zeros
-  // to which all are added: large ones save two passes over them, small ones are filled one by one.
+  // Whether it is faster that the first micro-batch of a step overwrites weight gradients than that
+  // all add to zeros: large gradients save two passes over them, but those that cannot be
+  // overwritten are then filled one by one.
   [[nodiscard]] bool overwrites_gradients() const { return facts_.overwrites_gradients; }
 
   [[nodiscard]] virtual DeviceCounts counts() const { return {}; }

@@ -15,8 +15,8 @@ constexpr int64_t kGiB = int64_t{1} << 30;
 constexpr double kTera = 1e12;
 constexpr double kGiga = 1e9;
 
-// What large products and streaming kernels of the vendors' libraries usually reach of the peak,
-// and what a kernel's launch costs from a queue that is never empty.
+// The shares of the peak that large products and streaming kernels of the vendors' libraries
+// usually reach, and the cost of a kernel's launch from a queue that is never empty.
 DeviceModel accelerator(const char* name, double fp32_tera, double bf16_tera, double giga_bytes_s,
                         int64_t gibibytes) {
   constexpr double kReached = 0.6;

@@ -56,7 +56,8 @@ double median_seconds(Device& device, const std::function<void()>& run) {
   return times[kRounds / 2];
 }
 
-// What one run does, by the counting device: the first makes what later ones find.
+// Counts the FLOPs and bytes of one run on the counting device: the second one, which finds the
+// copies of weights that the first has made.
 void count(const KernelCase& kernel, const DeviceModel& model, Row& row) {
   row.flops = kernel.flops;
   row.bytes = kernel.bytes;
@@ -109,7 +110,7 @@ void write_json(const std::string& path, const Device& device, const std::vector
   std::ofstream(path) << document.dump(1) << "\n";
 }
 
-// 0, or 1 where a row failed: the others are measured none the less.
+// Returns 0, or 1 where a row failed: the others are measured none the less.
 int measure(const Options& options, Device& device) {
   const DeviceModel model = device.model();
   Table table(model, device.description());

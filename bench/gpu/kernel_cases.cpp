@@ -6,7 +6,7 @@
 
 namespace penstock::gpu_bench {
 
-// Bit by bit from dropout's random choices, on the device.
+// Makes the numbers bit by bit from dropout's random choices, on the device.
 Tensor noise(Device& device, const Shape& shape, DType dtype) {
   PointwiseOps& ops = device.pointwise();
   Tensor sum = device.empty(shape, dtype, Purpose::Workspace);

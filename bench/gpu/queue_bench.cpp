@@ -52,7 +52,7 @@ void measure(const std::string& name, int commands, Queue& queue,
   fmt::print("{:44} {:8.3f} us a command\n", name, microseconds[kRounds / 2]);
 }
 
-// The other design: every section captured as it comes.
+// The simpler design: every section is captured as it comes.
 class Recaptured {
  public:
   explicit Recaptured(Queue& queue) : queue_(queue) {}

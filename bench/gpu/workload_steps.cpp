@@ -112,8 +112,9 @@ class WholeStep final : public Workload {
   [[nodiscard]] int64_t parameters() override { return stage_.parameters(); }
 
  private:
-  // 6 N a token, where N are the weights that are multiplied by: 12 w^2 a block and the softmax
-  // matrix; and attention, thrice 4 w for each of the T / 2 positions that a position sees.
+  // Model FLOPs are 6 N a token, where N are the weights that are multiplied by: 12 w^2 a block and
+  // the softmax matrix; and attention, thrice 4 w for each of the T / 2 positions that a position
+  // sees.
   [[nodiscard]] double lm_flops() const {
     const auto w = static_cast<double>(plan_.model.width);
     const auto t = static_cast<double>(plan_.model.context);

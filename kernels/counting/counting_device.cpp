@@ -5,9 +5,9 @@
 namespace penstock {
 namespace {
 
-// Addresses one after another from where no system maps memory for a process, so that an op which
-// touches a tensor ends in a fault and not in somebody's data. No call to the system, and no limit
-// but that of addresses.
+// Gives addresses one after another from a range where no system maps memory for a process, so that
+// an op which touches a tensor ends in a fault and not in somebody's data. No call to the system,
+// and no limit but that of addresses.
 class AddressSource final : public MemorySource {
  public:
   std::byte* obtain(size_t size_bytes) override {

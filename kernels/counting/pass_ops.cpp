@@ -28,7 +28,7 @@ class CountingActivation final : public ActivationOps {
     tally_.pass(flops, {&wide_g, &wide_g, &wide_x});
     tally_.convert(elements(dx));
   }
-  // One pass on devices that fuse; the CPU's is one for each of what it is made of.
+  // A gate is one pass on devices that fuse; the CPU makes one pass for each op that it is made of.
   void gated_forward(Tensor& y, const Tensor& gate, const Tensor& x, Activation f) override {
     if (!in_parts()) return tally_.pass((cost_of(f) + 1) * elements(y), {&y, &gate, &x});
     forward(y, gate, f);

@@ -71,7 +71,8 @@ class CountingDense final : public DenseOps {
   [[nodiscard]] Tally::WeightRead read(LinearProduct product, Weight& w, const Tensor& x) {
     return tally_.read_linear(product, w, x.shape().rows(), x.dtype());
   }
-  // kernels/cuda/dense/: in bf16, rows of whole groups of eight, and no empty products.
+  // The conditions of kernels/cuda/dense/: bf16, rows of whole groups of eight, and no empty
+  // products.
   [[nodiscard]] bool fuses(Activation f, const Tensor& result) const {
     return tally_.model().fuses_gelu && f == Activation::GeluTanh &&
            result.dtype() == DType::BF16 && result.shape().back() % 8 == 0 && result.elements() > 0;
@@ -178,7 +179,7 @@ class CountingAttention final : public AttentionOps {
                          2 * product(sizes, options) + kSoftmax * scores(sizes, options), q.dtype(),
                          {&out, &logsumexp, &q, &k, &v, mask.key_lengths, mask.starts});
   }
-  // Five: the scores again, the gradients of probabilities, values, queries and keys.
+  // Five products: the scores again, the gradients of probabilities, values, queries and keys.
   void attention_backward(Tensor& dq, Tensor& dk, Tensor& dv, const Tensor& g, const Tensor& q,
                           const Tensor& k, const Tensor& v, const Tensor& out,
                           const Tensor& logsumexp, const AttentionMask& mask,
@@ -221,8 +222,8 @@ class CountingAttention final : public AttentionOps {
     std::vector<Tensor> widened;
   };
 
-  // What kernels/cuda/attention/cudnn_attention.cpp takes for a piece of a backward; nothing where
-  // it does not take the call.
+  // The workspace that kernels/cuda/attention/cudnn_attention.cpp takes for a piece of a backward;
+  // empty where it refuses the call.
   [[nodiscard]] Tensor fused_workspace(const AttentionSizes& sizes, DType dtype,
                                        const AttentionMask& mask, const AttentionOptions& options) {
     AttentionExtents extents{.samples = sizes.batch,

@@ -16,8 +16,8 @@
 namespace penstock {
 namespace {
 
-// What all addresses lead to. A process may have some 65 000 mappings, of this size each: enough
-// for the memory of any accelerator.
+// The size of the pages behind all addresses. A process may have some 65 000 mappings, of this size
+// each: enough for the memory of any accelerator.
 constexpr size_t kPages = size_t{8} << 20;
 // Addresses are made in stretches of this size, or of a larger tensor.
 constexpr size_t kStretch = 8 * kPages;

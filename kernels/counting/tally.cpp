@@ -34,7 +34,7 @@ void Tally::product(ProductKind kind, double flops, DType dtype, Operands operan
   for (const Tensor* operand : operands) {
     if (operand == nullptr) continue;
     wide.push_back(widened(*operand));
-    // The product moves twice the bytes of what was widened.
+    // A product of widened operands moves twice as many bytes of them.
     if (wide.back()) more_bytes += static_cast<double>(operand->size_bytes());
   }
   product_as_is(kind, flops, dtype, operands, more_bytes);
@@ -168,7 +168,7 @@ Tensor Tally::padded(LinearProduct product, const Linear& linear) {
   const auto copy = [&](bool pads, int64_t lines, int64_t length, DType type) {
     if (!pads) return;
     const bool is_wide = model_.emulates_bf16 && type == DType::BF16;
-    // What is widened has a dense copy already, which is that much longer.
+    // A widened operand has a dense copy already, which only becomes longer by the padding.
     elements += lines * (is_wide ? kRowPadding : length + kRowPadding);
     if (!is_wide)
       add(0, model_.pass_rate(), 2.0 * sizeof(float) * static_cast<double>(lines * length));

@@ -135,7 +135,7 @@ class CpuBatchNorm final : public BatchNormOps {
   }
 
   // Sums are taken of x minus the channel's first value, so that the variance of a channel far from
-  // zero does not drown in its mean. Those of no positions are mean 0 and variance 0.
+  // zero does not drown in its mean. Without any positions mean and variance are 0.
   template <class T>
   void batch_statistics(Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x, float epsilon) {
     const int64_t channels = x.shape().back();

@@ -45,7 +45,7 @@ void take_outputs(Tile& tile, const float* plain, int64_t step, int64_t columns)
   }
 }
 
-// The way back.
+// plain[output, column] = tile[column, output], or added to it: the inverse of the above.
 template <bool kAdds>
 void put_outputs(float* plain, const Tile& tile, int64_t step, int64_t columns) {
   int64_t c = 0;
@@ -86,7 +86,7 @@ struct Part {           // of a filter, that is a tile
   int64_t inputs;
 };
 
-// f(part) for each part of a filter.
+// Calls f(part) for each part of a filter.
 template <class F>
 void for_blocks(int threads, const BlockedFilter& order, const F& f) {
   const int64_t step = order.inputs() * order.taps();
@@ -102,7 +102,7 @@ void for_blocks(int threads, const BlockedFilter& order, const F& f) {
   });
 }
 
-// f(place, number in the tile) for each row of a tile, or each that begins a word.
+// Calls f(place, number in the tile) for each row of a tile, or each that begins a word.
 template <class F>
 void for_rows(const BlockedFilter& order, const Part& part, int64_t inputs_of_a_word, const F& f) {
   for (int64_t i = 0; i < part.inputs; i += inputs_of_a_word) {

@@ -74,7 +74,7 @@ struct Pooling {
     return static_cast<int32_t>(row * window.kernel_w + column);
   }
 
-  // Elements of vector v of those at `from`, and back.
+  // Load and store vector v of the elements at `from` or `to`.
   template <int N, class E>
   [[nodiscard, gnu::always_inline]] auto load(const E* from, size_t v) const {
     return load_lanes(from + v * kLanes, N > 0 ? kLanes : channels);

@@ -53,7 +53,7 @@ class CpuUpdate final : public UpdateOps {
     }
     require_alike("sgd", w, t.velocity);
     auto* v = t.velocity.data<float>();
-    // A number, not a choice: the loop stays without branches.
+    // Factors stand in for the choice, so that the loop has no branches.
     const float ahead = step.nesterov ? 1.0F : 0.0F;
     const float inertia = step.nesterov ? step.momentum : 1.0F;
     for_weights(w, g, [=, s = step](float& wi, float gi, int64_t i) {
@@ -131,7 +131,7 @@ class CpuUpdate final : public UpdateOps {
     });
   }
 
-  // f(weight, gradient, index) for every element.
+  // Calls f(weight, gradient, index) for every element.
   template <class F>
   void for_weights(const Tensor& w, const Tensor& g, const F& f) {
     auto* weights = w.data<float>();

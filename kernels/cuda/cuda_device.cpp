@@ -45,9 +45,9 @@ int made_current(int ordinal) {
   return ordinal;
 }
 
-// What tensors may take of the device: what is free when nothing has been allocated yet, but for
-// what the libraries' own code and workspaces, and blocks that fit nothing, are reckoned to take.
-// The latter is as in bench/gpu/largest.py, and a guess.
+// The bytes of the device that tensors may take: those that are free when nothing has been
+// allocated yet, less an estimate for the libraries' own code and workspaces and for blocks that
+// fit nothing. The estimate is as in bench/gpu/largest.py, and a guess.
 int64_t usable_bytes() {
   constexpr size_t kLibraries = size_t{3} << 29;
   size_t free_bytes = 0;

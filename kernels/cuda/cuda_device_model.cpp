@@ -33,7 +33,7 @@ constexpr std::array<std::array<const char*, 2>, 8> kNames = {{{"H200", "h200"},
                                                                {"V100-SXM2-32GB", "v100-32gb"},
                                                                {"P100", "p100"}}};
 
-// A generation of later than this program is taken for the last that it knows, and called so.
+// A generation that is newer than this program is taken for the last that it knows, and called so.
 std::string clock_text(const cudaDeviceProp& properties, double kilohertz) {
   const auto version = [](int major, int minor) {
     return std::to_string(major) + "." + std::to_string(minor);

@@ -25,7 +25,7 @@ struct MissingRow {
   cudaError_t status;
   const char* advice;
 };
-// Every status that a sound program can meet on a machine that is not.
+// All statuses that a correct program can meet on a faulty machine.
 constexpr std::array kMissing = {
     MissingRow{cudaErrorInitializationError, kSetUp},
     MissingRow{cudaErrorStubLibrary, kDriver},

@@ -14,10 +14,10 @@ int64_t elements_of_c(const MatmulPlan& plan) {
   return plan.batch * plan.m * plan.n;
 }
 
-// The value itself, where it is of that type, or its bf16 copy: one that is kept, or made for this
-// call. The library's blocked layouts are up to 8 % faster in fp32 (27 % where rows are a multiple
-// of 4 KiB long), but cost 8 bytes a parameter, and more time to make than they save with one or
-// two micro-batches.
+// The form of a weight that a product reads: the value itself, where it is of that type, or its
+// bf16 copy, one that is kept or made for this call. The library's blocked layouts are up to 8 %
+// faster in fp32 (27 % where rows are a multiple of 4 KiB long), but cost 8 bytes a parameter, and
+// more time to make than they save with one or two micro-batches.
 Tensor as_type(OneDnn::State& state, Weight& weight, DType type, bool alone) {
   const Tensor& value = weight.value();
   if (type == value.dtype()) return value;
@@ -231,7 +231,7 @@ void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, Weight& b, c
   matmul(typed, c, a, value.raw(), bias);
 }
 
-// A piece of the columns after the other, each from its own fp32 copy.
+// Multiplies one piece of the columns after the other, each from its own fp32 copy.
 void OneDnn::widened_matmul(const MatmulPlan& plan, void* c, const void* a, const Weight& b,
                             const float* bias) {
   const auto* value = static_cast<const bfloat16*>(b.value().raw());

@@ -131,8 +131,8 @@ void PreparedProduct::run(OneDnn::State& state, void* c, const void* a, const vo
       check(product.execute(state, given, own), "the execution of a product");
     }
   };
-  // One is not run as a parallel region of one thread: the library's own would be nested in it, for
-  // which libgomp makes threads each time and ends them.
+  // A single share is not run as a parallel region of one thread: the library's own region would be
+  // nested in it, for which libgomp makes threads each time and ends them.
   if (workers == 1) return run_share(0);
   for_shares(state.threads, workers, run_share);
 }

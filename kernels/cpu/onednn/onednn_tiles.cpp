@@ -13,7 +13,7 @@ struct Part {
   int64_t first, size;
 };
 
-// f(part) for the parts of an extent.
+// Calls f(part) for the parts of an extent.
 template <class F>
 void for_tiles(int64_t extent, const F& f) {
   const int64_t size = tiled_part(extent);
@@ -36,7 +36,7 @@ Element* at(const void* matrix, int64_t element) {
   return static_cast<Element*>(const_cast<void*>(matrix)) + element;
 }
 
-// The rows of a [m, k] that `m` names, columns `k`, as they lie if those are all and are rows.
+// Rows `m` and columns `k` of a [m, k], as rows: where they lie, or in `copy` if there is one.
 const void* rows_of(OneDnn::State& state, const MatmulPlan& plan, const Tensor& copy, const void* a,
                     const Part& m, const Part& k) {
   const bfloat16* from = at<const bfloat16>(a, m.first * plan.a[1] + k.first * plan.a[2]);

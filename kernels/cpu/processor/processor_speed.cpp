@@ -24,8 +24,8 @@ using Ops = std::vector<std::function<void()>>;
 // The same ops on any device.
 using MakeOps = std::function<Ops(Device&)>;
 
-// Each op is repeated for so long, all of them in turn, several times: what disturbs one round may
-// have gone by the next.
+// Each op is repeated for so long, all of them in turn, several times: a disturbance of one round
+// may have gone by the next.
 constexpr int kRounds = 4;
 constexpr std::chrono::milliseconds kTurn{4};
 
@@ -199,7 +199,7 @@ Ops memory_pass(Device& device) {
   }};
 }
 
-// An op with next to nothing to do.
+// An op with next to nothing to do, whose time is the overhead of an op.
 Ops small_product(Device& device) {
   auto data =
       std::make_shared<LayerData>(device, DType::F32, Shape{8, 8}, Shape{8, 8}, Shape{8, 8});

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// Our own kernels have an end to the width of a head.
+// Refuses heads that are wider than our own kernels take.
 void require_narrow_heads(const AttentionCall& call, const std::string& why_ours) {
   if (call.depth <= kDeepest) return;
   fail_input("attention heads are " + std::to_string(call.depth) +

@@ -84,7 +84,8 @@ struct BackwardBlock {
       p[i] = exponential<T>(score(i) * call.scale - logsumexp(column(i)));
     }
   }
-  // What the dropout leaves of them; bit i of `kept` is of this lane's i-th score.
+  // Writes the probabilities after dropout as operands; bit i of `kept` is of this lane's i-th
+  // score.
   __device__ void put_probabilities(const float (&p)[kScores], uint32_t kept) const {
 #pragma unroll
     for (int i = 0; i < kScores; ++i) set_operand(i, p[i] * factor(kept, i));
@@ -101,7 +102,7 @@ struct BackwardBlock {
     return (kept >> i & 1U) != 0 ? call.keep : 0.0F;
   }
 
-  // The resident tiles are used up by then, and become the way out.
+  // Stores through the resident tiles, which nothing reads any more by then.
   __device__ void store_out(const HeadMatrix<T>& matrix, const Strip<T, kDepth>& sums) const {
     auto* staging = reinterpret_cast<float*>(own_a);
     store_strip<G>(matrix, first, sums, staging + (first - block_first) * G::kStagingStride, call);
@@ -131,7 +132,7 @@ __global__ void __launch_bounds__(BackwardBlock<T, kDepth>::G::kThreads)
   const int first_seeing = call.causal != 0 ? block.block_first / kQueries * kQueries : 0;
   for (int head = kv_head * group; head < (kv_head + 1) * group; ++head) {
     for (int begin = first_seeing; begin < call.queries; begin += kQueries) {
-      // No later query sees what the first one of these has left behind.
+      // Queries from here on see only keys behind this block.
       if (seen_keys(call, begin).begin >= block.block_first + G::kRows) break;
       __syncthreads();
       load_tile<kQueries, G>(block.other_a, of_queries(q, call, head), begin, call);

@@ -9,12 +9,13 @@ int64_t shares(int64_t all, int64_t most) {
   return (all + most - 1) / most;
 }
 
-// The largest of as many nearly equal shares as it takes where none is larger than `most`.
+// The size of the largest share when `all` is cut into as few nearly equal shares as keep each
+// within `most`.
 int64_t even(int64_t all, int64_t most) {
   return shares(all, shares(all, most));
 }
 
-// How many of `taken` units that want so many bytes the limit lets expect: fewer, and at least one.
+// The number of units that fit the limit if `taken` of them want `bytes`: fewer, and at least one.
 int64_t fewer(int64_t taken, int64_t bytes, int64_t limit) {
   const double fitting = static_cast<double>(taken) * static_cast<double>(limit) /
                          static_cast<double>(std::max<int64_t>(bytes, 1));

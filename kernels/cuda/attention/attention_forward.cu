@@ -57,7 +57,7 @@ struct ForwardBlock {
     }
   }
 
-  // The first pass: of this lane's row, the same in both of its lanes.
+  // The first pass gives the logsumexp of this lane's row, the same in both of its lanes.
   __device__ float logsumexp(const HeadMatrix<const T>& keys) {
     float top = -std::numeric_limits<float>::infinity();
     float sum = 0.0F;

@@ -62,7 +62,8 @@ std::shared_ptr<GraphTensor> whole_numbers(Graph& graph, const char* name, Slot 
   return graph.tensor(tensor);
 }
 
-// What both ways have in common; the frontend has two classes for it with the same names.
+// The attributes that forward and backward have in common; the frontend has two classes for them
+// with the same names.
 template <class How>
 void apply_extents(How& how, Graph& graph, const AttentionExtents& e, float scale) {
   how.set_attn_scale(scale).set_causal_mask(e.causal);

@@ -156,13 +156,13 @@ class CudaDense final : public DenseOps {
     if (w.value().dtype() == type) return {};
     return row_pieces(rows, w.shape()[0], type);
   }
-  // Rows first .. first + rows of outputs, and scratch memory for them; `padded` is empty where
-  // nothing is cut.
+  // A piece of the rows of outputs, and scratch memory for it; `padded` is empty where nothing is
+  // cut.
   struct RowPiece {
     int64_t first = 0, rows = 0;
     Tensor padded;
   };
-  // compute(piece) for each, in order.
+  // Calls compute(piece) for each piece, in order.
   template <class Compute>
   void in_pieces(int64_t rows, const RowPieces& pieces, const Compute& compute) {
     if (pieces.rows == 0) return compute(RowPiece{});
@@ -177,8 +177,8 @@ class CudaDense final : public DenseOps {
               g.shape().back(), piece.rows);
     return piece.padded.raw();
   }
-  // Rows of dw in whole packs, and the few behind them: for another number of rows the library has
-  // its algorithms of old alone, here too.
+  // Multiplies the rows of dw in whole packs, and then the few rows behind them: for other numbers
+  // of rows the library has only its slow old algorithms, here too.
   void multiply_whole_packs(Product product, CublasLt::Operands at, const Tensor& dw) {
     const int64_t whole = dw.dim(0) / kRowPack * kRowPack;
     product.m = whole;

@@ -97,7 +97,7 @@ struct GatedBackward {
   }
 };
 
-// visit(F{}) with the function.
+// Calls visit(F{}) with the function.
 template <class Visit>
 void with_function(Activation f, const Visit& visit) {
   switch (f) {

@@ -28,7 +28,7 @@ struct CutRow {
     head = to_group < width ? to_group : width;
     groups = (width - head) / N;
   }
-  // single(column) and group(column) for this thread's share, columns ascending.
+  // Calls single(column) and group(column) for this thread's share, columns ascending.
   template <int kThreads, class Single, class Group>
   __device__ void each(const Single& single, const Group& group) const {
     const auto thread = static_cast<int64_t>(threadIdx.x);
@@ -51,12 +51,12 @@ struct Clip {
   }
 };
 
-// The wanted probabilities.
+// The target probabilities.
 struct Target {
   float label, other;
 };
 
-// What is known of some logits of a row.
+// The statistics of some logits of a row.
 struct Part {
   float largest;       // before clipping
   int32_t at;          // the first column of the largest
@@ -141,7 +141,8 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   RowResult result{0.0, 0, 0};
   if (label >= 0 && !bad) {
     const double wanted = double{target.label} * double{clip(widened(x[label]))};
-    // Without smoothing nothing is wanted of the others, which may be -infinity: not 0 of it.
+    // The logits of other classes count nothing without smoothing; they may be -infinity, so they
+    // are not multiplied by 0.
     const double others = target.other == 0.0F ? 0.0 : double{target.other} * double{part.sum};
     result.loss = double{log_sum} - wanted - others;
     result.hit = part.at == label ? 1 : 0;
@@ -206,7 +207,7 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
       });
 }
 
-// f<N, kAligned, kThreads, kClips>()
+// Calls f<N, kAligned, kThreads, kClips>().
 template <class T, class F>
 void by_shape(int64_t width, bool aligned, bool clips, const F& f) {
   constexpr int kWide = kGroup<T>;

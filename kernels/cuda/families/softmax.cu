@@ -69,7 +69,8 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   });
 }
 
-// f<N, kThreads>(): groups of 16 bytes where rows allow, and as many threads as keep a row.
+// Calls f<N, kThreads>() with groups of 16 bytes where rows allow, and as many threads as keep a
+// row.
 template <class T, class F>
 void by_row_width(int64_t width, bool aligned, const F& f) {
   constexpr int kWide = kGroup<T>;

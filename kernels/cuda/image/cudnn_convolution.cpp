@@ -47,7 +47,7 @@ Filter new_filter(const Convolution& c) {
   return owned;
 }
 
-// fp32 must not become tf32; bf16 has nothing to lose.
+// fp32 must not become tf32; bf16 loses nothing on tensor cores.
 cudnnMathType_t allowed_math(DType type) {
   return type == DType::F32 ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH;
 }

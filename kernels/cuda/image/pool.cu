@@ -161,7 +161,7 @@ Pooling pooling_of(const Tensor& image, const Tensor& pooled, const Window& w) {
           image.dim(3)};
 }
 
-// f<N>() with the groups that the channels and addresses allow.
+// Calls f<N>() with the groups that the channels and addresses allow.
 template <class T, class F>
 void by_group(int64_t channels, const void* a, const void* b, const F& f) {
   constexpr int kWide = kGroup<T>;

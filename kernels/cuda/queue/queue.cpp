@@ -95,7 +95,8 @@ size_t Queue::end_of(size_t command, const std::vector<Command>& commands, size_
   return command + 1 < commands.size() ? commands[command + 1].first : total;
 }
 
-// Same kinds at the same places; then bytes may differ in commands that can be patched.
+// Commands of the same kinds at the same places match; then bytes may differ in commands that can
+// be patched.
 Queue::Match Queue::compare(const Part& part) const {
   if (part.commands != commands_ || part.bytes.size() != bytes_.size()) return Match::Different;
   if (part.bytes == bytes_) return Match::Same;

@@ -18,7 +18,8 @@ class LayerNormNode final : public Node, public Recomputable {
         y_slot_(y_slot),
         gamma_(gamma),
         beta_(beta) {}
-  // One result for all who ask: attention's three products do, one after the other.
+  // The result is computed once for all nodes that ask: attention's three products do, one after
+  // the other.
   Tensor recompute(Tape& tape) override {
     if (!again_) {
       again_ = new_like(tape, x_);
@@ -64,7 +65,7 @@ class RmsNormNode final : public Node, public Recomputable {
         x_slot_(x.slot),
         y_slot_(y_slot),
         gamma_(gamma) {}
-  // One result for all who ask, as of a layer norm.
+  // The result is computed once for all nodes that ask, as of a layer norm.
   Tensor recompute(Tape& tape) override {
     if (!again_) {
       again_ = new_like(tape, x_);

@@ -53,8 +53,8 @@ class GatedNode final : public Node, public Recomputable {
   Activation f_;
 };
 
-// A ReLU's derivative can be read off its output, which the next layer mostly keeps as its input:
-// so its own input may go.
+// A ReLU's derivative follows from its output, which the next layer mostly keeps as its input: so
+// the ReLU's own input may be freed.
 class ReluNode final : public Node {
  public:
   ReluNode(const Variable& x, const Variable& y) : y_(y.value), x_slot_(x.slot), y_slot_(y.slot) {}
@@ -263,7 +263,7 @@ Variable add_table(Tape& tape, const Variable& x, Parameter& table, int64_t rows
 Variable add_constant(Tape& tape, const Variable& x, const Tensor& table) {
   Tensor value = new_like(tape, x.value);
   tape.device().pointwise().add_broadcast(value, x.value, table);
-  // The gradient passes unchanged: the result goes by the input's own slot.
+  // The gradient passes unchanged, so the result has the input's own slot.
   return {tape.output(std::move(value), false).value, x.slot};
 }
 

@@ -34,7 +34,7 @@ Variable Adapter::add_to(Context& context, const Variable& y, const Variable& x)
     into = dropout(tape, x, static_cast<float>(options_.dropout), context.random(dropout_hash_));
   }
   const Variable narrow = linear(tape, into, context.parameter(a_), nullptr);
-  // Here are the fewest numbers to multiply.
+  // The narrow tensor is scaled, since it has the fewest numbers.
   const auto factor = static_cast<float>(options_.alpha / static_cast<double>(options_.rank));
   const Variable scaled = factor == 1.0F ? narrow : scale(tape, narrow, factor);
   return add(tape, y, linear(tape, scaled, context.parameter(b_), nullptr));

@@ -140,7 +140,7 @@ class Builder {
         std::make_unique<AuxiliaryLoss>(name, std::move(head), config_.auxiliary_weight));
   }
 
-  // What one image has become by now.
+  // The shape of one image after the layers so far.
   [[nodiscard]] Shape map_shape() const {
     const Shape image = input_of(config_).shape;
     Shapes shapes = {{1, image[0], image[1], image[2]}};

@@ -35,7 +35,7 @@ bool is_amoebanet(const ModelConfig& config) {
   return config.kind == "amoebanet-d" || config.kind == "amoebanet-b";
 }
 
-// One label for each.
+// Whether the network takes images with one label each.
 bool takes_images(const ModelConfig& config) {
   return is_amoebanet(config) || config.kind == "resnet" || config.kind == "unet";
 }

@@ -27,7 +27,7 @@ using Maker = std::function<std::unique_ptr<Layer>(const std::string& name, Laye
                                                    const Surroundings& around)>;
 using LayerPtr = std::unique_ptr<Layer>;
 
-// An error whose message starts with where its entry stands: containers around add nothing.
+// An error whose message starts with the place of its entry: the containers around it add nothing.
 class Placed final : public Error {
  public:
   using Error::Error;

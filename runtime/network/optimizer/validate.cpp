@@ -23,7 +23,7 @@ void one_of(const char* key, const std::string& value, std::span<const char* con
   fail_input("optimizer." + std::string(key) + " is \"" + value + "\": use one of " + list);
 }
 
-// `ok` is false for NaN whichever way the comparison is written, as callers write what must hold.
+// Callers write the condition that must hold, so that it is false for NaN.
 template <class T>
 void require(bool ok, const char* key, T value, const char* range) {
   if (ok) return;

@@ -58,7 +58,7 @@ void draw(const Initializer& init, const RandomStream& stream, size_t first, std
   });
 }
 
-// What lies in `target` from element `first` on, in its type.
+// Writes the numbers to `target` from element `first` on, in its type.
 template <class T>
 void copy_piece(const Tensor& target, int64_t first, std::span<const T> numbers, Device& device) {
   Tensor part = target.view(first, Shape{static_cast<int64_t>(numbers.size())});

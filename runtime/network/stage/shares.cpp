@@ -68,7 +68,8 @@ Stretch ShareCutter::cut_stretch(std::span<const ParameterPlace> places) {
         first.tied ? elements * r / replicas_ : (all_ + elements) * r / replicas_ - before;
     const Candidate& chosen = nearest(candidates, equal);
     const int64_t at = std::max(chosen.at, stretch.cuts.back());
-    // The one before may lie behind where earlier stretches were out of balance.
+    // The nearest candidate may lie before the last cut, where earlier stretches were out of
+    // balance.
     const auto found = std::ranges::find(candidates, at, &Candidate::at);
     if (counts) before += found->before;
     stretch.cuts.push_back(at);

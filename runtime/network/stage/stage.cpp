@@ -161,7 +161,8 @@ Tensors Stage::run(Segment& segment, const MicroBatch& batch, bool record, bool 
     if (batch.pass.probe != nullptr && !recomputing) {
       batch.pass.probe->output(layers_[i]->name(), batch.global_index(), {x.data(), x.size()});
     }
-    // What goes from layer to layer is kept: a layer costs the same whatever is beside it.
+    // Tensors between layers are kept on the tape, not computed again: a layer then costs the same
+    // whatever its neighbours are.
     for (Variable& variable : x) variable.source = nullptr;
     if (plan_.stash[i] < 0) continue;
     skips[static_cast<size_t>(plan_.stash[i])] = std::move(x.back());
@@ -349,7 +350,7 @@ void Stage::repeat(const MicroBatch& batch, const Tensors& inputs, const Tensors
   for (const StepSums& each : weights_.set().declared().step_sums) rows.push_back(each.rows);
   weights_.gradients().swap_copy();
   weights_.gradients().swap_sums();
-  // One segment that is run again at once anyway may as well leave its tape.
+  // A single segment would be run again at once, so its tape is kept.
   Tensors outputs = run_forward(batch, inputs, plan_.segments.size() == 1);
   record_made(outputs, repeated_loss_, sums);
   outputs.clear();

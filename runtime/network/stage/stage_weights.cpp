@@ -88,7 +88,7 @@ std::vector<StageWeights::SharedValues> StageWeights::shared_values() const {
   return all;
 }
 
-// What follows the layers' gradients, the step sums, everybody wants whole.
+// All replicas need the step sums, which follow the layers' gradients, as a whole.
 void StageWeights::share(int replicas, int replica) {
   ShareCutter cutter(replicas);
   size_t last_layer = trained_.size();

@@ -18,7 +18,7 @@ double step_flops(const ModelCosts& costs, const PipelineConfig& pipeline) {
 
 }  // namespace
 
-// Each element once over all replicas.
+// Each element is copied once over all replicas.
 CopyCosts copy_costs(const Prediction& prediction, const Arrangement& candidate,
                      const Cluster& cluster) {
   CopyCosts costs;

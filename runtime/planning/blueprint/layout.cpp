@@ -58,7 +58,7 @@ void check_readers(const Parameter& parameter) {
              "Parameter::only_rounded must be the same");
 }
 
-// Once all layers are declared: which of their tensors there are, and what is frozen of them.
+// Lists the tensors of all layers, once these are declared, and which of them are frozen.
 void list_tensors(const Declared& all, const DeclaredBy& layers, Layout& layout) {
   for (size_t i = 0; i < all.parameters.size(); ++i) {
     const Parameter& parameter = all.parameters[i];

@@ -8,7 +8,8 @@
 namespace penstock {
 namespace {
 
-// What pure rooms refuse, the user has asked for.
+// Turns the std::invalid_argument of pure rooms into Error(Input): the user has asked for what they
+// refuse.
 template <class Function>
 auto as_input(const Function& function) {
   try {

@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What a probe found out about a layer, and all layers like it.
+// The results of a probe, for a layer and all layers like it.
 struct Found {
   ProbeMemory memory;
   ProbeTimes times;
@@ -38,8 +38,8 @@ std::string text(const Shapes& shapes) {
   return all;
 }
 
-// Equal for layers that do the same: their kind, what enters, what they train, and the operations
-// of a forward and a backward.
+// A text that is equal for layers that do the same: their kind, what enters, what they train, and
+// the operations of a forward and a backward.
 std::string signature(const std::unique_ptr<Layer>& layer, const Shapes& inputs, ProbePlace place,
                       const ProbeSetup& setup, const DeviceModel& device) {
   std::string all = layer->kind() + (place.first ? " data" : "") +
@@ -89,7 +89,8 @@ LayerCost cost_of(const Layer& layer, const Found& found) {
   return cost;
 }
 
-// What the layer adds to those of the layers before: a tied parameter is its first layer's.
+// The number of parameters that the layer adds to those of the layers before: a tied parameter
+// counts at its first layer.
 int64_t count_parameters(const Layer& layer, ParameterSet& all) {
   const size_t before = all.declared().parameters.size();
   layer.declare(all);
@@ -206,8 +207,8 @@ ProbeTimes repeat(LayerProbe& probe, const Meter& meter, const std::function<voi
   return typical(all);
 }
 
-// What a step touches before a layer runs again, and so what the caches hold when it does: the data
-// of the other layers. More than the last-level cache of any processor would tell no more.
+// The data of the other layers: what a step touches before a layer runs again, and so what the
+// caches hold when it does. More than the last-level cache of any processor would tell no more.
 int64_t swept_bytes(const ModelCosts& costs) {
   constexpr int64_t kLeast = int64_t{1} << 20;
   constexpr int64_t kMost = int64_t{64} << 20;

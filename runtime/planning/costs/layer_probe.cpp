@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kSeed = 1;
 
-// What a tensor takes of its device.
+// The bytes that a tensor takes of its device's memory.
 int64_t bytes_in_use(const Tensor& tensor) {
   return whole_lines(static_cast<int64_t>(tensor.size_bytes()));
 }
@@ -144,8 +144,8 @@ ProbeMemory LayerProbe::memory() {
   return memory;
 }
 
-// Drops the tensors one by one and sees whether the memory in use falls: what does not is kept.
-// `before`: bytes in use before the outputs were made, inputs included.
+// Drops the tensors one by one and sees whether the memory in use falls: a tensor is kept where it
+// does not. `before`: bytes in use before the outputs were made, inputs included.
 Kept LayerProbe::let_go(Tensors outputs, Tensors inputs, int64_t before,
                         const std::vector<int>& view_of) const {
   Kept kept;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kPatternSeed = 1;
 
-// Full ones: what a layer does with padding is not its cost.
+// Full lengths: padding is not a part of a layer's cost.
 Tensor lengths(int64_t batch, int64_t longest, Device& device) {
   Tensor filled = device.empty({batch}, DType::I32, Purpose::Workspace);
   if (!device.holds_values()) return filled;

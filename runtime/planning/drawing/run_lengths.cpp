@@ -6,7 +6,8 @@
 namespace penstock {
 namespace {
 
-// Longer ones make the text hardly shorter (by 3 % where 24 are allowed), and take longer to find.
+// The longest unit of a repeat. Longer ones make the text hardly shorter (by 3 % where 24 are
+// allowed), and take longer to find.
 constexpr size_t kLongestUnit = 8;
 
 struct Repeat {
@@ -27,7 +28,7 @@ Repeat repeat_of(std::string_view text, size_t unit) {
   return found;
 }
 
-// The one that saves most at the beginning of the text; of a single letter where none does.
+// The repeat that saves most at the beginning of the text; of a single letter where none does.
 Repeat best_repeat(std::string_view text) {
   Repeat best;
   for (size_t unit = 1; unit <= std::min(kLongestUnit, text.size() / 2); ++unit) {

@@ -64,8 +64,8 @@ int furthest(const Loads& loads, const StageLimits& limits, int s, int begin) {
 
 enum class Greedy { Arrives, FallsShort, Stuck };
 
-// Every stage goes as far as it can. Stuck: where a stage cannot hold even the next layer, so that
-// the one before should perhaps have left it more or others.
+// Every stage goes as far as it can. It is stuck where a stage cannot hold even the next layer, so
+// that the stage before should perhaps have left it more layers or others.
 Greedy go_furthest(const Loads& loads, const StageLimits& limits) {
   int begin = 0;
   for (int s = 0; s < loads.stages(); ++s) {
@@ -104,7 +104,8 @@ Cuts reachable_cuts(const Loads& loads, const StageLimits& limits) {
   return cuts;
 }
 
-// From the last stage to the first, the start that comes closest to an even share of the time.
+// Chooses, from the last stage to the first, the start that comes closest to an even share of the
+// time.
 std::vector<int> even_split(const Loads& loads, const StageLimits& limits, const Cuts& cuts) {
   std::vector<int> split(loads.stages());
   int end = loads.layers();
@@ -173,7 +174,7 @@ class Search {
   bool furthest_is_best_;  // unless it gets stuck
 };
 
-// Where stages are alike, what balance() finds is best, if only it fits.
+// The split of balance() is best where stages are alike, if only it fits.
 std::vector<int> balanced(const LayerLoads& layers, std::span<const StageLoads> stages) {
   std::vector<double> costs = layers.time;
   for (size_t i = 0; i < costs.size(); ++i) {

@@ -124,8 +124,8 @@ class SharedSearch {
     return path;
   }
 
-  // What is known of one stage: by the layer before which it ends, the cheapest that this stage and
-  // those before it can be, and where it then begins; -1 where it cannot end there.
+  // The cheapest cost of the stages up to one stage, by the layer before which it ends, and where
+  // that stage then begins; -1 where it cannot end there.
   struct Row {
     int stage;
     double time, price;

@@ -113,7 +113,8 @@ class Planner {
     }
   }
 
-  // A rank's work if all had the same; what the last stage need not recompute is left out.
+  // The work of a rank if all ranks had the same; a recompute that the last stage may do without is
+  // left out.
   double even_work(const Arrangement& candidate) {
     double work = 0;
     double update = 0;
@@ -139,7 +140,7 @@ class Planner {
     plan_.candidates.push_back(std::move(planned));
   }
 
-  // False for what is another candidate once more.
+  // Returns false for a candidate that is the same as another one.
   bool evaluate(PlannedCandidate& planned, double bound_s) {
     Arrangement& candidate = planned.candidate;
     const ModelCosts& costs = costs_of(candidate.cut());
@@ -178,7 +179,7 @@ class Planner {
     });
   }
 
-  // Whether it cannot be one of those wanted, or would take too long to find out.
+  // Whether the candidate cannot be one of those wanted, or would take too long to simulate.
   bool left_out(PlannedCandidate& planned, double bound_s) const {
     const Arrangement& c = planned.candidate;
     constexpr int64_t kPerCell = 8;  // forward, backward in halves, recompute, four messages

@@ -50,7 +50,7 @@ bool runs(const Schedule& schedule, Op op) {
   });
 }
 
-// Node by node in the order of world ranks (runtime/system/comm/grid.h).
+// The ranks on nodes, node by node in the order of world ranks (runtime/system/comm/grid.h).
 struct Nodes {
   // The nodes of a pipeline's ranks, numbered from 0 for each replica: how nodes cut it up. Each
   // way that some replica is cut up, once.
@@ -109,8 +109,8 @@ PipelineCosts pipeline_costs(const Arrangement& candidate, const Schedule& sched
   return costs;
 }
 
-// What one micro-batch does in a stage, again, and once more for another replica; of several stages
-// of a rank, in the longest.
+// The time of an audit on each rank: forward and backward of one micro-batch again, and once more
+// for another replica; of several stages of a rank, the longest.
 std::vector<double> audit_times(const Schedule& schedule, const PipelineCosts& costs) {
   std::vector<double> seconds(schedule.ranks, 0.0);
   for (int s = 0; s < schedule.stages; ++s) {

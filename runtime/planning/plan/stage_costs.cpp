@@ -8,7 +8,7 @@ namespace {
 
 using Layers = std::span<const LayerCost>;
 
-// What the tape of layer l keeps when the tapes of the layers [first, l) are there too.
+// The bytes that the tape of layer l keeps when the tapes of the layers [first, l) are there too.
 int64_t tape_of(Layers layers, size_t l, size_t first = 0) {
   return layers[l].tape_bytes + (l == first ? layers[l].shared_input_bytes : 0);
 }
@@ -44,7 +44,7 @@ MemoryStep pass_through(Layers layers, bool one_by_one) {
   return {leaving(layers) - entering(layers), peak - entering(layers)};
 }
 
-// One after the other.
+// The memory step of `first`, followed by `second`.
 MemoryStep then(const MemoryStep& first, const MemoryStep& second) {
   return {first.held + second.held, std::max(first.peak, first.held + second.peak)};
 }
@@ -156,7 +156,8 @@ StageMemory stage_memory(Layers layers, const std::string& recompute) {
     memory.backward = backward(trained, false);
     memory.backward_input = backward(trained, true);
   }
-  // What leaves is as large as what came in, not as what enters the first layer that is trained.
+  // The tuple that leaves is as large as the one that came in, not as the one that enters the first
+  // trained layer.
   const int64_t difference = entering(layers) - entering(trained);
   memory.backward.held += difference;
   memory.backward_input.held += difference;

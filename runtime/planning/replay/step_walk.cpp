@@ -74,7 +74,8 @@ void StepWalk::take_turn(const Turn& turn) {
 }
 
 void StepWalk::begin_transfer(const RankStep& step, int replica, double ready) {
-  // Few enough that a large job is soon replayed; no smaller than what hosts send at once.
+  // Slices are few, so that a large job is soon replayed, and no smaller than what hosts send at
+  // once.
   constexpr double kSlices = 8;
   constexpr double kLeast = 65536;
   const double bytes = programs_.wires[static_cast<size_t>(step.wire)].bytes;
@@ -200,7 +201,7 @@ void StepWalk::arrive(const RankStep& step, int replica, double when) {
   if (waiting >= 0) runnable_.push_back(waiting);
 }
 
-// When a message that is ready to leave, and shares nothing, has come through.
+// The time at which a message that is ready to leave, and shares nothing, has come through.
 double StepWalk::through(const RankStep& step, int replica, double ready) {
   const WireEnds& ends = programs_.wires[static_cast<size_t>(step.wire)];
   const LinkTimes& link = link_of(ends, replica);

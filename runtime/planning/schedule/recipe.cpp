@@ -15,7 +15,7 @@ namespace {
   throw std::invalid_argument(message);
 }
 
-// A file says for itself how many stages and micro-batches it is for.
+// A file has its own numbers of stages and micro-batches.
 Schedule from_csv(const Recipe& recipe) {
   Schedule schedule = parse_csv(recipe.csv, recipe.schedule);
   const auto differs = [](int asked, int own) { return asked != 0 && asked != own; };
@@ -40,9 +40,9 @@ Schedule compute_instructions(const Recipe& recipe) {
   return schedule;
 }
 
-// What the modes of recomputing are, in terms of instructions. In mode stage, a stage whose
-// backwards follow its forwards at once has nothing to gain; in mode layer, its inner layers are
-// run again all the same.
+// The modes of recomputing in terms of instructions. In mode stage, a stage whose backwards follow
+// its forwards at once has nothing to gain; in mode layer, its inner layers are run again all the
+// same.
 Lowering lowering_of(const Recipe& recipe) {
   const std::string& mode = recipe.recompute;
   if (mode != "none" && mode != "stage" && mode != "layer") {

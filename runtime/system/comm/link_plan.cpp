@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// Why something cannot be; empty when nothing stands in its way.
+// The reason why something cannot be; empty when nothing stands in its way.
 using Obstacle = std::string;
 
 constexpr const char* kAsked = "as asked";

@@ -65,8 +65,8 @@ Descriptor open_temporary(const std::string& temporary) {
   return file;
 }
 
-// What standard output is may be a file that has something in it already. A pipe is opened without
-// waiting for its reader, and then written to as any file.
+// Opens a file to append to, since standard output may be a file that has something in it already.
+// A pipe is opened without waiting for its reader, and then written to as any file.
 Descriptor open_through(const std::string& path) {
   Descriptor file(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (file.value() < 0 && errno == ENXIO) refuse_destination(path, "a pipe that nobody reads");

@@ -18,7 +18,7 @@ using nlohmann::json;
 // one for each kind of value.
 class EventHandler {
  public:
-  // `place`: where the values are, of which somebody else counts the bytes.
+  // `place`: the place of the values; the caller counts its bytes.
   EventHandler(const std::string& where, JsonPlace& place, JsonReader& reader, size_t most_levels)
       : where_(where), place_(place), reader_(reader), most_levels_(most_levels) {}
 

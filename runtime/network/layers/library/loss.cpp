@@ -32,7 +32,8 @@ Variables ClassifierLoss::forward(Context& context, const Variables& inputs) con
   }
   const Pass& pass = context.batch.pass;
   if (pass.logits != nullptr && !pass.training) (*pass.logits)(context.batch.index, logits.value);
-  // Smoothing and clipping are means of training: an evaluation tells the likelihood of the labels.
+  // Smoothing and clipping are for training alone: an evaluation tells the likelihood of the
+  // labels.
   const CrossEntropyOptions how = pass.training ? options_.loss : CrossEntropyOptions{};
   Tensor result = cross_entropy(context.tape, logits, labels, context.loss_scale, how);
   if (context.loss != nullptr) *context.loss = std::move(result);

@@ -79,8 +79,8 @@ Variable BatchNorm::run(Context& context, const Variable& x) const {
   return y;
 }
 
-// A forward that leaves no tape is one that comes again: it finds what the first one heard of the
-// other replicas.
+// A forward that leaves no tape will be run again: the second one finds the statistics that the
+// first one received from the other replicas.
 Variable BatchNorm::over_replicas(Context& context, const Variable& x, Tensor& sums) const {
   auto& remembered = context.owned.step_sums(sums_).remembered;
   const int64_t micro_batch = context.batch.global_index();

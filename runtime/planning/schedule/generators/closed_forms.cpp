@@ -43,7 +43,7 @@ KnownBubble zb_h2_bubble(const PipelineSizes& sizes, const RankTimes& times) {
   return (sizes.ranks - 1) * std::max(times.forward, span);
 }
 
-// Stages are half a rank's layers.
+// A stage has half of a rank's layers.
 KnownBubble zb_v_bubble(const PipelineSizes& sizes, const RankTimes& times) {
   const bool enough = sizes.micro_batches >= 2 * sizes.ranks - 1;
   const bool ordered = times.forward <= times.backward_input;

@@ -56,7 +56,7 @@ class DualProgram {
     owed_.emplace_back(chunk, backwards_[chunk]);
     emit(Op::BackwardInput, chunk, backwards_[chunk]++);
   }
-  // The oldest that is owed.
+  // The oldest weight gradient that is still to be run.
   void weight() {
     const auto [chunk, micro_batch] = owed_[paid_++];
     emit(Op::BackwardWeight, chunk, micro_batch);

@@ -85,7 +85,7 @@ constexpr std::array<KnownSchedule, 9> kKnown = {{
      .peak_stash = dualpipe_v_peak},
 }};
 
-// "gpipe, 1f1b": those that `belongs` is true of.
+// "gpipe, 1f1b": the names for which `belongs` is true.
 template <typename Belongs>
 std::string listed(const char* between, const Belongs& belongs) {
   std::string names;

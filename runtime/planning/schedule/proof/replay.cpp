@@ -110,8 +110,8 @@ class Replay {
     int waiting = kNobody;
   };
 
-  // False: the rank must wait, and will be made runnable again by what it waits for. It waits for
-  // one thing at a time, so it is never runnable twice.
+  // Returns false when the rank must wait; the event that it waits for makes it runnable again. It
+  // waits for one thing at a time, so it is never runnable twice.
   bool advance(int rank) {
     const Instruction& instruction = schedule_.program[rank][next_[rank]];
     const int64_t awaited = events_.awaited_by(instruction);

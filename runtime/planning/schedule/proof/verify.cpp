@@ -1,4 +1,4 @@
-// The order of the checks; those of evaluations; what the proof counts.
+// The order of the checks, for training and for evaluation, and the counts of the proof.
 #include "runtime/planning/schedule/proof/verify.h"
 
 #include "runtime/planning/schedule/proof/evidence.h"

@@ -74,7 +74,7 @@ void check_reduction(const Evidence& e, int rank, int index) {
   }
 }
 
-// ReduceGradients of every stage of a rank, or of none.
+// Either every stage of a rank has a ReduceGradients, or none has.
 void check_reductions(const Evidence& e, int rank) {
   if (!e.positions.any_of(Op::ReduceGradients)) return;
   const auto& program = e.schedule.program[rank];

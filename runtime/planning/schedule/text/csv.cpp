@@ -139,7 +139,7 @@ class Parser {
     return value;
   }
 
-  // The rank of this line holds `stage`.
+  // Notes that the rank of this line holds `stage`.
   void place(int stage) {
     if (stage >= static_cast<int>(stages_.size())) stages_.resize(stage + 1);
     const int rank = static_cast<int>(lines_.size()) - 1;
@@ -155,7 +155,8 @@ class Parser {
     }
   }
 
-  // What follows from all cells together.
+  // Works out the sizes and the placement, which follow from all cells together, and checks the
+  // whole.
   void finish() {
     schedule_.ranks = static_cast<int>(lines_.size());
     schedule_.stages = static_cast<int>(stages_.size());
@@ -187,8 +188,8 @@ class Parser {
     }
   }
 
-  // One of every stage and micro-batch, so that a mistyped number cannot ask for more than there
-  // is.
+  // Every stage and micro-batch needs one forward, so that a mistyped number cannot ask for more
+  // than there is.
   void check_forwards() const {
     std::vector<std::pair<int, int>> there;
     for (const auto& program : schedule_.program) {

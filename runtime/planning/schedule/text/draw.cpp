@@ -129,7 +129,8 @@ std::string draw(const Schedule& schedule, const Timeline& timeline, int columns
   const double scale = static_cast<double>(of.widest + 1) / unit;
   const size_t length = column_of(of.end, scale);
   const size_t limit = columns > 0 ? static_cast<size_t>(columns) : length;
-  // A letter for each of the shortest, or for more where even those are too many.
+  // A column is one letter: as long as the shortest cell, or longer where even such columns are too
+  // many.
   const auto shortest = static_cast<size_t>(std::ceil(of.end / unit - 1e-9));
   const size_t letters = std::min(shortest, limit);
   std::string picture;

@@ -28,7 +28,8 @@ int most_data_held(const DataUse& use, int ahead) {
   const auto early = static_cast<size_t>(ahead);
   std::vector<size_t> ends = use.last;
   std::sort(ends.begin(), ends.end());
-  // Each time one is first used, one comes; those have gone whose last use was before.
+  // One micro-batch's data come each time another one is first used; those whose last use was
+  // before have gone.
   size_t most = std::min(count, early);
   size_t gone = 0;
   for (size_t place = 0; place < count; ++place) {

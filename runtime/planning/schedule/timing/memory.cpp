@@ -57,7 +57,7 @@ class Walk {
         memory_(memory),
         skip_bytes_(skip_bytes) {}
 
-  // The most in use; `curve`, unless null, is given an entry per instruction.
+  // The peak of a rank; `curve`, unless null, is given an entry per instruction.
   int64_t along(int rank, std::vector<BytesInUse>* curve) {
     const auto& program = schedule_.program[rank];
     in_use_ = 0;
@@ -84,7 +84,7 @@ class Walk {
   void visit(const Instruction& instruction) {
     const Op op = instruction.op;
     if (receives(op)) {
-      // The tuple is the buffer that was asked for; asking for the next one takes another.
+      // The tuple arrives in the buffer that was asked for; asking for the next one takes another.
       if (--coming_[directed_edge(edges_, instruction)] > 0) add(tuple_bytes(instruction));
     } else if (is_send(op)) {
       send(instruction);

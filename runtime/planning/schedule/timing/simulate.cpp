@@ -84,7 +84,7 @@ class Simulation {
     return {.link = &times, .busy = bytes.empty() ? 0 : bytes[i] * times.seconds_per_byte};
   }
 
-  // Down and up along every edge.
+  // Both directions of every edge.
   void make_wires() {
     for (int s = 0; s + 1 < schedule_.stages; ++s) {
       wires_.insert(wires_.end(), 2, wire(s, s + 1, costs_.boundary_bytes, s));
@@ -148,7 +148,7 @@ class Simulation {
     if (windowed()) wire.received.push_back(state.clock);
   }
 
-  // Returns when it started.
+  // Returns when the instruction started.
   double compute(RankState& state, const Instruction& instruction) {
     if (const int64_t awaited = events_.awaited_by(instruction); awaited >= 0) {
       const int from = events_.stage_of(awaited);

@@ -1,4 +1,4 @@
-// What a timeline comes to: its length and its bubbles.
+// The length of a timeline and its bubbles.
 #include "runtime/planning/schedule/timing/timeline.h"
 
 #include <algorithm>

@@ -126,7 +126,7 @@ class NcclReduceGroup final : public ReduceGroup, private Poller {
     any_ = ever_ = true;
   }
 
-  // One segment of everybody's elements: my copies of theirs for their copies of mine.
+  // Exchanges one segment of everybody's elements: my copies of theirs for their copies of mine.
   void exchange(float* data, std::span<const int64_t> cuts, int64_t offset, int64_t most) {
     const Segment own = segment_of(data, cuts, comm_.rank(), offset, most);
     comm_.group([&](ncclComm_t comm) {
@@ -178,7 +178,7 @@ class NcclReduceGroup final : public ReduceGroup, private Poller {
     if (elements == 0) return;
     float* copies = scratch_.data<float>();
     gather(data, copies, static_cast<size_t>(elements));
-    // All copies lie side by side, the first being replica 0's: added from there on.
+    // All copies lie side by side, replica 0's first: they are added to it.
     add_copies(copies, copies + elements, elements, 0, size(), stream_.get());
     PENSTOCK_CUDA(cudaMemcpyAsync(data, copies, static_cast<size_t>(elements) * sizeof(float),
                                   cudaMemcpyDeviceToDevice, stream_.get()));

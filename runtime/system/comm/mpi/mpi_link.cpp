@@ -138,7 +138,8 @@ void MpiReceiveLink::wait(const Piece& piece) {
   const int expected = requests_.size_bytes(piece.request);
   MPI_Status status;
   int result = MPI_SUCCESS;
-  // What MPI_Wait does inside, with the other links and sums, and an end.
+  // The wait is that of MPI_Wait, but the other links and sums go on meanwhile, and it has a time
+  // limit.
   const auto has_come = [&] {
     int done = 0;
     result = MPI_Test(requests_.request(piece.request), &done, &status);
@@ -159,7 +160,7 @@ void MpiReceiveLink::progress() {
 }
 
 bool MpiReceiveLink::is_done(const Piece& piece) {
-  // Not MPI_Test, which would take the status that receive() has to see.
+  // MPI_Test would take the status that receive() has to see, so this must not call it.
   int done = 0;
   PENSTOCK_MPI(MPI_Request_get_status(*requests_.request(piece.request), &done, MPI_STATUS_IGNORE),
                context_);

@@ -101,7 +101,7 @@ std::unique_ptr<Watch> watch_over(const Session& session, const Waits& waits) {
       session, WatchOrder{.limit = waits.limit, .folder = waits.folder, .say = waits.say});
 }
 
-// Ranks that have a communicator of their own, and what small values pass between them.
+// Ranks that have a communicator of their own, for small values.
 struct Members {
   Members(CommHandle members, const std::string& called, Pollers& pollers)
       : comm(members.get()), name(called), values(std::move(members), called, pollers) {}

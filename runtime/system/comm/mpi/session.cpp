@@ -65,9 +65,9 @@ void set_defaults() {
   if (are_all_on_one_host() && !Session::takes_gpu_memory()) (void)setenv("OMPI_MCA_pml", "ob1", 0);
 }
 
-// What MPI_Abort does in Open MPI when it has printed its dozen lines, which would bury ours: it
-// asks PMIx, which knows the job, to end it. Null where MPI does not run on PMIx, or its version
-// has another name.
+// Open MPI's MPI_Abort asks PMIx, which knows the job, to end it, after it has printed a dozen
+// lines that would bury ours. This is that call to PMIx. Null where MPI does not run on PMIx, or
+// its version has another name.
 using PmixAbort = int (*)(int status, const char* message, void* processes, size_t count);
 PmixAbort pmix_abort() {
   void* library = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_NOLOAD);
@@ -89,10 +89,10 @@ bool have_all_come(std::chrono::seconds limit) {
   return false;
 }
 
-// What SIGTERM is to a rank that waits for the end of its job. mpirun sends it when rank 0 has
-// ended the job, and has a second's patience with it. But it may also be a request to stop that was
-// sent to all ranks, some of which have heard it earlier and have stopped the job in good order: a
-// rank that dies of that one takes the exit code with it.
+// The state for SIGTERM in a rank that waits for the end of its job. mpirun sends the signal when
+// rank 0 has ended the job, and waits for a second. But it may also be a request to stop that was
+// sent to all ranks, some of which have received it earlier and have stopped the job in good order:
+// a rank that dies of that one takes the exit code with it.
 std::atomic<int> code_to_leave_with = 0;  // 0: other ranks are still to come
 std::atomic<bool> is_told_to_leave = false;
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
@@ -125,7 +125,7 @@ bool may_speak_pmi() {
   return !has_some;  // they may be a part of the library
 }
 
-// What would end in a paragraph of Open MPI's, about how it was configured.
+// Refuses in a sentence of ours what Open MPI would end with a paragraph about its configuration.
 void refuse_slurm_without_pmix() {
   if (!Session::library_version().starts_with("Open MPI")) return;
   if (is_slurm_without_pmix(std::getenv) || (is_slurm_with_pmi(std::getenv) && !may_speak_pmi())) {
@@ -175,7 +175,7 @@ Session::~Session() {
   // An exception on its way out of main: the other ranks wait for this one, and MPI_Finalize would
   // wait for them.
   if (std::uncaught_exceptions() > 0) abort(static_cast<int>(ErrorKind::Internal));
-  // MPI_Finalize waits for all, and has no end of its own.
+  // MPI_Finalize waits for all ranks, without a time limit.
   if (ranks_ > 1 && !have_all_come(kLastOnes)) abort(static_cast<int>(ErrorKind::Peer));
   (void)MPI_Finalize();
 }

@@ -41,7 +41,7 @@ bool receives(const ActivityRecord& line) {
   return line.activity == Activity::RecvActivation || line.activity == Activity::RecvGradient;
 }
 
-// What a rank is in, without what that waits for.
+// The activity that a rank is in, without what that waits for.
 std::string doing_text(const ActivityRecord& line) {
   switch (line.activity) {
     case Activity::Data:
@@ -76,7 +76,7 @@ Place place_in(const ActivityData& activity_log) {
   return place;
 }
 
-// The rank waits for another one, and not only for its own device or data.
+// Whether the rank waits for another one, and not only for its own device or data.
 bool waits(const RankView& view) {
   const Place place = place_in(view.activity_log);
   if (place.doing != nullptr && receives(*place.doing)) return true;

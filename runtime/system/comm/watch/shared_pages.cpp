@@ -17,7 +17,7 @@ constexpr const char* kSharing = "sharing the diaries of this host's ranks";
 constexpr size_t kHeadBytes = 64;  // the claim, and pages begin on a cache line
 constexpr size_t kNameBytes = 64;
 
-// Whether it went well everywhere.
+// Whether all members have succeeded.
 bool all_well(MPI_Comm members, bool here) {
   int mine = here ? 1 : 0;
   int all = 0;
@@ -33,7 +33,7 @@ int SharedPages::make(size_t size_bytes, std::string& name) {
   name = "/penstock-" + std::to_string(getpid()) + "-" + std::to_string(random());
   const int file = shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
   if (file < 0) return -1;
-  // Not ftruncate() alone: where /dev/shm is full, the first write would end the process.
+  // ftruncate() alone is not enough: where /dev/shm is full, the first write would end the process.
   if (posix_fallocate(file, 0, static_cast<off_t>(size_bytes)) == 0) return file;
   (void)close(file);
   (void)shm_unlink(name.c_str());

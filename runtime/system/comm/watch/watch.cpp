@@ -58,7 +58,7 @@ bool is_stopped(int process) {
   return !fields.empty() && (fields[kProcessState] == "T" || fields[kProcessState] == "t");
 }
 
-// A host of which no rank has said anything.
+// Whether nothing is known of some rank, since its host does not answer.
 bool has_silent_host(std::span<const RankView> ranks) {
   return std::any_of(ranks.begin(), ranks.end(),
                      [](const RankView& view) { return !view.is_known; });
@@ -78,7 +78,7 @@ class Watch::Watcher {
         silence_(static_cast<size_t>(pages_.count()), seconds(period_)),
         ticking_(static_cast<size_t>(pages_.count()), seconds(period_)) {
     find_groups();
-    // All pages have been begun.
+    // No thread starts before all pages have been begun.
     PENSTOCK_MPI(MPI_Barrier(host_.get()), kWatching);
     thread_ = std::thread([this] { watch(); });
   }
@@ -166,7 +166,7 @@ class Watch::Watcher {
     pages_.release();
   }
 
-  // What is known here of a rank of this host.
+  // This host's view of one of its ranks.
   RankView look(int rank) {
     RankView view;
     const Rank& about = ranks_[static_cast<size_t>(rank)];
