@@ -45,7 +45,7 @@ class Tally {
   void pass(double flops, Operands operands);
 
   struct WeightRead {
-    double bytes = 0;  // that the product reads
+    double bytes = 0;  // bytes that the product reads
     // Copies made for this product alone, held meanwhile: what of a bf16 value is widened at once
     // where bf16 is emulated, and the filter of a weight that is read once.
     Tensor made;

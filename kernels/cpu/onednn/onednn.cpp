@@ -87,7 +87,7 @@ Prepared::Prepared(OneDnn::State& state, dnnl::primitive primitive, const dnnl_a
 }
 
 void OneDnn::State::use_threads() const {
-  omp_set_dynamic(0);  // so many, or the bits are others
+  omp_set_dynamic(0);  // exactly this number of threads, or the bits differ
   omp_set_num_threads(threads);
 }
 

@@ -105,7 +105,7 @@ class Strip<float, kColumns> {
 
  private:
   static constexpr int kRows = 4;
-  static constexpr int kLanes = 8;  // that share a row
+  static constexpr int kLanes = 8;  // lanes that share a row
   static constexpr int kOwned = kColumns / kLanes;
 
   static __device__ int first_row() {

@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kPartThreads = 16;  // that share the parts of an element
+constexpr int kPartThreads = 16;  // threads that share the parts of an element
 
 // A block has 32 neighbouring elements of [taps, out]; each row of its threads sums every 16th
 // part, and the first row adds up the rows.

@@ -48,7 +48,7 @@ class TensorTables {
  private:
   struct Known {
     std::vector<TensorRow> rows;
-    std::vector<std::byte> on_host;  // what was sent
+    std::vector<std::byte> on_host;  // the bytes that were sent
     Tensor on_device;
     int64_t count = 0;
   };

@@ -70,7 +70,7 @@ struct ModelConfig {
   bool output_bias = true;              // of the layer that ends attention
   bool query_key_norm = false;          // RMS norm over each head of queries and keys
   int64_t window = 0;  // a position sees itself and the window - 1 before it; 0: all before it
-  std::vector<int64_t> window_layers = {};  // that have the window, from 0, ascending; empty: all
+  std::vector<int64_t> window_layers = {};  // layers with the window, from 0, ascending; empty: all
   bool packed = false;  // no key of its own: rows hold several samples (data.packed), "starts" says
                         // where each begins
   LoraConfig lora = {};  // a section of its own

@@ -28,7 +28,7 @@ class Undo {
   };
   void write(const std::vector<Copy>& copies);
 
-  std::vector<StateEntry*> changed_;  // whose weights an update changes
+  std::vector<StateEntry*> changed_;  // entries whose weights an update changes
   std::vector<Copy> updated_, statistics_;
   Device* device_ = nullptr;
 };

@@ -160,8 +160,8 @@ class Stage {
   AwaitWeights await_weights_;  // empty: all weights are here at all times
   StageWeights weights_;
   std::deque<Stash> stashes_;  // every one ever needed
-  std::vector<Stash*> spare_;  // of those, not in use
-  std::deque<Tape> tapes_;     // likewise
+  std::vector<Stash*> spare_;  // stashes that are not in use
+  std::deque<Tape> tapes_;     // all tapes ever needed
   std::vector<Tape*> spare_tapes_;
   std::vector<Stash*> live_;            // by micro-batch; null when none
   std::vector<StageLosses> losses_;     // by micro-batch
@@ -169,7 +169,7 @@ class Stage {
   CellSums* recorded_ = nullptr;        // in a weight half whose gradients are recorded
   CellSums* recorded_forward_ = nullptr;
   bool repeats_ = false;  // in repeat()
-  Tensor repeated_loss_;  // of that, where this stage holds the loss
+  Tensor repeated_loss_;  // the loss of repeat(), where this stage holds it
 };
 
 }  // namespace penstock

@@ -79,7 +79,7 @@ struct RunConfig {
   int64_t trace = 2;                  // steps recorded in trace.json
   bool tensorboard = false;           // its scalars as event files, too
   bool dry_run = false;               // everything but the arithmetic, which takes modelled times
-  std::string dry_run_model = "cpu";  // of that device: device_model_named()
+  std::string dry_run_model = "cpu";  // the modelled device: device_model_named()
 };
 
 struct Config {

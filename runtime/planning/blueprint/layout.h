@@ -29,7 +29,7 @@ struct NetworkTensor {
   Shape shape;
   bool parameter = true;  // else a buffer
   bool frozen = false;
-  size_t layer = 0;  // that holds it; of a tied one the first
+  size_t layer = 0;  // the layer that holds it; of a tied one the first
 };
 
 struct Layout {

@@ -91,7 +91,7 @@ class LayerProbe {
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<WeightAverage> average_;      // null: none
   Tensor squares_;                              // of the gradients' norms
-  Tensors input_patterns_, gradient_patterns_;  // what fresh tensors are copied from
+  Tensors input_patterns_, gradient_patterns_;  // the sources of fresh tensors
   std::vector<std::string> field_names_;
   std::vector<Tensor> fields_;
   MicroBatch batch_;

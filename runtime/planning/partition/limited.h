@@ -27,8 +27,8 @@ struct StageLoads {
   int rank = 0;
   bool recomputes = false;
   double tapes = 1;    // micro-batches whose tape is held at once
-  double inputs = 0;   // those of which every layer's input is held
-  double stashes = 0;  // those of which the stage's input is held
+  double inputs = 0;   // micro-batches of which every layer's input is held
+  double stashes = 0;  // micro-batches of which the stage's input is held
   double extra = 0;    // bytes
 };
 
@@ -39,7 +39,7 @@ struct LimitedSplit {
   // Whether it is proved: that no split within the limit has a smaller bottleneck or, if this one
   // does not fit, that none does.
   bool proved = true;
-  int fullest_rank = 0;  // and its bytes
+  int fullest_rank = 0;  // the rank with the most bytes
   double fullest_bytes = 0;
 };
 

@@ -46,7 +46,7 @@ class StepWalk {
   };
   // A message through shared cards.
   struct Transfer {
-    const RankStep* step = nullptr;  // that sends it
+    const RankStep* step = nullptr;  // the step that sends it
     int replica = 0;
     double ready = 0, left = 0, slice = 0;  // left, slice: bytes
   };

@@ -32,7 +32,7 @@ namespace penstock {
 // The communicator of one edge: rank 0 sends, rank 1 receives.
 struct EdgeComm {
   CommHandle comm;
-  std::string name;  // as of MpiEdge
+  std::string name;  // MpiEdge::name
   int blocks = 1;    // of NCCL's kernels, the same at both ends: NcclBudget::edge
 };
 

@@ -239,8 +239,8 @@ struct Waits {
   // How long each waiting rank sleeps between two polls, where it would otherwise take the time of
   // ranks that compute; zero: it only gives way.
   std::chrono::microseconds nap = {};
-  std::string folder = {};                               // as WatchOrder's
-  std::function<void(const HangReport&)> say = nullptr;  // likewise
+  std::string folder = {};                               // WatchOrder::folder
+  std::function<void(const HangReport&)> say = nullptr;  // WatchOrder::say
 };
 
 // `session` must outlive the network; `plan` and `waits` are the same on every rank. Throws

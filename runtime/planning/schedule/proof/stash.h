@@ -13,7 +13,7 @@ namespace penstock {
 // Stashes held, in micro-batches of one stage.
 struct HeldStashes {
   int whole = 0;          // from Forward to Backward or BackwardInput
-  int weight_halves = 0;  // what BackwardWeight needs, from BackwardInput on
+  int weight_halves = 0;  // needed by BackwardWeight, from BackwardInput on
 
   bool operator==(const HeldStashes&) const = default;
   // Updates the counts after one more instruction of a training step.

@@ -284,7 +284,7 @@ class Simulation {
   std::vector<double> happened_;  // by event; of a message: when it is there
   std::vector<RankState> rank_;
   std::vector<Reduction> reduction_;   // by stage
-  std::vector<double> weights_there_;  // likewise: when those of other replicas are
+  std::vector<double> weights_there_;  // by stage: when other replicas' weights are there
   std::vector<Wire> wires_;            // two of each edge
   Timeline timeline_;
 };

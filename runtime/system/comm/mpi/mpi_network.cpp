@@ -105,7 +105,7 @@ std::unique_ptr<Watch> watch_over(const Session& session, const Waits& waits) {
 struct Members {
   Members(CommHandle members, const std::string& called, Pollers& pollers)
       : comm(members.get()), name(called), values(std::move(members), called, pollers) {}
-  MPI_Comm comm;  // which `values` owns
+  MPI_Comm comm;  // owned by `values`
   std::string name;
   MpiCollective values;
 };

@@ -66,7 +66,7 @@ class MpiReduceGroup final : public ReduceGroup, private Poller {
   };
   struct Lane {
     Tensor scratch;             // (D-1, segment): the other members' copies of my segment
-    std::vector<Slice*> queue;  // what was started since the last finish()
+    std::vector<Slice*> queue;  // slices that were started since the last finish()
     size_t next = 0;            // first of the queue that has not begun
     Slice* slice = nullptr;     // under way
     Phase phase = Phase::Idle;
@@ -92,15 +92,15 @@ class MpiReduceGroup final : public ReduceGroup, private Poller {
   void send(size_t lane, size_t other, const float* data, int64_t length);
   void advance(size_t lane);  // the phase under way has completed
   void add_in_pairs(const Lane& lane) const;
-  void complete(int result, int completed);  // what Testsome has returned
+  void complete(int result, int completed);  // with the results of MPI_Testsome
   // Throws Error(Peer) when the `request`-th transfer of the lane's phase has failed or has another
   // size.
   void check(const Lane& lane, size_t request, int error, const MPI_Status& status) const;
   [[nodiscard]] int member_of(size_t other) const;
 
   CommHandle comm_;
-  std::string name_;    // for errors and the activity_log: what finish() waits for
-  std::string wanted_;  // likewise wait()
+  std::string name_;    // what finish() waits for, for errors and the activity_log
+  std::string wanted_;  // what wait() waits for
   Memory& memory_;
   Pollers& pollers_;
   int rank_ = 0, size_ = 1;

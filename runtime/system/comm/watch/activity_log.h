@@ -134,7 +134,7 @@ class ActivityLog {
   void add_detail(const std::string& words);
   // A device that runs behind the host has begun `line`, and has ended what it was in before.
   void set_device(const ActivityRecord& line);
-  void leave_device();  // it has ended everything
+  void leave_device();  // the device has ended everything
   // `follow` is called whenever the rank waits, to see how far its device has come.
   void follow_device(std::function<void()> follow) { follow_ = std::move(follow); }
   void look_at_device() const {
@@ -149,11 +149,11 @@ class ActivityLog {
   template <class T>
   void write(const T& member);
   void write_counts();
-  void keep(ActivityRecord line);  // it has ended
+  void keep(ActivityRecord line);  // keeps the line of an activity that has ended
   void update_patience();
 
   ActivityPage& page_;
-  ActivityData own_;  // what the page says, for this thread
+  ActivityData own_;  // this thread's copy of what the page says
   bool settled_ = false;
   std::function<void()> follow_;
   std::unordered_map<std::string, int32_t> numbers_;  // of names

@@ -13,7 +13,7 @@ namespace penstock {
 // The knowledge that one rank has of another at a moment. Trivially copyable: it is sent between
 // hosts.
 struct RankView {
-  ActivityData activity_log{};  // its rank and host too
+  ActivityData activity_log{};  // with its rank and host
   double now = 0.0;             // by the clock of the activity_log, when it was read
   double silence_s = 0.0;       // since the rank was last seen to go on
   uint64_t patience = 1;        // as ActivityPage's
