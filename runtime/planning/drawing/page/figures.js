@@ -11,7 +11,7 @@ function percent(part, whole) {
   return whole > 0 ? `${(100 * part / whole).toFixed(1)} %` : '0 %';
 }
 
-// In stashes of a whole rank's layers, so that schedules with thinner stages compare.
+// The peak in stashes of a whole rank's layers, so that schedules with thinner stages compare.
 function fullest(answer) {
   return Math.max(...answer.peak_stash) * answer.ranks / answer.stages;
 }

@@ -213,7 +213,7 @@ function listenToFiles() {
   });
 }
 
-// To the sizes that are in the page; what it was made for may be larger.
+// The sliders reach the sizes that are in the page; the settings it was made for may be larger.
 function limitSliders(grid) {
   for (const id of ['ranks', 'micro_batches', 'chunks']) element(id).max = Math.max(grid[id], state[id]);
 }

@@ -28,7 +28,7 @@ function unpackPrograms(text, at) {
   });
 }
 
-// Of a user's own schedule, as the page's first answer has it.
+// The programs of a user's own schedule, as the page's first answer has them.
 function readPrograms(programs) {
   return programs.map((texts) => texts.map((text) => {
     const [, op, stage, m] = /^([FRIWB])(\d+)\.(\d+)$/.exec(text);
@@ -36,7 +36,7 @@ function readPrograms(programs) {
   }).filter(({ op }) => op !== 'R'));
 }
 
-// Where every backward of a stage follows its forward at once, there is nothing to gain by recomputing.
+// Whether every backward of a stage follows its forward at once: recomputing it gains nothing then.
 function turnsAtOnce(program, stage) {
   return program.every(({ op, m }, i) => op !== 'F' || program[i].stage !== stage ||
     (program[i + 1]?.stage === stage && program[i + 1].m === m && MAKES_INPUT_GRADIENT.includes(program[i + 1].op)));
@@ -48,7 +48,7 @@ function withRecompute(program, mode) {
   return program.flatMap((one) => (MAKES_INPUT_GRADIENT.includes(one.op) && !kept.has(one.stage) ? [{ ...one, op: 'R' }, one] : [one]));
 }
 
-// Of each op, for all stages alike; a stage takes its even share of a rank's.
+// The time of each op, for all stages alike; a stage takes its even share of a rank's.
 function timesOf({ times: [forward, input, weight], recompute }, share) {
   const again = recompute === 'layer' ? forward * share : 0;
   return { F: forward * share, R: recompute === 'layer' ? 0 : forward * share, I: input * share + again, W: weight * share,

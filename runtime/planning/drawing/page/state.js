@@ -5,8 +5,8 @@ const COUNTS = { ranks: [1, 32], micro_batches: [1, 64], chunks: [1, 8] };
 const TIMES = { forward: [0, 4], backward_input: [0, 4], backward_weight: [0, 4], latency: [0, 2] };
 const RECOMPUTE = ['none', 'stage', 'layer'];
 
-// From the settings that the page was made for. They may lie outside the sliders' limits. `entry` is the
-// schedule's in the menu.
+// The state of the settings that the page was made for, which may lie outside the sliders' limits.
+// `entry` is the schedule's in the menu.
 function initialState({ schedule, stages, micro_batches, chunks, recompute, times, latency }, entry) {
   const [forward, backward_input, backward_weight] = times;
   return { schedule, compare: '', ranks: stages / chunks, micro_batches, chunks: entry.chunks_vary ? chunks : 0, recompute,
