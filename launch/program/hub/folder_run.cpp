@@ -81,8 +81,9 @@ Config with_folder_text(const Config& config) {
 }
 
 void keep_model_folder(const Config& config, const std::string& run_directory) {
-  if (config.model.from.empty()) return;
-  keep_folder(config.model.from, run_directory + "/" + kKeptFolder);
+  const std::string kept = run_directory + "/" + kKeptFolder;
+  if (config.model.from.empty()) return forget_folder(kept);  // of the run that was overwritten
+  keep_folder(config.model.from, kept);
 }
 
 }  // namespace penstock

@@ -46,6 +46,9 @@ std::vector<std::string> point_words(const std::string& command, const SweepFile
     }
     words.push_back(word);
   }
+  if (words.empty()) {
+    fail_input(sweep.path.string() + ": a command of nothing but blanks starts nothing");
+  }
   return words;
 }
 
@@ -64,10 +67,13 @@ std::string job_script(const std::string& script, const SweepPoint& point,
                        const PointStart& start) {
   const std::string run =
       fmt::format("{}/{} --out {}", start.directory, kPointFile, start.directory);
-  if ((start.directory + start.program).find_first_of(" \t\n'") != std::string::npos) {
-    fail_input(start.directory +
-               ": a batch sweep wants paths without blanks and quotes; choose "
-               "another sweep.out");
+  // The script is a shell's, and takes the run apart at its blanks.
+  constexpr const char* kOfShells = " \t\n'\"\\`$&;|<>()*?[{";
+  for (const std::string& path : {start.directory, start.program, start.scripts}) {
+    if (path.find_first_of(kOfShells) == std::string::npos) continue;
+    fail_input(path +
+               ": in a batch sweep the paths of sweep.out, of the program and of sweep.script are "
+               "without blanks, quotes and other signs that mean something to a shell");
   }
   // The head, with what the batch system reads, is all that is comment.
   std::istringstream lines(script);
@@ -83,9 +89,11 @@ std::string job_script(const std::string& script, const SweepPoint& point,
   return head +
          fmt::format(
              "# Written by penstock sweep: the point {0}.\n"
-             "export RUN='{1}' PENSTOCK='{2}' PENSTOCK_SCRIPT='{3}/{4}' PENSTOCK_RANKS={5}\n"
+             "export RUN='{1}' PENSTOCK='{2}' PENSTOCK_SCRIPT='{3}/{4}' PENSTOCK_RANKS={5} "
+             "PENSTOCK_BATCH='{6}'\n"
              "set -- {1}\n",
-             point.name, run, start.program, start.directory, kJobScript, point.sizes.ranks()) +
+             point.name, run, start.program, start.directory, kJobScript, point.sizes.ranks(),
+             start.scripts) +
          rest;
 }
 

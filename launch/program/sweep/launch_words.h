@@ -12,8 +12,9 @@
 namespace penstock {
 
 struct PointStart {
-  std::string program;    // absolute path of this program
-  std::string directory;  // absolute path of the point's
+  std::string program;       // absolute path of this program
+  std::string directory;     // absolute path of the point's
+  std::string scripts = {};  // absolute path of the folder of sweep.script, in a batch sweep
 };
 
 // The path of the program that runs.

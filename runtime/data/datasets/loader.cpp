@@ -9,6 +9,8 @@
 #include <cstring>
 #include <exception>
 #include <optional>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -196,7 +198,13 @@ Loader::Loader(std::shared_ptr<const Dataset> dataset, LoaderConfig config, Memo
   const auto slots = static_cast<int64_t>(state.ring.size());
   state.ahead.emplace(parts, slots);
   const int64_t useful = std::min<int64_t>(state.config.threads, parts * slots);
-  for (int64_t i = 0; i < useful; ++i) state.threads.emplace_back([&state] { state.run(); });
+  try {
+    for (int64_t i = 0; i < useful; ++i) state.threads.emplace_back([&state] { state.run(); });
+  } catch (const std::system_error& error) {  // a limit on threads; those that there are will do
+    if (state.threads.empty()) {
+      fail_resource(std::string("no thread to read data ahead can be made: ") + error.what());
+    }
+  }
 }
 
 Loader::~Loader() {

@@ -33,9 +33,9 @@ std::unique_ptr<WordModel> model_of(const TokenizerJson& file) {
 
 WordTokenizer::WordTokenizer(TokenizerJson file)
     : normalizer_(file.normal, file.path),
-      cutter_(file.cuts, file.path),
+      pre_tokenizer_(file.pre_tokenizer, file.path),
       model_(model_of(file)),
-      joins_(std::move(file.joins)),
+      joins_(std::move(file.decoder)),
       begin_(std::move(file.begin)),
       end_(std::move(file.end)) {
   take_vocabulary(file);
@@ -123,7 +123,8 @@ void WordTokenizer::encode_stretch(std::string_view text, bool at_start, WordMod
   normalized_added_->for_each_part(text, [&](std::string_view part, std::optional<int32_t> id) {
     if (id) return ids.push_back(*id);
     const bool first = at_start && part.data() == text.data();
-    cutter_.for_each_word(part, first, [&](std::string_view word) { words.encode(word, ids); });
+    pre_tokenizer_.for_each_word(part, first,
+                                 [&](std::string_view word) { words.encode(word, ids); });
   });
 }
 

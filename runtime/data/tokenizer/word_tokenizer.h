@@ -48,9 +48,9 @@ class WordTokenizer {
                       std::vector<int32_t>& ids) const;
 
   Normalizer normalizer_;
-  Cutter cutter_;
+  PreTokenizer pre_tokenizer_;
   std::unique_ptr<WordModel> model_;
-  std::vector<JoinStep> joins_;
+  std::vector<DecoderStep> decoder_;
   std::vector<int32_t> begin_, end_;
   std::vector<Text> texts_;  // by id
   ByText<int32_t> ids_;      // as the file writes them

@@ -6,7 +6,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "kernels/error.h"
 #include "runtime/records/checkpoint/format/file.h"
@@ -85,6 +87,20 @@ void keep_folder(const std::string& from, const std::string& to) {
   const std::string weights = fs::absolute(weights_folder(from)).lexically_normal().string();
   (void)write_text(temporary + "/" + kOriginFile, packed_json({{"weights", weights}}) + "\n");
   put_in_place(temporary, to);
+}
+
+void forget_folder(const std::string& folder) {
+  std::error_code error;
+  const fs::path kept = folder;
+  if (!fs::is_directory(fs::symlink_status(kept, error)) || !fs::exists(kept / kOriginFile)) return;
+  std::vector<std::string> names(std::begin(kSmallFiles), std::end(kSmallFiles));
+  names.insert(names.end(), {kConfigFile, kOriginFile});
+  for (const std::string& name : names) {
+    if (fs::remove(kept / name, error); error) {
+      fail_resource("cannot remove " + (kept / name).string() + ": " + error.message());
+    }
+  }
+  fs::remove(kept, error);  // fails, and may, where somebody has put something there
 }
 
 void finish_keeping(const std::string& folder) {

@@ -19,6 +19,11 @@ void copy_small_files(const std::string& from, const std::string& to);
 // Throws Error(Resource).
 void keep_folder(const std::string& from, const std::string& to);
 
+// Removes what keep_folder() has put into `folder`, and then the folder if nothing else is in it: a
+// run whose network comes from no folder has none. Leaves alone what was not kept by a run. Throws
+// Error(Resource).
+void forget_folder(const std::string& folder);
+
 // Gives `folder` its name back where a kill in the middle of keep_folder() has left it under
 // another one (on file systems that cannot exchange two names). Called before a folder is read;
 // does nothing where it is there.

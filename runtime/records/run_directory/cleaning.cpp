@@ -117,6 +117,7 @@ std::vector<std::string> remove_run(const std::string& directory, int64_t attemp
   for (const char* file : kResultFiles) remove_one(folder / file);
   remove_one(folder / kLogFile);
   remove_one(folder / kIdentityFile);
+  remove_one(folder / kClassesFile);
   return notes;
 }
 

@@ -132,10 +132,14 @@ TEST_F(Sweeps, WordsAndJobsNameThePoint) {
                                      {"/bin/penstock", "/s/k6"});
   EXPECT_THAT(job, StartsWith("#!/bin/bash\n#SBATCH --nodes=2\n# Written by penstock sweep"));
   EXPECT_THAT(job, HasSubstr("\nset -- /s/k6/point.toml --out /s/k6\nset -u\n# more\n"));
-  EXPECT_THAT(input_error([&] {
-                (void)job_script("#!/bin/sh\ntrue\n", point, {"/p", "/a b"});
-              }),
-              HasSubstr("without blanks"));
+  for (const char* out : {"/a b", "/a;b", "/a$b", "/a&b", "/a*b"}) {
+    EXPECT_THAT(input_error([&] {
+                  (void)job_script("#!/bin/sh\ntrue\n", point, {"/p", out});
+                }),
+                HasSubstr("without blanks, quotes"));
+  }
+  EXPECT_THAT(input_error([&] { (void)point_words(" ", sweep, point); }),
+              HasSubstr("nothing but blanks"));
 }
 
 TEST_F(Sweeps, ADirectoryIsOfOneSweepWithOneSetOfSettings) {

@@ -110,9 +110,9 @@ constexpr const char* kQwen2Cuts = R"js({"type": "Sequence", "pretokenizers": [
   {"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}]})js";
 
 // Whether both cut alike, but for a space in front.
-bool cut_alike(std::vector<CutStep> a, std::vector<CutStep> b) {
+bool cut_alike(std::vector<PreTokenizerStep> a, std::vector<PreTokenizerStep> b) {
   if (a.empty() || b.empty()) return false;
-  a.back().put = b.back().put = CutStep::Put::Never;
+  a.back().put = b.back().put = PreTokenizerStep::Put::Never;
   return a == b;
 }
 
@@ -123,17 +123,17 @@ bool cut_as_bytes(TokenizerJson& file, const FolderSettings& settings) {
   const JsonSource source(file.path);
   const json steps = json::parse(qwen2 ? kQwen2Cuts : kGpt2Cuts);
   bool byte_level = false;
-  std::vector<CutStep> cuts = read_cut_steps(source, &steps, byte_level);
+  std::vector<PreTokenizerStep> cuts = read_pre_tokenizer(source, &steps, byte_level);
   const bool pairs = file.model.kind == WordModelData::Kind::BytePairs && file.model.byte_level;
-  if (!pairs || !cut_alike(cuts, file.cuts)) return false;
-  if (settings.add_prefix_space.value_or(false)) cuts.back().put = CutStep::Put::Always;
-  file.cuts = std::move(cuts);
+  if (!pairs || !cut_alike(cuts, file.pre_tokenizer)) return false;
+  if (settings.add_prefix_space.value_or(false)) cuts.back().put = PreTokenizerStep::Put::Always;
+  file.pre_tokenizer = std::move(cuts);
   file.normal.clear();
   if (settings.opened != FolderClass::Gpt2) {
     const json normal = json::parse(kNfc);
     file.normal = read_normal_steps(source, &normal);
   }
-  file.joins = {{.kind = JoinStep::Kind::ByteLevel}};
+  file.decoder = {{.kind = DecoderStep::Kind::ByteLevel}};
   file.model.byte_fallback = file.model.fuse_unknown = file.model.ignore_merges = false;
   file.model.unknown.reset();
   if (settings.opened == FolderClass::GptNeoX) file.begin = file.end = {};
@@ -200,18 +200,18 @@ std::string cut_as_class(TokenizerJson& file, const FolderSettings& settings) {
 }
 
 void cut_as_llama(TokenizerJson& file, const FolderSettings& settings) {
-  using Kind = JoinStep::Kind;
+  using Kind = DecoderStep::Kind;
   const bool space = settings.add_prefix_space.value_or(true);
   const bool everywhere = settings.legacy.value_or(false);
   file.normal.clear();
-  CutStep cut;
+  PreTokenizerStep cut;
   cut.space = kSpacePiece;
-  if (space) cut.put = everywhere ? CutStep::Put::Always : CutStep::Put::AtStart;
-  file.cuts = {cut};
-  file.joins = {{.kind = Kind::Replace, .from = kSpacePiece, .to = " "},
-                {.kind = Kind::ByteFallback},
-                {.kind = Kind::Fuse}};
-  if (space) file.joins.push_back({.kind = Kind::Strip, .from = " ", .first = 1});
+  if (space) cut.put = everywhere ? PreTokenizerStep::Put::Always : PreTokenizerStep::Put::AtStart;
+  file.pre_tokenizer = {cut};
+  file.decoder = {{.kind = Kind::Replace, .from = kSpacePiece, .to = " "},
+                  {.kind = Kind::ByteFallback},
+                  {.kind = Kind::Fuse}};
+  if (space) file.decoder.push_back({.kind = Kind::Strip, .from = " ", .first = 1});
   file.model.byte_fallback = true;
   file.model.fuse_unknown = true;
   file.model.unknown.reset();

@@ -43,9 +43,9 @@ Pattern pattern_of(const JsonSource& source, const json& step, const std::string
   return read;
 }
 
-CutStep::Behavior behavior_of(const JsonSource& source, const json& step,
-                              const std::string& otherwise) {
-  using Behavior = CutStep::Behavior;
+PreTokenizerStep::Behavior behavior_of(const JsonSource& source, const json& step,
+                                       const std::string& otherwise) {
+  using Behavior = PreTokenizerStep::Behavior;
   static const std::map<std::string, Behavior> kNames = {
       {"Isolated", Behavior::Isolated},
       {"Removed", Behavior::Removed},
@@ -87,9 +87,9 @@ NormalStep normal_step(const JsonSource& source, const json& step) {
 }
 
 // Older files say add_prefix_space, and split where nothing is said.
-CutStep metaspace(const JsonSource& source, const json& step) {
-  using Put = CutStep::Put;
-  CutStep cut;
+PreTokenizerStep metaspace(const JsonSource& source, const json& step) {
+  using Put = PreTokenizerStep::Put;
+  PreTokenizerStep cut;
   cut.space = source.text(step, "replacement", "\xE2\x96\x81");
   const std::string otherwise = source.flag(step, "add_prefix_space", true) ? "always" : "never";
   const std::string scheme = source.text(step, "prepend_scheme", otherwise);
@@ -104,20 +104,20 @@ CutStep metaspace(const JsonSource& source, const json& step) {
   if (source.flag(step, "split", true)) {
     cut.pattern.text = cut.space;
     cut.pattern.kind = Pattern::Kind::Text;
-    cut.behavior = CutStep::Behavior::MergedWithNext;
+    cut.behavior = PreTokenizerStep::Behavior::MergedWithNext;
   }
   return cut;
 }
 
-CutStep byte_level(const JsonSource& source, const json& step) {
-  CutStep cut;
-  if (source.flag(step, "add_prefix_space", true)) cut.put = CutStep::Put::Always;
+PreTokenizerStep byte_level(const JsonSource& source, const json& step) {
+  PreTokenizerStep cut;
+  if (source.flag(step, "add_prefix_space", true)) cut.put = PreTokenizerStep::Put::Always;
   if (source.flag(step, "use_regex", true)) cut.pattern.text = kByteLevelExpression;
   return cut;
 }
 
-CutStep cut_step(const JsonSource& source, const json& step) {
-  using Behavior = CutStep::Behavior;
+PreTokenizerStep cut_step(const JsonSource& source, const json& step) {
+  using Behavior = PreTokenizerStep::Behavior;
   const std::string type = source.type_of(step);
   if (type == "Split") {
     return {.pattern = pattern_of(source, step, type),
@@ -149,8 +149,8 @@ CutStep cut_step(const JsonSource& source, const json& step) {
   source.refuse("the pre-tokenizer " + quoted(type));
 }
 
-JoinStep join_step(const JsonSource& source, const json& step) {
-  using Kind = JoinStep::Kind;
+DecoderStep join_step(const JsonSource& source, const json& step) {
+  using Kind = DecoderStep::Kind;
   const std::string type = source.type_of(step);
   if (type == "ByteLevel") return {.kind = Kind::ByteLevel};
   if (type == "ByteFallback") return {.kind = Kind::ByteFallback};
@@ -163,17 +163,17 @@ JoinStep join_step(const JsonSource& source, const json& step) {
             .to = json_text(step, "content", source.path())};
   }
   if (type == "Strip") {
-    JoinStep strip{.kind = Kind::Strip, .from = json_text(step, "content", source.path())};
+    DecoderStep strip{.kind = Kind::Strip, .from = json_text(step, "content", source.path())};
     if (strip.from.empty()) source.damaged("a decoder Strip has an empty \"content\"");
     strip.first = source.id(json(json_count(step, "start", source.path())));
     strip.last = source.id(json(json_count(step, "stop", source.path())));
     return strip;
   }
   if (type == "Metaspace") {
-    const CutStep cut = metaspace(source, step);
+    const PreTokenizerStep cut = metaspace(source, step);
     return {.kind = Kind::Metaspace,
             .from = cut.space,
-            .first = cut.put == CutStep::Put::Never ? 0 : 1};
+            .first = cut.put == PreTokenizerStep::Put::Never ? 0 : 1};
   }
   source.refuse("the decoder " + quoted(type));
 }
@@ -189,9 +189,9 @@ std::vector<NormalStep> read_normal_steps(const JsonSource& source, const json* 
   return steps;
 }
 
-std::vector<CutStep> read_cut_steps(const JsonSource& source, const json* pre_tokenizer,
-                                    bool& byte_level) {
-  std::vector<CutStep> steps;
+std::vector<PreTokenizerStep> read_pre_tokenizer(const JsonSource& source,
+                                                 const json* pre_tokenizer, bool& byte_level) {
+  std::vector<PreTokenizerStep> steps;
   byte_level = false;
   if (pre_tokenizer == nullptr) return steps;
   for (const json* step : source.in_sequence(*pre_tokenizer, "pretokenizers")) {
@@ -203,9 +203,9 @@ std::vector<CutStep> read_cut_steps(const JsonSource& source, const json* pre_to
   return steps;
 }
 
-std::vector<JoinStep> read_join_steps(const JsonSource& source, const json* decoder) {
-  if (decoder == nullptr) return {{.kind = JoinStep::Kind::Spaces}};
-  std::vector<JoinStep> steps;
+std::vector<DecoderStep> read_decoder(const JsonSource& source, const json* decoder) {
+  if (decoder == nullptr) return {{.kind = DecoderStep::Kind::Spaces}};
+  std::vector<DecoderStep> steps;
   for (const json* step : source.in_sequence(*decoder, "decoders")) {
     steps.push_back(join_step(source, *step));
   }

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "runtime/data/tokenizer/hub/json_source.h"
-#include "runtime/data/tokenizer/steps/cutter.h"
-#include "runtime/data/tokenizer/steps/joining.h"
 #include "runtime/data/tokenizer/steps/normalizer.h"
+#include "runtime/data/tokenizer/steps/pre_tokenizer.h"
+#include "runtime/data/tokenizer/steps/token_decoder.h"
 
 namespace penstock {
 
@@ -17,11 +17,11 @@ namespace penstock {
                                                         const nlohmann::json* normalizer);
 
 // Sets `byte_level` where the last step writes the words in the byte alphabet.
-[[nodiscard]] std::vector<CutStep> read_cut_steps(const JsonSource& source,
-                                                  const nlohmann::json* pre_tokenizer,
-                                                  bool& byte_level);
+[[nodiscard]] std::vector<PreTokenizerStep> read_pre_tokenizer(const JsonSource& source,
+                                                               const nlohmann::json* pre_tokenizer,
+                                                               bool& byte_level);
 
-[[nodiscard]] std::vector<JoinStep> read_join_steps(const JsonSource& source,
+[[nodiscard]] std::vector<DecoderStep> read_decoder(const JsonSource& source,
                                                     const nlohmann::json* decoder);
 
 }  // namespace penstock

@@ -24,9 +24,9 @@ class TokenizerReader {
   TokenizerJson run() {
     added();
     read_.normal = read_normal_steps(source_, JsonSource::part(file_, "normalizer"));
-    read_.cuts =
-        read_cut_steps(source_, JsonSource::part(file_, "pre_tokenizer"), read_.model.byte_level);
-    read_.joins = read_join_steps(source_, JsonSource::part(file_, "decoder"));
+    read_.pre_tokenizer = read_pre_tokenizer(source_, JsonSource::part(file_, "pre_tokenizer"),
+                                             read_.model.byte_level);
+    read_.decoder = read_decoder(source_, JsonSource::part(file_, "decoder"));
     model();
     if (const json* post = JsonSource::part(file_, "post_processor")) {
       for (const json* step : source_.in_sequence(*post, "processors")) post_processor(*step);

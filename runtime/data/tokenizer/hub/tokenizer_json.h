@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/data/tokenizer/steps/cutter.h"
-#include "runtime/data/tokenizer/steps/joining.h"
 #include "runtime/data/tokenizer/steps/normalizer.h"
+#include "runtime/data/tokenizer/steps/pre_tokenizer.h"
+#include "runtime/data/tokenizer/steps/token_decoder.h"
 
 namespace penstock {
 
@@ -52,10 +52,10 @@ struct TokenizerJson {
   std::string path;  // for messages
   std::vector<AddedToken> added;
   std::vector<NormalStep> normal;
-  std::vector<CutStep> cuts;
+  std::vector<PreTokenizerStep> pre_tokenizer;
   WordModelData model;
   std::vector<int32_t> begin, end;  // ids in front of and behind a whole text
-  std::vector<JoinStep> joins;
+  std::vector<DecoderStep> decoder;
   bool split_special = false;  // special tokens are not looked for in a text
 };
 

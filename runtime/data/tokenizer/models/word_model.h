@@ -1,5 +1,5 @@
-// runtime/data/tokenizer/models/word_model.h -- WordModel: a word, as a Cutter gives it, as ids of
-// a vocabulary.
+// runtime/data/tokenizer/models/word_model.h -- WordModel: a word, as a PreTokenizer gives it, as
+// ids of a vocabulary.
 #pragma once
 
 #include <cstdint>

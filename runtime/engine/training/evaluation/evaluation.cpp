@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "kernels/error.h"
@@ -61,7 +62,10 @@ int64_t count_among_five(std::span<const float> logits, std::span<const int32_t>
 }
 
 void refuse_no_numbers(std::span<const float> logits) {
-  if (std::ranges::none_of(logits, [](float value) { return std::isnan(value); })) return;
+  const auto has_no_probability = [](float value) {
+    return std::isnan(value) || value == std::numeric_limits<float>::infinity();
+  };
+  if (std::ranges::none_of(logits, has_no_probability)) return;
   fail_input(
       "the network's logits are not numbers: its training has diverged, take an earlier "
       "--checkpoint");
@@ -114,7 +118,8 @@ std::optional<LossSums> pass_over_validation(const Config& config, DataSource& s
       const int64_t first_sample = (before + static_cast<int64_t>(m)) * of_one.dim(0);
       watch.look(first_sample, input.batches[m], on_host(of_one, station.device));
     }
-    if (vote.stop) return std::nullopt;
+    const bool complete = pass + 1 == batches.passes();
+    if (vote.stop && !complete) return std::nullopt;
     if (watch.went_on) watch.went_on(pass + 1, batches.passes());
   }
   return sums;

@@ -112,8 +112,12 @@ class ShardWriter {
     if (held.holder == world_.rank()) {
       if (place == nullptr) buffer_.resize(std::max(buffer_.size(), bytes));
       const std::span<std::byte> to(place == nullptr ? buffer_.data() : place, bytes);
-      file_at(held.file).read(held.piece.name, to);
-      if (place == nullptr) world_.give(to, writer);
+      json read = attempt([&] {
+        file_at(held.file).read(held.piece.name, to);
+        return json::object();
+      });
+      if (has_failed(read) && !has_failed(report_)) report_ = std::move(read);
+      if (place == nullptr) world_.give(to, writer);  // also what could not be read: it waits
     } else if (place != nullptr) {
       world_.take({place, bytes}, held.holder);
     }

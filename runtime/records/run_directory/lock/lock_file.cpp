@@ -77,7 +77,9 @@ bool make_in_place(const std::string& path, const LockHolder& me) {
   }
   const std::string text = encode(me) + "\n";
   if (write(file.value(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-    fail_on(path, "be written", errno);
+    const int code = errno;
+    (void)unlink(path.c_str());  // the next start would wait for a holder that left no name
+    fail_on(path, "be written", code);
   }
   return true;
 }

@@ -4,6 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kernels/error.h"
+
 namespace penstock {
 namespace {
 
@@ -22,6 +28,17 @@ TEST(ToldNowAndThen, AShortPassSaysNothing) {
   const auto at_the_end = told_now_and_then(
       200, [](const std::string& line) { ADD_FAILURE() << line; }, std::chrono::seconds(0));
   at_the_end(4, 4);
+}
+
+// No distribution has such a logit: the difference of two infinities is no number.
+TEST(RefuseNoNumbers, RefusesNanAndInfinity) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const float bad : {std::nanf(""), kInfinity}) {
+    const std::vector<float> logits = {1.0F, bad, -3.0F};
+    EXPECT_THROW(refuse_no_numbers(logits), Error) << bad;
+  }
+  const std::vector<float> masked = {1.0F, -kInfinity, -3.0F};
+  EXPECT_NO_THROW(refuse_no_numbers(masked));
 }
 
 }  // namespace

@@ -137,6 +137,20 @@ TEST_F(Exports, KeptFoldersKnowWhereTheWeightsAre) {
               HasSubstr("--model.from"));
 }
 
+// `train --overwrite` without model.from used to leave the folder, whose network export then took.
+TEST_F(Exports, AKeptFolderIsForgottenAndNothingElse) {
+  std::ofstream(kept_ + "/notes.md") << "mine";
+  forget_folder(kept_);
+  EXPECT_EQ(contents(kept_ + "/notes.md"), "mine");
+  EXPECT_FALSE(std::filesystem::exists(kept_ + "/config.json"));
+  EXPECT_FALSE(std::filesystem::exists(kept_ + "/tokenizer.json"));
+  keep_folder(from_, here_ / "again");
+  forget_folder(here_ / "again");
+  EXPECT_FALSE(std::filesystem::exists(here_ / "again"));
+  forget_folder(from_);  // which no run has kept
+  EXPECT_TRUE(std::filesystem::exists(from_ + "/config.json"));
+}
+
 // The old one used to go before the new one came.
 TEST_F(Exports, AKeptFolderIsThereAtEveryMoment) {
   const std::string config = kept_ + "/config.json";

@@ -116,6 +116,7 @@ TEST_F(RunDirectories, AStepThatOverwriteDoesNotRemoveIsSetAsideAndTold) {
 TEST_F(RunDirectories, OverwriteReplacesTheRunAndNothingElse) {
   const std::string first = trained("run", {10, 20});
   folder_.write("run/notes.md", "mine");
+  folder_.write("run/classes.json", "those of the first");
   folder_.write("run/checkpoints/step-00000010/notes.md", "mine too");
   folder_.write("elsewhere/step/manifest.json", "not ours");
   std::filesystem::create_directory_symlink(folder_ / "elsewhere/step",
@@ -126,6 +127,7 @@ TEST_F(RunDirectories, OverwriteReplacesTheRunAndNothingElse) {
   EXPECT_EQ(folder_.read("run/metrics.jsonl"), "{\"step\": 1}\n");
   EXPECT_EQ(folder_.read("run/log.txt"), "hello\n");
   EXPECT_EQ(folder_.read("run/notes.md"), "mine");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "run/classes.json"));
   EXPECT_EQ(folder_.read("run/checkpoints/before-attempt-1/step-00000010/notes.md"), "mine too");
   EXPECT_EQ(folder_.read("elsewhere/step/manifest.json"), "not ours");
   EXPECT_EQ(read_identity(folder_ / "run")->attempts, 1);

@@ -1,5 +1,5 @@
-// runtime/data/tokenizer/steps/joining.h -- how tokens become a text again (the "decoder" of a
-// tokenizer.json).
+// runtime/data/tokenizer/steps/token_decoder.h -- how tokens become a text again (the "decoder" of
+// a tokenizer.json).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-struct JoinStep {
+struct DecoderStep {
   enum class Kind : uint8_t {
     ByteLevel,     // words of the byte alphabet are bytes
     Replace,       // each `from` by `to`
@@ -31,6 +31,6 @@ struct WrittenToken {
 
 // The bytes of all, after all steps.
 [[nodiscard]] std::string joined_text(std::vector<WrittenToken> tokens,
-                                      const std::vector<JoinStep>& steps);
+                                      const std::vector<DecoderStep>& steps);
 
 }  // namespace penstock

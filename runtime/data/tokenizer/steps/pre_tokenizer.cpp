@@ -1,4 +1,4 @@
-#include "runtime/data/tokenizer/steps/cutter.h"
+#include "runtime/data/tokenizer/steps/pre_tokenizer.h"
 
 #include <algorithm>
 #include <utility>
@@ -29,8 +29,8 @@ std::vector<Part> parts_of(std::string_view piece, const Expression& expression,
 }
 
 // Whether the second of two neighbours is joined to the first.
-bool belong_together(const Part& first, const Part& second, CutStep::Behavior behavior) {
-  using Behavior = CutStep::Behavior;
+bool belong_together(const Part& first, const Part& second, PreTokenizerStep::Behavior behavior) {
+  using Behavior = PreTokenizerStep::Behavior;
   switch (behavior) {
     case Behavior::Isolated:
     case Behavior::Removed:
@@ -59,27 +59,27 @@ std::string replace_spaces(std::string_view piece, const std::string& by) {
 
 }  // namespace
 
-Cutter::Cutter(std::vector<CutStep> steps, const std::string& where) {
-  for (CutStep& how : steps) {
+PreTokenizer::PreTokenizer(std::vector<PreTokenizerStep> steps, const std::string& where) {
+  for (PreTokenizerStep& how : steps) {
     Step step{std::move(how), std::nullopt};
     if (!step.how.pattern.text.empty()) step.expression.emplace(step.how.pattern, where);
     steps_.push_back(std::move(step));
   }
 }
 
-void Cutter::for_each_word(std::string_view text, bool at_start, const Take& take) const {
+void PreTokenizer::for_each_word(std::string_view text, bool at_start, const Take& take) const {
   cut(text, at_start, 0, take);
 }
 
-void Cutter::cut(std::string_view piece, bool at_start, size_t step, const Take& take) const {
+void PreTokenizer::cut(std::string_view piece, bool at_start, size_t step, const Take& take) const {
   if (piece.empty()) return;
   if (step == steps_.size()) return take(piece);
   const auto& [how, expression] = steps_[step];
   std::string changed;
   if (!how.space.empty()) piece = changed = replace_spaces(piece, how.space);
   const std::string_view space = how.space.empty() ? " " : std::string_view(how.space);
-  const bool put =
-      how.put == CutStep::Put::Always || (how.put == CutStep::Put::AtStart && at_start);
+  const bool put = how.put == PreTokenizerStep::Put::Always ||
+                   (how.put == PreTokenizerStep::Put::AtStart && at_start);
   if (put && !piece.starts_with(space)) {
     changed = std::string(space) + std::string(piece);
     piece = changed;
@@ -90,7 +90,7 @@ void Cutter::cut(std::string_view piece, bool at_start, size_t step, const Take&
     size_t end = first + 1;
     while (end < parts.size() && belong_together(parts[end - 1], parts[end], how.behavior)) ++end;
     const size_t begin = parts[first].begin;
-    const bool kept = how.behavior != CutStep::Behavior::Removed || !parts[first].match;
+    const bool kept = how.behavior != PreTokenizerStep::Behavior::Removed || !parts[first].match;
     if (kept) {
       cut(piece.substr(begin, parts[end - 1].end - begin), at_start && begin == 0, step + 1, take);
     }

@@ -1,5 +1,5 @@
-// runtime/data/tokenizer/steps/cutter.h -- Cutter: how a tokenizer.json cuts a text into words (its
-// "pre-tokenizers").
+// runtime/data/tokenizer/steps/pre_tokenizer.h -- PreTokenizer: how a tokenizer.json cuts a text
+// into words (its "pre-tokenizers").
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace penstock {
 
 // Each step cuts what the one before has left.
-struct CutStep {
+struct PreTokenizerStep {
   // Matches of the pattern, and what lies between them, are words; with `invert` each is taken for
   // the other.
   enum class Behavior : uint8_t {
@@ -32,13 +32,13 @@ struct CutStep {
   std::string space = {};
   enum class Put : uint8_t { Never, AtStart, Always };  // AtStart: of the whole text alone
   Put put = Put::Never;
-  bool operator==(const CutStep&) const = default;
+  bool operator==(const PreTokenizerStep&) const = default;
 };
 
-class Cutter {
+class PreTokenizer {
  public:
   // Throws as Expression does; `where` names the file.
-  Cutter(std::vector<CutStep> steps, const std::string& where);
+  PreTokenizer(std::vector<PreTokenizerStep> steps, const std::string& where);
 
   // The words of a text, from left to right; none is empty. `at_start`: the text begins where the
   // whole one does. Throws Error(Data) where a search takes too long.
@@ -47,7 +47,7 @@ class Cutter {
 
  private:
   struct Step {
-    CutStep how;
+    PreTokenizerStep how;
     std::optional<Expression> expression;
   };
   void cut(std::string_view piece, bool at_start, size_t step, const Take& take) const;

@@ -1,4 +1,4 @@
-#include "runtime/data/tokenizer/steps/joining.h"
+#include "runtime/data/tokenizer/steps/token_decoder.h"
 
 #include "runtime/data/tokenizer/steps/byte_alphabet.h"
 #include "runtime/data/tokenizer/steps/byte_words.h"
@@ -16,7 +16,7 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
   text = out.append(text, done);
 }
 
-void strip(std::string& text, const JoinStep& step) {
+void strip(std::string& text, const DecoderStep& step) {
   for (int64_t i = 0; i < step.first && text.starts_with(step.from); ++i) {
     text.erase(0, step.from.size());
   }
@@ -32,8 +32,8 @@ std::string all_of(const std::vector<WrittenToken>& tokens, const std::string& b
   return all;
 }
 
-void apply(const JoinStep& step, std::vector<WrittenToken>& tokens) {
-  using Kind = JoinStep::Kind;
+void apply(const DecoderStep& step, std::vector<WrittenToken>& tokens) {
+  using Kind = DecoderStep::Kind;
   if (step.kind == Kind::Fuse || step.kind == Kind::Spaces) {
     tokens = {{all_of(tokens, step.kind == Kind::Spaces ? " " : ""), false}};
     return;
@@ -56,8 +56,8 @@ void apply(const JoinStep& step, std::vector<WrittenToken>& tokens) {
 
 }  // namespace
 
-std::string joined_text(std::vector<WrittenToken> tokens, const std::vector<JoinStep>& steps) {
-  for (const JoinStep& step : steps) apply(step, tokens);
+std::string joined_text(std::vector<WrittenToken> tokens, const std::vector<DecoderStep>& steps) {
+  for (const DecoderStep& step : steps) apply(step, tokens);
   return all_of(tokens, "");
 }
 
