@@ -11,15 +11,15 @@
 
 namespace penstock {
 
-// What a device has done since it was made.
+// Counts of what a device has done since it was made.
 struct DeviceCounts {
   // Kernel-library primitives (plans, descriptors) made; flat in the steady state.
   int64_t primitives_created = 0;
   // Commands given to an accelerator one by one; those replayed within a section
   // (Device::begin_section) do not count. Small in the steady state.
   int64_t commands_issued = 0;
-  // What the libraries granted for each primitive, a line each (algorithm, workspace, what is fused
-  // and what is refused): the answer to "why is this op slow". The device's own.
+  // The libraries' answers for each primitive, a line each (algorithm, workspace, what is fused and
+  // what is refused), which tell why an op is slow. The device's own.
   std::span<const std::string> library_choices = {};
 };
 
@@ -37,9 +37,9 @@ class DeviceFacts {
   [[nodiscard]] bool host_addressable() const { return facts_.host_addressable; }
   // False when tensors have no contents (kernels/counting): values need not be made for it.
   [[nodiscard]] bool holds_values() const { return facts_.holds_values; }
-  // Whether it is faster that the first micro-batch of a step overwrites weight gradients than that
-  // all add to zeros: large gradients save two passes over them, but those that cannot be
-  // overwritten are then filled one by one.
+  // Whether a step is faster when its first micro-batch overwrites weight gradients than when all
+  // micro-batches add to zeros: overwriting saves two passes over large gradients, but those that
+  // cannot be overwritten are then filled one by one.
   [[nodiscard]] bool overwrites_gradients() const { return facts_.overwrites_gradients; }
 
   [[nodiscard]] virtual DeviceCounts counts() const { return {}; }

@@ -10,8 +10,8 @@
 
 namespace penstock {
 
-// What kernels/cpu finds out about a processor. The defaults are those of a server with AVX-512 and
-// bf16 products (Cooper Lake, Zen 4 and newer).
+// The facts that kernels/cpu finds out about a processor. The defaults are those of a server with
+// AVX-512 and bf16 products (Cooper Lake, Zen 4 and newer).
 struct Processor {
   bool bf16 = true;    // multiplies bf16 numbers itself; else they are emulated
   bool avx512 = true;  // else 256-bit vectors: half the speed, filters in blocks of 8 channels
@@ -98,7 +98,7 @@ struct DeviceModel {
   [[nodiscard]] double memory_rate() const { return memory_efficiency * memory_bytes_per_s; }
 };
 
-// What the maker's data sheet says of a part: dense products, fp32 without TF32, in FLOP/s.
+// The figures of a part's data sheet: dense products, fp32 without TF32, in FLOP/s.
 struct PublishedPeak {
   const char* part;
   double fp32, bf16;

@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-// What ops did since the device was made.
+// The sums over all ops since the device was made.
 struct OpCount {
   int64_t ops = 0;
   double flops = 0;

@@ -23,7 +23,8 @@ inline double elements(const Tensor& t) {
 
 class Tally {
  public:
-  // What an op reads or writes; null tensors are none, and one both read and written counts twice.
+  // The tensors that an op reads or writes; null tensors are none, and one both read and written
+  // counts twice.
   using Operands = std::initializer_list<const Tensor*>;
 
   using Spent = std::function<void(double seconds)>;

@@ -17,7 +17,7 @@
 
 namespace penstock {
 
-// What memory is for; `summary.json` reports current and peak bytes of each.
+// The uses of memory; `summary.json` reports current and peak bytes of each.
 enum class Purpose : uint8_t {
   Parameters,
   Gradients,

@@ -6,8 +6,9 @@
 
 namespace penstock {
 
-// What a product or convolution applies to its result before storing it. Only functions whose
-// derivative follows from their output, so that fusing changes nothing that backward needs.
+// The function that a product or convolution applies to its result before storing it. Only
+// functions whose derivative follows from their output, so that fusing changes nothing that
+// backward needs.
 enum class Fused : uint8_t { None, Relu, Tanh };
 
 enum class Activation : uint8_t;  // kernels/ops/activation.h

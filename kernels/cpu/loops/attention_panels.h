@@ -51,7 +51,7 @@ void store_panel(const CpuContext& context, const HeadRows<X>& x, const P* panel
   });
 }
 
-// Where the rows of a tile lie in x, which is q, out or a gradient of theirs.
+// The rows of a tile in x, which is q, out or a gradient of theirs.
 template <class X>
 [[nodiscard]] HeadRows<X> query_rows(X* x, const AttentionSizes& s, const AttentionTile& tile) {
   const int64_t head = tile.kv_head * s.group() + tile.member;
@@ -65,7 +65,7 @@ template <class X>
           s.width()};
 }
 
-// Where all keys of a tile's heads lie in x, which is k, v or a gradient of theirs.
+// All keys of a tile's heads in x, which is k, v or a gradient of theirs.
 template <class X>
 [[nodiscard]] HeadRows<X> key_rows(X* x, const AttentionSizes& s, const AttentionTile& tile) {
   return {x + tile.sample * s.keys * s.kv_width() + tile.kv_head * s.depth,

@@ -74,7 +74,7 @@ struct AttentionPiece {
 [[nodiscard]] std::vector<AttentionPiece> pieces_of(const AttentionCut& cut, int64_t samples,
                                                     int64_t heads);
 
-// What cuDNN's deterministic backward wants on Hopper.
+// The workspace of cuDNN's deterministic backward on Hopper.
 [[nodiscard]] int64_t hopper_workspace_bytes(const AttentionExtents& extents);
 
 }  // namespace penstock

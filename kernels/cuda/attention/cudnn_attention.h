@@ -48,7 +48,7 @@ class CudnnAttention {
     AttentionPath path;
   };
 
-  // What rules the call out before the library is asked; null where nothing does.
+  // The reason that rules the call out before the library is asked; null where there is none.
   [[nodiscard]] const char* ruled_out(const AttentionCall& call, DType type) const;
   [[nodiscard]] const Plan& plan_of(const AttentionCall& call);
   [[nodiscard]] Plan new_plan(const AttentionExtents& whole, float scale);

@@ -15,7 +15,7 @@
 
 namespace penstock {
 
-// What is done to the result before it is stored, in the same pass.
+// The operation on the result before it is stored, in the same pass.
 enum class Epilogue : uint8_t {
   None,
   Bias,          // + bias[n]

@@ -24,7 +24,7 @@
 
 namespace penstock {
 
-// What can be done with the packed bytes of a command; one static object per kernel signature or
+// The operations on the packed bytes of a command; one static object per kernel signature or
 // library function.
 struct CommandKind {
   void (*issue)(cudaStream_t stream, const std::byte* packed);

@@ -63,7 +63,7 @@ class Event {
     return true;
   }
   void wait_on_host() const { PENSTOCK_CUDA(cudaEventSynchronize(event_)); }
-  // What is issued to `stream` from here on starts after the recorded point.
+  // Work issued to `stream` from here on starts after the recorded point.
   void hold_back(cudaStream_t stream) const {
     PENSTOCK_CUDA(cudaStreamWaitEvent(stream, event_, 0));
   }

@@ -76,7 +76,7 @@ class Node {
   [[nodiscard]] virtual bool has_weights() const { return false; }
 };
 
-// What a tape calls while it runs; either may be empty.
+// The callbacks of a tape while it runs; either may be empty.
 struct TapeHooks {
   // Called after every op, forward or half of a backward, and for every leaf: messages of other
   // ranks progress here.

@@ -67,7 +67,7 @@ class ParameterSet {
   // set that give the same text have one together; it must tell all that the tensor depends on.
   void add_constant(const Slot& slot, const std::string& shared_as = {});
 
-  // What was declared with that slot; for parameter_if() null where nothing was. Layers ask
+  // The object that was declared with that slot; for parameter_if() null where none was. Layers ask
   // Context.
   [[nodiscard]] Parameter* parameter_if(const Slot& slot) const { return by_slot_.find(slot); }
   [[nodiscard]] Parameter& parameter(const Slot& slot) const { return found(by_slot_, slot); }

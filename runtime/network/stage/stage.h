@@ -19,7 +19,8 @@
 
 namespace penstock {
 
-// What Forward keeps for the backward of the same micro-batch (GPipe, section 2.3).
+// The data that Forward keeps for the backward of the same micro-batch (GPipe, section 2.3):
+// activation checkpointing.
 enum class RecomputeMode : uint8_t {
   None,   // the whole tape
   Stage,  // the stage's input only; the stage is run again
@@ -44,7 +45,7 @@ struct StagePlace {
 struct StageFacts {
   std::string first_layer, last_layer;
   std::vector<std::string> reads;  // batch fields
-  // What the layers keep of one position of a row while words are chosen
+  // Bytes that the layers keep of one position of a row while words are chosen
   // (runtime/network/layers/past.h).
   int64_t past_bytes = 0;
 };
@@ -87,17 +88,18 @@ class Stage {
   void backward_weight(const MicroBatch& batch);
 
   // ---- audits: what a micro-batch did is done again (runtime/engine/pipeline/audit/audit.h)
-  // Before the forward of a micro-batch: keeps the step sums as they are, and takes the checksums
-  // of what it makes.
+  // Called before the forward of a micro-batch: keeps the step sums as they are, and takes the
+  // checksums of what it makes.
   void record_forward(CellSums& sums);
-  // Before the weight half of a micro-batch, or the backward that includes it: keeps the gradients
-  // as they are, and takes the checksums of each layer's when that half has added to them.
+  // Called before the weight half of a micro-batch, or the backward that includes it: keeps the
+  // gradients as they are, and takes the checksums of each layer's gradients when that half has
+  // added to them.
   void record_gradients(CellSums& sums);
   // Runs the forward and the backward of that micro-batch once more, from its inputs and the
-  // gradients of its outputs, and adds to the copies that the two above have kept. Takes the same
-  // checksums as the first time; those of what is given are the caller's. The micro-batch must have
-  // been differentiated, so that it has no stash. Changes nothing that anybody else reads: the
-  // gradients, the sums of the step and the losses stay as they are.
+  // gradients of its outputs, and adds to the copies that record_forward() and record_gradients()
+  // have kept. Takes the same checksums as the first time; those of the arguments are the caller's.
+  // The micro-batch must have been differentiated, so that it has no stash. Changes nothing that
+  // anybody else reads: the gradients, the sums of the step and the losses stay as they are.
   void repeat(const MicroBatch& batch, const Tensors& inputs, const Tensors& gradients,
               CellSums& sums);
 

@@ -43,7 +43,7 @@ struct Kept {
 struct ProbeMemory {
   Kept tape;  // from forward to backward
   Kept half;  // from backward_input to backward_weight
-  // For each output the input that it is a view of, or -1.
+  // The input that each output is a view of, or -1.
   std::vector<int> view_of;
   // The most in use at once: the forwards beyond what is there without inputs, the backwards beyond
   // the tape.

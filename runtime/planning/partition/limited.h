@@ -36,8 +36,8 @@ struct LimitedSplit {
   std::vector<int> split;  // layers per stage; the best there is even when it does not fit
   double bottleneck = 0;   // time of the slowest stage
   bool fits = false;
-  // Whether it is proved: that no split within the limit has a smaller bottleneck or, if this one
-  // does not fit, that none does.
+  // Whether there is a proof that no split within the limit has a smaller bottleneck or, if this
+  // one does not fit, that no split does.
   bool proved = true;
   int fullest_rank = 0;  // the rank with the most bytes
   double fullest_bytes = 0;

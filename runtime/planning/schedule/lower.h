@@ -20,8 +20,9 @@ namespace penstock {
 
 struct Lowering {
   bool recompute = false;  // one Recompute for every backward of every stage
-  // But none in a stage whose backwards all follow their forwards at once, as on the last rank of
-  // 1F1B: what the forward made is needed right away, and making it again would save no memory.
+  // No Recompute in a stage whose backwards all follow their forwards at once, as on the last rank
+  // of 1F1B: the results of the forward are needed right away, and making them again would save no
+  // memory.
   bool keep_adjacent = false;
   bool reduce = false;  // wanted when the pipeline is replicated
   bool update = false;  // wanted in training; verify() refuses it where nothing is differentiated

@@ -63,7 +63,7 @@ template <class Json>
 // long one cut.
 [[nodiscard]] std::string quoted(const std::string& name);
 
-// What the JSON library says of a text, without its own prefix: the place first, then what it
+// The JSON library's words about a text, without its own prefix: the place first, then what it
 // read, which may be as long as the file and is cut in the middle, and what it wanted.
 [[nodiscard]] std::string json_complaint(const nlohmann::json::exception& error);
 

@@ -24,7 +24,7 @@
 namespace penstock {
 
 struct Proof {
-  // Per rank, the most stashes alive at once: one more after a Forward, one less after Backward or
+  // The most stashes alive at once, per rank: one more after a Forward, one less after Backward or
   // BackwardInput. One stash is one micro-batch of one stage. 0 in an evaluation, which keeps none.
   std::vector<int> peak_stash;
   // The most weight halves (left by BackwardInput for BackwardWeight) at once, per rank. Both peaks

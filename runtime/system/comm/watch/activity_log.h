@@ -130,7 +130,7 @@ class ActivityLog {
   void beat() { page_.beat(); }
   // Begins a wait that was not over at once. `what` it is for, in words that seldom differ.
   void begin_wait(const std::string& what);
-  // What else is under way in the wait that lasts, in words that may differ every time.
+  // Notes what else is under way in the wait that lasts, in words that may differ every time.
   void add_detail(const std::string& words);
   // A device that runs behind the host has begun `line`, and has ended what it was in before.
   void set_device(const ActivityRecord& line);
