@@ -91,8 +91,8 @@ OperandCopies operand_copies(const Processor& processor) {
   return processor.amx && processor.bf16 ? OperandCopies::Tiles : OperandCopies::None;
 }
 
-// What is usual was measured with kernels/cpu on two cores of a server with AVX-512 and its bf16
-// products: nothing is left to take off. The cores share the memory's bandwidth.
+// The usual figures were measured with kernels/cpu on two cores of a server with AVX-512 and its
+// bf16 products: nothing is left to take off. The cores share the memory's bandwidth.
 DeviceModel cpu_model(const Processor& processor, int threads, const ProcessorSpeed& speed) {
   if (threads < 1) fail_input("a device model needs at least 1 thread");
   const double fp32 = (processor.avx512 ? 268 : 134) * kGiga * threads;

@@ -34,8 +34,8 @@ Range covering(int64_t at, int kernel, int stride, int before, int64_t windows) 
           std::min(quotient(at + before, stride) + 1, windows)};
 }
 
-// How many channels are done at a time: N times sixteen, or, for N = 0, all of fewer than sixteen.
-// Their running values stay in registers.
+// The number of channels that are done at a time: N times sixteen, or, for N = 0, all of fewer than
+// sixteen. Their running values stay in registers.
 template <int N>
 using Floats = std::array<FloatLanes, std::max(N, 1)>;
 template <int N>
@@ -127,8 +127,8 @@ struct Pooling {
     store<N>(y, sum);
   }
 
-  // The gradient of image element (y, x): what every window over it passes back, in their order.
-  // g and chosen are one image at the first of the channels.
+  // The gradient of image element (y, x): the sum of what every window over it passes back, in
+  // their order. g and chosen are one image at the first of the channels.
   template <int N>
   void gather_maximum(T* dx, const T* g, const int32_t* chosen, int64_t y, int64_t x) const {
     Floats<N> sum{};

@@ -29,7 +29,7 @@ Tag gradient_layout(const ConvolutionPlan& p) {
   return p.groups > 1 ? Tag::hwigo : Tag::hwio;
 }
 
-// What all three primitives of a convolution are made from.
+// The descriptions that all three primitives of a convolution are made from.
 struct Layouts {
   dnnl_api::Desc x, y, bias;
   dnnl_api::Desc weight;       // as users see it, fp32

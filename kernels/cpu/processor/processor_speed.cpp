@@ -92,7 +92,7 @@ Tensor filled(Device& device, const Shape& shape, DType dtype) {
   return tensor;
 }
 
-// What a layer's ops read and write.
+// The tensors that a layer's ops read and write.
 struct LayerData {
   LayerData(Device& device, DType dtype, const Shape& in, const Shape& out, const Shape& weight)
       : x(filled(device, in, dtype)),
@@ -241,7 +241,7 @@ ProductSpeed faster_products(const ProductSpeed& a, const ProductSpeed& b) {
           .convolution = share(&ProductSpeed::convolution)};
 }
 
-// How often this process has lost a core to another, all its threads together.
+// The number of times that this process has lost a core to another, all its threads together.
 int64_t preemptions() {
   rusage use{};
   return getrusage(RUSAGE_SELF, &use) == 0 ? use.ru_nivcsw : 0;

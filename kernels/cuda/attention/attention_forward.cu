@@ -38,7 +38,7 @@ struct ForwardBlock {
   __device__ int query() const { return first + lane.row; }
   __device__ int head() const { return static_cast<int>(blockIdx.y); }
 
-  // The tile of keys from `begin` on, and the warp's scores of it.
+  // Computes the warp's scores of the tile of keys.
   __device__ void multiply_scores() {
     Strip<T, kKeys> strip;
     strip.template add<kDepth, true>(queries + (first - block_first) * G::kStride, G::kStride,
@@ -47,7 +47,7 @@ struct ForwardBlock {
     __syncwarp();
   }
 
-  // visit(key - begin, four scaled scores) for this lane's half of a row of the tile.
+  // Calls visit(key - begin, four scaled scores) for this lane's half of a row of the tile.
   template <class Visit>
   __device__ void each_four(const Visit& visit) const {
     for (int c = lane.half * kKeys / 2; c < (lane.half + 1) * kKeys / 2; c += 4) {

@@ -11,7 +11,7 @@ namespace {
 constexpr uintptr_t kAttentionAlignment = 16;  // of what the library reads and writes
 constexpr int64_t kElement = 2;                // bytes
 
-// `bytes` further on.
+// The address `bytes` further on.
 void* advanced(const void* address, int64_t bytes) {
   return const_cast<std::byte*>(static_cast<const std::byte*>(address)) + bytes;
 }

@@ -117,7 +117,8 @@ bool CudnnAttention::cut_backward(const AttentionExtents& whole, float scale, Pl
   return true;
 }
 
-// The forward, which needs no workspace to speak of: whole, or with dropout cut as the backward is.
+// Plans the forward, which needs next to no workspace: whole, or with dropout cut as the backward
+// is.
 bool CudnnAttention::follow(const AttentionExtents& whole, float scale, Plan& plan) {
   std::vector<AttentionPiece> pieces = {{0, whole.samples, 0, whole.kv_heads}};
   if (whole.dropout > 0.0F) {

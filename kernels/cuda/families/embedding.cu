@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kChunk)
   sorted_positions[first + place] = static_cast<int32_t>(first) + thread;
 }
 
-// How many of the ascending ids[0 .. size) are below `bound`.
+// The number of the ascending ids[0 .. size) that are below `bound`.
 __device__ int64_t count_below(const int32_t* ids, int64_t size, int64_t bound) {
   int64_t low = 0;
   int64_t high = size;

@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(kWarp* kStripWarps)
   }
 }
 
-// How the gradient of a filter is cut: a block has a warp's channels, up to kTapsAcross taps of one
+// The cut of the gradient of a filter: a block has a warp's channels, up to kTapsAcross taps of one
 // row of the window, and some rows of the output, which its warps share.
 constexpr int kTapsAcross = 4;
 constexpr int kRowWarps = 8;

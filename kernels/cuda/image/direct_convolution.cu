@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(kWarp* kStripWarps)
   }
 }
 
-// How the gradient of a filter is cut: a block has 32 output channels, one input channel of their
+// The cut of the gradient of a filter: a block has 32 output channels, one input channel of their
 // groups, up to kAcross taps of one row of the window, and some rows of the output.
 constexpr int kAcross = 8;
 constexpr int kRowThreads = 8;  // threads that share a row

@@ -54,8 +54,8 @@ struct Pooling {
   }
 };
 
-// What a thread owns: N channels from `channel` on at (y, x) of an image. One row of pixels a
-// blockIdx.x, its columns and channels along blockIdx.y.
+// The elements that a thread owns: N channels from `channel` on at (y, x) of an image. One row of
+// pixels a blockIdx.x, its columns and channels along blockIdx.y.
 struct Place {
   int64_t image;
   int y, x;

@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-// What the user calls a layer, as model cards do, and what it is called beside its parameters.
+// The name by which the user calls a layer, as model cards do, and its name beside its parameters.
 struct Target {
   std::string_view name, part;
 };

@@ -134,7 +134,8 @@ Context Stage::context(const MicroBatch& batch, Tape& tape, bool recomputing) co
           .loss_scale = batch.pass.loss_scale};
 }
 
-// Data as the layers compute: numbers come from the loader in fp32. Ids stay what they are.
+// The data in the type that the layers compute in: numbers come from the loader in fp32. Ids stay
+// what they are.
 Tensor Stage::computable(const Tensor& data) const {
   if (data.dtype() != DType::F32 || dtype_ == DType::F32) return data;
   Tensor narrow = device_.empty(data.shape(), dtype_, Purpose::Activations);

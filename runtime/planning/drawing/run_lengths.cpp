@@ -21,7 +21,7 @@ struct Repeat {
   [[nodiscard]] size_t saved() const { return letters() > written() ? letters() - written() : 0; }
 };
 
-// How often the first `unit` letters stand at the beginning of the text.
+// Counts how often the first `unit` letters stand at the beginning of the text.
 Repeat repeat_of(std::string_view text, size_t unit) {
   Repeat found{unit, 1};
   while (text.substr(found.letters(), unit) == text.substr(0, unit)) ++found.times;

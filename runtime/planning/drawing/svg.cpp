@@ -46,7 +46,7 @@ Layout layout_of(const ScheduleAnswer& answer) {
           .height = pitch > 14 ? pitch - 4 : pitch - 1};
 }
 
-// How strongly a stage is coloured: the first of its rank fully, the last half.
+// The opacity of a stage's colour: the first of its rank fully, the last half.
 double strength(const Schedule& schedule, int stage) {
   const int chunks = schedule.stages / schedule.ranks;
   const int chunk = stage / schedule.ranks;

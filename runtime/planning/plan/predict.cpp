@@ -52,8 +52,8 @@ bool runs(const Schedule& schedule, Op op) {
 
 // The ranks on nodes, node by node in the order of world ranks (runtime/system/comm/grid.h).
 struct Nodes {
-  // The nodes of a pipeline's ranks, numbered from 0 for each replica: how nodes cut it up. Each
-  // way that some replica is cut up, once.
+  // The ways in which nodes cut a pipeline up, each once: the nodes of its ranks, numbered from 0
+  // for each replica.
   std::set<std::vector<int>> patterns;
   bool replicas_apart = false;  // some reduce group spans nodes
 };
@@ -133,7 +133,8 @@ void add_skips(const Arrangement& candidate, const Schedule& schedule, const Mod
   for (const Skip& skip : schedule.skips) times.skip_bytes.push_back(bytes(skip.from, skip.to));
 }
 
-// Batch fields that a rank's stages read, each once however many layers do.
+// The bytes of the batch fields that a rank's stages read, each field once however many layers read
+// it.
 int64_t data_bytes(const Schedule& schedule, const Stages& stages, int rank) {
   std::vector<bool> reads(schedule.stages, false);
   std::map<std::string, int64_t> fields;
@@ -150,7 +151,7 @@ int64_t data_bytes(const Schedule& schedule, const Stages& stages, int rank) {
                     : bytes * most_data_held(data_use(schedule.program[rank], reads), kDataAhead);
 }
 
-// Peaks; `curve`, unless null, is set to the activations over the step.
+// The peak memory of each rank; `curve`, unless null, is set to the activations over the step.
 std::vector<RankMemory> memory_of(const Arrangement& candidate, const Schedule& schedule,
                                   const ModelCosts& costs, const TransportRules& rules,
                                   ByteCurve* curve) {

@@ -28,7 +28,7 @@ GroupSums::GroupSums(const Job& job)
   }
 }
 
-// How many members each node has.
+// The number of members on each node.
 void GroupSums::find_places(Group& group, int position) const {
   const int replicas = job_.costs.replicas;
   std::map<int, int> members;

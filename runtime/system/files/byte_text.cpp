@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// What may follow a first byte: how many bytes there are in all, and the range of the second.
+// The bytes that may follow a first byte: how many there are in all, and the range of the second.
 struct Lead {
   size_t bytes;
   uint8_t low = 0x80, high = 0xBF;

@@ -1,4 +1,4 @@
-// What waits for what: the events of a schedule, and the one walk over all programs side by side.
+// The waits of a schedule: its events, and the one walk over all programs side by side.
 #include "runtime/planning/schedule/proof/replay.h"
 
 #include <utility>

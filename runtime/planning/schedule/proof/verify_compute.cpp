@@ -1,4 +1,4 @@
-// What every rank must do, and in what order on that rank.
+// The checks of what every rank must do, and in what order on that rank.
 #include "runtime/planning/schedule/proof/evidence.h"
 #include "runtime/planning/schedule/well_formed.h"
 

@@ -1,4 +1,4 @@
-// What passes between ranks: both ends of every edge, and who waits for whom.
+// The checks of messages between ranks: both ends of every edge, and who waits for whom.
 #include <algorithm>
 #include <numeric>
 
@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// What passes along an edge in one direction: from the instruction that makes it to the one that
+// The messages along an edge in one direction: from the instruction that makes one to the one that
 // needs it, on another rank.
 struct Passage {
   Op send;
@@ -87,8 +87,8 @@ void check_first_in_first_out(const Evidence& e, const Passage& passage) {
                   "; messages of one edge arrive in the order they were sent");
 }
 
-// What a stuck instruction waits for: a receive for its send; a send for the receive that would
-// make room in the window.
+// The instruction that a stuck one waits for: a receive waits for its send; a send for the receive
+// that would make room in the window.
 Instruction awaited_by(const Evidence& e, const TransportRules& rules, int rank, int index) {
   const auto& program = e.schedule.program[rank];
   const auto [op, stage, micro_batch, peer] = program[index];

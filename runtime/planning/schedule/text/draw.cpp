@@ -66,7 +66,7 @@ Extremes extremes_of(const std::vector<CellRow>& rows) {
   return of;
 }
 
-// Places in a row, of `scale` letters a unit of time.
+// Columns in a row, of `scale` letters a unit of time.
 size_t column_of(double time, double scale) {
   return static_cast<size_t>(std::lround(time * scale));
 }
