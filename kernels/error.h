@@ -32,12 +32,14 @@ inline constexpr int kStoppedExitCode = static_cast<int>(ErrorKind::Stopped);
 // and rank 0 say it once.
 enum class ErrorScope : uint8_t { OneRank, EveryRank };
 
-// The text as one line of 8,000 bytes (and "..." where it was longer) without anything that a
-// terminal would obey: names in messages may come from untrusted files.
+// The text as one line of at most 8,000 bytes (and "..." where it was longer) without anything that
+// a terminal would obey: names in messages may come from untrusted files.
 [[nodiscard]] inline std::string one_line(std::string_view text) {
   constexpr size_t kLongest = 8000;
-  std::string line = plain_text(text.substr(0, kLongest));
-  return text.size() > kLongest ? line + "..." : line;
+  if (text.size() <= kLongest) return plain_text(text);
+  size_t end = kLongest;  // no character of UTF-8 is cut in two
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end;
+  return plain_text(text.substr(0, end)) + "...";
 }
 
 // `what()` is one line that says what is wrong, where (file, line, key, layer, step) and what to

@@ -10,9 +10,9 @@ namespace penstock {
 
 namespace {
 
-int64_t snapshot_of(const RankMemory& rank, const Grid& grid, const CheckpointConfig& checkpoint) {
-  const bool while_training = checkpoint.every > 0 || checkpoint.minutes > 0;
-  return while_training ? rank.snapshot(grid.replicas) : 0;
+int64_t snapshot_of(const RankMemory& rank, int replicas, const Config& config) {
+  const bool while_training = config.checkpoint.every > 0 || config.checkpoint.minutes > 0;
+  return while_training ? rank.copy(replicas, config.optimizer.is_shared_by(replicas)) : 0;
 }
 
 // What makes the run take less memory than it does now.
@@ -89,7 +89,7 @@ std::string outlook(const Forecast& forecast, const Station& station, const Conf
     const auto position = static_cast<size_t>(station.grid.position_of(rank));
     const RankMemory& memory = prediction.memory[position];
     if (device.host_addressable()) here += memory.total();
-    here += snapshot_of(memory, station.grid, config.checkpoint);
+    here += snapshot_of(memory, station.grid.replicas, config);
     if (!forecast.copies.bytes.empty()) {
       here += (forecast.copies.network_s > 0.0 ? 4 : 2) * forecast.copies.bytes[position];
     }

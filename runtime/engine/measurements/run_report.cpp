@@ -233,6 +233,7 @@ double measured_bubble(std::span<const RankRecord> ranks) {
 
 void RunReport::add_forecast(RunSummary& summary) const {
   const Prediction& prediction = forecast_->prediction;
+  const bool shared = config_.optimizer.is_shared_by(grid_.replicas);
   summary.bubble_predicted = prediction.bubble;
   summary.forecast = {.basis = forecast_->basis,
                       .step_ms = 1e3 * prediction.step_s,
@@ -241,7 +242,7 @@ void RunReport::add_forecast(RunSummary& summary) const {
     const auto position = static_cast<size_t>(grid_.position_of(rank.rank));
     const RankMemory& memory = prediction.memory[position];
     const bool copied = device_.host_addressable() && rank.snapshot_bytes > 0;
-    rank.predicted_peak_bytes = memory.total() + (copied ? memory.snapshot(grid_.replicas) : 0);
+    rank.predicted_peak_bytes = memory.total() + (copied ? memory.copy(grid_.replicas, shared) : 0);
   }
 }
 

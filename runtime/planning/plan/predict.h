@@ -24,11 +24,9 @@ struct RankMemory {
   [[nodiscard]] int64_t total() const {
     return parameters + gradients + optimizer + activations + workspace + communication;
   }
-  // Host memory besides that, once a checkpoint was written while training went on: one replica's
-  // share, of so many, of what the ranks keep.
-  [[nodiscard]] int64_t snapshot(int replicas) const { return (parameters + optimizer) / replicas; }
-  // Bytes of a copy for checkpoint.partner: this replica's share of the weights and of the
-  // optimizer's state. `shared` (Arrangement::shared): `optimizer` is that share already.
+  // Host memory besides that, once a checkpoint was written while training went on, and each copy
+  // for checkpoint.partner: one replica's share, of so many, of the weights and of the optimizer's
+  // state. `shared` (Arrangement::shared): `optimizer` is that share already.
   [[nodiscard]] int64_t copy(int replicas, bool shared) const {
     return parameters / replicas + (shared ? optimizer : optimizer / replicas);
   }

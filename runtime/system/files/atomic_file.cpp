@@ -58,10 +58,19 @@ Destination destination_of(std::string path) {
   refuse_destination(named, "a link that leads round in a circle");
 }
 
-Descriptor open_temporary(const std::string& temporary) {
+// Opens what is to replace the file `path`, and whoever could not read that one cannot read this.
+Descriptor open_temporary(const std::string& temporary, const std::string& path) {
+  constexpr mode_t kRights = 0777;
+  struct stat old {
+  }, now{};
+  const bool replaces = stat(path.c_str(), &old) == 0;
+  const mode_t rights = replaces ? old.st_mode & kRights : 0644U;
   Descriptor file(open(temporary.c_str(),
-                       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644));
+                       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, rights));
   if (file.value() < 0) fail_system("create", temporary);
+  if (fstat(file.value(), &now) != 0) fail_system("look at", temporary);
+  const bool differs = replaces && (now.st_mode & kRights) != rights;
+  if (differs && fchmod(file.value(), rights) != 0) fail_system("give rights to", temporary);
   return file;
 }
 
@@ -81,7 +90,7 @@ AtomicFile::AtomicFile(std::string path, const std::string& suffix) : descriptor
   Destination destination = destination_of(std::move(path));
   path_ = std::move(destination.path);
   if (!destination.written_through) temporary_ = path_ + suffix;
-  descriptor_ = temporary_.empty() ? open_through(path_) : open_temporary(temporary_);
+  descriptor_ = temporary_.empty() ? open_through(path_) : open_temporary(temporary_, path_);
 }
 
 AtomicFile::~AtomicFile() {

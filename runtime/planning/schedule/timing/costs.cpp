@@ -50,6 +50,7 @@ void check_counts(const PipelineCosts& costs, const Schedule& schedule) {
   }
   if (!costs.update.empty()) check_count(costs.update.size(), ranks, "updates", "ranks");
   if (!costs.audit.empty()) check_count(costs.audit.size(), ranks, "audits", "ranks");
+  if (!costs.begins.empty()) check_count(costs.begins.size(), ranks, "beginnings", "ranks");
 }
 
 void check_bucket_times(const PipelineCosts& costs) {
@@ -80,6 +81,7 @@ void check_costs(const PipelineCosts& costs, const Schedule& schedule) {
   for (const double bytes : costs.skip_bytes) check_bytes(bytes);
   for (const double time : costs.update) check_times({time});
   for (const double time : costs.audit) check_times({time});
+  for (const double time : costs.begins) check_times({time});
   check_bucket_times(costs);
 }
 

@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-constexpr const char* kSharing = "sharing the diaries of this host's ranks";
+constexpr const char* kSharing = "sharing the activity logs of this host's ranks";
 constexpr size_t kHeadBytes = 64;  // the claim, and pages begin on a cache line
 constexpr size_t kNameBytes = 64;
 

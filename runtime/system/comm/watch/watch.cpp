@@ -161,7 +161,17 @@ class Watch::Watcher {
     const double limit = seconds(order_.limit) * static_cast<double>(patience) + kTurn * turn_;
     if (silent_s <= limit || now < not_before_ || now - asked_ < kAsked) return;
     if (!pages_.claim()) return;
-    judge();
+    try {
+      judge();
+    } catch (const Error&) {
+      leave_to_others();
+      throw;
+    }
+    leave_to_others();
+  }
+
+  // Of the ranks of this host one judges at a time, and this one not again at once.
+  void leave_to_others() {
     not_before_ = activity_clock() + 1.0;
     pages_.release();
   }

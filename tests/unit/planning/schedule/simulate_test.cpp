@@ -249,6 +249,9 @@ TEST(Simulate, RefusesTimesThatAreNone) {
                 c.within_node.latency = std::numeric_limits<double>::infinity();
               }),
               HasSubstr("a time of inf"));
+  EXPECT_THAT(message([](PipelineCosts& c) { c.begins = {0}; }),
+              HasSubstr("beginnings for 1 ranks"));
+  EXPECT_THAT(message([](PipelineCosts& c) { c.begins = {0, -2}; }), HasSubstr("a time of -2"));
 }
 
 }  // namespace

@@ -96,6 +96,27 @@ TEST_F(Files, AreReplacedWholeOrNotAtAll) {
               HasSubstr("none/file.new: No such file"));
 }
 
+// What only its owner could read used to be everybody's once it was replaced.
+TEST_F(Files, KeepTheirRightsWhenTheyAreReplaced) {
+  const std::string file = made("file", "before");
+  for (const auto rights :
+       {fs::perms::owner_read | fs::perms::owner_write,
+        fs::perms::owner_all | fs::perms::group_read | fs::perms::group_write}) {
+    fs::permissions(file, rights);
+    replace_file(file, "after");
+    EXPECT_EQ(fs::status(file).permissions(), rights);
+  }
+}
+
+TEST(OneLine, CutsNoCharacterInTwo) {
+  for (const size_t before : {7998U, 7999U, 8000U}) {
+    const std::string line = one_line(std::string(before, 'x') + "\xe2\x82\xac and so on");
+    EXPECT_EQ(line, std::string(before, 'x') + "...") << before;
+  }
+  EXPECT_EQ(one_line(std::string(7997, 'x') + "\xe2\x82\xac and so on"),
+            std::string(7997, 'x') + "\xe2\x82\xac...");
+}
+
 // They used to be replaced by regular files.
 TEST_F(Files, ThatAreLinksStayLinksAndTheirTargetsAreReplaced) {
   fs::create_directory(at("folder"));
