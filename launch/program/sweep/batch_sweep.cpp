@@ -24,9 +24,9 @@ namespace fs = std::filesystem;
 std::string said_in(const std::string& path) {
   constexpr int64_t kMostSaid = 400;
   const InputFile file(path);
-  std::vector<uint8_t> bytes(static_cast<size_t>(std::min(kMostSaid, file.size_bytes())));
-  file.read(0, bytes);
-  return one_line({bytes.begin(), bytes.end()});
+  std::string text(static_cast<size_t>(std::min(kMostSaid, file.size_bytes())), '\0');
+  file.read(0, text.data(), text.size());
+  return one_line(text);
 }
 
 // Returns what the batch system said.

@@ -46,7 +46,7 @@ std::vector<std::string> point_words(const std::string& command, const SweepFile
     }
     words.push_back(word);
   }
-  if (words.empty()) {
+  if (words.empty() && !command.empty()) {
     fail_input(sweep.path.string() + ": a command of nothing but blanks starts nothing");
   }
   return words;

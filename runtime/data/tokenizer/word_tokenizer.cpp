@@ -35,7 +35,7 @@ WordTokenizer::WordTokenizer(TokenizerJson file)
     : normalizer_(file.normal, file.path),
       pre_tokenizer_(file.pre_tokenizer, file.path),
       model_(model_of(file)),
-      joins_(std::move(file.decoder)),
+      decoder_(std::move(file.decoder)),
       begin_(std::move(file.begin)),
       end_(std::move(file.end)) {
   take_vocabulary(file);
@@ -136,7 +136,7 @@ std::string WordTokenizer::decode(std::span<const int32_t> ids, bool hide_specia
     if (text.token.text.empty() || (hide_special && text.special)) continue;
     tokens.push_back(text.token);
   }
-  return joined_text(std::move(tokens), joins_);
+  return joined_text(std::move(tokens), decoder_);
 }
 
 }  // namespace penstock

@@ -42,7 +42,7 @@ TEST(ValidateOptimizer, ListsWhatItKnows) {
   EXPECT_THAT(refusal([](OptimizerConfig& c) { c.kind = "adagrad"; }),
               AllOf(HasSubstr("optimizer.kind"), HasSubstr("adagrad"),
                     HasSubstr("sgd, rmsprop, adam, adamw")));
-  EXPECT_THAT(refusal([](OptimizerConfig& c) { c.schedule = "linear"; }),
+  EXPECT_THAT(refusal([](OptimizerConfig& c) { c.schedule = "stepwise"; }),
               AllOf(HasSubstr("optimizer.schedule"),
                     HasSubstr("constant, cosine, linear, wsd, inverse-sqrt, exponential")));
 }
