@@ -1,14 +1,15 @@
-// kernels/bit_flip.h -- changes single bits of what is computed or kept, as a defective processor
-// or its memory does: the faults that audits are tested with. Without PENSTOCK_BIT_FLIPS nothing is
-// changed, and an op pays one test of a flag.
+// kernels/bit_flip.h -- BitFlips: flips chosen bits of results, weights or optimizer state, as a
+// defective processor or memory would: the faults that audits are tested with. Without the variable
+// PENSTOCK_BIT_FLIPS nothing is changed, and an op pays one test of a flag.
 //
 // PENSTOCK_BIT_FLIPS is a list of "RANK STEP INSTRUCTION RESULT ELEMENT BIT", separated by commas:
-// in that step on that rank, when the instruction of that name ("F0.3", "B1.2", "OPT": text() of
-// runtime/planning/schedule/schedule.h) has its RESULT-th result, the bit changes. RESULT counts
-// what ops return and gradients that they give from 0, modulo how many there were the last time the
-// instruction ran; "weight" and "state" choose a weight or a number of the optimizer instead, right
-// before the instruction. ELEMENT and BIT are taken modulo what there is. Each happens once and
-// says so on the standard error.
+// when rank RANK executes that instruction ("F0.3", "B1.2", "OPT": text() of
+// runtime/planning/schedule/schedule.h) in that step, bit BIT of element ELEMENT of result RESULT
+// flips. Results are what ops return and the gradients that they give, numbered from 0; RESULT is
+// taken modulo how many there were when the instruction last ran. RESULT "weight" or "state" flips
+// a number of a weight or of the optimizer's state instead, right before the instruction. ELEMENT
+// and BIT are taken modulo what there is. Each flip happens once and is reported on the standard
+// error.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +22,19 @@ namespace penstock {
 
 class BitFlips {
  public:
-  // The one BitFlips of this process. One thread calls it.
+  // The one BitFlips of this process, for one thread.
   static BitFlips& instance();
 
-  // Reads what the environment asks of this rank. Throws Error(Input) where it cannot be read.
+  // Reads PENSTOCK_BIT_FLIPS and keeps what concerns this rank. Throws Error(Input) where the text
+  // is malformed.
   void arm(int rank);
-  [[nodiscard]] bool armed() const { return armed_; }
+  [[nodiscard]] bool armed() const { return armed_; }  // true: this rank has a flip, due or done
 
   // Called before and after each instruction of a step. `audited`: an audit executes the
   // instruction again; the line that reports a change says so.
   void begin(int64_t step, const std::string& instruction, bool audited);
   void end();
-  // Called with each result of an op of the instruction.
+  // Counts a result of an op of the current instruction, and flips its bit where that is due.
   void result(Device& device, const Tensor& made);
   // A bit flip of a weight or of the optimizer's state, due as the instruction begins.
   struct Kept {
@@ -40,9 +42,9 @@ class BitFlips {
     uint64_t element = 0;
     int bit = 0;
   };
-  [[nodiscard]] std::vector<Kept> take_kept();  // each once
-  // Changes one bit of an element of `tensor`, both modulo what there is, and says on the standard
-  // error that it did.
+  [[nodiscard]] std::vector<Kept> take_kept();  // those due now, each once
+  // Flips a bit of an element of `tensor`, both numbers modulo what there is, and reports it on the
+  // standard error; `what` names the tensor there.
   void flip(Device& device, const Tensor& tensor, uint64_t element, int bit,
             const std::string& what) const;
 
@@ -63,15 +65,15 @@ class BitFlips {
   bool armed_ = false;
   int rank_ = 0;
   std::vector<Order> orders_;
-  std::vector<Count> counts_;  // results of each instruction, the last time
+  std::vector<Count> counts_;  // results of each instruction when it last ran
   int64_t step_ = 0;
   std::string instruction_;  // empty: between two instructions
   bool audited_ = false;
-  uint64_t results_ = 0;  // of the instruction so far
+  uint64_t results_ = 0;  // results of the current instruction so far
 };
 
 // Called with the result of every op and every gradient that is given: one test of a flag where no
-// bits are to change.
+// bit is to flip.
 inline void after_op(Device& device, const Tensor& made) {
   if (BitFlips::instance().armed() && made) BitFlips::instance().result(device, made);
 }

@@ -1,5 +1,5 @@
 // kernels/checks.h -- what ops of every backend require of their tensors before they touch them. A
-// tensor that does not fit is a bug of ours.
+// tensor that does not fit is a bug of ours: Error(Internal), which names the op `op`.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ inline void require_elements(const char* op, const Tensor& t, int64_t elements) 
                   std::to_string(elements) + " elements belong");
   }
 }
-// A bias is a vector that is added to every row of a result, or the sum of its gradients: fp32
+// A bias is added to every row of a result. It, or the sum of its gradients, must be fp32
 // [columns]. Null: there is none.
 inline void require_bias(const char* op, const Tensor* bias, int64_t columns) {
   if (bias == nullptr) return;
@@ -53,17 +53,18 @@ inline void require_bias(const char* op, const Tensor* bias, int64_t columns) {
   if (bias->dtype() == DType::F32) return;
   fail_internal(std::string(op) + ": a bias is " + name_of(bias->dtype()) + ", not fp32");
 }
-// Gradients are added up in fp32.
+// A tensor that gradients are added to must be fp32.
 inline void require_sum(const char* op, const Tensor& t) {
   if (t.dtype() == DType::F32) return;
   fail_internal(std::string(op) + ": a sum is " + name_of(t.dtype()) + ", not fp32");
 }
-// A checksum is written to two int32.
+// The result of a checksum must be two int32.
 inline void require_checksum(const Tensor& sum) {
   require_elements("checksum", sum, 2);
   if (sum.dtype() == DType::I32) return;
   fail_internal(std::string("a checksum is ") + name_of(sum.dtype()) + ", not int32");
 }
+// The tensors must have the same type and number of elements.
 inline void require_alike(const char* op, const Tensor& a, const Tensor& b) {
   if (a.elements() != b.elements() || a.dtype() != b.dtype()) {
     fail_internal(std::string(op) + ": " + name_of(a.dtype()) + " " + a.shape().text() + " and " +

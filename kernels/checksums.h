@@ -14,15 +14,16 @@ class Checksums {
   // `device` must outlive it.
   explicit Checksums(Device& device) : device_(device) {}
 
-  void clear() { count_ = 0; }  // keeps its memory
-  // PointwiseOps::checksum() of the elements as they are in the order of ops; 0 of an empty tensor.
+  void clear() { count_ = 0; }  // forgets all, keeps its memory
+  // Appends the checksum of the elements as they are when the ops issued so far have ended
+  // (PointwiseOps::checksum(): any changed bit changes it); 0 for an empty tensor.
   void add(const Tensor& x);
   [[nodiscard]] size_t count() const { return count_; }
   // All, in the order in which they were added. Waits for the device.
   [[nodiscard]] std::vector<uint64_t> read() const;
 
  private:
-  static constexpr size_t kInChunk = 128;
+  static constexpr size_t kInChunk = 128;  // checksums
 
   Device& device_;
   std::vector<Tensor> chunks_;  // I32 [2 kInChunk] each

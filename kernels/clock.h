@@ -12,7 +12,8 @@ class DeviceClock {
  public:
   virtual ~DeviceClock() = default;
   virtual void restart() = 0;  // time zero is now; waits for the device
-  // Notes the moment at which everything issued so far has ended, without waiting for it.
+  // Dates `point` (0 to make_clock()'s points - 1): the moment at which everything issued so far
+  // has ended. Does not wait.
   virtual void mark(size_t point) = 0;
   // Seconds from time zero to the last mark() of that point. Waits until the mark has come.
   [[nodiscard]] virtual double seconds(size_t point) = 0;

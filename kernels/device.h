@@ -20,9 +20,10 @@ namespace penstock {
 class Device : public DeviceFacts, public Transfers, public OpFamilies {
  public:
   virtual Memory& memory() = 0;
-  // Memory that the host reads and writes and that this device copies from and to fastest.
+  // Memory that the host reads and writes, and that this device copies from and to fastest.
   virtual Memory& host_memory() { return memory(); }
-  // A new tensor with undefined contents; `zeros` fills it. Throws Error(Resource) when full.
+  // A new tensor: empty() leaves its contents undefined, zeros() fills it. Throw Error(Resource)
+  // where memory is full.
   [[nodiscard]] Tensor empty(const Shape& shape, DType dtype, Purpose purpose) {
     const size_t size_bytes = static_cast<size_t>(shape.elements()) * size_of(dtype);
     return {memory().take(size_bytes, purpose), shape, dtype};
@@ -33,7 +34,7 @@ class Device : public DeviceFacts, public Transfers, public OpFamilies {
   // may then replay them as one. Sections do not nest; results are the same with and without.
   virtual void begin_section(int64_t /*key*/) {}
   virtual void end_section() {}
-  // A clock with that many points, which runs from now on.
+  // A clock with that many points to mark; time zero is now.
   [[nodiscard]] virtual std::unique_ptr<DeviceClock> make_clock(size_t points) {
     return std::make_unique<HostClock>(points);
   }
@@ -42,6 +43,7 @@ class Device : public DeviceFacts, public Transfers, public OpFamilies {
   virtual void set_progress(const std::function<void()>& /*progress*/) {}
 };
 
+// How the CPU backend computes in bf16.
 enum class Bf16 : uint8_t {
   Auto,     // native where the processor has it, else emulated
   Emulate,  // widen to fp32, compute, round: what an older processor does, here for tests
@@ -49,7 +51,8 @@ enum class Bf16 : uint8_t {
 
 // The CPU backend with that many OpenMP threads (1 to OMP_THREAD_LIMIT, else Error(Input)) for
 // every op. The calling thread, which is the one to use it, and its OpenMP threads compute without
-// denormal numbers from here on. `speed` is what its model() says.
+// denormal numbers from here on. `speed`: measured speeds for its model(); by default usual
+// figures.
 [[nodiscard]] std::unique_ptr<Device> make_cpu_device(int threads, Bf16 bf16 = Bf16::Auto,
                                                       const ProcessorSpeed& speed = {});
 
@@ -70,9 +73,9 @@ struct GpuIdentity {
 };
 [[nodiscard]] GpuIdentity cuda_identity(int ordinal);
 // The GPU of that ordinal among the visible ones. `graphs`: sections are replayed as CUDA graphs.
-// Matrix products are chosen for a GPU of `spare_processors` multiprocessors less, which the
-// library then leaves to others; their bits may depend on it. Throws Error(Resource) in a build
-// without CUDA (naming the option) and where there is no device.
+// `spare_processors`: multiprocessors that matrix products leave to others; their number may change
+// the products' bits. Throws Error(Resource) in a build without CUDA (naming the option) and where
+// there is no device.
 [[nodiscard]] std::unique_ptr<Device> make_cuda_device(int ordinal, bool graphs = true,
                                                        int spare_processors = 0);
 

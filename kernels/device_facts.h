@@ -1,5 +1,5 @@
-// kernels/device_facts.h -- DeviceFacts: what a device is and what it has done, for whoever plans,
-// chooses or reports and computes nothing.
+// kernels/device_facts.h -- DeviceFacts: what a device is and what it has done, for code that
+// plans, chooses or reports and computes nothing.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct DeviceCounts {
   // Commands given to an accelerator one by one; those replayed within a section
   // (Device::begin_section) do not count. Small in the steady state.
   int64_t commands_issued = 0;
-  // The libraries' answers for each primitive, a line each (algorithm, workspace, what is fused and
-  // what is refused), which tell why an op is slow. The device's own.
+  // A line for each primitive that says what the library answered (algorithm, workspace, what is
+  // fused and what is refused): it tells why an op is slow. The device owns the lines.
   std::span<const std::string> library_choices = {};
 };
 
@@ -35,7 +35,7 @@ class DeviceFacts {
   [[nodiscard]] bool native_bf16() const { return facts_.native_bf16; }
   // True when the host may read and write tensor memory directly.
   [[nodiscard]] bool host_addressable() const { return facts_.host_addressable; }
-  // False when tensors have no contents (kernels/counting): values need not be made for it.
+  // False when tensors have no contents (kernels/counting): nobody need make values for the device.
   [[nodiscard]] bool holds_values() const { return facts_.holds_values; }
   // Whether a step is faster when its first micro-batch overwrites weight gradients than when all
   // micro-batches add to zeros: overwriting saves two passes over large gradients, but those that

@@ -49,10 +49,11 @@ struct ProcessorSpeed {
   ProductSpeed fp32, bf16;
   double pass_flops = 0;          // operations/s in functions of elements that the cache holds
   double memory_bytes_per_s = 0;  // read or written
-  double op_overhead_s = 0;
-  int measurements = 0;  // of which each kind of work has its fastest
-  int undisturbed = 0;   // how many of them had the cores for themselves
+  double op_overhead_s = 0;       // to start an op
+  int measurements = 0;           // how many were taken; each figure is its fastest
+  int undisturbed = 0;            // how many of them had the cores to themselves
 
+  // False where nothing was measured.
   [[nodiscard]] bool known() const { return fp32.peak > 0; }
 };
 
@@ -61,7 +62,7 @@ struct ProcessorSpeed {
 struct DeviceModel {
   std::string name;
   ProductSpeed fp32, bf16;
-  std::string peak_from;  // where their peaks come from: "published for H100 SXM"
+  std::string peak_from;  // where the peaks come from: "published for H100 SXM"
   // Operations/s in functions of elements. 0: as many as in linear products of fp32 numbers.
   double pass_flops = 0;
   double memory_bytes_per_s = 0;
@@ -81,8 +82,8 @@ struct DeviceModel {
   bool emulates_bf16 = false;
   OperandCopies operand_copies = OperandCopies::None;
   int threads = 1;  // of kernels/cpu
-  // Computes attention in bf16 as a fused pass of a library, with the workspace of its ordered
-  // backward on Hopper (kernels/cuda/attention/attention_cut.h says which calls).
+  // Computes attention in bf16 as a fused pass of a library (kernels/cuda/attention/attention_cut.h
+  // says which calls), with the workspace that its ordered backward takes on Hopper.
   bool fuses_attention = false;
   // Computes gelu in its tanh form in one pass with the bf16 products before and after it, as
   // cuBLASLt does: DenseOps::fused_linear_activation. Both its argument and its result are kept.
@@ -92,9 +93,11 @@ struct DeviceModel {
   [[nodiscard]] const ProductSpeed& products(DType dtype) const {
     return dtype == DType::BF16 ? bf16 : fp32;
   }
+  // Operations/s in functions of elements.
   [[nodiscard]] double pass_rate() const {
     return pass_flops > 0 ? pass_flops : fp32.rate(ProductKind::Linear);
   }
+  // Bytes/s.
   [[nodiscard]] double memory_rate() const { return memory_efficiency * memory_bytes_per_s; }
 };
 
@@ -112,9 +115,10 @@ struct PublishedPeak {
 [[nodiscard]] DeviceModel cpu_model(const Processor& processor, int threads = 1,
                                     const ProcessorSpeed& speed = {});
 
-// h200 | h100 | b200 | a100 | rtx-4090 | v100-16gb | v100-32gb | p100 | tpu-v2 | tpu-v3 (one core
-// each) | cpu, which is cpu_model() of the processor at hand, with `speed`: ranks on several kinds
-// of machines get different answers. Throws Error(Input) listing these names.
+// The model of that name: h200 | h100 | b200 | a100 | rtx-4090 | v100-16gb | v100-32gb | p100 |
+// tpu-v2 | tpu-v3 (one core each) | cpu. "cpu" is cpu_model() of the processor at hand, with
+// `threads` and `speed`: ranks on several kinds of machines get different answers. Throws
+// Error(Input) listing these names.
 [[nodiscard]] DeviceModel device_model_named(const std::string& name, int threads = 1,
                                              const ProcessorSpeed& speed = {});
 

@@ -57,7 +57,8 @@ class Error : public std::runtime_error {
   ErrorScope scope_;
 };
 
-// Calls what every rank calls with the same inputs, so that an Error of it is one of every rank.
+// Calls what every rank calls with the same inputs; an Error that it throws is thrown on as one of
+// every rank.
 template <class Function>
 decltype(auto) on_every_rank(Function&& function) {
   try {

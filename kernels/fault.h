@@ -23,8 +23,9 @@ inline constexpr const char* kOutOfMemory = "out of memory: ";
 
 // Throws Error(Resource): "out of memory: <what>: use more stages, ...".
 [[noreturn]] void fail_out_of_memory(const std::string& what);
-// Throws the Error that a fault is: Memory and Missing are Resource, Bug is Internal. `what` says
-// where and in which words; `advice` (may be empty) what to do, of a Bug what else to report.
+// Throws the Error that a fault is: Memory and Missing are Resource, Bug is Internal, Peer is Peer.
+// `what` says where, and in which words; `advice` (may be empty) what to do, for a Bug what else to
+// report.
 [[noreturn]] void fail_by(Fault fault, const std::string& what, const std::string& advice = "");
 
 }  // namespace penstock

@@ -29,8 +29,8 @@ void for_shares([[maybe_unused]] int threads, int shares, const F& f) {
 }
 
 // Calls f(first, last) for contiguous ranges that cover [0, items): as many as there are threads,
-// and at most `worth`. One range is no parallel region: regions that f begins would be nested in
-// it.
+// but at most `worth`. A single range is called without a parallel region, in which a region that f
+// begins would be nested.
 template <class F>
 void share_out(int threads, int64_t items, const F& f, int64_t worth = INT64_MAX) {
   const auto shares = static_cast<int>(std::min({int64_t{threads}, items, worth}));

@@ -12,13 +12,15 @@
 
 namespace penstock {
 
-// One stream of 2^66 numbers: block i, of 64 bits, is four words, philox(key, {i, i >> 32,
-// counter[0], counter[1]}).
+// One stream of 2^66 numbers, in blocks of four 32-bit words: block i (a 64-bit number) is
+// philox(stream, i).
 struct RandomStream {
   std::array<uint32_t, 2> key{};
   std::array<uint32_t, 2> counter{};
 };
 
+// Block `index` of a stream: ten rounds on (index, index >> 32, counter[0], counter[1]) under its
+// key.
 [[nodiscard]] constexpr std::array<uint32_t, 4> philox(const RandomStream& stream, uint64_t index) {
   uint32_t k0 = stream.key[0];
   uint32_t k1 = stream.key[1];
@@ -35,7 +37,7 @@ struct RandomStream {
   return c;
 }
 
-// A number in [0, 1) with 24 bits.
+// A number in [0, 1) from the upper 24 bits of `word`.
 [[nodiscard]] constexpr float uniform_of(uint32_t word) {
   return static_cast<float>(word >> 8) * 0x1p-24F;
 }
@@ -55,8 +57,8 @@ struct RandomStream {
   return x ^ (x >> 31);
 }
 
-// The stream of (seed, what it is for, two indices): for example (seed, layer name, step,
-// micro-batch).
+// The stream of a seed, of what it is for (`what`: a hash_name()) and of two indices: for example
+// (seed, layer name, step, micro-batch).
 [[nodiscard]] inline RandomStream random_stream(uint64_t seed, uint64_t what, uint64_t a = 0,
                                                 uint64_t b = 0) {
   const uint64_t key = mix(mix(seed) ^ what);

@@ -9,10 +9,12 @@
 
 namespace penstock {
 
-// plain_text() of a text that comes in pieces, lines and all: the beginning of a character at the
-// end of a piece is held until the rest of it has come.
+// Does to a text that comes in pieces what plain_text() does to a whole one, and keeps ends of
+// lines. The bytes of a character that is cut at the end of a piece are held until the rest of it
+// comes.
 class PlainPieces {
  public:
+  // `piece` made safe: what was held comes first, what is now held is left out.
   [[nodiscard]] std::string next(std::string_view piece) {
     held_ += piece;
     const size_t begun = begun_bytes();
@@ -21,7 +23,7 @@ class PlainPieces {
     held_.erase(0, whole.size());
     return plain;
   }
-  [[nodiscard]] std::string rest() {  // nothing more comes
+  [[nodiscard]] std::string rest() {  // what is held, once nothing more comes
     return plain_text(std::exchange(held_, {}), true);
   }
 

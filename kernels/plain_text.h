@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-// The number of bytes at the front that are one character which a terminal would obey: a control
-// character, or one that turns the direction of what stands behind it, in UTF-8; 0: none.
+// If the text begins with a character that a terminal would obey (a control character, or one that
+// turns the direction of what stands behind it, in UTF-8): its bytes. Else 0.
 [[nodiscard]] inline size_t obeyed_bytes(std::string_view text) {
   const auto byte = [&](size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
@@ -23,8 +23,8 @@ namespace penstock {
   return marks || embeds || isolates ? 3 : 0;
 }
 
-// The text with a question mark for each such character; tabs and ends of lines become spaces,
-// unless `has_lines`, which keeps ends of lines.
+// The text with a question mark for each character that a terminal would obey; tabs and ends of
+// lines become spaces, but ends of lines stay where the text `has_lines`.
 [[nodiscard]] inline std::string plain_text(std::string_view text, bool has_lines = false) {
   std::string plain;
   plain.reserve(text.size());

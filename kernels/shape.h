@@ -14,6 +14,7 @@ namespace penstock {
 
 enum class DType : uint8_t { F32, BF16, F64, I32, U8 };
 
+// Bytes of one element.
 [[nodiscard]] constexpr size_t size_of(DType type) {
   switch (type) {
     case DType::F64:
@@ -47,6 +48,7 @@ enum class DType : uint8_t { F32, BF16, F64, I32, U8 };
 
 // The most elements that a tensor, and all parameters of a network, may have: 4 PiB in fp32.
 inline constexpr int64_t kMostElements = int64_t{1} << 50;
+// Throws Error(Input): `what` has more than kMostElements.
 [[noreturn]] inline void fail_too_large(const std::string& what) {
   fail_input(what +
              " has more than 2^50 numbers, which no machine holds: make the sizes of the network "
@@ -65,12 +67,13 @@ class Shape {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int64_t operator[](int axis) const { return extents_[checked(axis)]; }
   int64_t& operator[](int axis) { return extents_[checked(axis)]; }
+  // The last extent.
   [[nodiscard]] int64_t back() const { return (*this)[rank_ - 1]; }
   [[nodiscard]] std::span<const int64_t> extents() const {
     return {extents_.data(), static_cast<size_t>(rank_)};
   }
-  // Throws Error(Input) where there are more than kMostElements, so that bytes and sums of a
-  // thousand tensors stay far inside 64 bits.
+  // The product of the extents; 1 for rank 0. Throws Error(Input) where it is above kMostElements,
+  // so that bytes and sums of a thousand tensors stay far inside 64 bits.
   [[nodiscard]] int64_t elements() const {
     int64_t n = 1;
     for (int64_t extent : extents()) {

@@ -15,6 +15,7 @@ namespace penstock {
 
 struct bfloat16;  // kernels/bfloat16.h
 
+// The DType of an element type of C++.
 template <class T>
 struct DTypeOf;
 template <>
@@ -63,6 +64,7 @@ class Tensor {
   }
   ~Tensor() { reset(); }
 
+  // Gives up the reference: the tensor is empty then.
   void reset() noexcept {
     Block* block = std::exchange(block_, nullptr);
     data_ = nullptr;
@@ -71,6 +73,7 @@ class Tensor {
     }
   }
 
+  // False where it is empty: it refers to no memory.
   explicit operator bool() const { return block_ != nullptr; }
   [[nodiscard]] const Shape& shape() const { return shape_; }
   [[nodiscard]] int64_t dim(int axis) const { return shape_[axis]; }

@@ -46,14 +46,16 @@ class Weight {
     uint64_t version = 0;
     Tensor packed;
   };
-  // The form of that key, and whether it must be remade (its `packed` is empty the first time).
-  // The caller that remakes it sets `version` to version().
+  // The form of that key. It must be made, and its `version` set to version(), where `version` is
+  // another (at first it is 0, and `packed` empty). Valid until another key is asked for the first
+  // time.
   Packing& packing(uint64_t key) {
     for (Packing& f : packings_) {
       if (f.key == key) return f;
     }
     return packings_.emplace_back(Packing{key, 0, {}});
   }
+  // Counts the changes, from 1.
   [[nodiscard]] uint64_t version() const { return *version_; }
 
  private:

@@ -14,7 +14,8 @@ namespace penstock {
 
 class Counting : public CountingDevice {
  public:
-  // `source`: where tensors are. `spent` (may be empty) is called with the seconds of each op.
+  // `source` gives tensors their addresses. `spent` (may be empty) is called with the seconds of
+  // each op.
   Counting(const DeviceModel& model, std::unique_ptr<MemorySource> source, Tally::Spent spent = {})
       : memory_(std::move(source)),
         tally_(model, memory_, std::move(spent)),

@@ -2,9 +2,9 @@
 // counts.
 //
 // Ops return at once, as an accelerator's do, and add their seconds to the moment at which the
-// device will have ended; who waits for the device sleeps until then. So many modelled accelerators
-// fit on few cores. Tensors have no contents, but memory that messages may be sent from and
-// received into (reused_pages.h).
+// device will have ended; who waits for the device sleeps until then. Many modelled accelerators
+// thus fit on few cores. Tensors have no contents, but their memory can be read and written, so
+// that messages can be sent from it and received into it (reused_pages.h).
 //
 // A host that oversleeps does not make its accelerator slower: the next op starts when the last one
 // should have ended, unless the host has waited for something else in between.
@@ -26,7 +26,7 @@ class PacingDevice : public CountingDevice {
   virtual void set_pace(std::function<double(int64_t key)> pace) = 0;
 };
 
-// While it waits it calls Device::set_progress()'s function, and again every `nap`.
+// A host that waits for the device calls the function of Device::set_progress() every `nap`.
 [[nodiscard]] std::unique_ptr<PacingDevice> make_pacing_device(
     const DeviceModel& model, std::chrono::microseconds nap = std::chrono::microseconds(200));
 

@@ -12,7 +12,8 @@
 
 namespace penstock {
 
-// Addresses are never taken back. Throws Error(Resource) where the system has no such pages.
+// Addresses that are given back are not used again. Throws Error(Resource) where the system has no
+// such pages.
 [[nodiscard]] std::unique_ptr<MemorySource> reused_pages_source();
 
 }  // namespace penstock

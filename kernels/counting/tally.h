@@ -23,8 +23,8 @@ inline double elements(const Tensor& t) {
 
 class Tally {
  public:
-  // The tensors that an op reads or writes; null tensors are none, and one both read and written
-  // counts twice.
+  // The tensors that an op reads or writes: null ones are skipped, and one that is read and written
+  // stands there twice.
   using Operands = std::initializer_list<const Tensor*>;
 
   using Spent = std::function<void(double seconds)>;
@@ -39,7 +39,7 @@ class Tally {
   // that type are widened at once.
   void product(ProductKind kind, double flops, DType dtype, Operands operands,
                double more_bytes = 0);
-  // The same where the widening was counted before.
+  // product() whose operands need no widening, or whose widening was counted before.
   void product_as_is(ProductKind kind, double flops, DType dtype, Operands operands,
                      double more_bytes = 0);
   // Counts one pass over the operands, with `flops` operations in all.
@@ -57,12 +57,12 @@ class Tally {
 
   // Scratch memory of kernels/cpu, held until the result is destroyed; empty on other devices.
   [[nodiscard]] Tensor scratch(int64_t elements, DType dtype);
-  // The same on any device.
+  // Scratch memory on any device, held until the result is destroyed.
   [[nodiscard]] Tensor workspace(int64_t size_bytes);
   // The fp32 copy of `tensor` where its type is emulated, counted with the pass that widens the
   // tensor into the copy or rounds it from there; empty for other types and on other devices.
   [[nodiscard]] Tensor widened(const Tensor& tensor);
-  // Counts such passes over `elements` elements in all.
+  // Counts passes that widen or round `elements` elements in all.
   void convert(double elements);
   // read() for a product of a linear layer: of the weight's value, of its narrowed copy or of
   // copies that the product makes.

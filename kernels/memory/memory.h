@@ -82,8 +82,8 @@ class Memory {
   [[nodiscard]] Block* take(size_t size_bytes, Purpose purpose);
   void put_back(Block* block) noexcept;  // the last reference is gone
 
-  // Adds `count` blocks of that size to the cache beyond those there are, for needs that vary a
-  // little from step to step. Throws as take().
+  // Adds `count` new blocks of that size to the cache, for needs that vary a little from step to
+  // step. Throws Error(Resource) where the system has no more.
   void add_spare(size_t size_bytes, int count);
 
   // Puts the cached blocks into the order in which they were obtained, so that the same takes from

@@ -14,9 +14,9 @@ class UploadLane {
   virtual ~UploadLane() = default;
   // Copies the whole of from[i], tensors in Device::host_memory(), to to[i], after the ops that
   // have been issued so far: they may still use that memory. Until an op issued after join() of the
-  // same slot has ended, `from` must stay as it is and `to` must not be used nor let go.
+  // same slot has ended, `from` must stay as it is and `to` must not be used nor released.
   virtual void start(size_t slot, std::span<Tensor> to, std::span<const Tensor> from) = 0;
-  // Ops that are issued from here on find what the last start() of that slot copies.
+  // Makes the ops that are issued from here on wait for what the last start() of that slot copies.
   virtual void join(size_t slot) = 0;
 };
 

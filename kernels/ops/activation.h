@@ -9,6 +9,7 @@
 
 namespace penstock {
 
+// Gelu is the exact one, GeluTanh its approximation by tanh.
 enum class Activation : uint8_t { Relu, Gelu, GeluTanh, Silu, Tanh };
 
 class ActivationOps {

@@ -13,22 +13,23 @@ struct AttentionOptions {
   int heads = 1;         // of queries
   bool causal = false;   // row i sees columns 0 .. i (with Tq == Tk)
   float dropout = 0.0F;  // on the probabilities, element index ((b * heads + h) * Tq + i) * Tk + j
-  // The random numbers of dropout, as in PointwiseOps::dropout. Where a library computes the call
-  // (AttentionPath), the numbers are the library's, from a seed that is made of the stream.
+  // The random numbers of dropout: element i is kept when uniform(word i % 4 of philox(stream, i /
+  // 4)) >= the rate. Where a library computes the call (AttentionPath), the numbers are the
+  // library's, from a seed that is made of the stream.
   RandomStream stream{};
   // The heads of keys and values, a divisor of heads; 0: heads. Query head h reads head h / (heads
   // / kv_heads) (grouped queries, Ainslie et al. 2023).
   int kv_heads = 0;
-  // > 0: row i sees the columns from i - window + 1 on; where rows are not causal, each sees the
-  // last `window` of the keys that its sample has.
+  // > 0: row i of causal rows sees the columns i - window + 1 .. i, and every row of others the
+  // last `window` of the keys that its sample has. 0: no window.
   int64_t window = 0;
 };
 
 // The mask of each sample; null: nothing is masked.
 struct AttentionMask {
   const Tensor* key_lengths = nullptr;  // I32 [b]: columns >= the length are masked
-  // I32 [b, Tq], of causal rows: row i sees the columns from starts[b, i] <= i on. Starts never
-  // decrease along a row.
+  // I32 [b, Tq], for causal rows only: row i sees the columns starts[b, i] .. i. Starts never
+  // decrease from row to row of a sample.
   const Tensor* starts = nullptr;
 };
 
@@ -36,7 +37,7 @@ class AttentionOps {
  public:
   virtual ~AttentionOps() = default;
 
-  // Softmax is over the last axis.
+  // y = softmax(x) over the last axis, and dx from the gradient g of y.
   virtual void softmax_forward(Tensor& y, const Tensor& x) = 0;
   virtual void softmax_backward(Tensor& dx, const Tensor& g, const Tensor& y) = 0;
 
@@ -54,7 +55,7 @@ class AttentionOps {
   virtual void attention_forward(Tensor& out, Tensor& logsumexp, const Tensor& q, const Tensor& k,
                                  const Tensor& v, const AttentionMask& mask,
                                  const AttentionOptions& options) = 0;
-  // dq, dk, dv are overwritten.
+  // Overwrites dq, dk and dv, given the gradient g of out and what the forward read and wrote.
   virtual void attention_backward(Tensor& dq, Tensor& dk, Tensor& dv, const Tensor& g,
                                   const Tensor& q, const Tensor& k, const Tensor& v,
                                   const Tensor& out, const Tensor& logsumexp,

@@ -12,7 +12,7 @@ struct AttentionPath {
   std::string why{};               // why the kernels are our own, in a few words
   int64_t samples = 0, heads = 0;  // fused: what a backward takes at a time
   int64_t pieces = 0;              // fused: how many such backwards make the whole call
-  int64_t workspace_bytes = 0;     // of the largest of its graphs, forward or backward
+  int64_t workspace_bytes = 0;     // fused: of the largest graph, forward or backward
 };
 
 // "fused by cuDNN, backward in 4 pieces of 1 sample x 32 heads, 256 MiB of workspace", or

@@ -9,17 +9,18 @@
 
 namespace penstock {
 
+// The sizes of a call: queries and keys of a sample, elements (`depth`) of a head.
 struct AttentionSizes {
   int64_t batch, queries, keys, heads, kv_heads, depth;
   [[nodiscard]] int64_t width() const { return heads * depth; }        // of q and out
   [[nodiscard]] int64_t kv_width() const { return kv_heads * depth; }  // of k and v
   [[nodiscard]] int64_t group() const { return heads / kv_heads; }  // query heads to a head of keys
-  // Whether no query sees any key: results and gradients are then zeros, as many as there are.
+  // Whether no query sees any key for want of either: results and gradients are then zeros.
   [[nodiscard]] bool see_nothing() const { return batch * queries * keys * width() == 0; }
 };
 
 // Throws Error(Internal) where tensors, masks and options do not fit each other, Error(Input) where
-// the dropout rate is none.
+// the dropout rate is not in [0, 1).
 [[nodiscard]] AttentionSizes attention_sizes(const char* op, const Tensor& q, const Tensor& k,
                                              const Tensor& v, const AttentionMask& mask,
                                              const AttentionOptions& options);
@@ -31,8 +32,8 @@ struct RotarySizes {
 [[nodiscard]] RotarySizes rotary_sizes(const char* op, const Tensor& y, const Tensor& x,
                                        const Tensor& table, const Tensor* places);
 
-// The keys [begin, end) that a query sees. `lengths` and `starts` are the masks' numbers; null
-// without such a mask, and on devices whose memory the host does not read.
+// The keys [begin, end) that a query sees. `lengths` and `starts` point at the numbers of the masks
+// of AttentionMask; null without such a mask, and on devices whose memory the host does not read.
 struct AttentionView {
   int64_t queries = 0, keys = 0;
   bool causal = false;
@@ -40,11 +41,12 @@ struct AttentionView {
   const int32_t* lengths = nullptr;
   const int32_t* starts = nullptr;
 
+  // One past the last key.
   [[nodiscard]] int64_t end(int64_t sample, int64_t query) const {
     const int64_t all = causal ? query + 1 : keys;
     return lengths == nullptr ? all : std::clamp<int64_t>(lengths[sample], 0, all);
   }
-  // Never decreases from query to query.
+  // The first key; never decreases from query to query.
   [[nodiscard]] int64_t begin(int64_t sample, int64_t query) const {
     const int64_t last = end(sample, query);
     int64_t first = 0;
@@ -56,6 +58,7 @@ struct AttentionView {
   [[nodiscard]] bool from_the_first() const { return window == 0 && starts == nullptr; }
 };
 
+// The view without `lengths` and `starts`.
 [[nodiscard]] inline AttentionView attention_view(const AttentionSizes& sizes,
                                                   const AttentionOptions& options) {
   return {sizes.queries, sizes.keys, options.causal, options.window};

@@ -12,32 +12,33 @@ class BatchNormOps {
   virtual ~BatchNormOps() = default;
 
   // Normalises with the statistics of this micro-batch and writes them: mean[c], rstd[c] (biased
-  // variance), and sums[kNormSums, c] of x and x^2 (GPipe 2.2: the moving averages are made from
-  // whole mini-batches, see moments).
+  // variance), and sums[kNormSums, c] of x and x^2, from which moments() makes the moving averages
+  // once a mini-batch has been added up (GPipe 2.2).
   virtual void forward(Tensor& y, Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
                        const Tensor& gamma, const Tensor& beta, float epsilon) = 0;
-  // Writes mean[c] and variance[c], the unbiased estimate, of `positions` rows whose sums were
-  // added up in fp32. Never below zero; 0 of a single row.
+  // Writes mean[c] and the unbiased variance[c] of `positions` rows, from their sums as forward()
+  // writes them, added up in fp32. The variance is never below zero, and 0 of a single row.
   virtual void moments(Tensor& mean, Tensor& variance, const Tensor& sums, double positions) = 0;
   // y = (x - mean) / sqrt(variance + epsilon) gamma + beta, with the moving averages.
   virtual void inference(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& variance,
                          const Tensor& gamma, const Tensor& beta, float epsilon) = 0;
-  // The gradient of the micro-batch form. Writes dparameters[2, c] = (dgamma, dbeta): the input
-  // half needs them anyway, so the weight half is just an addition of these.
+  // The gradients of forward(). Writes dparameters[2, c] = (dgamma, dbeta): dx needs both sums
+  // anyway, so that the backward of the weights only adds them.
   virtual void backward(Tensor& dx, Tensor& dparameters, const Tensor& g, const Tensor& x,
                         const Tensor& mean, const Tensor& rstd, const Tensor& gamma) = 0;
 
-  // ---- the same in two steps, between which statistics and sums of other replicas may come in
-  // mean, rstd and sums as forward writes them.
+  // ---- forward() and backward() in two steps each, between which replicas may add up their sums
+  // Writes mean, rstd and sums as forward() does.
   virtual void statistics(Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
                           float epsilon) = 0;
   // y = (x - mean) rstd gamma + beta
   virtual void apply(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& rstd,
                      const Tensor& gamma, const Tensor& beta) = 0;
-  // dparameters as backward writes them.
+  // Writes dparameters as backward() does.
   virtual void gradients(Tensor& dparameters, const Tensor& g, const Tensor& x, const Tensor& mean,
                          const Tensor& rstd) = 0;
-  // dx, where mean and rstd are those of `positions` rows and dparameters their gradients' sums.
+  // Writes dx of the rows of x. mean, rstd and dparameters are those of `positions` rows, of which
+  // the rows of x are some (other replicas may have the others).
   virtual void backward_input(Tensor& dx, const Tensor& dparameters, int64_t positions,
                               const Tensor& g, const Tensor& x, const Tensor& mean,
                               const Tensor& rstd, const Tensor& gamma) = 0;

@@ -21,16 +21,17 @@ class DenseOps {
   // bias (fp32) may be null. x and y share one dtype, and w is fp32 or of that dtype, too.
   virtual void linear_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
                               Fused f) = 0;
-  // dx[r, in] = g[r, out] w. g is the gradient before f, see ActivationOps::fused_backward.
+  // dx[r, in] = g[r, out] w, with g the gradient before f: ActivationOps::fused_backward() computes
+  // it.
   virtual void linear_backward_input(Tensor& dx, const Tensor& g, Weight& w) = 0;
   // dw[out, in] = (accumulate ? dw : 0) + g^T x;  dbias[out] += column sums of g (null: none). dw
   // and dbias are fp32.
   virtual void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
                                       bool accumulate) = 0;
 
-  // Two products with a function that is differentiated from its input, in one pass: what today's
-  // devices do for some functions, types and shapes. False, and nothing done, where this one does
-  // not; the caller then composes them of the ops above and those of PointwiseOps.
+  // A product and a function that is differentiated from its input `pre`, in one pass: what today's
+  // devices do for some functions, types and shapes. Returns false, and does nothing, where this
+  // one does not; the caller then composes it of the products above and ActivationOps.
   //   pre = x w^T + bias, y = f(pre)
   virtual bool fused_linear_activation(Tensor& /*y*/, Tensor& /*pre*/, const Tensor& /*x*/,
                                        Weight& /*w*/, const Tensor* /*bias*/, Activation /*f*/) {

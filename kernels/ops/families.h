@@ -17,7 +17,7 @@ class AttentionOps;
 class TokenOps;
 class UpdateOps;
 
-// One header each in this directory; kernels/ops.h has them all.
+// The op families of a device. Each has a header in kernels/ops; kernels/ops.h includes them all.
 struct OpSet {
   std::unique_ptr<DenseOps> dense;            // matrix products
   std::unique_ptr<ImageOps> image;            // convolution, pooling

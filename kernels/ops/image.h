@@ -32,10 +32,11 @@ class ImageOps {
  public:
   virtual ~ImageOps() = default;
 
-  // w is [out, in / groups, kernel_h, kernel_w]; depthwise is groups == in. bias (fp32) may be
-  // null.
+  // y = f(x * w + bias), with w [out, in / groups, kernel_h, kernel_w]; depthwise is groups == in.
+  // bias (fp32) may be null.
   virtual void conv2d_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
                               const Window& window, int groups, Fused f) = 0;
+  // dx, from the gradient g before f.
   virtual void conv2d_backward_input(Tensor& dx, const Tensor& g, Weight& w, const Window& window,
                                      int groups) = 0;
   // dw = (accumulate ? dw : 0) + ..., dbias += sums of g over n, h, w (null: none). Both fp32.
@@ -48,7 +49,7 @@ class ImageOps {
                               Pool kind) = 0;
   virtual void pool2d_backward(Tensor& dx, const Tensor& g, const Tensor* chosen,
                                const Window& window, Pool kind) = 0;
-  // y[n, c] = mean over h and w of x[n, h, w, c], and its gradient.
+  // y[n, c] = mean over h and w of x[n, h, w, c]; and dx from the gradient g of y.
   virtual void global_average_forward(Tensor& y, const Tensor& x) = 0;
   virtual void global_average_backward(Tensor& dx, const Tensor& g) = 0;
 };

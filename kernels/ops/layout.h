@@ -15,10 +15,10 @@ class LayoutOps {
   virtual void concat(Tensor& y, std::span<const Tensor> parts, int axis) = 0;
   // The reverse: parts are overwritten with their slices of x along `axis`.
   virtual void split(std::span<Tensor> parts, const Tensor& x, int axis) = 0;
-  // y[i...] with axis a of y being axis order[a] of x, as numpy.transpose.
+  // Axis a of y is axis order[a] of x, as numpy.transpose has it.
   virtual void transpose(Tensor& y, const Tensor& x, std::span<const int> order) = 0;
   // y[rows[r], :] = x[r, :], a row being the last axis. `rows`, I32, are rows of y and all
-  // different; the others of y stay as they are.
+  // different; the other rows of y stay as they are.
   virtual void put_rows(Tensor& y, const Tensor& x, const Tensor& rows) = 0;
 };
 

@@ -10,8 +10,9 @@
 
 namespace penstock {
 
-// Calls f(part, rows, offset in bytes of the part in a row of the whole, run of the part, run of
-// the whole) for each part along `axis`.
+// Calls f(part, rows, offset, run, stride) for each part along `axis`: the part consists of `rows`
+// runs of `run` bytes each, which lie `stride` bytes apart in the whole, the first at byte
+// `offset`. Throws Error(Internal) where the parts do not make the whole.
 template <class Part, class F>
 void for_each_part(const char* op, std::span<Part> parts, const Tensor& whole, int axis,
                    const F& f) {
@@ -51,6 +52,7 @@ struct Axis {
 struct Permutation {
   std::array<Axis, Shape::kMaxRank> axes{};
   int count = 0;
+  // Axis count - 1 - i: 0 is the last.
   [[nodiscard]] Axis& from_last(int i) { return axes[static_cast<size_t>(count - 1 - i)]; }
   [[nodiscard]] const Axis& from_last(int i) const {
     return axes[static_cast<size_t>(count - 1 - i)];

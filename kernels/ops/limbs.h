@@ -16,8 +16,8 @@
 
 namespace penstock {
 
-inline constexpr int64_t kLimbs = 3;
-inline constexpr uint64_t kLimbBits = 11;
+inline constexpr int64_t kLimbs = 3;       // floats of a double
+inline constexpr uint64_t kLimbBits = 11;  // of the first and of the second float
 
 struct Limbs {
   float high, middle, low;
@@ -28,7 +28,8 @@ struct Limbs {
   return static_cast<int32_t>(value / step) * step;
 }
 
-// high + middle + low is `value` to 46 bits, within the range of fp32. For kernels too.
+// high + middle + low is `value` to 46 bits, within the range of fp32. Kernels of CUDA call it,
+// too.
 [[nodiscard]] constexpr Limbs limbs_of(double value) {
   constexpr uint64_t kExponents = 0x7ff;
   const uint64_t exponent = std::bit_cast<uint64_t>(value) >> 52 & kExponents;

@@ -6,15 +6,15 @@
 
 namespace penstock {
 
-// Rows of the sums, [kNormSums, channels] in fp32: the limbs of the sum of x, then those of x^2.
-// Such sums may be added up in fp32.
+// The rows of a tensor of sums, fp32 [kNormSums, channels]: three limbs (limbs.h) of the sum of x,
+// then three of the sum of x^2. Such tensors may be added up in fp32.
 inline constexpr int64_t kNormSums = 2 * kLimbs;
 
 struct Moments {
   float mean, variance;
 };
 
-// Writes the sums of one channel, of which `to` is the first element.
+// Writes the limbs of one channel's sums; `to` is the channel's element in the first row.
 constexpr void write_norm_sums(float* to, int64_t channels, double sum, double squares) {
   const Limbs first = limbs_of(sum);
   const Limbs second = limbs_of(squares);
@@ -28,8 +28,8 @@ constexpr void write_norm_sums(float* to, int64_t channels, double sum, double s
   }
 }
 
-// Mean and unbiased variance of a channel of `positions` numbers (of one: variance 0), `from` being
-// the first element of its sums.
+// Mean and unbiased variance of a channel of `positions` numbers (of one: variance 0); `from` is
+// the channel's element in the first row of the sums.
 [[nodiscard]] constexpr Moments norm_moments(const float* from, int64_t channels,
                                              double positions) {
   const double sum = value_of(from[0], from[channels], from[2 * channels]);

@@ -24,9 +24,9 @@ class PointwiseOps {
   // Element i is kept when uniform(word i % 4 of philox(stream, i / 4)) >= rate, and scaled by
   // 1 / (1 - rate). Forward and backward are the same map. y may be x.
   virtual void dropout(Tensor& y, const Tensor& x, float rate, const RandomStream& stream) = 0;
-  // The same for whole rows, a row being all that shares an index of axis 0 (a sample): row r is
-  // kept when uniform(word (first + r) % 4 of philox(stream, (first + r) / 4)) >= rate. A dropped
-  // row is zero whatever it held. Forward and backward are the same map. y may be x.
+  // Dropout of whole rows, a row being all that shares an index of axis 0 (a sample): row r is kept
+  // when uniform(word (first + r) % 4 of philox(stream, (first + r) / 4)) >= rate. A dropped row is
+  // zero whatever it held. Forward and backward are the same map. y may be x.
   virtual void dropout_rows(Tensor& y, const Tensor& x, float rate, const RandomStream& stream,
                             int64_t first) = 0;
 

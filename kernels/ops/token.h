@@ -17,11 +17,11 @@ class TokenOps {
   // y[r, width] = table[ids[r], :]; y is fp32 or bf16, table fp32 or as y. An id outside the table
   // throws Error(Input) naming it.
   virtual void embedding_forward(Tensor& y, const Tensor& ids, const Tensor& table) = 0;
-  // dtable[ids[r], :] += g[r, :], in ascending r for each row of the table.
+  // dtable[ids[r], :] += g[r, :], in ascending order of r.
   virtual void embedding_backward(Tensor& dtable, const Tensor& ids, const Tensor& g) = 0;
 
-  // places[b, i] = i - starts[b, i], I32 [b, t]: where position i is in its own sample, of those
-  // that a row packs.
+  // places[b, i] = i - starts[b, i], both I32 [b, t]: the place of position i within its own
+  // sample, where a row packs several.
   virtual void packed_places(Tensor& places, const Tensor& starts) = 0;
 
   // logits[r, classes], labels[r]; labels < 0 are ignored; a label >= classes throws Error(Input).

@@ -1,7 +1,7 @@
 // kernels/ops/update.h -- the arithmetic of optimizers on flat fp32 tensors. One call updates a
-// list of parameters, each with its gradient (not changed) and its state (changed), all of one
-// size: a GPU has one launch for all of them. `scale` multiplies every gradient first: the clipping
-// factor.
+// list of parameters, for which a GPU has one launch. A parameter comes with its gradient (not
+// changed) and its state (changed), of its own size. `scale`, the factor of clipping, multiplies
+// every gradient first.
 #pragma once
 
 #include <span>
@@ -28,7 +28,7 @@ struct RmsPropStep {  // TensorFlow's form: epsilon inside the root, momentum on
 };
 
 struct AdamTensors {
-  Tensor weight, first, second, gradient;
+  Tensor weight, first, second, gradient;  // first, second: the moments
   float weight_decay = 0.0F;
 };
 struct AdamStep {
@@ -43,6 +43,7 @@ struct AverageTensors {
 
 // The number of elements whose squares squares_by_block() adds up to one number.
 inline constexpr int64_t kSquaresBlock = 4096;
+// The number of such sums of a tensor.
 [[nodiscard]] constexpr int64_t squares_blocks(int64_t elements) {
   return (elements + kSquaresBlock - 1) / kSquaresBlock;
 }
@@ -61,8 +62,9 @@ class UpdateOps {
   // average = decay average + (1 - decay) w
   virtual void moving_average(std::span<const AverageTensors> all, float decay) = 0;
   // Writes the sums of the squares of each tensor's elements, kSquaresBlock by kSquaresBlock and
-  // tensor by tensor, to `results` (F64, squares_blocks() of each). A rank that adds up a tensor's
-  // sums in order has the same bits as one that received some of them from other ranks.
+  // tensor by tensor, to `results` (F64, squares_blocks() of each). By blocks, so that a rank that
+  // adds up a tensor's sums in order has the same bits as one that received some of them from other
+  // ranks.
   virtual void squares_by_block(Tensor& results, std::span<const Tensor> all) = 0;
 };
 

@@ -18,22 +18,23 @@ namespace penstock {
 // memory of a stream-ordered pool cannot be opened by another process.
 [[nodiscard]] std::unique_ptr<MemorySource> shareable_memory_source();
 
-// Links that send copies ("twins") of the messages in `twins`, host or shareable memory, by the MPI
-// ends `inner`. Device, memory and pollers must outlive the ends.
+// Links whose messages pass through copies ("twins"): staged_send() copies a message into `twins`,
+// host or shareable memory, and sends the copy by `inner`; staged_receive() copies what `inner` has
+// received to the device. Device, memory and pollers must outlive the ends.
 [[nodiscard]] std::unique_ptr<SendLink> staged_send(std::unique_ptr<MpiSendLink> inner,
                                                     Device& device, Memory& twins,
                                                     Pollers& pollers);
 [[nodiscard]] std::unique_ptr<ReceiveLink> staged_receive(std::unique_ptr<MpiReceiveLink> inner,
                                                           Device& device, Pollers& pollers);
-// `inner` works on host memory.
+// Sums of the device's tensors through host memory, on which `inner` works.
 [[nodiscard]] std::unique_ptr<ReduceGroup> staged_sums(std::unique_ptr<MpiReduceGroup> inner,
                                                        Device& device, Pollers& pollers);
 
 // The communicator of one edge: rank 0 sends, rank 1 receives.
 struct EdgeComm {
   CommHandle comm;
-  std::string name;  // MpiEdge::name
-  int blocks = 1;    // of NCCL's kernels, the same at both ends: NcclBudget::edge
+  std::string name;  // "activations of stage 0 to stage 1 (rank 0 to rank 1)", for errors
+  int blocks = 1;    // multiprocessors for NCCL, the same at both ends (NcclBudget::edge)
 };
 
 // Multiprocessors of the device's GPU.
@@ -41,11 +42,12 @@ struct EdgeComm {
 
 // Links and sums by NCCL. Collective over the members of the communicator, which carries the id.
 // Throw Error(Peer) naming the edge or the group when the others do not come within a time limit.
+// `window`: the messages that may be under way before computing waits for the oldest.
 [[nodiscard]] std::unique_ptr<SendLink> nccl_send(EdgeComm edge, Device& device, int window,
                                                   Pollers& pollers);
 [[nodiscard]] std::unique_ptr<ReceiveLink> nccl_receive(EdgeComm edge, Device& device,
                                                         Pollers& pollers);
-// `blocks` is NcclBudget::sums, the same on all members.
+// `blocks`: multiprocessors for NCCL, the same on all members (NcclBudget::sums).
 [[nodiscard]] std::unique_ptr<ReduceGroup> nccl_sums(CommHandle comm, const std::string& name,
                                                      int blocks, Device& device, Pollers& pollers);
 

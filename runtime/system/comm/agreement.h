@@ -25,8 +25,9 @@ struct Failure {
 // rank throws it (ErrorScope::EveryRank).
 [[nodiscard]] std::string on_first_rank(Collective& world,
                                         const std::function<std::string()>& make);
-// The same for plain numbers in a struct. Ranks run one build (launch/program/start), so its bytes
-// mean the same everywhere.
+// Runs `make` on rank 0 and returns its struct of plain numbers on all ranks; when `make` throws,
+// every rank throws it. Ranks run one build (launch/program/start), so the bytes mean the same
+// everywhere.
 template <class T, class Make>
 [[nodiscard]] T numbers_of_first_rank(Collective& world, const Make& make) {
   static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>);

@@ -21,7 +21,7 @@ enum class Transport : uint8_t {
 struct RankFacts {
   std::string host;
   std::string gpu;  // its UUID; empty: this rank computes on the CPU
-  std::string bus;  // where in the host it is: parts of one GPU (MIG) share this, and no UUID
+  std::string bus;  // its address on the host's bus, which the parts of one GPU (MIG) share
   bool mpi_takes_gpu_memory = false;
   int visible_gpus = 0;  // to this rank; a batch system may hide those of others
 };
@@ -42,12 +42,12 @@ struct LinkPlan {
 };
 
 // `wish` is pipeline.link:
-//   auto        nccl for links where every rank has a GPU of its own, else mpi; sums likewise, but
-//               position by position
-//   nccl        both, or Error(Input) that says why they cannot be
+//   auto        links by nccl where every rank has a GPU of its own, else by mpi; sums by nccl at
+//               the positions of the pipeline whose ranks have GPUs of their own, else by mpi
+//   nccl        both by nccl, or Error(Input) that says why they cannot be
 //   mpi-staged  both by mpi, whatever computes
-//   mpi         likewise, where nothing has to be staged: Error(Input) if a rank has a GPU
-//   mpi-cuda    links; sums by mpi, for NCCL beside an MPI that uses GPUs can deadlock.
+//   mpi         both by mpi, without staging: Error(Input) if a rank has a GPU
+//   mpi-cuda    links by mpi-cuda; sums by mpi, for NCCL beside an MPI that uses GPUs can deadlock.
 //               Error(Input) where MPI cannot read GPU memory
 // `ranks` by world rank.
 [[nodiscard]] LinkPlan plan_links(const std::string& wish, std::span<const RankFacts> ranks,

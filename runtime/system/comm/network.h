@@ -1,4 +1,5 @@
-// runtime/system/comm/network.h -- everything that passes between ranks, as four small interfaces.
+// runtime/system/comm/network.h -- everything that passes between ranks, as small interfaces: links
+// between stages, sums over replicas, values for a group, bytes in the background.
 //
 // Semantics, which the schedule relies on:
 //   * SendLink::send posts and never waits; ReceiveLink::receive waits.
@@ -92,7 +93,7 @@ class ReduceGroup {
   virtual void scatter(const Tensor& buffer, std::span<const int64_t> cuts) = 0;
   virtual void gather(const Tensor& buffer, std::span<const int64_t> cuts) = 0;
   virtual void progress() = 0;
-  // Waits for everything started of this buffer, or for more.
+  // Waits for everything started with this buffer, and perhaps for more.
   virtual void wait(const Tensor& /*buffer*/) { finish(); }
   virtual void finish() = 0;  // waits for everything started
 };
@@ -105,8 +106,8 @@ class Collective {
   [[nodiscard]] virtual int size() const = 0;
   virtual void barrier() = 0;
   virtual void sum(std::span<double> values) = 0;  // in place, same bits everywhere
-  // Writes to `all` on rank 0 the members' values one after another, in rank order, counts[r] of
-  // them from rank r. `counts` and `all`, which holds their total, are read and written there only.
+  // Writes to `all` on rank 0 the members' values one after another, in rank order: counts[r] of
+  // them come from rank r. Only rank 0 reads `counts` and writes `all`, which holds their total.
   // Takes no memory.
   virtual void gather(std::span<const double> mine, std::span<const int> counts,
                       std::span<double> all) = 0;
@@ -116,10 +117,11 @@ class Collective {
   [[nodiscard]] virtual std::vector<int64_t> gather_to_all(int64_t mine) = 0;
   // Everyone's text in rank order at rank 0; elsewhere empty.
   [[nodiscard]] virtual std::vector<std::string> gather_text(const std::string& mine) = 0;
+  // Returns the text of `root` on all members.
   [[nodiscard]] virtual std::string broadcast(const std::string& text, int root) = 0;
   virtual void broadcast(std::span<double> values, int root) = 0;  // in place, as many everywhere
-  // Send bytes to another member, which takes as many. `take` waits for them, `give` until they are
-  // under way.
+  // Send bytes to another member, which takes as many. take() returns when they have come, give()
+  // when they are under way.
   virtual void give(std::span<const std::byte> bytes, int to) = 0;
   virtual void take(std::span<std::byte> bytes, int from) = 0;
 };
@@ -128,8 +130,8 @@ class Collective {
 class LateGather {
  public:
   virtual ~LateGather() = default;
-  // Copies `mine`, as many as were agreed, posts them and returns. A second start() needs a
-  // finish() before it.
+  // Copies `mine`, as many numbers as late_gather() was told, posts them and returns. A second
+  // start() needs a finish() before it.
   virtual void start(std::span<const double> mine) = 0;
   // Waits for the numbers of all ranks, and returns them one rank after another; valid until the
   // next start().
@@ -155,8 +157,8 @@ class Courier {
 class SideWork {
  public:
   virtual ~SideWork() = default;
-  // Each does a little and returns: one while the rank waits for anything, the other between two
-  // ops, which wait for it.
+  // Both do a little and return: while_waiting() is called whenever the rank waits for anything,
+  // between_ops() between two ops, which wait for it.
   virtual void while_waiting() = 0;
   virtual void between_ops() = 0;
 };
@@ -174,8 +176,9 @@ struct DirectedEdge {
   int window = 2;
 };
 
-// Makes the ends; it and the device must outlive them. Every constructor-like call is collective
-// over the ranks it concerns and is made in the same global order everywhere.
+// Makes links, groups of sums and the rest; the network and the device must outlive them. A call
+// that makes something is collective over the ranks concerned; all ranks make such calls in the
+// same order.
 class Network {
  public:
   virtual ~Network() = default;
@@ -201,16 +204,18 @@ class Network {
     }
   };
   [[nodiscard]] virtual Ends connect(std::span<const DirectedEdge> edges, Device& device) = 0;
+  // The group that sums gradients over the ranks at this position, in replica order.
   [[nodiscard]] virtual std::unique_ptr<ReduceGroup> reduce_group(Device& device) = 0;
   virtual Collective& world() = 0;     // every rank
   virtual Collective& pipeline() = 0;  // the ranks of this replica, in position order
   virtual Collective& replicas() = 0;  // the ranks at this position, in replica order
-  // `mine`: the number of numbers that this rank brings each time. Null: this network has none.
+  // `mine`: how many numbers this rank brings each time. Null: this network has none.
   [[nodiscard]] virtual std::unique_ptr<LateGather> late_gather(size_t /*mine*/) { return nullptr; }
   // Collective over the world. Null: this network has none.
   [[nodiscard]] virtual std::unique_ptr<Courier> courier() { return nullptr; }
   // From now on `work` is done whenever this rank waits, and by do_side_work(), which the computing
-  // code calls between ops. One at a time; null: none. A network in which nobody waits does none.
+  // code calls between ops. One at a time; null: nothing is done. A network in which nobody waits
+  // never does it.
   virtual void set_side_work(SideWork* /*work*/) {}
   virtual void do_side_work() {}
   // Waits until `done()` is true; `what` names in errors what is waited for. All else goes on
@@ -226,11 +231,10 @@ class Network {
   [[nodiscard]] virtual ActivityLog* activity_log() { return nullptr; }
 };
 
-// Longer than the slowest step, so that nothing comes any more to a wait that saw nothing for so
-// long.
+// Longer than the slowest step: a wait that has seen nothing for so long will see nothing any more.
 inline constexpr std::chrono::minutes kWaitLimit{30};
 
-// The limits of waits that see nothing come.
+// How ranks wait, and for how long.
 struct Waits {
   std::chrono::milliseconds limit = kWaitLimit;  // zero: they go on for ever
   // True: a Watch looks at all ranks, and ends the job when none has gone on for the limit. False:
@@ -239,8 +243,9 @@ struct Waits {
   // How long each waiting rank sleeps between two polls, where it would otherwise take the time of
   // ranks that compute; zero: it only gives way.
   std::chrono::microseconds nap = {};
-  std::string folder = {};                               // WatchOrder::folder
-  std::function<void(const HangReport&)> say = nullptr;  // WatchOrder::say
+  std::string folder = {};  // for a Watch's hang-<time>.json; empty: none is written
+  // Called with a Watch's report right before the job ends.
+  std::function<void(const HangReport&)> say = nullptr;
 };
 
 // `session` must outlive the network; `plan` and `waits` are the same on every rank. Throws

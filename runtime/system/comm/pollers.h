@@ -31,8 +31,8 @@ class Poller {
 
 class Pollers {
  public:
-  // `limit`: the longest that a wait may see nothing come; zero: for ever. The object of each wait
-  // is noted in `activity_log`, which may be null and must outlive the pollers. `nap`: the sleep
+  // `limit`: the longest that a wait may see nothing come; zero: for ever. What each wait is for is
+  // noted in `activity_log`, which may be null and must outlive the pollers. `nap`: the sleep
   // between two polls of a wait that lasts; zero: it only gives way.
   explicit Pollers(std::chrono::milliseconds limit = {}, ActivityLog* activity_log = nullptr,
                    std::chrono::microseconds nap = {})

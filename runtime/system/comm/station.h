@@ -1,4 +1,5 @@
-// runtime/system/comm/station.h -- Station: the place of a run, as one of its ranks sees it.
+// runtime/system/comm/station.h -- Station: what one rank of a run works with: its place among the
+// ranks, its network and its device.
 #pragma once
 
 #include "kernels/device.h"

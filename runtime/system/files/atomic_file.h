@@ -39,6 +39,7 @@ class AtomicFile {
   Descriptor descriptor_;
 };
 
+// Replaces the file by one with that text. Throws Error(Resource) naming file and reason.
 void replace_file(const std::string& path, std::string_view text);
 
 }  // namespace penstock

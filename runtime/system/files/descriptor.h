@@ -14,7 +14,7 @@ class Descriptor {
   Descriptor& operator=(Descriptor&& other) noexcept;
   ~Descriptor();
   [[nodiscard]] int value() const { return value_; }
-  [[nodiscard]] int release();
+  [[nodiscard]] int release();  // the caller closes it from here on
 
  private:
   int value_;

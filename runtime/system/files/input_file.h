@@ -15,8 +15,8 @@
 
 namespace penstock {
 
-// The owner of a file: what a user names may be a link, and to name what is not there is bad input;
-// what a run has written is no link, and lies there or the run is damaged.
+// The owner of a file. A user's may be a link, and a missing one is bad input; one that a run has
+// written is never a link, and where it is missing the run is damaged.
 enum class FileOwner : uint8_t { User, Run };
 
 class InputFile {
@@ -28,7 +28,8 @@ class InputFile {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] int64_t size_bytes() const { return size_bytes_; }  // when it was opened
-  // The first bytes: enough to tell what stands in for a file, or all.
+  // The first bytes, or all of a shorter file: enough to tell whether a pointer of git-lfs or a web
+  // page stands in for it.
   [[nodiscard]] std::string beginning() const;
   // Fills `out` with the bytes from `offset` on. Throws Error(Data) when they are not there.
   void read(int64_t offset, std::span<uint8_t> out) const;
@@ -45,8 +46,8 @@ class InputFile {
   int64_t size_bytes_ = 0;
 };
 
-// A small file as text. Throws as InputFile does, and for one above `most_bytes`, which is not
-// read.
+// A small file as text. Throws as the constructor of InputFile does, also for a file above
+// `most_bytes`, which is not read.
 [[nodiscard]] std::string read_text(const std::string& path, int64_t most_bytes, FileOwner owner);
 
 }  // namespace penstock

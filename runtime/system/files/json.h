@@ -24,7 +24,7 @@ inline constexpr int64_t kMostJsonValues = 1'000'000;
 // The text without the byte order mark of UTF-8 that some editors put before it.
 [[nodiscard]] std::string_view without_mark(std::string_view text);
 
-// parse_json() of a file: throws as read_text() does as well.
+// parse_json() of a file; throws as well where the file cannot be read or is above `most_bytes`.
 [[nodiscard]] nlohmann::json read_json_file(const std::string& path, int64_t most_bytes,
                                             FileOwner owner);
 
@@ -55,7 +55,8 @@ template <class Json>
   }
 }
 
-// A document for another rank of the job, which gets the same texts from unpacked_json().
+// A document as text for another rank of the job, and back: texts that are not UTF-8 come out as
+// they were.
 [[nodiscard]] std::string packed_json(const nlohmann::json& document);
 [[nodiscard]] nlohmann::json unpacked_json(const std::string& text);
 
@@ -67,7 +68,7 @@ template <class Json>
 // read, which may be as long as the file and is cut in the middle, and what it wanted.
 [[nodiscard]] std::string json_complaint(const nlohmann::json::exception& error);
 
-// The members that a file must have; throw Error(Data) naming `where` and the key.
+// The member `key` of `parent`, which must be there; throw Error(Data) naming `where` and the key.
 [[nodiscard]] const nlohmann::json& json_object(const nlohmann::json& parent, const char* key,
                                                 const std::string& where);
 [[nodiscard]] std::string json_text(const nlohmann::json& parent, const char* key,

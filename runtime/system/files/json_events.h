@@ -13,7 +13,7 @@ namespace penstock {
 struct JsonPlace {
   std::vector<std::string> keys;  // of the objects that are open, outermost first
   int lists = 0;                  // that are open; elements of lists have the keys of their list
-  uint64_t byte = 0;              // of the text, where the value ends, or one on
+  uint64_t byte = 0;              // of the text: where the value ends, or the next one
 };
 
 // A reader of the values. It gets every value once, in the order of the text.

@@ -14,7 +14,7 @@
 namespace penstock {
 
 struct LongWorkWatch {
-  std::function<std::string()> stop = nullptr;  // why to end: "SIGTERM"; empty: nothing asks to
+  std::function<std::string()> stop = nullptr;  // returns why to end ("SIGTERM"), or "" to go on
   std::function<void(const std::string& line)> say = nullptr;  // null: nobody hears
   std::chrono::milliseconds patience{10'000};  // before the first line; the next come each minute
 };
@@ -34,9 +34,9 @@ class LongWork {
   // `what`: "cutting corpus.txt"; `all_bytes`: 0 where it is not known.
   LongWork(std::string what, int64_t all_bytes);
   // Says that so many bytes of all are done. Throws Error(Stopped), naming the work and how far it
-  // is.
+  // is, where a stop is asked for.
   void is_at(int64_t done_bytes);
-  void went_on(int64_t bytes) { is_at(done_ + bytes); }
+  void went_on(int64_t bytes) { is_at(done_ + bytes); }  // so many more bytes are done
 
  private:
   using Clock = std::chrono::steady_clock;

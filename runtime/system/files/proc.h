@@ -10,7 +10,7 @@ namespace penstock {
 
 // The whole file, at most 16 MiB; empty where there is none.
 [[nodiscard]] std::string system_text(const std::string& path);
-[[nodiscard]] std::string system_line(const std::string& path);  // the first
+[[nodiscard]] std::string system_line(const std::string& path);  // its first line
 
 // False: there is no such process. True: there is one, or one that this user must not see, as where
 // /proc is mounted with hidepid: kill(2) tells the two apart where /proc does not.

@@ -38,8 +38,9 @@ class NcclComm {
   // Runs `calls` as one group and returns when their kernels are in their streams. Each call goes
   // through PENSTOCK_NCCL; the first that fails is what is thrown, once the group has been closed.
   void group(const std::function<void(ncclComm_t)>& calls);
+  // Called by PENSTOCK_NCCL within group(): keeps the first status that is a failure.
   void note(const char* call, ncclResult_t status);
-  // Throws when the communicator has failed since, or has been abandoned.
+  // Throws when the communicator has failed or has been abandoned.
   void look();
   // Ends what is under way without its data, at once and on this rank only; nothing more can be
   // done with the communicator.

@@ -27,7 +27,7 @@ class NcclEdge {
   void look() { comm_.look(); }
   // "sending activations of stage 0 to stage 1 (rank 0 to rank 1)", for errors.
   [[nodiscard]] const std::string& context() const { return context_; }
-  // The same with the number of the last message, while that has not passed; else empty.
+  // context() with the number of the last message, while that is under way; else empty.
   [[nodiscard]] std::string awaited() const;
 
  private:

@@ -1,7 +1,7 @@
 // runtime/system/comm/mpi/mpi_collective.h -- Collective over one MPI communicator.
 //
-// Sums are gathered and added here in rank order: MPI does not promise the same bits on every rank.
-// All calls wait by the pollers: links and sums go on meanwhile, and no wait is endless.
+// Sums are gathered and added here in rank order, since MPI does not promise the same bits on every
+// rank. All calls wait by `pollers`: links and sums go on meanwhile, and no wait is endless.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// runtime/system/comm/mpi/mpi_late_gather.h -- LateGather by a non-blocking collective of MPI.
+// runtime/system/comm/mpi/mpi_late_gather.h -- MpiLateGather: an all-gather of numbers in two
+// halves, by a non-blocking collective of MPI.
 #pragma once
 
 #include <vector>
@@ -11,8 +12,8 @@ namespace penstock {
 
 class MpiLateGather final : public LateGather {
  public:
-  // Collective over `world`, of which `comm` is a duplicate: agrees on how many numbers each rank
-  // brings. The pollers must outlive it.
+  // Collective over `world`, of which `comm` is a duplicate. `mine`: how many numbers this rank
+  // brings each time. The pollers must outlive it.
   MpiLateGather(CommHandle comm, size_t mine, Collective& world, Pollers& pollers);
   ~MpiLateGather() override;
   MpiLateGather(const MpiLateGather&) = delete;

@@ -35,8 +35,8 @@ struct MpiEdge {
 
 class MpiSendLink final : public SendLink {
  public:
-  // `memory` is where messages come from. `requests_made` is counted up; drain() waits by
-  // `pollers`. All must outlive the link, as must MPI.
+  // `memory` is where messages come from. Each request that is made adds 1 to `requests_made`;
+  // drain() waits by `pollers`. All must outlive the link, as must MPI.
   MpiSendLink(const MpiEdge& edge, Memory& memory, Pollers& pollers, int64_t& requests_made,
               size_t piece_bytes = kPieceBytes);
   ~MpiSendLink() override;

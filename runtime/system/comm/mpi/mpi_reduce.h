@@ -29,7 +29,7 @@
 
 namespace penstock {
 
-// Throws Error(Internal) unless the buffer is one that ReduceGroup::start() sums.
+// Throws Error(Internal) unless the buffer is fp32 and 1-d; `context` begins the message.
 void check_gradients(const std::string& context, const Tensor& buffer);
 
 class MpiReduceGroup final : public ReduceGroup, private Poller {
@@ -43,12 +43,11 @@ class MpiReduceGroup final : public ReduceGroup, private Poller {
   void scatter(const Tensor& buffer, std::span<const int64_t> cuts) override;
   void gather(const Tensor& buffer, std::span<const int64_t> cuts) override;
   void progress() override;
-  void wait(const Tensor& buffer) override;  // says that it was given to gather()
+  void wait(const Tensor& buffer) override;  // errors name the weights that gather() gives
   void finish() override;
-  // Calls check_gradients(), for those who start() later.
+  // Throws Error(Internal) unless start() would take the buffer.
   void check(const Tensor& buffer) const;
-  // Whether everything that was started of this buffer, which was given to one of the three verbs
-  // only, has arrived.
+  // Whether everything that was started with this buffer has ended.
   [[nodiscard]] bool is_done(const Tensor& buffer) const;
   [[nodiscard]] const std::string& context() const { return name_; }  // for errors
 

@@ -32,7 +32,7 @@ class RequestPool {
   // The request itself, to test or wait for.
   [[nodiscard]] MPI_Request* request(int number) { return entry(number).request.address(); }
   [[nodiscard]] int size_bytes(int number) { return entry(number).buffer.size_bytes; }
-  // The transfer has completed: the request may be started again.
+  // Called when the transfer has completed: the request may be started again.
   void put_back(int number) { idle_[entry(number).buffer].push_back(number); }
 
  private:

@@ -25,8 +25,8 @@ class Session {
   [[nodiscard]] int local_rank() const { return local_rank_; }  // on this host
   [[nodiscard]] int local_ranks() const { return local_ranks_; }
   [[nodiscard]] const std::string& host() const { return host_; }
-  // The command that started the ranks, see starter() in launcher.h; and the arguments of this
-  // process.
+  // The command that started the ranks, as a user writes it before `-n RANKS` ("mpirun", "srun");
+  // and the arguments of this process, separated by spaces.
   [[nodiscard]] const std::string& started_by() const { return started_by_; }
   [[nodiscard]] const std::string& arguments() const { return arguments_; }
   [[nodiscard]] static std::string library_version();
@@ -35,10 +35,10 @@ class Session {
 
   // Ends the whole job at once with this exit code; never returns. May be called from any thread.
   [[noreturn]] void abort(int exit_code) const;
-  // The same at the end of a job that has failed in good order: once all ranks have called this, or
-  // enough time has passed. What was printed before stays the last word; mpirun would print a dozen
-  // lines for ranks that end by themselves with an exit code. Returns where that cannot be had, on
-  // all ranks, to leave by MPI_Finalize.
+  // Ends a job that has failed in good order: all ranks call this, and the job ends once all have
+  // or enough time has passed. What was printed before stays the last word; mpirun would print a
+  // dozen lines for ranks that end by themselves with an exit code. Returns, on all ranks, where
+  // this MPI has no such way: leave by MPI_Finalize then.
   void end_together(int exit_code) const;
 
  private:

@@ -50,14 +50,14 @@ struct ActivityRecord {
   int32_t name = -1;      // what a wait is for: an index into ActivityData::names
   int64_t step = 0;       // 0 outside of steps
   double begin = 0.0;     // seconds of the host's steady clock, which its processes share
-  double end = 0.0;       // likewise; 0 while it lasts
+  double end = 0.0;       // of the same clock; 0 while it lasts
 };
 
 // The contents of a page, as plain data: a copy can be kept and sent.
 struct ActivityData {
-  static constexpr size_t kLines = 256;
-  static constexpr size_t kOpen = 6;
-  static constexpr size_t kNames = 64;
+  static constexpr size_t kLines = 256;  // ended activities that are kept
+  static constexpr size_t kOpen = 6;     // activities within each other that are kept
+  static constexpr size_t kNames = 64;   // different waits
   static constexpr size_t kNameBytes = 120;
   static constexpr size_t kDetailBytes = 240;
 
@@ -96,7 +96,7 @@ class ActivityPage {
   // gone.
   void tick() { ticks_.store(ticks() + 1, std::memory_order_relaxed); }
   [[nodiscard]] uint64_t ticks() const { return ticks_.load(std::memory_order_relaxed); }
-  // The number of limits for which the rank may be silent in what it does now.
+  // The silence allowed to the rank in what it does now, in multiples of the wait limit.
   void set_patience(uint64_t times) { patience_.store(times, std::memory_order_relaxed); }
   [[nodiscard]] uint64_t patience() const { return patience_.load(std::memory_order_relaxed); }
 
@@ -112,10 +112,11 @@ class ActivityPage {
 // The writer of a page: the main thread of its rank.
 class ActivityLog {
  public:
-  // The number of limits for which a rank may be silent until the first step has ended, and in a
+  // The factor by which the wait limit is longer until the first step has ended and during a
   // checkpoint: code is loaded, kernels are chosen, primitives are made, a file system takes its
   // time.
   static constexpr uint64_t kSlow = 6;
+  // No limit, as while a person is waited for.
   static constexpr uint64_t kForEver = uint64_t{1} << 40;
 
   // Writes to `page`, which must outlive the activity_log and is empty.

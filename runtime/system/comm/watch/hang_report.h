@@ -10,13 +10,12 @@
 
 namespace penstock {
 
-// The knowledge that one rank has of another at a moment. Trivially copyable: it is sent between
-// hosts.
+// What one rank knows of another at a moment. Trivially copyable: it is sent between hosts.
 struct RankView {
   ActivityData activity_log{};  // with its rank and host
   double now = 0.0;             // by the clock of the activity_log, when it was read
   double silence_s = 0.0;       // since the rank was last seen to go on
-  uint64_t patience = 1;        // as ActivityPage's
+  uint64_t patience = 1;        // the silence allowed, in multiples of the wait limit
   bool is_known = false;        // else only activity_log.rank and activity_log.host say anything
   bool answers = false;         // its process runs
   bool is_stopped = false;      // by a signal

@@ -30,6 +30,7 @@ class Silence {
     if (!slept) return;
     for (Seen& seen : seen_) seen.when = now;
   }
+  // Seconds for which the rank has not gone on.
   [[nodiscard]] double of(size_t rank, double now) const { return now - seen_[rank].when; }
 
  private:
