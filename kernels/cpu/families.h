@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-class OneDnn;  // kernels/cpu/onednn/onednn.h: the only file that calls oneDNN
+class OneDnn;  // kernels/cpu/onednn/onednn.h: the only wrapper of oneDNN
 
 struct CpuContext {
   int threads;     // of every parallel region, oneDNN's included

@@ -1,5 +1,5 @@
-// kernels/cpu/linear_plans.h -- the three products of y[rows, out] = x[rows, in] w[out, in]^T, all
-// dense: of linear layers, and of 1 x 1 convolutions, whose pixels are the rows. Pure.
+// kernels/cpu/linear_plans.h -- the plans of a linear layer's three products (y = x w^T and the two
+// gradients), and of 1 x 1 convolutions, whose pixels are the rows. All matrices are dense. Pure.
 #pragma once
 
 #include "kernels/cpu/loops/row_padding.h"
@@ -14,6 +14,8 @@ struct LinearExtents {
   OperandCopies copies;
 };
 
+// The plan with the operands that it multiplies from copies: padded rows, or bf16 tiles, where the
+// shape makes that pay.
 [[nodiscard]] inline MatmulPlan with_copies(MatmulPlan plan, const LinearExtents& e,
                                             LinearProduct product) {
   if (e.copies == OperandCopies::PaddedRows) {

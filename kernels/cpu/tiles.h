@@ -14,15 +14,15 @@
 
 namespace penstock {
 
-// tiles = rows[rows, columns], fp32 ones rounded
+// tiles = matrix[rows, columns]; fp32 numbers are rounded.
 void copy_to_tiles(int threads, bfloat16* tiles, const float* matrix, int64_t rows,
                    int64_t columns);
 void copy_to_tiles(int threads, bfloat16* tiles, const bfloat16* matrix, int64_t rows,
                    int64_t columns);
-// to[columns, rows] = from[rows, columns]
+// to[columns, rows] = from[rows, columns], whose rows are `step` elements apart.
 void copy_transposed(int threads, bfloat16* to, const bfloat16* from, int64_t rows, int64_t columns,
                      int64_t step);
-// to[rows, columns] = from[rows, columns]
+// to[rows, columns] = from[rows, columns], whose rows are `step` elements apart.
 void copy_rows(int threads, bfloat16* to, const bfloat16* from, int64_t rows, int64_t columns,
                int64_t step);
 

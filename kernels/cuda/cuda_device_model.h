@@ -9,8 +9,8 @@ namespace penstock {
 
 // Peaks are the published ones of the part, else computed from the clock, the multiprocessors and
 // what each of them does in a cycle; the shares that kernels reach are those assumed for every
-// accelerator. `name` is the name of a known model, else "gpu". `usable_bytes`: the part of its
-// memory that tensors may take.
+// accelerator. `name` is the name of a known model, else "gpu". `ordinal`: the GPU that
+// `properties` describe. `usable_bytes`: the part of its memory that tensors may take.
 [[nodiscard]] DeviceModel cuda_device_model(const cudaDeviceProp& properties, int ordinal,
                                             int64_t usable_bytes);
 

@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-// The first finding is kept, until the host has looked at it.
+// Writes a finding, unless an earlier one is there that the host has not looked at yet.
 __device__ inline void report(Finding* finding, Finding::Kind kind, int32_t value, int64_t limit) {
   if (atomicCAS_system(&finding->kind, static_cast<int32_t>(Finding::None),
                        static_cast<int32_t>(kind)) != Finding::None) {

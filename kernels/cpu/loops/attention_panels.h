@@ -36,13 +36,14 @@ void for_panel_rows(const CpuContext& context, const HeadRows<X>& x, P* panel, c
   });
 }
 
+// Copies the rows of x to the panel.
 template <class X, class P>
 void load_panel(const CpuContext& context, P* panel, const HeadRows<X>& x) {
   for_panel_rows(context, x, panel,
                  [depth = x.depth](const X* from, P* to) { std::copy_n(from, depth, to); });
 }
 
-// Rounds where the panel's numbers are wider.
+// Copies the panel to the rows of x; rounds where the panel's numbers are wider.
 template <class X, class P>
 void store_panel(const CpuContext& context, const HeadRows<X>& x, const P* panel) {
   for_panel_rows(context, x, panel, [depth = x.depth](X* to, const P* from) {

@@ -18,12 +18,13 @@ namespace penstock {
 // advance together.
 struct AttentionTile {
   int64_t sample, samples;
-  int64_t kv_head, heads;  // of keys, the first; how many
+  int64_t kv_head, heads;  // heads of keys: the first, how many
   int64_t member;          // of each group: query head = (kv_head + i) * group + member
   int64_t row, rows;
   int64_t key, keys;
   bool first, last;  // of the tiles with these heads of keys
 
+  // Matrices of scores, and their rows.
   [[nodiscard]] int64_t matrices() const { return samples * heads; }
   [[nodiscard]] int64_t lines() const { return matrices() * rows; }
 };
@@ -55,8 +56,8 @@ struct AttentionGrid {
 
 // Causal rows are cut finer where that leaves out half of a tile: 128 positions compute 1.5 times
 // the scores that are seen, 256 and 512 compute 1.25 times, not 2 and 1.5. (Blocks of 32 rows would
-// leave out more and take longer: products want rows.) Packed rows see different keys in each
-// sample: a tile has one sample then.
+// leave out more and take longer: products want rows.) `packed`: queries see keys from a first one
+// on (AttentionMask::starts), which differ from sample to sample: a tile then has one sample.
 [[nodiscard]] inline AttentionGrid attention_grid(const AttentionSizes& s, bool causal, bool packed,
                                                   int threads) {
   constexpr int64_t kBlockRows = 128;
@@ -148,8 +149,8 @@ struct AttentionWidening {
   double all = 0;                            // of all products, one after another
 };
 
-// Forward: scores = q k^T (fp32), out = p v. Backward: those scores, dp = g v^T (fp32),
-// dv += p^T g and dk += ds^T q (fp32), dq = ds k.
+// The widening of all products of a call. Forward: scores = q k^T (fp32), out = p v. Backward:
+// those scores, dp = g v^T (fp32), dv += p^T g and dk += ds^T q (fp32), dq = ds k.
 [[nodiscard]] inline AttentionWidening attention_widening(const AttentionSizes& s,
                                                           const AttentionGrid& grid,
                                                           const AttentionView& view,

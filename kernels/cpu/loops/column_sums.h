@@ -27,6 +27,7 @@ struct WideRows {
   }
 };
 
+// plain_rows() leaves rows as they are, folded_rows() makes narrow ones about 128 wide.
 [[nodiscard]] inline WideRows plain_rows(int64_t elements, int64_t columns) {
   return {elements, columns, 1};
 }
@@ -38,7 +39,8 @@ struct WideRows {
 }
 
 // sums[t][column] = sum over rows of term(wide_row, wide_column, element)[t], where element =
-// wide_row * width + wide_column. `sums` is [kTerms, columns], overwritten.
+// wide_row * width + wide_column is the index in the matrix. `sums` is [kTerms, columns],
+// overwritten.
 template <int kTerms, class F>
 void column_sums(const CpuContext& context, const WideRows& rows, double* sums, const F& term) {
   constexpr int64_t kMinRows = 32;

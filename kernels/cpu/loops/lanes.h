@@ -11,8 +11,9 @@
 
 namespace penstock {
 
-// All of it is inlined, and no such value is ever passed to another translation unit: for the rest
-// of a file that includes this, GCC need not warn that processors differ in how they would pass it.
+// All functions here are inlined, and no vector is ever passed to another translation unit: for the
+// rest of a file that includes this, GCC need not warn that processors differ in how they pass
+// vectors.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 inline constexpr int64_t kLanes = 16;
@@ -46,7 +47,7 @@ using HalfLanes = uint16_t __attribute__((vector_size(32)));
                                                int64_t count = kLanes) {
   std::memcpy(to, &lanes, static_cast<size_t>(count) * sizeof(int32_t));
 }
-// All bits of a lane where it is not a number.
+// All bits of each lane whose number is NaN.
 [[gnu::always_inline]] inline IntLanes nan_lanes(const FloatLanes& lanes) {
   return lanes != lanes;  // NOLINT(misc-redundant-expression)
 }

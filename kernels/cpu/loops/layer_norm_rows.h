@@ -13,7 +13,8 @@ struct RowStatistics {
   float mean, rstd;
 };
 
-// Two passes: the second sees a row that is still in the cache, and subtracts before it squares.
+// The mean and 1 / deviation of a row, in two passes: the second sees a row that is still in the
+// cache, and subtracts before it squares.
 template <class T>
 RowStatistics row_statistics(const T* x, int64_t width, float epsilon) {
   const auto count = static_cast<float>(width);
@@ -50,7 +51,7 @@ void layer_norm_backward_row(T* dx, const T* g, const T* x, RowStatistics s, con
   }
 }
 
-// Returns rstd.
+// y = x rstd gamma. Returns rstd.
 template <class T>
 float rms_norm_row(T* y, const T* x, const float* gamma, int64_t width, float epsilon) {
   const float squares = simd_sum(width, [x](int64_t i) {

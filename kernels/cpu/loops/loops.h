@@ -31,7 +31,8 @@ void for_ranges(const CpuContext& context, int64_t items, int64_t item_size, con
   for_ranges(context.threads, items, item_size, f);
 }
 
-// The same over single elements, in ranges that start at multiples of 64.
+// Calls f(first, last) for ranges of elements that cover [0, elements) and start at multiples of
+// 64.
 template <class F>
 void for_elements(const CpuContext& context, int64_t elements, const F& f) {
   constexpr int64_t kGroup = 64;
@@ -40,6 +41,7 @@ void for_elements(const CpuContext& context, int64_t elements, const F& f) {
   });
 }
 
+// A new scratch tensor [elements].
 [[nodiscard]] inline Tensor scratch(const CpuContext& context, int64_t elements, DType type) {
   const size_t size_bytes = static_cast<size_t>(elements) * size_of(type);
   return {context.memory.take(size_bytes, Purpose::Workspace), Shape{elements}, type};

@@ -28,8 +28,8 @@ void map(const CpuContext& context, Y* y, const A* a, const B* b, int64_t elemen
   });
 }
 
-// The same for whole tensors. Throws Error(Internal) naming `op` unless they are alike in shape and
-// type.
+// y = f(a, b) element by element, for whole tensors. Throws Error(Internal) naming `op` unless they
+// have the same type and number of elements.
 template <class F>
 void map_alike(const CpuContext& context, const char* op, Tensor& y, const Tensor& a,
                const Tensor& b, const F& f) {

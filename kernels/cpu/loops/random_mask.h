@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-inline constexpr int kPhiloxWords = 64;
+inline constexpr int kPhiloxWords = 64;  // that are made at a time
 
 // words[4 i + w] = word w of philox(stream, first + i), i = 0 .. 15, in two halves. Vector types,
 // because the compiler does not vectorise the scalar form (5 times slower); their 64-bit products
@@ -48,7 +48,8 @@ inline void philox_words(const RandomStream& stream, uint64_t first, uint32_t* w
   }
 }
 
-// PointwiseOps::dropout as factors: 0 where an element is dropped, 1 / (1 - rate) where it is kept.
+// Dropout as factors: 0 where an element is dropped, 1 / (1 - rate) where it is kept, as
+// PointwiseOps::dropout() chooses.
 class RandomMask {
  public:
   static constexpr int64_t kChunk = 256;  // how many factors to ask for at a time, on the stack

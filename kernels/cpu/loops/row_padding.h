@@ -4,8 +4,9 @@
 // Without AVX-512 oneDNN 2.6 multiplies matrices that are narrow one way where they lie, and rows
 // that are a multiple of 2 KiB apart fall on the same few lines of the cache. On a Zen 3 (peak 88
 // GFLOP/s) the weight gradient of 1024 rows, 256 -> 1024, went from 20 to 58 GFLOP/s with its copy
-// counted, the input gradient of 128 rows, 512 -> 2048, from 48 to 76 without. Nothing is gained by
-// copying rows of x in y = x w^T, nor where both ways are long: those the library copies itself.
+// counted, the input gradient of 128 rows, 512 -> 2048, from 48 to 76 with its copy not counted.
+// Nothing is gained by copying rows of x in y = x w^T, nor where both ways are long: those the
+// library copies itself.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ struct PaddedOperands {
   bool a = false, b = false;
 };
 
-// The padded operands of y[rows, out] = x[rows, in] w[out, in]^T and its gradients, as
-// linear_plans.h has them.
+// The padded operands of y[rows, out] = x[rows, in] w[out, in]^T and its gradients, of which
+// linear_plans.h says what a and b are.
 [[nodiscard]] constexpr PaddedOperands padded_operands(LinearProduct product, int64_t rows,
                                                        int64_t in, int64_t out) {
   const int64_t m = product == LinearProduct::WeightGradient ? out : rows;

@@ -28,6 +28,7 @@ class TiledAttention {
     if (mask.starts != nullptr) view_.starts = mask.starts->data<int32_t>();
   }
 
+  // Overwrites out and logsumexp.
   void forward(T* out, float* logsumexp, const T* q, const T* k, const T* v) {
     const Block score_block(*this);
     const Tensor query_panel = scratch(context_, grid_.query_panel(sizes_), kType);
@@ -55,6 +56,7 @@ class TiledAttention {
     });
   }
 
+  // Overwrites dq, dk and dv.
   void backward(T* dq, T* dk, T* dv, const T* g, const T* q, const T* k, const T* v, const T* out,
                 const float* logsumexp) {
     const Block score_block(*this);

@@ -76,14 +76,14 @@ class OneDnn {
 
   void matmul(const MatmulPlan& plan, void* c, const void* a, const void* b,
               const float* bias = nullptr);
-  // The same, where b is the dense value of a weight. An fp32 value is read as it is, also where
+  // matmul() where b is the dense value of a weight. An fp32 value is read as it is, also where
   // bf16 is emulated, or from a copy in plan.b_type, made once after each Weight::changed(), or for
   // this call where the weight is read once and by plans like this one alone. A bf16 value, for a
   // plan of bf16 operands, is read as any other matrix, but widened in pieces (weight_pieces.h).
   void matmul(const MatmulPlan& plan, void* c, const void* a, Weight& b,
               const float* bias = nullptr);
-  // Makes all that the first matmul() with the plan would make, and computes nothing. Without a
-  // tanh.
+  // Makes all that the first matmul() with the plan would make, and computes nothing. For plans
+  // whose fused function is not Tanh.
   void prepare(const MatmulPlan& plan);
   void convolution_forward(const ConvolutionPlan& plan, void* y, const void* x, Weight& w,
                            const float* bias);

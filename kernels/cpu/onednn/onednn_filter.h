@@ -13,8 +13,8 @@ namespace penstock {
 class Packing {
  public:
   Packing(OneDnn::State& state, const dnnl_api::Desc& value, const dnnl_api::Desc& packed);
-  // The form, remade when the weight has changed, or for this call where the weight is read once;
-  // the value itself where the layouts agree. Holds it for as long as the primitive reads it.
+  // The form: made when the weight has changed, or for this call where the weight is read once; the
+  // value itself where the layouts agree. Hold it for as long as the primitive reads it.
   [[nodiscard]] Tensor form_of(OneDnn::State& state, Weight& weight);
 
  private:
@@ -25,7 +25,7 @@ class Packing {
   // is.
   std::optional<Prepared> reorder_;
   std::optional<BlockedFilter> blocks_;
-  uint64_t key_ = 0;  // of Weight::form
+  uint64_t key_ = 0;  // of Weight::packing()
   int64_t size_bytes_ = 0;
 };
 
@@ -44,11 +44,13 @@ class Unpacking {
   int64_t size_bytes_;
 };
 
+// A convolution that reads a packed filter.
 struct PackedPrimitive {
   Prepared primitive;
   Packing packing;
 };
 
+// A convolution that writes a packed gradient.
 struct AddedPrimitive {
   Prepared primitive;
   Unpacking unpacking;

@@ -35,8 +35,8 @@ class Prepared {
 
   // Buffers in the order of the arguments given at construction.
   void run(OneDnn::State& state, std::initializer_list<const void*> buffers);
-  // The same with scratch memory of the caller: scratch_bytes() of it, or null where that is 0.
-  // Throws nothing, and may run beside other objects of its class.
+  // run() with scratch memory of the caller: scratch_bytes() of it, or null where that is 0. Throws
+  // nothing, and may run beside other objects of its class.
   [[nodiscard]] dnnl_status_t execute(OneDnn::State& state, std::span<const void* const> buffers,
                                       const void* scratch) noexcept;
   [[nodiscard]] int64_t scratch_bytes() const { return scratch_bytes_; }
@@ -58,7 +58,7 @@ class Prepared {
 [[nodiscard]] dnnl::algorithm library_algorithm(Activation f);
 // Throws Error(Internal), or Error(Resource) when memory ran out: `what` failed as `error` says.
 [[noreturn]] void fail_library(const std::string& what, const dnnl::error& error);
-// The same where `status` is not success.
+// Throws such an error where `status` is not success: `what` failed.
 void check(dnnl_status_t status, const char* what);
 
 }  // namespace penstock

@@ -55,7 +55,7 @@ struct OneDnn::State {
   std::unordered_map<ConvolutionPlan, AddedPrimitive, PlanHash> convolutions_backward_weight;
   std::unordered_map<ActivationPlan, Prepared, PlanHash> activations;
 
-  // Pairs of (value, packed) layouts; an index + 1 is the key of a Weight::form.
+  // Pairs of (value, packed) layouts; an index + 1 is a key of Weight::packing().
   std::vector<std::pair<dnnl_api::Desc, dnnl_api::Desc>> packings;
 
   // The entry of `plan`, made by `make(state, plan)` on first sight.
@@ -74,7 +74,7 @@ struct OneDnn::State {
   }
 };
 
-// Conversions of dense arrays for CPUs whose library cannot.
+// Convert dense arrays between fp32 and bf16, on CPUs for which the library cannot.
 void widen(float* to, const bfloat16* from, int64_t elements, int threads);
 void narrow(bfloat16* to, const float* from, int64_t elements, int threads);
 

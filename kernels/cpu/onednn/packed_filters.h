@@ -26,8 +26,8 @@ enum class FilterUse : uint8_t {
   return (channels + block - 1) / block * block;
 }
 
-// The packed elements of the channels [out, in] of one group, for a window of one or several
-// pixels, in fp32 and bf16.
+// The packed elements of the channels [out, in] of one group, in fp32 and bf16. `several`: the
+// window has several pixels; `grouped`: there are several groups; `block`: channels of a block.
 [[nodiscard]] inline int64_t packed_channels(int64_t out, int64_t in, bool several, DType dtype,
                                              FilterUse use, bool grouped, int64_t block) {
   const bool avx512 = block == 16;
@@ -56,7 +56,8 @@ enum class FilterUse : uint8_t {
   return whole_blocks(out, kBlock) * entering;
 }
 
-// `filter` is [out, in / groups, kernel_h, kernel_w]; `dtype` that of the images.
+// The elements of a filter [out, in / groups, kernel_h, kernel_w] as `use` reads it; `dtype` is
+// that of the images.
 [[nodiscard]] inline int64_t packed_elements(const Shape& filter, int64_t groups, DType dtype,
                                              FilterUse use, FilterBlocks blocks) {
   const int64_t block = blocks == FilterBlocks::Of8 ? 8 : 16;

@@ -1,4 +1,5 @@
-// kernels/cpu/processor/processor.h -- what kernels/cpu can know of the processor under it.
+// kernels/cpu/processor/processor.h -- what kernels/cpu finds out about the processor under it, and
+// the switch that makes it take denormal numbers for zero.
 #pragma once
 
 #include "kernels/device_model.h"

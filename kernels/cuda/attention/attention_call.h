@@ -12,7 +12,8 @@
 
 namespace penstock {
 
-// Passed to kernels by value; no padding.
+// The sizes and options of a call; `depth` is the elements of a head. Passed to kernels by value;
+// no padding.
 struct AttentionCall {
   int32_t batch, queries, keys, heads, kv_heads, depth;
   int32_t causal;  // 0 or 1
@@ -32,12 +33,13 @@ inline constexpr int kDeepest = 128;
 struct AttentionInputs {
   const void *q, *k, *v;
 };
-// Elements are fp32 or bf16, as `type` says; shapes as in AttentionOps.
+// Compute AttentionOps::attention_forward() and attention_backward(), whose shapes the tensors
+// have. Elements are fp32 or bf16, as `type` says; logsumexp is fp32.
 void blocked_attention_forward(CudaContext& context, const AttentionCall& call, DType type,
                                const AttentionInputs& in, void* out, float* logsumexp);
 
 struct AttentionResults {
-  const void *g, *out;
+  const void *g, *out;  // g: the gradient of out
   const float* logsumexp;
 };
 struct AttentionGradients {

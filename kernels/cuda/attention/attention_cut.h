@@ -13,14 +13,14 @@
 
 namespace penstock {
 
-// A graph of the library computes `samples` and `heads` of tensors that hold `all_heads`. Either
-// heads are all heads, or there is one sample. Head h of the queries reads head h / (heads /
-// kv_heads) of the keys.
+// What a graph of the library computes: `heads` heads of `samples` samples, in tensors whose
+// positions have `all_heads`. Either the heads are all heads, or there is one sample. Head h of the
+// queries reads head h / (heads / kv_heads) of the keys.
 struct AttentionExtents {
-  int64_t samples = 0, queries = 0, keys = 0, depth = 0;
-  int64_t heads = 0, all_heads = 0;        // of queries
-  int64_t kv_heads = 0, all_kv_heads = 0;  // of keys and values
-  bool causal = false;                     // query i sees keys 0 .. i
+  int64_t samples = 0, queries = 0, keys = 0, depth = 0;  // depth: elements of a head
+  int64_t heads = 0, all_heads = 0;                       // of queries
+  int64_t kv_heads = 0, all_kv_heads = 0;                 // of keys and values
+  bool causal = false;                                    // query i sees keys 0 .. i
   int64_t window = 0;    // > 0, of causal queries: query i sees the keys from i - window + 1 on
   bool lengths = false;  // a sample has as many keys as its length on the device says
   float dropout = 0.0F;  // of the probabilities
@@ -28,8 +28,8 @@ struct AttentionExtents {
   auto operator<=>(const AttentionExtents&) const = default;
 };
 
-// Why the library is not asked for a whole call, in a few words; null: it is. `packed`: queries see
-// keys from a first one on that the device holds (AttentionMask::starts).
+// Why the library is not asked for a whole call, in a few words; null: it is asked. `packed`:
+// queries see keys from a first one on that the device holds (AttentionMask::starts).
 [[nodiscard]] const char* why_not_fused(const AttentionExtents& whole, DType type, bool packed);
 
 // Bytes of workspace. cuDNN's deterministic backward on Hopper keeps two bytes for every query and
@@ -64,6 +64,7 @@ struct AttentionCut {
                                          const AttentionLimits& limits,
                                          const AttentionWorkspace& workspace);
 
+// `heads` heads of keys of `samples` samples.
 struct AttentionPiece {
   int64_t first_sample, samples, first_head, heads;
   bool operator==(const AttentionPiece&) const = default;
@@ -74,7 +75,7 @@ struct AttentionPiece {
 [[nodiscard]] std::vector<AttentionPiece> pieces_of(const AttentionCut& cut, int64_t samples,
                                                     int64_t heads);
 
-// The workspace of cuDNN's deterministic backward on Hopper.
+// The bytes of workspace of cuDNN's deterministic backward on Hopper.
 [[nodiscard]] int64_t hopper_workspace_bytes(const AttentionExtents& extents);
 
 }  // namespace penstock

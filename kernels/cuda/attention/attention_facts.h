@@ -14,7 +14,7 @@ struct alignas(32) AttentionSeed {
 
 // Passed to a kernel by value; no padding.
 struct AttentionFacts {
-  int32_t* query_lengths;  // [samples], written: `queries` each; null: neither lengths are wanted
+  int32_t* query_lengths;  // [samples], written: `queries` each; null: no lengths are wanted
   // [samples], written: `lengths`, but at most `keys`, and at least 1: cuDNN 9.19 makes NaN of a
   // sample without keys. What is computed for such a sample is blanked afterwards.
   int32_t* key_lengths;
@@ -26,15 +26,15 @@ struct AttentionFacts {
 
 void write_attention_facts(CudaContext& context, const AttentionFacts& facts);
 
-// Overwrites the results of samples whose length is not above zero: with zeros, the logsumexp with
-// minus infinity. Passed to a kernel by value; no padding.
+// The results of samples whose length is not above zero: blank_attention() overwrites them with
+// zeros, the logsumexp with minus infinity. Passed to a kernel by value; no padding.
 struct AttentionBlanks {
   const int32_t* lengths;          // [samples]
   bfloat16* a;                     // [samples, a_elements]: out or dq
   bfloat16 *b, *c;                 // [samples, b_elements]: dk and dv, or null
   int64_t a_elements, b_elements;  // of a sample
   float* logsumexp;                // [samples, sums], or null
-  int64_t sums, samples;
+  int64_t sums, samples;           // sums: of a sample
 };
 
 void blank_attention(CudaContext& context, const AttentionBlanks& blanks);

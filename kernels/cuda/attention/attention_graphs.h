@@ -13,9 +13,9 @@
 
 namespace penstock {
 
-// The tensors of a call; a graph of the forward has no gradients among them. The last four are
-// there where the extents want them: I32 [samples] positions of each sample, and I64 [1] a seed and
-// an offset of the library's random numbers.
+// The tensors of a call; a graph of the forward has no gradients among them. QueryLengths and
+// KeyLengths (I32 [samples]: the positions of each sample), Seed and Offset (I64 [1]: of the
+// library's random numbers) are there only where the extents want them.
 enum class AttentionSlot : uint8_t {
   Q,
   K,
@@ -35,12 +35,11 @@ inline constexpr size_t kAttentionSlots = 13;
 // The addresses by slot; null where a graph has no such tensor. Multiples of 16 bytes.
 using AttentionAddresses = std::array<void*, kAttentionSlots>;
 
-// A graph takes tensors from the first element of its samples and heads on: positions are all_heads
-// * depth elements apart, samples as many positions as there are. The logsumexp, fp32 [samples,
-// heads, queries], is the natural one of the scaled scores; cuDNN before 9.26 takes it only when
-// nothing lies between. Which probabilities dropout keeps depends on the seed, the offset and the
-// probability's place within the graph alone, in forward and backward alike.
-
+// A graph takes the addresses of the first element of its samples and heads: positions lie
+// all_heads * depth elements apart, samples as many positions apart as a sample has. The logsumexp,
+// fp32 [samples, heads, queries], is the natural one of the scaled scores; cuDNN before 9.26 takes
+// it only when nothing lies between. Which probabilities dropout keeps depends on the seed, the
+// offset and the probability's place within the graph alone, in forward and backward alike.
 class AttentionGraph {
  public:
   virtual ~AttentionGraph() = default;
@@ -60,6 +59,7 @@ class AttentionGraphs {
                                                                 float scale) = 0;
   [[nodiscard]] virtual std::unique_ptr<AttentionGraph> backward(const AttentionExtents& extents,
                                                                  float scale) = 0;
+  // The workspace that calls may take.
   [[nodiscard]] virtual AttentionLimits limits() const { return {}; }
 };
 

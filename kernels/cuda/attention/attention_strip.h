@@ -16,6 +16,7 @@ inline constexpr int kStripRows = 16;
 // call every member. Tiles start at multiples of 32 bytes; rows, at multiples of 16.
 //   add(a, b): += a b with a [kStripRows, kInner] and b [kInner, kColumns], or with kTransposed b
 //   stored [kColumns, kInner]; all rows of elements, `stride` elements apart.
+//   store(to): to[kStripRows, kColumns] = the sums, rows `stride` floats apart.
 template <class T, int kColumns>
 class Strip;
 

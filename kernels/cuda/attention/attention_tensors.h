@@ -13,12 +13,14 @@ namespace penstock {
 [[nodiscard]] int64_t query_elements(const AttentionCall& call);
 [[nodiscard]] int64_t key_elements(const AttentionCall& call);
 
-// Operands at multiples of 16 bytes: the tensors themselves wherever they can be, else copies.
+// Operands at multiples of 16 bytes: the tensors themselves where they start at one, else copies.
 class AlignedOperands {
  public:
   explicit AlignedOperands(CudaContext& context) : context_(context) {}
+  // The address that stands for an input: the tensor's, or a copy's that is made at once.
   [[nodiscard]] void* in(const void* tensor, int64_t size_bytes);
-  // The result is copied to `tensor` by finish() where it is not written there.
+  // The address that stands for a result: finish() copies what was written there to `tensor`, where
+  // it is another.
   [[nodiscard]] void* out(void* tensor, int64_t size_bytes);
   void finish();
 
@@ -39,10 +41,11 @@ class AttentionTensors {
   // Writes what graphs read besides the tensors (attention_facts.h). The call must outlive this.
   AttentionTensors(CudaContext& context, const AttentionCall& call, int64_t pieces);
 
+  // Name the tensor of a slot that the graphs read or write, before the first of().
   void reads(AttentionSlot slot, const void* tensor);
   void writes(AttentionSlot slot, void* tensor);
-  // The row sums of some heads start anywhere where the number of queries is odd: the sums of each
-  // piece may go through a copy of their own.
+  // Name the row sums. Where the number of queries is odd, those of some heads start at no multiple
+  // of 16 bytes: pieces that begin there have their sums in a copy of their own.
   void reads_sums(const float* logsumexp) { sums_read_ = logsumexp; }
   void writes_sums(float* logsumexp) { sums_written_ = logsumexp; }
 
@@ -60,7 +63,7 @@ class AttentionTensors {
 
   const AttentionCall& call_;
   AlignedOperands aligned_;
-  int64_t lengths_bytes_;  // of one of the two, up to where the next may begin
+  int64_t lengths_bytes_;  // of the query lengths, up to where the key lengths may begin
   Tensor facts_;           // both lengths, then the seeds
   AttentionAddresses whole_{};
   const float* sums_read_ = nullptr;

@@ -62,7 +62,7 @@ struct HeadMatrix {
         extent(positions),
         stride(int64_t{heads} * depth) {}
 };
-// The matrices of q, out and their gradients; and of k, v and theirs.
+// The matrix of a head in q, out or a gradient of theirs; and in k, v or a gradient of theirs.
 template <class T>
 __device__ HeadMatrix<T> of_queries(T* tensor, const AttentionCall& call, int head) {
   return {tensor, call.queries, call.heads, head, call.depth};
@@ -76,7 +76,8 @@ __device__ inline int asked_by(const AttentionCall& call, int head) {
   return head / (call.heads / call.kv_heads);
 }
 
-// tile[i] = positions begin + i, 0 <= i < kCount, zeros beyond the matrix. All threads call.
+// tile[i] = positions begin + i, 0 <= i < kCount, zeros beyond the matrix. All threads call. G is
+// the kernel's Tiling.
 template <int kCount, class G, class T>
 __device__ void load_tile(T* tile, const HeadMatrix<const T>& matrix, int begin,
                           const AttentionCall& call) {
@@ -100,7 +101,8 @@ __device__ void load_tile(T* tile, const HeadMatrix<const T>& matrix, int begin,
   }
 }
 
-// The warp's strip as positions begin .. of the matrix, through `staging` (the warp's own).
+// Writes the warp's strip to the positions from `begin` on, through `staging`: shared memory of
+// this warp alone.
 template <class G, class T, int kDepth>
 __device__ void store_strip(const HeadMatrix<T>& matrix, int begin, const Strip<T, kDepth>& strip,
                             float* staging, const AttentionCall& call) {
@@ -152,7 +154,8 @@ __device__ inline SeenRange seen_by_block(const AttentionCall& call, int first, 
   return {begin / step * step, call.causal != 0 ? min(all, first + count) : all};
 }
 
-// The warp's scores as operands of a product: fp32 ones stay where they are.
+// The place of the warp's scores as operands of a product: fp32 ones stay where they are, others go
+// to the next piece of shared memory.
 template <class G, class T>
 __device__ T* operand_of(float* scores, SharedPieces& shared) {
   if constexpr (sizeof(T) == sizeof(float)) {
@@ -167,10 +170,11 @@ __device__ T* operand_of(float* scores, SharedPieces& shared) {
 __device__ inline int64_t head_among_all(const AttentionCall& call, int head) {
   return int64_t{blockIdx.z} * call.heads + head;
 }
-// The dropout index of (query, key 0).
+// The dropout index of (head, query, key 0).
 __device__ inline uint64_t first_element(const AttentionCall& call, int head, int query) {
   return static_cast<uint64_t>((head_among_all(call, head) * call.queries + query) * call.keys);
 }
+// What a probability is multiplied with: call.keep, or 0.
 __device__ inline float dropout_factor(const AttentionCall& call, uint32_t word) {
   return uniform_of(word) >= call.rate ? call.keep : 0.0F;
 }
@@ -211,6 +215,7 @@ void launch_tiled(CudaContext& context, void (*kernel)(P...), const LaunchShape&
   launch(context.queue, kernel, shape, arguments...);
 }
 
+// One block for every `rows` positions of each of `heads` heads of each sample.
 inline LaunchShape tiles_of(int positions, int heads, int rows, int threads, uint32_t shared_bytes,
                             const AttentionCall& call) {
   return {.grid = {blocks_for(positions, rows), static_cast<uint32_t>(heads),

@@ -1,5 +1,5 @@
-// kernels/cuda/attention/cudnn_attention.h -- CudnnAttention: our side of cuDNN's fused attention,
-// for bf16: the fastest there is, where the build has it (attention_graphs.h). It decides which
+// kernels/cuda/attention/cudnn_attention.h -- CudnnAttention: attention in bf16 by cuDNN's fused
+// kernels, which are the fastest, where the build has them (attention_graphs.h). It decides which
 // calls it takes, makes graphs once per shape, cuts a backward whose workspace would be too large
 // into samples and heads, and submits the pieces.
 //
@@ -27,10 +27,12 @@ class CudnnAttention {
   // Whether the call is taken, both ways: by its shape and type alone, never by an address, so that
   // forward and backward, every step and every recompute choose alike.
   [[nodiscard]] bool takes(const AttentionCall& call, DType type);
+  // How such a call is computed, or why it is not taken.
   [[nodiscard]] AttentionPath path(const AttentionCall& call, DType type);
 
-  // Compute what the functions of attention_call.h do, for calls that are taken. Tensors that do
-  // not start at a multiple of 16 bytes, as cuDNN requires, go through copies that do.
+  // Compute what blocked_attention_forward() and blocked_attention_backward() do, for calls that
+  // are taken. Tensors that do not start at a multiple of 16 bytes, as cuDNN requires, go through
+  // copies that do.
   void forward(const AttentionCall& call, const AttentionInputs& in, void* out, float* logsumexp);
   void backward(const AttentionCall& call, const AttentionInputs& in,
                 const AttentionResults& results, const AttentionGradients& gradients);
@@ -59,7 +61,7 @@ class CudnnAttention {
 
   CudaContext& context_;
   std::unique_ptr<AttentionGraphs> graphs_;
-  std::map<AttentionExtents, Plan> plans_;  // goes first
+  std::map<AttentionExtents, Plan> plans_;  // destroyed first
 };
 
 }  // namespace penstock

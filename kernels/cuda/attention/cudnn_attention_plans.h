@@ -1,4 +1,5 @@
-// kernels/cuda/attention/cudnn_attention_plans.h -- what cuDNN would do on a GPU that is not there.
+// kernels/cuda/attention/cudnn_attention_plans.h -- whether cuDNN would take a call of attention on
+// a GPU that is only described to it, and with how much workspace.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ struct DescribedGpu {
   int architecture = 0;
 };
 
-// Whether the cuDNN that is linked can plan for such a GPU: why not, or empty.
+// Why the cuDNN that is linked cannot plan for such a GPU; empty where it can.
 [[nodiscard]] std::string describing_trouble(const DescribedGpu& gpu);
 
 // The plans of the graphs that attention_graphs() makes. Nothing is run, and no device is needed.

@@ -1,4 +1,5 @@
-// kernels/cuda/attention/rotary.h -- rotary positions. Shapes are the caller's to check.
+// kernels/cuda/attention/rotary.h -- AttentionOps::rotary() on a GPU: heads turned by their
+// positions. The caller checks shapes (rotary_sizes()).
 #pragma once
 
 #include "kernels/cuda/families.h"

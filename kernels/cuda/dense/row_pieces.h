@@ -15,6 +15,7 @@ namespace penstock {
 
 inline constexpr int64_t kRowPack = 8;  // elements of bf16 in 16 bytes
 
+// `elements`, rounded up to whole packs.
 [[nodiscard]] inline int64_t whole_packs(int64_t elements) {
   return (elements + kRowPack - 1) / kRowPack * kRowPack;
 }

@@ -1,5 +1,5 @@
-// kernels/cuda/families/dropout.h -- dropout of single elements and of rows. See
-// PointwiseOps::dropout.
+// kernels/cuda/families/dropout.h -- the Bodies (elementwise.h) of PointwiseOps::dropout() and
+// dropout_rows(). For .cu files.
 #pragma once
 
 #include "kernels/cuda/loops/elementwise.h"

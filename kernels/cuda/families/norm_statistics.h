@@ -1,5 +1,5 @@
-// kernels/cuda/families/norm_statistics.h -- the statistics of batch norm: of a micro-batch, and of
-// the sums of a step. For .cu files.
+// kernels/cuda/families/norm_statistics.h -- the statistics of batch norm: mean and 1 / deviation
+// of a micro-batch, and mean and variance from the sums gathered over a step. For .cu files.
 #pragma once
 
 #include "kernels/cuda/loops/column_sums.h"
@@ -33,6 +33,7 @@ struct ShiftedSums {
   }
 };
 
+// Turns a channel's totals of ShiftedSums over `count` rows into its mean, 1 / deviation and sums.
 template <class T>
 struct WriteStatistics {
   float* mean;
@@ -55,7 +56,7 @@ struct WriteStatistics {
   }
 };
 
-// One channel at a time, from the limbs of its sums.
+// Mean and variance of one channel at a time, from the limbs of its sums over `positions` rows.
 struct FindMoments {
   static constexpr int kWide = 1;
   float* mean;

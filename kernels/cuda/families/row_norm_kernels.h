@@ -14,6 +14,8 @@ struct RowNormStatistics {
   float* rstd;
 };
 
+// Writes y and the statistics of each row. kCentred: layer norm; else RMS norm. N elements make a
+// group.
 template <class T, int N, bool kAligned, int kThreads, bool kCentred>
 __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kThreads)
     row_norm_forward_kernel(T* y, RowNormStatistics statistics, const T* x, const float* gamma,

@@ -1,5 +1,5 @@
-// kernels/cuda/families/softmax.h -- softmax over the last axis, the attention family's smaller
-// half. Shapes are the caller's to check.
+// kernels/cuda/families/softmax.h -- softmax over the last axis and its gradient on a GPU; the
+// attention family calls them. The caller checks shapes.
 #pragma once
 
 #include "kernels/cuda/families.h"

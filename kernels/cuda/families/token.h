@@ -1,5 +1,5 @@
-// kernels/cuda/families/token.h -- the parts of the token family, each in a file of its own. Shapes
-// are the caller's to check.
+// kernels/cuda/families/token.h -- the ops of TokenOps on a GPU, each in a file of its own. The
+// caller checks shapes.
 #pragma once
 
 #include "kernels/cuda/families.h"

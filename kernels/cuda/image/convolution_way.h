@@ -20,7 +20,8 @@ struct ConvolutionShape {
   [[nodiscard]] int64_t out() const { return y.back(); }
 };
 
-// Shapes and meanings as in ImageOps, without bias; sizes have been checked.
+// One way to compute the convolutions of ImageOps, without bias, for shapes that it takes(). The
+// tensors have the shapes of ImageOps; the caller has checked their sizes.
 class ConvolutionWay {
  public:
   ConvolutionWay() = default;

@@ -12,8 +12,8 @@ namespace penstock {
 [[nodiscard]] Tensor packed_filter(CudaContext& context, Weight& w, DType type);
 // [in / groups, kh, kw, out] in fp32: neighbouring outputs side by side.
 [[nodiscard]] Tensor turned_filter(CudaContext& context, Weight& w);
-// gradient (+)= packed, each in its own layout: [out, in / groups, kh, kw] and [out, kh, kw, in /
-// groups].
+// gradient = (accumulate ? gradient : 0) + packed, from [out, kh, kw, in / groups] to [out, in /
+// groups, kh, kw].
 void unpack_filter_gradient(CudaContext& context, const Tensor& gradient, const Tensor& packed,
                             bool accumulate);
 

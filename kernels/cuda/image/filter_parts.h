@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-// gradient [out, in / groups, kh, kw] (+)= the sum of partial [parts, in / groups, kh, kw, out],
-// fp32, in an order that depends on `parts` alone.
+// gradient [out, in / groups, kh, kw] = (accumulate ? gradient : 0) + the sum over the parts of
+// partial [parts, in / groups, kh, kw, out], fp32, in an order that depends on `parts` alone.
 void add_filter_parts(CudaContext& context, const Tensor& gradient, const Tensor& partial,
                       bool accumulate);
 

@@ -11,7 +11,7 @@ namespace penstock {
 inline constexpr int kStripWarps = 4;  // of a block
 inline constexpr int kStrip = 4;       // positions
 
-// The strip of an image [rows, width] that a warp has.
+// The strip that this warp has of an image [rows, width] (all rows of all images).
 struct ImageStrip {
   int row, first;  // row -1: none
   __device__ ImageStrip(int rows, int width) {

@@ -12,28 +12,32 @@
 namespace penstock {
 
 // A Body of a sum has
-//   static constexpr int kWide;  bool aligned() const;             // as in elementwise.h
-//   static constexpr int kTerms;                                   // sums per column
-//   static constexpr bool kByRow;                                  // whether add() looks at `row`
-//   template <int N> auto columns(int64_t j, int64_t columns) const;  // as in columns.h
-//   template <int N, bool kAligned, class C>
+//   static constexpr int kWide;                        // elements of a 16-byte access
+//   bool aligned() const;                              // whether such accesses may be made
+//   static constexpr int kTerms;                       // sums per column
+//   static constexpr bool kByRow;                      // whether add() looks at `row`
+//   template <int N> auto columns(int64_t j, int64_t columns) const;  // what belongs to the wide
+//                                                      // columns j .. j + N, for add()
+//   template <int N, bool kAligned, class C>           // adds the N elements from index i on
 //   void add(Floats<N> (&sums)[kTerms], int64_t row, int64_t i, const C& c) const;
 // and a Finish takes the totals of a column:
 //   void operator()(int64_t column, const double (&totals)[kTerms]) const;
 inline constexpr int kRowLanes = 8;  // threads that share a column of a block of rows
 
+// How a matrix is cut into blocks of rows and tiles of columns.
 struct SumPlan {
   FoldedRows rows;
   int64_t rows_per_block = 0;
   int64_t blocks = 0;  // of rows
   int64_t tiles = 0;   // of columns
-  // Whether the block of rows itself adds the copies of a channel: with one tile it has them all.
+  // Whether a block of rows itself adds the copies of a column: with one tile it has them all.
   [[nodiscard]] bool folds() const { return rows.copies > 1 && tiles == 1; }
   // The rows that are left for the second kernel to add.
   [[nodiscard]] FoldedRows partial_rows() const {
     return folds() ? FoldedRows{rows.elements, rows.columns, 1} : rows;
   }
 };
+// `group`: elements of an access; `by_row`: Body::kByRow, which forbids to fold rows.
 [[nodiscard]] inline SumPlan sum_plan(int64_t elements, int64_t columns, int group, bool by_row) {
   constexpr int64_t kBlocks = 1024;
   constexpr int64_t kMinRows = 4 * kRowLanes;
@@ -46,7 +50,7 @@ struct SumPlan {
   return plan;
 }
 
-// partial[block of rows][term][wide column], or [channel] if the block folds.
+// Writes partial[block of rows][term][wide column], or [column] where the block folds.
 template <int N, bool kAligned, class Body>
 __global__ void __launch_bounds__(kWarp* kRowLanes)
     partial_sums_kernel(float* partial, Body body, FoldedRows rows, int64_t rows_per_block,
@@ -102,7 +106,8 @@ __global__ void __launch_bounds__(kWarp* kRowLanes)
 }
 
 // Adds the blocks, and the copies within each, in order: each of kLanes threads adds every
-// kLanes-th, then one adds theirs in turn. A few megabytes at most, from the second-level cache.
+// kLanes-th, then one thread adds their sums in turn. A few megabytes at most, from the
+// second-level cache.
 template <int kLanes>
 inline constexpr int kTotalColumns = kLanes == 1 ? 256 : kWarp;  // columns of a thread block
 
@@ -143,6 +148,7 @@ void launch_total_sums(CudaContext& context, const float* partial, const Finish&
          plan.blocks);
 }
 
+// Calls finish(column, totals) for the columns of a matrix [elements / columns, columns].
 template <class Body, class Finish>
 void launch_column_sums(CudaContext& context, const Body& body, const Finish& finish,
                         int64_t elements, int64_t columns) {

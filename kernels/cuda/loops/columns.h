@@ -26,7 +26,8 @@ struct FoldedRows {
   }
 };
 
-// Rows of about `width` elements at least, in whole groups of `group`, which divides `elements`.
+// Folds rows to about `width` elements, in whole groups of `group`, of which `elements` is a
+// multiple.
 [[nodiscard]] inline FoldedRows wide_rows(int64_t elements, int64_t columns, int64_t width,
                                           int64_t group) {
   FoldedRows rows{elements, columns, std::max<int64_t>(width / columns, 1)};
@@ -47,10 +48,13 @@ __device__ Floats<N> repeated(const T* values, int64_t j, int64_t columns) {
 }
 
 // Element by element with what belongs to the column. A Body has
-//   static constexpr int kWide;  bool aligned() const;             // as in elementwise.h
-//   template <int N> auto columns(int64_t j, int64_t columns) const;  // of wide columns j .. j + N
-//   template <int N> auto load(int64_t i) const;
-//   template <int N, class In, class C> void finish(int64_t i, const In& in, const C& c) const;
+//   static constexpr int kWide;                           // elements of a 16-byte access
+//   bool aligned() const;                                 // whether such accesses may be made
+//   template <int N> auto columns(int64_t j, int64_t columns) const;  // what belongs to the wide
+//                                                         // columns j .. j + N
+//   template <int N> auto load(int64_t i) const;          // reads everything else it needs
+//   template <int N, class In, class C>                   // computes and stores
+//   void finish(int64_t i, const In& in, const C& c) const;
 inline constexpr int kColumnThreads = 128;
 inline constexpr int kRowsAtATime = 4;  // loads of so many rows are in flight
 
@@ -92,6 +96,7 @@ void launch_columns_by(CudaContext& context, const Body& body, int64_t elements,
   launch(context.queue, &columns_kernel<N, Body>, shape, body, rows, per_block);
 }
 
+// Runs the body over a matrix [elements / columns, columns].
 template <class Body>
 void launch_columns(CudaContext& context, const Body& body, int64_t elements, int64_t columns) {
   if (elements == 0) return;

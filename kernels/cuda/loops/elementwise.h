@@ -42,6 +42,7 @@ __global__ void __launch_bounds__(kElementThreads) elementwise_kernel(Body body,
   if (N > 1 && last < elements) body.template finish<1>(last, body.template load<1>(last));
 }
 
+// Runs the body over `elements` elements.
 template <class Body>
 void launch_elementwise(CudaContext& context, const Body& body, int64_t elements) {
   if (elements == 0) return;
@@ -77,6 +78,7 @@ struct MapOne {
   }
 };
 
+// The operands of MapTwo.
 template <int N>
 struct Two {
   Floats<N> a, b;

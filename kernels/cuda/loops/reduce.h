@@ -12,7 +12,8 @@ namespace penstock {
 
 inline constexpr int kWarp = 32;
 
-// `value` of the lane whose number differs in the bits of `mask`, whatever 4-byte words it is.
+// `value` of the lane whose number differs from this one's in the bits of `mask`. T is made of
+// 4-byte words.
 template <class T>
 __device__ T from_lane_xor(const T& value, int mask) {
   static_assert(sizeof(T) % 4 == 0);
@@ -25,8 +26,9 @@ __device__ T from_lane_xor(const T& value, int mask) {
   return other;
 }
 
-// combine(a, b) is associative but for rounding. Every lane must call; each gets the result (to
-// the bit, where combine(a, b) is combine(b, a) to the bit; lane 0's is the one to use otherwise).
+// Combines the values of a warp, all of whose lanes must call; combine(a, b) is associative but for
+// rounding. Each lane gets the result, to the bit where combine(a, b) is combine(b, a) to the bit;
+// else lane 0's is the one to use.
 template <class T, class Combine>
 __device__ T warp_reduce(T value, const Combine& combine) {
   for (int mask = kWarp / 2; mask > 0; mask /= 2) {

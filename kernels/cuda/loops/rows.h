@@ -29,9 +29,9 @@ __device__ int64_t row_of_thread() {
   return blockIdx.x;
 }
 
-// A row that its threads hold in registers, kHeld groups of N each; groups beyond those (very wide
-// rows) are read again whenever they are needed. The sources are given as value(group) ->
-// Floats<N>.
+// A row that its threads hold in registers, kHeld groups of N each, of `groups` in all; groups
+// beyond those held (very wide rows) are read again whenever they are needed. from_memory(group)
+// returns a group as Floats<N>.
 template <int N, int kThreads, int kHeld>
 struct HeldRow {
   Floats<N> held[kHeld];

@@ -34,6 +34,7 @@ bool is_aligned(const T* address) {
   return reinterpret_cast<uintptr_t>(address) % (N * sizeof(T)) == 0;
 }
 
+// Aligned accesses of 1, 2, 4 or 8 words of 4 bytes.
 namespace words {
 
 __device__ inline void load(uint32_t (&to)[1], const void* from) {
@@ -83,6 +84,7 @@ __device__ inline void narrow_to(bfloat16* to, float x) {
   to->bits = __bfloat16_as_ushort(__float2bfloat16_rn(x));
 }
 
+// N elements as floats; kAligned: in one access.
 template <int N, bool kAligned = true, class T>
 __device__ Floats<N> load(const T* from) {
   Floats<N> x;
@@ -102,6 +104,7 @@ __device__ Floats<N> load(const T* from) {
   return x;
 }
 
+// Writes N floats as elements, rounded; kAligned: in one access.
 template <int N, bool kAligned = true, class T>
 __device__ void store(T* to, const Floats<N>& x) {
   if constexpr (N == 1 || !kAligned) {

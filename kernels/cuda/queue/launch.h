@@ -17,6 +17,8 @@ struct LaunchShape {
   uint32_t shared_bytes = 0;  // dynamic shared memory
 };
 
+// The CommandKind of a kernel with parameters P: packed are its address, its shape and its
+// arguments.
 template <class... P>
 struct KernelCommand {
   static void issue(cudaStream_t stream, const std::byte* packed) {

@@ -66,7 +66,8 @@ class Queue {
   // The stream that computes. Everything submitted before has been issued to it after flush().
   [[nodiscard]] cudaStream_t stream() const { return stream_.get(); }
 
-  // Values are trivially copyable and without padding that matters: they are compared as bytes.
+  // Submits a command whose packed bytes are `values`, which are trivially copyable and without
+  // padding that matters: they are compared as bytes.
   // NOLINTBEGIN(bugprone-sizeof-expression): as in Unpacker
   template <class... Values>
   void submit(const CommandKind& kind, const Values&... values) {
@@ -80,9 +81,9 @@ class Queue {
   }
   // NOLINTEND(bugprone-sizeof-expression)
 
-  // A library call: Function(stream, values...) is called when the command is issued. Pointers in
-  // `values` (plans, descriptors) must live as long as the queue. Workspaces are tensors that the
-  // op holds while it submits: stream order protects them.
+  // Submits a library call: Function(stream, values...) is called when the command is issued.
+  // What pointers in `values` point at (plans, descriptors) must live as long as the queue.
+  // Workspaces are tensors that the op holds while it submits: stream order protects them.
   template <auto Function, class... Values>
   void call(const Values&... values) {
     submit(call_kind<Function, Values...>, values...);
@@ -95,14 +96,15 @@ class Queue {
   // Issues what has been submitted, also inside a section (which goes on as another part): before
   // an event is recorded on the stream, or another stream is joined to it.
   void flush();
-  // Everything submitted has ended on the device.
+  // Returns when everything submitted has ended on the device.
   void synchronize();
-  // The event has passed.
+  // Returns when the event has passed.
   void wait_on_host(const Event& event);
   // The waits that synchronize() and wait_on_host() go through.
   [[nodiscard]] HostWaits& host_waits() { return host_waits_; }
 
-  // Record a point of this queue for another stream; make the next commands start after `event`.
+  // record() records a point of this queue for another stream; wait() makes the next commands start
+  // after `event`.
   void record(Event& event) {
     flush();
     event.record(stream());

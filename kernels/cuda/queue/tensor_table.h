@@ -26,7 +26,7 @@ struct TensorRow {
   [[nodiscard]] int64_t pieces() const;
 };
 
-// The elements of a thread block: kPiece of them from piece * kPiece on.
+// What a thread block takes: the kPiece elements of tensor `row` from piece * kPiece on.
 inline constexpr int64_t kPiece = 4096;
 struct Piece {
   uint32_t row, piece;
