@@ -20,9 +20,9 @@ struct AttentionTile {
   int64_t sample, samples;
   int64_t kv_head, heads;  // heads of keys: the first, how many
   int64_t member;          // of each group: query head = (kv_head + i) * group + member
-  int64_t row, rows;
-  int64_t key, keys;
-  bool first, last;  // of the tiles with these heads of keys
+  int64_t row, rows;       // queries: the first, how many
+  int64_t key, keys;       // keys: the first, how many
+  bool first, last;        // of the tiles with these heads of keys
 
   // Matrices of scores, and their rows.
   [[nodiscard]] int64_t matrices() const { return samples * heads; }

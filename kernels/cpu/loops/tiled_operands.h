@@ -17,8 +17,8 @@
 
 namespace penstock {
 
-constexpr int64_t kTileRows = 32;     // of b, in pairs
-constexpr int64_t kTileColumns = 64;  // of b
+constexpr int64_t kTileRows = 32;     // rows of b in a tile, in pairs
+constexpr int64_t kTileColumns = 64;  // columns of b in a tile
 
 // Whether that product of y[rows, out] = x[rows, in] w[out, in]^T and its gradients is computed
 // from copies in tiles.

@@ -15,7 +15,7 @@ using Desc = dnnl::memory::desc;
 // Always direct: given the choice, version 2 takes Winograd where it is five times slower.
 inline constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 
-// The steps of a convolution's window: (vertical, horizontal).
+// The strides and the padding of a convolution's window, each (vertical, horizontal).
 struct Sliding {
   dnnl::memory::dims strides, before, after;
 };

@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-// One block of Philox words serves four elements. About twenty integer instructions an element,
-// half of what the arithmetic units do while memory moves an element of bf16 in and out.
+// One block of Philox words serves four elements. It takes about twenty integer instructions an
+// element: half of what the arithmetic units can do while an element of bf16 is read and written.
 template <class T>
 struct DropElements {
   static constexpr int kWide = kGroup<T>;

@@ -38,8 +38,8 @@ __device__ T warp_reduce(T value, const Combine& combine) {
 }
 
 // Reduces over kThreads consecutive threads, which for more than a warp are the whole block: all of
-// it must call. `parts` is shared memory of one T a warp, free to be overwritten, and again after
-// the next __syncthreads().
+// it must call. `parts` is shared memory of one T a warp; it is overwritten, and may be used for
+// something else after the next __syncthreads().
 template <int kThreads, class T, class Combine>
 __device__ T row_reduce(T value, T* parts, const Combine& combine) {
   value = warp_reduce(value, combine);

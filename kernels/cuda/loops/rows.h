@@ -22,7 +22,7 @@ template <int kThreads>
   return {.grid = {static_cast<uint32_t>(rows)}, .block = {kThreads}};
 }
 // The row of this thread. With a warp a row it may be past the end, and the warp then has nothing
-// to do; a block of more threads is never past the end in part.
+// to do; with a block a row it never is.
 template <int kThreads>
 __device__ int64_t row_of_thread() {
   if constexpr (kThreads == kWarp) return int64_t{blockIdx.x} * kRowsPerBlock + threadIdx.y;

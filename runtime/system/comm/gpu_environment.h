@@ -13,7 +13,8 @@ struct EnvironmentVariable {
   std::string name, value;
 };
 
-// The variables to set; none that the user has set, or has said something else about.
+// The variables to set, without those that the user has set; NCCL_NVLS_ENABLE is also left alone
+// where NCCL_ALGO is set.
 //   CUDA_MODULE_LOADING=EAGER
 //       By default code is loaded at its first use. The CUDA Programming Guide ("Lazy Loading",
 //       "Potential Hazards") says that loading may need all kernels of the context to have ended:

@@ -16,11 +16,11 @@ struct NcclBudget {
   int left = 0;  // for computing, while all of them wait
 };
 
-// The budget on a GPU of that many multiprocessors with so many ends of edges, and sums or none. An
-// eighth of the chip is for all edges together, at least one block and at most 8 for each, a power
-// of two, as NCCL cuts its channels; another eighth is for sums. Both ends of an edge must ask for
-// the same: count the edges of the rank that has most. Throws Error(Input) where more than half
-// would be taken.
+// The budget of a rank that has `edges` ends of edges, and a group of sums or not, on a GPU of that
+// many multiprocessors (`processors`). An eighth of the chip is for all edges together, at least
+// one block and at most 8 for each, a power of two, as NCCL cuts its channels; another eighth is
+// for sums. Both ends of an edge must ask for the same: count the edges of the rank that has most.
+// Throws Error(Input) where more than half would be taken.
 [[nodiscard]] NcclBudget nccl_budget(int processors, int edges, bool sums);
 
 }  // namespace penstock

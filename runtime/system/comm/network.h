@@ -10,8 +10,9 @@
 //     computation. A wait on any link or group, and of the host for its GPU, lets all the others
 //     move too, and ends with an error when nothing comes within a limit.
 //   * On an accelerator the host never waits for the device, but in hand_over() and drain();
-//     tensors are taken from and returned to the device's memory at points of the program, never at
-//     moments of time, so that a step finds its tensors where the last one had them.
+//     tensors are taken from and returned to the device's memory at fixed points of the program,
+//     not when a transfer happens to end, so that a step finds its tensors where the last one had
+//     them.
 //   * All communicators and the requests of links exist before, or are made in, the first steps;
 //     none later.
 // Every failure throws Error(Peer) naming the call, the library's words, the edge and the peer.

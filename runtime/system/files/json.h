@@ -13,9 +13,10 @@
 namespace penstock {
 
 // The document, which must be an object. Refuses what nlohmann-json lets pass: duplicate keys (two
-// readers could see two different files), deep nesting and more than `most_values` values, each of
-// which takes a hundred bytes. For documents of a page; larger ones are told value by value
-// (json_events.h). Throws Error(Data) naming `where` and the byte.
+// readers could see two different files), more than `most_levels` objects and lists within each
+// other, and more than `most_values` values, each of which takes a hundred bytes. For documents of
+// a page; larger ones are told value by value (json_events.h). Throws Error(Data) naming `where`
+// and the byte.
 inline constexpr int64_t kMostJsonValues = 1'000'000;
 [[nodiscard]] nlohmann::json parse_json(std::string_view text, const std::string& where,
                                         int64_t most_values = kMostJsonValues,

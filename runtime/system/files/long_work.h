@@ -2,8 +2,8 @@
 // a file: cutting texts, checksums, weights. It reports its progress, and ends where a stop is
 // asked for.
 //
-// The program sets who hears and who asks, once for the whole process, as signals are: while
-// nothing is set, long work says nothing and goes on to its end.
+// The program sets who hears of the progress and who asks for the stop, once for the whole process:
+// while nothing is set, long work says nothing and goes on to its end.
 #pragma once
 
 #include <chrono>

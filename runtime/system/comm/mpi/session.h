@@ -29,7 +29,7 @@ class Session {
   // and the arguments of this process, separated by spaces.
   [[nodiscard]] const std::string& started_by() const { return started_by_; }
   [[nodiscard]] const std::string& arguments() const { return arguments_; }
-  [[nodiscard]] static std::string library_version();
+  [[nodiscard]] static std::string library_version();  // "Open MPI v4.1.4"
   // Whether this MPI says that it can be given the addresses of GPU memory.
   [[nodiscard]] static bool takes_gpu_memory();
 

@@ -80,8 +80,8 @@ static_assert(sizeof(ActivityData) % sizeof(uint64_t) == 0);
 // was stopped in the middle of a line never stops a reader.
 class ActivityPage {
  public:
-  // Called between begin_change() and end_change(): write() copies size_bytes, a multiple of 8, to
-  // that offset of the data.
+  // A change is begin_change(), some write() and end_change(). write() copies size_bytes, a
+  // multiple of 8, to that offset of the data.
   void begin_change() { version_.store(version() + 1, std::memory_order_relaxed); }  // now odd
   void write(size_t offset, const void* from, size_t size_bytes);
   void end_change() { version_.store(version() + 1, std::memory_order_release); }
