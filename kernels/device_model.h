@@ -18,8 +18,8 @@ struct Processor {
   bool amx = false;    // multiplies tiles of bf16 numbers (Sapphire Rapids and newer)
 };
 
-// How kernels/cpu's library lays out the channels of a filter: in blocks of 8 (AVX2), in blocks of
-// 16 (AVX-512), or those of bf16 filters as tiles (AMX), the others in blocks of 16.
+// How kernels/cpu's library lays out the channels of a filter: in blocks of 8 (AVX2) or of 16
+// (AVX-512), or, with AMX, bf16 filters in tiles and others in blocks of 16.
 enum class FilterBlocks : uint8_t { Of8, Of16, Tiles };
 
 // The operands of linear layers' products that kernels/cpu's library multiplies from copies: none,

@@ -45,6 +45,7 @@ class Tally {
   // Counts one pass over the operands, with `flops` operations in all.
   void pass(double flops, Operands operands);
 
+  // What a product reads of a weight.
   struct WeightRead {
     double bytes = 0;  // bytes that the product reads
     // Copies made for this product alone, held meanwhile: what of a bf16 value is widened at once

@@ -67,6 +67,7 @@ class MemorySource {
   [[nodiscard]] virtual std::string name() const = 0;
 };
 
+// The system heap.
 [[nodiscard]] std::unique_ptr<MemorySource> host_memory_source();
 
 class Memory {

@@ -25,6 +25,7 @@ struct AttentionSizes {
                                              const Tensor& v, const AttentionMask& mask,
                                              const AttentionOptions& options);
 
+// Positions of a sample, heads, elements of a head.
 struct RotarySizes {
   int64_t time, heads, depth;
 };

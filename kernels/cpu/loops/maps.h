@@ -1,5 +1,5 @@
-// kernels/cpu/loops/maps.h -- element by element: outputs of the elements at the same place in one
-// or two tensors, computed in fp32.
+// kernels/cpu/loops/maps.h -- loops over elements, y[i] = f(a[i]) or f(a[i], b[i]), computed in
+// fp32 and shared out to threads.
 #pragma once
 
 #include "kernels/cpu/loops/loops.h"

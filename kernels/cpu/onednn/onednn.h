@@ -97,7 +97,7 @@ class OneDnn {
                            Activation f);
 
   [[nodiscard]] int64_t primitives_created() const;
-  [[nodiscard]] bool native_bf16() const;
+  [[nodiscard]] bool native_bf16() const;  // else bf16 is emulated
   // The copies of operands with which products of linear layers are faster.
   [[nodiscard]] OperandCopies operand_copies() const;
   [[nodiscard]] std::string isa() const;  // "avx512_core_bf16"

@@ -15,6 +15,7 @@
 
 namespace penstock {
 
+// What reads a filter, or writes its gradient.
 enum class FilterUse : uint8_t {
   Forward,
   InputGradient,
@@ -22,6 +23,7 @@ enum class FilterUse : uint8_t {
   Product,  // by a matrix product: not packed
 };
 
+// `channels`, rounded up to whole blocks.
 [[nodiscard]] inline int64_t whole_blocks(int64_t channels, int64_t block) {
   return (channels + block - 1) / block * block;
 }

@@ -9,8 +9,8 @@ namespace penstock {
 // The processor of this process as oneDNN sees it: ONEDNN_MAX_CPU_ISA makes an older one of it.
 [[nodiscard]] Processor processor_at_hand();
 
-// The instruction set that these kernels were compiled for, as in -march. Where there are several
-// libraries of kernels it is that of the one which was loaded.
+// The instruction set that these kernels were compiled for, as in -march; where a build has several
+// libraries of kernels, that of the one which was loaded.
 [[nodiscard]] const char* kernels_level();
 
 // Makes the calling thread, and those that help it in parallel regions of up to `threads`, take

@@ -19,7 +19,7 @@ struct Tiling {
   static constexpr int kWarps = sizeof(T) == 4 && kDepth > 64 ? 2 : 4;
   static constexpr int kThreads = 32 * kWarps;
   static constexpr int kRows = kStripRows * kWarps;
-  static constexpr int kPack = 16 / static_cast<int>(sizeof(T));
+  static constexpr int kPack = 16 / static_cast<int>(sizeof(T));  // elements in 16 bytes
   // In shared memory, rows are kept 16 bytes further apart than they are long: eight of them read
   // side by side then hit all banks once.
   static constexpr int kStride = kDepth + kPack;         // elements of a tile of positions

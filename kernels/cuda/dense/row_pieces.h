@@ -20,6 +20,7 @@ inline constexpr int64_t kRowPack = 8;  // elements of bf16 in 16 bytes
   return (elements + kRowPack - 1) / kRowPack * kRowPack;
 }
 
+// How outputs are cut.
 struct RowPieces {
   int64_t rows = 0;     // of a piece, a multiple of 8; the last may have fewer. 0: nothing is cut
   int64_t columns = 0;  // of a row in scratch memory: whole packs

@@ -15,7 +15,7 @@ struct DropElements {
   T* y;
   const T* x;
   RandomStream stream;
-  float rate, scale;
+  float rate, scale;  // scale: 1 / (1 - rate)
   [[nodiscard]] bool aligned() const { return is_aligned<kWide>(y) && is_aligned<kWide>(x); }
   template <int N>
   __device__ Floats<N> load(int64_t i) const {
@@ -49,7 +49,7 @@ struct DropRows {
   const T* x;
   RandomStream stream;
   int64_t first, width;  // the number of row 0; elements of a row
-  float rate, scale;
+  float rate, scale;     // scale: 1 / (1 - rate)
   [[nodiscard]] bool aligned() const { return is_aligned<kWide>(y) && is_aligned<kWide>(x); }
   template <int N>
   __device__ Floats<N> load(int64_t i) const {

@@ -1,5 +1,5 @@
 // kernels/cuda/families/row_norm_kernels.h -- layer norm (Ba et al. 2016), and RMS norm (Zhang and
-// Sennrich 2019), which is the same around zero. Bound by memory: a row is read once and stays in
+// Sennrich 2019), which takes 0 for the mean. Bound by memory: a row is read once and stays in
 // registers while its mean, then the squares around it, are summed.
 #pragma once
 
@@ -176,6 +176,7 @@ struct RowNormGradient {
     }
   }
 };
+// Adds the totals of RowNormGradient.
 struct AddRowNormTotals {
   float* dgamma;
   float* dbeta;
@@ -207,6 +208,7 @@ struct RowNormScaleGradient {
     for (int k = 0; k < N; ++k) sums[0][k] += gradient[k] * (from[k] * scale);
   }
 };
+// Adds the totals of RowNormScaleGradient.
 struct AddRowNormScaleTotals {
   float* dgamma;
   __device__ void operator()(int64_t column, const double (&totals)[1]) const {

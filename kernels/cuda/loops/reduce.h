@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-inline constexpr int kWarp = 32;
+inline constexpr int kWarp = 32;  // threads
 
 // `value` of the lane whose number differs from this one's in the bits of `mask`. T is made of
 // 4-byte words.

@@ -27,6 +27,7 @@ namespace penstock {
 // The operations on the packed bytes of a command; one static object per kernel signature or
 // library function.
 struct CommandKind {
+  // Issues the command to the stream.
   void (*issue)(cudaStream_t stream, const std::byte* packed);
   // Gives a kernel node of an instantiated graph new arguments; null for library calls.
   void (*patch)(cudaGraphExec_t graph, cudaGraphNode_t node, const std::byte* packed);

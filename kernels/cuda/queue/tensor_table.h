@@ -22,8 +22,8 @@ struct TensorRow {
   int64_t elements = 0;
   int64_t first_piece = 0;  // pieces of the members before this one
   float weight_decay = 0.0F;
-  int32_t aligned = 0;  // whether all are at multiples of 16 bytes
-  [[nodiscard]] int64_t pieces() const;
+  int32_t aligned = 0;                   // whether all are at multiples of 16 bytes
+  [[nodiscard]] int64_t pieces() const;  // thread blocks that take its elements
 };
 
 // What a thread block takes: the kPiece elements of tensor `row` from piece * kPiece on.
@@ -32,6 +32,7 @@ struct Piece {
   uint32_t row, piece;
 };
 
+// The table of a list, for a kernel.
 struct TensorTable {
   const TensorRow* rows = nullptr;  // on the device
   const Piece* pieces = nullptr;    // on the device, `count` of them

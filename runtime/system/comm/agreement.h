@@ -12,6 +12,7 @@
 
 namespace penstock {
 
+// A failure of a rank, in a form that can be sent to others.
 struct Failure {
   ErrorKind kind = ErrorKind::Internal;
   std::string what;

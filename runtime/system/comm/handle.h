@@ -12,6 +12,7 @@
 
 namespace penstock {
 
+// What UniqueHandle must know of a kind of handle: its null, and how one is freed.
 struct CommTraits {
   using Raw = MPI_Comm;
   static Raw null() { return MPI_COMM_NULL; }

@@ -11,6 +11,7 @@
 
 namespace penstock {
 
+// How tensors travel between ranks.
 enum class Transport : uint8_t {
   Mpi,      // from host memory; what a GPU sends is staged in pinned memory ("mpi-staged")
   MpiCuda,  // from GPU memory, by an MPI that can read it; CPU ranks use Mpi, and the two fit
@@ -18,6 +19,7 @@ enum class Transport : uint8_t {
 };
 [[nodiscard]] const char* name_of(Transport transport);  // "mpi", "mpi-cuda", "nccl"
 
+// What a rank tells the others about itself.
 struct RankFacts {
   std::string host;
   std::string gpu;  // its UUID; empty: this rank computes on the CPU

@@ -35,6 +35,7 @@
 
 namespace penstock {
 
+// What a tensor of a message looks like.
 struct TensorSpec {
   Shape shape;
   DType dtype = DType::F32;

@@ -18,8 +18,8 @@ namespace penstock {
 // shell); a directory, a socket, or a pipe that nobody reads is refused.
 class AtomicFile {
  public:
-  // `suffix`: ends the temporary name. Processes that may write the same file each need one of
-  // their own. Throws Error(Resource), as all members do, naming file and reason.
+  // `suffix` ends the temporary name; processes that may write the same file need different ones.
+  // Throws Error(Resource), as all members do, naming file and reason.
   explicit AtomicFile(std::string path, const std::string& suffix = ".new");
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;

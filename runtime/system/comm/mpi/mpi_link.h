@@ -22,7 +22,7 @@
 
 namespace penstock {
 
-inline constexpr size_t kPieceBytes = size_t{1} << 30;
+inline constexpr size_t kPieceBytes = size_t{1} << 30;  // the most that one MPI message carries
 
 // One end of a directed edge: messages to or from `peer` with a tag that no other edge of these two
 // ranks has. The communicator is not owned and must outlive the end.

@@ -7,8 +7,8 @@
 // each segment at another member, so its bits would depend on where in a buffer a parameter lies,
 // and with it on K.
 //
-// scatter() and gather(), for members that share the sums out, take the same two steps, each by
-// itself and with cuts of their own.
+// scatter() is the first of the two steps and gather() the second, with cuts that the members agree
+// on: for members of which each keeps its own part of the sums.
 //
 // Slices pass through a few lanes, which work at the same time and keep the wire busy while another
 // lane adds. A lane is a tag and scratch memory; its slices follow one another in the same order on

@@ -22,8 +22,8 @@ class Session {
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int ranks() const { return ranks_; }
-  [[nodiscard]] int local_rank() const { return local_rank_; }  // on this host
-  [[nodiscard]] int local_ranks() const { return local_ranks_; }
+  [[nodiscard]] int local_rank() const { return local_rank_; }    // on this host
+  [[nodiscard]] int local_ranks() const { return local_ranks_; }  // ranks on this host
   [[nodiscard]] const std::string& host() const { return host_; }
   // The command that started the ranks, as a user writes it before `-n RANKS` ("mpirun", "srun");
   // and the arguments of this process, separated by spaces.

@@ -42,6 +42,7 @@ enum class Activity : int32_t {
 };
 [[nodiscard]] const char* name_of(Activity activity);  // "RecvGradient"
 
+// An activity of a rank; -1 where a number does not apply.
 struct ActivityRecord {
   Activity activity = Activity::Forward;
   int32_t stage = -1, micro_batch = -1;
@@ -61,8 +62,8 @@ struct ActivityData {
   static constexpr size_t kNameBytes = 120;
   static constexpr size_t kDetailBytes = 240;
 
-  int32_t rank = -1;  // of the world
-  int32_t process = 0;
+  int32_t rank = -1;    // of the world
+  int32_t process = 0;  // its id on its host
   std::array<char, 64> host{};
   int64_t written = 0;                         // lines so far
   int64_t depth = 0;                           // of `open`; may be more than it has room for

@@ -23,6 +23,7 @@
 
 namespace penstock {
 
+// What is said of a hang before the job ends.
 struct HangReport {
   std::vector<std::string> lines;  // about each rank (hang_lines())
   std::string headline;            // hang_headline(), where more stands, and what to do
