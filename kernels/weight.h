@@ -23,20 +23,20 @@ class Weight {
 
   [[nodiscard]] const Tensor& value() const { return value_; }
   [[nodiscard]] const Shape& shape() const { return value_.shape(); }
-  // Another user of the same elements, with forms of its own.
+  // A second Weight with the same elements, and forms of its own.
   [[nodiscard]] Weight shared() const {
     Weight other(value_);
     other.version_ = version_;
     other.read_once_ = read_once_;
     return other;
   }
-  // Must be called after the elements were overwritten: all forms are then stale, also those of
+  // Must be called after the elements were overwritten: makes all forms stale, also those of
   // weights that share the elements.
   void changed() { ++*version_; }
 
   // Says that each kind of call reads the weight once, or seldom more often, between two changes. A
-  // kernel may then make a form for one call that no other kind reads, and keep nothing. Changes no
-  // result.
+  // kernel may then make a form for one call and not keep it, where no other kind of call reads
+  // that form. Changes no result.
   void read_once() { read_once_ = true; }
   [[nodiscard]] bool is_read_once() const { return read_once_; }
 

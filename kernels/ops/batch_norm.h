@@ -12,8 +12,8 @@ class BatchNormOps {
   virtual ~BatchNormOps() = default;
 
   // Normalises with the statistics of this micro-batch and writes them: mean[c], rstd[c] (biased
-  // variance), and sums[kNormSums, c] of x and x^2, from which moments() makes the moving averages
-  // once a mini-batch has been added up (GPipe 2.2).
+  // variance), and sums[kNormSums, c] of x and x^2: added up over a mini-batch, they give moments()
+  // what the moving averages take (GPipe 2.2).
   virtual void forward(Tensor& y, Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
                        const Tensor& gamma, const Tensor& beta, float epsilon) = 0;
   // Writes mean[c] and the unbiased variance[c] of `positions` rows, from their sums as forward()

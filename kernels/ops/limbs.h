@@ -7,8 +7,8 @@
 // few. Of a double with exponent e the first float is a multiple of 2^(e - kLimbBits + 1), the
 // second a multiple of 2^(e - 2 kLimbBits + 1) and less than one step of the first. So sums of
 // either are exact as long as the terms are alike (the very case in which the difference cancels)
-// and no more than 2^(23 - kLimbBits) are added. Where they are unlike, sums round as those of
-// floats do, and nothing cancels.
+// and no more than 2^(23 - kLimbBits) are added. Where the terms are unlike, the sums round as sums
+// of floats do, but the difference does not cancel.
 #pragma once
 
 #include <bit>

@@ -30,9 +30,9 @@ struct AttentionTile {
 };
 
 // The tiles' common extents. A tile is one head's rows at least, however many keys they see; it has
-// more heads, and then more samples, as long as its fp32 scores stay within a budget that a
-// thread's cache holds beside what a backward needs of the same size. Always whole divisors, so
-// that a run has few distinct product shapes.
+// more heads, and then more samples, as long as its fp32 scores stay within a budget: what a
+// thread's cache holds beside what a backward needs of the same size. `samples` and `heads` divide
+// the call's, so that a run has few distinct product shapes.
 struct AttentionGrid {
   int64_t samples, heads, rows;  // heads: of keys
   // Elements of the largest block, of a panel of queries, and of one of keys.

@@ -51,7 +51,7 @@ struct TiledScratch {
   int64_t a = 0, b = 0;  // bf16 elements of a part of a, where it is copied, and of b
   int64_t sum = 0;       // fp32 elements, where parts of k are added up for a bf16 result
 };
-// `takes_a`: a is read where it lies if k is whole. `narrow`: the result is bf16.
+// `takes_a`: a is read where it lies, unless k is cut into parts. `narrow`: the result is bf16.
 [[nodiscard]] constexpr TiledScratch tiled_scratch(int64_t m, int64_t n, int64_t k, bool takes_a,
                                                    bool narrow) {
   const int64_t m_part = tiled_part(m);

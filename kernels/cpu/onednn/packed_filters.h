@@ -1,11 +1,11 @@
 // kernels/cpu/onednn/packed_filters.h -- how many numbers a filter holds in the layouts that oneDNN
 // likes for channels-last images: channels in blocks of 16 with AVX-512 and of 8 without, filled up
-// with zeros; in bf16 on a processor with AMX, tiles of 32 by 16. Pure arithmetic, for those who
-// count; onednn_convolution.cpp asks the library itself.
+// with zeros; in bf16 on a processor with AMX, tiles of 32 by 16. Pure arithmetic for
+// kernels/counting; onednn_convolution.cpp asks the library itself.
 //
-// Exact for filters of one group, but for what the library decides by the size of images: blocks
-// of several blocks where AVX-512 has 40, 48 or 80 channels, no blocks at all where AVX2 meets
-// few channels, large kernels and strides, and images of one channel with AMX.
+// Exact for filters of one group, except where the library also looks at the size of the images:
+// with AVX-512 it may join blocks of 40, 48 or 80 channels; with AVX2 it may use no blocks for few
+// channels, large kernels and strides; and with AMX images of one channel differ.
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,8 @@ namespace penstock {
 
 // Runs a few ops of the sizes that training has, on a device of its own with that many threads (>=
 // 1), which takes about half a second. The shortest of each op's times counts: other work of the
-// machine only ever adds to them. With much other work the result is `undisturbed` 0 times, else
-// once. Ranks that will compute side by side measure side by side, for they share a memory.
+// machine only ever adds to them. `undisturbed` of the result is 0 where much other work ran, else
+// 1. Ranks that will compute side by side measure side by side, for they share a memory.
 //
 // The peak is the fastest product seen. Where bf16 is emulated its products are those of fp32.
 [[nodiscard]] ProcessorSpeed measure_processor(int threads);

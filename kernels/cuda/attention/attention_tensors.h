@@ -49,7 +49,7 @@ class AttentionTensors {
   void reads_sums(const float* logsumexp) { sums_read_ = logsumexp; }
   void writes_sums(float* logsumexp) { sums_written_ = logsumexp; }
 
-  // The tensors that piece number `i` reads and writes.
+  // The addresses of the tensors that piece number `i` reads and writes.
   [[nodiscard]] AttentionAddresses of(const AttentionPiece& piece, size_t i);
   // Called after the last piece: copies results to their tensors.
   void finish() { aligned_.finish(); }

@@ -24,7 +24,7 @@ struct Tiling {
   // side by side then hit all banks once.
   static constexpr int kStride = kDepth + kPack;         // elements of a tile of positions
   static constexpr int kScoreStride = kOther + 4;        // floats of a tile of scores
-  static constexpr int kOperandStride = kOther + kPack;  // elements of the same, to multiply with
+  static constexpr int kOperandStride = kOther + kPack;  // elements of a tile of scores as operand
   static constexpr int kStagingStride = kDepth + 4;      // floats of a strip on its way out
   static constexpr uint32_t kOwnBytes = kRows * kStride * sizeof(T);
   static constexpr uint32_t kOtherBytes = kOther * kStride * sizeof(T);

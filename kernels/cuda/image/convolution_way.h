@@ -40,11 +40,11 @@ class ConvolutionWay {
 };
 
 // Convolutions by cuBLASLt's products of pixels, for windows of one pixel. On an H100 cuDNN 9.14's
-// convolutions of 128 by 128 channels took two to five times what their memory needs
-// (bench/gpu/RESULTS.md).
+// convolutions of 128 by 128 channels took two to five times as long as the GPU's memory needs to
+// move their tensors (bench/gpu/RESULTS.md).
 [[nodiscard]] std::unique_ptr<ConvolutionWay> product_convolutions(CudaContext& context);
-// Convolutions of one channel at a time by our own kernels: cuDNN took thirty to ninety times what
-// its memory needs.
+// Convolutions of one channel at a time by our own kernels: cuDNN took thirty to ninety times as
+// long as the memory needs.
 [[nodiscard]] std::unique_ptr<ConvolutionWay> depthwise_convolutions(CudaContext& context);
 // Convolutions by cuDNN, where it has a deterministic algorithm and the padding is the same on both
 // sides.

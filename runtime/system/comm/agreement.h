@@ -42,8 +42,8 @@ template <class T, class Make>
   return numbers;
 }
 // Runs `work` on every rank; when it throws anywhere, every rank throws the words of the lowest
-// rank that failed (ErrorScope::EveryRank), after `who` ("rank 3") where that is not empty and
-// there are others. Collective; `work` must not communicate.
+// rank that failed (ErrorScope::EveryRank). Its `who` ("rank 3"), unless empty, stands before them
+// where there are several ranks. Collective; `work` must not communicate.
 void agree(Collective& world, const std::string& who, const std::function<void()>& work);
 
 }  // namespace penstock

@@ -12,9 +12,10 @@ namespace penstock {
 // number of bytes, at least 1, that one U+FFFD stands for.
 [[nodiscard]] size_t character_bytes(std::string_view text, size_t at, size_t& bad);
 
-// Bytes as text for formats that are read again: UTF-8 as it is, and for each other byte 0xNN the
-// character U+10FENN, which is private and nobody's ("\U0010FEE9" in a run file). Those characters
-// themselves are taken for other bytes, so that every text comes back from bytes_of() as it was.
+// Bytes as text for formats that are read again, and back. UTF-8 stays as it is; each other byte
+// 0xNN becomes the character U+10FENN, which is private and nobody's ("\U0010FEE9" in a run file).
+// Such a character in `bytes` is written byte by byte in the same way, so that
+// bytes_of(unicode_of(bytes)) is always `bytes`.
 [[nodiscard]] std::string unicode_of(std::string_view bytes);
 [[nodiscard]] std::string bytes_of(std::string_view unicode);
 

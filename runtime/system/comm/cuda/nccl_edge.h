@@ -38,7 +38,7 @@ class NcclEdge {
   Stream stream_{Stream::Priority::Urgent};
   Event last_;  // the last message issued
   int64_t messages_ = 0;
-  NcclComm comm_;  // goes first: what it leaves in the stream has ended then, or is given up
+  NcclComm comm_;  // destroyed first, which ends or gives up what it has in the stream
 };
 
 }  // namespace penstock

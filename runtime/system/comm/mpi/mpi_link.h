@@ -5,9 +5,9 @@
 // larger than kPieceBytes (an MPI count is an int). Both ends cut alike, and MPI keeps the order,
 // so no header is needed. Bytes go from the tensor to the wire and back without a copy.
 //
-// A message of another size than expected is refused, but only as a last line: where it is longer
-// and above the eager limit, Open MPI 4.1 (single copy) writes past the buffer before it says so.
-// Ranks must agree on the model before they connect.
+// A message of another size than expected is refused, but ranks must agree on the model before they
+// connect: where the message is longer, and above the eager limit, Open MPI 4.1 (single copy)
+// writes past the buffer before it reports the error.
 #pragma once
 
 #include <cstdint>

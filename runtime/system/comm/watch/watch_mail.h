@@ -21,7 +21,7 @@ namespace penstock {
 
 class WatchMail {
  public:
-  using Look = std::function<RankView(int rank)>;  // this host's view of a rank of its own
+  using Look = std::function<RankView(int rank)>;  // what this host knows of one of its ranks
 
   // Collective over `world`, which is duplicated.
   explicit WatchMail(MPI_Comm world);
