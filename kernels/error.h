@@ -68,6 +68,7 @@ decltype(auto) on_every_rank(Function&& function) {
   }
 }
 
+// Throw an Error of that kind with ErrorScope::OneRank.
 [[noreturn]] inline void fail_input(const std::string& what) {
   throw Error(ErrorKind::Input, what);
 }

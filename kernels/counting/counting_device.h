@@ -27,6 +27,7 @@ class CountingDevice : public Device {
   [[nodiscard]] virtual const OpCount& count() const = 0;
 };
 
+// A device whose ops take the seconds that `model` computes.
 [[nodiscard]] std::unique_ptr<CountingDevice> make_counting_device(const DeviceModel& model);
 
 }  // namespace penstock

@@ -15,7 +15,7 @@ struct AttentionSizes {
   [[nodiscard]] int64_t width() const { return heads * depth; }        // of q and out
   [[nodiscard]] int64_t kv_width() const { return kv_heads * depth; }  // of k and v
   [[nodiscard]] int64_t group() const { return heads / kv_heads; }  // query heads to a head of keys
-  // Whether no query sees any key for want of either: results and gradients are then zeros.
+  // Whether there are no samples, queries, keys or elements: results and gradients are then zeros.
   [[nodiscard]] bool see_nothing() const { return batch * queries * keys * width() == 0; }
 };
 

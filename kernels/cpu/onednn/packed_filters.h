@@ -4,8 +4,8 @@
 // kernels/counting; onednn_convolution.cpp asks the library itself.
 //
 // Exact for filters of one group, except where the library also looks at the size of the images:
-// with AVX-512 it may join blocks of 40, 48 or 80 channels; with AVX2 it may use no blocks for few
-// channels, large kernels and strides; and with AMX images of one channel differ.
+// with AVX-512 it may join blocks where there are 40, 48 or 80 channels; with AVX2 it may use no
+// blocks for few channels, large kernels and strides; and with AMX images of one channel differ.
 #pragma once
 
 #include <cstdint>

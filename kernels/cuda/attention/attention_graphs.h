@@ -13,8 +13,8 @@
 
 namespace penstock {
 
-// The tensors of a call; a graph of the forward has no gradients among them. QueryLengths and
-// KeyLengths (I32 [samples]: the positions of each sample), Seed and Offset (I64 [1]: of the
+// The tensors of a call; a graph of the forward has no gradients (G is that of Out). QueryLengths
+// and KeyLengths (I32 [samples]: the positions of each sample), Seed and Offset (I64 [1]: of the
 // library's random numbers) are there only where the extents want them.
 enum class AttentionSlot : uint8_t {
   Q,
@@ -55,6 +55,7 @@ class AttentionGraphs {
  public:
   virtual ~AttentionGraphs() = default;
   // Null where the library refuses the call. Slow: plans are made. Must outlive its graphs.
+  // `scale` multiplies the scores.
   [[nodiscard]] virtual std::unique_ptr<AttentionGraph> forward(const AttentionExtents& extents,
                                                                 float scale) = 0;
   [[nodiscard]] virtual std::unique_ptr<AttentionGraph> backward(const AttentionExtents& extents,

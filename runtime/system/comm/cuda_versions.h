@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-[[nodiscard]] std::string nccl_version();  // "2.28.9", of the library that is there
+[[nodiscard]] std::string nccl_version();  // "2.28.9", of the library that is loaded
 // One line for each library: "cuDNN 9.19.0 (compiled with 9.19.0)".
 [[nodiscard]] std::vector<std::string> cuda_library_versions();
 

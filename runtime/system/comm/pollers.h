@@ -42,7 +42,7 @@ class Pollers {
   Pollers(const Pollers&) = delete;
   Pollers& operator=(const Pollers&) = delete;
 
-  // Pollers must outlive what is in them.
+  // A poller must be removed before it or this is destroyed.
   void add(Poller& poller) { all_.push_back(&poller); }
   void remove(const Poller& poller) { std::erase(all_, &poller); }
 
