@@ -7,7 +7,8 @@
 
 namespace penstock {
 
-// The fewest letters to insert, delete, replace or swap with a neighbour that turn `a` into `b`.
+// The smallest number of letters to insert, delete, replace or swap with a neighbour that turns `a`
+// into `b`.
 [[nodiscard]] int edit_distance(std::string_view a, std::string_view b);
 
 // "; did you mean 'X'?" with the nearest of `known` (the first of equals), or "" when none is near.

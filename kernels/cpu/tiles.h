@@ -4,8 +4,9 @@
 //
 //     tiles[columns / 64][rows / 32][16][64][2],
 //
-// a pair of rows side by side: oneDNN's BA16a64b2a. Columns are whole tiles; rows fill one up with
-// zeros. All matrices are dense but for a `step`, in elements from a row to the next.
+// a pair of rows side by side: oneDNN's BA16a64b2a. Columns are whole tiles; rows are filled
+// up to whole tiles with zeros. All matrices are dense, except where rows are `step` elements
+// apart.
 #pragma once
 
 #include <cstdint>

@@ -43,7 +43,7 @@ struct AverageTensors {
 
 // The number of elements whose squares squares_by_block() adds up to one number.
 inline constexpr int64_t kSquaresBlock = 4096;
-// The number of such sums of a tensor.
+// The number of such blocks in a tensor, the last of which may be shorter.
 [[nodiscard]] constexpr int64_t squares_blocks(int64_t elements) {
   return (elements + kSquaresBlock - 1) / kSquaresBlock;
 }
@@ -62,9 +62,8 @@ class UpdateOps {
   // average = decay average + (1 - decay) w
   virtual void moving_average(std::span<const AverageTensors> all, float decay) = 0;
   // Writes the sums of the squares of each tensor's elements, kSquaresBlock by kSquaresBlock and
-  // tensor by tensor, to `results` (F64, squares_blocks() of each). By blocks, so that a rank that
-  // adds up a tensor's sums in order has the same bits as one that received some of them from other
-  // ranks.
+  // tensor by tensor, to `results` (F64, squares_blocks() of each). A rank that adds up a tensor's
+  // sums in order thus has the same bits as one that received some of them from other ranks.
   virtual void squares_by_block(Tensor& results, std::span<const Tensor> all) = 0;
 };
 

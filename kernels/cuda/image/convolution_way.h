@@ -1,6 +1,6 @@
-// kernels/cuda/image/convolution_way.h -- the ways to do a convolution on a GPU. ImageOps takes the
-// first one, in the order of the functions below, that takes the shapes: the choice follows from
-// them alone.
+// kernels/cuda/image/convolution_way.h -- the ways to do a convolution on a GPU. ImageOps uses the
+// first one, in the order of the functions below, that takes() the shape: the choice follows from
+// shapes alone.
 #pragma once
 
 #include <memory>

@@ -34,7 +34,7 @@ class CudnnConvolutions {
   CudnnConvolutions(const CudnnConvolutions&) = delete;
   CudnnConvolutions& operator=(const CudnnConvolutions&) = delete;
 
-  // Whether the library has a deterministic algorithm within the workspace limit for it.
+  // Whether the library has a deterministic algorithm within the workspace limit.
   [[nodiscard]] bool supports(const Convolution& convolution);
 
   // Addresses on the device. The pass writes one of them (y, dx in x, dw in w) and reads the others

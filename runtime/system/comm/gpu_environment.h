@@ -16,10 +16,10 @@ struct EnvironmentVariable {
 // The variables to set, without those that the user has set; NCCL_NVLS_ENABLE is also left alone
 // where NCCL_ALGO is set.
 //   CUDA_MODULE_LOADING=EAGER
-//       By default code is loaded at its first use. The CUDA Programming Guide ("Lazy Loading",
-//       "Potential Hazards") says that loading may need all kernels of the context to have ended:
-//       while a kernel of NCCL waits for another rank, which waits for the kernel that is to be
-//       loaded, that is for ever. Costs some memory and start-up time.
+//       By default code is loaded at its first use, which may have to wait until all kernels of the
+//       context have ended (CUDA Programming Guide, "Lazy Loading", "Potential Hazards"): a
+//       deadlock where a kernel of NCCL waits for a rank that waits for the kernel to be loaded.
+//       Loading at the start costs some memory and start-up time.
 //   NCCL_NVLS_ENABLE=0
 //       This turns off sums in the switch (NVLink SHARP). NCCL's documentation promises no order
 //       for its sums; issues report other bits from call to call with this algorithm, and

@@ -14,7 +14,7 @@ namespace penstock {
 // How tensors travel between ranks.
 enum class Transport : uint8_t {
   Mpi,      // from host memory; what a GPU sends is staged in pinned memory ("mpi-staged")
-  MpiCuda,  // from GPU memory, by an MPI that can read it; CPU ranks use Mpi, and the two fit
+  MpiCuda,  // from GPU memory, by an MPI that can read it; a rank on the CPU has Mpi's end
   Nccl,     // from GPU to GPU
 };
 [[nodiscard]] const char* name_of(Transport transport);  // "mpi", "mpi-cuda", "nccl"
@@ -23,7 +23,7 @@ enum class Transport : uint8_t {
 struct RankFacts {
   std::string host;
   std::string gpu;  // its UUID; empty: this rank computes on the CPU
-  std::string bus;  // its address on the host's bus, which the parts of one GPU (MIG) share
+  std::string bus;  // the GPU's address on the host's bus; the parts of one GPU (MIG) share it
   bool mpi_takes_gpu_memory = false;
   int visible_gpus = 0;  // to this rank; a batch system may hide those of others
 };

@@ -3,8 +3,8 @@
 // A kernel that has been launched and waits for another rank holds its multiprocessors all the
 // while, and they are lost for computing: with eight blocks for each edge, as many edges as a stage
 // with skips or several chunks has fill the whole chip with kernels that wait. So all edges of a
-// rank share one part of the chip, and the sums over replicas have another. That maxCTAs limits
-// NCCL in both is what its documentation says; no GPU has shown it to us.
+// rank share one part of the chip, and the sums over replicas have another. NCCL's documentation
+// says that maxCTAs limits it in both; we have not seen that on a GPU.
 #pragma once
 
 namespace penstock {

@@ -87,11 +87,11 @@ class ReduceGroup {
   // all members get the same bits. All members start the same buffers in the same order. The buffer
   // must not be touched until finish().
   virtual void start(const Tensor& buffer) = 0;
-  // The reduce-scatter and the all-gather of start(), for members that share the sums out: member r
-  // has elements [cuts[r], cuts[r + 1]) of such a buffer, the same cuts on all members and for the
-  // run, the first 0, the last its size. scatter() starts summing: each member gets the sum of its
-  // own elements, with the bits of start(); its other elements are then undefined. gather() starts
-  // giving all members each one's own elements, in place.
+  // The reduce-scatter and the all-gather of start(), for members of which each keeps a part of the
+  // sums: member r has elements [cuts[r], cuts[r + 1]) of such a buffer, with the same cuts on all
+  // members and for the run, the first 0, the last its size. scatter() starts summing: each member
+  // gets the sum of its own elements, with the bits of start(); its other elements are then
+  // undefined. gather() starts giving all members each one's own elements, in place.
   virtual void scatter(const Tensor& buffer, std::span<const int64_t> cuts) = 0;
   virtual void gather(const Tensor& buffer, std::span<const int64_t> cuts) = 0;
   virtual void progress() = 0;

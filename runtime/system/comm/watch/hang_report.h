@@ -25,8 +25,8 @@ struct RankView {
 // from rank 4 (301 s)", "is in Backward(4, 6) for 301 s".
 [[nodiscard]] std::string sentence_about(const RankView& view);
 
-// A line for each rank, beginning "rank 3 ": those that hold up the others come first, at most
-// `most`.
+// A line for each rank, beginning "rank 3 ", but at most `most` lines: ranks that hold up the
+// others come first.
 [[nodiscard]] std::vector<std::string> hang_lines(std::span<const RankView> ranks, size_t most);
 // A summary in one line: since when, and because of whom.
 [[nodiscard]] std::string hang_headline(std::span<const RankView> ranks);

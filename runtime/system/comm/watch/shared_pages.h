@@ -2,9 +2,9 @@
 // by each.
 //
 // Why shared memory: a process that is stopped, or whose threads all wait inside a library, can
-// neither answer a message nor write a file when it is asked; memory that its neighbours have
-// mapped they can read without it. Why not files in the run directory: every line would become I/O
-// of a file system that may be what hangs.
+// neither answer a message nor write a file when it is asked; but its neighbours can read memory
+// that they have mapped, without its help. Why not files in the run directory: every line would
+// become I/O of a file system that may be what hangs.
 #pragma once
 
 #include <mpi.h>

@@ -29,6 +29,7 @@ struct HangReport {
   std::string headline;            // hang_headline(), where more stands, and what to do
 };
 
+// What a Watch is told to do.
 struct WatchOrder {
   std::chrono::milliseconds limit{0};  // of silence; above zero
   std::string folder = {};             // for hang-<time>.json; empty: none is written
