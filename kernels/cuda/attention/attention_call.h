@@ -21,7 +21,7 @@ struct AttentionCall {
   int32_t wide;    // 0 or 1: rows can be read 16 bytes at a time
   float scale;     // of the scores
   float rate;      // of the dropout; 0 for none
-  float keep;      // what is kept is multiplied with this
+  float keep;      // 1 / (1 - rate): what is kept is multiplied with this
   RandomStream stream;
   const int32_t* lengths;  // of the keys, per sample, or null
   const int32_t* starts;   // the first key, per sample and query, or null

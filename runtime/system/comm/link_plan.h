@@ -50,7 +50,7 @@ struct LinkPlan {
 //   mpi-staged  both by mpi, whatever computes
 //   mpi         both by mpi, without staging: Error(Input) if a rank has a GPU
 //   mpi-cuda    links by mpi-cuda; sums by mpi, for NCCL beside an MPI that uses GPUs can deadlock.
-//               Error(Input) where MPI cannot read GPU memory
+//               Error(Input) where MPI cannot read GPU memory, or no rank has a GPU
 // `ranks` by world rank.
 [[nodiscard]] LinkPlan plan_links(const std::string& wish, std::span<const RankFacts> ranks,
                                   const Grid& grid);
