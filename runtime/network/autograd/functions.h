@@ -1,9 +1,9 @@
 // runtime/network/autograd/functions.h -- the ops of kernels/, as functions that record themselves
 // on a tape.
 //
-// Each function computes its result at once. Shapes and meanings are those of kernels/ops; results
-// are new tensors (Purpose::Activations), except that reshape is a view. Parameters receive their
-// gradients by addition into Parameter::gradient.
+// Each function computes its result at once, as the op of that name in kernels/ops does on the same
+// shapes. Results are new tensors (Purpose::Activations), except that reshape is a view. A backward
+// adds a parameter's gradient to Parameter::gradient.
 #pragma once
 
 #include <array>
@@ -17,10 +17,11 @@
 namespace penstock {
 
 // ---- matrix products
+// f(x weight^T + bias); null: no bias.
 [[nodiscard]] Variable linear(Tape& tape, const Variable& x, Parameter& weight, Parameter* bias,
                               Fused f = Fused::None);
-// f(x in_weight^T + in_bias) out_weight^T + out_bias; where the device has it, f and its gradient
-// are computed in the same pass as the products beside them.
+// f(x in_weight^T + in_bias) out_weight^T + out_bias; null: no bias. Where the device can, f and
+// its gradient are computed within the products beside them.
 [[nodiscard]] Variable feed_forward(Tape& tape, const Variable& x, Parameter& in_weight,
                                     Parameter* in_bias, Parameter& out_weight, Parameter* out_bias,
                                     Activation f);
@@ -39,9 +40,10 @@ namespace penstock {
 // `sums` [kNormSums, c] receives the micro-batch's sums of x and x^2 (overwritten).
 [[nodiscard]] Variable batch_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta,
                                   float epsilon, Tensor& sums);
-// The same with the statistics of all replicas' micro-batches, which must be of one size, as if
-// they were one. `found` receives the statistics, unless it has them already: then nothing is
-// exchanged, and sums are left alone.
+// Batch norm with the statistics of all replicas' micro-batches, which must be of one size, as if
+// they were one. `sums` [kNormSums, c] receives this replica's sums of x and x^2, and `found` the
+// statistics. Where `found` has statistics already, they are used: nothing is exchanged, and `sums`
+// stays as it is.
 struct BatchStatistics {
   Tensor mean, rstd;  // F32 [c]
 };
@@ -61,7 +63,8 @@ struct BatchStatistics {
 [[nodiscard]] Variable add(Tape& tape, const Variable& a, const Variable& b);
 [[nodiscard]] Variable multiply(Tape& tape, const Variable& a, const Variable& b);
 [[nodiscard]] Variable scale(Tape& tape, const Variable& x, float factor);
-// x + table, the table repeated over x's leading axes: a trained one, or a constant one.
+// x + table, the table repeated over x's leading axes: the first `rows` rows of a trained table, or
+// a constant.
 [[nodiscard]] Variable add_table(Tape& tape, const Variable& x, Parameter& table, int64_t rows);
 [[nodiscard]] Variable add_constant(Tape& tape, const Variable& x, const Tensor& table);
 [[nodiscard]] Variable dropout(Tape& tape, const Variable& x, float rate,
@@ -70,8 +73,8 @@ struct BatchStatistics {
 [[nodiscard]] Variable dropout_rows(Tape& tape, const Variable& x, float rate,
                                     const RandomStream& stream, int64_t first);
 
-// x twice, for two users: dx = the first's gradient + the second's, added in that order wherever
-// the two are and whichever comes first.
+// x twice, for two users. dx = the gradient of [0] + that of [1], added in this order whichever
+// comes first.
 [[nodiscard]] std::array<Variable, 2> duplicate(Tape& tape, const Variable& x);
 
 // ---- layout
@@ -82,17 +85,20 @@ struct BatchStatistics {
                               int axis);
 
 // ---- attention and tokens
+// Softmax over the last axis.
 [[nodiscard]] Variable softmax(Tape& tape, const Variable& x);
 [[nodiscard]] Variable attention(Tape& tape, const Variable& q, const Variable& k,
                                  const Variable& v, const AttentionMask& mask,
                                  const AttentionOptions& options);
-// table and places as in AttentionOps::rotary; both must stay as they are until the backward.
+// Rotary positions. `table` [places, head width] holds cosines and sines, `places` I32 [b, t] where
+// each position is (null: 0, 1, 2 ...); both must stay as they are until the backward.
 [[nodiscard]] Variable rotary(Tape& tape, const Variable& x, const Tensor& table,
                               const Tensor* places);
 [[nodiscard]] Variable embedding(Tape& tape, const Tensor& ids, Parameter& table, DType dtype);
 
-// A loss ends a tape: it needs no incoming gradient. `scale` multiplies the gradient that it starts
-// (1 / targets of the whole mini-batch). Returns the F64 [3] of TokenOps::cross_entropy_forward.
+// The loss, which ends a tape: a backward starts here, with a gradient of `scale` (1 / targets of
+// the whole mini-batch). Returns F64 [3]: the sum of losses, the number of targets guessed right,
+// the number of targets.
 [[nodiscard]] Tensor cross_entropy(Tape& tape, const Variable& logits, const Tensor& labels,
                                    float scale, const CrossEntropyOptions& options);
 

@@ -1,6 +1,6 @@
 // runtime/network/autograd/name_patterns.h -- tensors chosen by patterns of their names, as a shell
-// chooses files: `*` is any text, dots included, `?` a character, [ab] one of those. A pattern that
-// begins with `!` takes names out again: of several that fit a name the last decides.
+// chooses files: `*` is any text, dots included, `?` a character, [ab] an a or a b. A pattern that
+// begins with `!` takes names out again. Where several patterns fit a name, the last decides.
 #pragma once
 
 #include <span>

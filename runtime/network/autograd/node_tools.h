@@ -1,5 +1,5 @@
-// runtime/network/autograd/node_tools.h -- what the functions' .cpp files share. Private to this
-// room.
+// runtime/network/autograd/node_tools.h -- helpers that the nodes of functions.h share: new
+// tensors, and the gradients of parameters. Private to this room.
 #pragma once
 
 #include "runtime/network/autograd/functions.h"
@@ -17,11 +17,12 @@ namespace penstock {
   return g.unique() ? g : new_like(tape, g);
 }
 
-// True when one of the parameters is trained: the op then has a weight half. Null: there is none.
+// True when one of the parameters is trained: the op then has a weight half. Null: no such
+// parameter.
 [[nodiscard]] inline bool any_trained(const Parameter* a, const Parameter* b = nullptr) {
   return (a != nullptr && !a->frozen) || (b != nullptr && !b->frozen);
 }
-// The gradient of a parameter that is trained, to add to.
+// The gradient of a trained parameter, to add to; set to zero first if it is stale.
 [[nodiscard]] inline Tensor& summed_gradient(Tape& tape, Parameter& parameter) {
   if (parameter.stale) tape.device().pointwise().fill(parameter.gradient, 0.0F);
   parameter.stale = false;

@@ -1,5 +1,6 @@
-// runtime/network/autograd/product_node.h -- what linear layers and convolutions share on the tape:
-// y = f(x * w + bias), with an f that is differentiated from y. Private to this room.
+// runtime/network/autograd/product_node.h -- ProductNode, the node of linear layers and
+// convolutions on the tape: y = f(x * w + bias), with an f whose derivative is computed from y.
+// Private to this room.
 #pragma once
 
 #include "runtime/network/autograd/node_tools.h"

@@ -1,5 +1,5 @@
-// runtime/network/autograd/tape.h -- the tape: what a forward pass leaves behind so that backward
-// can run.
+// runtime/network/autograd/tape.h -- the tape: what a forward pass records so that a backward can
+// run.
 //
 // Functions (functions.h) compute at once and, while the tape records, leave a Node each. Backward
 // runs the nodes last to first, in two halves that a schedule may take apart (Qi et al. 2024):
@@ -26,8 +26,9 @@ namespace penstock {
 
 class Tape;
 
-// A node whose result costs little to compute again, bit for bit: another node that needs it in its
-// weight half can rely on this one instead of keeping it (Chen et al. 2016).
+// A node whose result costs little to compute again, bit for bit. Another node that needs that
+// result in its weight half calls rely() instead of keeping it, and recompute() when it needs it
+// (Chen et al. 2016).
 class Recomputable {
  public:
   Recomputable() = default;
@@ -48,7 +49,7 @@ class Recomputable {
 struct Variable {
   Tensor value;
   int slot = -1;
-  Recomputable* source = nullptr;  // on the same tape; null: keep the value
+  Recomputable* source = nullptr;  // node that recomputes `value`; null: keep `value`
   [[nodiscard]] bool tracked() const { return slot >= 0; }
   [[nodiscard]] const Shape& shape() const { return value.shape(); }
 };
@@ -67,7 +68,7 @@ class Node {
   // Takes the outputs' gradients from the tape and gives the inputs'. Keeps what weight_gradient()
   // will need and frees the rest.
   virtual void input_gradient(Tape& tape) = 0;
-  // Both halves at once; the same bits, whichever comes first.
+  // Runs both halves at once, with the same bits as one after the other.
   virtual void backward(Tape& tape);
   // Adds into the gradients of the parameters. Called once, after input_gradient().
   virtual void weight_gradient(Tape& /*tape*/) {}
@@ -78,11 +79,10 @@ class Node {
 
 // The callbacks of a tape while it runs; either may be empty.
 struct TapeHooks {
-  // Called after every op, forward or half of a backward, and for every leaf: messages of other
-  // ranks progress here.
+  // Called after every op of a forward or backward, and for every leaf, so that messages of other
+  // ranks progress.
   std::function<void()> progress = {};
-  // Called in the pass that adds weight gradients, once all of a part (begin_part()) are there,
-  // last part first.
+  // Called once all weight gradients of part `number` (begin_part()) are added; last part first.
   std::function<void(size_t number)> part_done = {};
 };
 
@@ -102,14 +102,13 @@ class Tape {
   void progress() {
     if (hooks_.progress) hooks_.progress();
   }
-  // Ops recorded from here on belong to part `number` of the computation, a layer say; numbers
+  // Ops recorded from here on belong to part `number` of the computation, such as a layer; numbers
   // ascend.
   void begin_part(size_t number) { parts_.push_back({nodes_.size(), number}); }
 
-  // ---- for functions
-  // The result of an op; tracked when the tape records and `wanted` (an input is tracked, or the op
-  // has weights). A leaf, too: one that is wanted is asked for its gradient, with take_gradient(),
-  // after the input half.
+  // ---- for functions Makes a Variable of an op's result or of a leaf; tracked when the tape
+  // records and `wanted` is set: for an op, when an input is tracked or the op has weights; for a
+  // leaf, when its gradient will be taken with take_gradient() after the input half.
   [[nodiscard]] Variable output(Tensor value, bool wanted) {
     progress();
     after_op(device_, value);
@@ -124,15 +123,15 @@ class Tape {
     return *node;
   }
 
-  // ---- for nodes, and for whoever starts and ends a backward pass
-  // Adds g to what the slot holds. g may be shared: nobody writes to a shared gradient.
+  // ---- for nodes, and for whoever starts and ends a backward pass Adds g to the gradient of the
+  // slot. Others may hold g, too: nobody writes to a shared gradient.
   void give_gradient(int slot, Tensor g);
-  // Moves the sum out; an empty Tensor when nothing flowed there.
+  // Moves the gradient of the slot out; empty when nobody gave one.
   [[nodiscard]] Tensor take_gradient(int slot);
 
-  // ---- backward
-  // Runs both halves, node by node; or the input half, after which nodes with weights stay; or then
-  // the weight half of those. The tape is empty after Both and after Weight.
+  // ---- backward Both: runs both halves, node by node. Input: runs the input halves and keeps the
+  // nodes with weights. Weight, after Input: runs their weight halves. The tape is empty after Both
+  // and after Weight.
   void backward(Halves halves);
   void clear();  // forgets everything recorded
   [[nodiscard]] bool empty() const { return nodes_.empty(); }

@@ -13,7 +13,7 @@
 namespace penstock {
 
 struct AdapterOptions {
-  int64_t rank = 1;
+  int64_t rank = 1;      // columns between the two factors of the product
   double alpha = 1.0;    // what is added is multiplied by alpha / rank
   double dropout = 0.0;  // of what goes into the adapter, in [0, 1)
 };
@@ -23,11 +23,13 @@ struct AdaptedParts {
   AdapterOptions adapter = {};
   std::vector<std::string> names = {};  // of those layers, without the layer's own: "query", "in"
 
+  // The options of that part's adapter; nullopt: the part has none.
   [[nodiscard]] std::optional<AdapterOptions> of(std::string_view part) const;
 };
 
 // The adapter of the matrix [out, in] of `layer`: parameters "<layer>.lora_a" [rank, in] and
-// "<layer>.lora_b" [out, rank], which starts at zero, so that the layer starts as it was.
+// "<layer>.lora_b" [out, rank], which starts at zero, so that at first the layer computes what it
+// did without.
 class Adapter {
  public:
   Adapter(const std::string& layer, int64_t in, int64_t out, const AdapterOptions& options);

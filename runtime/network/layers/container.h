@@ -1,5 +1,5 @@
-// runtime/network/layers/container.h -- layers made of layers. A stage boundary never falls inside
-// one.
+// runtime/network/layers/container.h -- Group and Residual: layers made of layers. A stage boundary
+// never falls inside such a layer.
 #pragma once
 
 #include <optional>

@@ -2,9 +2,9 @@
 // cut between.
 //
 // A layer writes only its forward, with the functions of runtime/network/autograd; gradients,
-// pipelining, recompute and devices are none of its business. It only describes: it changes nothing
-// of itself after it was made, and what it owns lies in a stage (slot.h). Networks of your own:
-// derive from Layer (or UnaryLayer), and list the layers in a Sequential.
+// pipelining, recompute and devices are none of its business. A layer never changes after it was
+// made: its parameters and buffers lie in a stage, which it asks for them by Slot (slot.h).
+// Networks of your own: derive from Layer (or UnaryLayer), and list the layers in a Sequential.
 #pragma once
 
 #include <memory>
@@ -25,20 +25,23 @@ class Layer {
   Layer& operator=(const Layer&) = delete;
 
   [[nodiscard]] const std::string& name() const { return name_; }
+  // The type, for messages and tables: "self-attention".
   [[nodiscard]] virtual std::string kind() const = 0;
-  // Shapes out, the batch being axis 0. Throws Error(Input) naming the layer when the inputs
-  // misfit.
+  // The shapes of the outputs, the batch being axis 0. Throws Error(Input) naming the layer when
+  // the inputs misfit.
   [[nodiscard]] virtual Shapes infer(const Shapes& inputs) const = 0;
-  // Says what the layer owns, each thing with a slot of its own; allocates nothing.
+  // Adds to `set` all that the layer owns, each thing with a slot of its own; allocates nothing.
   virtual void declare(ParameterSet& /*set*/) const {}
+  // Computes the outputs, by functions that record themselves on context.tape.
   virtual Variables forward(Context& context, const Variables& inputs) const = 0;
   // The batch fields that forward() asks Context::field for.
   [[nodiscard]] virtual std::vector<std::string> reads() const { return {}; }
-  // The one of reads() that has the targets of a loss: one for each number that is not negative (a
-  // field of I32), or one for each sample (of another type). Empty: the layer is no loss.
+  // The field of reads() that holds the targets of a loss: in an I32 field every number >= 0 is
+  // one, a field of another type has one for each sample. Empty: the layer is no loss.
   [[nodiscard]] virtual std::string targets() const { return {}; }
+  // Folds the step sums into the layer's buffers; called once after every training step.
   virtual void end_step(const StepEnd& /*end*/) const {}
-  // The number of numbers that the layer keeps for a position of a row while words are chosen: keys
+  // How many numbers the layer keeps for each position of a row while tokens are generated: keys
   // and values (past.h).
   [[nodiscard]] virtual int64_t past_width() const { return 0; }
 
@@ -49,14 +52,15 @@ class Layer {
   [[nodiscard]] virtual std::string pops() const { return {}; }
 
  protected:
-  // "layer 'blocks.0.attention' (attention): <what>"
+  // Throws Error(Input): "layer 'blocks.0.attention' (self-attention): <what>".
   [[noreturn]] void misfit(const std::string& what) const;
 
  private:
   std::string name_;
 };
 
-// One tensor in, one tensor out: most layers.
+// A layer with one tensor in and one out, as most are. A derived class writes shape_of(), the
+// output's shape, and run(), its forward.
 class UnaryLayer : public Layer {
  public:
   using Layer::Layer;
@@ -72,7 +76,7 @@ using Layers = std::vector<std::unique_ptr<Layer>>;
 
 // A network: the batch fields that enter the first layer, then the layers.
 struct Sequential {
-  std::vector<std::string> inputs;
+  std::vector<std::string> inputs;  // names
   Layers layers;
 };
 

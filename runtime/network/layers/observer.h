@@ -1,6 +1,6 @@
-// runtime/network/layers/observer.h -- LayerObserver: told what every layer makes of every
-// micro-batch, in a pass that is run to look for something. It may take its time; no other pass has
-// one.
+// runtime/network/layers/observer.h -- LayerObserver: is shown what every layer makes of every
+// micro-batch, in a pass that is run to find a fault. Other passes have no observer, so an observer
+// may be slow.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace penstock {
 class LayerObserver {
  public:
   virtual ~LayerObserver() = default;
-  // Called for the first forward of a micro-batch, known by its global index, not for one that is
-  // run again.
+  // Called after the first forward of a layer on a micro-batch, not after a recompute.
+  // `micro_batch` is the global index.
   virtual void output(const std::string& layer, int64_t micro_batch,
                       std::span<const Variable> outputs) = 0;
-  // Called when a parameter of the layer has this micro-batch's gradient; with pipeline.reduction =
-  // "fast" the gradients of the micro-batches before are in it.
+  // Called when this micro-batch's gradient has been added to the parameter's; with
+  // pipeline.reduction = "fast" that holds the micro-batches before, too.
   virtual void gradient(const std::string& layer, int64_t micro_batch,
                         const Parameter& parameter) = 0;
 };

@@ -1,6 +1,6 @@
-// runtime/network/layers/parameter_set.h -- ParameterSet: what the layers of a stage own. Layers
-// declare it, the stage gives it memory, and layers find that memory by the slot they declared it
-// with.
+// runtime/network/layers/parameter_set.h -- ParameterSet: the parameters, buffers, step sums and
+// constants that the layers of a stage own. Layers declare them, the stage gives them memory, and
+// layers find each by the slot they declared it with.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace penstock {
 
-// A tensor that belongs to a layer but is not trained by gradients: moving averages. fp32.
+// A tensor of a layer that no gradient trains, fp32: a moving average.
 struct Buffer {
   std::string name;  // "blocks.2.norm.running_mean"
   Shape shape;
@@ -29,9 +29,8 @@ struct Buffer {
 struct StepSums {
   Shape shape;
   Tensor value;
-  double rows = 0.0;  // gone into `value` on this replica, this step
-  // The statistics over all replicas with which a micro-batch that will be run again was
-  // normalised.
+  double rows = 0.0;  // rows that `value` sums, of this replica in this step
+  // The statistics over all replicas that normalised a micro-batch, for its recompute.
   struct Remembered {
     int64_t micro_batch;
     BatchStatistics statistics;
@@ -45,30 +44,34 @@ struct Declared {
   std::deque<Buffer> buffers;
   std::deque<StepSums> step_sums;
   std::deque<Tensor> constants;
-  // The number of elements of the parameters from number `from` on; one that several layers hold
-  // counts at its first holder in the set. Throws Error(Input) where they are more than
+  // The number of elements of parameters[from], parameters[from + 1] ...; a parameter that several
+  // layers hold counts at its first holder in the set. Throws Error(Input) for more than
   // kMostElements.
   [[nodiscard]] int64_t elements(size_t from = 0) const;
 };
 
 class ParameterSet {
  public:
-  // Throws Error(Input) when the name is taken. Say the kind of biases and norms: it spares them
-  // weight decay.
+  // Declares a parameter. Throws Error(Input) when the name is taken. Weight decay spares kinds
+  // Bias and Norm.
   Parameter& add(const Slot& slot, const std::string& name, const Shape& shape,
                  const Initializer& init, ParameterKind kind = ParameterKind::Matrix);
-  // A parameter that other layers hold too, in this set or another, under the same name, shape and
-  // initialiser. Throws Error(Input) when an earlier holder's shape differs.
+  // Declares a parameter that other layers hold too, in this set or another, under the same name,
+  // shape and initialiser. Throws Error(Input) when an earlier holder's shape differs.
   Parameter& share(const Slot& slot, const std::string& name, const Shape& shape,
                    const Initializer& init, ParameterKind kind = ParameterKind::Matrix);
+  // Declares a buffer, every element `initial` at first. Throws Error(Input) when the name is
+  // taken.
   void add_buffer(const Slot& slot, const std::string& name, const Shape& shape, float initial);
+  // Declares sums of a step.
   void add_step_sums(const Slot& slot, const Shape& shape);
-  // A constant: a tensor that the layer makes at its first forward and finds again. Layers of this
-  // set that give the same text have one together; it must tell all that the tensor depends on.
+  // Declares a constant: a tensor that the layer makes at its first forward and finds again later.
+  // Layers of this set that give the same `shared_as` share one, so the text must name all that the
+  // tensor depends on; empty: not shared.
   void add_constant(const Slot& slot, const std::string& shared_as = {});
 
-  // The object that was declared with that slot; for parameter_if() null where none was. Layers ask
-  // Context.
+  // The object declared with that slot. Where there is none, parameter_if() returns null and the
+  // others throw Error(Internal).
   [[nodiscard]] Parameter* parameter_if(const Slot& slot) const { return by_slot_.find(slot); }
   [[nodiscard]] Parameter& parameter(const Slot& slot) const { return found(by_slot_, slot); }
   [[nodiscard]] Buffer& buffer(const Slot& slot) const { return found(buffer_by_slot_, slot); }

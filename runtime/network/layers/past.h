@@ -1,6 +1,6 @@
-// runtime/network/layers/past.h -- Past: the keys and values of what was said before, kept while
-// words are chosen one by one, so that a round computes one position instead of whole rows
-// (docs/generation.md).
+// runtime/network/layers/past.h -- Past: the keys and values of earlier positions, kept while
+// tokens are generated one by one, so that a round computes one position of each row instead of
+// whole rows (docs/generation.md).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace penstock {
 
 class Past {
  public:
-  // Keeps keys and values of rows of at most so many positions.
+  // Keeps keys and values of rows of at most `positions` positions.
   explicit Past(int64_t positions) : positions_(positions) {}
 
   // The keys and values of one attention and one micro-batch, each [rows, positions, inner].
@@ -22,15 +22,16 @@ class Past {
     Tensor keys, values;
   };
 
-  // The keys and values that remember() has made. Attentions are known by the hash of their name.
+  // The keys and values that remember() has made; throws Error(Internal) where it has made none.
+  // `attention` is the hash of the layer's name.
   [[nodiscard]] Kept& of(uint64_t attention, int64_t micro_batch);
-  // Copies these rows of keys and values, whole rows from their beginning on; `now` may have fewer
-  // positions.
+  // Copies these rows of `now`, which may have fewer positions, to the beginning of the same rows
+  // here.
   void remember(Device& device, uint64_t attention, int64_t micro_batch, const Kept& now,
                 std::span<const int64_t> rows);
 
-  // Row `from` becomes row `to`, counted over micro-batches of `batch` rows from
-  // `first_micro_batch` on. All read before any is written.
+  // Copies row `from` over row `to`, for each move; all are read before any is written. Rows count
+  // through micro-batches of `batch` rows, from `first_micro_batch` on.
   struct Move {
     int64_t from = 0, to = 0;
   };
@@ -44,16 +45,16 @@ class Past {
   std::map<uint64_t, std::map<int64_t, Kept>> kept_;  // by attention, by micro-batch
 };
 
-// The round of choosing words, as a micro-batch's layers must know it (MicroBatch::decoding).
+// What layers are told of a round of generating tokens (MicroBatch::decoding).
 struct Decoding {
   Past* past = nullptr;
-  // The inputs are one position of each row, and these batch fields say which; otherwise they are
-  // whole rows.
+  // True: the inputs are one position of each row, which the batch fields below name. False: whole
+  // rows.
   bool one_position = false;
-  std::vector<int64_t> fresh;  // whole rows: those to remember
+  std::vector<int64_t> fresh;  // with whole rows: the rows whose keys and values to remember
 };
-// Batch fields, I32, by row: the position; how many there are with it; its place among [rows x
-// context] keys.
+// The batch fields of such a round, I32, one number a row: the position that is computed; how many
+// positions the row has, with it; its place among the keys [rows x context].
 inline constexpr const char* kPositions = "positions";  // [rows, 1]
 inline constexpr const char* kSeen = "seen";            // [rows]
 inline constexpr const char* kPlaces = "places";        // [rows]

@@ -1,6 +1,6 @@
 // runtime/network/layers/skip.h -- skip connections: a tensor that goes from one layer directly to
 // a later one, however many layers and stages lie between (Ronneberger et al. 2015; Kim et al.
-// 2020, "torchgpipe", section 3.2.3). Forward it travels once, and its gradient once back.
+// 2020, "torchgpipe", section 3.2.3). The tensor travels forward once, and its gradient back once.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-// (x, ...) -> (x, ...), and x leaves under the name of the skip.
+// (x, ...) -> (x, ..., x): the last output goes to the Pop of the same skip.
 class Stash final : public Layer {
  public:
   Stash(std::string name, std::string skip) : Layer(std::move(name)), skip_(std::move(skip)) {}
@@ -24,8 +24,8 @@ class Stash final : public Layer {
   std::string skip_;
 };
 
-// x and what was stashed under that name, as one: side by side along the last axis (channels), or
-// added.
+// (x, s) -> one tensor: x and s, which the Stash of the same skip sent, side by side along the last
+// axis (channels), or added.
 class Pop final : public Layer {
  public:
   enum class Join : uint8_t { Concat, Add };
@@ -46,18 +46,18 @@ struct SkipPath {
   std::string name;
   size_t from_layer = 0, to_layer = 0;
 };
-// The skips in the order of their stashes. Throws Error(Input) naming the layer for a skip that is
-// stashed or popped twice, popped before it is stashed, or never popped.
+// Finds the skips, in the order of their stashes. Throws Error(Input) naming the layer for a skip
+// that is stashed or popped twice, popped before it is stashed, or never popped.
 [[nodiscard]] std::vector<SkipPath> find_skips(const Layers& layers);
 
-// Shapes on their way through a network, skips included.
+// The shapes between the layers of a network, computed layer by layer, skips included.
 class ShapeWalk {
  public:
   explicit ShapeWalk(Shapes entering);
-  // Passes this layer, the next of the walk, and returns what enters it; a popped tensor comes
-  // last. Throws Error(Input) where the layer refuses its inputs.
+  // Passes `layer`, the next of the network, and returns the shapes that enter it, that of a popped
+  // tensor last. Throws Error(Input) where the layer refuses its inputs.
   Shapes next(const Layer& layer);
-  // The shapes that go from the last layer passed to the one after it.
+  // The shapes that the last layer passed hands to the layer after it.
   [[nodiscard]] const Shapes& between() const { return between_; }
   // The shape of a skip whose stash was passed.
   [[nodiscard]] const Shape& skipped(const std::string& name) const;

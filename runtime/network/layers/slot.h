@@ -1,10 +1,10 @@
-// runtime/network/layers/slot.h -- Slot: how a layer names one thing that it owns, without holding
-// it.
+// runtime/network/layers/slot.h -- Slot: the key by which a layer finds one thing that it owns in a
+// stage.
 //
-// A layer describes; the memory of what it describes is a stage's, and several stages (the
-// planner's, the pipeline's) may have memory for the same layer at once. A layer has a Slot for
-// each of its parameters and buffers, says in declare() what belongs to it, and asks Context for
-// what a stage has there. No results depend on a slot's number.
+// A layer holds no memory: a stage does, and several stages (the planner's, the pipeline's) may
+// hold memory for the same layer at once. A layer has a Slot for each of its parameters and
+// buffers, declares them with it in declare(), and asks Context for what the stage holds under it.
+// No results depend on a slot's number.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,8 @@ class Slot {
   size_t number_;
 };
 
-// A stage's table of what it has by slot: to find one is to index an array. The slots of a network
-// are made together, so its numbers lie together.
+// A stage's table from slots to objects that others own. A look-up indexes an array: the slots of a
+// network are made together, so their numbers lie close together.
 template <class T>
 class SlotTable {
  public:

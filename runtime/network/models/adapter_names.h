@@ -1,6 +1,6 @@
 // runtime/network/models/adapter_names.h -- what the parameters of adapters are called: beside the
 // matrix "blocks.0.attention.query.weight" [out, in] lie "blocks.0.attention.query.lora_a" [rank,
-// in] and "blocks.0.attention.query.lora_b" [out, rank]. Pure.
+// in] and "blocks.0.attention.query.lora_b" [out, rank]. `rank` is that of the adapter. Pure.
 #pragma once
 
 #include <string>

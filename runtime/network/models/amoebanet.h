@@ -1,5 +1,6 @@
-// runtime/network/models/amoebanet.h -- AmoebaNet's cells (Real et al. 2019) as GPipe ran them:
-// which operations read which states, and the layers that they are made of. Private to this room.
+// runtime/network/models/amoebanet.h -- AmoebaNet's cells (Real et al. 2019) as GPipe ran them: the
+// operations and the states that they read, and the making of a cell from them. Private to this
+// room.
 #pragma once
 
 #include <array>
@@ -13,30 +14,36 @@
 
 namespace penstock::amoeba {
 
-// Convolutions are (ReLU, convolution, batch norm), once or several times over.
+// The operations of a cell. A convolution is (ReLU, convolution, batch norm), once or several
+// times.
 enum class Op : uint8_t {
   Identity,
   Conv1x1,
   Conv3x3,  // in a bottleneck: 1x1, 3x3, 1x1
   Conv7x7,  // in a bottleneck: 1x1, 1x7, 7x1, 1x1
   Sep3x3,   // depthwise and 1x1, twice
-  Sep5x5,
+  Sep5x5,   // depthwise and 1x1, twice
   Max2x2,
   Max3x3,
   Average3x3,
 };
 
+// An operation and the number of the state that it reads (Cell numbers them).
 struct Term {
   Op op;
   int state;
 };
+// A cell as the architecture search found it: the two terms of each sum, s2 to s6, and the states
+// that make the output.
 struct Genotype {
   std::array<std::array<Term, 2>, 5> sums;
   std::vector<int> outputs;
 };
+// The two kinds of cells of an AmoebaNet; a reduction halves height and width.
 struct Genotypes {
   Genotype normal, reduction;
 };
+// AmoebaNet-D and AmoebaNet-B.
 [[nodiscard]] const Genotypes& genotypes_d();
 [[nodiscard]] const Genotypes& genotypes_b();
 
@@ -46,18 +53,18 @@ struct Style {
   DropPath::Options drop_path;
 };
 
-// How the output of the cell before the last one becomes s1.
+// How a cell makes s1 of its second input, the output of the cell before the one before it.
 enum class Previous : uint8_t {
   AsIs,
   Projected,  // by a 1x1 convolution, to the cell's filters
-  Halved,     // in height and width too: there was a reduction in between
+  Halved,     // projected, and halved in height and width: the cell between was a reduction
 };
 struct CellShape {
-  int64_t current = 0, previous = 0;  // channels that come in
-  int64_t filters = 0;
+  int64_t current = 0, previous = 0;  // channels of the two inputs
+  int64_t filters = 0;                // channels of every state
   Previous form = Previous::AsIs;
   bool reduce = false;  // operands that read s0 or s1 have stride 2
-  bool last = false;
+  bool last = false;    // no cell follows
 };
 [[nodiscard]] std::unique_ptr<Layer> make_cell(const std::string& name, const Genotype& genotype,
                                                const CellShape& shape, const Style& style);

@@ -13,7 +13,7 @@ namespace penstock {
 struct LayerConfig {
   using Value = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>>;
   std::string kind;
-  std::string name;  // "": the position
+  std::string name;  // "": the number of the entry, from 0
   std::map<std::string, Value> options;
   std::vector<LayerConfig> layers;    // residual: the branch
   std::vector<LayerConfig> shortcut;  // residual: the other branch, empty = identity
@@ -23,7 +23,7 @@ struct LayerConfig {
 // The [lora] section: adapters beside matrices that stay as they are (Hu et al. 2021), in the kinds
 // transformer-lm and decoder.
 struct LoraConfig {
-  int64_t rank = 0;      // columns between the two matrices of an adapter; 0: no adapters
+  int64_t rank = 0;      // columns between an adapter's two matrices; 0: no adapters
   double alpha = 8.0;    // what an adapter adds is multiplied by alpha / rank
   double dropout = 0.0;  // of what goes into an adapter
   // query | key | value | output of attention, gate | up | down of the feed-forward, or all-linear
@@ -42,22 +42,22 @@ struct ModelConfig {
   int64_t layers = 4;          // transformer-nmt: of the encoder
   int64_t decoder_layers = 0;  // transformer-nmt; 0: as many as the encoder has
   int64_t width = 0;           // 0: 128; resnet: channels of the first blocks, 16 (cifar) or 64
-  int64_t heads = 4;
-  int64_t head_width = 0;  // transformer-nmt, 0: 64; decoder, 0: width / heads
-  int64_t hidden = 0;      // feed-forward width, 0: 4 x width
-  int64_t context = 64;
-  int64_t vocabulary = 0;                // 0: what the data has
+  int64_t heads = 4;           // of attention, in each layer
+  int64_t head_width = 0;      // transformer-nmt, 0: 64; decoder, 0: width / heads
+  int64_t hidden = 0;          // feed-forward width, 0: 4 x width
+  int64_t context = 64;        // tokens of the longest row
+  int64_t vocabulary = 0;      // 0: what the data has
   std::string activation = "relu";       // relu | gelu | gelu-tanh | silu
   std::string positions = "sinusoidal";  // sinusoidal | learned; decoder: also rotary | none
   bool attention_bias = true;            // decoder: of queries, keys and values alone
   bool bias = true;                      // feed-forward, softmax (which has none in a decoder)
-  bool final_norm = true;
-  bool tied_embedding = false;     // the softmax matrix is the embedding table
-  bool depth_scaled_init = false;  // feed-forward layers scaled down by depth (GPipe, 5)
-  double dropout = 0.0;
-  double label_smoothing = 0.0;
-  double logit_clip = 0.0;  // 0 = off
-  // decoder: what the families of published language models differ in
+  bool final_norm = true;                // a norm before the softmax
+  bool tied_embedding = false;           // the softmax matrix is the embedding table
+  bool depth_scaled_init = false;        // feed-forward layers scaled down by depth (GPipe, 5)
+  double dropout = 0.0;                  // the share of numbers that it sets to zero
+  double label_smoothing = 0.0;          // share of the target that is spread over all classes
+  double logit_clip = 0.0;               // logits are clipped to [-logit_clip, logit_clip]; 0 = off
+  // decoder: where the families of published language models differ
   int64_t kv_heads = 0;        // heads of keys and values, a divisor of `heads`; 0: heads
   bool gated = false;          // feed-forward: out(activation(gate(x)) * in(x))
   std::string norm = "layer";  // layer | rms

@@ -11,13 +11,15 @@
 
 namespace penstock {
 
-// Each getter notes its key; finish() then refuses keys that nobody asked for. Every message names
-// the kind; the caller adds where the entry stands in the run file.
+// A getter returns the option of that key, or `otherwise` where the entry does not give it. All
+// functions throw Error(Input) naming the layer's kind; the caller adds where the entry stands in
+// the run file.
 class LayerOptions {
  public:
   explicit LayerOptions(const LayerConfig& config) : config_(config) {}
 
-  [[nodiscard]] int64_t integer(const std::string& key, int64_t minimum);  // must be there
+  // An integer >= `minimum`; throws where the entry does not give it.
+  [[nodiscard]] int64_t integer(const std::string& key, int64_t minimum);
   [[nodiscard]] int64_t integer(const std::string& key, int64_t minimum, int64_t otherwise);
   [[nodiscard]] double number(const std::string& key, double otherwise);
   [[nodiscard]] bool flag(const std::string& key, bool otherwise);
@@ -25,6 +27,7 @@ class LayerOptions {
   // One integer for both axes, or two: height and width.
   [[nodiscard]] std::vector<int64_t> pair(const std::string& key, int64_t otherwise);
   [[nodiscard]] bool has(const std::string& key) const { return config_.options.contains(key); }
+  // Throws for a key that no getter asked for, listing those asked for.
   void finish() const;
   [[noreturn]] void fail(const std::string& what) const;
 

@@ -1,5 +1,5 @@
-// runtime/network/models/models.h -- from the [model] section of a run file to a Sequential of
-// layers.
+// runtime/network/models/models.h -- builds the Sequential of layers that the [model] section of a
+// run file describes.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace penstock {
 
-// The batch field that enters the first layer, as one sample has it, and what the labels look like.
-// "source_tokens" come with "source_lengths" (one I32 a sample) and "target_tokens" (as labels
-// are).
+// The batch field that enters the first layer, as one sample has it, and the form of the labels.
+// The field "source_tokens" comes with "source_lengths" (one I32 a sample) and "target_tokens" (one
+// a position).
 struct ModelInput {
   std::string field;  // "tokens", "source_tokens", "images" or "inputs"
   Shape shape;        // [context]; [height, width, channels]; [features]
   DType dtype = DType::F32;
-  bool label_per_position = false;  // a language model: one label a token
+  bool label_per_position = false;  // one label a token, as in language models; else one a sample
 };
 [[nodiscard]] ModelInput input_of(const ModelConfig& config);
 
@@ -27,7 +27,8 @@ struct ModelInput {
 [[nodiscard]] Sequential build_model(const ModelConfig& config, int64_t vocabulary,
                                      int64_t classes);
 
-// The source of a program's networks: the kinds above, or one of its own (launch/penstock.h).
+// The source of a program's networks: the built-in kinds, or one of its own (launch/penstock.h).
+// `input` is as input_of(), `build` as build_model().
 struct ModelMaker {
   std::function<ModelInput(const ModelConfig& config)> input;
   std::function<Sequential(const ModelConfig& config, int64_t vocabulary, int64_t classes)> build;

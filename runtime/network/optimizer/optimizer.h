@@ -2,7 +2,7 @@
 // tables.
 //
 // The optimizer knows no ranks: gradients arrive summed, and clipping arrives as a factor. The
-// arithmetic is in kernels/ops/update.h; the rate of a step is runtime/network/optimizer/rate.h.
+// arithmetic is in kernels/ops/update.h; the rate of a step in runtime/network/optimizer/rate.h.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,10 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // Gives each entry with a gradient its states (Purpose::Optimizer, at their first values), for
-  // this replica's elements alone where replicas share (StateEntry::cuts), and notes whether it is
-  // decayed. Entries and device must outlive this object. Once; weights and gradients must exist.
+  // Gives each trained parameter its states (Purpose::Optimizer, at their first values), for this
+  // replica's elements alone where replicas share the updates (StateEntry::cuts), and notes in the
+  // entry whether it is decayed. Called once, when weights and gradients exist. Entries and device
+  // must outlive this object.
   void allocate(StateRange range, Device& device);
 
   // Updates every parameter, or this replica's elements of it, in the given order from its gradient
@@ -39,8 +40,8 @@ class Optimizer {
   // Allocates no tensors.
   void step(double learning_rate, double gradient_scale);
 
-  // Repeats the last step() on one entry, which is a copy from before it: value, states and
-  // gradient are 1-d tensors of the same elements.
+  // Repeats the last step() on `copy`: its value and states are as they were before that step, its
+  // value, states and gradient 1-d tensors of the same elements of one parameter.
   void repeat(StateEntry& copy, double learning_rate, double gradient_scale);
 
   // Steps taken so far, over all runs: Adam's bias correction depends on it.
@@ -57,25 +58,27 @@ class Optimizer {
   Optimizer(const OptimizerConfig& config, Slots slots);
 
   [[nodiscard]] const OptimizerConfig& config() const { return config_; }
-  // The state tensor of that slot; empty where there is no such slot.
+  // The state tensor in that slot of the entry; empty where there is no such slot.
   [[nodiscard]] static Tensor state_of(const StateEntry& entry, size_t slot) {
     return slot < entry.states.size() ? entry.states[slot].tensor : Tensor();
   }
+  // The entry's weight decay; 0 where it is spared.
   [[nodiscard]] float decay_of(const StateEntry& entry) const {
     return entry.decayed ? static_cast<float>(config_.weight_decay) : 0.0F;
   }
-  // Updates all the entries with one op.
+  // Updates all the entries with one op. `scale` multiplies their gradients.
   virtual void update(UpdateOps& ops, StateRange entries, float learning_rate, float scale) = 0;
 
  private:
   OptimizerConfig config_;
   Slots slots_;
-  std::vector<StateEntry*> entries_;  // of the range, what has a gradient and is updated here
+  std::vector<StateEntry*> entries_;  // trained parameters with elements to update here
   Device* device_ = nullptr;
   int64_t steps_ = 0;
 };
 
-// Throws Error(Input) as validate() does (runtime/network/optimizer/validate.h).
+// The optimizer of config.kind. Throws Error(Input) for a section that validate()
+// (runtime/network/optimizer/validate.h) refuses.
 [[nodiscard]] std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config);
 
 }  // namespace penstock

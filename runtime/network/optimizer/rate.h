@@ -1,5 +1,5 @@
-// runtime/network/optimizer/rate.h -- the learning rate of a step: a pure function, so every rank
-// computes the same value and a resumed run needs no schedule state.
+// runtime/network/optimizer/rate.h -- the learning rate of a step, by warm-up and schedule. A pure
+// function: every rank computes the same value, and a resumed run needs no state of it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// runtime/network/optimizer/undo.h -- Undo: takes an update back, to the last bit, by copies from
-// before it.
+// runtime/network/optimizer/undo.h -- Undo: copies what an update changes, and takes the update
+// back, to the last bit.
 #pragma once
 
 #include <vector>
@@ -12,15 +12,15 @@ namespace penstock {
 class Undo {
  public:
   // Allocates copies of all that this replica updates: its elements of weights and of the
-  // optimizer's states, which must be there, and the moving statistics of norms. As much memory
-  // again (Purpose::Optimizer). Entries and device must outlive this object.
+  // optimizer's states, which must be there, and the moving statistics of norms. They take as much
+  // memory again (Purpose::Optimizer). Entries and device must outlive this object.
   void allocate(StateRange range, Device& device);
 
-  void save();  // before an update
-  // Weights and states are as they were when saved. Elements that other replicas update are not:
-  // they must be gathered again.
+  void save();  // copies all of it; called before an update
+  // Writes the saved weights and states back. Elements that other replicas update are not saved
+  // here: the caller must gather them again.
   void restore();
-  void restore_statistics();  // of norms
+  void restore_statistics();  // writes the saved moving statistics of norms back
 
  private:
   struct Copy {

@@ -1,6 +1,5 @@
 // runtime/network/stage/cell_sums.h -- CellSums: checksums of the inputs and results of one
-// micro-batch in one stage. Taken twice, they say whether an instruction that ran again has left
-// the same bits.
+// micro-batch in one stage. Taken from two executions, they say whether both left the same bits.
 #pragma once
 
 #include <string>
@@ -28,10 +27,11 @@ struct CellSums {
   // The tuple that left it, the loss in the last stage, and the step sums (StepSums) with this
   // micro-batch's added.
   Checksums outputs;
-  Checksums output_gradients;  // of what came back
-  Checksums input_gradients;   // of what went back further
-  Checksums gradients;  // of the parameters, this micro-batch's added, last layer first; of these
-  std::vector<const std::string*> names;
+  Checksums output_gradients;  // of the gradients that entered the backward
+  Checksums input_gradients;   // of the gradients that left it
+  // The parameters' gradients with this micro-batch's added, last layer first.
+  Checksums gradients;
+  std::vector<const std::string*> names;  // of the parameters, in the order of `gradients`
 };
 
 }  // namespace penstock

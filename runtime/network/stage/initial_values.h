@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-// Overwrites the weight, fp32 or, rounded, bf16. The same on any stage, rank or device. No second
-// copy of it is held.
+// Overwrites the weight, which is fp32, or bf16 with rounded values, with the same bits on any
+// stage, rank or device. Makes no second copy of it.
 void fill_initial_values(Parameter& parameter, uint64_t seed, Device& device);
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
-// runtime/network/stage/segments.h -- the layers of a stage, cut into the stretches between two
-// stashed inputs, and the skips (runtime/network/layers/skip.h) that cross their ends. Pure.
+// runtime/network/stage/segments.h -- cuts the layers of a stage into segments, each of which is
+// recomputed as a whole, and lists the skips (runtime/network/layers/skip.h) that cross their ends.
+// Pure.
 #pragma once
 
 #include <memory>
@@ -10,8 +11,8 @@
 
 namespace penstock {
 
-// Skips are numbered within the stage. Lists of numbers are in the order of the skips' layers: of
-// their pops for skips that enter, of their stashes for skips that leave.
+// One segment. Skips are numbered within the stage; skips that enter are listed in the order of
+// their pops, skips that leave in the order of their stashes.
 struct SegmentPlan {
   size_t first = 0, last = 0;      // layers [first, last)
   std::vector<int> entering = {};  // popped here, stashed before
@@ -19,19 +20,20 @@ struct SegmentPlan {
 };
 
 struct StagePlan {
-  int skips = 0;                       // numbers in use
+  int skips = 0;                       // how many: numbers 0 .. skips - 1
   std::vector<int> pop, stash;         // by layer: the skip's number, or -1
-  std::vector<int> entering, leaving;  // of the whole stage
+  std::vector<int> entering, leaving;  // skips that cross the stage's ends
   std::vector<SegmentPlan> segments;
 };
 
-// Segments of `length` layers each (the last may be shorter); one ends after the first `untrained`
-// layers.
+// Cuts segments of `length` layers each; the last may be shorter, and so may the segment that ends
+// after the first `untrained` layers, where a cut always is.
 [[nodiscard]] StagePlan plan_stage(std::span<const std::unique_ptr<Layer>> layers, size_t length,
                                    size_t untrained = 0);
 
-// The last tensors of a tuple are skips: lay_aside() moves them to `skips` under those numbers,
-// while the tuple's others go from segment to segment, and take_along() moves them back.
+// The last tensors of a tuple are skips, with these numbers: lay_aside() moves them from its end to
+// skips[number], take_along() moves them back. The tuple's other tensors go from segment to
+// segment.
 void lay_aside(Tensors& tuple, const std::vector<int>& numbers, Tensors& skips);
 void take_along(Tensors& tuple, const std::vector<int>& numbers, Tensors& skips);
 

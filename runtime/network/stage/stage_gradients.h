@@ -17,8 +17,8 @@
 
 namespace penstock {
 
-// Parameters share one buffer; each starts on a cache line. The elements that one takes, padding
-// included.
+// The elements that a parameter takes in a buffer that several share, padding included: each starts
+// on a cache line.
 [[nodiscard]] constexpr int64_t with_padding(int64_t elements, DType type = DType::F32) {
   const int64_t line = 64 / static_cast<int64_t>(size_of(type));
   return (elements + line - 1) / line * line;
@@ -27,11 +27,11 @@ namespace penstock {
 // The parameters that each layer of a stage has declared and trains, in the order of declaration.
 using TrainedByLayer = std::vector<std::vector<Parameter*>>;
 
-// A copy of the gradients and step sums of a stage: fp32, in one row; empty where there are none.
+// A copy of a stage's gradients and step sums, fp32 and 1-d; empty where there are none.
 struct KeptGradients {
-  Tensor values;       // of the parameters
-  Tensor step_sums;    // not of the same moment
-  bool stale = false;  // the values are the last step's, and are overwritten (Parameter::stale)
+  Tensor values;       // the gradients, copied by keep_copy()
+  Tensor step_sums;    // copied by keep_sums(), which may be earlier
+  bool stale = false;  // `values` are the last step's, to be overwritten (Parameter::stale)
 };
 
 class StageGradients {
@@ -40,45 +40,45 @@ class StageGradients {
   // Makes the vector, all zero, and gives parameters and step sums their parts of it. The arguments
   // must outlive it.
   StageGradients(const TrainedByLayer& trained, Declared& declared, Device& device);
-  // Adds the micro-batches of a step up in pairs from the next step on; `micro_batches` is their
-  // number.
+  // Has the gradients and step sums of a step's `micro_batches` micro-batches added up in pairs,
+  // from the next step on.
   void add_in_pairs(int micro_batches);
 
-  // The step sums begin at zero and, unless they stay, so do the gradients. On a device that
-  // prefers it (DeviceFacts::overwrites_gradients) gradients are not filled but marked stale: the
-  // first micro-batch overwrites them. This excludes gradients that are added in pairs, since every
-  // micro-batch begins those anew.
+  // Sets the step sums to zero and, unless `gradients_stay`, the gradients. On a device that
+  // prefers it (DeviceFacts::overwrites_gradients), gradients are marked stale instead, and the
+  // first micro-batch overwrites them; not where they are added in pairs, since every micro-batch
+  // begins at zero there.
   void begin_step(bool gradients_stay);
-  // Gradients that have stayed begin at zero, too.
+  // Sets gradients that stayed to zero, or marks them stale.
   void begin_gradients();
 
-  // A micro-batch's forward or its weight half is done.
+  // Called when a micro-batch's forward, or its weight half, is done.
   void forward_done() { forward_sum_.next(); }
   void backward_done() { gradient_sum_.next(); }
-  // The weight half of a micro-batch has come past this layer: gradients of it that are still stale
-  // become zero.
+  // Called when a micro-batch's weight half has passed this layer: sets gradients of the layer that
+  // are still stale to zero.
   void complete(size_t layer);
   // Called after complete(), also where a layer is passed over: layers come last to first.
   void layer_done(size_t layer) { buckets_.layer_done(layer); }
 
-  // The next weight half is the last of the step: `start` is called with each bucket as soon as it
-  // is complete, those of the last layers first.
+  // Called before the last weight half of a step, in which `start` is called with each bucket as
+  // soon as the bucket is complete, those of the last layers first.
   void begin_reduction(GradientBuckets::Start start);
   [[nodiscard]] std::span<const GradientBuckets::Bucket> buckets() const {
     return buckets_.buckets();
   }
 
-  // Keeps the gradients as they are now aside (fp32, all of them: as much memory again, from the
-  // first time on), ...
+  // Copies all gradients (fp32: as much memory again, from the first call on).
   void keep_copy();
-  // ... and changes places with that copy: what is added to the parameters' gradients goes there,
-  // and after a second call to where it went before. Sums over replicas do not notice.
+  // Makes the parameters' gradients views of that copy, so that micro-batches add to it; a second
+  // call makes them views of all() again. Sums over replicas read all() in either case.
   void swap_copy();
   [[nodiscard]] KeptGradients& copy() { return copy_; }
-  // keep_copy() and swap_copy() of the step sums.
+  // The same for the step sums: keep_sums() copies them, swap_sums() exchanges them with the copy.
   void keep_sums();
   void swap_sums();
 
+  // The vector of gradients and step sums.
   [[nodiscard]] Tensor& all() { return all_; }
   // The part of all() that holds the step sums.
   [[nodiscard]] Tensor step_sums() const;

@@ -1,5 +1,5 @@
 // runtime/network/stage/stage_weights.h -- StageWeights: the parameters and buffers that the layers
-// of one stage have declared, with memory for them, the table of them, and the shares that replicas
+// of one stage have declared: their memory, the table that lists them, and the shares that replicas
 // update.
 #pragma once
 
@@ -18,42 +18,43 @@
 
 namespace penstock {
 
-// Whether the parameter of that name begins with random numbers.
+// Whether the parameter of that name gets its initial values, random or constant; else it is zero.
 using IsDrawn = std::function<bool(const std::string& name)>;
 
 class StageWeights {
  public:
-  // Collects what the layers declare, which compute in `computed`. Parameters whose names match a
-  // pattern of `freeze` (name_patterns.h) are not trained. Nothing is allocated.
+  // Collects what the layers, which compute in `computed`, declare; allocates nothing. Parameters
+  // whose names match a pattern of `freeze` (name_patterns.h) are not trained.
   StageWeights(std::span<const std::unique_ptr<Layer>> layers, std::span<const std::string> freeze,
                DType computed = DType::F32);
   StageWeights(const StageWeights&) = delete;
   StageWeights& operator=(const StageWeights&) = delete;
 
   // Parameters and buffers get their initial values, from (seed, name) alone; gradients are zero.
-  // With `is_drawn`, parameters whose names it refuses are zero: they are read from a file before
-  // they count, and drawing half a billion numbers takes longer than reading them.
+  // With `is_drawn`, parameters whose names it refuses stay zero: the caller reads them from a
+  // file, and drawing half a billion numbers takes longer than reading them.
   void allocate(uint64_t seed, Device& device, const IsDrawn& is_drawn = {});
 
-  // The set for layers, which ask by slot.
+  // The parameters and buffers by slot, as layers look them up.
   [[nodiscard]] ParameterSet& set() { return set_; }
   [[nodiscard]] const ParameterSet& set() const { return set_; }
-  // The parameters that a layer has declared and trains.
+  // The parameters that layer number `layer` of this stage has declared and trains.
   [[nodiscard]] std::span<const Parameter* const> parameters_of(size_t layer) const {
     return trained_[layer];
   }
-  // The table for everyone but the layers.
+  // The parameters and buffers as a table, for all others.
   [[nodiscard]] StateRange state() const { return table_->entries(); }
   // Valid after allocate().
   [[nodiscard]] StageGradients& gradients() { return gradients_; }
 
-  // Called once, after allocate(): that many replicas share the updates out (shares.h), this being
-  // one of them. Writes the cuts to the table.
+  // Called once, after allocate(): shares the updates out over `replicas` replicas (shares.h), of
+  // which this is number `replica`, and writes the cuts to the table.
   void share(int replicas, int replica);
-  // A part of the gradients or of the values. With `cuts`, one more than there are replicas,
-  // replica r has elements [cuts[r], cuts[r + 1]) of it; without, everyone has all of it.
+  // A part of the gradients or of the values. Replica r has elements [cuts[r], cuts[r + 1]) of it;
+  // with empty `cuts` every replica has all of it.
   using WithPart = std::function<void(const Tensor& part, std::span<const int64_t> cuts)>;
-  // StageGradients::begin_reduction(), with `start` called for each part of a bucket.
+  // Called before the last weight half of a step, in which `start` is called with each part of a
+  // bucket as soon as the bucket is complete.
   void begin_reduction(WithPart start);
   // Values that layers from `first_layer` on read, and of which each replica updates its own part
   // and needs all others.

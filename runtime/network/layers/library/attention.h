@@ -1,6 +1,6 @@
 // runtime/network/layers/library/attention.h -- multi-head attention (Vaswani et al. 2017, 3.2) of
-// a sequence to itself, or to another one: parameters `query`, `key`, `value` and `output`, and of
-// norms over the heads of queries and keys `query_norm` and `key_norm`.
+// a sequence to itself or to another one. Parameters: `query`, `key`, `value`, `output`; with norms
+// over the heads of queries and keys also `query_norm` and `key_norm`.
 #pragma once
 
 #include "runtime/network/layers/library/linear.h"
@@ -11,29 +11,29 @@ namespace penstock {
 
 struct AttentionLayerOptions {
   int64_t width = 0;
-  int64_t heads = 1;
+  int64_t heads = 1;       // of queries
   int64_t head_width = 0;  // 0: width / heads; else heads of any width (GPipe's T(L, H, A) has 64)
   bool causal = true;      // self-attention only
   bool bias = true;
   double dropout = 0.0;  // on the attention probabilities
   double out_init_factor = 1.0;
-  std::string key_lengths = {};  // batch field, one I32 per sample: later keys do not exist
-  std::optional<bool> output_bias = std::nullopt;  // as bias, where nothing is said
-  int64_t kv_heads = 0;                            // of keys and values; 0: heads
-  // Self-attention only, as the rest.
+  std::string key_lengths = {};  // batch field, I32 [b]: how many keys a sample has; empty: all
+  std::optional<bool> output_bias = std::nullopt;  // nullopt: as `bias`
+  int64_t kv_heads = 0;                            // heads of keys and values; 0: `heads`
+  // The options from here on are for self-attention only.
   std::optional<RotaryOptions> rotary = std::nullopt;
-  int64_t context = 0;                                 // rotary: the longest row
-  std::optional<float> query_key_norm = std::nullopt;  // RMS norm's epsilon
+  int64_t context = 0;                                 // with rotary: the longest row
+  std::optional<float> query_key_norm = std::nullopt;  // the norms' epsilon; nullopt: no norms
   int64_t window = 0;                                  // keys that a position sees; 0: all
-  std::string starts = {};    // batch field, I32 [b, t]: of rows that pack samples (AttentionMask)
-  AdaptedParts adapted = {};  // query, key, value, output
+  std::string starts = {};    // batch field, I32 [b, t]: each sample's start in its row
+  AdaptedParts adapted = {};  // of query, key, value, output
 };
 
-// The part that both layers below are made of.
+// The computation of SelfAttention and CrossAttention.
 class AttentionHeads {
  public:
-  // The keys and values that are kept where words are chosen one by one: none; those of every
-  // position, added to those before; or those of the first round (past.h).
+  // The keys and values that are kept while tokens are generated one by one (past.h). Growing: each
+  // round adds those of its position. Lasting: those of the first round serve all rounds.
   enum class Keeps : uint8_t { Nothing, Growing, Lasting };
   AttentionHeads(const std::string& name, const AttentionLayerOptions& options, Keeps keeps);
   void declare(ParameterSet& set) const;
@@ -42,10 +42,13 @@ class AttentionHeads {
   [[nodiscard]] const AttentionLayerOptions& options() const { return options_; }
   // The reason why the options make no sense; empty: they do.
   [[nodiscard]] std::string trouble() const;
+  // Whether an input of that shape fits: [b, t, width].
   [[nodiscard]] bool takes(const Shape& shape) const {
     return shape.rank() == 3 && shape[2] == options_.width;
   }
+  // The batch fields that the options name.
   [[nodiscard]] std::vector<std::string> reads() const;
+  // The numbers that are kept of each position: its keys and values; 0: none are kept.
   [[nodiscard]] int64_t past_width() const;
 
  private:

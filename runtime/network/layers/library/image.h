@@ -1,18 +1,21 @@
-// runtime/network/layers/library/image.h -- layers over channels-last images [n, height, width,
-// channels].
+// runtime/network/layers/library/image.h -- convolution, pooling and Flatten: layers over
+// channels-last images [n, height, width, channels].
 #pragma once
 
 #include "runtime/network/layers/layer.h"
 
 namespace penstock {
 
-// A window of kernel x kernel with "same" padding for odd kernels: output = ceil(input / stride).
+// A window of kernel_h x kernel_w with "same" padding for odd kernels: output = ceil(input /
+// stride), in both axes.
 [[nodiscard]] Window same_window(int kernel_h, int kernel_w, int stride);
 
-// He et al. 2015, by fan-out: keeps the gradient's level through ReLUs. `weight` is [out, in /
-// groups, kernel height, kernel width].
+// Normal initial values by fan-out (He et al. 2015), which keep the gradient's level through ReLUs.
+// `weight` is [out, in / groups, kernel height, kernel width].
 [[nodiscard]] Initializer fan_out_normal(const Shape& weight, int groups = 1);
 
+// [n, h, w, in] -> [n, oh, ow, out]. Parameters `weight` [out, in / groups, kernel height, kernel
+// width] and `bias`.
 class Conv2d final : public UnaryLayer {
  public:
   struct Options {
@@ -20,7 +23,7 @@ class Conv2d final : public UnaryLayer {
     Window window;
     int groups = 1;
     bool bias = true;
-    bool relu = false;
+    bool relu = false;  // of the result
   };
   Conv2d(std::string name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "conv2d"; }
@@ -35,6 +38,7 @@ class Conv2d final : public UnaryLayer {
   Slot weight_, bias_;
 };
 
+// [n, h, w, c] -> [n, oh, ow, c]: the largest number of each window, or their mean.
 class Pool2d final : public UnaryLayer {
  public:
   Pool2d(std::string name, const Window& window, Pool pool);
@@ -52,8 +56,9 @@ class Pool2d final : public UnaryLayer {
 };
 
 // [n, h, w, in] -> [n, 2h, 2w, out]: a transposed convolution of 2 x 2 with stride 2 (the
-// up-convolution of Ronneberger et al. 2015), each pixel of which makes four. Parameter `weight`
-// [4 out, in, 1, 1]: the filters of the four, top left to bottom right, one after another.
+// up-convolution of Ronneberger et al. 2015), which makes four pixels of each. Parameter `weight`
+// [4 out, in, 1, 1]: the filters of the four, one after another: top left, top right, bottom left,
+// bottom right.
 class UpConvolution final : public UnaryLayer {
  public:
   UpConvolution(const std::string& name, int64_t in, int64_t out);

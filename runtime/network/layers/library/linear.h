@@ -1,5 +1,5 @@
-// runtime/network/layers/library/linear.h -- matrix layers: Linear, and the Transformer's
-// feed-forward pair.
+// runtime/network/layers/library/linear.h -- Linear, and the Transformer's FeedForward and
+// GatedFeedForward.
 #pragma once
 
 #include <optional>
@@ -9,21 +9,22 @@
 
 namespace penstock {
 
-// "none", "relu", "gelu", "gelu-tanh", "silu", "tanh"; nullopt is none. Throws Error(Input) listing
-// them.
+// The activation called "relu", "gelu", "gelu-tanh", "silu" or "tanh"; nullopt for "none". Throws
+// Error(Input) for other names, listing these.
 [[nodiscard]] std::optional<Activation> activation_named(const std::string& name);
 
-// The standard deviation that keeps a deep network's signal level: sqrt(1 / (3 fan_in)), which is
-// the variance of PyTorch's default and, at width 768, GPT-2's 0.02.
+// Normal initial values of the standard deviation factor x sqrt(1 / (3 fan_in)), which keeps a deep
+// network's signal level: PyTorch's default has this variance and, at width 768, GPT-2's 0.02.
 [[nodiscard]] Initializer fan_in_normal(int64_t fan_in, double factor = 1.0);
 
-// A weight that other layers hold too (ParameterSet::share).
+// A weight that other layers hold too, under this name (ParameterSet::share).
 struct SharedWeight {
   std::string name;
   Initializer init;
 };
 
-// y = f(x W^T + b) over the last axis; with an adapter, what that adds is inside f.
+// y = f(x W^T + b) over the last axis; what an adapter adds is inside f. Parameters `weight` [out,
+// in] and `bias`.
 class Linear final : public UnaryLayer {
  public:
   struct Options {
@@ -31,14 +32,14 @@ class Linear final : public UnaryLayer {
     bool bias = true;
     std::optional<Activation> activation = std::nullopt;
     double init_factor = 1.0;  // multiplies the standard deviation of the initial weights
-    std::optional<SharedWeight> shared = std::nullopt;
-    std::optional<AdapterOptions> adapter = std::nullopt;
+    std::optional<SharedWeight> shared = std::nullopt;     // nullopt: its own weight
+    std::optional<AdapterOptions> adapter = std::nullopt;  // nullopt: none
   };
   Linear(std::string name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "linear"; }
   void declare(ParameterSet& set) const override;
   [[nodiscard]] const Slot& weight() const { return weight_; }
-  [[nodiscard]] const Slot& bias() const { return bias_; }  // declared where Options::bias
+  [[nodiscard]] const Slot& bias() const { return bias_; }  // declared only with Options::bias
 
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override;
@@ -50,16 +51,16 @@ class Linear final : public UnaryLayer {
   std::optional<Adapter> adapter_;
 };
 
-// width -> hidden, activation, hidden -> width (Vaswani et al. 2017, 3.3): parameters `in` and
-// `out`.
+// [..., width] -> [..., hidden], activation, -> [..., width] (Vaswani et al. 2017, 3.3): parameters
+// `in` and `out`.
 class FeedForward final : public UnaryLayer {
  public:
   struct Options {
     int64_t width = 0, hidden = 0;
     bool bias = true;
     Activation activation = Activation::Relu;
-    double in_init_factor = 1.0, out_init_factor = 1.0;
-    AdaptedParts adapted = {};  // in, out; of a gated one also gate
+    double in_init_factor = 1.0, out_init_factor = 1.0;  // of the initial standard deviations
+    AdaptedParts adapted = {};                           // of in, out and, if gated, gate
   };
   FeedForward(const std::string& name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "feed-forward"; }
@@ -75,7 +76,7 @@ class FeedForward final : public UnaryLayer {
   Linear in_, out_;
 };
 
-// out(f(gate(x)) in(x)) (Shazeer 2020): parameters `gate`, `in` and `out`.
+// The gated form, out(f(gate(x)) in(x)) (Shazeer 2020): parameters `gate`, `in` and `out`.
 class GatedFeedForward final : public UnaryLayer {
  public:
   using Options = FeedForward::Options;

@@ -1,5 +1,5 @@
-// runtime/network/layers/library/loss.h -- the last layer of a network: classify, and compare with
-// the labels; and the same half-way, as a second loss.
+// runtime/network/layers/library/loss.h -- ClassifierLoss, the last layer of a network: classifies
+// and compares with the labels; AuxiliaryLoss: a second loss inside the network, in training.
 //
 // The product with the classes and the loss are one layer, so that the logits (often the
 // largest tensor of all) never cross a stage boundary.
@@ -10,8 +10,8 @@
 
 namespace penstock {
 
-// [..., width] and the batch field `labels` (one I32 per row, negative: ignored) -> nothing. Leaves
-// the loss in Context::loss. Parameters `weight` [classes, width] and `bias`.
+// [..., width] and the batch field `labels` (one I32 for each vector of [width], negative: ignored)
+// -> no tensors; the loss goes to Context::loss. Parameters `weight` [classes, width] and `bias`.
 class ClassifierLoss final : public Layer {
  public:
   struct Options {
@@ -36,10 +36,10 @@ class ClassifierLoss final : public Layer {
   Linear linear_;
 };
 
-// A head inside a network (Szegedy et al. 2015): in training the branch, which ends in a loss, runs
-// on the first of the tensors that pass, and the gradient of `weight` times its loss joins theirs.
-// The loss itself goes into Context::auxiliary_losses, unweighted. Evaluation leaves the branch
-// out.
+// A head inside a network (Szegedy et al. 2015): all tensors pass unchanged. In training the
+// branch, which ends in a loss, runs on the first tensor, and the gradient of `weight` times that
+// loss is added to the tensor's. The loss goes to Context::auxiliary_losses, unweighted. Evaluation
+// leaves the branch out.
 class AuxiliaryLoss final : public Layer {
  public:
   AuxiliaryLoss(const std::string& name, Layers branch, double weight);

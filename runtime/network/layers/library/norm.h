@@ -23,7 +23,7 @@ class LayerNorm final : public UnaryLayer {
   Slot gamma_, beta_;
 };
 
-// RMS norm over the last axis, around zero (Zhang and Sennrich 2019).
+// RMS norm over the last axis, which subtracts no mean (Zhang and Sennrich 2019).
 class RmsNorm final : public UnaryLayer {
  public:
   RmsNorm(std::string name, int64_t width, float epsilon);
@@ -43,8 +43,8 @@ class RmsNorm final : public UnaryLayer {
 // Batch norm over all axes but the last. Training normalises with the statistics of each
 // micro-batch, or of the micro-batches of one index on all replicas (Pass::replicas) as if they
 // were one; evaluation with moving averages, into which the sums of the whole mini-batch, over all
-// replicas, are folded once per step (GPipe, section 2.2). A recompute counts nothing. Where weight
-// and bias are frozen the whole layer is: it normalises with its moving averages in training too,
+// replicas, are folded once per step (GPipe, section 2.2). A recompute adds nothing to the sums. A
+// layer whose weight and bias are both frozen normalises with its moving averages in training too,
 // and leaves them as they are.
 class BatchNorm final : public UnaryLayer {
  public:

@@ -1,4 +1,5 @@
-// runtime/network/layers/library/pointwise.h -- layers that act on each element alone.
+// runtime/network/layers/library/pointwise.h -- ActivationLayer and the random layers Dropout and
+// DropPath, which keep shapes.
 #pragma once
 
 #include "runtime/network/layers/layer.h"
@@ -19,9 +20,9 @@ class ActivationLayer final : public UnaryLayer {
   Activation f_;
 };
 
-// Srivastava et al. 2014, inverted: kept elements are scaled by 1 / (1 - rate). Off in evaluation.
-// The mask is a function of (seed, name, step, micro-batch, element), so a recompute draws it
-// again.
+// Dropout (Srivastava et al. 2014): elements become zero with probability `rate`, the others are
+// scaled by 1 / (1 - rate). Off in evaluation. The mask is a function of (seed, name, step,
+// micro-batch, element), so a recompute draws it again.
 class Dropout final : public UnaryLayer {
  public:
   Dropout(std::string name, double rate);
@@ -35,9 +36,10 @@ class Dropout final : public UnaryLayer {
   uint64_t name_hash_;
 };
 
-// Stochastic depth (Huang et al. 2016; drop path in Zoph et al. 2018): a sample's whole row is zero
-// or scaled by 1 / (1 - rate). The number is that of the sample in the mini-batch over all
-// replicas, so how the mini-batch is cut into micro-batches changes nothing. Off in evaluation.
+// Stochastic depth (Huang et al. 2016; drop path in Zoph et al. 2018): a sample as a whole becomes
+// zero with probability `rate`, else is scaled by 1 / (1 - rate). Random numbers go by the sample's
+// index in the mini-batch of all replicas, so the cut into micro-batches changes nothing. Off in
+// evaluation.
 class DropPath final : public UnaryLayer {
  public:
   struct Options {
