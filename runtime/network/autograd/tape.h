@@ -106,9 +106,10 @@ class Tape {
   // ascend.
   void begin_part(size_t number) { parts_.push_back({nodes_.size(), number}); }
 
-  // ---- for functions Makes a Variable of an op's result or of a leaf; tracked when the tape
-  // records and `wanted` is set: for an op, when an input is tracked or the op has weights; for a
-  // leaf, when its gradient will be taken with take_gradient() after the input half.
+  // ---- for functions
+  // Makes a Variable of an op's result or of a leaf; tracked when the tape records and `wanted` is
+  // set: for an op, when an input is tracked or the op has weights; for a leaf, when its gradient
+  // will be taken with take_gradient() after the input half.
   [[nodiscard]] Variable output(Tensor value, bool wanted) {
     progress();
     after_op(device_, value);
@@ -123,15 +124,16 @@ class Tape {
     return *node;
   }
 
-  // ---- for nodes, and for whoever starts and ends a backward pass Adds g to the gradient of the
-  // slot. Others may hold g, too: nobody writes to a shared gradient.
+  // ---- for nodes, and for whoever starts and ends a backward pass
+  // Adds g to the gradient of the slot. Others may hold g, too: nobody writes to a shared gradient.
   void give_gradient(int slot, Tensor g);
   // Moves the gradient of the slot out; empty when nobody gave one.
   [[nodiscard]] Tensor take_gradient(int slot);
 
-  // ---- backward Both: runs both halves, node by node. Input: runs the input halves and keeps the
-  // nodes with weights. Weight, after Input: runs their weight halves. The tape is empty after Both
-  // and after Weight.
+  // ---- backward
+  // Both: runs both halves, node by node. Input: runs the input halves and keeps the nodes with
+  // weights. Weight, after Input: runs their weight halves. The tape is empty after Both and after
+  // Weight.
   void backward(Halves halves);
   void clear();  // forgets everything recorded
   [[nodiscard]] bool empty() const { return nodes_.empty(); }

@@ -74,11 +74,12 @@ class Stage {
   using AwaitWeights = std::function<void(size_t layer)>;
   void set_await_weights(AwaitWeights await) { await_weights_ = std::move(await); }
 
-  // ---- the verbs of a schedule Tuples hold what passes between neighbouring layers, then the
-  // skips that cross the stage's end: inputs the skips popped here, in the order of their pops,
-  // outputs those stashed here, in the order of their stashes. Tuples of gradients match those of
-  // tensors. forward() returns the outputs. In training it stashes what the mode asks for, or
-  // everything with `keep_tape` (no Recompute will come).
+  // ---- the verbs of a schedule
+  // Tuples hold what passes between neighbouring layers, then the skips that cross the stage's end:
+  // inputs the skips popped here, in the order of their pops, outputs those stashed here, in the
+  // order of their stashes. Tuples of gradients match those of tensors. forward() returns the
+  // outputs. In training it stashes what the mode asks for, or everything with `keep_tape` (no
+  // Recompute will come).
   [[nodiscard]] Tensors forward(const MicroBatch& batch, Tensors inputs, bool keep_tape);
   // Runs layers again with the tape on: all of them in mode Stage, the last one in mode Layer,
   // where backward() runs the others again.
@@ -107,9 +108,10 @@ class Stage {
   void repeat(const MicroBatch& batch, const Tensors& inputs, const Tensors& gradients,
               CellSums& sums);
 
-  // ---- once per step Sets gradients and step sums to zero, and forgets the last step's losses and
-  // forwards whose backwards never came. `gradients_stay`: the gradients, which the last update may
-  // need once more, stay until StageGradients::begin_gradients().
+  // ---- once per step
+  // Sets gradients and step sums to zero, and forgets the last step's losses and forwards whose
+  // backwards never came. `gradients_stay`: the gradients, which the last update may need once
+  // more, stay until StageGradients::begin_gradients().
   void begin_step(bool gradients_stay = false);
   void end_step(int replicas);  // folds the step sums into the layers' buffers
 

@@ -1,5 +1,5 @@
-// runtime/planning/blueprint/blueprint.h -- all that is decided and proved about a run before
-// anything is allocated or connected. Pure.
+// runtime/planning/blueprint/blueprint.h -- draw_up(): decides and proves all that can be known of
+// a run before anything is allocated or connected. Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ struct Blueprint {
   Sequential model;
   Layout layout;
   Programs programs;    // verified
-  TargetField targets;  // of the losses
+  TargetField targets;  // of its losses
 };
 
 // The number of parameters that the rank at that position of a pipeline keeps, over all its stages
 // (Layout::parameters_kept), for the tables of ranks.
 [[nodiscard]] int64_t parameters_kept(const Blueprint& blueprint, int position);
 
-// `vocabulary` and `classes` are what the data has (models.h). Throws Error(Input) for what is
+// `vocabulary` and `classes` are those of the data; 0: unknown. Throws Error(Input) for what is
 // wrong with the network, the split or the schedule.
 [[nodiscard]] Blueprint draw_up(const Config& config, const ModelMaker& models, int64_t vocabulary,
                                 int64_t classes);

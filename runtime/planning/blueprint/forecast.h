@@ -13,11 +13,11 @@
 
 namespace penstock {
 
-// Copies in memory (checkpoint.partner).
+// What the copies in memory cost (checkpoint.partner).
 struct CopyCosts {
   std::vector<int64_t> bytes = {};  // of one copy, by rank of one pipeline
-  // The seconds for which the copies of a node's ranks keep its network card busy; 0 where all ranks
-  // share a node.
+  // How long the copies of a node's ranks keep its network card busy; 0 where all ranks share a
+  // node.
   double network_s = 0;
 };
 
@@ -27,14 +27,15 @@ struct Forecast {
   // Model FLOPs of a step over all ranks: thrice the forward of every micro-batch, what is
   // recomputed not counted (the convention of PaLM, Chowdhery et al. 2022, appendix B).
   double step_flops = 0;
-  CopyCosts copies = {};  // where checkpoint.partner asks for them
+  CopyCosts copies = {};  // empty without checkpoint.partner
 };
 
-// What the copies of checkpoint.partner take on the ranks of that prediction.
+// The costs of checkpoint.partner's copies on the ranks of that prediction.
 [[nodiscard]] CopyCosts copy_costs(const Prediction& prediction, const Arrangement& candidate,
                                    const Cluster& cluster);
 
-// `profile` may be null. Throws Error(Input) when the profile is of another network.
+// Predicts the run. `profile` (null: none) corrects the counted costs; throws Error(Input) when it
+// is of another network.
 [[nodiscard]] Forecast forecast(const Config& config, const Blueprint& blueprint,
                                 const DeviceModel& device, const Profile* profile,
                                 int ranks_per_node);

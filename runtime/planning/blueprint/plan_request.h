@@ -1,5 +1,5 @@
-// runtime/planning/blueprint/plan_request.h -- from a run's configuration to the arguments of
-// plan() (runtime/planning/plan).
+// runtime/planning/blueprint/plan_request.h -- makes the arguments of plan()
+// (runtime/planning/plan) from a run's configuration.
 #pragma once
 
 #include <functional>
@@ -14,20 +14,21 @@
 
 namespace penstock {
 
-// The run itself, to be predicted; its split is empty unless pipeline.split gives one.
+// The Arrangement that `pipeline` describes; its split is empty unless pipeline.split gives one.
 [[nodiscard]] Arrangement arrangement_of(const PipelineConfig& pipeline);
 
-// Writes the run that this candidate stands for to `pipeline`: the inverse of arrangement_of().
+// Writes the candidate's choices to `pipeline`: the inverse of arrangement_of().
 void apply(const Arrangement& candidate, PipelineConfig& pipeline);
 
 using CostsByCut = std::function<ModelCosts(MicroBatches)>;
 
-// Costs counted for `device` and, where there is a profile, corrected by it. Holds the network.
+// A function that counts the costs for `device` and corrects them by the profile (null: not). It
+// holds the network.
 [[nodiscard]] CostsByCut costs_by_cut(const Config& config, std::shared_ptr<const Sequential> model,
                                       const ModelInput& input, const DeviceModel& device,
                                       const Profile* profile);
 
-// A request for the mini-batch of the run, on so many ranks, with nothing pinned.
+// A request for the run's mini-batch on `ranks` ranks that leaves the planner every choice.
 [[nodiscard]] PlanRequest plan_request(const Config& config, int ranks, const Cluster& cluster,
                                        CostsByCut costs);
 

@@ -1,5 +1,5 @@
-// runtime/planning/blueprint/programs.h -- from the [pipeline] section to the programs of a
-// pipeline's ranks. Pure.
+// runtime/planning/blueprint/programs.h -- make_programs(): the programs of a pipeline's ranks from
+// the [pipeline] section. Pure.
 #pragma once
 
 #include "runtime/planning/blueprint/config.h"
@@ -12,9 +12,9 @@ struct Programs {
   Schedule training, evaluation;
 };
 
-// All throw Error(Input) when the schedule is unknown, its file is no schedule, or its chunks do
-// not divide the stages; make_programs() also with what verify() refuses.
-// `skips` join stages over the heads of others.
+// These throw Error(Input) when the schedule is unknown, its file is no schedule, or its chunks do
+// not divide the stages; make_programs() also where verify() refuses the programs. `skips` are the
+// pairs of stages that skips join past others.
 [[nodiscard]] Programs make_programs(const PipelineConfig& pipeline,
                                      const std::vector<Skip>& skips = {});
 [[nodiscard]] int stages_per_rank(const PipelineConfig& pipeline);

@@ -1,8 +1,8 @@
-// runtime/planning/blueprint/targets.h -- the batch field that the losses of a network compare
-// with. Pure.
+// runtime/planning/blueprint/targets.h -- target_field(): finds the batch field that the losses of
+// a network compare with. Pure.
 //
-// A loss is a sum over its targets; the step divides it by how many there are in the whole
-// mini-batch. So the field that has them must be known, whatever its name.
+// A loss is a sum over its targets, which the step divides by the number of targets in the whole
+// mini-batch. So it must know the field that holds them.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ namespace penstock {
 
 struct TargetField {
   std::string name;      // "labels"
-  bool is_read = false;  // the network reads it too, as an autoencoder does
+  bool is_read = false;  // layers that are no losses read it too, as in an autoencoder
 };
 
-// The field that the layers name (Layer::targets()); where the last layer names none, the one field
-// that it reads. Throws Error(Input) naming the layer when it reads no field or several, or when
-// two losses compare with different ones: all are divided by the same number.
+// The field that the last layer names (Layer::targets()) or, where it names none, the one field
+// that it reads. Throws Error(Input) naming the layer where it reads no field or several, or where
+// a loss inside the network compares with another field: all losses are divided by the same number.
 [[nodiscard]] TargetField target_field(const Sequential& model);
 
 }  // namespace penstock

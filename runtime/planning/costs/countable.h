@@ -1,5 +1,5 @@
-// runtime/planning/costs/countable.h -- whether the bytes that a step holds fit into the 64-bit
-// sums of plans and forecasts.
+// runtime/planning/costs/countable.h -- countable(): refuses costs whose bytes would overflow the
+// 64-bit sums of plans and forecasts.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace penstock {
 
-// The same costs. Throws Error(Input) where all bytes of all layers, held for each of so many
-// micro-batches, would come near 2^63: sums of them would wrap round to small numbers.
+// Returns `costs` unchanged. Throws Error(Input) where all bytes of all layers, times
+// `micro_batches`, come near 2^63: their sums would wrap round to small numbers.
 [[nodiscard]] ModelCosts countable(ModelCosts costs, int64_t micro_batches);
 
 }  // namespace penstock

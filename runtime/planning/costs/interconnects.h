@@ -8,7 +8,8 @@
 
 namespace penstock {
 
-// The links that were measured, if they were, else the usual ones.
+// The links between such devices: those that `profile` has measured (null: none), else the usual
+// ones.
 [[nodiscard]] Cluster cluster_of(const DeviceModel& device, const Profile* profile);
 
 // The links that such devices usually have: figures of vendors, and the share of them that large

@@ -1,6 +1,6 @@
 // runtime/planning/costs/layer_probe.h -- LayerProbe: one layer alone on a device, run through
-// every verb of a stage, its memory read from the device's accounts and its time from a meter. The
-// part that layer_costs.h is made of.
+// every verb of a stage (forward, backward, backward_input, backward_weight, update); memory comes
+// from the device's accounts, time from a meter. layer_costs.h runs one for each layer.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ namespace penstock {
 // Whether the layer has a parameter that no pattern of `freeze` names.
 [[nodiscard]] bool trains(const Layer& layer, std::span<const std::string> freeze);
 
-// The state of a meter: all that was done so far.
+// What a meter shows: seconds and FLOPs spent so far, or between two readings.
 struct Reading {
   double seconds = 0, flops = 0;
 };
@@ -28,16 +28,16 @@ using Meter = std::function<Reading()>;
 struct ProbeTimes {
   Reading forward, backward, backward_input, backward_weight;
   double update_s = 0;
-  // The time by which forward and backward are longer when the weights have just changed: their
+  // The time by which forward and backward take longer right after an update, when the weights'
   // copies in the library's layouts are made anew. Noise may make it negative.
   double copies_s = 0;
 };
 
-// Bytes that stay in use between two verbs. Tensors that enter or leave the layer are told apart
-// from its own: a neighbour may keep them too, and they must be counted once.
+// The bytes that stay in use between two verbs. Tensors that enter or leave the layer are listed by
+// themselves: a neighbour may keep them too, and they must be counted once.
 struct Kept {
   int64_t own = 0;
-  std::vector<int64_t> inputs, outputs;  // by tensor of the tuple; 0: not kept
+  std::vector<int64_t> inputs, outputs;  // bytes of each tensor of the tuple; 0: not kept
 };
 
 struct ProbeMemory {
@@ -45,11 +45,12 @@ struct ProbeMemory {
   Kept half;  // from backward_input to backward_weight
   // The input that each output is a view of, or -1.
   std::vector<int> view_of;
-  // The most in use at once: the forwards beyond what is there without inputs, the backwards beyond
-  // the tape.
+  // The most bytes in use at once: in a forward without a tape and in one that records a tape,
+  // beyond what is in use before the inputs are made; in backward and backward_input, beyond the
+  // tape.
   int64_t forward_peak = 0, record_peak = 0, backward_peak = 0, backward_input_peak = 0;
-  int64_t parameters = 0, gradients = 0, optimizer = 0;
-  int64_t workspace = 0;  // forms of the weights
+  int64_t parameters = 0, gradients = 0, optimizer = 0;  // bytes for the whole run
+  int64_t workspace = 0;  // bytes of the weights' copies in other layouts or types
 };
 
 // The place of the layer in its network.
@@ -66,9 +67,11 @@ class LayerProbe {
   LayerProbe(const LayerProbe&) = delete;
   LayerProbe& operator=(const LayerProbe&) = delete;
 
-  // Serves as the warm-up: afterwards every verb has run.
+  // Measures the memory. Called first: it warms up, as it runs forward and backward in all their
+  // forms.
   [[nodiscard]] ProbeMemory memory();
-  // Runs `chill` before each verb, outside the meter.
+  // Measures the times. Before each verb calls `chill` (may be empty), which empties the caches,
+  // outside the meter.
   [[nodiscard]] ProbeTimes times(const Meter& meter, const std::function<void()>& chill);
 
   // Runs one forward and one backward, and reads no meter.
@@ -89,8 +92,8 @@ class LayerProbe {
   Device& device_;
   Stage stage_;
   std::unique_ptr<Optimizer> optimizer_;
-  std::unique_ptr<WeightAverage> average_;      // null: none
-  Tensor squares_;                              // of the gradients' norms
+  std::unique_ptr<WeightAverage> average_;  // null: none
+  Tensor squares_;                          // sums of squares of the gradients, as updates compute
   Tensors input_patterns_, gradient_patterns_;  // the sources of fresh tensors
   std::vector<std::string> field_names_;
   std::vector<Tensor> fields_;

@@ -1,5 +1,5 @@
-// runtime/planning/costs/link_times.h -- the times of messages between two ranks, measured over the
-// links that stages use.
+// runtime/planning/costs/link_times.h -- measures the times of messages between two ranks, over the
+// links that stages use, and fits LinkTimes to them.
 #pragma once
 
 #include <array>
@@ -12,40 +12,41 @@
 
 namespace penstock {
 
-// One message of that size, from the start of the send to the end of the receive.
+// The time of one message of `bytes` bytes, from the start of the send to the end of the receive.
 struct MessageTime {
   double bytes = 0, seconds = 0;
 };
 
-// The line seconds = start + seconds_per_byte x bytes that misses the messages' times by the least
-// share (weighted least squares: small messages count as much as large ones). The start is the
-// latency and, at both ends, the overhead: what a call that posts a message takes. No part is
-// negative. Needs two sizes or more.
+// Fits the line seconds = start + seconds_per_byte x bytes to the messages' times, with the least
+// sum of squared relative errors, so small messages count as much as large ones. `overhead_s` is
+// the time of a call that posts a message; start = latency + 2 x overhead, one for each end. No
+// part is negative. Needs two sizes or more.
 [[nodiscard]] LinkTimes fit_link(std::span<const MessageTime> messages, double overhead_s);
 
-// Two positions of the network's pipeline.
+// The two ends of a link: positions of the network's pipeline.
 using LinkEnds = std::array<int, 2>;
-// The measurements between two of them: times by size, and the time of posting the smallest
-// message.
+// The measurements of one link: the time of a message by size, and the time of the call that posts
+// the smallest one.
 struct LinkMeasurement {
   std::vector<MessageTime> messages;
   double posting_s = 0;
 };
-// The most effort to spend: bytes to move by size, and repetitions.
+// The most to spend on each size of messages: bytes to move, and repetitions; but 5 repetitions at
+// least.
 struct LinkEffort {
   int64_t bytes = int64_t{128} << 20;
   int64_t repetitions = 200;
 };
-// Sends messages of 64 B to 16 MiB back and forth between the ends of each link, one link after
-// another; the other ranks wait. Collective, all ranks get the same. `links` is the same
-// everywhere.
+// Measures links: sends messages of 64 B to 16 MiB back and forth between the ends of each, one
+// link after another, while the other ranks wait. Collective: all ranks give the same `links` and
+// get the same result.
 [[nodiscard]] std::vector<LinkMeasurement> measure_links(Network& network,
                                                          std::span<const LinkEnds> links,
                                                          Device& device, const LinkEffort& effort);
-// fit_link() of a measurement, on such a device.
+// The LinkTimes that fit a measurement, for devices like `device`.
 [[nodiscard]] LinkTimes times_of(const LinkMeasurement& measured, const DeviceFacts& device);
 
-// The times of one link.
+// Measures one link, between positions `first` and `second`. Collective.
 [[nodiscard]] LinkTimes measure_link(Network& network, int first, int second, Device& device);
 
 }  // namespace penstock

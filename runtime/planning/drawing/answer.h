@@ -1,8 +1,8 @@
-// runtime/planning/drawing/answer.h -- one question about a schedule, and all that a picture of it
-// shows.
+// runtime/planning/drawing/answer.h -- answer(): simulates a schedule for given settings, and
+// collects all that a picture of it shows.
 //
-// The terminal and the SVG draw this answer. The page begins with it, and works out the answers to
-// other settings itself (page/programs.js); tests/page compares the two.
+// The terminal and the SVG draw this answer. The page begins with it, and computes the answers to
+// other settings itself (page/programs.js); tests/page compares both.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@
 
 namespace penstock {
 
-// Times are those of all layers of one rank on one micro-batch, in any one unit, so that schedules
-// with more stages per rank compare with others: a stage takes its even share. A recompute takes
-// the time of a forward; in mode layer it is a part of the backward.
+// Times are for all layers of one rank on one micro-batch, in any one unit; each stage of a rank
+// takes an even share, so that schedules with more stages per rank compare with others. A recompute
+// takes the time of a forward; in mode layer it is a part of the backward.
 struct ScheduleSettings {
   std::string schedule = "1f1b";
-  // A schedule of the user's (runtime/planning/schedule/text/csv.h), for which `schedule` is only a
-  // name; stages, micro-batches and chunks are those it has.
+  // A schedule of the user's as text (runtime/planning/schedule/text/csv.h); empty: none. It has
+  // its own stages, micro-batches and chunks, and `schedule` is only its name.
   std::string csv = {};
   int stages = 4;
   int micro_batches = 8;
@@ -28,21 +28,21 @@ struct ScheduleSettings {
   double forward = 1;
   double backward_input = 1;
   double backward_weight = 1;
-  double latency = 0;  // of a message between neighbours
+  double latency = 0;  // of a message between two ranks
 };
 
-// The number of stashes that are alive on a rank from this time on.
+// How many stashes a rank holds from this time on.
 struct StashLevel {
   double time = 0;
   int held = 0;
 };
 
 struct ScheduleAnswer {
-  ScheduleSettings settings;                   // with the sizes that it came to
+  ScheduleSettings settings;                   // sizes as the schedule has them
   Schedule schedule;                           // lowered and verified
   Timeline timeline;                           // of the simulation
-  std::vector<int> peak_stash;                 // by rank (verify.h)
-  std::vector<int> peak_weight_halves;         // likewise
+  std::vector<int> peak_stash;                 // by rank: the most stashes at once
+  std::vector<int> peak_weight_halves;         // by rank: the most weight halves at once
   std::vector<std::vector<StashLevel>> stash;  // by rank, ascending in time
 };
 

@@ -8,20 +8,20 @@
 
 namespace penstock {
 
-// Keys as the options are called: schedule, stages, micro_batches, chunks, recompute, times
-// [F, B, W], latency; and csv.
+// An object with the options' names as keys: schedule, stages, micro_batches, chunks, recompute,
+// times [F, B, W], latency; and csv.
 [[nodiscard]] std::string settings_json(const ScheduleSettings& settings);
 
 // {ranks, stages, micro_batches, programs: [[...]], makespan, makespan_bubble, span_bubble,
-// peak_stash: [...]}, the contract of docs/output.md, programs with compute instructions only;
-// peak_weight_halves, by rank as peak_stash; and for drawing: rank_of_stage; timeline, by rank
-// [instruction, start, end] for each of those; stash, by rank [time, how many are held from then
-// on].
+// peak_stash: [...]}, the contract of docs/output.md, with compute instructions only;
+// peak_weight_halves: [...] by rank; and for drawing: rank_of_stage; timeline, by rank
+// [instruction, start, end] of each compute instruction; stash, by rank [time, how many stashes are
+// held from then on].
 [[nodiscard]] std::string answer_json(const ScheduleAnswer& answer);
 
-// The schedules there are, for a menu: [{name, chunks, chunks_vary, about}, ...]. chunks: the
-// stages per rank that a schedule has unless asked for others; chunks_vary: whether it can be
-// asked; about: a sentence.
+// All known schedules, for a menu: [{name, chunks, chunks_vary, about}, ...]. chunks: stages per
+// rank, unless others are asked for; chunks_vary: whether others can be asked for; about: a
+// sentence.
 [[nodiscard]] std::string schedules_json();
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
-// runtime/planning/drawing/run_lengths.h -- the run-length form of programs: what a schedule
-// repeats is written once.
+// runtime/planning/drawing/run_lengths.h -- run_length_form(): text in which repeated letters are
+// written once, with their number.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace penstock {
 
-// "AAABCBCBC" as "3A3(BC)": a number stands before the letter, or the letters in parentheses, that
-// so many copies of follow one another; parentheses never hold a number. Only where that is
-// shorter. `letters` are A to Z.
+// "3A3(BC)" for "AAABCBCBC": a number says how often the letter behind it, or the group of letters
+// in parentheses, stands in a row. Repeats are written like that only where it is shorter, and
+// never inside a group. `letters` holds no digits or parentheses.
 [[nodiscard]] std::string run_length_form(std::string_view letters);
 
 }  // namespace penstock

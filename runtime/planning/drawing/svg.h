@@ -1,9 +1,9 @@
-// runtime/planning/drawing/svg.h -- an answer as a picture to put into a paper, a README or a
+// runtime/planning/drawing/svg.h -- svg(): an answer as an SVG picture, for a paper, a README or a
 // browser.
 //
-// A row per rank, a box per compute instruction as long as it takes, coloured by op, paler for
-// later stages of a rank; the micro-batch inside where it fits. Follows the reader's choice of
-// light or dark. Needs no script, no font, no network.
+// A row for each rank, a box for each compute instruction, as wide as its time, coloured by op,
+// paler for later stages of a rank, with the number of the micro-batch where it fits. Follows the
+// reader's choice of light or dark. Needs no script, no font, no network.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// runtime/planning/drawing/terminal.h -- an answer as text: the grid of draw(), and its figures
-// below.
+// runtime/planning/drawing/terminal.h -- terminal_text(): an answer as text, the picture of draw()
+// (text/draw.h) with figures below.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 namespace penstock {
 
 struct TerminalStyle {
-  int columns = 0;       // that a line may have; 0: any number
-  bool colours = false;  // as ANSI escapes, the ops coloured as in the SVG
+  int columns = 0;       // the longest line, in characters; 0: any length
+  bool colours = false;  // ANSI escapes, with the SVG's colours
 };
 
 [[nodiscard]] std::string terminal_text(const ScheduleAnswer& answer,

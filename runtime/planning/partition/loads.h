@@ -1,5 +1,5 @@
-// runtime/planning/partition/loads.h -- time and bytes of any stage over any run of layers; private
-// to this room.
+// runtime/planning/partition/loads.h -- Loads: the time and bytes of any stage over any run of
+// layers. Private to this room.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +16,7 @@ inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 // Throws std::invalid_argument for fewer than 1 stage or more stages than layers (partition.cpp).
 void check_counts(int layers, int stages);
 
+// [i]: the sum of the first i numbers.
 inline std::vector<double> running_sums(const std::vector<double>& list) {
   std::vector<double> sums{0.0};
   sums.reserve(list.size() + 1);
@@ -40,11 +41,12 @@ class Loads {
   // The largest end of a stage: later stages need at least one layer each.
   [[nodiscard]] int last_end(int s) const { return layers() - (stages() - 1 - s); }
 
+  // Time and bytes of stage s with layers [begin, end).
   [[nodiscard]] double time(int s, int begin, int end) const {
     const double plain = time_[end] - time_[begin];
     return stages_[s].recomputes ? plain + (recompute_[end] - recompute_[begin]) : plain;
   }
-  // The time of each of stages 0 to s, when they hold the layers before `end` in even parts.
+  // The time of each of stages 0 to s if they shared the layers before `end` out evenly.
   [[nodiscard]] double mean_time(int s, int end) const {
     const auto recomputing = std::count_if(stages_.begin(), stages_.begin() + s + 1,
                                            [](const StageLoads& of) { return of.recomputes; });
@@ -78,9 +80,10 @@ class Loads {
 
 struct StageLimits {
   double time = kNoLimit;
-  double bytes = kNoLimit;  // of each stage
+  double bytes = kNoLimit;  // of each stage alone
 };
 
+// Whether stage s with layers [begin, end) keeps both limits.
 inline bool within(const Loads& loads, const StageLimits& limits, int s, int begin, int end) {
   return loads.time(s, begin, end) <= limits.time && loads.bytes(s, begin, end) <= limits.bytes;
 }

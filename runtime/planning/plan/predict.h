@@ -1,6 +1,6 @@
-// runtime/planning/plan/predict.h -- how long a step would take and what it would need, without
-// starting a rank. Pure: the same schedule, lowered and verified as the engine does it, is
-// simulated with the costs of the layers.
+// runtime/planning/plan/predict.h -- predict(): how long a step would take and how much memory each
+// rank would need, without starting a rank. Pure: simulates the schedule that the engine would run
+// with the costs of the layers.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@
 
 namespace penstock {
 
-// Bytes, in the engine's accounts (kernels/memory/memory.h). Activations are all that passes
-// between layers and stages, message buffers included.
+// Bytes of one rank's device, by the purposes of kernels/memory/memory.h. Activations are all that
+// passes between layers and stages, message buffers included.
 struct RankMemory {
   int64_t parameters = 0, gradients = 0, optimizer = 0;
   int64_t activations = 0, workspace = 0, communication = 0;
   [[nodiscard]] int64_t total() const {
     return parameters + gradients + optimizer + activations + workspace + communication;
   }
-  // Host memory besides that, once a checkpoint was written while training went on, and each copy
-  // for checkpoint.partner: one replica's share, of so many, of the weights and of the optimizer's
-  // state. `shared` (Arrangement::shared): `optimizer` is that share already.
+  // The bytes of one copy in host memory, as a checkpoint written during training takes, and each
+  // copy for checkpoint.partner: one replica's share of the weights and of the optimizer's state.
+  // `shared`: `optimizer` is that share already (optimizer.sharded).
   [[nodiscard]] int64_t copy(int replicas, bool shared) const {
     return parameters / replicas + (shared ? optimizer : optimizer / replicas);
   }
@@ -35,41 +35,46 @@ struct RankMemory {
 struct Prediction {
   double step_s = 0;
   double samples_per_s = 0;
-  double bubble = 0;  // bubble_share() of the timeline
-  double exposed_communication_s = 0;
-  double audited_step_s = 0;       // of a step that is audited; 0 where the schedule has no Audit
-  std::vector<RankMemory> memory;  // peaks, by rank of one pipeline
-  // The timeline of one pipeline; where nodes cut up replicas differently, of the slowest.
+  double bubble = 0;                   // share of the ranks' time without computation, 0 to 1
+  double exposed_communication_s = 0;  // of a step, not hidden behind computation
+  double audited_step_s = 0;           // a step that is audited; 0: the schedule has no Audit
+  std::vector<RankMemory> memory;      // peaks, by rank of one pipeline
+  // The timeline of one pipeline; where nodes cut up the replicas' pipelines differently, that of
+  // the slowest.
   Timeline timeline;
-  ByteCurve bytes;  // of activations, beside the timeline
+  ByteCurve bytes;  // activations in use, for each instruction of the timeline
 
+  // The rank that needs the most memory, and what it needs.
   [[nodiscard]] int fullest_rank() const;
   [[nodiscard]] int64_t fullest_bytes() const { return memory[fullest_rank()].total(); }
 };
 
-// The training step of that candidate, lowered and proved (recipe.h); its split matters for `skips`
-// (stage_skips()) alone. Throws std::invalid_argument as training_schedule() does.
+// The schedule of a training step of that candidate, lowered and proved. `skips` are the pairs of
+// stages that its split makes of the network's skips (stage_skips()). Throws std::invalid_argument
+// for a schedule that the sizes do not fit.
 [[nodiscard]] Schedule schedule_of(const Arrangement& candidate,
                                    const std::vector<Skip>& skips = {});
 
+// The arguments from which that schedule is made.
 [[nodiscard]] Recipe recipe_of(const Arrangement& candidate, const std::vector<Skip>& skips = {});
 
-// The costs for simulate(), without the ranks that share a node and the replicas' link. Arguments
-// and errors as predict()'s.
+// The costs for simulate(), without PipelineCosts::node_of_rank and replica_link. Requirements as
+// for predict().
 [[nodiscard]] PipelineCosts step_costs(const Arrangement& candidate, const Schedule& schedule,
                                        const ModelCosts& costs, const Cluster& cluster);
 
-// All ranks of that candidate on the cluster's nodes, which have one network card each. Errors as
-// predict()'s.
+// All ranks of that candidate on the cluster's nodes, which have one network card each.
+// Requirements as for predict().
 [[nodiscard]] Job job_of(const Arrangement& candidate, const ModelCosts& costs,
                          const Cluster& cluster);
 
-// The rules of that cluster's links, for a lowered schedule. Where sends wait, finding the window
-// takes a replay or a few.
+// The rules of that cluster's links, for a lowered schedule. Where sends wait, finds how many
+// messages may be under way, by one replay or a few.
 [[nodiscard]] TransportRules transport_of(const Cluster& cluster, const Schedule& schedule);
 
-// `costs` must be those of the candidate's micro-batch size, `schedule` its schedule_of(), and its
-// split one that adds up to the layers. Throws std::invalid_argument otherwise.
+// Predicts the memory alone, or time and memory. `costs` must be of the candidate's micro-batch
+// size, `schedule` must be its schedule_of(), which is made where it is not given, and
+// candidate.split must add up to the layers. Throws std::invalid_argument otherwise.
 [[nodiscard]] std::vector<RankMemory> predict_memory(const Arrangement& candidate,
                                                      const Schedule& schedule,
                                                      const ModelCosts& costs,

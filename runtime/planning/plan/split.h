@@ -1,4 +1,5 @@
-// runtime/planning/plan/split.h -- the split of a candidate's layers over its stages.
+// runtime/planning/plan/split.h -- choose_split(): the split of a candidate's layers over its
+// stages, by time and memory.
 #pragma once
 
 #include <string>
@@ -9,22 +10,24 @@
 namespace penstock {
 
 struct ChosenSplit {
-  std::vector<int> split;
+  std::vector<int> split;   // layers per stage
   double bottleneck_s = 0;  // of the slowest stage, one micro-batch forward and back
   bool fits = true;
-  std::string reason;              // in words, where it does not fit
+  std::string reason;              // why it does not fit, in words; empty where it fits
   std::vector<RankMemory> memory;  // what the split needs
 };
 
-// The fastest split that fits the memory (runtime/planning/partition/limited.h; where that is only
-// a search, the fastest found). Partitioning knows memory as a sum over layers; the exact peak of
-// the schedule corrects it until both agree. `schedule` must be the candidate's. Throws
-// std::invalid_argument for more stages than layers.
+// The fastest split in which no rank needs more than `memory_bytes` (0: no limit), or the fastest
+// found where balance_within() (runtime/planning/partition/limited.h) only searches. That knows
+// memory as a sum over layers, so the exact peak of the schedule corrects the sum until the split
+// fits or a few rounds are over. `schedule` must be the candidate's. Throws std::invalid_argument
+// for more stages than layers.
 [[nodiscard]] ChosenSplit choose_split(const Arrangement& candidate, const Schedule& schedule,
                                        const ModelCosts& costs, int64_t memory_bytes,
                                        const TransportRules& rules = {});
 
-// "needs 95.23 GiB on rank 0, 80 GiB there", or "" when all ranks fit; 0: no limit.
+// "needs 95.23 GiB on rank 0, 80 GiB there" for the fullest rank, or "" when all fit into
+// `memory_bytes` (0: no limit).
 [[nodiscard]] std::string lack_of_memory(const std::vector<RankMemory>& memory,
                                          int64_t memory_bytes);
 

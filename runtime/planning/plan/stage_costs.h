@@ -1,6 +1,6 @@
-// runtime/planning/plan/stage_costs.h -- from the costs of layers to the costs of the stage they
-// make, as runtime/network/stage/stage.cpp runs it: `layers` are its consecutive layers, none
-// empty, `recompute` is none, stage or layer.
+// runtime/planning/plan/stage_costs.h -- the costs of a stage from the costs of its layers, as
+// runtime/network/stage/stage.cpp runs them. `layers` are the stage's layers in order, at least
+// one; `recompute` is none, stage or layer.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,24 @@
 
 namespace penstock {
 
-// Seconds. Mode stage runs all layers again in its Recompute, mode layer the last one, and the
-// others inside the backward.
+// Seconds for one micro-batch. Mode stage runs all layers again in its Recompute; mode layer runs
+// the last layer again there, and the others inside the backward.
 [[nodiscard]] StageTimes stage_times(std::span<const LayerCost> layers,
                                      const std::string& recompute);
 
-// Bytes. Tapes shrink layer by layer as the backward goes; a mode that recomputes keeps the input
-// of the stage or of every layer instead. Layers that are never differentiated come first in a
-// stage and keep nothing.
+// Bytes for one micro-batch. A backward frees the tape layer by layer. A mode that recomputes keeps
+// the input of the stage or of every layer instead of the tape. Layers that are never
+// differentiated come first in a stage and keep nothing.
 [[nodiscard]] StageMemory stage_memory(std::span<const LayerCost> layers,
                                        const std::string& recompute);
 
-// The bytes that an update of a layer changes besides its weights, or keeps to take it back: the
-// optimizer's states and, without a barrier, copies of those and of the weights.
+// The bytes of a layer that updates need besides weights and gradients: the optimizer's states and,
+// without a barrier, copies of states and weights to take an update back.
 [[nodiscard]] int64_t updated_bytes(const LayerCost& layer, const Arrangement& candidate);
 
 // The gradients in the order in which replicas sum them: whole layers, the last ones first, at
-// least `bucket_bytes` each but for the one that holds the first layer
-// (runtime/network/stage/gradient_buckets.h). `halves`: the weight gradients are an instruction of
+// least `bucket_bytes` each but for the bucket of the first layer
+// (runtime/network/stage/gradient_buckets.h). `halves`: weight gradients are an instruction of
 // their own.
 [[nodiscard]] std::vector<ReduceBucket> gradient_buckets(std::span<const LayerCost> layers,
                                                          const std::string& recompute, bool halves,

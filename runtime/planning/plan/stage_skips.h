@@ -1,5 +1,5 @@
-// runtime/planning/plan/stage_skips.h -- the stages that the skips of a network join, for a given
-// split. Pure.
+// runtime/planning/plan/stage_skips.h -- stage_skips(): the pairs of stages that the skips of a
+// network join, for a given split. Pure.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace penstock {
 
-// Pairs of stages with others between them, each once, in the order of the skips, for
-// Schedule::skips. `split`: layers of each stage.
+// The pairs of stages that skips join past at least one other stage, each pair once, in the order
+// of the skips, for Schedule::skips. `split`: layers of each stage.
 [[nodiscard]] std::vector<Skip> stage_skips(std::span<const int> split,
                                             std::span<const LayerSkip> skips);
-// Bytes of all skips from stage `from` to stage `to`.
+// The bytes of all skips from stage `from` to stage `to`, for one micro-batch.
 [[nodiscard]] int64_t skip_bytes(std::span<const int> split, std::span<const LayerSkip> skips,
                                  int from, int to);
 

@@ -1,5 +1,5 @@
-// runtime/planning/replay/job.h -- Job: a training job as a batch system would start it, all its
-// ranks on their nodes. Plain data.
+// runtime/planning/replay/job.h -- Job: a training step on a cluster, with all ranks of all
+// replicas on their nodes. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,26 @@
 
 namespace penstock {
 
-// The causes that make ranks unequal. Drawn from the seed alone: the same job has the same
-// stragglers.
+// What makes ranks unequal. All is drawn from the seed, so the same job has the same stragglers.
 struct Unevenness {
   uint64_t seed = 1;
   double jitter = 0;            // standard deviation of an instruction's time, as a share of it
-  double straggler_share = 0;   // of the nodes, on average
-  double straggler_factor = 1;  // for which their ranks take longer to compute
+  double straggler_share = 0;   // share of the nodes that are slow, on average
+  double straggler_factor = 1;  // factor of the time that slow nodes' ranks take to compute
 };
 
 struct Job {
   Schedule schedule;         // of one pipeline, lowered
-  PipelineCosts costs = {};  // replicas included; node_of_rank and replica_link follow from here
+  PipelineCosts costs = {};  // node_of_rank and replica_link are not read: they follow from below
   TransportRules rules = {};
   int ranks_per_node = 0;  // 0: all ranks on one node
-  bool by_stages = true;   // world rank = replica x positions + position, else the other way round
-  // Network cards of a node, which its ranks share evenly; each carries between_nodes' bytes, both
-  // ways at once. 0: every link between two stages has a card of its own at both ends.
+  bool by_stages =
+      true;  // world rank: replica x positions + position; else position x replicas + replica
+  // The number of network cards of a node, which its ranks share evenly; each carries bytes at the
+  // rate of costs.between_nodes, out and in at once. 0: every link between two stages has a card of
+  // its own at both ends.
   int cards = 1;
-  // The factor by which each node's cards take longer; empty: 1 for all.
+  // The factor of the time that each node's cards take for a byte; empty: 1 for all.
   std::vector<double> node_slowness = {};
   Unevenness unevenness = {};
 

@@ -1,5 +1,6 @@
-// runtime/planning/replay/noise.h -- Noise: how long the computations of each rank take beyond
-// their costs. A function of seed, step, rank and instruction: no state, no order.
+// runtime/planning/replay/noise.h -- Noise: the factors by which computations take longer or
+// shorter than their costs (Unevenness). A function of seed, step, rank and instruction: no state,
+// no order.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +14,14 @@ class Noise {
  public:
   Noise(const Job& job, uint64_t step);
 
-  // The factor of the time of that instruction on that rank (replica x positions + position).
+  // The factor of the time of instruction number `instruction` of rank replica x positions +
+  // position.
   [[nodiscard]] double factor(int rank, int instruction) const;
 
  private:
   double jitter_;
   uint64_t key_;                 // of the seed and the step
-  std::vector<double> by_rank_;  // of stragglers
+  std::vector<double> by_rank_;  // straggler_factor, or 1
 };
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
 // runtime/planning/replay/ports.h -- Ports: the network cards of the nodes, which the messages of
-// several ranks share. First come, first served; each carries one message out and one in at a time.
+// several ranks share. A card serves messages in the order they come, one out and one in at a time.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,15 @@ class Ports {
   // The card of a rank; -1 where nothing is shared.
   [[nodiscard]] int of(int position, int replica) const;
 
-  // Carries bytes that are ready to leave `from` at time `ready` to `to`; calls must come in the
-  // order of those times. Returns when the last byte is through: not before both cards have carried
-  // all of them, which they may do at the same time.
+  // Carries `bytes`, ready to leave at time `ready`, from card `from` to card `to`, which may carry
+  // at the same time. Returns when both cards have carried all. Calls must come in the order of
+  // `ready`.
   [[nodiscard]] double carry(int from, int to, double ready, double bytes);
-  // The same for bytes that pass one card out and in, from and to many others.
+  // Carries `bytes` out of a card and as many in, from and to many others. Returns when all are
+  // through. Calls must come in the order of `ready`.
   [[nodiscard]] double exchange(int card, double ready, double bytes);
 
-  // Seconds that the busiest card was busy in its busier direction.
+  // The seconds for which the busiest card was busy, in its busier direction.
   [[nodiscard]] double busiest() const;
 
  private:

@@ -1,5 +1,5 @@
-// runtime/planning/replay/rank_program.h -- the programs of a pipeline, with everything looked up
-// that a walk over many of its replicas needs. Private to runtime/planning/replay.
+// runtime/planning/replay/rank_program.h -- RankPrograms: the programs of a pipeline's ranks, with
+// all looked up that a walk over many replicas needs. Private to runtime/planning/replay.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,16 @@ namespace penstock {
 struct RankStep {
   enum class Kind : uint8_t { Compute, Send, Receive, Nothing };
   Kind kind = Kind::Nothing;
-  bool completes_gradients = false;  // the last weight gradient of `stage`, and that is summed
-  bool is_first_forward = false;     // of `stage`
+  bool completes_gradients =
+      false;                      // it has the last weight gradient of `stage`, which replicas sum
+  bool is_first_forward = false;  // of `stage` in the step
   int stage = 0;
-  int wire = 0;        // of a message: its directed edge
+  int wire = 0;        // of a message: index in RankPrograms::wires
   int64_t event = -1;  // of a message: its number, 0 .. RankPrograms::messages - 1
   double seconds = 0;  // of a computation
 };
 
-// A directed edge.
+// A directed edge between two stages, along which messages go.
 struct WireEnds {
   int from = 0, to = 0;  // positions
   double bytes = 0;      // of each message

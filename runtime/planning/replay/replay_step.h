@@ -1,20 +1,20 @@
-// runtime/planning/replay/replay_step.h -- the end of a step of a whole job: every rank of every
-// replica, with the network cards that they share.
+// runtime/planning/replay/replay_step.h -- replay_step(): how long a step of a whole job takes,
+// with every rank of every replica and the network cards that they share.
 //
-// The rules of simulate() (runtime/planning/schedule/timing/simulate.h) hold here too, and the
-// answer is the same where replicas are alike and no card is shared. In addition:
+// Follows the rules of simulate() (runtime/planning/schedule/timing/simulate.h), with the same
+// answer where replicas are alike and no card is shared. In addition:
 //
-//   card       what goes from node to node passes the card of its rank's node out and that of the
-//              other's in; what is under way at the same time shares a card, slice by slice
-//   sums       a bucket begins when the last of its group has completed it and the bucket before
-//              is done; every member moves 2 (D-1)/D of the bytes, and of those the part for
-//              members on other nodes passes its card, out and in
-//   update     when all gradients of all ranks of the job are there; where replicas share it out,
-//              sums move (D-1)/D before it
-//   weights    that come late share the cards with what the first forwards send
+//   card       a message between nodes leaves by the sender's card and enters by the receiver's;
+//              messages that are under way at the same time share a card, slice by slice
+//   sums       a bucket begins when all ranks that hold its stage have completed it and the bucket
+//              before is done; each of these ranks moves 2 (D-1)/D of the bytes, and the part for
+//              ranks on other nodes passes its card, out and in
+//   update     starts when all gradients of all ranks of the job are there; where replicas share
+//              updates out, sums move only (D-1)/D of the bytes before it
+//   weights    gathered during the step share the cards with the messages of its first forwards
 //
-// A discrete-event simulation: ranks run ahead by themselves, but what passes a card waits until
-// nothing else can come before it.
+// A discrete-event simulation: each rank runs ahead by itself, but a message passes a card only
+// when no earlier one can come any more.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,13 @@ namespace penstock {
 
 struct ReplayedStep {
   double step_s = 0;
-  double last_compute_s = 0;  // when the last rank has done its last computation
-  double busiest_card_s = 0;  // for so long the busiest card was busy, in its busier direction
+  double last_compute_s = 0;  // when the last rank ends its last computation
+  double busiest_card_s = 0;  // how long the busiest card was busy, in its busier direction
 };
 
-// Throws std::invalid_argument as check_job() does, and for a schedule that gets stuck or was not
-// lowered. Takes some 50 ns an instruction and 16 bytes a message.
+// `step` selects the jitter (Unevenness). Throws std::invalid_argument for a job that check_job()
+// refuses, and for a schedule that gets stuck or was not lowered. Takes some 50 ns an instruction
+// and 16 bytes a message.
 [[nodiscard]] ReplayedStep replay_step(const Job& job, uint64_t step = 0);
 
 }  // namespace penstock

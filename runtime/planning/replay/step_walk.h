@@ -1,11 +1,11 @@
 // runtime/planning/replay/step_walk.h -- StepWalk: the discrete-event simulation behind
 // replay_step(). Private to runtime/planning/replay.
 //
-// A rank runs ahead until it waits for a message that has not come through yet. What is to pass a
-// card that others share waits in one queue by time: when no rank can run ahead, the earliest goes,
-// and nobody can come before it any more, since all that still waits is woken by one that goes
-// later. A message passes in slices, each queued when the one before is through: so those that pass
-// a card at the same time share it evenly.
+// A rank runs ahead until it needs a message that has not arrived. Transfers through shared cards
+// wait in one queue, by time. When no rank can run ahead, the earliest transfer goes: none can come
+// before it any more, since ranks that wait are woken only by this or later transfers. A message
+// passes in slices, each queued when the one before is through, so messages that pass a card at the
+// same time share it evenly.
 #pragma once
 
 #include <cstddef>
@@ -33,16 +33,16 @@ class StepWalk {
  private:
   struct Rank {
     double clock = 0;  // end of its last instruction
-    double owed = 0;   // time it must still spend on moving sums' bytes itself
-    int next = 0;      // instruction
+    double owed = 0;   // time that it must still spend on moving the bytes of sums
+    int next = 0;      // next instruction
   };
   // The messages from one stage to another, of one replica.
   struct Wire {
     double free_at = 0;  // when the last one sent is through
     int sent = 0, received = 0;
     int waiting = -1;              // the rank that waits for room in the window
-    bool moves = false;            // through shared cards
-    std::vector<int> queued = {};  // transfers behind the one that moves
+    bool moves = false;            // a transfer through shared cards is under way
+    std::vector<int> queued = {};  // transfers behind that one
   };
   // A message through shared cards.
   struct Transfer {
@@ -54,14 +54,15 @@ class StepWalk {
   // next slice of whose weights is due.
   struct Turn {
     double time = 0;
-    int64_t place = 0;  // among those of the same time: who came first
+    int64_t place = 0;  // order among turns of the same time
     int transfer = -1, stage = -1;
     bool of_weights = false;
     bool operator>(const Turn& other) const {
       return time != other.time ? time > other.time : place > other.place;
     }
   };
-  static constexpr double kNotSent = -1;  // and -2 - r: rank r waits for it
+  static constexpr double kNotSent =
+      -1;  // an arrival that is not known; -2 - r: rank r waits for it
 
   [[nodiscard]] int position_of(int rank) const { return rank % positions_; }
   [[nodiscard]] int replica_of(int rank) const { return rank / positions_; }
@@ -75,7 +76,7 @@ class StepWalk {
   static void wait(Rank& rank, double until);
 
   void advance(int number);
-  // Each returns false where the rank must wait, and will be woken.
+  // These return false where the rank must wait until something wakes it.
   [[nodiscard]] bool execute(int number);
   [[nodiscard]] bool send(int number, const RankStep& step);
   [[nodiscard]] bool receive(int number, const RankStep& step);
@@ -98,9 +99,9 @@ class StepWalk {
   Ports ports_;
   GroupSums sums_;
   std::vector<Rank> ranks_;       // replica by replica
-  std::vector<Wire> wires_;       // likewise
-  std::vector<double> arrivals_;  // of messages, likewise
-  std::vector<double> received_;  // of the last messages of each wire, as many as the window
+  std::vector<Wire> wires_;       // replica by replica
+  std::vector<double> arrivals_;  // of messages, replica by replica
+  std::vector<double> received_;  // receive times of each wire's last `window` messages
   std::vector<int> runnable_;
   std::vector<std::vector<int>> want_weights_;  // by stage: the ranks that wait for them
   std::vector<Transfer> transfers_;

@@ -1,11 +1,10 @@
-// runtime/planning/schedule/audits.h -- the place in each rank's program where it has time to
-// execute something again.
+// runtime/planning/schedule/audits.h -- place_audits(): puts an Audit instruction into each rank's
+// program, where the rank has time to execute something again.
 //
-// A step that is audited executes what one micro-batch did in one stage of each rank a second time,
-// and compares the bits (runtime/engine/pipeline/audit/audit.h). Its place is an instruction of the
-// program, so that pictures, timelines and the simulator know it: the Audit. It stands in the
-// rank's longest wait that has a complete micro-batch before it, by the unit times of StageTimes; a
-// rank that never waits has it right before its update.
+// In a step that is audited, each rank executes there a second time what one micro-batch did in one
+// of its stages, and compares the bits (runtime/engine/pipeline/audit/audit.h). The Audit stands in
+// the rank's longest wait after a complete micro-batch, by the unit times of StageTimes; a rank
+// that never waits has it right before its update.
 #pragma once
 
 #include <vector>
@@ -14,11 +13,11 @@
 
 namespace penstock {
 
-// `schedule` is lowered and updates. Where two waits are as long, the later one is taken: more
-// micro-batches are complete by then.
+// `schedule` is lowered and has an OptimizerStep on every rank. Of two waits of one length the
+// later is taken: more micro-batches are complete by then.
 [[nodiscard]] Schedule place_audits(Schedule schedule);
 
-// The work of a micro-batch in a stage: one such cell is drawn for each audit.
+// A cell is the work of a micro-batch in a stage; one is drawn for each audit.
 struct AuditedCell {
   int stage = 0, micro_batch = 0;
   bool operator==(const AuditedCell&) const = default;

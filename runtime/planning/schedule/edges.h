@@ -1,8 +1,9 @@
-// runtime/planning/schedule/edges.h -- the pairs of stages that hand something over, numbered.
+// runtime/planning/schedule/edges.h -- Edges: numbers the pairs of stages of which one hands
+// tensors to the other.
 //
 // Edge e < stages - 1 leads from stage e to stage e + 1; the skips follow, in the order of
-// Schedule::skips. Activations go along an edge, their gradients back: two directed edges, which
-// messages never leave.
+// Schedule::skips. Every edge makes two directed edges: activations go along it, their gradients
+// back.
 #pragma once
 
 #include <cstddef>
@@ -29,6 +30,7 @@ class Edges {
   }
   // The edge between two stages, in whichever order they are named; -1 if there is none.
   [[nodiscard]] int between(int a, int b) const;
+  // The edge of a message.
   [[nodiscard]] int of(const Instruction& message) const {
     return between(message.stage, message.peer);
   }
@@ -39,8 +41,8 @@ class Edges {
   std::map<std::pair<int, int>, int> edge_of_skip_;
 };
 
-// Number of the directed edge that a message takes, 0 .. 2 x count - 1: activations of edge e take
-// 2e, gradients 2e + 1.
+// The number of the directed edge that a message takes, 0 .. 2 x count() - 1: 2e for activations of
+// edge e, 2e + 1 for gradients.
 [[nodiscard]] inline size_t directed_edge(const Edges& edges, const Instruction& message) {
   const bool back = message.op == Op::SendGradient || message.op == Op::RecvGradient;
   return 2 * static_cast<size_t>(edges.of(message)) + (back ? 1 : 0);

@@ -1,17 +1,19 @@
-// runtime/planning/schedule/lower.h -- from compute instructions to everything a rank executes.
+// runtime/planning/schedule/lower.h -- lower(): adds to compute instructions all else that a rank
+// executes.
 //
-// A generator says when a rank computes; the rest follows and is inserted here:
+// A generator orders a rank's compute instructions; the others follow from those and are inserted
+// here:
 //   RecvActivation   right before the Forward that needs it
 //   SendActivation   right after the Forward
 //   Recompute        before the RecvGradient of its backward, so that it hides in the wait
 //   RecvGradient     right before the Backward or BackwardInput that needs it
-//   SendGradient     right after it
+//   SendGradient     right after that Backward or BackwardInput
 //   ReduceGradients  of a stage, right before its last weight gradient
 //   OptimizerStep    last
-// Stages of one rank hand over directly, without messages. A stage with skips has several messages
-// in one place: it sends to the nearest stage first and receives from the farthest first, whose
-// message has been under way longest. Messages of one directed edge arrive in the order they were
-// sent. Knows no schedule by name; verify() proves the result.
+// Stages of one rank hand over directly, without messages. A stage with skips sends several
+// messages in one place, to the nearest stage first, and receives several, from the farthest stage
+// first, whose message has been under way longest. Messages of one directed edge arrive in the
+// order they were sent. verify() proves the result.
 #pragma once
 
 #include "runtime/planning/schedule/schedule.h"
@@ -19,13 +21,12 @@
 namespace penstock {
 
 struct Lowering {
-  bool recompute = false;  // one Recompute for every backward of every stage
-  // No Recompute in a stage whose backwards all follow their forwards at once, as on the last rank
-  // of 1F1B: the results of the forward are needed right away, and making them again would save no
-  // memory.
+  bool recompute = false;  // insert a Recompute for every backward of every stage
+  // But none in a stage whose backwards all directly follow their forwards, as on the last rank of
+  // 1F1B: it would save no memory.
   bool keep_adjacent = false;
-  bool reduce = false;  // wanted when the pipeline is replicated
-  bool update = false;  // wanted in training; verify() refuses it where nothing is differentiated
+  bool reduce = false;  // insert ReduceGradients: wanted when there are replicas
+  bool update = false;  // insert OptimizerStep: wanted in training
 };
 
 // Throws std::invalid_argument if the schedule holds anything but well-formed compute instructions.

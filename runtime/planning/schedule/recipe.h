@@ -1,5 +1,5 @@
-// runtime/planning/schedule/recipe.h -- from a user's request to programs that are ready to run: a
-// schedule by name or as CSV, its sizes, what is recomputed, and whether there are replicas. Runs,
+// runtime/planning/schedule/recipe.h -- makes programs that are ready to run from a Recipe: a
+// schedule by name or as CSV, its sizes, what is recomputed, and the number of replicas. Runs,
 // plans and pictures all make their schedules here, so that what is drawn is what would run.
 #pragma once
 
@@ -13,34 +13,36 @@
 namespace penstock {
 
 struct Recipe {
-  std::string schedule = "1f1b";  // a name (known_schedules.h), or what errors call the CSV
-  // A schedule of the user's (csv.h), if not empty. It has its own sizes: `stages` and
-  // `micro_batches` must be those, or 0; `chunks` is not looked at.
+  std::string schedule = "1f1b";  // a name (known_schedules.h), or with `csv` its name for errors
+  // A schedule of the user's as text (csv.h); empty: none. The text has its own sizes: `stages` and
+  // `micro_batches` must equal them or be 0; `chunks` is not read.
   std::string csv = {};
   int stages = 1;
   int micro_batches = 1;
   int chunks = 0;                  // stages per rank; 0: the schedule's own
   std::string recompute = "none";  // none | stage | layer
-  int replicas = 1;                // of more than one, gradients are summed
-  std::vector<Skip> skips = {};
+  int replicas = 1;                // gradients are summed where there are several
+  std::vector<Skip> skips = {};    // Schedule::skips
 };
 
-// A schedule that was lowered, and proved under the rules that were given.
+// A lowered schedule, and its proof under the transport's rules.
 struct ProvedSchedule {
   Schedule schedule;
   Proof proof;
 };
 
-// All throw std::invalid_argument with a sentence that names the option: for an unknown schedule
-// or mode, a file that is no schedule or has other sizes, chunks that do not divide the stages, and
-// what verify() refuses.
+// All these throw std::invalid_argument with a sentence that names the option: for an unknown
+// schedule or mode, a file that is no schedule or has other sizes, chunks that do not divide the
+// stages, and what verify() refuses.
 [[nodiscard]] int stages_per_rank(const Recipe& recipe);
 [[nodiscard]] int ranks_per_pipeline(const Recipe& recipe);
-// The schedule lowered, not proved: for callers that look at many and run few.
+// The training schedule, lowered but not proved: for callers that look at many schedules and run
+// few.
 [[nodiscard]] Schedule unproved_training_schedule(const Recipe& recipe);
 [[nodiscard]] ProvedSchedule training_schedule(const Recipe& recipe,
                                                const TransportRules& rules = {});
-// The same placement and order of forwards, with no backward.
+// An evaluation: the placement of the training schedule and its order of forwards, with no
+// backward.
 [[nodiscard]] ProvedSchedule evaluation_schedule(const Recipe& recipe,
                                                  const TransportRules& rules = {});
 

@@ -3,9 +3,8 @@
 //
 // A schedule is data. It knows nothing of tensors, MPI or CUDA, so it can be printed, compared,
 // proved free of deadlock and timed on a laptop before any rank is started. Generators make it,
-// lower() completes it, verify() proves it, the executor (runtime/engine/pipeline) is the only code
-// that turns an instruction into work, under one rule: sends are posted and never wait, receives
-// wait.
+// lower() completes it, verify() proves it, and the executor (runtime/engine/pipeline) alone turns
+// instructions into work. Receives wait; sends never do, or for room in a window (TransportRules).
 //
 // Words used here and everywhere:
 //   stage        one contiguous run of the network's layers, 0 .. stages-1
@@ -26,8 +25,8 @@ namespace penstock {
 enum class Op : uint8_t {
   Forward,          // stash grows by one micro-batch
   Recompute,        // the same forward again, with the tape on; before the wait for the gradient
-  BackwardInput,    // gradient of the stage's input (B)
-  BackwardWeight,   // adds into the gradients of the stage's parameters (W)
+  BackwardInput,    // gradient of the stage's input
+  BackwardWeight,   // adds to the gradients of the stage's parameters
   Backward,         // both halves at once
   SendActivation,   // to `peer`, a later stage; absent when that stage lives on the same rank
   RecvActivation,   // from `peer`, an earlier stage
@@ -40,7 +39,8 @@ enum class Op : uint8_t {
   OptimizerStep,    // last of the step, once per rank: weights never change inside a mini-batch
 };
 
-// "F", "R", "I", "W", "B" for compute; "SA", "RA", "SG", "RG", "RED", "AUD", "OPT" for the rest.
+// The names, in the order of Op: "F", "R", "I", "W", "B" for compute; "SA", "RA", "SG", "RG",
+// "RED", "AUD", "OPT" for the rest.
 [[nodiscard]] const char* name_of(Op op);
 [[nodiscard]] constexpr bool is_compute(Op op) {
   return op <= Op::Backward;
@@ -60,12 +60,12 @@ struct Instruction {
   int peer = -1;         // the stage at the other end of a message; else -1
   bool operator==(const Instruction&) const = default;
 };
-// "F0.3": op, stage, micro-batch; "RED2", "OPT" without what has no meaning. A message that jumps
-// over stages names its other end: "SA0.3>2", "RA2.3<0".
+// "F0.3": op, stage, micro-batch; "RED2" and "OPT" where there is no micro-batch or stage. A
+// message that passes stages by names its other end: "SA0.3>2", "RA2.3<0".
 [[nodiscard]] std::string text(const Instruction& instruction);
 
-// A skip connection: a tensor that a stage hands to a later one directly, over the heads of those
-// between. It goes forward once a micro-batch, and its gradient back.
+// A skip connection: a tensor that a stage hands to a later one directly, past those between. For
+// each micro-batch the tensor goes forward once, and its gradient back.
 struct Skip {
   int from = 0, to = 0;  // stages; to > from + 1
   bool operator==(const Skip&) const = default;
@@ -75,7 +75,7 @@ struct Schedule {
   int ranks = 0;
   int stages = 0;  // ranks x chunks held by each rank
   int micro_batches = 0;
-  std::vector<int> rank_of_stage;                 // looped or V placement
+  std::vector<int> rank_of_stage;                 // by stage; looped or V placement
   std::vector<std::vector<Instruction>> program;  // program[rank], run strictly in order
   std::vector<Skip> skips = {};                   // besides the edges from each stage to the next
 };

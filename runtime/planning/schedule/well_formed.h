@@ -1,9 +1,10 @@
-// runtime/planning/schedule/well_formed.h -- is this value a schedule at all?
+// runtime/planning/schedule/well_formed.h -- check_well_formed(): whether a value is a schedule at
+// all.
 //
-// Looks at one field or one instruction at a time: sizes agree, every stage has a rank, every
+// It looks at one field or one instruction at a time: sizes agree, every stage has a rank, every
 // instruction names a stage of its own rank, a micro-batch of the step and, for a message, the
-// stage at its other end: a neighbour or the other end of a skip, on another rank. What
-// instructions mean together is verify()'s business; lower() and draw() ask for no more than this.
+// stage at its other end: a neighbour or the other end of a skip, on another rank. verify() judges
+// what instructions mean together; lower() and draw() need no more than this.
 #pragma once
 
 #include "runtime/planning/schedule/schedule.h"
@@ -15,7 +16,7 @@ namespace penstock {
 inline constexpr int kMaxStages = 1 << 14;
 inline constexpr int kMaxCells = 1 << 24;
 
-// Throws std::invalid_argument unless each is at least 1 and both limits are kept.
+// Throws std::invalid_argument unless each size is at least 1 and both limits are kept.
 void check_sizes(int ranks, int chunks, int micro_batches);
 
 // Throws std::invalid_argument naming the first field or instruction that makes no sense.

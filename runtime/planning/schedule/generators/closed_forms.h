@@ -1,6 +1,6 @@
-// runtime/planning/schedule/generators/closed_forms.h -- the closed forms of papers for bubbles and
-// peak stashes of schedules, for the table; private to this room. Meanings as in known_schedules.h;
-// empty where a form does not hold.
+// runtime/planning/schedule/generators/closed_forms.h -- closed forms, from papers, of the makespan
+// bubbles and peak stashes of schedules, for the table of known_schedules.h, which says what they
+// mean. Nullopt where a form does not hold. Private to this room.
 #pragma once
 
 #include <optional>
@@ -12,9 +12,9 @@ namespace penstock {
 using KnownBubble = std::optional<double>;
 using KnownPeak = std::optional<int>;
 
-// gpipe, 1f1b, 1f1b-deep: a whole forward and backward for each rank but one.
+// gpipe, 1f1b, 1f1b-deep: the time of a whole forward and backward, for each rank but one.
 [[nodiscard]] KnownBubble plain_bubble(const PipelineSizes& sizes, const RankTimes& times);
-// 1/chunks of that, for a multiple of p micro-batches.
+// interleaved: 1 / chunks of plain_bubble(), where the micro-batches are a multiple of the ranks.
 [[nodiscard]] KnownBubble interleaved_bubble(const PipelineSizes& sizes, const RankTimes& times);
 [[nodiscard]] KnownBubble looped_bfs_bubble(const PipelineSizes& sizes, const RankTimes& times);
 [[nodiscard]] KnownBubble zb_h1_bubble(const PipelineSizes& sizes, const RankTimes& times);

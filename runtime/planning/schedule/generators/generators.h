@@ -1,5 +1,5 @@
-// runtime/planning/schedule/generators/generators.h -- the schedules we know, as compute
-// instructions only.
+// runtime/planning/schedule/generators/generators.h -- the generators of all known schedules, as
+// compute instructions only.
 //
 // Each function writes one order per rank; lower() then inserts what follows from it (messages,
 // recomputes, reductions, the update). All of them run the backward passes of a stage in ascending
@@ -11,60 +11,62 @@
 //
 // Formulas: p ranks, m micro-batches, T_F and T_B the times of a forward and a whole backward (T_I
 // + T_W when in halves) of one rank's layers on one micro-batch; messages cost nothing. Every
-// function throws std::invalid_argument when a size is below 1 or the two together are too large
-// (well_formed.h). By name: known_schedules.h.
+// function throws std::invalid_argument when a size is below 1 or the sizes together are too large
+// (well_formed.h). known_schedules.h finds them by name.
 #pragma once
 
 #include "runtime/planning/schedule/schedule.h"
 
 namespace penstock {
 
-// All forwards, then all backwards (GPipe, arXiv:1811.06965, figure 2c; there last micro-batch
-// first, which takes the same time). Makespan (m + p - 1)(T_F + T_B); peak stash m on every rank.
+// All forwards, then all backwards (GPipe, arXiv:1811.06965, figure 2c, whose backwards take the
+// last micro-batch first, in the same time). Makespan (m + p - 1)(T_F + T_B); peak stash m on every
+// rank.
 //   F0 F1 F2 F3                   B0=== B1=== B2=== B3===
 //      F0 F1 F2 F3          B0=== B1=== B2=== B3===
 //         F0 F1 F2 F3 B0=== B1=== B2=== B3===
 [[nodiscard]] Schedule gpipe(int stages, int micro_batches);
 
-// Warm-up of min(m, p - 1 - r) forwards, then forward and backward in turn, then the cool-down
-// (arXiv:2104.04473, figure 4). Makespan of gpipe; peak stash only min(m, p - r) on rank r.
+// 1F1B: a warm-up of min(m, p - 1 - r) forwards on rank r, then forward and backward in turn, then
+// the cool-down (arXiv:2104.04473, figure 4). The makespan is gpipe's, the peak stash only min(m, p
+// - r) on rank r.
 //   F0 F1 F2             B0=== F3 B1===    B2===    B3===
 //      F0 F1       B0=== F2 B1=== F3 B2===    B3===
 //         F0 B0=== F1 B1=== F2 B2=== F3 B3===
 [[nodiscard]] Schedule one_f_one_b(int stages, int micro_batches);
 
-// The same with a warm-up of min(m, 2(p - 1 - r)), so that a message has a whole slot to travel:
-// latency c adds 2c(p - 1) as in gpipe, not 2c per micro-batch. Peak stash
-// min(m, 2(p - 1 - r) + 1).
+// 1F1B with a warm-up of min(m, 2(p - 1 - r)) forwards, so that a message has a whole slot to
+// travel: a latency of c adds 2c(p - 1) to the step as in gpipe, not 2c per micro-batch as in 1F1B.
+// Peak stash min(m, 2(p - 1 - r) + 1).
 //   F0 F1 F2 F3          B0===    B1===    B2===    B3===
 //      F0 F1 F2    B0=== F3 B1===    B2===    B3===
 //         F0 B0=== F1 B1=== F2 B2=== F3 B3===
 [[nodiscard]] Schedule one_f_one_b_deep(int stages, int micro_batches);
 
-// Every rank holds `chunks` stages, looped, and alternates between them (arXiv:2104.04473,
-// section 2.2). Makespan m(T_F + T_B) + (p - 1)(T_F + T_B) / chunks when m is a multiple of p;
-// otherwise that of the next multiple at most.
+// Every rank holds `chunks` stages, looped, and alternates between them (arXiv:2104.04473, section
+// 2.2). Makespan m(T_F + T_B) + (p - 1)(T_F + T_B) / chunks when m is a multiple of p; otherwise at
+// most the makespan of the next multiple.
 //   F0.0 F0.1 F2.0 F2.1           B2.0=====      B2.1===== B0.0===== B0.1=====
 //        F1.0 F1.1 F3.0 B3.0===== F3.1 B3.1===== B1.0===== B1.1=====
 [[nodiscard]] Schedule interleaved(int ranks, int chunks, int micro_batches);
 
-// The same stages breadth first (arXiv:2211.05953): all micro-batches through one chunk, then
-// through the next. Makespan of interleaved for m >= p; stashes everything, m * chunks, but sends
-// the messages of a chunk in one run.
+// The stages of interleaved() breadth first (arXiv:2211.05953): all micro-batches go through one
+// chunk, then through the next. For m >= p the makespan is that of interleaved(). The peak stash is
+// everything, m * chunks, but a chunk's messages follow one another.
 //   F0.0 F0.1 F2.0 F2.1                B2.0===== B2.1===== B0.0===== B0.1=====
 //        F1.0 F1.1 F3.0 F3.1 B3.0===== B3.1===== B1.0===== B1.1=====
 [[nodiscard]] Schedule looped_bfs(int ranks, int chunks, int micro_batches);
 
-// Zero-bubble H1 (arXiv:2401.10241): weight gradients fill the cool-down. Memory of 1F1B;
-// bubble (p - 1)(T_F + T_I - T_W) for m >= p and T_W <= T_F, T_I.
+// Zero-bubble H1 (arXiv:2401.10241): weight gradients fill the cool-down. The peak stash is 1F1B's;
+// the bubble (p - 1)(T_F + T_I - T_W) for m >= p and T_W <= T_F, T_I.
 //   F0 F1 F2       I0 W0 F3 I1 W1 I2 W2 I3 W3
 //      F0 F1    I0 F2 I1 W0 F3 I2 W1 I3 W2 W3
 //         F0 I0 F1 I1 F2 I2 W0 F3 I3 W1 W2 W3
 [[nodiscard]] Schedule zb_h1(int stages, int micro_batches);
 
-// Zero-bubble H2: runs twice as far ahead. For m >= 2p - 1 every rank's own bubble is only
-// (p - 1)(T_F + T_I - 2 T_W), and with T_I = T_W the step as a whole takes as long as H1's; peak
-// stash 2(p - r) - 1.
+// Zero-bubble H2 (arXiv:2401.10241): runs twice as many forwards ahead as H1. For m >= 2p - 1 every
+// rank's own bubble is only (p - 1)(T_F + T_I - 2 T_W), and with T_I = T_W the step as a whole
+// takes as long as H1's; peak stash 2(p - r) - 1.
 //   F0 F1 F2 F3    I0 W0 I1 W1 I2 W2 I3 W3
 //      F0 F1 F2 I0 F3 I1    I2 W0 I3 W1 W2 W3
 //         F0 I0 F1 I1 F2 I2 F3 I3 W0 W1 W2 W3
@@ -84,8 +86,8 @@ namespace penstock {
 //        F1.0 F2.0 F1.1 F2.1 B2.0===== B1.0===== B2.1===== B1.1=====
 [[nodiscard]] Schedule dualpipe_v(int ranks, int micro_batches);
 
-// Evaluation: no backward, no update. The second form keeps the placement of a training schedule
-// and its order of forwards.
+// Evaluation: forwards only. The second form keeps the placement of a training schedule and its
+// order of forwards.
 [[nodiscard]] Schedule forward_only(int stages, int micro_batches);
 [[nodiscard]] Schedule forward_only(const Schedule& training);
 

@@ -1,8 +1,8 @@
 // runtime/planning/schedule/generators/known_schedules.h -- the one table of schedules: names,
-// descriptions, generators, and what is known about each without making it.
+// descriptions, generators, and closed forms of bubble and peak stash.
 //
-// A new schedule is a generator (generators.h) and a row here. Menus, help, plans and the page ask
-// this table, so nobody else keeps a list of names.
+// A new schedule is a generator (generators.h) and a row here. Menus, help, plans and the page read
+// this table; there is no other list of names.
 #pragma once
 
 #include <optional>
@@ -32,8 +32,8 @@ struct KnownSchedule {
   bool any_chunks;    // whether others can be asked for
   Schedule (*make)(const PipelineSizes& sizes);
   // Closed forms, where messages cost nothing and nothing is recomputed: the makespan bubble
-  // (timeline.h) in the unit of the times, and the most stashes that a rank holds. Empty for sizes
-  // and times for which none is known.
+  // (timeline.h) in the unit of the times, and the most stashes that a rank holds. Nullopt for
+  // sizes and times for which no form is known.
   std::optional<double> (*bubble)(const PipelineSizes& sizes, const RankTimes& times);
   std::optional<int> (*peak_stash)(const PipelineSizes& sizes, int rank);
 };
@@ -45,7 +45,8 @@ struct KnownSchedule {
 // The names alone, in the table's order.
 [[nodiscard]] std::vector<std::string> schedule_names();
 
-// Stages per rank of that schedule when nobody asks for another number. Throws as known_schedule().
+// The stages per rank of that schedule when nobody asks for another number. Throws
+// std::invalid_argument for an unknown name.
 [[nodiscard]] int default_chunks(const std::string& name);
 
 // The schedule of that name. `chunks` is the number of stages per rank; 0 takes the schedule's own.

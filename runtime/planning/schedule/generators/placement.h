@@ -1,8 +1,8 @@
 // runtime/planning/schedule/generators/placement.h -- empty schedules with their stages placed on
 // ranks.
 //
-// Generators start from one of these and write the programs. All throw std::invalid_argument for
-// sizes below 1 or too large (well_formed.h).
+// A generator starts from looped() or folded() and writes the programs. Both throw
+// std::invalid_argument for sizes below 1 or too large (well_formed.h).
 #pragma once
 
 #include "runtime/planning/schedule/schedule.h"

@@ -1,5 +1,5 @@
-// runtime/planning/schedule/proof/evidence.h -- what the checks of verify() share; private to this
-// room.
+// runtime/planning/schedule/proof/evidence.h -- the checks of verify(), and what they share:
+// Positions and Evidence. Private to this room.
 //
 // Checks run in the order in which verify() calls them, and each relies on those before it: once
 // both ends of every message are there, order can be compared; once order holds on every rank, only
@@ -17,7 +17,8 @@ namespace penstock {
 
 inline constexpr int kAbsent = -1;
 
-// The place of each instruction in the program of its stage's rank. Refuses doubled ones.
+// The place of each instruction in the program of its stage's rank. The constructor refuses an
+// instruction that stands twice.
 class Positions {
  public:
   explicit Positions(const Schedule& schedule);
@@ -25,6 +26,7 @@ class Positions {
   // The place of an instruction of one micro-batch; kAbsent where there is none.
   [[nodiscard]] int of(const Instruction& i) const { return table_[slot(i)]; }
   [[nodiscard]] bool has(const Instruction& i) const { return of(i) != kAbsent; }
+  // Whether the schedule has any instruction of that op.
   [[nodiscard]] bool any_of(Op op) const { return seen_[static_cast<size_t>(op)]; }
 
  private:
@@ -54,11 +56,11 @@ struct Evidence {
   bool training;  // false: evaluation, there is no backward
 
   [[nodiscard]] int rank_of(int stage) const { return schedule.rank_of_stage[stage]; }
-  // The instruction that makes the input gradient of a micro-batch that is differentiated once, and
-  // the one that adds its weight gradient.
+  // The instruction that makes a micro-batch's input gradient (Backward or BackwardInput), and the
+  // one that adds its weight gradient (Backward or BackwardWeight).
   [[nodiscard]] Instruction input_gradient(int stage, int micro_batch) const;
   [[nodiscard]] Instruction weight_gradient(int stage, int micro_batch) const;
-  // The place of an instruction that is there, in words for messages.
+  // The place of an instruction that the schedule has, in words for error messages.
   [[nodiscard]] std::string where(const Instruction& instruction) const;
 };
 
@@ -66,7 +68,7 @@ struct Evidence {
 [[noreturn]] void refuse_schedule(const std::string& message);
 // Refuses if `first` does not stand before `second`; both must be there, on one rank.
 void require_order(const Evidence& e, const Instruction& first, const Instruction& second);
-// Refuses because rank_of(its stage) lacks an instruction.
+// Refuses because the rank of its stage lacks an instruction.
 [[noreturn]] void refuse_missing(const Evidence& e, const Instruction& missing,
                                  const std::string& why);
 

@@ -1,12 +1,11 @@
-// runtime/planning/schedule/proof/leading_forwards.h -- the forwards that a step begins with. They
-// may run on weights whose update may have to be taken back (optimizer.barrier = false), and are
-// then run again.
+// runtime/planning/schedule/proof/leading_forwards.h -- leading_forwards(): the forwards with which
+// each rank begins a step. With optimizer.barrier = false they run on weights whose update may be
+// taken back; then they are run again.
 //
 // Up to its first instruction that is neither a forward nor a message of one, a rank has changed
-// nothing but what it stashes. All ranks then start again from the beginning. Messages that were
-// sent before must be received and thrown away, so a rank must not have received, where it stops,
-// any message that its sender sends after it has stopped: such a message would belong to the second
-// try.
+// nothing but its stashes, so all ranks can stop there and start again. Messages of the first try
+// that were not received must be received and thrown away. So what a rank receives before it stops
+// must have been sent before the sender stopped; else it would belong to the second try.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +16,7 @@
 namespace penstock {
 
 struct LeadingForwards {
-  std::vector<size_t> end;  // by rank, one past the last of them in its program
+  std::vector<size_t> end;  // by rank: index one past its last leading instruction
   // The number of activations, by edge (edges.h), that are sent in the leading forwards and not
   // received in them.
   std::vector<int> surplus;

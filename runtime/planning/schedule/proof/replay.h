@@ -1,9 +1,9 @@
-// runtime/planning/schedule/proof/replay.h -- runs all programs side by side, in an order that
-// could really happen.
+// runtime/planning/schedule/proof/replay.h -- replay(): visits the instructions of all programs in
+// an order in which they could really run.
 //
-// The replay does no work and knows no times: it knows only which instruction waits for which, and
-// is the only place that does. verify() asks it whether every rank gets to its end,
-// message_window() with which rules every rank does, and simulate() puts a time to every visit.
+// The replay does no work and knows no times, only which instruction waits for which; no other code
+// knows that. verify() asks whether every rank gets to its end, message_window() under which window
+// all do, and simulate() puts a time to every visit.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ class ScheduleEvents {
   explicit ScheduleEvents(const Schedule& schedule);
 
   [[nodiscard]] size_t count() const;
-  // Numbers of events, 0 .. count()-1; -1 for none. The instruction must be well-formed
-  // (well_formed.h).
+  // The event that an instruction causes, and the one that it waits for: 0 .. count() - 1, or -1
+  // for none. The instruction must be well-formed (well_formed.h).
   [[nodiscard]] int64_t caused_by(const Instruction& instruction) const;
   [[nodiscard]] int64_t awaited_by(const Instruction& instruction) const;
   // The stage whose instruction causes the event.
@@ -43,7 +43,7 @@ class ScheduleEvents {
   int64_t micro_batches_;
 };
 
-// The freedom that the links between ranks give a sender. Receives always wait.
+// The rules by which sends wait on the links between ranks. Receives always wait.
 struct TransportRules {
   // The number of messages of one directed edge that may be under way: one more is sent only when
   // the oldest of them has been received. kSendsNeverWait: any number, as with links that copy what

@@ -1,6 +1,5 @@
 // runtime/planning/schedule/proof/stash.h -- the stashes that a rank holds between forward and
-// backward, counted along its program. The one walk of that kind: proofs, pictures and plans ask
-// it.
+// backward, counted along its program, for proofs, pictures and plans.
 #pragma once
 
 #include <span>
@@ -10,7 +9,7 @@
 
 namespace penstock {
 
-// Stashes held, in micro-batches of one stage.
+// The stashes held at one moment; one is one micro-batch of one stage.
 struct HeldStashes {
   int whole = 0;          // from Forward to Backward or BackwardInput
   int weight_halves = 0;  // needed by BackwardWeight, from BackwardInput on
@@ -23,10 +22,10 @@ struct HeldStashes {
   }
 };
 
-// The peaks of both counts, which need not come at the same time.
+// The peaks of both counts over a rank's program, which need not come at the same time.
 [[nodiscard]] HeldStashes peak_stashes(std::span<const Instruction> program);
 
-// The stashes of each stage when the rank that holds it first has its most whole stashes.
+// The stashes of each stage at the first moment at which its rank holds the most whole stashes.
 // O(instructions).
 [[nodiscard]] std::vector<HeldStashes> stashes_at_peak(const Schedule& schedule);
 

@@ -1,7 +1,7 @@
-// runtime/planning/schedule/proof/verify.h -- the proof that a lowered schedule is one correct
-// training step.
+// runtime/planning/schedule/proof/verify.h -- verify(): proves that a lowered schedule is one
+// correct training step, or an evaluation.
 //
-// Runs before the first step of every run, in time proportional to the instructions. Proved is:
+// It runs before the first step of every run, in time proportional to the instructions, and proves:
 //   * every (stage, micro-batch) is forwarded once, and differentiated once: Backward, or
 //     BackwardInput and later BackwardWeight; recomputed once in between, or nowhere in that stage
 //   * on every rank each instruction comes after those it needs

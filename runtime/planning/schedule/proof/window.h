@@ -1,10 +1,9 @@
-// runtime/planning/schedule/proof/window.h -- the number of messages of an edge that a sender must
-// be able to leave behind before it waits for the oldest.
+// runtime/planning/schedule/proof/window.h -- message_window(): how many messages of an edge may be
+// under way at most, so that no rank gets stuck.
 //
-// verify() proves a schedule under sends that never wait. A link that does not copy what it sends
-// keeps the tensors of the last few messages and, before it lets go of the oldest, waits until the
-// receiver has taken that one. The memory is the window's; but too small a window can close a
-// circle of waits that the schedule does not have.
+// A link that does not copy what it sends holds the tensors of the messages under way, and a send
+// waits where that window is full. A small window takes less memory; too small a one closes a
+// circle of waits that the schedule has not where sends never wait.
 //
 // The proof holds however far a host runs ahead of its device. A receive is issued when the host
 // gets to it, and a host may have to wait for its device anywhere: for the statistics of a norm
@@ -16,11 +15,11 @@
 
 namespace penstock {
 
-// The smallest window >= `least` with which every rank gets to the end where send i of an edge
-// waits until message i - window has been received. `lowered` is verified. With window
-// micro_batches no send waits at all, so there always is one. More room never stops a rank that
-// less room does not, so the search halves: O(instructions x log micro_batches) at worst, and one
-// replay where `least` is enough.
+// The smallest window >= `least` with which every rank gets to its end if send i of a directed edge
+// waits until message i - window has been received. `lowered` is verified. There is always one:
+// with a window of micro_batches no send waits. A larger window never stops a rank that a smaller
+// one does not, so bisection finds it: O(instructions x log micro_batches) at worst, one replay
+// where `least` is enough.
 [[nodiscard]] int message_window(const Schedule& lowered, int least = 2);
 
 }  // namespace penstock

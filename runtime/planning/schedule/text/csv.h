@@ -1,5 +1,5 @@
-// runtime/planning/schedule/text/csv.h -- schedules as text that a spreadsheet or a script can
-// write.
+// runtime/planning/schedule/text/csv.h -- parse_csv() and to_csv(): schedules as text that a
+// spreadsheet or a script can write.
 //
 // One line per rank, in order; a cell per compute instruction, separated by commas and written as
 // text() writes it: op, stage, micro-batch.
@@ -23,8 +23,8 @@ namespace penstock {
 // that forwards every micro-batch on every stage; the rest of the proof is verify()'s business.
 [[nodiscard]] Schedule parse_csv(std::string_view text, const std::string& name);
 
-// The compute instructions, without what lower() inserts. parse_csv() gives the schedule before
-// lower() back, but for its skips.
+// The compute instructions, without what lower() inserts. From them parse_csv() makes the schedule
+// as it was before lower(), but for its skips.
 [[nodiscard]] std::string to_csv(const Schedule& schedule);
 
 }  // namespace penstock

@@ -1,6 +1,6 @@
-// runtime/planning/schedule/timing/data_use.h -- the times at which a rank's program needs the data
-// of its micro-batches: a device that does not compute in host memory must have copied them by
-// then, and may forget them after.
+// runtime/planning/schedule/timing/data_use.h -- data_use(): where a rank's program first and last
+// reads the data of each micro-batch. A device with memory of its own must have copied the data by
+// the first use, and may free them after the last.
 #pragma once
 
 #include <cstddef>
@@ -11,22 +11,23 @@
 
 namespace penstock {
 
-// The number of micro-batches whose data are on their way to a device while one is computed there.
+// How many micro-batches ahead of their first use data are copied to a device.
 inline constexpr int kDataAhead = 2;
 
-// The uses of data by the compute instructions of stages that read data.
+// The first and last use of each micro-batch's data in a program.
 struct DataUse {
   std::vector<int> order;           // micro-batches in the order of their first uses
-  std::vector<size_t> first, last;  // by place in `order`: index of the instruction
+  std::vector<size_t> first, last;  // [i]: instruction with the first, last use of data of order[i]
 };
 
-// `reads`, by stage: whether it reads data. Micro-batches that none of them computes are left out.
+// `reads`, by stage: whether the stage reads data. Micro-batches that no such stage of the program
+// computes are left out.
 [[nodiscard]] DataUse data_use(std::span<const Instruction> program,
                                const std::vector<bool>& reads);
 
-// The most micro-batches whose data are there at once, if those of the first `ahead` come before
-// the program starts, every other one's when the one `ahead` places before it is first used, and
-// all go after their last use.
+// The most micro-batches whose data are on the device at once, if the data of the first `ahead`
+// come before the program starts, those of order[i] when order[i - ahead] is first used, and all go
+// after their last use.
 [[nodiscard]] int most_data_held(const DataUse& use, int ahead);
 
 }  // namespace penstock

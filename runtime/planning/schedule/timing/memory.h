@@ -1,5 +1,5 @@
-// runtime/planning/schedule/timing/memory.h -- how many bytes of activations are in use on every
-// rank in the course of a step, before any is allocated.
+// runtime/planning/schedule/timing/memory.h -- byte_curve() and peak_bytes(): predict how many
+// bytes of activations are in use on every rank in the course of a step.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace penstock {
 
-// Bytes in use in the course of one instruction.
+// The bytes in use in the course of one instruction.
 struct BytesInUse {
   int64_t peak = 0;   // the most while it runs
   int64_t after = 0;  // once it is done
 };
-// The bytes in use, by rank and instruction of its program; with a timeline of the same schedule it
-// is a curve over the step.
+// The bytes in use by rank and instruction of its program; with a timeline of the same schedule, a
+// curve over time.
 using ByteCurve = std::vector<std::vector<BytesInUse>>;
 
 // The bytes of stashes, tapes, halves of tapes that weight gradients need, and tuples between

@@ -1,8 +1,8 @@
-// runtime/planning/schedule/timing/timeline.h -- the times at which every instruction of a step
-// ran, or would run.
+// runtime/planning/schedule/timing/timeline.h -- Timeline: the times at which every instruction of
+// a step ran, or would run; bubbles.
 //
-// The executor records it, simulate() predicts it: one format, so that the two can be drawn over
-// one another.
+// The executor records a timeline, simulate() predicts one, in one format, so that both can be
+// drawn over one another.
 //
 // Two bubbles, never to be mixed up. Both look at compute instructions only (work: the time a rank
 // spends in them); the sums over replicas and the update that end a step are no bubble.
@@ -28,8 +28,8 @@ struct TimedInstruction {
   double start = 0, end = 0;
 };
 
-// Whether an instruction takes time at all: two sums of the same durations, of which one is this
-// span's end, may differ in their last digits.
+// Whether an instruction takes time at all; a difference of start and end by rounding alone does
+// not count.
 [[nodiscard]] inline bool takes_time(const TimedInstruction& span) {
   constexpr double kRounding = 1e-12;
   return span.end - span.start > kRounding * span.end;
@@ -41,27 +41,28 @@ struct Timeline {
 
 // The whole step: from the first start to the last end of what takes time, over all ranks.
 [[nodiscard]] double makespan(const Timeline& timeline);
+// The two bubbles described above, in the timeline's unit.
 [[nodiscard]] double makespan_bubble(const Timeline& timeline);
 [[nodiscard]] double span_bubble(const Timeline& timeline);
 
 // A rank's time in the pipeline phase of a step: `busy` in compute instructions, `span` from its
-// first instruction, waiting included, to the end of its last compute instruction. Those of several
-// steps add up.
+// first instruction, waiting included, to the end of its last compute instruction. Occupancies of
+// several steps may be added up.
 struct Occupancy {
   double busy = 0, span = 0;
 };
-// `instructions`: all of one rank's in one step, by any clock of its own.
+// The occupancy of one rank in one step: `instructions` are all of its instructions, by any clock.
 [[nodiscard]] Occupancy occupancy(std::span<const TimedInstruction> instructions);
 
-// The bubble as a share, 0 to 1: of the time of all ranks from the beginning of the step to the end
-// of the last compute instruction of all of them, the part that is not spent computing. The one
-// bubble of predictions and of recorded steps, for ranks whose steps begin together, as they do
-// after an update that waits for all; 0 when nothing takes time.
+// The bubble as a share, 0 to 1: of the ranks' time from the beginning of the step to the end of
+// the last compute instruction of any rank, the part not spent computing. Predictions and recorded
+// steps both report this one, for ranks that begin a step together, as they do after an update that
+// waits for all. 0 when nothing takes time.
 [[nodiscard]] double bubble_share(std::span<const Occupancy> ranks);
-// The share of the time that ranks do not compute, the update included, in a step in a row of steps
-// that take so long each, whose ranks begin at different times.
+// The share of the ranks' time without computation, the update included, in one of a row of steps
+// of `length` each, which ranks begin at different times (SteadyStep).
 [[nodiscard]] double steady_bubble(const Timeline& timeline, double length);
-// The bubble share of a timeline with one clock: makespan_bubble() over the same length.
+// The bubble share of a timeline whose ranks have one clock.
 [[nodiscard]] double bubble_share(const Timeline& timeline);
 
 }  // namespace penstock
