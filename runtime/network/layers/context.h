@@ -37,8 +37,8 @@ struct Pass {
 struct MicroBatch {
   Pass pass;
   int index = 0;                                          // in this replica
-  const std::vector<std::string>* field_names = nullptr;  // of `fields`, one for one
-  const std::vector<Tensor>* fields = nullptr;            // of the batch, those layers read
+  const std::vector<std::string>* field_names = nullptr;  // one for each of `fields`
+  const std::vector<Tensor>* fields = nullptr;            // those of the batch that layers read
   const Decoding* decoding = nullptr;  // how tokens are generated; null: they are not
 
   [[nodiscard]] int64_t global_index() const { return pass.first_micro_batch + index; }

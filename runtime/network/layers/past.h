@@ -53,10 +53,9 @@ struct Decoding {
   bool one_position = false;
   std::vector<int64_t> fresh;  // with whole rows: the rows whose keys and values to remember
 };
-// The batch fields of such a round, I32, one number a row: the position that is computed; how many
-// positions the row has, with it; its place among the keys [rows x context].
-inline constexpr const char* kPositions = "positions";  // [rows, 1]
-inline constexpr const char* kSeen = "seen";            // [rows]
-inline constexpr const char* kPlaces = "places";        // [rows]
+// The batch fields of a round with one position of each row, I32.
+inline constexpr const char* kPositions = "positions";  // [rows, 1]: the position
+inline constexpr const char* kSeen = "seen";            // [rows]: positions of the row up to it
+inline constexpr const char* kPlaces = "places";  // [rows]: its place in keys [rows x context]
 
 }  // namespace penstock

@@ -48,7 +48,7 @@ struct ModelConfig {
   int64_t context = 64;        // tokens of the longest row
   int64_t vocabulary = 0;      // 0: what the data has
   std::string activation = "relu";       // relu | gelu | gelu-tanh | silu
-  std::string positions = "sinusoidal";  // sinusoidal | learned; decoder: also rotary | none
+  std::string positions = "sinusoidal";  // sinusoidal | learned | none; decoder: also rotary
   bool attention_bias = true;            // decoder: of queries, keys and values alone
   bool bias = true;                      // feed-forward, softmax (which has none in a decoder)
   bool final_norm = true;                // a norm before the softmax
@@ -58,12 +58,12 @@ struct ModelConfig {
   double label_smoothing = 0.0;          // share of the target that is spread over all classes
   double logit_clip = 0.0;               // logits are clipped to [-logit_clip, logit_clip]; 0 = off
   // decoder: where the families of published language models differ
-  int64_t kv_heads = 0;        // heads of keys and values, a divisor of `heads`; 0: heads
+  int64_t kv_heads = 0;        // heads of keys and values, a divisor of `heads`; 0: `heads`
   bool gated = false;          // feed-forward: out(activation(gate(x)) * in(x))
   std::string norm = "layer";  // layer | rms
   double rotary_base = 10000.0;
   std::string rotary_scaling = "none";  // none | linear | llama3
-  double rotary_factor = 1.0;           // linear, llama3: places are divided by it
+  double rotary_factor = 1.0;           // linear, llama3: rotary angles are divided by it
   double rotary_low = 1.0;              // llama3: low_freq_factor
   double rotary_high = 4.0;             // llama3: high_freq_factor
   int64_t rotary_original = 8192;       // llama3: positions of the model that was extended
@@ -78,7 +78,7 @@ struct ModelConfig {
   int64_t depth = 20;          // CIFAR form: 6n+2; ImageNet form: 18, 34, 50, 101, 152
   std::string form = "cifar";  // cifar | imagenet
   // amoebanet: `layers` normal cells in three stages; unet: `layers` levels, each half as large
-  int64_t filters = 32;           // of the first stage
+  int64_t filters = 32;           // channels of the first stage's cells, of the first level
   std::string stem = "auto";      // wide | narrow | small; auto: the paper's (d: wide, b: narrow)
   double auxiliary_weight = 0.0;  // of the loss of the auxiliary head; 0: no head
   double drop_path = 0.0;         // share of a cell's operations left out, by sample

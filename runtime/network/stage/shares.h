@@ -23,7 +23,7 @@ inline constexpr int64_t kShareGranule = kSquaresBlock;
 // The place of a trained parameter in its stage's vector of gradients and in that of values.
 struct ParameterPlace {
   int64_t gradient = 0;  // index of its first element
-  int64_t value = -1;    // the same; -1: an earlier layer of the stage holds the value
+  int64_t value = -1;    // index of its first element; -1: an earlier layer holds it
   int64_t elements = 0;
   int64_t room = 0;   // elements with the padding behind
   bool tied = false;  // cut by its size alone, since other stages must cut it alike

@@ -56,8 +56,8 @@ class StageWeights {
   // Called before the last weight half of a step, in which `start` is called with each part of a
   // bucket as soon as the bucket is complete.
   void begin_reduction(WithPart start);
-  // Values that layers from `first_layer` on read, and of which each replica updates its own part
-  // and needs all others.
+  // Values that layers from `first_layer` on read. Replica r updates elements [cuts[r], cuts[r +
+  // 1]) and needs the others from the other replicas.
   struct SharedValues {
     size_t first_layer = 0;
     Tensor values;
@@ -69,9 +69,9 @@ class StageWeights {
  private:
   void allocate_values(uint64_t seed, Device& device, const IsDrawn& is_drawn);
   [[nodiscard]] Tensor lay_out_values(DType type, Device& device);
-  // A part of the gradients that is added up in one go, and the values that it changes.
+  // A part of the gradients that replicas sum as one message, and the values that it changes.
   struct Part {
-    Tensor gradients, values;  // the latter empty where an earlier layer has them
+    Tensor gradients, values;  // values: empty where an earlier layer holds them
     std::vector<int64_t> cuts;
   };
   [[nodiscard]] std::vector<ParameterPlace> places_of(size_t first_layer, size_t last_layer);
@@ -81,7 +81,7 @@ class StageWeights {
   ParameterSet set_;
   TrainedByLayer trained_;
   std::optional<StateTable> table_;  // of the set, once the layers have declared
-  Tensor values_;                    // of what is fp32: all that is trained is in it
+  Tensor values_;                    // all fp32 weights, among them all that is trained
   StageGradients gradients_;
   std::vector<std::vector<Part>> shared_;  // by bucket; empty: not shared
 };

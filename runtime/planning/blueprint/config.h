@@ -38,10 +38,10 @@ struct InitConfig {
 };
 
 struct CheckpointConfig {
-  int64_t every = 0;              // steps; 0: by the clock
-  double minutes = 10;            // between two, where `every` is 0; 0: only at the end
+  int64_t every = 0;              // steps between two; 0: by the clock
+  double minutes = 10;            // minutes between two, where `every` is 0; 0: only at the end
   int keep = 3;                   // how many of the newest stay; 0: all
-  int64_t keep_every = 0;         // steps: the first of each such stretch stays too; 0: none
+  int64_t keep_every = 0;         // the first one in every so many steps stays, too; 0: none
   bool last = true;               // write one when the run ends
   std::string on_error = "stop";  // stop | continue: when a checkpoint cannot be written
   // Copies of what each rank keeps, in memory, besides checkpoints on disk

@@ -27,7 +27,7 @@ using Meter = std::function<Reading()>;
 // One run of every verb.
 struct ProbeTimes {
   Reading forward, backward, backward_input, backward_weight;
-  double update_s = 0;
+  double update_s = 0;  // gradients cleared, their norm, the optimizer, averages
   // The time by which forward and backward take longer right after an update, when the weights'
   // copies in the library's layouts are made anew. Noise may make it negative.
   double copies_s = 0;
@@ -36,7 +36,7 @@ struct ProbeTimes {
 // The bytes that stay in use between two verbs. Tensors that enter or leave the layer are listed by
 // themselves: a neighbour may keep them too, and they must be counted once.
 struct Kept {
-  int64_t own = 0;
+  int64_t own = 0;                       // of all other tensors
   std::vector<int64_t> inputs, outputs;  // bytes of each tensor of the tuple; 0: not kept
 };
 

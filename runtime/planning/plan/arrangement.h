@@ -24,22 +24,22 @@ struct Arrangement {
   std::string recompute = "stage";  // none | stage | layer
   std::vector<int> split = {};      // layers per stage; empty: to be chosen
   bool exact = false;               // pipeline.reduction = "exact": gradients are added up in pairs
-  bool shared = false;  // optimizer.sharded: each replica updates its share, and keeps its state
-
+  // optimizer.sharded: each replica updates its share of the weights, and keeps the states of that.
+  bool shared = false;
   bool barrier = true;  // optimizer.barrier: updates wait for all ranks' gradients
 
   [[nodiscard]] int ranks() const { return stages / chunks; }  // of one pipeline
   // How the arrangement cuts a replica's samples into micro-batches.
   [[nodiscard]] MicroBatches cut() const { return {micro_batch_size, micro_batches > 1}; }
-  // How many times the gradients' memory is needed: for the gradients, and for each of the partial
-  // sums of adding in pairs (runtime/network/stage/pairwise_sum.h).
+  // How many tensors of the gradients' size are needed: the gradients and, where they are added in
+  // pairs, the partial sums (runtime/network/stage/pairwise_sum.h).
   [[nodiscard]] int gradient_copies() const {
     return exact ? 1 + std::bit_width(static_cast<unsigned>(micro_batches - 1)) : 1;
   }
   // The share of a stage's updates and of the optimizer's state that one replica has.
   [[nodiscard]] double update_share() const { return shared ? 1.0 / replicas : 1.0; }
-  // False where gradients are to be added in pairs, but a replica's micro-batches are no power of
-  // two, and so no whole branch of the tree.
+  // False where gradients are added in pairs over several replicas, but a replica's micro-batches
+  // are no power of two and so no whole branch of the tree.
   [[nodiscard]] bool can_be_added() const {
     return !exact || replicas == 1 || std::has_single_bit(static_cast<unsigned>(micro_batches));
   }

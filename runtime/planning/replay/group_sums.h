@@ -19,8 +19,8 @@ class GroupSums {
   // For the last member of the group, returns the moment at which the sum of the first bucket
   // begins; else null.
   [[nodiscard]] std::optional<double> completed(int stage, int replica, double start, double end);
-  // The seconds that each member must spend on moving bytes itself, where the receiver copies; else
-  // 0.
+  // The seconds that each member must spend on moving the group's bytes itself; 0 where the
+  // receiver does not copy.
   [[nodiscard]] double owed(int stage) const;
   // Called at the moment at which the next slice of the stage's current bucket begins. Returns the
   // moment of the slice or bucket after it, null after the last one; or, where another group keeps
@@ -33,8 +33,7 @@ class GroupSums {
   // within the update, by gather().
   [[nodiscard]] bool are_late(int stage) const;
   // Called at the moment at which the next slice of the stage's late weights begins. Returns the
-  // moment of the slice after it; null after the last one, from when on arrival() says when all
-  // members have the weights.
+  // moment of the slice after it; null after the last one, which sets arrival().
   [[nodiscard]] std::optional<double> send_weights(int stage, double now, Ports& ports);
   // The time at which all members have the stage's late weights; -1: not all are sent yet.
   [[nodiscard]] double arrival(int stage) const {

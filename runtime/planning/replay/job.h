@@ -24,8 +24,8 @@ struct Job {
   PipelineCosts costs = {};  // node_of_rank and replica_link are not read: they follow from below
   TransportRules rules = {};
   int ranks_per_node = 0;  // 0: all ranks on one node
-  bool by_stages =
-      true;  // world rank: replica x positions + position; else position x replicas + replica
+  // True: world rank = replica x positions + position. False: position x replicas + replica.
+  bool by_stages = true;
   // The number of network cards of a node, which its ranks share evenly; each carries bytes at the
   // rate of costs.between_nodes, out and in at once. 0: every link between two stages has a card of
   // its own at both ends.

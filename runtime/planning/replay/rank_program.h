@@ -15,8 +15,8 @@ namespace penstock {
 struct RankStep {
   enum class Kind : uint8_t { Compute, Send, Receive, Nothing };
   Kind kind = Kind::Nothing;
-  bool completes_gradients =
-      false;                      // it has the last weight gradient of `stage`, which replicas sum
+  // The last weight gradient of `stage`, if replicas sum its gradients.
+  bool completes_gradients = false;
   bool is_first_forward = false;  // of `stage` in the step
   int stage = 0;
   int wire = 0;        // of a message: index in RankPrograms::wires

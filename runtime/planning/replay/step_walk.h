@@ -61,8 +61,8 @@ class StepWalk {
       return time != other.time ? time > other.time : place > other.place;
     }
   };
-  static constexpr double kNotSent =
-      -1;  // an arrival that is not known; -2 - r: rank r waits for it
+  // The arrival of a message that was not sent; -2 - r: and rank r waits for it.
+  static constexpr double kNotSent = -1;
 
   [[nodiscard]] int position_of(int rank) const { return rank % positions_; }
   [[nodiscard]] int replica_of(int rank) const { return rank / positions_; }

@@ -22,8 +22,8 @@ namespace penstock {
 
 struct Lowering {
   bool recompute = false;  // insert a Recompute for every backward of every stage
-  // But none in a stage whose backwards all directly follow their forwards, as on the last rank of
-  // 1F1B: it would save no memory.
+  // Inserts no Recompute, even so, in a stage whose backwards all directly follow their forwards,
+  // as on the last rank of 1F1B, since it would save no memory.
   bool keep_adjacent = false;
   bool reduce = false;  // insert ReduceGradients: wanted when there are replicas
   bool update = false;  // insert OptimizerStep: wanted in training

@@ -15,8 +15,8 @@ struct AttentionLayerOptions {
   int64_t head_width = 0;  // 0: width / heads; else heads of any width (GPipe's T(L, H, A) has 64)
   bool causal = true;      // self-attention only
   bool bias = true;
-  double dropout = 0.0;  // on the attention probabilities
-  double out_init_factor = 1.0;
+  double dropout = 0.0;          // on the attention probabilities
+  double out_init_factor = 1.0;  // of `output`'s initial standard deviation
   std::string key_lengths = {};  // batch field, I32 [b]: how many keys a sample has; empty: all
   std::optional<bool> output_bias = std::nullopt;  // nullopt: as `bias`
   int64_t kv_heads = 0;                            // heads of keys and values; 0: `heads`
@@ -24,8 +24,8 @@ struct AttentionLayerOptions {
   std::optional<RotaryOptions> rotary = std::nullopt;
   int64_t context = 0;                                 // with rotary: the longest row
   std::optional<float> query_key_norm = std::nullopt;  // the norms' epsilon; nullopt: no norms
-  int64_t window = 0;                                  // keys that a position sees; 0: all
-  std::string starts = {};    // batch field, I32 [b, t]: each sample's start in its row
+  int64_t window = 0;         // how many keys a position sees, with its own; 0: all
+  std::string starts = {};    // batch field, I32 [b, t]: where each position's sample starts
   AdaptedParts adapted = {};  // of query, key, value, output
 };
 

@@ -16,6 +16,7 @@ using KnownPeak = std::optional<int>;
 [[nodiscard]] KnownBubble plain_bubble(const PipelineSizes& sizes, const RankTimes& times);
 // interleaved: 1 / chunks of plain_bubble(), where the micro-batches are a multiple of the ranks.
 [[nodiscard]] KnownBubble interleaved_bubble(const PipelineSizes& sizes, const RankTimes& times);
+// Each of the schedule in its name.
 [[nodiscard]] KnownBubble looped_bfs_bubble(const PipelineSizes& sizes, const RankTimes& times);
 [[nodiscard]] KnownBubble zb_h1_bubble(const PipelineSizes& sizes, const RankTimes& times);
 [[nodiscard]] KnownBubble zb_h2_bubble(const PipelineSizes& sizes, const RankTimes& times);

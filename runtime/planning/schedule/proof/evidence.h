@@ -73,14 +73,15 @@ void require_order(const Evidence& e, const Instruction& first, const Instructio
                                  const std::string& why);
 
 // verify_compute.cpp
-void check_computes(const Evidence& e);       // all of them, once
-void check_compute_order(const Evidence& e);  // on one rank; ascending micro-batches
-void check_step_end(const Evidence& e);       // ReduceGradients and OptimizerStep
+void check_computes(const Evidence& e);       // every compute instruction is there, once
+void check_compute_order(const Evidence& e);  // each after those it needs; micro-batches ascend
+void check_step_end(const Evidence& e);       // places of ReduceGradients and OptimizerStep
 
 // verify_messages.cpp
-void check_both_ends(const Evidence& e);           // every message has a sender and a receiver
-void check_message_order(const Evidence& e);       // sent once it is there, received in time
-void check_first_in_first_out(const Evidence& e);  // and both ends the same order
+void check_both_ends(const Evidence& e);  // every message has a sender and a receiver
+void check_message_order(
+    const Evidence& e);  // sent after it was made, received before it is needed
+void check_first_in_first_out(const Evidence& e);  // both ends of an edge have one order
 void check_deadlock(const Evidence& e, const TransportRules& rules);  // no circle of waits
 
 }  // namespace penstock

@@ -1,9 +1,9 @@
-// runtime/planning/schedule/proof/window.h -- message_window(): how many messages of an edge may be
-// under way at most, so that no rank gets stuck.
+// runtime/planning/schedule/proof/window.h -- message_window(): the smallest limit on the messages
+// of an edge under way with which no rank gets stuck.
 //
 // A link that does not copy what it sends holds the tensors of the messages under way, and a send
-// waits where that window is full. A small window takes less memory; too small a one closes a
-// circle of waits that the schedule has not where sends never wait.
+// waits where that window is full. A small window takes less memory, but too small a one makes
+// ranks wait for one another in a circle.
 //
 // The proof holds however far a host runs ahead of its device. A receive is issued when the host
 // gets to it, and a host may have to wait for its device anywhere: for the statistics of a norm

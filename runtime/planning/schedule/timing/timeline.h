@@ -22,7 +22,8 @@ namespace penstock {
 // Times in one unit, seconds in a real run. A receive lasts from when the rank asks to when the
 // message is there; OptimizerStep includes the wait for the last gradient of all ranks. Spans of a
 // rank follow one another, but for ReduceGradients: sums run beside the rest, and end in the
-// OptimizerStep at the latest. The executor knows of all sums of a rank together when they end.
+// OptimizerStep at the latest. In a recorded timeline all sums of a rank end at one time, when the
+// last one does.
 struct TimedInstruction {
   Instruction instruction;
   double start = 0, end = 0;
