@@ -31,6 +31,7 @@ namespace penstock {
 [[nodiscard]] Variable conv2d(Tape& tape, const Variable& x, Parameter& weight, Parameter* bias,
                               const Window& window, int groups, Fused f = Fused::None);
 [[nodiscard]] Variable pool2d(Tape& tape, const Variable& x, const Window& window, Pool kind);
+// [n, h, w, c] -> [n, c]: the mean over h and w.
 [[nodiscard]] Variable global_average(Tape& tape, const Variable& x);
 
 // ---- norms
@@ -79,7 +80,9 @@ struct BatchStatistics {
 
 // ---- layout
 [[nodiscard]] Variable reshape(Tape& tape, const Variable& x, const Shape& shape);
+// Axis a of the result is axis order[a] of x.
 [[nodiscard]] Variable transpose(Tape& tape, const Variable& x, std::span<const int> order);
+// The parts side by side along `axis`, and x cut along `axis` into parts of these extents.
 [[nodiscard]] Variable concat(Tape& tape, const Variables& parts, int axis);
 [[nodiscard]] Variables split(Tape& tape, const Variable& x, std::span<const int64_t> extents,
                               int axis);
@@ -94,6 +97,7 @@ struct BatchStatistics {
 // each position is (null: 0, 1, 2 ...); both must stay as they are until the backward.
 [[nodiscard]] Variable rotary(Tape& tape, const Variable& x, const Tensor& table,
                               const Tensor* places);
+// The rows of the table that I32 ids name, in type `dtype`.
 [[nodiscard]] Variable embedding(Tape& tape, const Tensor& ids, Parameter& table, DType dtype);
 
 // The loss, which ends a tape: a backward starts here, with a gradient of `scale` (1 / targets of

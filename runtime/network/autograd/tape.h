@@ -34,7 +34,9 @@ class Recomputable {
   Recomputable() = default;
   Recomputable(const Recomputable&) = delete;
   Recomputable& operator=(const Recomputable&) = delete;
+  // The node's result, computed once more.
   [[nodiscard]] virtual Tensor recompute(Tape& tape) = 0;
+  // Says that another node will call recompute().
   void rely() { relied_on_ = true; }
 
  protected:
@@ -97,8 +99,10 @@ class Tape {
   Tape& operator=(const Tape&) = delete;
 
   [[nodiscard]] Device& device() const { return device_; }
+  // Whether functions leave nodes; off at first.
   void set_recording(bool on) { recording_ = on; }
   [[nodiscard]] bool recording() const { return recording_; }
+  // Calls TapeHooks::progress.
   void progress() {
     if (hooks_.progress) hooks_.progress();
   }

@@ -22,7 +22,7 @@ class LayerObserver;
 struct Pass {
   bool training = true;  // dropout on, batch norms use the micro-batch's statistics
   uint64_t seed = 0;
-  int64_t step = 0;
+  int64_t step = 0;                // of the run; random numbers depend on it
   int64_t first_micro_batch = 0;   // global index of this replica's micro-batch 0
   float loss_scale = 1.0F;         // 1 / targets of the whole mini-batch
   Replicas* replicas = nullptr;    // with which batch norms share statistics; null: with none

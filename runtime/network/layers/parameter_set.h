@@ -28,11 +28,11 @@ struct Buffer {
 // in ascending order, summed over all replicas, then read in Layer::end_step(). fp32.
 struct StepSums {
   Shape shape;
-  Tensor value;
+  Tensor value;       // empty until the stage allocates it
   double rows = 0.0;  // rows that `value` sums, of this replica in this step
   // The statistics over all replicas that normalised a micro-batch, for its recompute.
   struct Remembered {
-    int64_t micro_batch;
+    int64_t micro_batch;  // global index
     BatchStatistics statistics;
   };
   std::vector<Remembered> remembered;

@@ -66,6 +66,7 @@ struct CellShape {
   bool reduce = false;  // operands that read s0 or s1 have stride 2
   bool last = false;    // no cell follows
 };
+// The cell of that genotype; names of its parameters begin with `name`.
 [[nodiscard]] std::unique_ptr<Layer> make_cell(const std::string& name, const Genotype& genotype,
                                                const CellShape& shape, const Style& style);
 

@@ -46,6 +46,7 @@ struct DepthFactors {
   // (model.depth_scaled_init; GPipe 5, after Fixup): depth^(-1/2).
   double feed_forward = 1.0;
 };
+// The factors for a stack of `blocks` blocks that add `branches_per_block` branches each.
 [[nodiscard]] DepthFactors depth_factors(const ModelConfig& config, int64_t blocks,
                                          int64_t branches_per_block);
 

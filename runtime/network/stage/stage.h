@@ -44,8 +44,8 @@ struct StagePlace {
 
 // The facts that follow from the layers of a stage.
 struct StageFacts {
-  std::string first_layer, last_layer;
-  std::vector<std::string> reads;  // batch fields
+  std::string first_layer, last_layer;  // names
+  std::vector<std::string> reads;       // batch fields
   // Bytes that the layers keep of each position of a row while tokens are generated
   // (runtime/network/layers/past.h).
   int64_t past_bytes = 0;

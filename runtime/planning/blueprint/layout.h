@@ -73,7 +73,7 @@ struct Layout {
 struct SkipRoute {
   int from = 0, to = 0;  // stages
   size_t to_layer = 0;   // of the pop
-  TensorSpec spec;
+  TensorSpec spec;       // shape and type
 };
 
 // The tensors that pass between stages for micro-batches of `batch` samples.

@@ -32,8 +32,8 @@ struct LayerCost {
 
   // Seconds for one micro-batch. backward_s is both halves at once.
   double forward_s = 0, backward_input_s = 0, backward_weight_s = 0, backward_s = 0;
-  double forward_flops = 0;
-  double update_s = 0;  // once per step: gradients cleared, norm, optimizer
+  double forward_flops = 0;  // of one micro-batch
+  double update_s = 0;       // once per step: gradients cleared, norm, optimizer
 
   // Bytes for one micro-batch.
   int64_t input_bytes = 0;   // of the tuple that enters; 0 for data

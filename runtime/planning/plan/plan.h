@@ -14,7 +14,7 @@
 namespace penstock {
 
 struct PlanRequest {
-  int ranks = 1;
+  int ranks = 1;           // of all replicas together
   int64_t mini_batch = 1;  // samples of a step, the same in every candidate
   Cluster cluster;
   // The costs of the network for micro-batches of that cut; called once per cut.

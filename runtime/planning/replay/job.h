@@ -35,6 +35,7 @@ struct Job {
   Unevenness unevenness = {};
 
   [[nodiscard]] int ranks() const { return schedule.ranks * costs.replicas; }
+  // The rank of the job, and the node, of a pipeline's position in a replica.
   [[nodiscard]] int world_rank(int position, int replica) const {
     return by_stages ? replica * schedule.ranks + position : position * costs.replicas + replica;
   }

@@ -49,8 +49,8 @@ class RmsNorm final : public UnaryLayer {
 class BatchNorm final : public UnaryLayer {
  public:
   struct Options {
-    float epsilon = 1e-5F;
-    float decay = 0.9F;  // moving = decay * moving + (1 - decay) * mini-batch
+    float epsilon = 1e-5F;  // added to the variance
+    float decay = 0.9F;     // moving = decay * moving + (1 - decay) * mini-batch
   };
   BatchNorm(std::string name, int64_t channels, const Options& options);
   [[nodiscard]] std::string kind() const override { return "batch-norm"; }

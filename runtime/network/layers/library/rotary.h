@@ -13,7 +13,7 @@ struct RotaryOptions {
   // How a network reads a longer context than it was trained with. Linear: all pairs turn `factor`
   // times more slowly. Llama3: slow pairs do, fast ones do not.
   enum class Scaling : uint8_t { None, Linear, Llama3 };
-  double base = 10000.0;
+  double base = 10000.0;  // pair i turns by base^(-2 i / depth) radians from place to place
   Scaling scaling = Scaling::None;
   double factor = 1.0;
   // Llama3: a pair that turns fewer than `low` times within `original` places is slow, one that

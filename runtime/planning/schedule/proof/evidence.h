@@ -78,9 +78,8 @@ void check_compute_order(const Evidence& e);  // each after those it needs; micr
 void check_step_end(const Evidence& e);       // places of ReduceGradients and OptimizerStep
 
 // verify_messages.cpp
-void check_both_ends(const Evidence& e);  // every message has a sender and a receiver
-void check_message_order(
-    const Evidence& e);  // sent after it was made, received before it is needed
+void check_both_ends(const Evidence& e);      // every message has a sender and a receiver
+void check_message_order(const Evidence& e);  // sent after it is made, received in time for its use
 void check_first_in_first_out(const Evidence& e);  // both ends of an edge have one order
 void check_deadlock(const Evidence& e, const TransportRules& rules);  // no circle of waits
 
