@@ -61,7 +61,7 @@ enum class Previous : uint8_t {
 };
 struct CellShape {
   int64_t current = 0, previous = 0;  // channels of the two inputs
-  int64_t filters = 0;                // channels of every state
+  int64_t filters = 0;                // channels of each state that is computed
   Previous form = Previous::AsIs;
   bool reduce = false;  // operands that read s0 or s1 have stride 2
   bool last = false;    // no cell follows
