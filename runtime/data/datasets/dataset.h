@@ -1,5 +1,5 @@
-// runtime/data/datasets/dataset.h -- Dataset: numbered samples, each a tuple of named fields.
-// Batch: some of them.
+// runtime/data/datasets/dataset.h -- Dataset: numbered samples, each a tuple of named fields;
+// open_datasets(), which makes those that [data] names; Batch: the samples of a micro-batch.
 #pragma once
 
 #include <cstdint>
@@ -24,50 +24,51 @@ struct Field {
 class Dataset {
  public:
   virtual ~Dataset() = default;
-  [[nodiscard]] virtual int64_t size() const = 0;  // samples, >= 1
-  [[nodiscard]] virtual const std::vector<Field>& fields() const = 0;
+  [[nodiscard]] virtual int64_t size() const = 0;                      // samples, >= 1
+  [[nodiscard]] virtual const std::vector<Field>& fields() const = 0;  // in the order of `out`
   // Targets that the loss of one sample averages over (context length for text, 1 for images).
   [[nodiscard]] virtual int64_t targets_per_sample() const = 0;
-  // Writes the fields of sample `index` to out[f] (null: not wanted), each dense. `random` drives
-  // the augmentation (training sets only). Called from several threads. Throws Error(Data) naming
-  // the file when the sample cannot be read.
+  // Writes field f of sample `index` to out[f] (null: not wanted), row-major without gaps. `random`
+  // drives the augmentation (training sets only). Called from several threads. Throws Error(Data)
+  // naming the file when the sample cannot be read.
   virtual void read(int64_t index, const RandomStream& random,
                     std::span<void* const> out) const = 0;
 };
 
 struct Questions;  // tuning/questions.h
 
-// What a model must know of its data, and the sets themselves. `validation` may be null.
+// The training and validation sets, and what a model must know of them.
 struct Datasets {
   std::shared_ptr<const Dataset> train;
-  std::shared_ptr<const Dataset> validation;
-  int64_t vocabulary = 0;           // text: 256, or word pieces; tokens: 0 where unknown
-  int64_t classes = 0;              // images
-  std::vector<std::string> labels;  // class names, images
-  int64_t content = 0;              // text: content_sum() of what trains; else 0
-  std::string note;                 // what a user may want to know of them; empty: nothing
-  std::shared_ptr<const Questions> questions;  // whose texts are `validation`; null: no questions
+  std::shared_ptr<const Dataset> validation;  // null: none
+  int64_t vocabulary = 0;                     // of tokens; 0: images, or not known
+  int64_t classes = 0;                        // 0: the labels are no classes
+  std::vector<std::string> labels;            // names of classes, by label; empty: not known
+  int64_t content = 0;  // a hash of the training tokens (content_sum()); 0: not computed
+  std::string note;     // what a user may want to know of the sets; empty: nothing
+  // What `penstock eval` asks; the samples of `validation` are its texts. Null: no questions.
+  std::shared_ptr<const Questions> questions;
 };
 
 // What the datasets must produce, from the [model] section.
 struct SampleShape {
-  int64_t context = 0;  // text, tokens, parallel: sequence length
-  Shape image;          // images: [height, width, channels]
-  Shape input;  // synthetic: field "inputs"/"images"/"tokens" of one sample, see synthetic.h
+  int64_t context = 0;              // text, tokens, parallel: sequence length
+  Shape image;                      // images: [height, width, channels]
+  Shape input;                      // synthetic: shape of the input field of one sample
   int64_t classes = 0;              // synthetic: labels are 0 .. classes-1
   std::string input_field;          // synthetic: name of the input field
   std::string label_field;          // synthetic: name of the label field
   bool label_per_position = false;  // synthetic: labels [context] instead of one
-  bool parallel = false;            // synthetic: sentence pairs, as in parallel.h
+  bool parallel = false;            // synthetic: sentence pairs, with the fields of parallel
 };
 
 // Takes a line about something wrong that does not stop the run; called from any thread.
 using Warn = std::function<void(const std::string& line)>;
 
-// `warn` (may be empty) is kept by the sets. `fields`: those that will be read, empty for all; of
-// images, labels alone take no more memory than four bytes each. Throws Error(Input): a missing,
-// empty or unfit file; Error(Data): a damaged one, naming the file and where in it; each with what
-// to do about it.
+// Opens what `config` names. The sets keep `warn` (may be empty). `fields`: names of the fields
+// that will be read, empty: all; where only labels are, an image takes four bytes of memory. Throws
+// Error(Input) for a missing, empty or unfit file, Error(Data) naming file and place for a damaged
+// one, each with what to do about it.
 [[nodiscard]] Datasets open_datasets(const DataConfig& config, const SampleShape& shape,
                                      uint64_t seed, const Warn& warn = {},
                                      const std::vector<std::string>& fields = {});

@@ -1,9 +1,8 @@
-// runtime/data/datasets/packed_file.h -- a wrapper of libarchive that throws our errors: a file
-// that may be compressed (gzip, zstd, xz, bzip2), as bytes or as an archive, and never more of it
-// than its size can explain.
+// runtime/data/datasets/packed_file.h -- PackedFile: a file that may be compressed (gzip, zstd,
+// xz, bzip2), read by libarchive as bytes or as a tar archive, with our errors and a limit to what
+// it unpacks to.
 //
-// Only filters that libarchive itself has are allowed: where it was built without one, it would
-// start a program.
+// Only filters that libarchive itself has are allowed: for others it would start a program.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +18,21 @@ namespace penstock {
 
 class PackedFile {
  public:
-  enum class Holds : uint8_t { Bytes, Tar };
+  enum class Holds : uint8_t { Bytes, Tar };  // what the file is read as
 
-  // `unpack_limit` is data.unpack_limit. Throws Error(Input) when there is no readable file at
-  // `path`, Error(Data) when it cannot be opened as what it is to hold.
+  // `unpack_limit` is data.unpack_limit (kUnpackLimit). Throws Error(Input) when there is no
+  // readable file at `path`, Error(Data) when it is not what `holds` says.
   PackedFile(const std::string& path, Holds holds, int64_t unpack_limit);
 
-  [[nodiscard]] archive* handle() const { return archive_.get(); }
+  [[nodiscard]] archive* handle() const {
+    return archive_.get();
+  }  // still owned by this  // libarchive's; stays ours
   [[nodiscard]] const std::string& path() const { return path_; }
   // Reads on in the current entry: fills the front of `out` and returns how many bytes; 0 at the
   // end.
   [[nodiscard]] size_t read(std::span<uint8_t> out);
   // Throws Error(Data) when more was unpacked than the limit allows, or will be with the `claimed`
-  // bytes that an entry says it has; `read` asks it as well.
+  // bytes that an entry says it has. read() calls it.
   void check_limit(int64_t claimed = 0) const;
 
   // Throws Error(Data): file, place, `entry` where there is one, and `why`, or libarchive's words.

@@ -1,10 +1,10 @@
-// runtime/data/datasets/read_ahead.h -- ReadAhead: which thread reads which part of which step, and
-// when a step may be used. It counts; it reads nothing.
+// runtime/data/datasets/read_ahead.h -- ReadAhead: tells threads which part of which step to read,
+// and the consumer when a step is read. It counts; it reads nothing.
 //
 // Steps are cut into parts, which are given out in order: part 0 of step 0, part 1 of step 0, and
-// so on, up to `slots` steps beyond what the consumer has released. Threads may finish them in any
-// order, and the consumer gets steps in theirs. Of several parts that fail, the first counts, as if
-// one thread had read them all.
+// so on, up to `slots` steps beyond what the consumer has released. Threads may finish parts in any
+// order; the consumer gets the steps in order. Of several parts that fail, the first in order
+// counts, as if one thread had read them all.
 #pragma once
 
 #include <atomic>
@@ -29,18 +29,19 @@ class ReadAhead {
   ReadAhead(int64_t parts_per_step, int64_t slots);
 
   // Called by the threads that read. take() waits for the next part; nothing: there are no more.
-  // Each part that was taken is finished once, with what reading it threw (null: nothing).
+  // Of each part that it took a thread calls finish() once, with what reading threw (null:
+  // nothing).
   [[nodiscard]] std::optional<Part> take();
   void finish(const Part& part, std::exception_ptr failure);
-  [[nodiscard]] bool stopping() const { return stopping_; }
+  [[nodiscard]] bool stopping() const { return stopping_; }  // a thread then leaves its part unread
 
-  // Called by the consumer, step after step: it is done with all steps before this one.
+  // Called by the consumer, which is done with all steps before this one.
   void release_before(int64_t step);
-  // Waits until all parts of the step are read, or one has failed. False: it did not have to wait.
+  // Waits until all parts of the step are read, or one has failed. Returns whether it had to wait.
   bool wait_for(int64_t step);
-  // What reading the step threw, if it did, every time.
+  // Throws, at every call, what reading the step threw, if it threw.
   void rethrow(int64_t step);
-  // Threads get no more parts, and are told to leave the one they have.
+  // From now on take() gives no parts, and stopping() tells threads to leave the part they have.
   void stop();
 
  private:

@@ -21,14 +21,15 @@ struct Augmentation {
   int64_t cut_top = 0, cut_bottom = 0, cut_left = 0, cut_right = 0;
 };
 
-// A crop out of the padded image, a flip with probability 1/2, and a cutout square whose centre is
-// anywhere in the image (DeVries and Taylor 2017), as far as `config` asks for them.
+// Draws a crop out of the padded image, a flip with probability 1/2, and a cutout square whose
+// centre is anywhere in the image (DeVries and Taylor 2017), as far as `config` asks for them.
 [[nodiscard]] Augmentation draw_augmentation(const DataConfig& config, const Shape& image,
                                              const RandomStream& random);
 
 // (value / 255 - mean) / std of the 256 values of each channel.
 using Normalisation = std::vector<std::array<float, 256>>;
-// Throws Error(Input) naming data.mean or data.std where they do not fit the channels.
+// The table for data.mean and data.std. Throws Error(Input) naming the one that does not fit the
+// number of channels.
 [[nodiscard]] Normalisation normalisation(const DataConfig& config, int64_t channels);
 
 // out [height, width, channels] = the augmented, normalised pixels of the same shape. Padding and

@@ -17,9 +17,10 @@ class DamagedImages {
   // this.
   DamagedImages(const ImageFolder& folder, double limit, Warn warn);
 
-  // Both are called from several threads.
+  // Both take the index of a file in the folder and are called from several threads.
   [[nodiscard]] bool contains(size_t index) const;
-  // `why` is the line of the error. Warns of the image, once. Throws Error(Data) above the limit.
+  // Adds the image and warns of it, once, with `why`, the error's text. Throws Error(Data) where
+  // more are damaged than may be.
   void add(size_t index, const std::string& why);
 
  private:

@@ -9,12 +9,12 @@
 
 namespace penstock {
 
-// "50000 images in 2 classes of data/pets: cat, dog", up to twenty of them by name; and a line for
-// each kind of what is not read.
+// "50000 images in 2 classes of data/pets: cat, dog", and a line for each kind of what is not read.
+// Of more than twenty classes only the first and the last are named.
 [[nodiscard]] std::string folder_note(const ImageFolder& folder);
 
-// How many images EXIF asks to turn or mirror, to stand behind that note; empty where there are
-// none. Reads the beginning of each image, or, of more than 1000, of a thousand spread evenly.
+// A line to append to folder_note(): how many images EXIF asks to turn or mirror; empty for none.
+// Reads the beginning of each image, or, of more than 1000, of a thousand spread evenly.
 [[nodiscard]] std::string turned_note(const ImageFolder& folder);
 
 // "20 .bmp, 1 without an ending, 2 hidden": the commonest first, at most ten endings; empty where

@@ -1,6 +1,6 @@
 // runtime/data/datasets/images/image_folder.h -- JPEG and PNG files sorted into classes:
 // `anything/<class>/<name>.jpg` (or .png), in a folder or in a tar archive. Knows names and
-// compressed bytes, not pixels; and what lies there that is not read.
+// compressed bytes, and counts what is passed over; decodes nothing.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ struct ImageFile {
 struct PassedOver {
   std::map<std::string, int64_t> types;  // files by ending, ".webp", in lower case; "": none
   int64_t hidden = 0;                    // files whose names begin with a dot
-  int64_t links = 0;  // that lead nowhere or round in a circle; all links of an archive
-  std::map<std::string, int64_t> folders;  // by name: hidden ones, and what systems leave behind
-  std::vector<std::string>
-      bare;  // sorted: folders beside those of the classes, nothing read in them
+  int64_t links = 0;  // links that lead nowhere or round in a circle; all links of an archive
+  std::map<std::string, int64_t> folders;  // by name: hidden ones, @eaDir and __MACOSX
+  // Sorted: folders beside those of the classes that have no JPEG or PNG in them.
+  std::vector<std::string> bare;
 };
 
-// Whether an archive that cannot be read by ranges is held in memory.
+// Whether the images of a compressed archive, which cannot be read by ranges, are held in memory.
 enum class ImageBytes : uint8_t { Held, LeftOut };
 
 struct ImageFolder {
@@ -64,8 +64,7 @@ struct ImageFolder {
                                             int64_t unpack_limit = kUnpackLimit,
                                             ImageBytes bytes = ImageBytes::Held);
 
-// Removes those of these classes that the folder has, with their images; the other classes are
-// numbered anew.
+// Removes those of `classes` that the folder has, with their images, and numbers the others anew.
 void leave_out(ImageFolder& folder, const std::vector<std::string>& classes);
 
 }  // namespace penstock

@@ -1,4 +1,5 @@
-// runtime/data/datasets/images/images.h -- an image folder for classification.
+// runtime/data/datasets/images/images.h -- ImageDataset: an image folder as samples for
+// classification; and single image files as a trained network reads them.
 //
 // Fields of a sample: "images" F32 [height, width, channels], and "labels" I32 [].
 #pragma once
@@ -16,17 +17,17 @@
 
 namespace penstock {
 
-enum class ImageReads : uint8_t { All, Labels };
+enum class ImageReads : uint8_t { All, Labels };  // the fields that will be read
 struct ImagePart {
-  bool training = true;
+  bool training = true;  // augmented
   ImageReads reads = ImageReads::All;
 };
 
 class ImageDataset final : public Dataset {
  public:
-  // `image` is [height, width, channels] of every sample; `training` turns augmentation on.
-  // `warn` (may be empty) is told of every damaged image once, from the thread that reads it.
-  // Throws Error(Input) naming data.mean or data.std. Made by open_images(), which checks the rest.
+  // `image` is [height, width, channels] of every sample. `warn` (may be empty) is told of every
+  // damaged image once, from the thread that reads it. Throws Error(Input) naming data.mean or
+  // data.std where it does not fit. open_images() makes the sets and checks all else.
   // With ImageReads::Labels nothing is kept of the folder but the label of each image.
   ImageDataset(ImageFolder folder, const Shape& image, DataConfig config, ImagePart part,
                Warn warn);
@@ -34,16 +35,16 @@ class ImageDataset final : public Dataset {
   [[nodiscard]] int64_t size() const override { return static_cast<int64_t>(labels_.size()); }
   [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
   [[nodiscard]] int64_t targets_per_sample() const override { return 1; }
-  // Reads as Dataset says; a damaged image is replaced by the next good one of its class, in the
-  // order of the folder, which every rank finds alike and which keeps the label: ranks that read
-  // labels alone need not look. Throws Error(Data) naming the file with data.on_damage = "stop",
+  // Reads as Dataset says. The next good image of its class, in the order of the folder, takes the
+  // place of a damaged one: every rank finds the same, and the label stays, so ranks that read
+  // labels alone decode nothing. Throws Error(Data) naming the file with data.on_damage = "stop",
   // and above data.damage_limit.
   void read(int64_t index, const RandomStream& random, std::span<void* const> out) const override;
 
   [[nodiscard]] const ImageFolder& folder() const { return folder_; }
 
  private:
-  // Decoded images, kept where the whole set is small: epochs come back to them.
+  // Decoded images, kept for later epochs where the whole set is small.
   struct Cache {
     enum State : uint8_t { Missing, BeingWritten, Ready };
     std::unique_ptr<uint8_t[]> pixels;              // [size, image...]; touched as it fills
@@ -66,14 +67,15 @@ class ImageDataset final : public Dataset {
   std::unique_ptr<DamagedImages> damaged_;
 };
 
-// An image file, by its first bytes a PNG or JPEG, as a network that was trained on images of that
-// size reads it: `out` [height, width, channels] as ImageDataset writes it without augmentation.
+// Decodes a PNG or JPEG as a network that was trained on images of the shape `image` reads it:
+// overwrites `out`, of that shape, as ImageDataset does without augmentation.
 // Throws Error(Data) naming `name` for what is no image.
 void read_image_file(std::span<const uint8_t> bytes, const std::string& name, const Shape& image,
                      const DataConfig& config, std::span<float> out);
 
-// Throws as open_image_folder() does, and Error(Input) where the classes of the two sets differ,
-// where they are fewer than two, and for a class of data.leave_out that is in neither.
+// Opens data.train and data.validation. Throws as open_image_folder() does, and Error(Input) where
+// the classes of the two sets differ, where they are fewer than two, and for a class of
+// data.leave_out that is in neither.
 [[nodiscard]] Datasets open_images(const DataConfig& config, const Shape& image,
                                    const Warn& warn = {}, ImageReads reads = ImageReads::All);
 

@@ -1,8 +1,8 @@
 // runtime/data/datasets/images/synthetic.h -- samples of any shape without I/O, for measuring
 // throughput. There is nothing to learn in them: every value is noise.
 //
-// Classification: the input field is F32, of mean 0 and variance 1; the label field one I32.
-// Language (label_per_position): both fields are I32 [context]; labels are the tokens one later.
+// Classification: the input field is F32, of mean 0 and variance 1; the label field is one I32.
+// Language (label_per_position): both fields are I32 [context]; each label is the next token.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +32,13 @@ class SyntheticDataset final : public Dataset {
 };
 
 struct SyntheticParts {
-  int64_t training = 0, held_out = 0;  // samples; the second 0 where no validation is asked for
+  int64_t training = 0, held_out = 0;  // samples; held_out 0: data.validation is empty
 };
+// Splits data.samples by the share data.validation. Throws Error(Input) naming the key that is
+// wrong.
 [[nodiscard]] SyntheticParts synthetic_parts(const DataConfig& config);
 
-// A validation share splits the samples of the sequence as it would those of a file.
+// The training set, and a validation set of the samples behind it where data.validation is a share.
 [[nodiscard]] Datasets open_synthetic(const DataConfig& config, const SampleShape& shape,
                                       uint64_t seed);
 

@@ -1,5 +1,5 @@
-// runtime/data/datasets/text/text.h -- a long text for next-token prediction; its tokens are bytes,
-// word pieces, or what somebody made of it.
+// runtime/data/datasets/text/text.h -- TextDataset: windows of a long text for next-token
+// prediction; its tokens are bytes, word pieces, or come from files of tokens.
 //
 // Fields of a sample: "tokens" I32 [context], and "labels" I32 [context], the token after each.
 #pragma once
@@ -14,9 +14,9 @@
 
 namespace penstock {
 
-inline constexpr int64_t kByteVocabulary = 256;
+inline constexpr int64_t kByteVocabulary = 256;  // where tokens are bytes
 
-// The windows of tokens [begin, end).
+// The windows of the tokens [begin, end), which are this set's part of the text.
 class TextDataset final : public Dataset {
  public:
   enum class Windows : uint8_t {

@@ -13,10 +13,12 @@ namespace penstock {
 struct LanguagePair {
   std::string name;            // "en-de"
   std::string source, target;  // "en", "de"
+  // The piece that tells a model the target language: "<2de>".
   [[nodiscard]] std::string tag() const { return "<2" + target + ">"; }
 };
 
-// Throws Error(Input) naming the key when a pair is not written source-target.
+// The pairs that data.pairs names. Throws Error(Input) naming the key when it is empty or a pair is
+// not written source-target.
 [[nodiscard]] inline std::vector<LanguagePair> language_pairs(
     const std::vector<std::string>& names) {
   std::vector<LanguagePair> pairs;
@@ -35,7 +37,7 @@ struct LanguagePair {
   return pairs;
 }
 
-// `path` with {language} and {pair} filled in.
+// `path` with {language} and {pair} filled in. Throws Error(Input) where it has no {language}.
 [[nodiscard]] inline std::string corpus_path(std::string path, const LanguagePair& pair,
                                              const std::string& language) {
   const auto fill = [&path](const std::string& place, const std::string& value) {

@@ -1,10 +1,10 @@
-// runtime/data/datasets/translation/parallel.h -- parallel text for translation, any number of
-// language pairs in one set, and languages sampled by temperature (Devlin's multilingual BERT;
-// Huang et al. 2019, 5).
+// runtime/data/datasets/translation/parallel.h -- ParallelDataset: sentence pairs for translation,
+// of any number of language pairs, sampled by temperature (Devlin's multilingual BERT; Huang et al.
+// 2019, 5).
 //
 // Fields of a sample, all I32, t = model.context:
 //   source_tokens [t]   <2de> (where the vocabulary has it), the sentence, end; then 0
-//   source_lengths []   how many of them are real
+//   source_lengths []   how many of the source tokens are no padding
 //   target_tokens [t]   begin, the translation; then 0
 //   labels [t]          the translation, end; then -1, which no loss counts
 #pragma once
@@ -22,21 +22,24 @@
 
 namespace penstock {
 
-[[nodiscard]] std::vector<Field> parallel_fields(int64_t context);
+[[nodiscard]] std::vector<Field> parallel_fields(int64_t context);  // the four above
 
-// Writes the fields of one pair; both sides must fit. `tag` < 0: none.
+// A sentence and its translation, in pieces.
 struct PairOfSentences {
   std::span<const int32_t> source, target;
-  int32_t tag = -1;
+  int32_t tag = -1;  // the piece <2de>; -1: none
 };
+// Writes the four fields of a pair to `out`; each side must fit the context with the pieces that
+// are put around it. `begin`, `end`: the vocabulary's pieces for the beginning and end of a
+// sentence.
 void write_pair(const PairOfSentences& pair, int32_t begin, int32_t end, int64_t context,
                 std::span<void* const> out);
 
 // The lines of one file, in pieces.
 struct EncodedLines {
   std::string path;
-  std::shared_ptr<const TokenSource> pieces;
-  std::vector<uint32_t> starts;  // of the lines, and the end of the last
+  std::shared_ptr<const TokenSource> pieces;  // of all lines, end to end
+  std::vector<uint32_t> starts;               // of the lines in `pieces`, and the end of the last
   [[nodiscard]] size_t size() const { return starts.size() - 1; }
   [[nodiscard]] size_t pieces_of(size_t line) const { return starts[line + 1] - starts[line]; }
   // Fills `out`, whose size must be pieces_of(line).
@@ -46,16 +49,17 @@ struct EncodedLines {
 // What a set has of one language pair.
 struct PairCorpus {
   std::string name;  // "en-de"
-  int32_t tag = -1;
+  int32_t tag = -1;  // the piece <2de>; -1: the vocabulary has none
   std::shared_ptr<const EncodedLines> source, target;
-  std::vector<uint32_t> lines;  // lines that count: neither side empty or too long
+  std::vector<uint32_t>
+      lines;  // numbers of the lines that are used: neither side empty or too long
 };
 
 class ParallelDataset final : public Dataset {
  public:
   // An epoch has as many samples as there are sentence pairs. A language pair of n sentence pairs
   // gets a share of them that is proportional to n^(1/T), T = `temperature`; where the share is
-  // less than n, each epoch sees another part of the n. T = 1 leaves all as they are.
+  // less than n, each epoch sees another part of the n. With T = 1 every share is n.
   ParallelDataset(std::vector<PairCorpus> pairs, std::shared_ptr<const Pieces> vocabulary,
                   int64_t context, double temperature);
 
@@ -65,7 +69,7 @@ class ParallelDataset final : public Dataset {
   void read(int64_t index, const RandomStream& random, std::span<void* const> out) const override;
 
   [[nodiscard]] const std::vector<PairCorpus>& pairs() const { return pairs_; }
-  // Samples [first(i), first(i + 1)) of an epoch are of pair i.
+  // Samples [first(i), first(i + 1)) of an epoch, before it is shuffled, are of language pair i.
   [[nodiscard]] int64_t first(size_t pair) const { return first_[pair]; }
 
  private:
@@ -76,7 +80,7 @@ class ParallelDataset final : public Dataset {
   std::vector<Field> fields_;
 };
 
-// Throws Error(Input) naming the file, or the key.
+// The sets of data.kind = "parallel". Throws Error(Input) naming the file, or the key.
 [[nodiscard]] Datasets open_parallel(const DataConfig& config, int64_t context);
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
 // runtime/data/datasets/translation/synthetic_pairs.h -- sentence pairs of random lengths and
-// tokens, without I/O: to measure throughput and to test with. Fields as in parallel.h.
+// tokens, without I/O: to measure throughput and to test with. Fields: parallel_fields().
 #pragma once
 
 #include "runtime/data/datasets/dataset.h"
@@ -25,6 +25,7 @@ class SyntheticPairs final : public Dataset {
   int64_t first_, size_;
 };
 
+// The training set, and a validation set of the samples behind it where data.validation is a share.
 [[nodiscard]] Datasets open_synthetic_pairs(const DataConfig& config, const SampleShape& shape,
                                             uint64_t seed);
 

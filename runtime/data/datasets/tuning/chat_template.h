@@ -1,5 +1,5 @@
-// runtime/data/datasets/tuning/chat_template.h -- the chat template of a folder (Jinja), run as it
-// stands.
+// runtime/data/datasets/tuning/chat_template.h -- makes a ChatTemplate of the Jinja template of a
+// folder, which is run as it stands.
 #pragma once
 
 #include <memory>
@@ -12,17 +12,17 @@ namespace penstock {
 // What templates are given besides messages.
 struct ChatSpecials {
   std::string begin, end, padding;  // the texts of the tokens; empty: not defined
-  std::string date = {};  // "2024-07-26", today's; empty: templates write one that they know
+  std::string date = {};  // today's, "2024-07-26"; empty: templates write a date of their own
 };
 
-// Throws Error(Input) naming `where` for what is not supported, Error(Data) for what is no
-// template.
+// Parses a template; `where` names it in messages. Throws Error(Input) for what is not supported,
+// Error(Data) for what is no template.
 [[nodiscard]] std::unique_ptr<ChatTemplate> make_chat_template(const std::string& text,
                                                                const ChatSpecials& specials,
                                                                const std::string& where);
 
 // The chat template of a folder (tokenizer_config.json, chat_template.jinja); null where it has
-// none. `date` as in ChatSpecials.
+// none. `date`: today's, or empty.
 [[nodiscard]] std::unique_ptr<ChatTemplate> open_chat_template(const std::string& folder,
                                                                const std::string& date = {});
 

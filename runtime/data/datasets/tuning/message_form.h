@@ -8,17 +8,19 @@
 
 namespace penstock {
 
-// What messages are written with, and what of them was taken for something else.
+// The keys of messages; and what message_of() met and took for our form, in flags that it only
+// sets.
 struct MessageForm {
-  const char* role = "role";  // ShareGPT: "from" and "value"
-  const char* text = "content";
-  bool renamed = false;  // a role was written in another way: "human", "gpt", "User"
-  bool parts = false;    // a content was a list of one text: [{"type": "text", "text": "..."}]
+  const char* role = "role";     // ShareGPT: "from"
+  const char* text = "content";  // ShareGPT: "value"
+  bool renamed = false;          // a role was written in another way: "human", "gpt", "User"
+  bool parts = false;  // a content was a list of one text: [{"type": "text", "text": "..."}]
 };
 
-// `where` names file, line and message. Keys that are null say nothing. "weight", as in OpenAI's
-// files, is 1, or 0 where an answer is not to be learnt. Throws Error(Data) where it is no object
-// or lacks role or text, Error(Input) for what else it has, such as "tool_calls" or an image.
+// Reads a message; `where` names file, line and message. Members that are null are passed over.
+// "weight", as in OpenAI's files, is 1, or 0 where an answer is not to be learnt. Throws
+// Error(Data) where `value` is no object or lacks role or text, Error(Input) where it has something
+// else, such as "tool_calls" or an image.
 [[nodiscard]] ChatMessage message_of(const nlohmann::json& value, const std::string& where,
                                      MessageForm& form);
 

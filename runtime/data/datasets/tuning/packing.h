@@ -8,10 +8,11 @@
 namespace penstock {
 
 struct PackedRows {
-  std::vector<int64_t> samples;  // row after row, in their order within the row
-  std::vector<int64_t> begins;   // of each row in `samples`; and the end of the last
+  std::vector<int64_t> samples;  // numbers of the samples, row after row
+  std::vector<int64_t> begins;   // where each row begins in `samples`; then the end of the last
 
   [[nodiscard]] int64_t size() const { return static_cast<int64_t>(begins.size()) - 1; }
+  // The samples of a row.
   [[nodiscard]] std::span<const int64_t> row(int64_t index) const {
     const auto at = static_cast<size_t>(index);
     return std::span(samples).subspan(static_cast<size_t>(begins[at]),
@@ -19,10 +20,10 @@ struct PackedRows {
   }
 };
 
-// Samples of these lengths, 1 to `room`, into rows of `room` positions: taken in an order drawn
-// from `seed` (in their own where `shuffle` is off), each goes where the least room is left behind
-// it, or into a new row (best fit). What it gives depends on its arguments alone, so every rank
-// knows it. O(n log n).
+// Puts samples of these lengths, 1 to `room`, into rows of `room` positions by best fit: in an
+// order drawn from `seed` (by number where `shuffle` is off), each goes into the row that it fills
+// best, or into a new one. The result depends on the arguments alone: every rank computes the same.
+// O(n log n).
 [[nodiscard]] PackedRows pack_rows(std::span<const int32_t> lengths, int64_t room, uint64_t seed,
                                    bool shuffle);
 

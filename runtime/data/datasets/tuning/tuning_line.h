@@ -1,5 +1,5 @@
-// runtime/data/datasets/tuning/tuning_line.h -- one line of data.kind = "jsonl" (line_form.h) as
-// tokens.
+// runtime/data/datasets/tuning/tuning_line.h -- TuningLines: makes tokens of a line of data.kind =
+// "jsonl", as a sample to learn or as a question to ask.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace penstock {
 
-// Why there is nothing to learn in a line. Kept in files (tuning_texts.cpp).
+// What a line lacks in which there is nothing to learn. The values are written to files.
 enum class Lacks : uint8_t {
-  Answer,     // there is none (in messages: none of the assistant)
+  Answer,     // there is no answer (in messages: none of the assistant)
   Weight,     // all answers have the weight 0
   Text,       // the answer comes to no token
   Prediction  // the sample has one token, which nothing predicts, or none
@@ -23,26 +23,27 @@ enum class Lacks : uint8_t {
 
 struct TuningSample {
   std::vector<int32_t> ids;
-  std::vector<uint8_t> answer;  // of each id: whether to predict it counts
-  Lacks lacks = Lacks::Answer;  // why nothing counts, where no predicted token does
-  bool only_last = false;       // see ChatText
-  bool opened = false;          // likewise
-  bool plain = false;           // no token ends it, since none is known
-  bool renamed = false;         // see LineContent
-  bool parts = false;           // likewise
+  std::vector<uint8_t> answer;  // by id: 1 where the loss counts its prediction
+  Lacks lacks = Lacks::Answer;  // why no prediction counts, where none does
+  bool only_last = false;       // earlier answers do not count: the template writes them otherwise
+  bool opened = false;          // an answer begins within what the template opens it by
+  bool plain = false;           // no token ends the text, since the tokenizer knows none
+  bool renamed = false;         // a role was written in another way ("human")
+  bool parts = false;           // a content was a list of one text
   LineContent::Foreign foreign = LineContent::Foreign::None;
 };
 
 // What a line asks of a network: to write the answer, or to find one of several texts the most
 // probable.
 struct TuningQuestion {
-  std::vector<TuningSample> texts;       // the answer behind its prompt; or each choice likewise,
-                                         // without what ends a text. None: nothing is asked
-  int64_t answer = -1;                   // which choice is right; -1: there are none
-  std::vector<int64_t> characters = {};  // of each choice, blanks at its beginning left out
+  // Prompt and answer; or prompt and choice for each choice, without the token that ends a text.
+  // Empty: nothing is asked.
+  std::vector<TuningSample> texts;
+  int64_t answer = -1;                   // the number of the right choice; -1: there are no choices
+  std::vector<int64_t> characters = {};  // by choice, blanks at its beginning not counted
 };
 
-// Whether anything of it is predicted and counts: nothing predicts the first token.
+// Whether the prediction of any token counts; nothing predicts the first one.
 [[nodiscard]] bool any_counts(const TuningSample& sample);
 
 class TuningLines {
@@ -51,11 +52,11 @@ class TuningLines {
   TuningLines(const Tokenizer& tokenizer, const ChatTemplate* chat)
       : tokenizer_(tokenizer), chat_(chat) {}
 
-  // `where` names file and line. Throws as content_of() does, and Error(Input) where the template
-  // refuses the messages, or does not read what stands beside them.
+  // The sample of a line; `where` names file and line. Throws as content_of() does, and
+  // Error(Input) where the template refuses the messages, or does not read the line's tools or
+  // keywords.
   [[nodiscard]] TuningSample read(std::string_view line, const std::string& where) const;
-  // The question of the same line. Texts that are to be learnt as they are ask nothing. Throws as
-  // read().
+  // The question of a line; a line {"text": ...} asks nothing. Throws as read().
   [[nodiscard]] TuningQuestion ask(std::string_view line, const std::string& where) const;
 
  private:

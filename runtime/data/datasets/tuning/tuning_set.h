@@ -1,5 +1,5 @@
-// runtime/data/datasets/tuning/tuning_set.h -- data.kind = "jsonl": samples of texts, prompts with
-// completions or conversations, several in a row or one.
+// runtime/data/datasets/tuning/tuning_set.h -- TuningSet: data.kind = "jsonl", texts, prompts with
+// completions and conversations, one or several in each row.
 //
 // Fields of a row: "tokens" I32 [context]; "labels" I32 [context], the token after each where it
 // counts, else -1; and where rows are packed "starts" I32 [context], the first position of the
@@ -25,7 +25,7 @@ class TuningSet final : public Dataset {
 
   [[nodiscard]] int64_t size() const override { return rows_.size(); }
   [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
-  // The most that a sample can have: the loss counts the labels of the mini-batch that are there.
+  // The most that a row can have. The loss averages over the labels that a mini-batch really has.
   [[nodiscard]] int64_t targets_per_sample() const override { return context_; }
   void read(int64_t index, const RandomStream& random, std::span<void* const> out) const override;
 
@@ -36,11 +36,12 @@ class TuningSet final : public Dataset {
   std::vector<Field> fields_;
 };
 
-// The share of the samples [0, samples) that trains ends here, where data.validation is a share
-// (datasets/share.h), else at `samples`. Throws Error(Input) where either part would be empty.
+// Where training samples end and validation begins in [0, samples): by data.validation where that
+// is a share, else `samples`. Throws Error(Input) where either part would be empty.
 [[nodiscard]] int64_t training_end(const DataConfig& config, int64_t samples);
 
-// Throws Error(Input) naming the key or what is not supported, Error(Data) naming file and line.
+// The sets of data.kind = "jsonl". Throws Error(Input) naming the key or what is not supported,
+// Error(Data) naming file and line.
 [[nodiscard]] Datasets open_tuning(const DataConfig& config, int64_t context, uint64_t seed);
 
 }  // namespace penstock

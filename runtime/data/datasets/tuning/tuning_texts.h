@@ -1,4 +1,5 @@
-// runtime/data/datasets/tuning/tuning_texts.h -- all samples of a file of data.kind = "jsonl".
+// runtime/data/datasets/tuning/tuning_texts.h -- TuningTexts: all samples of a file of data.kind =
+// "jsonl"; TuningFolder: the tokenizer and chat template that make them.
 //
 // The tokens of a line depend on the line and the folder alone, and are kept beside the run
 // (tokens/token_cache.h); which of them enter a row depends on the run.
@@ -23,36 +24,36 @@ namespace penstock {
 
 struct TuningTexts {
   std::shared_ptr<const TokenSource> tokens = {};  // twice each id, plus 1 where the token counts
-  // One entry a sample, which has one token more than positions.
-  std::vector<int64_t> begins = {};   // in `tokens`
+  // One entry for each sample; a sample has one token more than it has positions.
+  std::vector<int64_t> begins = {};   // where it begins in `tokens`
   std::vector<int32_t> lengths = {};  // positions that it takes in a row, at most the context
-  std::vector<int64_t> numbers = {};  // which of the lines it is, from 0 on
+  std::vector<int64_t> numbers = {};  // the number of its line, from 0 on
   int64_t lines = 0;                  // lines that are not blank
   int64_t cut = 0;                    // samples that were longer than the context
-  // Lines left out, by the reason.
+  // Counts of lines left out, by the reason.
   int64_t too_long = 0;        // data.too_long = "leave-out"
   int64_t beyond_context = 0;  // the answer begins behind the context
-  int64_t rewritten = 0;       // the template writes the answer, or what is before it, anew
-  std::array<int64_t, 4> lacking = {};  // by Lacks
-  // Counts of all lines.
-  int64_t only_last = 0;  // conversations of which only the last answer counts
-  int64_t opened = 0;     // those with an answer that begins within what the template opens it by
-  int64_t renamed = 0;    // those with roles of other names
-  int64_t parts = 0;      // those with a content that is a list of one text
+  int64_t rewritten = 0;  // the template changes the text before an answer, or it, once it is given
+  std::array<int64_t, 4> lacking = {};  // nothing to learn, by Lacks
+  // Counts of samples, then of all lines.
+  int64_t only_last = 0;  // conversations whose earlier answers do not count
+  int64_t opened = 0;     // conversations with an answer that begins within the generation prompt
+  int64_t renamed = 0;    // lines with a role that was written in another way ("human")
+  int64_t parts = 0;      // lines with a content that is a list of one text
   int64_t shared_gpt = 0, alpaca = 0, responses = 0;  // lines in foreign forms
   bool array = false;                                 // the file is a JSON array
   bool no_end = false;  // texts and completions end with no token, for none is known
-  // What is to be said of the tokenizer, and of texts that should be kept and cannot be; may be
+  // For the user: about the tokenizer, and why tokens could not be kept beside the run; may be
   // empty.
   std::string note = {};
 
   [[nodiscard]] int64_t size() const { return static_cast<int64_t>(lengths.size()); }
 };
 
-// "3 left out without an answer", with what else is to be known of the lines; empty: nothing.
+// What a user should know of the lines: "3 left out without an answer", ...; empty: nothing.
 [[nodiscard]] std::string remarks_on(const TuningTexts& texts, const DataConfig& config);
 
-// The tokenizer and the chat template of the folder data.vocabulary, and lines by them.
+// The tokenizer and the chat template of the folder data.vocabulary, and the lines that they cut.
 class TuningFolder {
  public:
   // `config` must outlive this. Throws Error(Input) where it names no folder, and as
@@ -61,7 +62,7 @@ class TuningFolder {
 
   [[nodiscard]] int64_t vocabulary() const { return tokenizer_->size(); }
   [[nodiscard]] const TuningLines& lines() const { return lines_; }
-  // Throws as TuningLines::read(), and Error(Input) where no sample is left.
+  // All samples of the file. Throws as TuningLines::read(), and Error(Input) where none is left.
   [[nodiscard]] TuningTexts texts(const std::string& path, int64_t context) const;
 
  private:

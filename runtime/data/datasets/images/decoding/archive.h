@@ -1,6 +1,6 @@
-// runtime/data/datasets/images/decoding/archive.h -- the files of a tar archive (plain, gzip, zstd,
-// xz or bzip2), in one pass and never extracted. In a plain archive only the headers are read, and
-// ArchiveWalk says where the bytes of a file are.
+// runtime/data/datasets/images/decoding/archive.h -- ArchiveWalk, read_archive(): the files of a
+// tar archive (plain, gzip, zstd, xz or bzip2), in one pass and never extracted. Of a plain archive
+// it is enough to read the headers, for ArchiveWalk says where the bytes of a file are.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,12 @@ namespace penstock {
 // file, and Error(Data) naming file, byte, and the entry where there is one, when it is not a tar
 // archive, is cut off, is damaged as far as its format can tell (zstd carries a checksum of the
 // contents; plain tar has none, and libarchive does not look at gzip's), or unpacks to more than
-// the limit (see packed_file.h).
+// `unpack_limit` (as kUnpackLimit) allows.
 class ArchiveWalk {
  public:
   explicit ArchiveWalk(const std::string& path, int64_t unpack_limit = kUnpackLimit);
 
-  // Steps to the next file; false after the last one. What was not read of the file before is
-  // skipped.
+  // Steps to the next file, skipping what was not read of the current one; false after the last.
   [[nodiscard]] bool next();
   // The file's name as the archive has it, and its size as its header says.
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -34,11 +33,11 @@ class ArchiveWalk {
   // Links that were passed over so far: an archive holds no more than their names.
   [[nodiscard]] int64_t links() const { return links_; }
 
-  // Throws Error(Data) when the name is an absolute path or leads above "..".
+  // Throws Error(Data) when the name is an absolute path or leads out of the archive by "..".
   void check_name() const;
-  // Where the file's bytes lie in the archive, all of which are there; nothing for a compressed
-  // archive. Throws Error(Data) for a file with holes, whose bytes lie nowhere in one piece, and
-  // for one above 256 MiB.
+  // The place of the file's first byte in the archive; nothing where the archive is compressed.
+  // Throws Error(Data) for a file that is cut off, for one with holes, whose bytes lie nowhere in
+  // one piece, and for one above 256 MiB.
   [[nodiscard]] std::optional<int64_t> offset() const;
   // Appends the file's bytes to `to`, which grows with the bytes that come, not with the size that
   // the header claims. Throws Error(Data) for more than 256 MiB.
@@ -58,8 +57,8 @@ class ArchiveWalk {
   std::vector<uint8_t> buffer_;
 };
 
-// Calls take(name, contents) for every regular file whose name `wanted` accepts; names lead nowhere
-// out of the archive. Throws as ArchiveWalk does.
+// Calls take(name, contents) for every regular file whose name `wanted` accepts. Throws as
+// ArchiveWalk does, also for a name that leads out of the archive.
 void read_archive(const std::string& path, const std::function<bool(const std::string&)>& wanted,
                   const std::function<void(const std::string&, std::vector<uint8_t>)>& take,
                   int64_t unpack_limit = kUnpackLimit);

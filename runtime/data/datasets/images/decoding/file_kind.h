@@ -1,5 +1,5 @@
-// runtime/data/datasets/images/decoding/file_kind.h -- what a file that is called an image is, by
-// its first bytes.
+// runtime/data/datasets/images/decoding/file_kind.h -- tells by its bytes what a file is whose name
+// says an image.
 #pragma once
 
 #include <cstdint>

@@ -14,21 +14,22 @@ struct Pixels {
   std::vector<uint8_t> bytes;  // [height, width, channels]
 };
 
-// Whether an image of that many pixels, which takes `held_bytes` to decode, can be what a file of
-// `file_bytes` says it is. Beyond 2^27 pixels lies no photograph; and a file of a few bytes that
-// claims an image of hundreds of megabytes was made to fill our memory.
+// Whether to decode an image of this size, which takes `held_bytes` of memory, from a file of
+// `file_bytes`. No photograph has more than 2^27 pixels, and a file of a few bytes that claims an
+// image of hundreds of megabytes was made to fill our memory.
 [[nodiscard]] bool fits(int64_t height, int64_t width, int64_t held_bytes, size_t file_bytes);
-[[nodiscard]] std::string too_many_pixels(int64_t height, int64_t width);  // says so
+[[nodiscard]] std::string too_many_pixels(int64_t height, int64_t width);  // why not, as a message
 
 // Whether these bytes of a file begin as every PNG does.
 [[nodiscard]] bool is_png(std::span<const uint8_t> bytes);
 
-// In 1 (grey) or 3 channels, of an image in 1 or 3. Grey is Pillow's of sRGB, and that of ITU-R
+// An image of 1 (grey) or 3 channels with `channels`, 1 or 3. Grey is as in Pillow and ITU-R
 // BT.601: (19595 R + 38470 G + 7471 B + 32768) / 65536, rounded down.
 [[nodiscard]] Pixels with_channels(Pixels image, int64_t channels);
 
-// The largest middle part with the proportions asked for, resampled bilinearly in integers, so that
-// every machine computes the same bytes. An image of the right size is returned as it is.
+// The largest middle part that has the proportions of height x width, resampled to that size
+// bilinearly in integers, so that every machine computes the same bytes. An image of the right size
+// is returned as it is.
 [[nodiscard]] Pixels fitted(Pixels image, int64_t height, int64_t width);
 
 }  // namespace penstock
