@@ -8,15 +8,13 @@
 namespace penstock {
 
 // The most that a compressed file may unpack to: 4 MiB and this many times its size; 0: any amount.
-// Text shrinks to a fifth, logs to a thirtieth, but zeros packed to fill our memory to a
-// thousandth.
+// Text shrinks to a fifth, logs to a thirtieth; zeros that shall fill our memory to a thousandth.
 inline constexpr int64_t kUnpackLimit = 64;
 
 struct DataConfig {
   std::string kind = "synthetic";  // text | tokens | jsonl | parallel | images | synthetic
   std::string train = {};          // a file, folder or archive; parallel: a path with {language}
-  std::string validation =
-      {};  // "": none; a share like "0.1", split off the end of `train`; a path
+  std::string validation = {};     // "": none; a share like "0.1", off the end of `train`; a path
   // Each epoch in an order of its own; text: windows begin at random offsets, else end to end.
   bool shuffle = true;
   // text, parallel, jsonl
@@ -47,12 +45,12 @@ struct DataConfig {
   std::vector<double> std = {};   // per channel; empty: 0.25 each
   int64_t samples = 0;            // synthetic: samples per epoch; 0 = 2^20
   int prefetch = 2;               // mini-batches decoded ahead
-  int threads = 0;                // decoding threads of each rank; 0: one a spare core
+  int threads = 0;                // decoding threads of each rank; 0: as many as spare cores
   int spare_cores = 1;            // no key: cores of a rank that no computing thread has
   int cut_threads = 1;            // no key: threads that cut texts before the first step
-  std::string cache_folder = {};  // no key: keeps texts as tokens (token_cache.h); empty: none does
+  std::string cache_folder = {};  // no key: keeps tokens of texts (token_cache.h); "": nowhere
   int64_t cache_least_bytes = int64_t{1} << 20;  // no key: smaller texts are not kept
-  int64_t unpack_limit = kUnpackLimit;           // 0: none
+  int64_t unpack_limit = kUnpackLimit;           // of compressed files; 0: none
   // No key. jsonl: the validation set is questions with their answers (questions.h), not samples.
   bool questions = false;
 };

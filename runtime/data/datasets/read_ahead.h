@@ -28,9 +28,8 @@ class ReadAhead {
 
   ReadAhead(int64_t parts_per_step, int64_t slots);
 
-  // Called by the threads that read. take() waits for the next part; nothing: there are no more.
-  // Of each part that it took a thread calls finish() once, with what reading threw (null:
-  // nothing).
+  // Called by the threads that read. take() waits for the next part; nothing: there are no more. A
+  // thread calls finish() once for each part that it took, with what reading threw; null: nothing.
   [[nodiscard]] std::optional<Part> take();
   void finish(const Part& part, std::exception_ptr failure);
   [[nodiscard]] bool stopping() const { return stopping_; }  // a thread then leaves its part unread

@@ -1,9 +1,10 @@
-// runtime/data/templates/budget.h -- what one rendering of a template may take: memory and work.
+// runtime/data/templates/budget.h -- Budget: limits the memory and work of one rendering of a
+// template; Charge: memory that counts in it.
 //
 // A template comes with somebody's model and is a program: `{% set x = x ~ x %}` in a loop doubles
-// a text until the machine has no memory left. So every value of a template is held by a budget,
-// and everything that takes time is counted in it. Work is counted and not timed, since every rank
-// must come to the same answer.
+// a text until the machine has no memory left. So the memory of every value counts in a budget, and
+// so does everything that takes time. Work is counted and not timed, since every rank must come to
+// the same answer.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@
 
 namespace penstock::jinja {
 
-// Error(Input) "the chat template <what>".
+// Throws Error(Input) "the chat template <what>".
 [[noreturn]] inline void fail_template(const std::string& what) {
   fail_input("the chat template " + what);
 }
@@ -23,14 +24,15 @@ namespace penstock::jinja {
 class Budget {
  public:
   static constexpr size_t kMostBytes = size_t{64} << 20;
-  static constexpr uint64_t kMostWork = 2'000'000'000;  // bytes gone over: within 5 seconds
-  static constexpr uint64_t kStep = 64;                 // what a part of the template takes
+  static constexpr uint64_t kMostWork = 2'000'000'000;  // bytes gone over: at most 5 seconds
+  static constexpr uint64_t kStep = 64;                 // the work of one Node of the template
 
   Budget() = default;
   Budget(const Budget&) = delete;
   Budget& operator=(const Budget&) = delete;
 
-  // Both throw where it becomes too much.
+  // hold() takes memory until release() gives it back; work() counts bytes that are gone over.
+  // hold() and work() throw Error(Input) where it becomes too much.
   void hold(size_t bytes) {
     work(bytes);
     if (bytes > kMostBytes - held_) fail_template("needs more than 64 MiB of memory");
@@ -47,7 +49,7 @@ class Budget {
   uint64_t worked_ = 0;
 };
 
-// Bytes that are held until this is gone. The budget outlives it.
+// Holds bytes of a budget, which must outlive this, until it is destroyed.
 class Charge {
  public:
   Charge() = default;

@@ -1,8 +1,9 @@
-// runtime/data/templates/interpreter.h -- Interpreter: walks the tree of a template.
+// runtime/data/templates/interpreter.h -- Interpreter: walks the tree of a template and writes its
+// text.
 //
-// Jinja makes Python of a template, so its names are those of Python's functions: what a loop, a
-// macro or a block sets is its own, and each turn of a loop begins anew; `if` sets what stands
-// around it. A macro sees the names around its definition as they are when it is called.
+// Jinja compiles a template to Python, so names have the scopes of Python's functions: what a loop,
+// a macro or a block sets is seen only inside, and each turn of a loop begins anew; what `if` sets
+// is seen around it. A macro sees the names around its definition as they are when it is called.
 #pragma once
 
 #include <memory>
@@ -17,45 +18,47 @@
 
 namespace penstock::jinja {
 
+// Names and values, inside the scope `parent` (null: none).
 struct Scope {
   std::vector<std::pair<std::string, Value>> names = {};
   std::shared_ptr<Scope> parent = {};
 };
 using ScopePtr = std::shared_ptr<Scope>;
 
-// `loop` of a template.
+// What `loop` is inside a {% for %}.
 struct Loop {
-  Value items;  // a row
-  size_t at = 0;
-  int64_t depth0 = 0;
-  const Node* node = nullptr;
-  std::weak_ptr<Scope> around;
-  Value seen = {};  // what changed() was asked for last: a tuple
+  Value items;                  // a row
+  size_t at = 0;                // the item of this turn
+  int64_t depth0 = 0;           // how many recursive calls of the loop are around this one
+  const Node* node = nullptr;   // the {% for %}
+  std::weak_ptr<Scope> around;  // the names outside of it
+  Value seen = {};              // the arguments of the last loop.changed(), a tuple
 };
 
 class Interpreter {
  public:
-  explicit Interpreter(std::string date) : date_(std::move(date)) {}
+  explicit Interpreter(std::string date) : date_(std::move(date)) {}  // today's, or ""
 
-  // The template's names and what it writes; `line` is where it was when something was thrown.
+  // Runs a template with these names and returns what it writes. Where that throws, line() is the
+  // line of the template that failed.
   std::string run(const Node& whole, const nlohmann::ordered_json& names);
   [[nodiscard]] size_t line() const { return line_; }
 
  private:
   enum class Flow : uint8_t { On, Break, Continue };  // what a statement tells the loop around it
 
-  // Counts how deep the interpreter stands, which takes room on the stack.
+  // Counts how deep calls of the interpreter are nested, which takes room on the stack.
   class Deeper;
 
   // ---- statements
   Flow execute(const Node& node);
   Flow execute_inside(const Node& node, std::vector<std::pair<std::string, Value>> names = {});
   Flow loop(const Node& node, const Value& of, int64_t depth0);
-  Value chosen(const Node& node, const Value& items);
+  Value chosen(const Node& node, const Value& items);  // those that the `if` of a loop accepts
   void bind(const Node& target, const Value& value);
   void scoped(const Node& node);
   void write(const Value& value);
-  Value captured(const Node& body);
+  Value captured(const Node& body);  // what it writes, as a text
   Value filtered(const Node& filters, const Node& body);
   void call_block(const Node& node);
 
@@ -88,8 +91,8 @@ class Interpreter {
   const Value* captured_ = nullptr;  // what Node::Captured stands for
   int depth_ = 0;
   size_t line_ = 0;
-  bool escapes_ = false;     // in {% autoescape true %}
-  int64_t spaces_read_ = 0;  // how often a member of a namespace was asked for
+  bool escapes_ = false;     // inside {% autoescape true %}
+  int64_t spaces_read_ = 0;  // how often a member of a namespace was read
 };
 
 class Interpreter::Deeper {

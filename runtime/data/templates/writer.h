@@ -1,4 +1,5 @@
-// runtime/data/templates/writer.h -- texts and lists that grow within a budget.
+// runtime/data/templates/writer.h -- Writer and Lister: a text and a list that grow within a
+// budget.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +28,7 @@ class Writer {
     for (int64_t i = 0; i < times; ++i) text_ += text;
   }
   [[nodiscard]] const std::string& text() const { return text_; }
+  // The text as a value; the writer is empty afterwards.
   [[nodiscard]] Value value(bool escaped = false) {
     return text_value(budget_, std::move(text_), escaped);
   }
@@ -62,7 +64,7 @@ class Lister {
     items_.push_back(std::move(value));
   }
   [[nodiscard]] const Values& items() const { return items_; }
-  // The list of all items so far; what is added from then on is another list.
+  // The list of all items as a value; the lister is empty afterwards.
   [[nodiscard]] Value value(Row::Type type = Row::Type::List) {
     charge_ = {};
     return list_value(budget_, std::move(items_), type);

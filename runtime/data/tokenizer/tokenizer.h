@@ -1,5 +1,5 @@
-// runtime/data/tokenizer/tokenizer.h -- Tokenizer: between a text and what data.kind = "text" makes
-// of it.
+// runtime/data/tokenizer/tokenizer.h -- Tokenizer: makes the tokens of data.kind = "text" or
+// "jsonl" of a text, and a text of tokens.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-// Tokens that are no text; -1 where a vocabulary has none.
+// Ids of tokens that are no text; -1: the vocabulary has none.
 struct SpecialIds {
   int32_t begin = -1, end = -1, padding = -1;
 };
@@ -21,16 +21,17 @@ struct SpecialIds {
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
-  [[nodiscard]] virtual int64_t size() const = 0;  // ids are below
+  [[nodiscard]] virtual int64_t size() const = 0;  // ids are below it
   // Throws Error(Input) naming what is not in the vocabulary.
   [[nodiscard]] virtual std::vector<int32_t> encode(std::string_view text) const = 0;
   [[nodiscard]] virtual std::string decode(std::span<const int32_t> ids) const = 0;
-  // What a text begins after: the end of a line, or what comes closest.
+  // The token behind which a text without a prompt begins: the end of a line, or what comes
+  // closest.
   [[nodiscard]] virtual int32_t start() const = 0;
   [[nodiscard]] virtual SpecialIds special() const { return {}; }
   // What a user may want to know of it, in one line; empty: nothing.
   [[nodiscard]] virtual std::string note() const { return {}; }
-  // A text from its beginning to its end, with what the vocabulary's maker puts around it.
+  // Encodes a whole text, with the special tokens that the vocabulary's maker puts around it.
   [[nodiscard]] virtual std::vector<int32_t> encode_whole(std::string_view text) const {
     return encode(text);
   }
@@ -40,8 +41,9 @@ class Tokenizer {
   }
 };
 
-// The tokenizer of the data that a network with that vocabulary was trained on; its word pieces are
-// those of data.vocabulary. Throws Error(Input) where the data are no text.
+// The tokenizer of the data that a network was trained on; `vocabulary`: how many ids the network
+// has. Word pieces are those of the file data.vocabulary. Throws Error(Input) where the data are no
+// text.
 [[nodiscard]] std::unique_ptr<Tokenizer> open_tokenizer(const DataConfig& config,
                                                         int64_t vocabulary);
 

@@ -1,5 +1,5 @@
-// runtime/data/tokenizer/utf8.h -- text as a program in Python sees it: Unicode, whatever the
-// bytes.
+// runtime/data/tokenizer/utf8.h -- UTF-8: bytes as valid UTF-8, as Python decodes them; characters
+// and white space in it.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,17 @@
 
 namespace penstock {
 
-// The bytes as they are where they are UTF-8; else in `storage`, each longest part that cannot be
-// continued to a character replaced by U+FFFD, as Python's bytes.decode(errors="replace") does it.
+// `bytes` where they are UTF-8; else `storage`, with U+FFFD for each longest part that cannot be
+// continued to a character, as Python's bytes.decode(errors="replace") writes it.
 [[nodiscard]] std::string_view valid_utf8(std::string_view bytes, std::string& storage);
 
 // Appends the character. `code` is a scalar value: no surrogate, below 0x110000.
 void append_utf8(std::string& text, char32_t code);
 
-// The character at `at` of valid UTF-8, and its bytes.
+// The character at byte `at` of valid UTF-8.
 struct Utf8Character {
   char32_t code = 0;
-  size_t bytes = 1;
+  size_t bytes = 1;  // how many it takes
 };
 [[nodiscard]] Utf8Character utf8_at(std::string_view text, size_t at);
 

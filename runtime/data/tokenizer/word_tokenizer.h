@@ -26,12 +26,13 @@ class WordTokenizer {
   explicit WordTokenizer(TokenizerJson file);
 
   [[nodiscard]] int64_t size() const { return static_cast<int64_t>(texts_.size()); }
-  // Thread safe. Added tokens in the text become theirs.
+  // Thread safe. Added tokens in the text become their ids.
   [[nodiscard]] std::vector<int32_t> encode(std::string_view text) const;
-  // The bytes. Special ids are left out where they are to be hidden, ids that nothing has always.
+  // The bytes of the ids. Leaves out ids that no token has, and special ones if `hide_special`.
   [[nodiscard]] std::string decode(std::span<const int32_t> ids, bool hide_special) const;
-  // The id of a word as the file writes it, or of an added token.
+  // The id of a word, written as in the file, or of an added token.
   [[nodiscard]] std::optional<int32_t> find(const std::string& token) const;
+  // The ids in front of and behind a whole text.
   [[nodiscard]] const std::vector<int32_t>& begin() const { return begin_; }
   [[nodiscard]] const std::vector<int32_t>& end() const { return end_; }
 

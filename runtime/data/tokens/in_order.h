@@ -1,7 +1,7 @@
-// runtime/data/tokens/in_order.h -- InOrder: items of a file, made into something by several
-// threads, and taken in the order of the file, as if one thread had done it all.
+// runtime/data/tokens/in_order.h -- InOrder: makes something of each item of a file in several
+// threads, and takes it in the order of the file, as if one thread had done it all.
 //
-// The thread that gives items is one of them: rather than wait, it makes what nobody has begun, and
+// The thread that gives items works, too: rather than wait, it makes what no thread has begun, and
 // it alone takes what is made. At most a few megabytes a thread are given and not yet taken.
 #pragma once
 
@@ -37,18 +37,19 @@ class Work {
 
 class WorkQueue {
  public:
-  // Makes no thread before there is work for it.
+  // `threads` counts the thread that gives. Others are started when there is work for them.
   explicit WorkQueue(int threads) : threads_(static_cast<size_t>(threads)) {}
   ~WorkQueue();  // drops what was not taken; waits for what threads have begun
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
 
-  // Both throw what Work::take() does, of the first that failed.
+  // give() adds work, and may make or take some; take_all() returns when all is taken. Both throw
+  // what Work::take() throws for the first work that failed.
   void give(std::unique_ptr<Work> work);
   void take_all();
 
  private:
-  enum class State : uint8_t { Waits, IsMade, Done };
+  enum class State : uint8_t { Waits, IsMade, Done };  // IsMade: a thread is making it
   struct Entry {
     std::unique_ptr<Work> work;
     State state = State::Waits;
@@ -69,10 +70,9 @@ class WorkQueue {
   bool ends_ = false;
 };
 
-// Calls read(give), which gives items one after the other with their bytes; make(item) for each, by
-// any of `threads` threads, so that it may be run several times at once; and take(made) in the
-// order in which they were given. Throws what comes first in that order, be it of make, of take or,
-// behind all that was given, of read.
+// run() calls read(give), which calls give(item, bytes) for one item after the other; make(item)
+// for each, in any of `threads` threads, several at once; and take(made) in the order of the items.
+// It throws the failure that comes first in that order, of make or take, or else that of read.
 template <class Item, class Made>
 class InOrder {
  public:

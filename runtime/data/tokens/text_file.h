@@ -1,5 +1,5 @@
-// runtime/data/tokens/text_file.h -- text files, plain or compressed (gzip, zstd, xz, bzip2), as
-// streams.
+// runtime/data/tokens/text_file.h -- reads text files, plain or compressed (gzip, zstd, xz, bzip2),
+// in pieces, as a whole, or line by line.
 //
 // What a file is compressed with is read from its first bytes, not from its name.
 #pragma once
@@ -14,31 +14,32 @@
 
 namespace penstock {
 
-// Calls take(bytes) for piece after piece of the contents; what `take` is given ends with the call.
-// Throws Error(Input) when there is no readable file, Error(Data) naming file and byte when it is
-// cut off, is damaged as far as its format can tell (as read_archive), or unpacks to more than the
-// limit (see packed_file.h).
+// Calls take(bytes) for piece after piece of the contents, each of which lives until take()
+// returns. Throws Error(Input) when there is no readable file, Error(Data) naming file and byte
+// when it is cut off, is damaged as far as its format can tell, or unpacks to more than
+// `unpack_limit` (kUnpackLimit) allows.
 void read_pieces_of_file(const std::string& path,
                          const std::function<void(std::string_view bytes)>& take,
                          int64_t unpack_limit = kUnpackLimit);
 
+// The whole contents. Throws as read_pieces_of_file().
 [[nodiscard]] std::vector<uint8_t> read_whole_file(const std::string& path,
                                                    int64_t unpack_limit = kUnpackLimit);
 
 // Calls take(line) for line after line, without its end ("\n" or "\r\n"). The last line needs no
-// end. Throws Error(Data) as above, and naming the line for one longer than kLongestLine.
+// end. Throws as read_pieces_of_file(), and Error(Data) for a line of more than kLongestLine bytes.
 inline constexpr size_t kLongestLine = size_t{1} << 20;
 void for_each_line(const std::string& path, const std::function<void(std::string_view line)>& take,
                    int64_t unpack_limit = kUnpackLimit);
 
-// The same, of bytes that somebody else reads piece after piece.
+// Calls take(line) as for_each_line() does, for bytes that are handed to add() piece after piece.
 class LineSplitter {
  public:
   using Take = std::function<void(std::string_view line)>;
   // `path` is for messages; both outlive this.
   LineSplitter(const std::string& path, const Take& take) : path_(path), take_(take) {}
   void add(std::string_view bytes);
-  void end();  // of the text
+  void end();  // takes the last line, where it has no end
 
  private:
   void grow(std::string_view part);
@@ -49,6 +50,7 @@ class LineSplitter {
   int64_t line_ = 1;
 };
 
+// Whether the file begins as one of the compressed formats does.
 [[nodiscard]] bool is_compressed(const std::string& path);
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
-// runtime/data/tokens/token_source.h -- TokenSource: a long row of tokens, read by position from
-// any thread, wherever they come from.
+// runtime/data/tokens/token_source.h -- TokenSource: a long row of tokens, in memory or on disk,
+// that any thread reads by position; and the files that are opened as one.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,23 @@ class TokenSource {
   virtual ~TokenSource() = default;
   [[nodiscard]] virtual const std::string& path() const = 0;  // for messages
   [[nodiscard]] virtual int64_t size() const = 0;             // tokens
-  // What one is called: "byte".
+  // What a token is called in messages: "token", "byte".
   [[nodiscard]] virtual std::string unit() const { return "token"; }
-  // Tokens [first, first + out.size()), which must be there. Throws Error(Data) naming the file.
+  // Overwrites `out` with the tokens from `first` on, which must be there. Throws Error(Data)
+  // naming the file where it is damaged.
   virtual void read(int64_t first, std::span<int32_t> out) const = 0;
 };
 
-// A hash of the tokens, at least 1, that differs for another text. Of more than a million tokens it
-// looks at a million in 256 places, so a letter that was changed may go unnoticed.
+// A hash of the tokens, at least 1, to tell another text by. Of more than a million tokens it looks
+// at a million in 256 places, so a changed letter may go unnoticed.
 [[nodiscard]] int64_t content_sum(const TokenSource& tokens);
 
-// The bytes of a text, plain or compressed; a plain one stays on disk. Throws as text_file.h says.
+// The bytes of a text, plain or compressed, as tokens; a plain one stays on disk. Throws as
+// text_file.h says.
 [[nodiscard]] std::shared_ptr<const TokenSource> open_bytes(const std::string& path,
                                                             int64_t unpack_limit = kUnpackLimit);
 
+// Takes `tokens` over; `path` and `unit` are what path() and unit() say.
 [[nodiscard]] std::shared_ptr<const TokenSource> tokens_in_memory(const std::string& path,
                                                                   PackedTokens tokens,
                                                                   const std::string& unit);

@@ -43,8 +43,7 @@ struct TuningTexts {
   int64_t shared_gpt = 0, alpaca = 0, responses = 0;  // lines in foreign forms
   bool array = false;                                 // the file is a JSON array
   bool no_end = false;  // texts and completions end with no token, for none is known
-  // For the user: about the tokenizer, and why tokens could not be kept beside the run; may be
-  // empty.
+  // A note on the tokenizer, and on why tokens could not be kept beside the run; may be empty.
   std::string note = {};
 
   [[nodiscard]] int64_t size() const { return static_cast<int64_t>(lengths.size()); }

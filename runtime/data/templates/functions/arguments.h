@@ -1,5 +1,5 @@
-// runtime/data/templates/functions/arguments.h -- what a function, method, filter or test is called
-// with.
+// runtime/data/templates/functions/arguments.h -- Arguments: what a function, method, filter or
+// test is called with.
 #pragma once
 
 #include <initializer_list>
@@ -18,13 +18,14 @@ struct Arguments {
   [[nodiscard]] bool none() const { return values.empty() && named.empty(); }
 };
 
-// The arguments in the order of these parameters, as Python binds them; null: not given. Throws
-// where there are others; `of` is what was called: "the filter \"join\"".
+// The arguments in the order of `parameters`, as Python binds them; null: not given. Throws
+// Error(Input) for an argument that no parameter takes; `of` names what was called: "the filter
+// \"join\"".
 [[nodiscard]] std::vector<const Value*> bound(const Arguments& with,
                                               std::initializer_list<const char*> parameters,
                                               const std::string& of);
 
-// The text, or a sentence that `of` takes one.
+// The text that `value` is. Throws Error(Input) naming `of` where it is none, or null.
 [[nodiscard]] const std::string& text_of(const Value* value, const std::string& of);
 
 }  // namespace penstock::jinja

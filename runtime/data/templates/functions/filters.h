@@ -9,13 +9,14 @@
 
 namespace penstock::jinja {
 
-// All throw Error(Input) naming what is not supported, or used in a way that is not.
+// of | name(with), and `of is name(with)`. All throw Error(Input) naming what is not supported, or
+// is used in a way that is not.
 [[nodiscard]] Value apply_filter(Budget& budget, const std::string& name, const Value& of,
                                  const Arguments& with);
 [[nodiscard]] bool passes_test(Budget& budget, const std::string& name, const Value& of,
                                const Arguments& with);
 
-// What the two families of filters know; nothing where the name is none of them.
+// of | name(with) for the filters of texts, and of lists; nothing where `name` is none of those.
 [[nodiscard]] std::optional<Value> apply_text_filter(Budget& budget, const std::string& name,
                                                      const Value& of, const Arguments& with);
 [[nodiscard]] std::optional<Value> apply_list_filter(Budget& budget, const std::string& name,

@@ -1,4 +1,4 @@
-// runtime/data/templates/syntax/lexer.h -- a template cut into text and the words of its tags.
+// runtime/data/templates/syntax/lexer.h -- cuts a template into text and the words of its tags.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace penstock::jinja {
 
 struct Token {
   enum class Kind : uint8_t {
-    Text,        // between tags
+    Text,        // what stands between tags
     TagBegin,    // {%
     TagEnd,      // %}
     WriteBegin,  // {{
     WriteEnd,    // }}
     Name,
-    String,  // its value
+    String,  // text: its value, without quotes and escapes
     Whole,   // digits, with the prefix of another base: 0x10
     Real,
     Sign,  // ( ) [ ] { } . , : | ~ = == != < > <= >= + - * / // % **
@@ -27,9 +27,9 @@ struct Token {
   size_t line;
 };
 
-// With trim_blocks and lstrip_blocks on, as transformers has them: a newline behind a tag, and
-// blanks before it on its line, are none of the text. The last is of kind End. Throws Error(Data)
-// naming `where` and the line.
+// The tokens of a template, the last one of kind End. As in transformers trim_blocks and
+// lstrip_blocks are on: a newline behind a tag, and blanks before it on its line, are dropped.
+// Throws Error(Data) naming `where` and the line for what is no template.
 [[nodiscard]] std::vector<Token> tokens_of(std::string_view text, const std::string& where);
 
 }  // namespace penstock::jinja

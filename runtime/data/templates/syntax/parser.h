@@ -1,4 +1,4 @@
-// runtime/data/templates/syntax/parser.h -- the tree of a template.
+// runtime/data/templates/syntax/parser.h -- parses a template into a tree.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace penstock::jinja {
 
 // One part of a template: what `text`, `names` and `parts` are depends on the kind. A null part was
-// left out.
+// left out. A target is a Name, Items of targets, or the Member of a namespace.
 struct Node {
   enum class Kind : uint8_t {
     // statements
@@ -28,43 +28,43 @@ struct Node {
     CallBlock,  // parts: the call, a Macro
     Break,      //
     Continue,   //
-    // expressions; what is set is a Name, Items of such, or a Member of a namespace
-    Captured,  // what a block wrote, which its filters stand around
-    String,    // text
-    Whole,     // text
-    Real,      // text
+    // expressions
+    Captured,  // what a block wrote, to which the filters around it are applied
+    String,    // text: its value
+    Whole,     // text: its digits
+    Real,      // text: its digits
     Name,      // text
     Constant,  // text: true, false, none
-    Items,     // parts: of a list
-    Tuple,     // parts: of it
+    Items,     // a list; parts: its items
+    Tuple,     // parts: its items
     Pairs,     // parts: key, value, key, value...
     Member,    // parts: of, key (a String): of.key
     Item,      // parts: of, key: of[key]
     Slice,     // parts: of, from, to, step
-    Call,      // parts: what, arguments; names: of the last arguments
-    Filter,    // text; parts: of, arguments; names likewise
-    Test,      // text; parts: of, arguments; names likewise
+    Call,      // parts: what, arguments; names: those of the last arguments
+    Filter,    // text: its name; parts: of, arguments; names: those of the last arguments
+    Test,      // text: its name; parts: of, arguments; names: those of the last arguments
     Not,       // parts: one
     Minus,     // parts: one
     Plus,      // parts: one
     Either,    // parts: value, condition, otherwise
     And,       // parts: two
     Or,        // parts: two
-    Compare,   // names: operators; parts: one more than those
-    Joined,    // parts: of a ~ b ~ c
+    Compare,   // names: operators; parts: operands, one more
+    Joined,    // a ~ b ~ c; parts: operands
     Binary,    // text: operator; parts: two
   };
   Kind kind;
   size_t line = 0;
-  int depth = 1;  // of the tree below it, itself included
+  int depth = 1;  // levels of the tree from this part down
   std::string text = {};
   std::vector<std::string> names = {};
   std::vector<std::unique_ptr<Node>> parts = {};
-  bool calls_caller = false;  // of a macro: whether it says what a {% call %} around it wrote
+  bool calls_caller = false;  // of a macro: its body calls caller(), the body of a {% call %}
 };
 
-// Throws Error(Data) naming `where` and the line for what is no template, Error(Input) for what is
-// one and not supported.
+// Parses a template. Throws Error(Data) naming `where` and the line for what is no template,
+// Error(Input) for what is not supported.
 [[nodiscard]] std::unique_ptr<Node> parse_template(std::string_view text, const std::string& where);
 
 }  // namespace penstock::jinja

@@ -1,6 +1,6 @@
 // runtime/data/templates/values/characters.h -- what Python knows of characters: cases, names,
-// which can be printed. ICU says so beyond ASCII; a build without it fails with Error(Resource)
-// there.
+// which can be printed. Beyond ASCII it is ICU that knows; a build without ICU throws
+// Error(Resource) there.
 #pragma once
 
 #include <optional>
@@ -13,14 +13,14 @@ namespace penstock::jinja {
 enum class Case : uint8_t { Upper, Lower, Capital };
 [[nodiscard]] std::string in_case(std::string_view text, Case wanted);
 
-// Whether repr() writes it as it is.
+// Whether Python's repr() writes the character as it is.
 [[nodiscard]] bool printable(char32_t c);
 
 // The character of this name: "BULLET".
 [[nodiscard]] std::optional<char32_t> named_character(const std::string& name);
 
 [[nodiscard]] bool only_ascii(std::string_view text);
-// What str.strip() takes away, and `\s`: white space, and the separators 0x1C to 0x1F.
+// Whether str.strip() removes the character: white space, and the separators 0x1C to 0x1F.
 [[nodiscard]] bool is_python_space(char32_t c);
 
 }  // namespace penstock::jinja

@@ -1,5 +1,5 @@
-// runtime/data/templates/values/value.h -- what expressions of a template (Jinja) are about:
-// Python's values, as far as templates meet them.
+// runtime/data/templates/values/value.h -- Value: a value of Python, as expressions of templates
+// (Jinja) compute with it.
 //
 // Everything but a namespace and a loop stays as it was made, so values are shared and never
 // copied. A list or mapping holds no namespace, loop or function, which keeps values free of
@@ -34,7 +34,7 @@ struct None {};
 class Value {
  public:
   Value() = default;
-  Value(const char*) = delete;  // would be a bool
+  Value(const char*) = delete;  // else it would become a bool
   Value(None none) : data_(none) {}
   Value(bool truth) : data_(truth) {}
   Value(int64_t number) : data_(number) {}
@@ -60,8 +60,8 @@ class Value {
   [[nodiscard]] Loop* loop() const { return pointed<Loop>(); }
   [[nodiscard]] const Callable* callable() const { return pointed<const Callable>(); }
 
-  [[nodiscard]] bool truth() const;
-  // The very same: `is sameas`.
+  [[nodiscard]] bool truth() const;  // Python's bool()
+  // `is sameas`, of none, true and false; throws for others.
   [[nodiscard]] bool same(const Value& other) const;
 
  private:
@@ -83,18 +83,18 @@ struct Text {
   Charge charge;
 };
 
-// What items stand in, one after the other.
+// A list or another sequence.
 struct Row {
-  // Group: a tuple of groupby, whose members have the names "grouper" and "list". Range: of
-  // range(). View: of a mapping's keys(), values(), items(). Once: what filters such as map give,
-  // to be gone through once.
+  // Group: a tuple that groupby gives, whose items are called "grouper" and "list". Range: what
+  // range() gives. View: what keys(), values() and items() of a mapping give. Once: a generator, as
+  // map gives it, which can be gone through once.
   enum class Type : uint8_t { List, Tuple, Group, Range, View, Once };
   Type type = Type::List;
   Values items;
-  int depth = 1;  // of lists and mappings in it, itself included
-  mutable bool gone = false;
+  int depth = 1;              // levels of lists and mappings from this one down
+  mutable bool gone = false;  // of Once: it was gone through
   Charge charge;
-  [[nodiscard]] bool indexed() const { return type < Type::View; }
+  [[nodiscard]] bool indexed() const { return type < Type::View; }  // has items by number
 };
 
 struct Table {
@@ -103,7 +103,7 @@ struct Table {
   Charge charge;
 };
 
-// namespace(a=1)
+// A namespace: namespace(a=1).
 struct Space {
   std::vector<std::pair<std::string, Value>> members;
 };
@@ -114,14 +114,14 @@ struct Scope;
 // A function ("range"), a method of `self`, or a macro.
 struct Callable {
   std::string name;
-  Value self = {};
+  Value self = {};                   // of a method: the value whose method it is
   const Node* macro = nullptr;       // else a function or a method
   std::weak_ptr<Scope> around = {};  // of a macro: where it was defined
   [[nodiscard]] bool method() const { return macro == nullptr && !self.undefined(); }
 };
 
 [[nodiscard]] Value text_value(Budget& budget, std::string text, bool escaped = false);
-// Both throw where something is put in that must not be, or values are nested too deeply.
+// Both throw where a namespace, loop or function is put in, or values are nested too deeply.
 [[nodiscard]] Value list_value(Budget& budget, Values items, Row::Type type = Row::Type::List);
 [[nodiscard]] Value table_value(Budget& budget, Entries pairs);
 
@@ -133,11 +133,11 @@ struct Callable {
 // The value of the key; null where there is none.
 [[nodiscard]] const Value* found_in(Budget& budget, const Table& table, const Value& key);
 [[nodiscard]] const Value* found_in(Budget& budget, const Table& table, std::string_view key);
-// Takes the place of the key's value, or comes last.
+// Makes `value` the value of `key`: in its place, or behind all others where the key is new.
 void put(Budget& budget, Entries& pairs, Value key, Value value);
 
-// What `for` goes through, as a row: items, keys, characters; nothing of what is undefined. Throws
-// for others.
+// What `for` goes through, as a row: the items of a row, the keys of a mapping, the characters of a
+// text, nothing for what is undefined. Throws for other values, and for a Once that is gone.
 [[nodiscard]] Value items_of(Budget& budget, const Value& of);
 [[nodiscard]] int64_t characters_in(std::string_view text);
 // "a text", "a list": for messages.

@@ -1,6 +1,6 @@
-// runtime/data/tokenizer/hub/folder_class.h -- which class transformers 5 opens a tokenizer.json
-// with, and what that class makes of it: some take the file as it stands, some keep no more of it
-// than words, merges and added tokens, and cut texts in their own way. Pure.
+// runtime/data/tokenizer/hub/folder_class.h -- the class by which transformers 5 opens a
+// tokenizer.json, and what the class changes in it: some take the file as it stands, others keep
+// only its words, merges and added tokens, and cut texts in their own way. Pure.
 #pragma once
 
 #include <cstdint>
@@ -23,28 +23,29 @@ enum class FolderClass : uint8_t {
   Other,  // cuts in its own way, which is not supported
 };
 
-// `kind`: "tokenizer_class" without the "Fast" at its end; `model_type`: of config.json; both may
-// be empty. `byte_level`: the text of tokenizer.json has "ByteLevel" in it.
+// The class that opens a folder. `kind`: "tokenizer_class" without the "Fast" at its end;
+// `model_type`: of config.json; both may be empty. `byte_level`: the text of tokenizer.json has
+// "ByteLevel" in it.
 [[nodiscard]] FolderClass opened_class(const std::string& kind, const std::string& model_type,
                                        bool byte_level);
 
-// Whether transformers has a class of that name, so that it does without code of the folder's own.
+// Whether transformers itself has a class of that name, and needs no code of the folder's own.
 [[nodiscard]] bool is_known_class(const std::string& kind);
 
-// The tokens that the class takes where the folder names none: key and text, such as "eos_token"
-// and "</s>". Such a token counts only where the vocabulary has it; where it has not, transformers
-// adds it, for texts that happen to contain it.
+// The tokens that a class assumes where the folder names none: key and text, such as "eos_token"
+// and "</s>". Such a token counts here only where the vocabulary has it; transformers adds it to
+// other vocabularies, too, where it matters only to texts that happen to contain it.
 using DefaultTokens = std::vector<std::pair<const char*, const char*>>;
 [[nodiscard]] DefaultTokens default_tokens(FolderClass of);
 
-// Changes the file as its class does. Where the class would cut by other rules than the file has,
-// not counting a space in front and the normalizer, the file is left as it is; the note that is
-// returned says so, and is empty otherwise.
+// Changes `file` as its class does. Leaves it as it is where the class would cut by other rules
+// than the file has, a space in front and the normalizer not counted, and returns a note that says
+// so; else returns "".
 [[nodiscard]] std::string cut_as_class(TokenizerJson& file, const FolderSettings& settings);
 
-// The class LlamaTokenizer: a space before a text and, if `legacy`, before each stretch between
-// added tokens, unless `add_prefix_space` is false; spaces are part of the word behind them; what
-// is unknown is bytes.
+// Changes `file` as the class LlamaTokenizer does: it puts a space before a text and, if `legacy`,
+// before each stretch between added tokens, unless `add_prefix_space` is false; makes spaces part
+// of the word behind them; and writes unknown characters as bytes.
 void cut_as_llama(TokenizerJson& file, const FolderSettings& settings);
 
 }  // namespace penstock

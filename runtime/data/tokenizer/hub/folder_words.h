@@ -1,5 +1,6 @@
-// runtime/data/tokenizer/hub/folder_words.h -- a tokenizer.json, or a SentencePiece model as one,
-// with what the other files of its folder change: as transformers loads it. Pure.
+// runtime/data/tokenizer/hub/folder_words.h -- completes the vocabulary of a folder as transformers
+// does: takes a SentencePiece model for a tokenizer.json, and adds the tokens that other files of
+// the folder name. Pure.
 #pragma once
 
 #include <string>
@@ -10,16 +11,15 @@
 
 namespace penstock {
 
-// The pieces of a SentencePiece model as byte pairs: what gives the piece with the lower id is
-// merged first.
+// The pieces of a SentencePiece model as byte pairs: the merge that gives the piece of the lowest
+// id comes first.
 [[nodiscard]] TokenizerJson byte_pairs_of(const Pieces& pieces, const std::string& path);
 
-// Adds to `file` the tokens that the folder's other files name, and what they say of tokens that it
-// has; tokens that have names are special. A token that is no word of the vocabulary gets the next
-// id, as transformers gives it. Throws Error(Data) naming the file and the token where a file says
+// Adds to `file` the tokens that the folder's other files name, and what they say of tokens that
+// `file` has; tokens that a key names are special. A token that is no word of the vocabulary gets
+// the next id, as in transformers. Throws Error(Data) naming file and token where a file says
 // another id, and Error(Input) where it depends on the class whether there is such a token. Returns
-// the tokens that the class assumes and that are left out, as no file has them; empty: there are
-// none.
+// a list of the tokens that the class assumes and no file has, which are left out; empty: none.
 [[nodiscard]] std::string take_added_tokens(TokenizerJson& file, const FolderSettings& settings);
 
 }  // namespace penstock

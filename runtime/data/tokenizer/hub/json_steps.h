@@ -1,5 +1,5 @@
-// runtime/data/tokenizer/hub/json_steps.h -- the steps of a tokenizer.json, each from the part of
-// the file that says it: by the names of the `tokenizers` library.
+// runtime/data/tokenizer/hub/json_steps.h -- reads the parts "normalizer", "pre_tokenizer" and
+// "decoder" of a tokenizer.json as steps.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-// All throw as JsonSource does, naming the step. A part that is null, or not there, is no step.
+// All throw as JsonSource does, naming the step. A null pointer, or a part that is null: no steps.
 
 [[nodiscard]] std::vector<NormalStep> read_normal_steps(const JsonSource& source,
                                                         const nlohmann::json* normalizer);

@@ -2,8 +2,8 @@
 // a text is normalised, cut into words and put together again, and the vocabulary that words become
 // ids of.
 //
-// Fields that would change the ids and are not supported are refused by name, never guessed at.
-// What transformers does not look at either, truncation and padding, is passed over.
+// Members that would change the ids and are not supported are refused by name, never guessed at.
+// "truncation" and "padding", which transformers does not read either, are passed over.
 #pragma once
 
 #include <cstdint>
@@ -18,33 +18,34 @@
 
 namespace penstock {
 
-inline constexpr int64_t kMostTokenIds = int64_t{1} << 24;
+inline constexpr int64_t kMostTokenIds = int64_t{1} << 24;          // ids are below
 inline constexpr int64_t kMostTokenizerBytes = int64_t{128} << 20;  // of a tokenizer.json
 
-// A text that is looked for before anything else is done, and becomes one id.
+// A text that becomes one id wherever it is found, before anything else is done to a text.
 struct AddedToken {
   int32_t id = 0;
   std::string content;
   bool special = false;              // "special": hidden where text is shown
-  bool left = false, right = false;  // "lstrip", "rstrip": takes the white space beside it along
-  bool single_word = false;          // only where no word goes on beside it
+  bool left = false, right = false;  // "lstrip", "rstrip": white space on that side belongs to it
+  bool single_word = false;          // found only where no word goes on beside it
   bool normalized = false;           // looked for in the normalised text, not in the raw one
 };
 
-// What makes ids of a word.
+// The model that makes ids of a word.
 struct WordModelData {
   enum class Kind : uint8_t { BytePairs, Unigram };
   Kind kind = Kind::BytePairs;
   std::vector<std::pair<std::string, int32_t>> vocabulary;  // any order
-  // Words are written in the byte alphabet (byte_alphabet.h), and cut texts are bytes.
+  // The vocabulary is written in the byte alphabet (byte_alphabet.h); words to encode are plain
+  // bytes.
   bool byte_level = false;
-  bool byte_fallback = false;  // what is not in the vocabulary is written by words like <0x0A>
-  std::optional<int32_t> unknown;
-  bool fuse_unknown = false;  // several in a row are one
-  // Members of byte pair models.
-  std::vector<std::pair<std::string, std::string>> merges;  // the first comes first
-  bool ignore_merges = false;  // a word that is in the vocabulary is not merged
-  // Members of unigram models: the score of each word of the vocabulary, in its order.
+  bool byte_fallback = false;      // what is not in the vocabulary is written by words like <0x0A>
+  std::optional<int32_t> unknown;  // the id of what the vocabulary cannot write
+  bool fuse_unknown = false;       // neighbours that are unknown are one id
+  // Byte pairs: merges by falling priority.
+  std::vector<std::pair<std::string, std::string>> merges;
+  bool ignore_merges = false;  // a word that is in the vocabulary as a whole is one id
+  // Unigram: the score of each entry of `vocabulary`.
   std::vector<double> scores;
 };
 

@@ -12,16 +12,16 @@ namespace penstock {
 
 class Merges {
  public:
-  // `left` and `right` become `merged`; rules that were added before come first. A pair that is
-  // added again takes the later place.
+  // Adds the rule that `left` and `right` become `merged`, behind all rules so far. A pair that is
+  // added again has the later place.
   void add(int32_t left, int32_t right, int32_t merged);
-  // Two symbols of an unmerged word that, as neighbours, may end up in one symbol. Once this was
-  // called, no pair that was not named ever does; so long words (texts that nothing has cut) are
-  // merged stretch by stretch.
+  // Names two symbols that, as neighbours in an unmerged word, may end up in one symbol. Once a
+  // pair is named, every pair that may must be: apply() cuts long words (texts that nothing has
+  // cut) between all others, and merges each stretch alone.
   void may_join(int32_t left, int32_t right);
 
-  // Merges the symbols of a word in place until no rule applies: always the first rule that does,
-  // and of its places the leftmost. O(n log n).
+  // Merges the symbols of a word in place until no rule applies: always by the first rule that
+  // applies, at its leftmost place. O(n log n).
   void apply(std::vector<int32_t>& symbols) const;
 
  private:

@@ -14,10 +14,10 @@ class WordCache {
  public:
   WordCache() : slots_(kSlots) {}
 
-  // Appends the ids. False: it is not known.
+  // Appends the ids of the word and returns true; returns false where the word is not known.
   bool find(std::string_view word, std::vector<int32_t>& ids) const;
   // Adds a word that is not known. Words above kMostBytes are not kept, for they are seldom met
-  // again; where there is no room, all others are forgotten.
+  // again. Forgets all others where there is no room.
   void add(std::string_view word, std::span<const int32_t> ids);
 
  private:

@@ -1,5 +1,5 @@
-// runtime/data/tokenizer/models/word_model.h -- WordModel: a word, as a PreTokenizer gives it, as
-// ids of a vocabulary.
+// runtime/data/tokenizer/models/word_model.h -- WordModel: makes ids of a vocabulary of a word, as
+// a PreTokenizer cuts it, by byte pairs or by a unigram model.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class WordModel {
   virtual ~WordModel() = default;
 
   // Encodes the words of one text, in one thread; several texts may be encoded at once, each by its
-  // own Words. They hand a cache of known words on from text to text.
+  // own Words. Each takes over the cache of known words of one that has ended.
   class Words {
    public:
     explicit Words(const WordModel& model);
@@ -45,17 +45,16 @@ class WordModel {
 
  protected:
   WordModel() = default;
-  // The ids of a word, always the same for the same word. Thread safe.
+  // The ids of a word, without the cache: the same at each call. Thread safe.
   [[nodiscard]] virtual std::vector<int32_t> ids_of(std::string_view word) const = 0;
 
  private:
   mutable std::mutex mutex_;
-  // The caches that no text uses now, under the mutex; there are as many as there were texts at
-  // once.
+  // The caches that no Words has now, guarded by the mutex.
   mutable std::vector<std::unique_ptr<WordCache>> idle_;
 };
 
-// The ids of the words <0x00> to <0xFF>, as far as the vocabulary has them.
+// Writes bytes by the words <0x00> to <0xFF>, as far as the vocabulary has them.
 class ByteFallback {
  public:
   explicit ByteFallback(const ByText<int32_t>& ids);
@@ -64,11 +63,11 @@ class ByteFallback {
   bool append(std::string_view bytes, std::vector<int32_t>& ids) const;
 
  private:
-  std::vector<int32_t> ids_;  // 256; -1 where there is none
+  std::vector<int32_t> ids_;  // by byte; -1: no such word
 };
 
-// Throw Error(Data) naming `where` where the parts do not fit one another, Error(Input) for what is
-// not supported.
+// The models of the two kinds. Both throw Error(Data) naming the file `where` if parts of `data` do
+// not fit one another, Error(Input) for what is not supported.
 [[nodiscard]] std::unique_ptr<WordModel> make_byte_pairs(const WordModelData& data,
                                                          const std::string& where);
 [[nodiscard]] std::unique_ptr<WordModel> make_unigram(const WordModelData& data,

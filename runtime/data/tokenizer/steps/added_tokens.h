@@ -1,5 +1,5 @@
-// runtime/data/tokenizer/steps/added_tokens.h -- AddedTokens: finds the texts that become one id in
-// a text.
+// runtime/data/tokenizer/steps/added_tokens.h -- AddedTokens: finds added tokens, texts that become
+// one id each, in a text.
 #pragma once
 
 #include <array>
@@ -17,23 +17,24 @@ namespace penstock {
 
 class AddedTokens {
  public:
-  // `where` names the file for messages. What is empty, which a normaliser may have made of a
-  // token, is never found.
+  // `where` names the file for messages. A token without text, as a normaliser may leave it, is
+  // never found.
   AddedTokens(std::vector<AddedToken> tokens, const std::string& where);
 
-  // The whole text, from left to right: a stretch without any of them, and no id, or one of them
-  // (its text may be longer than the token: white space) and its id. Of several that match at a
-  // place the longest counts.
+  // Calls take() for parts of the text that make it up from left to right: a stretch without added
+  // tokens, and no id; or an added token, with white space that belongs to it, and its id. Of
+  // several tokens that match at a place the longest counts.
   using Take = std::function<void(std::string_view stretch, std::optional<int32_t> id)>;
   void for_each_part(std::string_view text, const Take& take) const;
 
  private:
   [[nodiscard]] const AddedToken* longest_at(std::string_view text, size_t at) const;
-  // Whether a letter, digit or the like is right before or behind.
+  // Whether a character of a word is right before `begin` or at `end`.
   [[nodiscard]] bool inside_word(std::string_view text, size_t begin, size_t end) const;
 
-  std::vector<AddedToken> tokens_;                           // longest first, then as they came
-  std::array<std::vector<const AddedToken*>, 256> by_byte_;  // the first; in that order
+  std::vector<AddedToken> tokens_;  // longest first, then as they came
+  std::array<std::vector<const AddedToken*>, 256>
+      by_byte_;                     // by first byte; in the order of tokens_
   std::optional<Expression> word_;  // one character of a word, where a token asks for it
 };
 

@@ -15,7 +15,7 @@
 
 namespace penstock {
 
-// What is looked for.
+// What is looked for in a text.
 struct Pattern {
   enum class Kind : uint8_t {
     Theirs,  // an expression from a file
@@ -31,8 +31,7 @@ struct Pattern {
 inline constexpr const char* kWordCharacter =
     R"([\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}])";
 
-// The library and its version, on which it depends what counts as a letter. Empty: a build without
-// it.
+// The library and its version, which decide what counts as a letter; empty: a build without PCRE2.
 [[nodiscard]] std::string expression_library();
 
 class Expression {
@@ -44,8 +43,9 @@ class Expression {
   Expression(Expression&&) noexcept;
   Expression& operator=(Expression&&) noexcept;
 
-  // Bytes [begin, end) of what matches, from left to right, without overlap and never empty. `text`
-  // is valid UTF-8. Thread safe. Throws Error(Data) where the search takes too long.
+  // Calls take() with the bytes [begin, end) of each match, from left to right, without overlap and
+  // never empty. `text` is valid UTF-8. Thread safe. Throws Error(Data) where the search takes too
+  // long.
   void for_each_match(std::string_view text,
                       const std::function<void(size_t begin, size_t end)>& take) const;
 

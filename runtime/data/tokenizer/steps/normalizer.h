@@ -14,13 +14,13 @@ namespace penstock {
 
 struct NormalStep {
   enum class Kind : uint8_t {
-    Form,  // `form`
+    Form,  // to the normal form `form`
     Lowercase,
-    Strip,         // white space, on the sides `left` and `right`
-    StripAccents,  // all combining marks
-    Replace,       // each `pattern` by `text`
-    Prepend,       // `text`, where there is any
-    Bytes,         // each byte by its character of the byte alphabet (byte_alphabet.h)
+    Strip,         // removes white space on the sides `left` and `right`
+    StripAccents,  // removes all combining marks
+    Replace,       // each match of `pattern` becomes `text`
+    Prepend,       // puts `text` before a text that is not empty
+    Bytes,         // each byte becomes its character of the byte alphabet (byte_alphabet.h)
   };
   Kind kind = Kind::Form;
   NormalForm form = NormalForm::C;
@@ -34,8 +34,8 @@ class Normalizer {
   // Throws as Expression does; `where` names the file.
   Normalizer(std::vector<NormalStep> steps, const std::string& where);
 
-  // The text after all steps, in `storage` where it is another one. `text` is valid UTF-8. Clears
-  // `from_start` where something was taken away at its beginning: what is left begins later.
+  // The text after all steps: `text`, which is valid UTF-8, where they change nothing, else
+  // `storage`. Clears `from_start` where a step removed something at the beginning of `text`.
   [[nodiscard]] std::string_view apply(std::string_view text, std::string& storage,
                                        bool& from_start) const;
 

@@ -10,26 +10,26 @@ namespace penstock {
 
 struct DecoderStep {
   enum class Kind : uint8_t {
-    ByteLevel,     // words of the byte alphabet are bytes
-    Replace,       // each `from` by `to`
-    ByteFallback,  // <0x0A> is a byte
-    Fuse,          // all are one from here on
-    Strip,         // of each up to `first` times `from` at its beginning and `last` at its end
-    Metaspace,     // `from` is a space, but none at the beginning of the first token if `first` > 0
-    Spaces,        // a space between each two, where a file has no decoder
+    ByteLevel,     // a token written in the byte alphabet becomes its bytes
+    Replace,       // each `from` becomes `to`
+    ByteFallback,  // a token like <0x0A> becomes that byte
+    Fuse,          // all tokens become one
+    Strip,      // removes from each token up to `first` times `from` in front, `last` times behind
+    Metaspace,  // each `from` becomes a space; in the first token nothing if `first` > 0
+    Spaces,     // all tokens become one, with spaces between: for a file without a decoder
   };
   Kind kind = Kind::Fuse;
   std::string from = {}, to = {};
   int64_t first = 0, last = 0;
 };
 
-// A token as the file writes it. One that was added stands for itself.
+// A token as the file writes it.
 struct WrittenToken {
   std::string text;
-  bool added = false;
+  bool added = false;  // an added token: its text is not written in the byte alphabet
 };
 
-// The bytes of all, after all steps.
+// The bytes of all tokens, end to end, after all steps.
 [[nodiscard]] std::string joined_text(std::vector<WrittenToken> tokens,
                                       const std::vector<DecoderStep>& steps);
 

@@ -1,5 +1,5 @@
-// runtime/data/tokens/shards/file_tokens.h -- FileTokens: numbers of one width that lie end to end
-// in a file, and what the readers of token files have in common.
+// runtime/data/tokens/shards/file_tokens.h -- FileTokens: tokens that lie end to end in a file as
+// numbers of one width; and checks that the readers of token files have in common.
 //
 // The file is read by position (InputFile says why it is no memory map); the ranks of a host share
 // the pages that the system keeps of the file, and none keeps a copy.
@@ -23,8 +23,9 @@ struct NumberType {
 
 class FileTokens final : public TokenSource {
  public:
-  // `size` little-endian numbers from byte `offset` on, which are there. `text`: what they were
-  // made of, named in messages instead of the file; may be empty.
+  // `size` little-endian numbers from byte `offset` on, which are there. `unit`: what a token is
+  // called ("token", "byte"). `text`: the path of the text that they were made of, which messages
+  // name instead of the file; may be empty.
   FileTokens(std::shared_ptr<const InputFile> file, int64_t offset, int64_t size, NumberType type,
              std::string unit, std::string text = {});
 
@@ -33,8 +34,8 @@ class FileTokens final : public TokenSource {
   }
   [[nodiscard]] int64_t size() const override { return size_; }
   [[nodiscard]] std::string unit() const override { return unit_; }
-  // Reads through a small buffer, so that nothing is allocated. Throws Error(Data) naming file,
-  // byte and number for what is no id.
+  // Reads through a small buffer, without allocating. Throws Error(Data) naming file, byte and
+  // number where a number is no id: negative, or 2^31 or more.
   void read(int64_t first, std::span<int32_t> out) const override;
 
  private:
@@ -47,14 +48,14 @@ class FileTokens final : public TokenSource {
   std::string unit_, text_;
 };
 
-// Throws Error(Data): the file, the byte, and why it is none.
+// Throws Error(Data) that names the file and the byte, and says why it is no file of tokens.
 [[noreturn]] void no_token_file(const std::string& path, int64_t byte, const std::string& why);
 
 // The number that at most eight little-endian bytes hold.
 [[nodiscard]] uint64_t unsigned_of(std::span<const uint8_t> bytes);
 
-// Throws unless `tokens` of that width lie between byte `begin` and the end of the file, and, where
-// that is asked for, nothing else.
+// Throws Error(Data) unless `tokens` tokens of `width` bytes lie between byte `begin` and the end
+// of the file (AtLeast), or fill it (Exactly).
 enum class Room : uint8_t { AtLeast, Exactly };
 void check_room(const InputFile& file, int64_t begin, uint64_t tokens, size_t width, Room room);
 

@@ -1,7 +1,7 @@
-// runtime/data/tokens/shards/llmc_tokens.h -- the .bin files that the data scripts of llm.c write
-// (github.com/karpathy/llm.c, dev/data/data_common.py): 256 little-endian int32, of which the first
-// three are a magic number, a version and the number of tokens; then the tokens. GPT-2's are
-// 20240520, 1 and of uint16; Llama 3's 20240801, 7 and of uint32.
+// runtime/data/tokens/shards/llmc_tokens.h -- reads the .bin files that the data scripts of llm.c
+// write (github.com/karpathy/llm.c, dev/data/data_common.py): 256 little-endian int32, of which the
+// first three are a magic number, a version and the number of tokens; then the tokens. Files for
+// GPT-2 have magic 20240520, version 1 and uint16 tokens; for Llama 3 20240801, 7 and uint32.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,10 @@
 
 namespace penstock {
 
-// Whether a file that begins with these (4 bytes at least) is one, as far as the magic number goes.
+// Whether a file that begins with these bytes (at least 4) has the magic number of llm.c.
 [[nodiscard]] bool is_llmc(std::span<const uint8_t> first);
-// Throws Error(Data) naming file and byte where it is another version, cut off, or too long.
+// The tokens of such a file, which stay on disk. Throws Error(Data) naming file and byte where it
+// has another version, is cut off, or is too long.
 [[nodiscard]] std::shared_ptr<const TokenSource> open_llmc(std::shared_ptr<const InputFile> file);
 
 }  // namespace penstock

@@ -1,6 +1,6 @@
-// runtime/data/tokens/shards/megatron_tokens.h -- what Megatron-LM's preprocess_data.py writes:
-// tokens in name.bin, and name.idx, which says where each sequence is (megatron/core/datasets/
-// indexed_dataset.py). Read as one row of tokens, sequence after sequence, as they lie.
+// runtime/data/tokens/shards/megatron_tokens.h -- reads what Megatron-LM's preprocess_data.py
+// writes: tokens in name.bin, and name.idx, which says where each sequence is (megatron/core/
+// datasets/indexed_dataset.py), as one row of tokens, sequence after sequence, as they lie.
 //
 // name.idx: "MMIDIDX", two zeros; little-endian u64 version = 1, u8 type of a token, u64 number of
 // sequences, u64 number of documents; for each sequence an int32, the number of its tokens; for
@@ -17,7 +17,7 @@
 
 namespace penstock {
 
-// Whether a file that begins with these (7 bytes at least) is such an index.
+// Whether a file that begins with these bytes (at least 7) is such an index.
 [[nodiscard]] bool is_megatron_index(std::span<const uint8_t> first);
 // The file of tokens that belongs to an index: name.bin of name.idx.
 [[nodiscard]] std::string megatron_data_of(const std::string& index);

@@ -1,5 +1,5 @@
-// runtime/data/tokens/shards/token_shards.h -- which files a path of data.kind = "tokens" means,
-// and all of them as one row of tokens.
+// runtime/data/tokens/shards/token_shards.h -- finds the files that a path of data.kind = "tokens"
+// means, and opens them as one row of tokens.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace penstock {
 
-// The files, in the order of their names: that at `path`; those that a pattern with * or ? in it
-// matches ("fineweb_train_*.bin"); or name.idx, where `path` is the name of a pair of Megatron's,
-// or its name.bin. Empty: there is none.
+// The files that `path` means, in the order of their names: the one there; those that match it
+// where it is a pattern with * or ? ("fineweb_train_*.bin"); name.idx, where it is the name or
+// name.bin of a pair of Megatron-LM's. Empty: there is none.
 [[nodiscard]] std::vector<std::string> token_files(const std::string& path);
 
 // The files one after another, as if they were one; samples may span two of them. The vocabulary is
