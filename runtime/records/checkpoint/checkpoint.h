@@ -11,9 +11,9 @@
 //   latest -> step-00000100                  the newest one (layout.h)
 //
 // Shards are cut by the network alone (writer/shards.h), so their bytes depend neither on stages
-// and replicas nor on schedule and recompute mode; all ranks write some, at the same time, into a
-// hidden directory that rank 0 renames when everything is on disk. Knows nothing of stages: it is
-// given named tensors. writer/checkpoint_writer.h writes it, reader.h reads it back.
+// and replicas nor on schedule and recompute mode. All ranks write some at the same time, into a
+// hidden directory that rank 0 renames when everything is on disk. What is saved is named tensors;
+// stages play no part here. writer/checkpoint_writer.h writes it, reader.h reads it back.
 #pragma once
 
 #include <cstdint>
@@ -27,20 +27,22 @@ namespace penstock {
 
 class Collective;  // runtime/system/comm/network.h
 
-// The checkpoints of a run that stay when a new one is complete: the new one, the newest before it,
-// milestones, and the newest one that is known to be sound.
+// The checkpoints of a run that stay when a new one is complete: the newest ones, milestones, and
+// the newest that an audit vouches for.
 struct Retention {
-  int keep = 0;            // checkpoints, milestones not counted; 0: all
-  int64_t keep_every = 0;  // steps: of every so many the first checkpoint stays for ever; 0: none
-  // The step of the last audit that found nothing (run.audit): the newest checkpoint up to it stays
-  // beside the others, since a later one may hold what no audit has looked at yet. 0: none has to.
+  int keep = 0;  // how many of the newest; 0: all
+  // Milestones, which stay for ever: the first checkpoint from each multiple of `keep_every` steps
+  // on; 0: none.
+  int64_t keep_every = 0;
+  // The step of the last audit that found nothing (run.audit): the newest checkpoint up to it
+  // stays, since a later one may hold what no audit has looked at yet. 0: there was none.
   int64_t audited = 0;
 };
 
-// A tensor of the network, or one that belongs to it.
+// A tensor to save, of the network or of its optimizer state, or this replica's part of one.
 struct PlacedTensor {
   NamedTensor named;
-  int64_t layer = 0;  // of the whole network
+  int64_t layer = 0;  // its layer, numbered over the whole network
   // Set where replicas share the tensor out: the shape of the whole tensor, of which replica r has
   // elements [cuts[r], cuts[r + 1]); `named` is this replica's part of it, 1-d. No cuts: every
   // replica has the whole tensor.
@@ -58,12 +60,12 @@ struct CheckpointRequest {
   std::string root;  // "<run>/checkpoints", made when missing
   Retention retention = {};
   CheckpointState state = {};
-  // What this rank holds. Every name is on one stage only, and there on every replica with the same
-  // bits, or shared out. Each replica writes a part of the shards, in which tensors are whole.
+  // The tensors that this rank holds. Each is on one stage only, and there on every replica with
+  // the same bits, or in parts. Each replica writes some of the shards, in which tensors are whole.
   std::vector<PlacedTensor> model = {};
   std::vector<PlacedTensor> optimizer = {};
   int replica = 0, replicas = 1;
-  Collective* between_replicas = nullptr;  // of this stage; may be null where nothing is shared out
+  Collective* between_replicas = nullptr;  // of this stage; may be null where there are no parts
 };
 
 struct CheckpointResult {

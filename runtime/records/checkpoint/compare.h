@@ -15,8 +15,8 @@ struct TensorDifference {
   std::string first, second;
   // The difference of the numbers, where both have the same shape and type:
   int64_t elements = 0;  // elements whose bits differ
-  double largest = 0.0;  // difference between two of them; NaN where one is no finite number, or of
-                         // a type that is not computed with
+  double largest = 0.0;  // the largest difference; NaN where a number is not finite, or the type is
+                         // not computed with
 };
 
 // The tensors of weights and optimizer state that differ, by name; empty: all have the same bits.

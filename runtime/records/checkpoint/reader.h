@@ -19,9 +19,9 @@
 namespace penstock {
 
 enum class ShardCheck : uint8_t {
-  BeforeReading,  // of each shard that a tensor is read from
-  ByCaller,       // by verify(part, parts) on several ranks: then none reads whole shards for a few
-                  // tensors of them
+  BeforeReading,  // each shard is checked before its first tensor is read
+  ByCaller,       // the caller calls verify(part, parts) on several ranks, so that no rank reads
+                  // whole shards for a few tensors of them
 };
 
 class CheckpointReader {
@@ -36,15 +36,16 @@ class CheckpointReader {
     TensorInfo tensor;
     std::string file;
   };
-  // Both list tensors by name and read the headers of all shards.
+  // The tensors of the weights, and of the optimizer state, by name. Both read all shards' headers.
   [[nodiscard]] std::vector<Stored> model() const { return list(model_); }
   [[nodiscard]] std::vector<Stored> optimizer() const { return list(optimizer_); }
 
-  // A tensor of the model, to fp32 or bf16, whichever of the two it was saved in.
+  // Overwrites `to`, fp32 or bf16, with a tensor of the weights, saved as either of the two.
   void read(const std::string& name, Tensor& to, Device& device);
-  // Numbers of it as fp32, from the `first` on.
+  // Overwrites `to` with numbers of a tensor of the weights as fp32, from number `first` on.
   void read_numbers(const std::string& name, size_t first, std::span<float> to);
-  // The following read as SafetensorsFile does.
+  // The following read bytes, and elements of a tensor of the shape `whole`, from `first` on, as
+  // the functions of SafetensorsFile with these names do.
   void read(const std::string& name, std::span<std::byte> to);
   void read(const std::string& name, uint64_t first, std::span<std::byte> to);
   void read_part(const std::string& name, const Shape& whole, int64_t first, Tensor& to,

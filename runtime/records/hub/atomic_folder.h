@@ -1,5 +1,5 @@
-// runtime/records/hub/atomic_folder.h -- a folder that is complete or absent: it has a temporary
-// name until commit().
+// runtime/records/hub/atomic_folder.h -- AtomicFolder: a folder that is complete or absent, as it
+// has a temporary name until commit().
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ class AtomicFolder {
   AtomicFolder& operator=(const AtomicFolder&) = delete;
 
   [[nodiscard]] const std::string& path() const { return temporary_; }  // until commit()
-  // Renames it to `folder`. Throws Error(Input) where that exists by now.
+  // Renames the temporary folder to `folder`. Throws Error(Input) where that exists by now.
   void commit();
 
  private:

@@ -1,5 +1,6 @@
-// runtime/records/hub/kept_folder.h -- what a run keeps of the folder that its network comes from:
-// all but the weights, so that the run can be resumed, used and exported where that folder is not.
+// runtime/records/hub/kept_folder.h -- copies to the run directory what a run keeps of the folder
+// that its network comes from: all but the weights, so that the run can be resumed, used and
+// exported where that folder is not.
 #pragma once
 
 #include <string>
@@ -7,26 +8,25 @@
 namespace penstock {
 
 inline constexpr const char* kKeptFolder = "folder";       // in a run directory
-inline constexpr const char* kOriginFile = "origin.json";  // in there: {"weights": "/models/..."}
+inline constexpr const char* kOriginFile = "origin.json";  // in it: {"weights": "/models/..."}
 
-// The small files of a folder beside config.json: of its tokenizer, and how text is generated.
-// Copies those that are there, none where `from` is empty; `to` must not exist. Throws
-// Error(Resource).
+// Copies the small files beside config.json, those of the tokenizer and generation_config.json, as
+// far as `from` has them (empty: none), to `to`, which must not have them. Throws Error(Resource).
 void copy_small_files(const std::string& from, const std::string& to);
 
-// Makes `to` the kept form of `from`. An older one there is replaced when the new one is whole: a
-// kill at any moment leaves one of them. Does nothing where `from` and `to` are the same folder.
-// Throws Error(Resource).
+// Makes `to` the kept form of `from`: its small files, config.json and origin.json. Replaces an
+// older folder there when the new one is whole, so a kill at any moment leaves one of them. Does
+// nothing where `from` and `to` are the same folder. Throws Error(Resource).
 void keep_folder(const std::string& from, const std::string& to);
 
-// Removes what keep_folder() has put into `folder`, and then the folder if nothing else is in it: a
-// run whose network comes from no folder has none. Leaves alone what was not kept by a run. Throws
-// Error(Resource).
+// Removes what keep_folder() has put into `folder`, and then the folder if nothing else is in it,
+// for a run whose network comes from no folder. Does nothing to a folder without origin.json.
+// Throws Error(Resource).
 void forget_folder(const std::string& folder);
 
-// Gives `folder` its name back where a kill in the middle of keep_folder() has left it under
-// another one (on file systems that cannot exchange two names). Called before a folder is read;
-// does nothing where it is there.
+// Gives `folder` its name back where a kill in keep_folder() has left it under another one (on file
+// systems that cannot exchange two names); does nothing where `folder` is there. Called before a
+// kept folder is read.
 void finish_keeping(const std::string& folder);
 
 // The folder where the weights were when `folder` was kept, whether or not they are there now;

@@ -1,5 +1,5 @@
-// runtime/records/hub/weights.h -- the weights of a Hugging Face folder, by our names: each rank
-// reads the ranges that it needs, straight to where they belong.
+// runtime/records/hub/weights.h -- HubWeights: reads the weights of a Hugging Face folder by our
+// names; each rank reads the ranges that it needs, straight to where they belong.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ struct HubTensor {
 // damaged or missing. Messages name the file, the tensor, and what to do.
 class HubWeights {
  public:
-  // Reads the header where one file has all, or else the index. `folder` has passed
-  // read_hub_config().
+  // Reads the header of the file where one has all weights, else the index. read_hub_config() has
+  // accepted `folder`; `family` outlives this.
   HubWeights(std::string folder, const HubFamily& family);
 
   // Reads all headers and checks that every tensor is there once, in its shape and a supported
@@ -34,11 +34,11 @@ class HubWeights {
   // folder has one it is compared with the embedding, and no other number is read.
   void check(std::span<const HubTensor> network, bool tied);
 
-  // Announces the tensors that will be read, in that order: while one is read, the next ones are
+  // Announces the tensors that will be read, in their order: while one is read, the next are
   // fetched from the disk, a few MiB ahead. Reading others, or in another order, is only slower.
   void expect(std::vector<HubTensor> tensors);
 
-  // Fills `to`, fp32 or bf16 and row-major, which has the shape that was checked. Where the host
+  // Overwrites `to`, fp32 or bf16, row-major and of the shape that was checked. Where the host
   // cannot address the device's memory a copy of this one tensor is held meanwhile. Throws
   // Error(Data) for a number that is not finite.
   void read(const std::string& ours, Tensor& to, Device& device);
@@ -67,13 +67,13 @@ class HubWeights {
   std::string folder_;
   const HubFamily& family_;
   bool sharded_ = false;
-  std::map<std::string, std::string> files_;  // of each tensor, by their names
+  std::map<std::string, std::string> files_;  // of each tensor, by the folder's name for it
   std::map<std::string, std::unique_ptr<SafetensorsFile>> open_;
   std::vector<HubTensor> expected_;
-  size_t reading_ = 0, fetched_ = 0;  // how many of them are read or being read, and fetched
+  size_t reading_ = 0, fetched_ = 0;  // how many expected_ are read or being read, and fetched
 };
 
-// Whether the folder has weights, in whatever form.
+// Whether the folder has weights, in a supported form or another.
 [[nodiscard]] bool has_hub_weights(const std::string& folder);
 
 }  // namespace penstock

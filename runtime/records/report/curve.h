@@ -1,5 +1,5 @@
-// runtime/records/report/curve.h -- a curve with few enough points for a page, and none of its
-// peaks lost.
+// runtime/records/report/curve.h -- thins a curve to few enough points for a page, without losing
+// its peaks.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@ struct CurvePoint {
   bool operator==(const CurvePoint&) const = default;
 };
 
-// `points` by ascending x. At most 2 * buckets + 2 of them, in their order: all, where these are
-// few enough; else the first, the last, and of each of `buckets` equal parts of the range of x the
-// least and the greatest y. A part without any finite y keeps one point that is none, so that the
+// At most 2 * buckets + 2 of `points`, which are by ascending x, in their order: all, where they
+// are few enough; else the first, the last, and of each of `buckets` equal parts of the range of x
+// the least and the greatest y. A part without any finite y keeps one point, with NaN, so that the
 // gap can be drawn.
 [[nodiscard]] std::vector<CurvePoint> thinned(std::span<const CurvePoint> points, size_t buckets);
 

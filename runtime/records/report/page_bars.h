@@ -1,5 +1,5 @@
-// runtime/records/report/page_bars.h -- stacked bars: memory by purpose, and where the time went.
-// Private to this room.
+// runtime/records/report/page_bars.h -- the page's sections of stacked bars, as HTML: memory by
+// purpose, and where the time went. Private to this room.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// runtime/records/report/page_data.h -- what the page's script draws, as JSON.
+// runtime/records/report/page_data.h -- the data of the page as JSON: what its script draws, and
+// what other programs read.
 #pragma once
 
 #include <string>
@@ -8,12 +9,17 @@
 
 namespace penstock {
 
-// {curves: [{id, title, unit, steps, series: [{name, style, thinned, points: [[step, value]],
-// means: of a thinned one}]}], attempts: [{attempt, step: its first} of each but the first],
-// timeline: {steps: [{step, parts: [{name, ranks:
-// [{name, boxes: [[instruction, start, length]]}]}]}], steps_left_out, ranks_left_out}}; times in
-// milliseconds, of a part from its own beginning on. And for programs that read the page: summary,
-// the document of that name, and facts: {state, attempts, steps, loss, ...}.
+// An object with the members
+//   curves    [{id, title, unit, steps: how many points it was made from, series: [{name, style,
+//             thinned, points: [[step, value]], means (only where thinned): averaged [[step,
+//             value]]}]}]
+//   attempts  [{attempt, step: its first}], without the first attempt
+//   timeline  {steps: [{step, parts: [{name: measured or predicted, ranks: [{name, boxes:
+//             [[instruction, start, length, bytes in use where known]]}]}]}], steps_left_out,
+//             ranks_left_out}; times in ms since the beginning of their part
+//   summary   the content of summary.json
+//   facts     {state, attempts, steps, loss, ...}
+// The last two are for programs that read the page.
 [[nodiscard]] std::string page_data_json(const RunFiles& files, const RunFacts& facts);
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
-// runtime/records/report/page_head.h -- what a run is and how it stands, as HTML. Private to this
-// room.
+// runtime/records/report/page_head.h -- the page's sections without drawings, as HTML: what the run
+// is and how it stands, its attempts, ranks and files. Private to this room.
 #pragma once
 
 #include <string>
@@ -11,6 +11,7 @@ namespace penstock {
 
 // "transformer-lm: 2 stages x 1 replicas, 8 micro-batches of 4 samples"
 [[nodiscard]] std::string headline(const RunFacts& facts);
+// The headline, the state of the run, and its main figures.
 [[nodiscard]] std::string head_section(const RunFiles& files, const RunFacts& facts);
 // The attempts and the steps that each has done.
 [[nodiscard]] std::string attempts_section(const RunFiles& files);

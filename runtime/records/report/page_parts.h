@@ -1,5 +1,5 @@
-// runtime/records/report/page_parts.h -- the files of page/ as text; cmake/PenstockPage.cmake
-// writes the definitions. Private to this room.
+// runtime/records/report/page_parts.h -- the files of the folder page/ as texts of the program;
+// cmake/PenstockPage.cmake writes their definitions. Private to this room.
 #pragma once
 
 #include <string_view>

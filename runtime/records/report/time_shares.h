@@ -7,11 +7,11 @@
 
 namespace penstock {
 
-// Milliseconds. Together they are the length of the step.
+// A rank's time in a step, in milliseconds; the sum is the length of the step.
 struct TimeShares {
   double compute = 0;        // forwards and backwards
-  double recompute = 0;      // forwards again, before their backward
-  double bubble = 0;         // waiting for what another rank had not sent yet, or for nothing
+  double recompute = 0;      // forwards that are done again for their backward
+  double bubble = 0;         // waiting for what another rank had not sent yet, and idle time
   double communication = 0;  // exposed: posting sends, and waiting for what was already sent
   double reduction = 0;      // sums over replicas, as far as nothing else ran beside
   double optimizer = 0;      // from the last backward and sum of all ranks to the end of the update
@@ -21,15 +21,15 @@ struct TimeShares {
 };
 
 struct StepShares {
-  double length_ms = 0;           // from the first start of all ranks to their last end
+  double length_ms = 0;           // from the first start on any rank to the last end on any
   std::vector<TimeShares> ranks;  // in the order of the process
 };
 
-// The spans of all ranks need one clock. A wait for a message counts as bubble until the rank that
-// sends it has posted it (where the trace has no such span: has computed it) and as exposed
-// communication from then on. From the end of a rank's last compute instruction until all ranks
-// have ended theirs, its time counts as bubble; then as reduction until all sums are done, and then
-// as the optimizer's, which needs every gradient for their norm.
+// The shares of each rank in a step; the spans of all ranks must be by one clock. A wait for a
+// message counts as bubble until the sender has posted the message (or computed it, where the trace
+// has no span for that), and as exposed communication from then on. Behind a rank's last compute
+// instruction time counts as bubble until all ranks have ended theirs, then as reduction until all
+// sums are done, then as the optimizer's, which needs every gradient for their norm.
 [[nodiscard]] StepShares time_shares(const RecordedProcess& process);
 
 // The mean over ranks and steps.

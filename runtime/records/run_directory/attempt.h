@@ -1,5 +1,6 @@
-// runtime/records/run_directory/attempt.h -- which attempt of which run begins in a directory, and
-// which checkpoint it resumes from: a pure function of what is there and what was asked for.
+// runtime/records/run_directory/attempt.h -- chooses the attempt that begins in a directory: of
+// which run it is, and which checkpoint it resumes from. A pure function of what is there and what
+// was asked for.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +15,21 @@ struct AttemptRequest {
   std::string directory = {};    // for messages
   std::string resume = "never";  // never | auto | a path
   bool overwrite = false;
-  KeptCheckpoint source = {};  // the checkpoint that the path means
+  KeptCheckpoint source = {};  // the checkpoint that `resume` names, where it is a path
 };
 
 struct Attempt {
-  std::string run;          // the run it belongs to; empty: a new one
-  int64_t number = 1;       // of its attempts
-  std::string resume_from;  // step directory; empty: from the start
+  std::string run;          // the identity of its run; empty: a new run
+  int64_t number = 1;       // among the attempts of the run
+  std::string resume_from;  // a step directory; empty: begins at the start
   int64_t resume_step = 0;
-  bool owes_evaluation = false;        // the one after resume_step
-  bool replaces = false;               // results of an earlier run are removed
-  std::vector<std::string> set_aside;  // checkpoints of later steps than resume_step
+  bool owes_evaluation = false;        // the evaluation after resume_step was due and is not done
+  bool replaces = false;               // results of an earlier run are to be removed
+  std::vector<std::string> set_aside;  // checkpoints to move away, of later steps than resume_step
   std::vector<std::string> notes;      // what a user may want to know of the choice
 };
 
-// Throws Error(Input), before anything was touched, when results of another run are in the way, and
+// Chooses; touches nothing. Throws Error(Input) when results of another run are in the way, and
 // Error(Data) when none of the checkpoints to resume from is whole.
 [[nodiscard]] Attempt choose_attempt(const DirectoryContents& contents,
                                      const AttemptRequest& request);

@@ -1,5 +1,5 @@
-// runtime/records/run_directory/contents.h -- what is in a directory that a run may be about to
-// write to.
+// runtime/records/run_directory/contents.h -- DirectoryContents: what is in a directory that a run
+// may be about to write to; and which of its checkpoints can be used.
 #pragma once
 
 #include <cstdint>
@@ -15,35 +15,35 @@ namespace penstock {
 struct KeptCheckpoint {
   int64_t step = 0;
   std::string path;
-  std::string run = {};      // the run that wrote it; empty where it does not say
+  std::string run = {};      // identity of the run that wrote it; empty: it does not say
   std::string trouble = {};  // why no run can resume from it; empty: nothing is known against it
-  bool owes_evaluation = false;  // the one after its step was due and is not done
+  bool owes_evaluation = false;  // the evaluation after its step was due and is not done
 };
 
 struct DirectoryContents {
   bool foreign_run_file = false;                 // a run.toml that a person wrote
   bool ours = false;                             // penstock has written here
   std::optional<RunIdentity> identity = {};      // of run.json
-  std::vector<std::string> results = {};         // names of files and checkpoints, relative to it
+  std::vector<std::string> results = {};         // files and checkpoints, relative to the directory
   std::vector<KeptCheckpoint> checkpoints = {};  // complete, by ascending step
 };
 
 // Reads names, run.json and the small documents of the checkpoints, and checks that each file of a
-// checkpoint exists with its size. An empty result where there is no such directory. Throws
+// checkpoint exists and has its size. Empty contents where there is no such directory. Throws
 // Error(Data) for a run.json that cannot be read, Error(Resource) for a directory that cannot.
 [[nodiscard]] DirectoryContents look_into(const std::string& directory);
 
-// What is known of one checkpoint.
+// As look_into(), for the checkpoint at `path` alone.
 [[nodiscard]] KeptCheckpoint look_at_checkpoint(const std::string& path);
 
-// <run> of <run>/checkpoints/<step>; empty where it is no such path.
+// The directory <run> of the path <run>/checkpoints/<step>; empty for any other path.
 [[nodiscard]] std::string run_directory_of(const std::string& checkpoint);
 
-// The newest checkpoint of the run in `directory`, for evaluation and use. Throws Error(Input)
-// where there is none, Error(Data) where it cannot be used, which offers another.
+// The path of the newest checkpoint of the run in `directory`, for evaluation and use. Throws
+// Error(Input) where there is none, and Error(Data) where it cannot be used, offering another.
 [[nodiscard]] std::string newest_of_run(const std::string& directory);
 
-// Whether all checksums of a checkpoint are right: every file of it is read.
+// Whether all checksums of a checkpoint are right. Reads all its files.
 [[nodiscard]] bool is_whole(const std::string& checkpoint);
 
 // The end of an error about a damaged checkpoint: "; the newest whole one of its run is ...". Reads

@@ -1,4 +1,5 @@
-// runtime/records/run_directory/identity.h -- run.json: which run a directory belongs to.
+// runtime/records/run_directory/identity.h -- reads and writes run.json: which run a directory
+// belongs to.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,7 @@
 
 namespace penstock {
 
-// What a network was made for, and how much there was to learn from; 0: not known.
+// Sizes of the data that a run's network was made for and trained on; 0: not known.
 struct DataSizes {
   int64_t vocabulary = 0, classes = 0;
   int64_t training_samples = 0, validation_samples = 0;
@@ -19,7 +20,7 @@ struct RunIdentity {
   int64_t attempts = 0;
   DataSizes data = {};
 };
-[[nodiscard]] std::string new_run();
+[[nodiscard]] std::string new_run();  // a new RunIdentity::run
 
 // Nothing where the directory has no run.json. Throws Error(Data) naming the file when it is not
 // what write_identity() wrote.

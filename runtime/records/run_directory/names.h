@@ -1,18 +1,18 @@
-// runtime/records/run_directory/names.h -- what a run directory is made of (docs/output.md).
+// runtime/records/run_directory/names.h -- names of the files of a run directory (docs/output.md).
 //
 //   run.json       the identity of the run, how many attempts there were, sizes of its data
 //   classes.json   of images: what the classes are called, by label
-//   run.toml       the effective configuration, itself a run file; paths in it are relative to it
+//   run.toml       the effective configuration, itself a run file; its paths are relative to itself
 //   run.lock       who writes here now
 //   log.txt, metrics.jsonl               appended to by every attempt
-//   tensorboard/events.out.tfevents.*    one of every attempt, where they are asked for
+//   tensorboard/events.out.tfevents.*    one file of each attempt, where they are asked for
 //   summary.json, trace.json             of the latest attempt that wrote one
 //   pieces-*.model the vocabulary of word pieces
-//   folder/        of a Hugging Face folder that the network came from all but the weights
-//   checkpoints/step-*, and checkpoints/before-attempt-*/step-*: set aside by going on from an
-//                  earlier step
+//   folder/        all but the weights of the Hugging Face folder that the network came from
+//   checkpoints/step-*                   the checkpoints
+//   checkpoints/before-attempt-*/step-*  those set aside when an attempt began at an earlier step
 //   stop           asks the run to stop: made by people
-//   excluded_hosts those that an audit found to be wrong
+//   excluded_hosts hosts that an audit found to compute or keep wrong bits
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ inline constexpr const char* kLogFile = "log.txt";
 inline constexpr const char* kStopFile = "stop";
 inline constexpr const char* kCheckpointFolder = "checkpoints";
 inline constexpr const char* kEventFolder = "tensorboard";
-// What a run is there for, beside its checkpoints.
+// The results of a run, beside its checkpoints.
 inline constexpr std::array<const char*, 4> kResultFiles = {kMetricsFile, "summary.json",
                                                             "trace.json", "report.html"};
 

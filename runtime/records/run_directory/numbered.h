@@ -1,5 +1,5 @@
-// runtime/records/run_directory/numbered.h -- directories for runs that name none: runs/<stem>-1,
-// -2, ..., and runs/latest, a link to the newest of them.
+// runtime/records/run_directory/numbered.h -- makes directories for runs that name none:
+// runs/<stem>-1, -2, ..., and runs/latest, a link to the newest of them.
 #pragma once
 
 #include <optional>
@@ -10,15 +10,15 @@ namespace penstock {
 inline constexpr const char* kRunsFolder = "runs";
 inline constexpr const char* kLatestLink = "latest";
 
-// Makes the first directory with a number above all there are, and returns its path: two processes
-// at once get two. Throws Error(Resource).
+// Makes the directory <folder>/<stem>-N, N the number after the highest there, and returns its
+// path; two processes at once get two directories. Throws Error(Resource).
 [[nodiscard]] std::string make_numbered(const std::string& folder, const std::string& stem);
-// The directory with the highest number.
+// The path of the directory <folder>/<stem>-N with the highest N; nothing where there is none.
 [[nodiscard]] std::optional<std::string> newest_numbered(const std::string& folder,
                                                          const std::string& stem);
 
 // Makes <folder>/latest a relative link to `directory`, which is in `folder`. A directory of that
-// name, made by earlier versions, keeps its content under a number. Returns a note; usually empty.
+// name, made by earlier versions, is renamed to a number. Returns a note for the user, or "".
 // Throws Error(Resource).
 [[nodiscard]] std::string point_latest_to(const std::string& directory);
 

@@ -1,5 +1,5 @@
-// runtime/records/run_directory/place.h -- DirectoryPlace: whether a path still leads to the
-// directory that it led to, which people move and remove while a run goes on.
+// runtime/records/run_directory/place.h -- DirectoryPlace: notices when people move or remove the
+// directory at a path while a run goes on.
 #pragma once
 
 #include <string>
@@ -10,12 +10,11 @@ namespace penstock {
 
 class DirectoryPlace {
  public:
-  // Keeps the directory open, which keeps nobody from moving or removing it. Throws
-  // Error(Resource).
+  // Keeps the directory open; it can still be moved or removed. Throws Error(Resource).
   explicit DirectoryPlace(std::string path);
 
-  // "runs/a was moved to /data/a" or "runs/a was removed"; empty while it is where it was, and
-  // where the file system does not say. A file server may say so a few seconds late.
+  // "runs/a was moved to /data/a" or "runs/a was removed"; empty while it is where it was, or the
+  // file system does not tell. A file server may tell a few seconds late.
   [[nodiscard]] std::string change() const;
 
  private:

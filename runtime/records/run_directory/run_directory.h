@@ -1,11 +1,11 @@
-// runtime/records/run_directory/run_directory.h -- RunDirectory: the one owner of a directory that
-// a run writes to. Rank 0 has it; the other ranks are told what they need.
+// runtime/records/run_directory/run_directory.h -- RunDirectory: owns the directory that a run
+// writes to. Only rank 0 has one; it tells the other ranks what they need.
 //
 // The constructor looks at the directory, locks it, and refuses it if need be; begin() makes it
-// this run's, once all that can keep the run from its first step is behind it. Between the two this
-// class writes nothing but the lock (others put a vocabulary and cut tokens there, under names of
-// their own), so that what --overwrite replaces is there until something takes its place. What a
-// run directory is made of: names.h.
+// this run's, once nothing can keep the run from its first step any more. Between the two this
+// class writes nothing but the lock, so that what --overwrite replaces is there until something
+// takes its place. (Others put a vocabulary and cut tokens there, under names of their own.) The
+// files of a run directory: names.h.
 #pragma once
 
 #include <functional>
@@ -29,16 +29,16 @@ struct RunDirectoryRequest {
   std::string resume = "never";  // never | auto | a step directory or run directory
   bool overwrite = false;        // what an earlier run left is replaced
   LockTimes lock = {};
-  std::function<void(const std::string&)> say = {};  // told before a wait
+  std::function<void(const std::string&)> say = {};  // is told notes; may be empty
 };
 
 class RunDirectory {
  public:
-  // Chooses the directory, makes it where it is missing, locks it and chooses what this attempt is.
-  // Throws Error(Input) where results of another run are in the way or it is locked, Error(Data)
-  // where the checkpoint to resume from is damaged, Error(Resource) where it cannot be written.
+  // Chooses the directory, makes it where it is missing, locks it and chooses the attempt. Throws
+  // Error(Input) where results of another run are in the way or it is locked, Error(Data) where the
+  // checkpoint to resume from is damaged, Error(Resource) where it cannot be written.
   explicit RunDirectory(const RunDirectoryRequest& request);
-  // Unlocks the directory, and removes one that was made and never begun.
+  // Unlocks the directory, and removes it where this made it and begin() was not called.
   ~RunDirectory();
   RunDirectory(const RunDirectory&) = delete;
   RunDirectory& operator=(const RunDirectory&) = delete;
@@ -53,21 +53,21 @@ class RunDirectory {
   // there is none.
   void pass_over(const std::string& damage);
 
-  // Chooses the attempt again, as a newer checkpoint has come. Called before begin().
+  // Chooses the attempt again, when a checkpoint was added meanwhile. Called before begin().
   void look_again();
 
   // Makes the directory this run's: removes or sets aside what attempt() says, counts the attempt,
-  // writes the run file and makes the links `latest`; returns what a user should know of that: what
-  // stays of an earlier run and where, which link could not be made. Throws Error(Resource).
+  // writes the run file and makes the links `latest`. Returns notes for the user: what stays of an
+  // earlier run and where, which link could not be made. Throws Error(Resource).
   [[nodiscard]] std::vector<std::string> begin(const std::string& run_file);
-  // Keeps in run.json what was learnt from the data. Throws Error(Resource).
+  // Writes the sizes of the data to run.json. Throws Error(Resource).
   void keep(const DataSizes& sizes);
 
-  // Whether somebody has put a file `stop` there. Asks the file system.
+  // Whether somebody has put a file `stop` into the directory. Asks the file system.
   [[nodiscard]] bool asked_to_stop() const;
-  // Whether the directory is still this run's, once a step. Throws Error(Resource) when it was
-  // moved or removed, Error(Peer) when another process has taken the lock. A lock file that was
-  // gone and has been taken again is said.
+  // Checks that the directory is still this run's; called once a step. Throws Error(Resource) when
+  // it was moved or removed, Error(Peer) when another process has taken the lock. Tells `say` where
+  // the lock file was gone and the lock was taken again.
   void check();
   // Replaces the request's `say` from now on.
   void say_by(std::function<void(const std::string&)> say) { say_ = std::move(say); }
@@ -87,7 +87,7 @@ class RunDirectory {
   RunIdentity identity_;
 };
 
-// The directory of the trained run for a command that names none: runs/latest.
+// The run directory for a command that names none: runs/latest.
 [[nodiscard]] std::string latest_run();
 
 }  // namespace penstock

@@ -1,8 +1,8 @@
-// runtime/records/sweep/chart.h -- lines and dots over numbers of ranks, as a picture for a paper,
-// a page or a phone. Pure.
+// runtime/records/sweep/chart.h -- draws lines and dots over numbers of ranks, as an SVG for a
+// paper, a page or a phone. Pure.
 //
-// Follows the reader's choice of light or dark; lines differ in dashes and marks as well as in
-// colour. Needs no script, no font, no network.
+// The picture follows the reader's choice of light or dark; lines differ in dashes and marks as
+// well as in colour. It needs no script, no font, no network.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ enum class CurveKind : uint8_t { Ideal, Planned, Measured };
 
 struct ChartDot {
   double x = 0, y = 0;    // x > 0
-  std::string name = {};  // what it is, for a pointer that rests on it
+  std::string name = {};  // shown while a pointer rests on the dot
 };
 
 struct ChartCurve {
@@ -27,12 +27,13 @@ struct ChartCurve {
 };
 
 struct Chart {
-  std::string title, subtitle;     // of what y is
-  bool is_share = false;           // y in percent, from 0
-  std::vector<ChartCurve> curves;  // those without a line and dots are left out
+  std::string title, subtitle;
+  bool is_share = false;           // y is a share, drawn in percent from 0 on
+  std::vector<ChartCurve> curves;  // curves with neither line nor dots are not drawn
 };
 
-// Over more than an eightfold range of ranks both axes are logarithmic, shares excepted.
+// The SVG. Both axes are logarithmic where ranks differ more than eightfold, but not an axis of
+// shares.
 [[nodiscard]] std::string chart_svg(const Chart& chart);
 
 }  // namespace penstock

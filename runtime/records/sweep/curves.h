@@ -1,5 +1,5 @@
-// runtime/records/sweep/curves.h -- the plots of a sweep: throughput and efficiency over ranks,
-// each as ideal, planned and measured. Pure.
+// runtime/records/sweep/curves.h -- makes the charts of a sweep: throughput and efficiency over
+// ranks, each as ideal, planned and measured. Pure.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 namespace penstock {
 
 struct SweepPlot {
-  std::string file;  // "throughput.svg", and of further groups "throughput-2.svg"
+  std::string file;  // "throughput.svg"; of the second group "throughput-2.svg"
   Chart chart;
 };
 
-// Two for each group of points. Every point is a dot; lines join, at each number of ranks, the one
-// with the highest throughput. `about` is what the scaling was: "strong scaling, mini-batch 32".
+// Two charts for each group of points. Every point is a dot; lines join the points with the highest
+// throughput at each number of ranks. `about` says how it scales: "strong scaling, mini-batch 32".
 [[nodiscard]] std::vector<SweepPlot> sweep_plots(const std::vector<ScalingRow>& rows,
                                                  const std::string& about);
 

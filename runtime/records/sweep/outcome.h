@@ -1,5 +1,5 @@
-// runtime/records/sweep/outcome.h -- what became of a point, as its run directory tells it, whether
-// the run goes on or has ended.
+// runtime/records/sweep/outcome.h -- Outcome: what became of a point of a sweep, read from its run
+// directory, whether the run goes on or has ended.
 #pragma once
 
 #include <cstddef>
@@ -15,25 +15,25 @@ namespace penstock {
 
 enum class PointState : uint8_t {
   Skipped,      // is not to be run
-  Waiting,      // has not begun
-  Submitted,    // its job has not begun
+  Waiting,      // has not begun, and has no job yet
+  Submitted,    // has a job, which has not begun
   Running,      // a process that lives holds its directory
-  Interrupted,  // it began, did not end, and nobody said why: to be resumed
+  Interrupted,  // began, did not end, and left no reason: to be resumed
   Failed,
   Finished,
 };
 // "skipped", "waiting", ...
 [[nodiscard]] const char* word_of(PointState state);
 
-// The times of steady steps, which are all but the first ones of each attempt, in milliseconds.
+// Times of steps in milliseconds.
 struct StepTimes {
-  size_t count = 0;
-  double median = 0, lower = 0, upper = 0;  // and the quartiles
+  size_t count = 0;                         // of steps
+  double median = 0, lower = 0, upper = 0;  // lower, upper: the quartiles
 };
 
 struct Outcome {
   PointState state = PointState::Waiting;
-  std::string reason = {};  // of what was skipped, or failed
+  std::string reason = {};  // why it was skipped or failed
   int64_t steps = 0;        // done
   std::optional<StepTimes> step_ms = {};
   std::optional<double> tokens_per_s = {};  // where samples are tokens
@@ -42,11 +42,12 @@ struct Outcome {
   std::optional<int64_t> peak_bytes = {};   // of the fullest rank
 };
 
-// Leaves out the first `warmup` steps of each attempt, or half of them where it has fewer than
-// twice that. Nothing where no step is left.
+// Times of all steps but the first min(warmup, half of its steps) of each attempt. Nothing where no
+// step is left.
 [[nodiscard]] std::optional<StepTimes> steady_times(const History& history, int64_t warmup);
 
-// Reads only. A directory that cannot be made sense of is a failed point, with the reason.
+// Reads the outcome of a point of the sweep in the directory `sweep`; writes nothing. A run
+// directory that cannot be made sense of is a failed point, with the reason.
 [[nodiscard]] Outcome outcome_of(const std::string& sweep, const SweepPoint& point, int64_t warmup);
 
 }  // namespace penstock

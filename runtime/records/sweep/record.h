@@ -1,13 +1,13 @@
-// runtime/records/sweep/record.h -- sweep.json: what a sweep consists of, and what was planned of
-// it. With the run directories beside it, all that its table is made from.
+// runtime/records/sweep/record.h -- SweepRecord: sweep.json, which says the points of a sweep and
+// what was planned of them. Tables and charts are made from it and the run directories beside it.
 //
 //   sweep.json    this record
 //   sweep.lock    who works on the sweep now
-//   points/NAME/  a run directory each, and in it:
-//     point.toml     the run, settled when the sweep first began
-//     output.txt     what the ranks printed, of all attempts
-//     failure.txt    why its last attempt failed; absent while nothing has
-//     job.sh, submitted.txt   of batch sweeps: the job, and what the batch system said to it
+//   points/NAME/  the run directory of a point, and in it:
+//     point.toml     the run file, settled when the sweep first began
+//     output.txt     what the ranks printed in all attempts
+//     failure.txt    why the last attempt failed; absent where it has not
+//     job.sh, submitted.txt   of batch sweeps: the job, and the batch system's answer
 //   table.csv, table.md, throughput.svg, efficiency.svg
 #pragma once
 
@@ -28,19 +28,19 @@ inline constexpr const char* kFailureFile = "failure.txt";
 inline constexpr const char* kJobScript = "job.sh";
 inline constexpr const char* kSubmittedFile = "submitted.txt";
 
-struct PointForecast {
+struct PointForecast {  // what the planner expects of a point
   double step_s = 0;
   double bubble = 0;       // share of the pipeline's time
   int64_t peak_bytes = 0;  // of the fullest rank
 };
 
 struct SweepPoint {
-  std::string name = {};  // of its directory; no two are the same
+  std::string name = {};  // of its directory, unique in the sweep
   PointSizes sizes = {};
   std::string schedule = {}, recompute = {};
   int64_t steps = 0;
-  // What the grid sets beside the pipeline: "model.width 64, run.seed 2". Points that differ in it
-  // train other things: each group has an ideal and curves of its own.
+  // What the grid sets besides the pipeline: "model.width 64, run.seed 2". Points of different
+  // groups train different things, so each group has a base and curves of its own.
   std::string group = {};
   std::optional<PointForecast> planned = {};
   std::string skipped = {};  // why it is not run; empty: it is
@@ -48,11 +48,12 @@ struct SweepPoint {
 
 struct SweepRecord {
   Scaling scaling = Scaling::Strong;
-  int64_t mini_batch = 1;  // SizeRules
+  int64_t mini_batch = 1;  // samples of a step; weak scaling: samples of a step per rank
   int64_t warmup = 0;      // steps at the beginning of each attempt that are not measured
   std::vector<SweepPoint> points = {};
 };
 
+// "<sweep>/points/<name>".
 [[nodiscard]] std::string point_directory(const std::string& sweep, const SweepPoint& point);
 
 [[nodiscard]] std::string record_json(const SweepRecord& record);

@@ -11,28 +11,28 @@
 
 namespace penstock {
 
-// A point with what is measured of it. Absent: not known (yet).
+// A point with what is measured of it; absent: not known, or not yet.
 struct ScalingRow {
   SweepPoint point;
   Outcome outcome;
-  std::optional<double> samples_per_s = {};  // of the median step
+  std::optional<double> samples_per_s = {};  // at the median step time
   std::optional<double> planned_samples_per_s = {};
-  // The following compare with the base of the point's group: the fastest of its finished points
-  // with the fewest ranks.
+  // The following compare with the base of the point's group: of its finished points with the
+  // fewest ranks the fastest.
   std::optional<double> speed_up = {};
   std::optional<double> efficiency = {};  // speed-up over the ideal: ranks over the base's ranks
   std::optional<double> of_plan = {};     // samples_per_s over planned_samples_per_s
   std::string base = {};                  // the base's name
 };
 
-// `outcomes` by point. Points that were cut short or go on have a rate, and none of what follows
-// from it.
+// A row for each point; `outcomes` by point. Points that have not finished have samples_per_s, but
+// nothing that compares it.
 [[nodiscard]] std::vector<ScalingRow> scaling_rows(const std::vector<SweepPoint>& points,
                                                    const std::vector<Outcome>& outcomes);
 
-// Seconds of training that are left by the plan, which what has been measured corrects: the median
-// of measured over planned. Nothing where a point that is left has no plan. Start-up, evaluation
-// and checkpoints come on top.
+// Seconds of training that are left: what the plan says, times the median of measured over planned
+// step times. Nothing where a point that is left has no plan. Start-up, evaluation and checkpoints
+// come on top.
 [[nodiscard]] std::optional<double> seconds_left(const std::vector<ScalingRow>& rows);
 
 }  // namespace penstock

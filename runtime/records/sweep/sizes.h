@@ -1,5 +1,5 @@
-// runtime/records/sweep/sizes.h -- the sizes of the points of a sweep: every combination of what
-// its grid lists, and what follows from the rest. Pure.
+// runtime/records/sweep/sizes.h -- PointSizes: the sizes of the points of a sweep: every
+// combination of what its grid lists, and the sizes that follow from it. Pure.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace penstock {
 
 enum class Scaling : uint8_t {
   Strong,   // the mini-batch is the same at every number of ranks
-  Weak,     // it grows with them
-  AsGiven,  // it is what stages, replicas and micro-batches make of it
+  Weak,     // the mini-batch grows with the number of ranks
+  AsGiven,  // the mini-batch is what replicas and micro-batches make it
 };
 // "strong", "weak", "as-given"
 [[nodiscard]] const char* word_of(Scaling scaling);
@@ -28,7 +28,7 @@ struct PointSizes {
   int micro_batches = 1;  // M, of each replica
   int64_t micro_batch_size = 1;
 
-  // The number of ranks, if the chunks divide the stages.
+  // The number of ranks, where the chunks divide the stages.
   [[nodiscard]] int ranks() const { return stages / chunks * replicas; }
   // The samples of a step.
   [[nodiscard]] int64_t mini_batch() const {
@@ -39,17 +39,17 @@ struct PointSizes {
 
 struct SizeRules {
   Scaling scaling = Scaling::Strong;
-  int64_t mini_batch = 1;  // samples: of a step; with weak scaling, of one rank's part of it
-  // Whether the grid lists each of them, so that it stays as it is.
+  int64_t mini_batch = 1;  // samples of a step; weak scaling: samples of a step per rank
+  // Whether the grid lists the size of this name, which then stays as it is.
   bool stages = false, replicas = false, micro_batches = false, micro_batch_size = false;
 };
 
-// Fits `sizes` to a number of ranks by its replicas, or by its stages where the grid lists only
-// replicas. False where that is impossible.
+// Sets the replicas, or the stages where the grid lists replicas alone, so that `sizes` has that
+// number of ranks. False where that is impossible.
 [[nodiscard]] bool fit_ranks(int ranks, const SizeRules& rules, PointSizes& sizes);
 
-// Settles micro-batches, or their size where the grid lists how many, so that a step takes the
-// samples that the rules ask for. Returns why there is no way, empty when all is well.
+// Sets the number of micro-batches, or their size where the grid lists the number, so that a step
+// takes the samples that the rules ask for. Returns why that is impossible; empty: it is done.
 [[nodiscard]] std::string fit_mini_batch(const SizeRules& rules, PointSizes& sizes);
 
 }  // namespace penstock

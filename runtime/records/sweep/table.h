@@ -1,5 +1,5 @@
-// runtime/records/sweep/table.h -- the results of a sweep as a table: CSV for programs, Markdown
-// for people. Pure. docs/sweep.md says what the columns are.
+// runtime/records/sweep/table.h -- writes the results of a sweep as a table: CSV for programs,
+// Markdown for people. Pure. docs/sweep.md explains the columns.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace penstock {
 
-// One line a point, in the order of the sweep, under a line of names; RFC 4180. First the columns
-// that are the same however often the sweep was interrupted, up to `loss`, then what was measured.
-// What is not known is empty; numbers read back to the same bits.
+// A line of names and one for each point, in the order of the sweep; RFC 4180. The columns up to
+// `loss` are the same however often the sweep was interrupted; then comes what was measured. What
+// is not known is empty; numbers read back to the same bits.
 [[nodiscard]] std::string table_csv(const std::vector<ScalingRow>& rows);
 
-// Columns as wide as what is in them, so that it reads on a terminal, too; below it why points
-// were skipped or failed, and what the speed-ups are against.
+// The table, with columns aligned so that it reads on a terminal, too; below it why points were
+// skipped or failed, and which points the speed-ups compare with.
 [[nodiscard]] std::string table_markdown(const std::vector<ScalingRow>& rows);
 
-// "k2-d1-m8-1f1b: step 14.2 ms planned, 12.3 MiB a rank" of every point, what is skipped, and how
+// "k2-d1-m8-1f1b: step 14.2 ms planned, 12.3 MiB a rank" for every point, what is skipped, and how
 // long the rest will take.
 [[nodiscard]] std::string forecast_markdown(const std::vector<ScalingRow>& rows);
 

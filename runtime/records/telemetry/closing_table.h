@@ -1,5 +1,5 @@
-// runtime/records/telemetry/closing_table.h -- what a run prints last: who held what, how fast it
-// went, and how much of the bubble the theory predicts was there.
+// runtime/records/telemetry/closing_table.h -- the table that a run prints last: what each rank
+// held, how fast the run was, and how large the bubble was beside what the theory predicts.
 #pragma once
 
 #include <string>

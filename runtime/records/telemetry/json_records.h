@@ -1,4 +1,4 @@
-// runtime/records/telemetry/json_records.h -- the records as JSON: lines of metrics.jsonl, and
+// runtime/records/telemetry/json_records.h -- writes records as JSON: lines of metrics.jsonl, and
 // summary.json. The keys are a contract (docs/output.md). Floats read back to the same bits; NaN
 // and infinities, which JSON lacks, become null.
 #pragma once

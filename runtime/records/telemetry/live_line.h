@@ -1,5 +1,5 @@
-// runtime/records/telemetry/live_line.h -- lines about progress, as text, and the terminal they go
-// to.
+// runtime/records/telemetry/live_line.h -- lines about the progress of training as text, and
+// Terminal, to which they go.
 #pragma once
 
 #include <chrono>
@@ -10,8 +10,8 @@
 
 namespace penstock {
 
-// Rates over recent steps: a moving average of the step time that leaves out the first step, which
-// pays for allocations and primitives. Zero until the second step.
+// A moving average of the step time over recent steps, without the first step, which pays for
+// allocations and primitives. Zero until the second step.
 class StepClock {
  public:
   void add(const StepRecord& record);
@@ -25,13 +25,14 @@ class StepClock {
 // "step  120/2000 | loss 2.4513 | norm 0.83 | lr 1.00e-03 | 84.3 ms | 569 samples/s | ..."
 [[nodiscard]] std::string step_text(const StepRecord& record, int64_t total_steps,
                                     double average_ms, bool tokens);
-// The same, shorter, with a bar and the time left; at most `width` columns.
+// A live line: shorter, with a bar and the time left, in at most `width` columns.
 [[nodiscard]] std::string live_text(const StepRecord& record, int64_t total_steps,
                                     double average_ms, bool tokens, int width);
+// A line about an evaluation.
 [[nodiscard]] std::string eval_text(const EvalRecord& record);
 
-// Standard output: plain lines, and where it is a terminal (under mpirun: where mpirun's is) one
-// live line below them, rewritten in place. PENSTOCK_PROGRESS=1 or 0 decides instead.
+// Standard output: plain lines, and below them, where it is a terminal (or mpirun's is), a live
+// line that is rewritten in place. PENSTOCK_PROGRESS=1 or 0 says whether there is a live line.
 class Terminal {
  public:
   Terminal();
@@ -39,10 +40,10 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  [[nodiscard]] bool live() const { return live_; }
-  [[nodiscard]] int width() const { return width_; }
+  [[nodiscard]] bool live() const { return live_; }   // whether there is a live line
+  [[nodiscard]] int width() const { return width_; }  // columns
   void print(const std::string& lines);
-  // True when the live line is due: ten times a second are enough for an eye.
+  // Whether to show a new live line, at most ten times a second.
   [[nodiscard]] bool due() const;
   void show(const std::string& line);
   void erase();

@@ -1,5 +1,5 @@
-// runtime/records/telemetry/output_file.h -- files of the run directory that grow, with every write
-// checked.
+// runtime/records/telemetry/output_file.h -- LineFile: a file of the run directory that grows line
+// by line, with every write checked.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace penstock {
 
 // What is done with an incomplete last line, which a killed process has left.
 enum class TornLine : uint8_t {
-  IsEnded,    // of text, where half a sentence is better than none
-  IsRemoved,  // of JSON, where every line is to be read
+  IsEnded,    // for text: half a sentence is better than none
+  IsRemoved,  // for JSON: every line must parse
 };
 
 // A text file that grows by whole lines; each is handed to the system before write_line returns, so
@@ -22,12 +22,11 @@ class LineFile {
  public:
   explicit LineFile(std::string path, TornLine torn = TornLine::IsEnded);
   void write_line(const std::string& line);
-  void write(const std::string& bytes);  // handed over likewise, as they are
+  void write(const std::string& bytes);  // as they are, handed to the system before it returns
 
-  // Whether the file was removed or moved, so that its path leads elsewhere or nowhere and nobody
-  // finds what is written to it.
+  // Whether the file was removed or moved away, so that its path leads elsewhere or nowhere.
   [[nodiscard]] bool is_gone() const;
-  void begin_anew();  // under its path
+  void begin_anew();  // opens or makes the file at the path again
 
  private:
   struct Close {

@@ -1,5 +1,5 @@
 // runtime/records/telemetry/quantile.h -- the one rule by which medians and other quantiles are
-// told.
+// computed.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,5 @@
-// runtime/records/telemetry/rank_record_json.h -- one rank's record as text, on its way to rank 0.
+// runtime/records/telemetry/rank_record_json.h -- a RankRecord as text and back, for the way from a
+// rank to rank 0.
 #pragma once
 
 #include <string>

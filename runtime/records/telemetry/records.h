@@ -1,6 +1,5 @@
-// runtime/records/telemetry/records.h -- what a run reports, as plain structs. Filled by
-// runtime/engine/training on every rank, brought together on rank 0, written by the reporters of
-// this room.
+// runtime/records/telemetry/records.h -- what a run reports, as plain structs: training fills them
+// on every rank, rank 0 gathers them, and the files of this room write them.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +11,8 @@
 
 namespace penstock {
 
-// The speed of the arithmetic, in the network's own operations: three times the forward's,
-// recomputation not counted.
+// The speed of the arithmetic. What counts is the network's own operations: three times those of
+// the forward; recomputation is not counted.
 struct Speed {
   double tflops = 0.0;         // TFLOP/s per rank
   double mfu = 0.0;            // model FLOPs utilisation: share of the peak
@@ -30,20 +29,20 @@ struct StepRecord {  // one line of metrics.jsonl
   double grad_norm = 0.0;
   double learning_rate = 0.0;
   int64_t samples = 0;      // of this step
-  int64_t tokens = 0;       // positions computed, padding too; 0 where the data has none
-  int64_t loss_tokens = 0;  // those of them that the loss averages over
+  int64_t tokens = 0;       // positions computed, with padding; 0 where samples have none
+  int64_t loss_tokens = 0;  // those of `tokens` that the loss averages over
   double step_ms = 0.0;
-  double data_wait_ms = 0.0;                  // of step_ms: rank 0 waited for its data
+  double data_wait_ms = 0.0;                  // part of step_ms in which rank 0 waited for data
   std::optional<double> accuracy = {};        // of this mini-batch, classifiers
   std::optional<double> auxiliary_loss = {};  // of heads inside the network; not part of `loss`
-  bool left_out = false;            // the loss or the norm was not finite, and nothing was changed
-  bool rolled_back = false;         // its update was made before all agreed, and was taken back
-  std::optional<Speed> speed = {};  // where the forecast knows the operations
+  bool left_out = false;                      // no update: the loss or the norm was not finite
+  bool rolled_back = false;         // the update was made before all ranks agreed, and taken back
+  std::optional<Speed> speed = {};  // absent where the forecast does not know the operations
 };
 
 struct EvalRecord {  // a line of metrics.jsonl with "eval": true
   int64_t step = 0;
-  int64_t attempt = 1;  // as in StepRecord
+  int64_t attempt = 1;  // the Reporter fills it in
   double loss = 0.0;
   std::optional<double> accuracy;
   int64_t samples = 0;
@@ -56,18 +55,22 @@ struct RankRecord {  // an entry of summary.json's ranks_detail
   std::string layers;      // "blocks.0 .. blocks.3"
   int64_t parameters = 0;  // numbers that this rank keeps, copies of tied ones too
   MemoryUse memory;
-  int64_t snapshot_bytes = 0;  // host memory for checkpoints; where that is the device's, in memory
+  // Host memory of the checkpoint snapshot; where the device uses it, too, memory.total_peak has
+  // it.
+  int64_t snapshot_bytes = 0;
   // The pipeline phase: from a rank's first instruction of a step to the end of its last compute
   // instruction, waiting included, over all steps but those of the warm-up.
   double phase_s = 0.0;
-  double busy_fraction = 0.0;                   // share of it that is spent computing
+  double busy_fraction = 0.0;                   // the share of phase_s that is spent computing
   double data_wait_ms = 0.0;                    // per step, waiting for the loader
   std::optional<int64_t> predicted_peak_bytes;  // of memory.total_peak
   int64_t data_waits = 0;                       // steps whose data were not there in time
-  int64_t allocations_per_step = 0;             // largest seen from step 3 on
-  int64_t primitives_per_step = 0;              // likewise
-  int64_t requests_per_step = 0;                // persistent MPI requests made, likewise
-  int64_t commands_per_step = 0;  // given to an accelerator outside of replayed graphs, likewise
+  // The most in any step from step 3 on: allocations, primitives made, persistent MPI requests
+  // made, and commands given to an accelerator outside of replayed graphs.
+  int64_t allocations_per_step = 0;
+  int64_t primitives_per_step = 0;
+  int64_t requests_per_step = 0;
+  int64_t commands_per_step = 0;
 };
 
 struct ForecastRecord {  // what the planner expected of the run
@@ -77,8 +80,8 @@ struct ForecastRecord {  // what the planner expected of the run
 };
 
 struct CheckpointRecord {  // summary.json's `checkpoints`
-  int64_t count = 0;       // complete
-  double stall_ms = 0.0;   // how long training stood still for each written beside it
+  int64_t count = 0;       // how many are complete
+  double stall_ms = 0.0;   // mean time that training stood still for one written beside it
   uint64_t bytes = 0;      // of the last one
 };
 
@@ -87,8 +90,8 @@ struct TransferRecord {    // what a run started from: summary.json's `init`
   // Names of tensors of the network, in its order; `unused` are tensors of the checkpoint.
   std::vector<std::string> loaded;
   std::vector<std::string> skipped;  // left out on request
-  std::vector<std::string> missing;  // that the checkpoint lacks
-  std::vector<std::string> unused;   // that the network lacks
+  std::vector<std::string> missing;  // not in the checkpoint
+  std::vector<std::string> unused;   // not in the network
 };
 
 struct RunSummary {  // summary.json
@@ -97,13 +100,13 @@ struct RunSummary {  // summary.json
   bool dry_run = false;  // nothing was trained: no loss
   std::string model, schedule, recompute, device, precision;
   int threads = 1;
-  int64_t parameters = 0;  // of the whole network, a tied one once
+  int64_t parameters = 0;  // of the whole network; tied ones count once
   int64_t frozen_parameters = 0;
   std::optional<TransferRecord> init;
   CheckpointRecord checkpoints;
-  int64_t steps = 0;        // how far it is
-  int64_t taken = 0;        // steps of this attempt
-  int64_t rolled_back = 0;  // steps of these whose updates were taken back (optimizer.barrier)
+  int64_t steps = 0;        // done by the whole run
+  int64_t taken = 0;        // done by this attempt
+  int64_t rolled_back = 0;  // those of `taken` whose updates were taken back (optimizer.barrier)
   int64_t attempt = 1;
   std::string stopped = {};  // what stopped the run before its end; empty: nothing
   double final_loss = 0.0;

@@ -1,4 +1,5 @@
-// runtime/records/telemetry/units.h -- numbers for people: few digits, a unit, a stable width.
+// runtime/records/telemetry/units.h -- writes numbers for people: few digits, a unit, a stable
+// width.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +9,13 @@ namespace penstock {
 
 [[nodiscard]] std::string bytes_text(int64_t bytes);  // "0 B", "4.88 MiB", "1.25 GiB"
 [[nodiscard]] std::string count_text(double count);   // "987", "12.3 k", "1.25 M"
-// "1 token", "12 tokens", "0 batches"; `ending`: of the plural.
+// "1 token", "12 tokens", "0 batches"; `ending` makes the plural of `thing`: "s", "es".
 [[nodiscard]] std::string amount_text(int64_t count, const std::string& thing,
                                       const char* ending = "s");
 [[nodiscard]] std::string seconds_text(double seconds);  // "4.2 s", "2 min 49 s", "3 h 05 min"
 [[nodiscard]] std::string milliseconds_text(double ms);  // "0.84 ms", "84.3 ms", "1234 ms"
 [[nodiscard]] std::string percent_text(double share);    // 0.241 -> "24.1 %"
 [[nodiscard]] std::string loss_text(double loss);        // "2.3026", "nan"
-[[nodiscard]] std::string time_of_day_text();            // now, here: "19:27:13"
+[[nodiscard]] std::string time_of_day_text();            // local time: "19:27:13"
 
 }  // namespace penstock

@@ -1,4 +1,5 @@
-// runtime/records/checkpoint/copies/copy_document.h -- copy.json: what is in the file beside it.
+// runtime/records/checkpoint/copies/copy_document.h -- CopyDocument: copy.json, which says what is
+// in the copy beside it.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +10,10 @@
 namespace penstock {
 
 struct CopyDocument {
-  int64_t attempt = 0;        // of the run: the one that wrote it
-  int rank = 0, ranks = 1;    // whose copy it is; those of all ranks together are a checkpoint
-  bool is_frozen = false;     // it has what no step changes, and so belongs to any step
-  bool needs_frozen = false;  // a frozen copy has the rest of what its rank keeps
+  int64_t attempt = 0;        // the run's attempt that wrote the copy
+  int rank = 0, ranks = 1;    // the rank whose state it is; copies of all ranks are a checkpoint
+  bool is_frozen = false;     // it has what no step changes, and so belongs to every step
+  bool needs_frozen = false;  // the rest of the rank's state is in a frozen copy
   FileDigest file = {};
   CheckpointState state = {};
   bool operator==(const CopyDocument&) const = default;

@@ -1,7 +1,7 @@
-// runtime/records/checkpoint/copies/copy_layout.h -- what is in a copy of what one rank keeps: a
-// safetensors file whose metadata say where in the network each piece belongs. A piece is a tensor,
-// or this rank's range of one that replicas share out; the copies of all ranks together have each
-// element of a checkpoint once.
+// runtime/records/checkpoint/copies/copy_layout.h -- the file that holds a copy of one rank's
+// state: a safetensors file whose metadata say where in the network each piece belongs. A piece is
+// a tensor, or the rank's range of one that replicas share out; the copies of all ranks together
+// have each element of a checkpoint once.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,25 @@
 namespace penstock {
 
 struct CopiedPiece {
-  NamedTensor named;  // live; 1-d where it is a range
+  NamedTensor named;  // the tensor that training changes, no copy; 1-d where it is a range
   std::string part;   // "model" | "optimizer"
   int64_t layer = 0;
-  Shape whole = {};   // of the tensor that it is of
-  int64_t first = 0;  // the element of it that the piece begins with
+  Shape whole = {};   // shape of the whole tensor
+  int64_t first = 0;  // the element of the whole tensor that the piece begins with
 };
 
 struct CopyLayout {
   struct Place {
     uint64_t begin = 0;  // bytes, from the start of the data
-    Tensor tensor;       // live
+    Tensor tensor;       // what is copied there
   };
-  std::string header;         // of the file: all in front of the data
+  std::string header;         // all of the file in front of the data
   std::vector<Place> places;  // in the order of the data, without gaps
   uint64_t data_bytes = 0;
 };
 [[nodiscard]] CopyLayout lay_out(const std::vector<CopiedPiece>& pieces);
 
-// The same, as a file has it.
+// A piece as a file has it; the members mean what those of CopiedPiece do.
 struct StoredPiece {
   std::string name, part;
   DType dtype = DType::F32;

@@ -1,13 +1,14 @@
 // runtime/records/checkpoint/copies/copy_slot.h -- CopySlot: a file in a host's memory that holds
-// what one rank keeps, of one step after another, and outlives the process that writes it.
+// the state of one rank, of one step after another, and outlives the process that writes it.
 //
-//   <dir>/penstock-<run>/rank-00003-at-00001/   what rank 3 keeps, as rank 1 holds it
-//     0/ copy.safetensors copy.json             of one step; the document is there only while the
-//     1/ copy.safetensors copy.json             ... file is whole: it goes first and comes last
-//     frozen/ ...                               what no step changes, where there is such
+//   <dir>/penstock-<run>/rank-00003-at-00001/   the state of rank 3, held on the host of rank 1
+//     0/ copy.safetensors copy.json             of a step
+//     1/ copy.safetensors copy.json             of the step before or after it
+//     frozen/ copy.safetensors copy.json        what no step changes, if there is such state
 //
-// All memory is taken when a slot is made, and the file is written through a memory map: no later
-// write can run out of room. What is in a slot: copy_layout.h, copy_document.h.
+// copy.json is there only while the file beside it is whole: it is removed before the file is
+// written, and made again afterwards. All memory is taken when a slot is made, and the file is
+// written through a memory map, so no later write can run out of room.
 #pragma once
 
 #include <cstddef>
@@ -23,22 +24,22 @@ inline constexpr const char* kCopyDocument = "copy.json";
 
 // "/dev/shm/penstock-0123456789abcdef", from the identity of a run.
 [[nodiscard]] std::string copies_folder(const std::string& directory, const std::string& run);
-// The slot's path below that folder for what `rank` keeps and `holder` holds.
+// The folder, below copies_folder(), of the slots for the state of `rank` on the host of `holder`.
 [[nodiscard]] std::string copies_of_rank(const std::string& folder, int rank, int holder);
 
 class CopySlot {
  public:
-  // Makes the folder, for this user alone, and the file in it: `header`, then `data_bytes` of
-  // zeros. Throws Error(Resource) naming the path, also where there is too little room.
+  // Makes `folder`, for this user alone, and the file in it: `header`, then `data_bytes` zeros.
+  // Throws Error(Resource) naming the path, also where there is too little room.
   CopySlot(std::string folder, std::string_view header, uint64_t data_bytes);
   ~CopySlot();
   CopySlot(CopySlot&& other) noexcept;
   CopySlot& operator=(CopySlot&& other) = delete;
 
   [[nodiscard]] std::span<std::byte> data() const { return {memory_ + header_bytes_, data_bytes_}; }
-  // Removes the document: what the file holds is not whole any more. Throws Error(Resource).
+  // Removes the document, before data() is written to. Throws Error(Resource).
   void forget() const;
-  // Writes `document`: the file is whole again. Throws Error(Resource).
+  // Writes `document`, once data() is whole again. Throws Error(Resource).
   void complete(std::string_view document) const;
 
  private:

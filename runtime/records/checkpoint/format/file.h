@@ -1,6 +1,7 @@
-// runtime/records/checkpoint/format/file.h -- files whose every byte is accounted for: checked,
-// hashed, on disk. System failures throw Error(Resource), files that are not what they should be
-// throw Error(Data); both name the path.
+// runtime/records/checkpoint/format/file.h -- OutputFile, write_text(): new files, hashed as they
+// are written and on disk when they are finished; digest_of(): the hash of a file that is there.
+// System failures throw Error(Resource), files that are not what they should be Error(Data), naming
+// the path.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +37,9 @@ class OutputFile {
   uint64_t size_bytes_ = 0;
 };
 
-// write_text() writes a new file, which is on disk when it returns.
+// Writes a new file, which is on disk when this returns.
 FileDigest write_text(const std::string& path, std::string_view text);
+// Reads the whole file.
 [[nodiscard]] FileDigest digest_of(const std::string& path);
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
-// runtime/records/checkpoint/format/number_reader.h -- the numbers of one tensor of a safetensors
-// file as they are computed with, fp32 or bf16, whatever type the file has them in.
+// runtime/records/checkpoint/format/number_reader.h -- NumberReader: the numbers of a tensor of a
+// safetensors file as fp32 or bf16, whichever of F32, BF16 and F16 the file has.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,11 @@ namespace penstock {
 
 class NumberReader {
  public:
-  // How far ahead of what is converted the system is told to read: one thread reads and converts in
-  // turn, and would otherwise take the sum of both times. Only what will be read is fetched, into
-  // the system's page cache.
+  // How far ahead of what is converted the system is told to read, into its page cache: one thread
+  // reads and converts in turn, and would else take the sum of both times.
   static constexpr uint64_t kAheadBytes = uint64_t{16} << 20;
 
-  // Both outlive this; the tensor is of a type that number_bytes() knows.
+  // Both outlive this; the tensor is of type F32, BF16 or F16.
   NumberReader(const SafetensorsFile& file, const TensorInfo& tensor)
       : file_(file), tensor_(tensor), each_(number_bytes(tensor.dtype)) {}
 
@@ -29,8 +28,8 @@ class NumberReader {
   // is infinite or none.
   void refuse_not_finite() { only_finite_ = true; }
 
-  // Overwrites all of `to` with as many numbers, from the `first` of the tensor on; bf16 ones are
-  // rounded to nearest even. Holds less than a MiB beside them. Throws as SafetensorsFile::read().
+  // Overwrites `to` with as many numbers of the tensor, from number `first` on; to bf16 they are
+  // rounded to nearest even. Holds less than a MiB besides. Throws as SafetensorsFile::read().
   void read(size_t first, std::span<float> to);
   void read(size_t first, std::span<bfloat16> to);
 
@@ -55,12 +54,13 @@ class NumberReader {
   std::vector<float> floats_;     // of a piece that is to be rounded
 };
 
-// Fills `to`, fp32 or bf16, with the tensor of that name, whose numbers may be of another type in
-// the file. Throws as SafetensorsFile::read().
+// Overwrites `to`, fp32 or bf16, with the tensor of that name, which the file may have as F32, BF16
+// or F16. Throws as SafetensorsFile::read().
 void read_numbers(const SafetensorsFile& file, const std::string& name, Tensor& to, Device& device);
 
-// Calls `fill(numbers)` for all the numbers of a tensor of fp32 or bf16, as a span of its type,
-// where the host can address them or through a copy of this one tensor.
+// fill_tensor() calls fill(numbers) once, which overwrites all numbers of a tensor of fp32 or bf16,
+// a span of that type: in place where the host can address them, else in a copy that then goes to
+// the device. fill_as() does it for the type T.
 template <class T, class Fill>
 void fill_as(Tensor& to, Device& device, const Fill& fill) {
   if (device.host_addressable()) return fill(to.span<T>());

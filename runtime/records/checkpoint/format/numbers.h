@@ -1,5 +1,5 @@
-// runtime/records/checkpoint/format/numbers.h -- the numbers of safetensors files, to fp32 and from
-// it. Pure.
+// runtime/records/checkpoint/format/numbers.h -- converts the numbers of safetensors files to fp32
+// and back. Pure.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace penstock {
 // Overwrites `to` with the numbers of that dtype in `from`, which are as many. The conversion is
 // exact.
 void to_floats(const std::string& dtype, std::span<const std::byte> from, std::span<float> to);
-// The other way, rounding to nearest even; F32 or BF16.
+// Overwrites `to` with the numbers of `from` as F32 or BF16, rounded to nearest even.
 void from_floats(std::span<const float> from, const std::string& dtype, std::span<std::byte> to);
 
 }  // namespace penstock

@@ -1,4 +1,5 @@
-// runtime/records/checkpoint/format/safetensors.h -- tensors to and from one safetensors file.
+// runtime/records/checkpoint/format/safetensors.h -- writes tensors to a safetensors file, and
+// reads them back (SafetensorsFile).
 #pragma once
 
 #include <map>
@@ -25,7 +26,8 @@ struct NamedTensor {
 FileDigest write_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
                              const std::map<std::string, std::string>& metadata, Device* device);
 
-// An open file whose header has been checked (see parse_safetensors_header).
+// An open file, whose header the constructor has checked. Throws Error(Data) naming the file for
+// one that is damaged.
 class SafetensorsFile {
  public:
   // A run's own file is no symbolic link; a user's may be one, as in the cache of the Hub.
@@ -39,16 +41,17 @@ class SafetensorsFile {
   // Null when there is no such tensor.
   [[nodiscard]] const TensorInfo* find(const std::string& name) const;
 
-  // The tensor's bytes, row-major and little-endian. Throws Error(Input) naming file and
-  // tensor when there is none, or its dtype or shape (or size) is another one.
+  // Overwrites `to` with the tensor's bytes, row-major and little-endian. Throws Error(Input)
+  // naming file and tensor when there is none, or when its dtype, shape or size is not that of
+  // `to`.
   void read(const std::string& name, std::span<std::byte> to) const;
   void read(const std::string& name, Tensor& to, Device& device) const;
-  // Fills `to` with the elements from `first` on of a tensor whose shape is `whole`.
+  // Overwrites `to` with elements of a tensor whose shape is `whole`, from element `first` on.
   void read_part(const std::string& name, const Shape& whole, int64_t first, Tensor& to,
                  Device& device) const;
-  // A part of the tensor's bytes, from `first` on.
+  // Overwrites `to` with a part of the tensor's bytes, from byte `first` on.
   void read(const std::string& name, uint64_t first, std::span<std::byte> to) const;
-  // InputFile::will_read() for a part of the tensor's bytes.
+  // Has the system fetch a part of the tensor's bytes, from byte `first` on, into its page cache.
   void will_read(const std::string& name, uint64_t first, uint64_t size_bytes) const;
 
  private:

@@ -1,5 +1,5 @@
-// runtime/records/checkpoint/format/safetensors_header.h -- the header of a safetensors file: pure
-// text to structs and back. Opens no file, so that it can be fuzzed.
+// runtime/records/checkpoint/format/safetensors_header.h -- reads and writes the header of a
+// safetensors file, as text. Opens no file, so that it can be fuzzed.
 //
 // The format (github.com/huggingface/safetensors): a little-endian u64 N, N bytes of UTF-8 JSON
 // that begin with '{' and may end in spaces, then the data. The JSON maps each tensor's name to
@@ -33,7 +33,7 @@ struct SafetensorsHeader {
 inline constexpr uint64_t kLengthBytes = 8;                 // of the u64 in front
 inline constexpr uint64_t kMaximumHeaderBytes = 100000000;  // what the reference reader accepts
 
-// F32, BF16, F64, I32, U8: what the file calls our types.
+// What a file calls the type: F32, BF16, F64, I32 or U8.
 [[nodiscard]] const char* safetensors_dtype(DType type);
 
 // Sorts the tensors as the reference writer does (widest elements first, then by name), sets their

@@ -1,5 +1,5 @@
-// runtime/records/checkpoint/writer/background.h -- Background: a piece of work beside the
-// training, in a thread that calls no MPI and touches no device.
+// runtime/records/checkpoint/writer/background.h -- Background: runs a piece of work beside the
+// training, in a thread, which must call no MPI and touch no device.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@ namespace penstock {
 
 class Background {
  public:
-  // A work looks at `stop` now and then, and ends early when it is asked to.
+  // Work returns its outcome. It looks at `stop` now and then, and ends early when that asks it to.
   using Work = std::function<nlohmann::json(const std::stop_token& stop)>;
 
   Background() = default;
@@ -20,9 +20,10 @@ class Background {
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
-  // Does the work in a thread; what it throws becomes its outcome (attempt()). One at a time.
+  // Does the work in a thread, one at a time. If it throws, its outcome is {kind, error}
+  // (attempt()).
   void start(Work work);
-  // The same in the calling thread.
+  // Does the work at once, in the calling thread, with the same outcome for wait().
   void do_now(const Work& work);
   // Whether there is work that has not ended.
   [[nodiscard]] bool busy() const { return busy_.load(std::memory_order_acquire); }

@@ -1,10 +1,10 @@
 // runtime/records/checkpoint/writer/checkpoint_writer.h -- CheckpointWriter: all ranks together
 // write a checkpoint, while training goes on or at once.
 //
-// Writing has two phases, each in a thread of the rank: every rank writes its shards; then rank 0
-// writes the documents over them, gives the checkpoint its name and removes what is obsolete. The
-// ranks enter the second phase together, when none is busy any more: the caller tells the ranks of
-// each other's busy() in a message that they exchange anyway.
+// Writing has two phases, each in a thread: first every rank writes its shards; then rank 0 writes
+// the documents over them, gives the checkpoint its name and removes what is obsolete. The ranks
+// enter the second phase together, in advance(), when none is busy any more: callers tell each
+// other their busy() in a message that they exchange anyway.
 #pragma once
 
 #include <optional>
@@ -20,10 +20,9 @@
 
 namespace penstock {
 
-// Every collective call is over all ranks of `world`. Errors of any rank are thrown on all, as
-// Error(Resource) or what else the rank met, with ErrorScope::EveryRank, naming rank and path: a
-// full disk, say. Then the partial directory is gone, earlier checkpoints, also one of this step,
-// are as they were, and the next may begin.
+// Every collective call is over all ranks of `world`. An error of one rank, such as a full disk, is
+// thrown on all, with its kind, ErrorScope::EveryRank, rank and path. Then the partial directory is
+// gone, earlier checkpoints, also one of this step, are as they were, and the next may begin.
 class CheckpointWriter {
  public:
   // Both must outlive this.
@@ -33,24 +32,24 @@ class CheckpointWriter {
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  // Collective. Begins a checkpoint, from a copy of the tensors (Snapshot), which may change
-  // afterwards. Root, retention and state count on rank 0 only. None may be under way.
+  // Collective. Begins a checkpoint from a copy (Snapshot) of the tensors, which may change
+  // afterwards. No other may be under way. Root, retention and state count on rank 0 only.
   void begin(const CheckpointRequest& request);
   // Whether a checkpoint is under way, the same on every rank.
   [[nodiscard]] bool under_way() const { return phase_ != Phase::Idle; }
-  // Whether a thread of this rank has something to do.
+  // Whether this rank's thread is still at work.
   [[nodiscard]] bool busy() const { return work_.busy(); }
-  // Collective, when one is under way and no rank is busy, or waits for those that are. Begins the
-  // next phase; after the last one returns the checkpoint, which is complete then.
+  // Collective, when a checkpoint is under way; waits for ranks that are busy. Begins the second
+  // phase and returns nothing; or, after that phase, returns the checkpoint, which is complete.
   [[nodiscard]] std::optional<CheckpointResult> advance();
-  // Collective: advances until the one under way, if any, is complete.
+  // Collective. Advances until the checkpoint under way, if any, is complete, and returns it.
   std::optional<CheckpointResult> finish();
 
-  // Collective: a checkpoint that is complete when this returns, without a copy of anything that
-  // replicas do not share out, where the host reads the device's memory.
+  // Collective. Writes a checkpoint that is complete when this returns. Where the host can address
+  // the device's memory only tensors that replicas share out are copied.
   CheckpointResult save(const CheckpointRequest& request);
 
-  // Bytes of host memory that the copy takes.
+  // Bytes of host memory that the Snapshot takes.
   [[nodiscard]] int64_t snapshot_bytes() const { return snapshot_.size_bytes(); }
 
  private:

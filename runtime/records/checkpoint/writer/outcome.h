@@ -1,5 +1,5 @@
-// runtime/records/checkpoint/writer/outcome.h -- what ranks tell each other of work that may fail:
-// JSON, with a kind and an error where it did.
+// runtime/records/checkpoint/writer/outcome.h -- the outcome of work that may fail, which ranks
+// tell each other: its result as JSON, or {kind, error}.
 #pragma once
 
 #include <exception>
@@ -27,7 +27,8 @@ template <class Work>
   return outcome.contains("error");
 }
 
-// Throws the Error that `outcome` tells of, if any: on every rank, as every rank knows it.
+// Throws the Error that `outcome` tells of, if any, with `prefix` before its text and the scope
+// EveryRank, since every rank has the outcome.
 inline void throw_if_failed(const nlohmann::json& outcome, const std::string& prefix) {
   if (!has_failed(outcome)) return;
   throw Error(static_cast<ErrorKind>(outcome.at("kind").get<int>()),

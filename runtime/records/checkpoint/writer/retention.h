@@ -11,14 +11,14 @@
 
 namespace penstock {
 
-// The checkpoints to remove among a run's complete ones, which are given by ascending step up to
+// The checkpoints to remove. `of_the_run`: all complete ones of the run, by ascending step up to
 // the new one. Pure.
 [[nodiscard]] std::vector<StepDirectory> retired(const std::vector<StepDirectory>& of_the_run,
                                                  const Retention& retention);
 
-// Removes what publish_step() replaced, and those checkpoints of `run` that are of earlier steps
-// than `latest` and are not to stay. Others are left alone: of another run, of later steps, and
-// what is no whole checkpoint. Throws Error(Resource) when something cannot be removed.
+// Removes what publish_step() replaced, and the checkpoints of `run` before step `latest` that
+// `retention` does not keep. Leaves alone checkpoints of other runs or later steps, and whatever is
+// no complete checkpoint. Throws Error(Resource) when something cannot be removed.
 void retire_steps(const std::string& root, const Retention& retention, const std::string& run,
                   int64_t latest);
 

@@ -18,19 +18,19 @@ class Snapshot {
   // The device must outlive this.
   explicit Snapshot(Device& device);
 
-  // Takes memory for the shared-out tensors that this replica writes as a whole, and for the parts
-  // that it sends others. `shards` are those of all replicas, `writers` is writers_of() them.
+  // Takes memory for the tensors that replicas share out and this one writes whole, and for the
+  // parts that it sends to others. `shards`: of all replicas; `writers`: by shard, as writers_of().
   // Throws Error(Resource) when there is no memory.
   void make_room(const std::vector<Shard>& shards, const std::vector<int>& writers, int replica);
   // Collective over the replicas, after make_room() with the same arguments. Gathers each
-  // shared-out tensor on the replica that writes it, where the whole takes the place of the part in
+  // shared-out tensor on the replica that writes it, and puts it there in the place of the part in
   // `shards`. Waits for the device.
   void assemble(std::vector<Shard>& shards, const std::vector<int>& writers, int replica,
                 Collective& replicas);
-  // Puts a copy in the place of every other tensor of the shards that this replica writes. The
-  // copies stay as they are until the next take(); their memory is taken by the first and used
-  // again by all others, which bring tensors of the same sizes. Waits for the device. Throws
-  // Error(Resource) when there is no memory.
+  // Puts a copy in the place of every other tensor of `shards`, those that this replica writes. The
+  // copies stay as they are until the next take(). The first call takes their memory and later ones
+  // use it again, for tensors of the same sizes. Waits for the device. Throws Error(Resource) when
+  // there is no memory.
   void take(std::vector<Shard>& shards);
 
   // Bytes of host memory that this holds, 0 before the first take(). The device does not account

@@ -1,5 +1,5 @@
-// runtime/records/hub/adapters/adapter_weights.h -- the adapters of a folder as peft writes them,
-// by our names: each rank reads its own.
+// runtime/records/hub/adapters/adapter_weights.h -- AdapterWeights: reads the adapters of a folder
+// as peft writes it, by our names; each rank reads those of its own layers.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ namespace penstock {
 // kind Data where its file is damaged. Messages name the file, the tensor, and what to do.
 class AdapterWeights {
  public:
-  // Reads the header of adapter_model.safetensors. `folder` has passed read_adapter_config();
+  // Reads the header of adapter_model.safetensors. read_adapter_config() has accepted `folder`;
   // `family` outlives this.
   AdapterWeights(const std::string& folder, const HubFamily& family);
 
@@ -24,8 +24,8 @@ class AdapterWeights {
   // supported type. Reads no numbers.
   void check(std::span<const HubTensor> adapters) const;
 
-  // Fills `to`, fp32 or bf16 and row-major. Where the host cannot address the device's memory a
-  // copy of this one tensor is held meanwhile.
+  // Overwrites `to`, fp32 or bf16 and row-major, with the adapter of our name `ours`. Where the
+  // host cannot address the device's memory a copy of this one tensor is held meanwhile.
   void read(const std::string& ours, Tensor& to, Device& device) const;
 
  private:

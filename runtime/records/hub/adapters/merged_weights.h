@@ -1,5 +1,5 @@
-// runtime/records/hub/adapters/merged_weights.h -- the weights of a checkpoint as evaluation uses
-// them: averaged where the run has averages, with the adapters of a matrix added to it.
+// runtime/records/hub/adapters/merged_weights.h -- MergedWeights: the weights of a checkpoint as
+// evaluation uses them: averaged where the run has averages, with adapters added to their matrices.
 #pragma once
 
 #include <span>
@@ -13,10 +13,10 @@ namespace penstock {
 
 class MergedWeights {
  public:
-  // `reader` outlives this. A rank of 0: nothing is added.
+  // `reader` outlives this. Nothing is added where lora.rank is 0.
   MergedWeights(CheckpointReader& reader, const LoraConfig& lora) : reader_(reader), lora_(lora) {}
 
-  // Overwrites all of `to` with numbers of a tensor of the model, from the `first` on: its average
+  // Overwrites `to` with numbers of a tensor of the weights, from number `first` on: its average
   // where the checkpoint has one; for a matrix W with adapters W + (alpha / rank) B A, summed in
   // double and rounded once. Throws Error(Data) for adapters that do not fit the matrix.
   void read(const TensorInfo& tensor, size_t first, std::span<float> to);
@@ -31,7 +31,7 @@ class MergedWeights {
   LoraConfig lora_;
   std::string opened_;
   size_t columns_ = 0;        // of the matrix
-  std::vector<float> a_, b_;  // [rank, columns], [rows, rank]; empty without adapters
+  std::vector<float> a_, b_;  // [lora.rank, columns], [rows, lora.rank]; empty without adapters
 };
 
 // The name that evaluation reads for this tensor: "<name>.average" where the checkpoint has that.

@@ -1,5 +1,5 @@
-// runtime/records/hub/config/config_fields.h -- the members of a config.json, each asked for by
-// name, so that in the end it is known which of them nobody has understood.
+// runtime/records/hub/config/config_fields.h -- ConfigFields: reads members of a config.json by
+// name, and knows in the end which of them nothing has asked for.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace penstock {
 [[nodiscard]] bool leaves_all_as_it_is(const nlohmann::json& value);
 
 // All throw Error(Input) naming `where` and the member. A member that is null counts as absent, as
-// Python's None mostly does; is_null() is for the others.
+// Python's None mostly does; is_null() tells the two apart.
 class ConfigFields {
  public:
   // `document` is an object and outlives this.
@@ -27,16 +27,16 @@ class ConfigFields {
 
   [[nodiscard]] bool has(const char* key) const { return find(key) != nullptr; }
   [[nodiscard]] bool is_null(const char* key) const;  // there, as null
-  // A member with an `otherwise` may be absent.
+  // The value of a member, `otherwise` where it is absent; without `otherwise` it must be there.
   int64_t whole(const char* key, std::optional<int64_t> otherwise = {});  // 1 to 10^9
   double number(const char* key, std::optional<double> otherwise = {});   // finite, above 0
   bool flag(const char* key, std::optional<bool> otherwise = {});
   std::string text(const char* key, std::optional<std::string> otherwise = {});
   const nlohmann::json* any(const char* key);  // null when absent
 
-  // Refuses any other value: it would be a network that cannot be built here.
+  // Refuses any other value, with which the network could not be built here; absent is allowed.
   void must_be(const char* key, const nlohmann::json& value);
-  // Marks members as known that change nothing, whatever their values.
+  // Takes members as asked for that change nothing, whatever their values.
   void ignore(std::span<const char* const> keys);
   // Refuses the first member that was not asked for, unless it is null or `neutral`, or private to
   // Python (_name).

@@ -32,7 +32,8 @@ constexpr std::array kKeys = {
     "no_repeat_ngram_size", "num_beam_groups", "num_beams", "num_return_sequences", "output_scores",
     "remove_invalid_values", "repetition_penalty", "return_dict_in_generate", "temperature",
     "top_k", "top_p", "typical_p",
-    // in what order the same is computed
+    // how the same result is computed, in chunks or reordered; n_ctx: the context's length,
+    // formerly
     "chunk_size_feed_forward", "n_ctx", "reorder_and_upcast_attn"};
 
 }  // namespace

@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-// Facts of Python, of training from scratch, of generating and of other tasks, and what tools write
-// of themselves: the logits do not depend on them, whatever they are.
+// Keys about Python, training from scratch, generation and other tasks, and what tools write of
+// themselves: the logits do not depend on them, whatever their values.
 [[nodiscard]] std::span<const char* const> keys_without_effect();
 
 }  // namespace penstock

@@ -8,11 +8,12 @@
 
 namespace penstock {
 
-// All throw as ConfigFields does. A layer_types that agrees with the rest of the file is ignored.
+// All throw as ConfigFields does, and where layer_types contradicts the rest of the file. Refuses a
+// layer_types in which some layer has a window.
 void refuse_windows(ConfigFields& fields);
-// Both set model.window, 0 for none.
+// Sets model.window, for all layers; 0: none.
 void read_mistral_window(ConfigFields& fields, ModelConfig& model);
-// Sets model.window_layers, too, where only some layers have a window; model.layers must be set.
+// Sets model.window, and model.window_layers where only some layers have it; needs model.layers.
 void read_qwen_window(ConfigFields& fields, ModelConfig& model);
 
 }  // namespace penstock

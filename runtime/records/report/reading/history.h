@@ -1,5 +1,5 @@
-// runtime/records/report/reading/history.h -- what metrics.jsonl tells of all attempts of a run
-// (telemetry/json_records.h writes it), as one history.
+// runtime/records/report/reading/history.h -- History: what metrics.jsonl tells of all attempts of
+// a run (json_records.h writes it), with each step once.
 #pragma once
 
 #include <cstdint>
@@ -23,22 +23,22 @@ struct EvalPoint {
   double loss = 0, accuracy = 0;
 };
 
-struct AttemptSpan {  // steps that one attempt has lines of
+struct AttemptSpan {  // steps of which an attempt has lines
   int64_t attempt = 1, first_step = 0, last_step = 0, lines = 0;
-  int64_t replaced = 0;  // of these, done again by a later attempt, whose lines count
+  int64_t replaced = 0;  // lines that do not count: a later attempt did their step again
 };
 
 struct History {
   std::vector<StepPoint> steps;       // by ascending step, each once
-  std::vector<EvalPoint> evals;       // likewise
+  std::vector<EvalPoint> evals;       // by ascending step, each once
   std::vector<AttemptSpan> attempts;  // ascending
 };
 
 // Takes the lines in the order of the file.
 class HistoryReader {
  public:
-  // One line without its end; empty ones are passed over. Throws Error(Data) naming `where`, which
-  // should be file and line, for what is no such line.
+  // Takes a line without its end; empty ones are passed over. Throws Error(Data) naming `where`,
+  // which should be file and line, for what is no such line.
   void add(std::string_view line, const std::string& where);
   // Returns each step once: of several lines of a step, the one of the highest attempt counts, or
   // the latest of the same attempt. Leaves the reader empty.

@@ -1,5 +1,5 @@
-// runtime/records/report/reading/recorded_steps.h -- the steps that trace.json holds
-// (telemetry/trace_json.h writes it): what was measured, and what was predicted.
+// runtime/records/report/reading/recorded_steps.h -- RecordedStep: the steps that trace.json holds,
+// measured and predicted (trace_json.h writes it); TraceReader reads them.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@
 namespace penstock {
 
 struct RecordedSpan {
-  Instruction instruction = {};  // its peer only where the name tells one
+  Instruction instruction = {};  // with a peer only where `name` tells one
   std::string name;              // "F0.3"
   double start_ms = 0, end_ms = 0;
-  int64_t bytes = -1;  // in use on its device after it; -1: the trace does not tell
+  int64_t bytes = -1;  // in use on the device after it; -1: not known
 };
 
 struct RecordedRank {
   std::string name;                 // "rank 3 (position 1, replica 1)"
   int replica = 0;                  // as the name tells it
-  std::vector<RecordedSpan> spans;  // as written: by start, but for sums
+  std::vector<RecordedSpan> spans;  // by start, but for sums of gradients
 };
 
 struct RecordedProcess {  // one way to have run a step
@@ -36,10 +36,11 @@ struct RecordedStep {
   std::vector<RecordedProcess> processes;  // in the order of the file; at most one of a name
 };
 
-// Takes the lines of a trace in their order, so that memory is for what is kept alone.
+// Takes the lines of a trace in their order and holds only what is kept of them.
 class TraceReader {
  public:
-  // One line without its end. Throws Error(Data) naming `where` for an event that cannot be read.
+  // Takes a line without its end. Throws Error(Data) naming `where` for an event that cannot be
+  // read.
   void add(std::string_view line, const std::string& where);
   // Returns the steps in ascending order. Leaves the reader empty.
   [[nodiscard]] std::vector<RecordedStep> finish();

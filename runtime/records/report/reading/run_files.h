@@ -1,5 +1,5 @@
-// runtime/records/report/reading/run_files.h -- all that a page shows of a run, read from its
-// directory, whether the run goes on or has ended.
+// runtime/records/report/reading/run_files.h -- RunFiles: all that a page shows of a run, read from
+// its directory, whether the run goes on or has ended.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@ struct RunFiles {
   std::string holder = {};    // host and process of a run that goes on
   int64_t attempts = 0;       // begun
   int64_t read_at_s = 0;      // when this was read, seconds since 1970
-  int64_t last_write_s = 0;   // metrics.jsonl's time of change, likewise
+  int64_t last_write_s = 0;   // when metrics.jsonl changed, seconds since 1970
   History history = {};       // of metrics.jsonl
-  bool torn_line = false;     // the file ended in the middle of a line, which was passed over
-  std::string run_toml = {};  // empty where there is none
-  std::optional<nlohmann::json> summary = {};  // summary.json, of the attempt that it names
+  bool torn_line = false;     // metrics.jsonl ends in the middle of a line, which was passed over
+  std::string run_toml = {};  // its text; empty where there is none
+  std::optional<nlohmann::json> summary = {};  // summary.json, of its own attempt
   std::vector<RecordedStep> trace = {};        // of trace.json; empty where there is none
   std::string trace_note = {};                 // why a trace that is there is not shown
   std::vector<std::string> log = {};           // the last lines of log.txt

@@ -1,12 +1,12 @@
-// runtime/records/run_directory/lock/lock.h -- DirectoryLock: one process at a time writes to a run
-// directory, and a holder that died is noticed, on file systems shared by hosts too.
+// runtime/records/run_directory/lock/lock.h -- DirectoryLock: lets one process at a time write to a
+// run directory, and notices a holder that died, on file systems shared by hosts too.
 //
 // The lock is a small file that says who holds it: host, process, when that process started. It
 // appears by link(2), which is atomic over NFS, where flock(2) may be local to a host or missing. A
-// holder on this machine is looked up among its processes. Of a holder elsewhere only the file's
-// modification time tells, which a thread of the holder renews (a lease): a lock that was not
-// renewed for `expiry` is nobody's. Times are compared by the clock of the file system, so hosts'
-// clocks may differ.
+// holder on this machine is looked up among its processes. Elsewhere a holder shows that it lives
+// by a thread that renews the file's modification time (a lease): a lock that was not renewed for
+// `expiry` is nobody's. Times are compared by the clock of the file system, so hosts' clocks may
+// differ.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ class DirectoryLock {
   // cannot be written.
   explicit DirectoryLock(std::string path, LockTimes times = {},
                          const std::function<void(const std::string&)>& say = {});
-  ~DirectoryLock();  // gives it back
+  ~DirectoryLock();  // gives the lock back
   DirectoryLock(const DirectoryLock&) = delete;
   DirectoryLock& operator=(const DirectoryLock&) = delete;
 

@@ -1,5 +1,5 @@
-// runtime/records/run_directory/lock/lock_file.h -- the file behind a DirectoryLock: taken, taken
-// over, kept fresh and given back.
+// runtime/records/run_directory/lock/lock_file.h -- takes, renews and gives back the file behind a
+// DirectoryLock.
 #pragma once
 
 #include <chrono>
@@ -14,34 +14,35 @@ namespace penstock {
 
 struct LockState {
   LockHolder holder;
-  std::chrono::nanoseconds changed{};  // by the clock of the file system
+  std::chrono::nanoseconds changed{};  // when, by the clock of the file system
 };
-// Nothing where there is no such file. Throws Error(Resource).
+// What the lock file says; nothing where there is none. Throws Error(Resource).
 [[nodiscard]] std::optional<LockState> read_lock(const std::string& path);
 
 struct LockTimes {
-  std::chrono::milliseconds beat{10'000};    // between two signs of life
-  std::chrono::milliseconds expiry{60'000};  // of a lock without any
+  std::chrono::milliseconds beat{10'000};    // how often the holder renews the file
+  std::chrono::milliseconds expiry{60'000};  // a lock that is not renewed for so long is nobody's
 };
 
 struct LockWait {
   LockTimes times;
-  std::function<void(const std::string&)> say;
+  std::function<void(const std::string&)> say;  // told before a wait; may be empty
 };
-// The holder of the lock that, as far as can be known, lives. A holder on another machine counts as
+// The holder of the lock, if it lives as far as can be known. A holder on another machine counts as
 // alive while the file is fresh by the clock of the file system, or by this machine's where nothing
-// can be written there. A file dated ahead by more than its expiry is old: the clock was set back.
+// can be written there. A file dated ahead by more than `expiry` is old: the clock was set back.
 // Throws Error(Resource).
 [[nodiscard]] std::optional<LockHolder> living_holder(const std::string& path);
 
 // Takes the lock as DirectoryLock's constructor says.
 void take_lock(const std::string& path, const LockHolder& me, const LockWait& wait);
 enum class Renewal : uint8_t {
-  Done,   // or the file system has trouble, which is no other holder
-  Again,  // the file was gone, by somebody's hand, and `me` has taken the lock again
-  Taken,  // by another
+  Done,   // renewed; or not, as the file system has trouble, while nobody else has the lock
+  Again,  // somebody had removed the file, and `me` has taken the lock again
+  Taken,  // another process has the lock
 };
-// Throws Error(Resource) where a lock that was gone cannot be taken.
+// Renews the lock that `me` holds. Throws Error(Resource) where the file was removed and cannot be
+// made again.
 [[nodiscard]] Renewal renew_lock(const std::string& path, const LockHolder& me);
 // Removes the lock if `me` holds it. Never throws, as it is called on the way out.
 void give_lock_back(const std::string& path, const LockHolder& me) noexcept;

@@ -1,5 +1,5 @@
-// runtime/records/run_directory/lock/lock_holder.h -- who holds a lock, as the lock's file says it,
-// and whether that process still runs.
+// runtime/records/run_directory/lock/lock_holder.h -- LockHolder: the process that holds a lock, as
+// the lock's file names it, and whether it still runs.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,19 @@ namespace penstock {
 
 struct LockHolder {
   std::string host;     // its name, for people
-  std::string machine;  // the boot of a kernel and the process ids that are seen there
-  int64_t process = 0;
-  int64_t started = 0;  // of that process, in clock ticks since the boot
-  std::string token;    // of this one lock: no two have the same
+  std::string machine;  // identifies the boot of the kernel and the namespace of process ids
+  int64_t process = 0;  // its id; 0: not known
+  int64_t started = 0;  // when the process began, in clock ticks since the boot
+  std::string token;    // identifies this lock: no two are the same
 };
 // The holder that this process is, with a new token.
 [[nodiscard]] LockHolder this_holder();
 [[nodiscard]] std::string encode(const LockHolder& holder);  // one line of JSON
-// The holder that a file names; a text that cannot be read gives one of whom nothing is known.
+// The holder that the text of a lock file names; without any content where the text is damaged.
 [[nodiscard]] LockHolder parse_holder(const std::string& text);
 
-// Whether that process runs; nothing for one on another machine, or one that must not be seen.
+// Whether the holder's process runs; nothing where that cannot be told: on another machine, or
+// where the process may not be looked at.
 [[nodiscard]] std::optional<bool> is_alive(const LockHolder& holder);
 
 }  // namespace penstock

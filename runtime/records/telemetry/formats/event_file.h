@@ -1,10 +1,10 @@
-// runtime/records/telemetry/formats/event_file.h -- scalars over the steps of a run, as TensorBoard
-// reads them.
+// runtime/records/telemetry/formats/event_file.h -- EventFile: scalars over the steps of a run, as
+// TensorBoard reads them.
 //
-// An event file is a row of TFRecords (length, its CRC-32C, bytes, their CRC-32C), each of which is
-// an Event of tensorflow/core/util/event.proto in protocol buffers' wire format. Of that it takes
-// five fields, so they are written here: a code generator and a library for every rank to load
-// would be more to build with than this is to read. The checksum is Boost's.
+// An event file is a sequence of TFRecords (length, its CRC-32C, bytes, their CRC-32C), each with
+// an Event of tensorflow/core/util/event.proto in protocol buffers' wire format. Five of its fields
+// are enough, so they are written here, without a code generator and a library that every rank
+// would load. The checksum is Boost's.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +22,17 @@ struct EventScalar {
 
 class EventFile {
  public:
-  // Makes the file and what leads to it. Throws Error(Resource) naming the file.
+  // Makes the file, and folders above it that are missing. Throws Error(Resource) naming the file.
   explicit EventFile(const std::string& path);
 
-  // Says that what other files have of this step and later ones is no longer true: first thing in
-  // the file of a run that goes on.
+  // Says that what other files have of this step and later ones no longer counts. It comes first in
+  // the file of an attempt that resumes.
   void restart(int64_t step);
-  // Adds an event with the time of now. Values are kept as 32-bit floats.
+  // Adds an event with the present time. Values are kept as 32-bit floats.
   void add(int64_t step, std::span<const EventScalar> scalars);
 
-  // Both act as those of LineFile.
+  // is_gone(): whether the file was removed or moved away. begin_anew(): makes it again at its
+  // path.
   [[nodiscard]] bool is_gone() const { return file_.is_gone(); }
   void begin_anew();
 

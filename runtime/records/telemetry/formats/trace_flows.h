@@ -1,5 +1,5 @@
-// runtime/records/telemetry/formats/trace_flows.h -- which instruction of a timeline a message
-// comes from, and which one it goes to: the arrows of a trace. Pure.
+// runtime/records/telemetry/formats/trace_flows.h -- TraceFlow: the arrows of a trace, each from
+// the instruction that sends a message to the one that receives it. Pure.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@ namespace penstock {
 
 struct TraceFlow {
   bool activation = true;          // else a gradient
-  size_t from_rank = 0, from = 0;  // index into the rank's instructions
-  size_t to_rank = 0, to = 0;      // the same for the receiver
+  size_t from_rank = 0, from = 0;  // the sender, and the index among its instructions
+  size_t to_rank = 0, to = 0;      // the receiver, and the index among its instructions
 };
 
-// One for each message that is sent and received in the timeline. `replicas`, by rank: which
-// pipeline it belongs to; 0 where absent. An end that took no time, as in a simulation, is replaced
-// by what takes time beside it on its rank: the last instruction before a send, the first after a
-// receive; a message without such a neighbour has no arrow.
+// An arrow for each message that is sent and received in the timeline. `replicas`: the replica of
+// each rank; 0 where absent. An end that took no time, as in a simulation, is replaced by what
+// takes time beside it on its rank: the last instruction before a send, the first after a receive;
+// a message without such a neighbour has no arrow.
 [[nodiscard]] std::vector<TraceFlow> flows_of(const Timeline& timeline,
                                               const std::vector<int>& replicas);
 
