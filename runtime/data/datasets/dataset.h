@@ -25,7 +25,7 @@ class Dataset {
  public:
   virtual ~Dataset() = default;
   [[nodiscard]] virtual int64_t size() const = 0;                      // samples, >= 1
-  [[nodiscard]] virtual const std::vector<Field>& fields() const = 0;  // in the order of `out`
+  [[nodiscard]] virtual const std::vector<Field>& fields() const = 0;  // as read() has them
   // Targets that the loss of one sample averages over (context length for text, 1 for images).
   [[nodiscard]] virtual int64_t targets_per_sample() const = 0;
   // Writes field f of sample `index` to out[f] (null: not wanted), row-major without gaps. `random`
@@ -59,7 +59,7 @@ struct SampleShape {
   std::string input_field;          // synthetic: name of the input field
   std::string label_field;          // synthetic: name of the label field
   bool label_per_position = false;  // synthetic: labels [context] instead of one
-  bool parallel = false;            // synthetic: sentence pairs, with the fields of parallel
+  bool parallel = false;            // synthetic: sentence pairs, fields as of kind "parallel"
 };
 
 // Takes a line about something wrong that does not stop the run; called from any thread.

@@ -28,8 +28,8 @@ struct LoaderConfig {
   int replica = 0, replicas = 1;
   uint64_t seed = 0;
   bool shuffle = true;
-  // true (training): epochs follow each other; false (evaluation): one pass, then padding, which is
-  // -1 in labels and `targets`, which no loss counts, and 0 in other fields.
+  // true (training): epochs follow each other; false (evaluation): one pass, then padding: -1 in
+  // labels and `targets` (no loss counts it), 0 in other fields.
   bool wrap = true;
   int prefetch = 2;          // steps decoded ahead
   int threads = 1;           // threads that decode; batches do not depend on their number

@@ -20,13 +20,11 @@ class PackedFile {
  public:
   enum class Holds : uint8_t { Bytes, Tar };  // what the file is read as
 
-  // `unpack_limit` is data.unpack_limit (kUnpackLimit). Throws Error(Input) when there is no
-  // readable file at `path`, Error(Data) when it is not what `holds` says.
+  // The file may unpack to 4 MiB and `unpack_limit` times its size. Throws Error(Input) when there
+  // is no readable file at `path`, Error(Data) when it is not what `holds` says.
   PackedFile(const std::string& path, Holds holds, int64_t unpack_limit);
 
-  [[nodiscard]] archive* handle() const {
-    return archive_.get();
-  }  // still owned by this  // libarchive's; stays ours
+  [[nodiscard]] archive* handle() const { return archive_.get(); }  // still owned by this
   [[nodiscard]] const std::string& path() const { return path_; }
   // Reads on in the current entry: fills the front of `out` and returns how many bytes; 0 at the
   // end.

@@ -1,3 +1,5 @@
+// runtime/records/report/report.cpp -- fills the frame page/report.html with the page's sections,
+// its data and its script.
 #include "runtime/records/report/report.h"
 
 #include <fmt/format.h>

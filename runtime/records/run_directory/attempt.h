@@ -14,8 +14,8 @@ namespace penstock {
 struct AttemptRequest {
   std::string directory = {};    // for messages
   std::string resume = "never";  // never | auto | a path
-  bool overwrite = false;
-  KeptCheckpoint source = {};  // the checkpoint that `resume` names, where it is a path
+  bool overwrite = false;        // results of an earlier run may be removed
+  KeptCheckpoint source = {};    // the checkpoint that `resume` names, where it is a path
 };
 
 struct Attempt {

@@ -16,14 +16,14 @@ struct DataSizes {
 };
 
 struct RunIdentity {
-  std::string run;  // 16 hexadecimal digits, made once; checkpoints carry them too
-  int64_t attempts = 0;
+  std::string run;       // 16 hexadecimal digits, made once; checkpoints carry them too
+  int64_t attempts = 0;  // how many have begun
   DataSizes data = {};
 };
 [[nodiscard]] std::string new_run();  // a new RunIdentity::run
 
-// Nothing where the directory has no run.json. Throws Error(Data) naming the file when it is not
-// what write_identity() wrote.
+// What run.json says; nothing where the directory has none. Throws Error(Data) naming the file when
+// it is not what write_identity() wrote.
 [[nodiscard]] std::optional<RunIdentity> read_identity(const std::string& directory);
 // Writes the file by atomic replacement. Throws Error(Resource).
 void write_identity(const std::string& directory, const RunIdentity& identity);

@@ -18,8 +18,8 @@ inline constexpr const char* kLatestLink = "latest";
                                                          const std::string& stem);
 
 // Makes <folder>/latest a relative link to `directory`, which is in `folder`. A directory of that
-// name, made by earlier versions, is renamed to a number. Returns a note for the user, or "".
-// Throws Error(Resource).
+// name, made by earlier versions, is renamed to one with a number. Returns a note for the user, or
+// "". Throws Error(Resource).
 [[nodiscard]] std::string point_latest_to(const std::string& directory);
 
 }  // namespace penstock

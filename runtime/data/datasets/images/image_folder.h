@@ -59,7 +59,7 @@ struct ImageFolder {
 // with a dot, links that lead nowhere, and folders that start with a dot or are @eaDir or __MACOSX,
 // with all in them. Throws Error(Input): nothing at `path`, what may not be read, no images, an
 // image outside a class folder, class folders at different places; and Error(Data): a damaged
-// archive (see archive.h), the same name twice.
+// archive, the same name twice.
 [[nodiscard]] ImageFolder open_image_folder(const std::string& path,
                                             int64_t unpack_limit = kUnpackLimit,
                                             ImageBytes bytes = ImageBytes::Held);

@@ -19,7 +19,7 @@ namespace penstock {
 
 enum class ImageReads : uint8_t { All, Labels };  // the fields that will be read
 struct ImagePart {
-  bool training = true;  // augmented
+  bool training = true;  // the training set, which is augmented
   ImageReads reads = ImageReads::All;
 };
 

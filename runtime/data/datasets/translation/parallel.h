@@ -51,8 +51,7 @@ struct PairCorpus {
   std::string name;  // "en-de"
   int32_t tag = -1;  // the piece <2de>; -1: the vocabulary has none
   std::shared_ptr<const EncodedLines> source, target;
-  std::vector<uint32_t>
-      lines;  // numbers of the lines that are used: neither side empty or too long
+  std::vector<uint32_t> lines;  // lines that are used: neither side is empty or too long
 };
 
 class ParallelDataset final : public Dataset {

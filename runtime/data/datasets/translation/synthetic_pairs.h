@@ -1,5 +1,5 @@
 // runtime/data/datasets/translation/synthetic_pairs.h -- sentence pairs of random lengths and
-// tokens, without I/O: to measure throughput and to test with. Fields: parallel_fields().
+// tokens, without I/O: to measure throughput and to test with. Fields as of kind "parallel".
 #pragma once
 
 #include "runtime/data/datasets/dataset.h"

@@ -28,7 +28,7 @@ struct ChatText {
     size_t begin = 0, end = 0;  // bytes of `text`
   };
   std::vector<Answer> answers;
-  // Earlier answers are missing: the template writes them otherwise once later turns follow.
+  // `answers` lacks earlier ones: the template writes them otherwise once later turns follow.
   bool only_last = false;
   // Some answer begins within the generation prompt: the template ends that prompt with what it
   // does not write for turns that are over, such as "<think>".
@@ -48,7 +48,7 @@ class ChatTemplate {
                                    bool add_generation_prompt) const {
     return render(messages, add_generation_prompt, {});
   }
-  // Whether the template reads a name, such as "tools".
+  // Whether the template reads a variable of this name, such as "tools".
   [[nodiscard]] virtual bool names(const std::string& name) const = 0;
   // Whether `text`, such as the name of a role, is in a text literal of the template's expressions.
   [[nodiscard]] virtual bool says(const std::string& text) const = 0;

@@ -1,5 +1,5 @@
-// runtime/data/datasets/tuning/chat_template.h -- makes a ChatTemplate of the Jinja template of a
-// folder, which is run as it stands.
+// runtime/data/datasets/tuning/chat_template.h -- makes a ChatTemplate of a folder's Jinja
+// template, which is run as it stands.
 #pragma once
 
 #include <memory>

@@ -8,8 +8,8 @@
 
 namespace penstock {
 
-// The keys of messages; and what message_of() met and took for our form, in flags that it only
-// sets.
+// The keys that messages have; and flags, which message_of() sets but never clears, of forms other
+// than ours that it met.
 struct MessageForm {
   const char* role = "role";     // ShareGPT: "from"
   const char* text = "content";  // ShareGPT: "value"

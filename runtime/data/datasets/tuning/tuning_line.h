@@ -26,7 +26,7 @@ struct TuningSample {
   std::vector<uint8_t> answer;  // by id: 1 where the loss counts its prediction
   Lacks lacks = Lacks::Answer;  // why no prediction counts, where none does
   bool only_last = false;       // earlier answers do not count: the template writes them otherwise
-  bool opened = false;          // an answer begins within what the template opens it by
+  bool opened = false;          // an answer begins within the generation prompt
   bool plain = false;           // no token ends the text, since the tokenizer knows none
   bool renamed = false;         // a role was written in another way ("human")
   bool parts = false;           // a content was a list of one text

@@ -33,7 +33,7 @@ struct TuningTexts {
   // Counts of lines left out, by the reason.
   int64_t too_long = 0;        // data.too_long = "leave-out"
   int64_t beyond_context = 0;  // the answer begins behind the context
-  int64_t rewritten = 0;  // the template changes the text before an answer, or it, once it is given
+  int64_t rewritten = 0;       // the template changes the answer, or what is before it, afterwards
   std::array<int64_t, 4> lacking = {};  // nothing to learn, by Lacks
   // Counts of samples, then of all lines.
   int64_t only_last = 0;  // conversations whose earlier answers do not count

@@ -27,7 +27,8 @@ class CheckpointWriter {
  public:
   // Both must outlive this.
   CheckpointWriter(Collective& world, Device& device);
-  // Asks the threads to end early and waits for them; what is not complete then goes.
+  // Asks this rank's thread to end early and waits for it; a checkpoint that is not complete then
+  // is given up.
   ~CheckpointWriter();
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;

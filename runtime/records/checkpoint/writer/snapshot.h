@@ -33,8 +33,8 @@ class Snapshot {
   // there is no memory.
   void take(std::vector<Shard>& shards);
 
-  // Bytes of host memory that this holds, 0 before the first take(). The device does not account
-  // for them.
+  // Bytes of host memory that this holds, 0 before the first take(). The device's own counts lack
+  // them.
   [[nodiscard]] int64_t size_bytes() const { return size_bytes_; }
 
  private:

@@ -14,7 +14,7 @@ namespace penstock {
 
 struct LockState {
   LockHolder holder;
-  std::chrono::nanoseconds changed{};  // when, by the clock of the file system
+  std::chrono::nanoseconds changed{};  // when it was last renewed, by the file system's clock
 };
 // What the lock file says; nothing where there is none. Throws Error(Resource).
 [[nodiscard]] std::optional<LockState> read_lock(const std::string& path);

@@ -18,8 +18,8 @@ namespace penstock {
 // Walks over the regular files, in archive order. Throws Error(Input) when there is no readable
 // file, and Error(Data) naming file, byte, and the entry where there is one, when it is not a tar
 // archive, is cut off, is damaged as far as its format can tell (zstd carries a checksum of the
-// contents; plain tar has none, and libarchive does not look at gzip's), or unpacks to more than
-// `unpack_limit` (as kUnpackLimit) allows.
+// contents; plain tar has none, and libarchive does not look at gzip's), or unpacks to more than 4
+// MiB and `unpack_limit` times its size.
 class ArchiveWalk {
  public:
   explicit ArchiveWalk(const std::string& path, int64_t unpack_limit = kUnpackLimit);

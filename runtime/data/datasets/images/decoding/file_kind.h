@@ -1,5 +1,5 @@
-// runtime/data/datasets/images/decoding/file_kind.h -- tells by its bytes what a file is whose name
-// says an image.
+// runtime/data/datasets/images/decoding/file_kind.h -- what a file with the name of an image really
+// is, by its first bytes.
 #pragma once
 
 #include <cstdint>

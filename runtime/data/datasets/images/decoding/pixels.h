@@ -18,7 +18,7 @@ struct Pixels {
 // `file_bytes`. No photograph has more than 2^27 pixels, and a file of a few bytes that claims an
 // image of hundreds of megabytes was made to fill our memory.
 [[nodiscard]] bool fits(int64_t height, int64_t width, int64_t held_bytes, size_t file_bytes);
-[[nodiscard]] std::string too_many_pixels(int64_t height, int64_t width);  // why not, as a message
+[[nodiscard]] std::string too_many_pixels(int64_t height, int64_t width);  // where fits() is false
 
 // Whether these bytes of a file begin as every PNG does.
 [[nodiscard]] bool is_png(std::span<const uint8_t> bytes);
