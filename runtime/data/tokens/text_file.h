@@ -16,8 +16,8 @@ namespace penstock {
 
 // Calls take(bytes) for piece after piece of the contents, each of which lives until take()
 // returns. Throws Error(Input) when there is no readable file, Error(Data) naming file and byte
-// when it is cut off, is damaged as far as its format can tell, or unpacks to more than
-// `unpack_limit` (kUnpackLimit) allows.
+// when it is cut off, is damaged as far as its format can tell, or unpacks to more than 4 MiB and
+// `unpack_limit` times its size.
 void read_pieces_of_file(const std::string& path,
                          const std::function<void(std::string_view bytes)>& take,
                          int64_t unpack_limit = kUnpackLimit);

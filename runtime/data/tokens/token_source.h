@@ -25,8 +25,8 @@ class TokenSource {
   virtual void read(int64_t first, std::span<int32_t> out) const = 0;
 };
 
-// A hash of the tokens, at least 1, to tell another text by. Of more than a million tokens it looks
-// at a million in 256 places, so a changed letter may go unnoticed.
+// A hash of the tokens, at least 1, by which another text is noticed. Of more than a million tokens
+// it looks at a million in 256 places, so a changed letter may go unnoticed.
 [[nodiscard]] int64_t content_sum(const TokenSource& tokens);
 
 // The bytes of a text, plain or compressed, as tokens; a plain one stays on disk. Throws as

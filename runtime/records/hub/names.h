@@ -30,7 +30,7 @@ struct HubFamily {
   const char* prefix;  // of most names; a folder without the classifier may lack it
   std::span<const NameRow> rows;
 };
-// Throws Error(Internal) for a family that parse_hub_config() does not give.
+// The family with this model_type. Throws Error(Internal) for one that is not supported.
 [[nodiscard]] const HubFamily& hub_family(const std::string& name);
 [[nodiscard]] std::span<const HubFamily> hub_families();
 

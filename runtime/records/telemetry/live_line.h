@@ -22,7 +22,8 @@ class StepClock {
   double average_ms_ = 0.0;
 };
 
-// "step  120/2000 | loss 2.4513 | norm 0.83 | lr 1.00e-03 | 84.3 ms | 569 samples/s | ..."
+// "step  120/2000 | loss 2.4513 | norm 0.83 | lr 1.00e-03 | 84.3 ms | 569 samples/s | ...", a plain
+// line. `average_ms`: of recent steps (StepClock); `tokens`: with rates in tokens/s, too.
 [[nodiscard]] std::string step_text(const StepRecord& record, int64_t total_steps,
                                     double average_ms, bool tokens);
 // A live line: shorter, with a bar and the time left, in at most `width` columns.
@@ -42,11 +43,11 @@ class Terminal {
 
   [[nodiscard]] bool live() const { return live_; }   // whether there is a live line
   [[nodiscard]] int width() const { return width_; }  // columns
-  void print(const std::string& lines);
+  void print(const std::string& lines);  // without the last line's end; erases the live line
   // Whether to show a new live line, at most ten times a second.
   [[nodiscard]] bool due() const;
-  void show(const std::string& line);
-  void erase();
+  void show(const std::string& line);  // in the place of the live line
+  void erase();                        // the live line
 
  private:
   bool live_ = false;

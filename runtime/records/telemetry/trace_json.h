@@ -28,7 +28,7 @@ struct TracedStep {
 struct TracedProcess {
   std::string name = {};
   std::vector<std::string> rank_names = {};  // by rank; "rank 3" where absent
-  std::vector<int> replicas = {};            // by rank, messages stay inside one; 0 where absent
+  std::vector<int> replicas = {};            // by rank: messages stay within one; 0 where absent
   std::vector<TracedStep> steps = {};
 };
 

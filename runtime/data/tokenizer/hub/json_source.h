@@ -24,7 +24,7 @@ class JsonSource {
   [[nodiscard]] bool flag(const nlohmann::json& parent, const char* key, bool otherwise) const;
   [[nodiscard]] std::string text(const nlohmann::json& parent, const char* key,
                                  const std::string& otherwise) const;
-  [[nodiscard]] int32_t id(const nlohmann::json& value) const;
+  [[nodiscard]] int32_t id(const nlohmann::json& value) const;  // in [0, kMostTokenIds)
   // The list that the member is; an empty one where it is absent.
   [[nodiscard]] const nlohmann::json& list(const nlohmann::json& parent, const char* key) const;
   // The steps inside `value`: where its type is Sequence, those under `key`, sequences in it opened

@@ -64,8 +64,8 @@ struct TokenizerJson {
 // itself is there, it is used instead. Throws as read_tokenizer_json().
 [[nodiscard]] bool has_precompiled_rules(const std::string& path);
 
-// Throws Error(Input) where there is no readable file, or for what is not supported; Error(Data)
-// naming file and key where it is damaged.
+// Reads the file. Throws Error(Input) where there is none that is readable, or for what is not
+// supported; Error(Data) naming file and key where it is damaged.
 [[nodiscard]] TokenizerJson read_tokenizer_json(const std::string& path);
 
 }  // namespace penstock

@@ -15,9 +15,9 @@ class Merges {
   // Adds the rule that `left` and `right` become `merged`, behind all rules so far. A pair that is
   // added again has the later place.
   void add(int32_t left, int32_t right, int32_t merged);
-  // Names two symbols that, as neighbours in an unmerged word, may end up in one symbol. Once a
-  // pair is named, every pair that may must be: apply() cuts long words (texts that nothing has
-  // cut) between all others, and merges each stretch alone.
+  // Names two symbols that, as neighbours in an unmerged word, may end up in one symbol. After the
+  // first call all such pairs must be named: apply() then cuts long words (texts that nothing has
+  // cut) between symbols that are no such pair, and merges each stretch alone.
   void may_join(int32_t left, int32_t right);
 
   // Merges the symbols of a word in place until no rule applies: always by the first rule that

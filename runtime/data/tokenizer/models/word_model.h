@@ -16,6 +16,7 @@
 
 namespace penstock {
 
+// For ByText, a map by texts in which a std::string_view is looked up without a copy.
 struct TextHash {
   using is_transparent = void;
   size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }

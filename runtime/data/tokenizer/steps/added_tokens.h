@@ -32,9 +32,8 @@ class AddedTokens {
   // Whether a character of a word is right before `begin` or at `end`.
   [[nodiscard]] bool inside_word(std::string_view text, size_t begin, size_t end) const;
 
-  std::vector<AddedToken> tokens_;  // longest first, then as they came
-  std::array<std::vector<const AddedToken*>, 256>
-      by_byte_;                     // by first byte; in the order of tokens_
+  std::vector<AddedToken> tokens_;                           // longest first, then as they came
+  std::array<std::vector<const AddedToken*>, 256> by_byte_;  // by first byte, longest first
   std::optional<Expression> word_;  // one character of a word, where a token asks for it
 };
 

@@ -18,8 +18,8 @@ namespace penstock {
 // What is looked for in a text.
 struct Pattern {
   enum class Kind : uint8_t {
-    Theirs,  // an expression from a file
-    Ours,    // an expression for PCRE2
+    Theirs,  // an expression from a tokenizer's file
+    Ours,    // an expression written for PCRE2
     Text,    // these very characters
   };
   std::string text;

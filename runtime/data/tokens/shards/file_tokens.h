@@ -1,8 +1,8 @@
 // runtime/data/tokens/shards/file_tokens.h -- FileTokens: tokens that lie end to end in a file as
 // numbers of one width; and checks that the readers of token files have in common.
 //
-// The file is read by position (InputFile says why it is no memory map); the ranks of a host share
-// the pages that the system keeps of the file, and none keeps a copy.
+// The file is read by position, not mapped: a mapped file that shrinks ends the process by SIGBUS.
+// The ranks of a host share the pages that the system keeps of the file, and none keeps a copy.
 #pragma once
 
 #include <cstdint>

@@ -30,6 +30,7 @@ struct CopyLayout {
   std::vector<Place> places;  // in the order of the data, without gaps
   uint64_t data_bytes = 0;
 };
+// Lays the pieces out one after another in a file.
 [[nodiscard]] CopyLayout lay_out(const std::vector<CopiedPiece>& pieces);
 
 // A piece as a file has it; the members mean what those of CopiedPiece do.
@@ -40,7 +41,7 @@ struct StoredPiece {
   std::vector<int64_t> whole;
   int64_t first = 0, elements = 0;
 };
-// Throws Error(Data) naming the file, where its metadata say no such thing.
+// The pieces in a file. Throws Error(Data) naming the file where its metadata do not place them.
 [[nodiscard]] std::vector<StoredPiece> pieces_in(const SafetensorsFile& file);
 
 }  // namespace penstock

@@ -36,12 +36,13 @@ class ConfigFields {
 
   // Refuses any other value, with which the network could not be built here; absent is allowed.
   void must_be(const char* key, const nlohmann::json& value);
-  // Takes members as asked for that change nothing, whatever their values.
+  // Counts members as asked for that change nothing, whatever their values.
   void ignore(std::span<const char* const> keys);
   // Refuses the first member that was not asked for, unless it is null or `neutral`, or private to
   // Python (_name).
   void refuse_rest(bool (*neutral)(const nlohmann::json&)) const;
 
+  // Throws Error(Input): the member `key` <why>.
   [[noreturn]] void refuse(const std::string& key, const std::string& why) const;
   [[nodiscard]] const std::string& where() const { return where_; }
 

@@ -33,7 +33,7 @@ struct RunFiles {
   History history = {};       // of metrics.jsonl
   bool torn_line = false;     // metrics.jsonl ends in the middle of a line, which was passed over
   std::string run_toml = {};  // its text; empty where there is none
-  std::optional<nlohmann::json> summary = {};  // summary.json, of its own attempt
+  std::optional<nlohmann::json> summary = {};  // of the attempt that it names
   std::vector<RecordedStep> trace = {};        // of trace.json; empty where there is none
   std::string trace_note = {};                 // why a trace that is there is not shown
   std::vector<std::string> log = {};           // the last lines of log.txt
