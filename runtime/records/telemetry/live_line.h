@@ -46,8 +46,8 @@ class Terminal {
   void print(const std::string& lines);  // without the last line's end; erases the live line
   // Whether to show a new live line, at most ten times a second.
   [[nodiscard]] bool due() const;
-  void show(const std::string& line);  // in the place of the live line
-  void erase();                        // the live line
+  void show(const std::string& line);  // draws the live line anew
+  void erase();                        // removes the live line
 
  private:
   bool live_ = false;

@@ -33,7 +33,7 @@ struct None {};
 
 class Value {
  public:
-  Value() = default;
+  Value() = default;            // undefined
   Value(const char*) = delete;  // else it would become a bool
   Value(None none) : data_(none) {}
   Value(bool truth) : data_(truth) {}
@@ -79,7 +79,7 @@ class Value {
 
 struct Text {
   std::string text;
-  bool escaped = false;
+  bool escaped = false;  // Markup
   Charge charge;
 };
 
@@ -97,9 +97,10 @@ struct Row {
   [[nodiscard]] bool indexed() const { return type < Type::View; }  // has items by number
 };
 
+// A mapping.
 struct Table {
   Entries pairs;
-  int depth = 1;
+  int depth = 1;  // levels of lists and mappings from this one down
   Charge charge;
 };
 
@@ -137,7 +138,7 @@ struct Callable {
 void put(Budget& budget, Entries& pairs, Value key, Value value);
 
 // What `for` goes through, as a row: the items of a row, the keys of a mapping, the characters of a
-// text, nothing for what is undefined. Throws for other values, and for a Once that is gone.
+// text, nothing for what is undefined. Throws for other values, and for a Once the second time.
 [[nodiscard]] Value items_of(Budget& budget, const Value& of);
 [[nodiscard]] int64_t characters_in(std::string_view text);
 // "a text", "a list": for messages.
