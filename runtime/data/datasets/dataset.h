@@ -24,7 +24,7 @@ struct Field {
 class Dataset {
  public:
   virtual ~Dataset() = default;
-  [[nodiscard]] virtual int64_t size() const = 0;                      // samples, >= 1
+  [[nodiscard]] virtual int64_t size() const = 0;                      // samples
   [[nodiscard]] virtual const std::vector<Field>& fields() const = 0;  // as read() has them
   // Targets that the loss of one sample averages over (context length for text, 1 for images).
   [[nodiscard]] virtual int64_t targets_per_sample() const = 0;
