@@ -1,5 +1,5 @@
-// runtime/engine/decoding/beam_search.h -- the search for one sentence's best words, round by
-// round. Pure host code: where the probabilities come from is rounds.h's business.
+// runtime/engine/decoding/beam_search.h -- BeamSearch: the search for one sentence's best words, a
+// word a round, by probabilities that the caller brings. Pure host code.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,28 @@ struct NextWord {
   int32_t word = 0;
   double log_probability = 0.0;
 };
-// The `n` most probable words, best first, the smaller of equals first, of a row of logits.
+// Returns the `n` most probable words of a row of logits, best first; of equals the smaller id is
+// first.
 [[nodiscard]] std::vector<NextWord> best_candidates(std::span<const float> logits, int n);
 
 struct SearchOptions {
   int beams = 1;                // 1: greedy
   double length_penalty = 0.6;  // alpha of Wu et al. 2016, eq. 14; 0: none
-  int64_t longest = 0;          // in words; the end counts as one
-  int32_t begin = 0, end = 0;
+  int64_t longest = 0;          // the most words of a sentence, its end included
+  int32_t begin = 0, end = 0;   // the ids that begin and end a sentence
 };
 
 class BeamSearch {
  public:
   explicit BeamSearch(const SearchOptions& options);
 
-  // The rows to find next words for, at most `beams`: begin and the words so far. Empty: done.
+  // The rows to find next words for, at most `beams`, each `begin` and its words so far. Empty: the
+  // search has ended.
   [[nodiscard]] std::span<const std::vector<int32_t>> rows() const { return rows_; }
-  // How many candidates extend() wants of each row.
+  // The number of candidates that extend() wants for each row.
   [[nodiscard]] int candidates() const { return 2 * options_.beams; }
-  // Extends each row by its candidates, which are given by row, best first.
+  // Makes the next rows(): the best extensions of rows()[r] by candidates[r], which are the next
+  // words of that row, best first.
   void extend(std::span<const std::vector<NextWord>> candidates);
   // The best sentence found so far, without begin and end; while none has ended, the best
   // unfinished one.

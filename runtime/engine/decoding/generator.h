@@ -1,5 +1,5 @@
-// runtime/engine/decoding/generator.h -- Generator: texts that go on from prompts, as rows of token
-// ids, through the pipeline on any number of stages. See docs/generation.md.
+// runtime/engine/decoding/generator.h -- Generator: writes texts that go on from prompts, both as
+// token ids, with a pipeline of any number of stages. docs/generation.md describes it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace penstock {
 
 struct GenerationOptions {
   int64_t tokens = 200;            // the most that are generated for each sample
-  int64_t samples = 1;             // of each prompt
+  int64_t samples = 1;             // texts of each prompt
   std::vector<int32_t> ends = {};  // a text ends with any of these tokens
   SamplingOptions sampling;
 };
@@ -30,17 +30,16 @@ class Generator {
   // Says on rank 0 whether a text ends with these tokens, the last `added` of which were generated.
   using IsOver = std::function<bool(std::span<const int32_t> tokens, size_t added)>;
 
-  // `config` is that of `rounds`, which must outlive this. Only ids below `vocabulary` are chosen.
-  // Throws as check().
+  // `config` is what `rounds` was made from; `rounds` must outlive this. Only ids below
+  // `vocabulary` are chosen. Throws as check() does.
   Generator(const Config& config, const GenerationOptions& options, int64_t vocabulary,
             Rounds& rounds);
 
   // Collective; the prompts of rank 0 count, none of them empty. Sample p * samples + i is the i-th
   // of prompt p; its n-th token is drawn by Philox(run.seed, number of the sample, n), so it is the
-  // same on any number of stages and whatever else is generated beside it. The network sees the
-  // last model.context tokens, and so does the repetition penalty. A sample that has ended gives
-  // its place to the next. `is_over` may be empty. Returns the number of tokens that were added (on
-  // rank 0).
+  // same on any number of stages and whatever else is generated beside it. The network and the
+  // repetition penalty see the last model.context tokens. A sample that has ended gives its place
+  // to the next. `is_over` may be empty. Returns, on rank 0, how many tokens were added in all.
   int64_t generate(const std::vector<Tokens>& prompts, const Show& show,
                    const IsOver& is_over = {});
 

@@ -1,5 +1,5 @@
-// runtime/engine/decoding/image_classes.h -- ImageClasses: how probable each class is of images,
-// through the pipeline on any number of stages and replicas.
+// runtime/engine/decoding/image_classes.h -- ImageClasses: the probability of each class for each
+// of some images, by a pipeline of any number of stages and replicas.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,9 @@ class ImageClasses {
 
   [[nodiscard]] int64_t classes() const { return classifier_->classes(); }
 
-  // Collective; `count` is the same everywhere. Looks at as many images at a time as an evaluation
-  // takes. The result of an image does not depend on the others. Throws Error(Input) when logits
-  // are not numbers.
+  // Collective; `count`, the number of images, is the same on every rank. Takes as many images at a
+  // time as a pass of an evaluation. The result of an image does not depend on the others. Throws
+  // Error(Input) when a logit is NaN.
   void look(int64_t count, const Read& read, const Show& show);
 
  private:

@@ -1,5 +1,5 @@
-// runtime/engine/decoding/rounds.h -- Rounds: one more word for every row, through the pipeline on
-// any number of stages. See docs/generation.md.
+// runtime/engine/decoding/rounds.h -- Rounds: finds the next word of many rows of words at once,
+// with a pipeline of any number of stages. docs/generation.md describes it.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,14 @@ namespace penstock {
 
 class Rounds {
  public:
-  // Chooses at most `count` words from the logits of a row's next word. Called on the rank that has
-  // the logits.
+  // Chooses words from the logits of a row's next word, at most the `count` of next(). Called on
+  // the rank that has the logits.
   using Choose = std::function<std::vector<NextWord>(std::span<const float> logits, const Row&)>;
 
   // `model` is the pipeline's, and ends in a ClassifierLoss. All arguments must outlive this. With
-  // `cache` the keys and values of each row are kept, so that one word more costs one position (not
-  // in networks of one's own). Throws Error(Resource) when they do not fit this rank's device.
+  // `cache` the keys and values of each row are kept, so that one more word costs one position;
+  // model.kind = "own" has no such cache. Throws Error(Resource) when they do not fit this rank's
+  // device.
   Rounds(const Config& config, Pipeline& pipeline, const Sequential& model, Network& network,
          Device& device, bool cache);
   Rounds(const Rounds&) = delete;
@@ -38,18 +39,19 @@ class Rounds {
   [[nodiscard]] int64_t rows_of_replica() const { return batch_ * micro_batches_; }
   // Places for texts of `width` rows each, which is rows_of_replica() at most.
   [[nodiscard]] Places places(int64_t width) const { return {rows_of_replica(), replicas_, width}; }
+  // Whether keys and values are kept.
   [[nodiscard]] bool caches() const { return past_.has_value(); }
   [[nodiscard]] int64_t cache_bytes() const { return cache_bytes_; }  // on this rank
 
   // Collective. Rank 0 brings the rows, in places of places(), none longer than the context;
-  // `count` and `choose` are the same everywhere. Returns the words chosen for each row, the same
-  // on every rank, filled up to `count` with words of log probability minus infinity. Without rows
-  // it returns nothing and ends all texts: their numbers may then be used again.
+  // `count` and `choose` are the same on every rank. Returns the words chosen for each row, the
+  // same on every rank, filled up to `count` with words of log probability minus infinity. Without
+  // rows it returns nothing and ends all texts: Row::text may then name other texts.
   // With the cache a row that extends a row of its text in the round before by one word costs one
-  // position; any other row costs whole_positions(), or the whole context in networks of one's own.
+  // position; any other row costs whole_positions(), or the whole context where model.kind = "own".
   // The result of a row depends neither on other texts nor on the number of replicas, to the last
-  // bit: a text keeps its replica, so the text alone decides which of its words cost what. Throws
-  // Error(Input) when logits are not numbers.
+  // bit: a text keeps its replica, so it alone decides which of its rows are computed whole. Throws
+  // Error(Input) when a logit is NaN.
   [[nodiscard]] std::vector<std::vector<NextWord>> next(const std::vector<Row>& rows, int count,
                                                         const Choose& choose);
 
@@ -92,7 +94,7 @@ class Rounds {
   int64_t first_micro_batch_;  // of this replica
   uint64_t seed_;
   Memory host_;
-  bool known_;                    // a network of this library: rows may be shorter than the context
+  bool known_;                    // model.kind is not "own": rows may be shorter than the context
   std::map<int64_t, Cut> whole_;  // by positions, each made when it is first needed
   Cut one_;
   std::optional<Past> past_;

@@ -1,5 +1,5 @@
-// runtime/engine/decoding/sampling.h -- which word of a row of logits is taken. Pure host code: the
-// random number is the caller's.
+// runtime/engine/decoding/sampling.h -- sampling: which word is taken from a row of logits. Pure
+// host code: the caller draws the random number.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct SamplingOptions {
 // Throws Error(Input) naming the option that is out of its range.
 void check(const SamplingOptions& options);
 
-// The logits after the repetition penalty on `words`, each word once; ids beyond the logits are
-// ignored.
+// The logits after the repetition penalty on `words`, once for a word that is there several times;
+// ids beyond the logits are ignored.
 [[nodiscard]] std::vector<float> penalised(std::span<const float> logits,
                                            std::span<const int32_t> words, double penalty);
 
@@ -30,8 +30,8 @@ void check(const SamplingOptions& options);
 [[nodiscard]] std::vector<int32_t> most_probable(std::span<const float> logits, size_t n);
 
 // The word that `draw`, in [0, 1), falls on when the words left by `options` lie end to end in
-// the order of most_probable(), each as long as its probability. The repetition penalty is the
-// caller's.
+// the order of most_probable(), each as long as its probability. options.repetition_penalty is not
+// applied here: the caller gives penalised() logits.
 [[nodiscard]] int32_t sample(std::span<const float> logits, const SamplingOptions& options,
                              double draw);
 

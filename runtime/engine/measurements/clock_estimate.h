@@ -1,38 +1,38 @@
-// runtime/engine/measurements/clock_estimate.h -- what another host's clock shows, from messages
-// there and back. Pure; all times in seconds.
+// runtime/engine/measurements/clock_estimate.h -- how far another host's clock is from the clock
+// here, by the times of messages there and back. Pure; all times in seconds.
 //
 // The method is NTP's (Mills, RFC 5905): of several messages that were answered at once, the one
-// that was back soonest says most. The other clock was read between sending and receiving, so
-// taking it to be the middle is wrong by half that time at most. Two readings, some time apart,
-// tell how much faster or slower the other clock runs.
+// that was back soonest says most. The other clock was read between sending and receiving; to
+// assume that it was halfway is wrong by half the round trip at most. Two readings, some time
+// apart, tell how much faster or slower the other clock runs.
 #pragma once
 
 #include <span>
 
 namespace penstock {
 
-// `sent` and `received` by the clock here, `answered` by the one there.
+// One message there and back: `sent` and `received` by the clock here, `answered` by the other.
 struct RoundTrip {
   double sent = 0, answered = 0, received = 0;
 };
 
 struct ClockReading {
-  double there = 0;  // the clock there showed this,
-  double ahead = 0;  // which was so much more than the one here,
-  double error = 0;  // or wrong by this much at most
+  double there = 0;  // what the other clock showed
+  double ahead = 0;  // how much more that was than what the clock here showed
+  double error = 0;  // by how much `ahead` may be wrong
 };
-// The reading that the trips give, of which there must be one at least.
+// The reading by the shortest of the trips, of which there must be one at least.
 [[nodiscard]] ClockReading read_clock(std::span<const RoundTrip> trips);
 
-// A clock that ran evenly between two readings, the first no later than the last. The default is
-// the clock here itself.
+// Another clock, taken to run evenly between two readings, `first` no later than `last`. The
+// default is the clock here itself.
 struct OtherClock {
   ClockReading first = {}, last = {};
 
-  // What the clock here showed when the one there showed `there`. Outside of the two readings the
+  // What the clock here showed when the other showed `there`. Outside of the two readings the
   // nearer one counts: a drift over so short a time would be lost in their errors.
   [[nodiscard]] double here(double there) const;
-  // The largest error between the readings, of a clock that ran evenly.
+  // The largest error of here() between the readings.
   [[nodiscard]] double error() const;
 };
 

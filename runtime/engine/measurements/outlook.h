@@ -14,18 +14,20 @@ namespace penstock {
 // One line that says what is about to run.
 [[nodiscard]] std::string headline(const Config& config, const Layout& layout, Network& network,
                                    Device& device);
-// What the planner predicts, with a warning where the device has less memory than the fullest rank
-// needs, or this host less than its ranks need together: for everything, if they compute in its
-// memory, and for the copies that checkpoints are written from.
+// What the planner predicts of the run, with a warning where the device has less memory than the
+// fullest rank needs, or this host less than its ranks need together: for their tensors, where they
+// compute in its memory, for the snapshots that checkpoints are written from, and for the copies
+// that checkpoint.partner_every asks for.
 [[nodiscard]] std::string outlook(const Forecast& forecast, const Station& station,
                                   const Config& config);
-// What an audit every so many steps (run.audit) takes of them, by the prediction of such a run.
+// How much longer an audited step takes, and how much longer all steps together where one in
+// `every` (run.audit) is audited, as `prediction` has it.
 [[nodiscard]] std::string audits_text(const Prediction& prediction, int64_t every);
-// What copies in memory every so many steps of step_s seconds (checkpoint.partner_every) take of a
-// host's memory and of its network.
+// What a copy in memory every `every` steps (checkpoint.partner_every) of step_s seconds each takes
+// of a host's memory and of its network's time.
 [[nodiscard]] std::string copies_text(const CopyCosts& copies, double step_s, int64_t every);
-// The warning that a rank of that many bytes does not fit on the accelerator; "" where it fits.
-// `recompute` is the run's mode: the advice is to recompute more than that.
+// The warning that the fullest rank, which needs `fullest_bytes`, does not fit on the accelerator;
+// "" where it fits. `recompute` is the run's mode: the advice is to recompute more.
 [[nodiscard]] std::string device_warning(int64_t fullest_bytes, const DeviceFacts& device,
                                          const std::string& recompute);
 

@@ -1,5 +1,5 @@
-// runtime/engine/measurements/rank_clocks.h -- RankClocks: the monotonic clocks of all ranks beside
-// rank 0's.
+// runtime/engine/measurements/rank_clocks.h -- RankClocks: how far the monotonic clock of each rank
+// is from rank 0's.
 #pragma once
 
 #include <vector>
@@ -18,12 +18,13 @@ class RankClocks {
   // under one boot of one kernel do, except in different time namespaces.
   explicit RankClocks(Collective& world);
 
-  // Collective: reads one clock of each kind from rank 0, a millisecond or less for each. The first
-  // and the last reading count.
+  // Collective: rank 0 reads every clock that is not its own, once for all ranks that share it, in
+  // a millisecond or less each. Of several calls the first and the last count.
   void read();
 
-  // The clock of that rank, from the first and the last reading; like all below, on rank 0.
+  // Valid on rank 0 alone: the clock of that rank, from the first and the last reading.
   [[nodiscard]] const OtherClock& of_rank(int rank) const;
+  // Valid on rank 0 alone.
   [[nodiscard]] int different() const;   // the number of clocks, rank 0's included
   [[nodiscard]] double error_s() const;  // the largest error of all clocks
 

@@ -1,5 +1,5 @@
-// runtime/engine/measurements/run_report.h -- what a run measures about itself, and its summary at
-// the end.
+// runtime/engine/measurements/run_report.h -- RunReport: what a run measures of itself step by
+// step, and the summary that is made of it at the end.
 #pragma once
 
 #include <optional>
@@ -19,9 +19,9 @@
 
 namespace penstock {
 
-// The speed of each of `ranks` equal ranks that together do step_flops in step_ms, on such a
-// device; its peak is run.peak_tflops, or the device's for run.precision. Null where a figure is
-// missing.
+// The speed of each of `ranks` equal ranks that together do `step_flops` in `step_ms`, and its
+// share of the device's peak: run.peak_tflops, or else the device's for run.precision. Null where a
+// figure is missing.
 [[nodiscard]] std::optional<Speed> speed_of(double step_flops, double step_ms, int ranks,
                                             const DeviceModel& device, const RunConfig& config);
 
@@ -36,15 +36,17 @@ struct StepAmounts {
 
 class RunReport {
  public:
+  // The first steps, which are measured only where there are no others.
   static constexpr int64_t kWarmUpSteps = Pipeline::kWarmUpSteps;
 
-  // Collective over all ranks. `forecast`: on rank 0. All else must outlive this.
+  // Collective over all ranks. `forecast`: on rank 0, else null. All else must outlive this.
   RunReport(const Config& config, const Station& station, const Pipeline& pipeline,
             std::optional<Forecast> forecast);
 
-  // On rank 0, before summary(): keeps the recorded steps of all ranks and the forecast beside
-  // each.
+  // On rank 0, before summary(): keeps the recorded steps of all ranks and puts the forecast beside
+  // each. Returns both.
   const Trace& traced(RecordedTrace recorded);
+  // Called around each training step, which `executor` runs.
   void begin_step();
   void end_step(const StepAmounts& amounts, Executor& executor);
   // Collective over all ranks, after each end_step(). Returns on rank 0 a line for each rank that
@@ -52,6 +54,9 @@ class RunReport {
   [[nodiscard]] std::vector<std::string> slow_ranks();
   // The speed of a step that took `step_ms`; null on ranks without the forecast.
   [[nodiscard]] std::optional<Speed> speed(double step_ms) const;
+
+  // The next three keep, for the summary, what the run started from, its last evaluation, and its
+  // checkpoints.
   void started_from(const TransferRecord& record) { init_ = record; }
   void evaluated(const EvalRecord& record) { evaluation_ = record; }
   // `snapshot_bytes`: host memory of this rank.
@@ -59,7 +64,8 @@ class RunReport {
     checkpoints_ = record;
     snapshot_bytes_ = snapshot_bytes;
   }
-  // Collective over all ranks; complete on rank 0.
+  // Collective over all ranks; complete on rank 0. `seconds` is the length of the run, `waits` what
+  // this rank waited for data.
   [[nodiscard]] RunSummary summary(double final_loss, double seconds, const DataWaits& waits);
 
  private:

@@ -1,10 +1,10 @@
 // runtime/engine/measurements/slow_ranks.h -- SlowRanks: which ranks compute slower than they
 // should. Pure.
 //
-// A rank that waits is no slow rank, and most of a pipeline waits for a slow one; so what is looked
-// at is the time spent in compute instructions alone. It is measured against the forecast, since
-// stages differ, and against the other ranks, since forecasts are all wrong in the same direction;
-// where other replicas hold the same stages, against those as well, whatever the forecast says.
+// A rank that waits is no slow rank, and most of a pipeline waits for a slow one, so only the time
+// spent in compute instructions counts. It is compared with the forecast, since stages differ; that
+// ratio is compared with the other ranks', since a forecast is wrong for all of them in the same
+// direction; and where other replicas hold the same stages, the time is compared with theirs.
 #pragma once
 
 #include <span>
@@ -17,20 +17,21 @@ namespace penstock {
 
 class SlowRanks {
  public:
-  static constexpr int kWindow = 4;       // steps whose mean is one number
-  static constexpr int kWindows = 4;      // slow ones in a row; a rank is named within 20 steps
-  static constexpr double kFactor = 1.5;  // times slower than predicted and than the others
+  static constexpr int kWindow = 4;       // steps of a window: their mean is one number
+  static constexpr int kWindows = 4;      // a rank is named after so many slow windows in a row
+  static constexpr double kFactor = 1.5;  // slow: this many times the forecast, and the others
 
   // `predicted_s`, by position in the pipeline: seconds in compute instructions of a step.
   SlowRanks(const Grid& grid, std::vector<double> predicted_s);
 
   struct Slow {
     int rank;            // of the world
-    double of_forecast;  // its time over its forecast's, in the last window
-    double others;       // the median of the others'
+    double of_forecast;  // its time over its forecast, in the last window
+    double others;       // the median of that ratio of all other ranks
   };
-  // `busy_s`, by world rank: mean seconds of a step of the last window. Returns those
-  // that have been slow for long enough now, each once in a run.
+  // Called after each window with `busy_s`: by world rank, the mean seconds in compute instructions
+  // of its steps. Returns the ranks that have been slow for kWindows windows now, each once in a
+  // run.
   [[nodiscard]] std::vector<Slow> see(std::span<const double> busy_s);
 
  private:

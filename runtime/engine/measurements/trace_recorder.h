@@ -1,5 +1,5 @@
-// runtime/engine/measurements/trace_recorder.h -- some steps of all ranks as they ran, on one
-// clock.
+// runtime/engine/measurements/trace_recorder.h -- TraceRecorder: records some steps of all ranks,
+// instruction by instruction, with all times by rank 0's clock.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ class TraceRecorder {
 
   // Whether nothing has been recorded.
   [[nodiscard]] bool empty() const { return recorded_ == 0; }
-  // Both are collective over `world` where they have something to do: the ranks' clocks are read
-  // before the first recorded step and after the last one, outside of what is timed.
+  // Called around every step. Before the first recorded step and after the last one they read the
+  // ranks' clocks, which is collective over `world`, outside of what is timed.
   void begin_step(int64_t step, Executor& executor, Collective& world);
   void end_step(int64_t step, Executor& executor);
 

@@ -1,8 +1,8 @@
 // runtime/engine/pipeline/executor.h -- Executor: does what one rank's program says, instruction by
 // instruction.
 //
-// The switch in execute() is the only place that knows all ops of a schedule. Nothing about GPipe
-// or 1F1B is known here. Sends are posted and never wait; receives wait.
+// The switch in execute() is the only place that knows all ops of a schedule; of GPipe or 1F1B the
+// executor knows nothing. Sends are posted and never wait; receives wait.
 #pragma once
 
 #include <cstdint>
@@ -25,25 +25,25 @@
 
 namespace penstock {
 
-// What has become of the previous step's update.
+// What has become of the previous step's update, which a step may begin on before it is final.
 enum class Settled : uint8_t {
   GoOn,   // it stands
   Again,  // it was changed: forwards that have run on its weights run again
   Stop,   // it was taken back, and nothing comes after it
 };
 
-// One pass of a program, and what it runs on.
+// One run of a program, and what it runs on.
 struct StepInput {
   Pass pass;
   std::span<const Batch> batches;      // by micro-batch
-  std::span<const Decoding> decoding;  // likewise, where words are being chosen
+  std::span<const Decoding> decoding;  // by micro-batch, where words are chosen; else empty
   // The length of whole rows while words are chosen; 0: that of the data.
   int64_t positions = 0;
   std::function<void()> update;  // what OptimizerStep does
-  bool audits = false;           // the program's Audit is executed; else it does nothing
+  bool audits = false;           // whether the program's Audit instruction does anything
   // Asked on every rank before the first instruction that needs the weights to be final
-  // (runtime/planning/schedule/proof/leading_forwards.h), and after each Again; empty: they are
-  // final.
+  // (runtime/planning/schedule/proof/leading_forwards.h), and after each Again; empty: the weights
+  // are final.
   std::function<Settled()> settle;
 };
 
@@ -53,32 +53,32 @@ class Executor {
     std::vector<Stage*> stages;       // by stage; null on other ranks
     Traffic traffic;                  // between all stages
     std::vector<std::string> inputs;  // batch fields that enter stage 0
-    bool chooses_words = false;       // every stage may then read fields: its place in its rows
+    bool chooses_words = false;       // any stage may then read fields: the positions it computes
     Links* links = nullptr;
     ReduceGroup* reduce = nullptr;   // null: no replicas
-    Collective* auditors = nullptr;  // the replicas, where each can do again what the others did
+    Collective* auditors = nullptr;  // the replicas, which repeat each other's work; null: none
     TiedGradients* tied = nullptr;   // null: no parameter has several holders
     Device* device = nullptr;
     ActivityLog* activity_log = nullptr;  // where this rank writes what it does; null: nowhere
-    std::vector<int> world_ranks = {};    // of the stages of this replica, for the activity_log
-    int64_t first_section = 0;  // keys of Device::begin_section, one per instruction, from here on
+    std::vector<int> world_ranks = {};    // by stage of this replica, for the activity log
+    int64_t first_section = 0;            // the section of instruction i is first_section + i
   };
   // `schedule` is lowered and verified; `rank` is this rank's position in its pipeline.
   Executor(const Schedule& schedule, int rank, Parts parts);
 
-  // False: stopped by `settle`.
+  // Runs the program. Returns false where `settle` has stopped it.
   bool run(const StepInput& input);
-  // Moves messages between the ops of a long computation. Stages are given this.
+  // Moves messages on; called between the ops of a long computation.
   void progress();
-  // Reserves memory for `most` messages under way at once, by edge, both directions counted
+  // Reserves memory for most[e] messages under way at once along edge e, in both directions
   // together.
   void reserve(std::span<const int> most);
 
   // Times count from zero from here on.
   void reset_clock() { clock_->restart(); }
-  // The instructions of the last run and when the device did each, in seconds since the executor
-  // was made or its clock reset. Waits for the end of the run. A sum over replicas ends when the
-  // sums of all stages of this rank are there.
+  // The instructions of the last run and when the device executed each, in seconds since the
+  // executor was made or its clock reset. Waits for the end of the run. A sum over replicas ends
+  // when the sums of all stages of this rank are there.
   [[nodiscard]] std::span<const TimedInstruction> events();
   // The audit of the last run, where input.audits was set.
   [[nodiscard]] const Audit& audit() const { return audit_; }

@@ -1,6 +1,6 @@
-// runtime/engine/pipeline/field_feed.h -- FieldFeed: the batch fields of a run where the device
-// computes on them. A device with memory of its own gets them a few micro-batches ahead of their
-// use, beside its work, and lets go of them after the last; others read the loader's memory.
+// runtime/engine/pipeline/field_feed.h -- FieldFeed: brings the batch fields of a run to where the
+// device reads them. A device with memory of its own is sent them a few micro-batches before their
+// first use, while it computes, and frees them after the last; others read the loader's memory.
 #pragma once
 
 #include <memory>
@@ -23,9 +23,9 @@ class FieldFeed {
   // Called around each instruction of the program, with its index.
   void before(size_t instruction);
   void after(size_t instruction);
-  void end();
+  void end();  // called after the last instruction: frees what is left
 
-  // The fields of a micro-batch, valid between its first use and its last.
+  // The fields of a micro-batch, on the device between their first use and their last.
   [[nodiscard]] const Batch& batch(int micro_batch) const {
     return batches_[static_cast<size_t>(micro_batch)];
   }

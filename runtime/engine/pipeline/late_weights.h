@@ -1,10 +1,9 @@
-// runtime/engine/pipeline/late_weights.h -- LateWeights: where replicas share the updates out, the
-// weights that the other replicas have changed, on their way here while the next step's first
-// forwards run.
+// runtime/engine/pipeline/late_weights.h -- LateWeights: brings the weights that other replicas
+// have updated, where replicas share the updates out, while the next step's first forwards run.
 //
 // Half of the bytes that pass between replicas in a step are gradients, which travel while earlier
-// layers still differentiate (runtime/network/stage/gradient_buckets.h). The other half are these
-// weights, and a layer needs only those in front of it to begin.
+// layers still differentiate (runtime/network/stage/gradient_buckets.h). The other half are updated
+// weights: the forward of a layer waits only for those of the layers up to it.
 #pragma once
 
 #include <cstddef>
@@ -23,12 +22,12 @@ class LateWeights {
   // From here on each stage waits for its weights, layer by layer.
   LateWeights(std::span<const std::unique_ptr<Stage>> stages, ReduceGroup& group);
 
-  // To be called after an update, when everything that was started before has arrived: starts
-  // giving every replica the weights that the others have changed, those of the first layers first.
+  // To be called after an update, when all that an earlier start() sends has arrived: starts giving
+  // every replica the weights that the others have changed, those of the first layers first.
   // Collective over the replicas. Until await_all() nothing but the forwards of the stages may
   // touch the weights.
   void start();
-  void await_all();
+  void await_all();  // returns when all of them have arrived
 
  private:
   struct Part {

@@ -1,8 +1,8 @@
 // runtime/engine/pipeline/pipeline.h -- Pipeline: the network, cut into stages, wired between
 // ranks, ready to run.
 //
-// One per rank. Holds this rank's stages and links and two programs: the training step and the
-// evaluation pass, which chooses words too. What it does not know: data, optimizers, files.
+// One per rank. Holds this rank's stages and links and two programs: the training step, and the
+// evaluation pass, by which words are chosen too. Knows no data, optimizers or files.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@
 
 namespace penstock {
 
-// The fields of a batch that a rank's stages read; none on most ranks.
+// The fields of a batch that a rank's stages read: none on most ranks.
 struct FieldsRead {
   std::vector<std::string> fields;
   // The field with the targets of the losses that stages here hold, the network's or an auxiliary
@@ -30,13 +30,13 @@ struct FieldsRead {
 
 class Pipeline {
  public:
-  // The first steps of a process, while caches fill. Shapes are the same from the first step on;
-  // after these steps none asks the system for memory.
+  // The number of first steps of a process during which caches fill. After these no step asks the
+  // system for memory, since all steps have the same shapes.
   static constexpr int64_t kWarmUpSteps = 2;
 
-  // Collective. `blueprint` must outlive the pipeline, to which its layers belong from here on.
-  // With model.from all weights but those of adapters are zero: load_folder() or a checkpoint
-  // follows. `trains`: false where no training step will follow, and weights stay as they are.
+  // Collective. `blueprint` must outlive the pipeline, which alone may use its layers from here on.
+  // With model.from all weights but those of adapters are zero until load_folder() or a checkpoint
+  // fills them. `trains`: false where no training step will follow, and weights stay as they are.
   Pipeline(const Config& config, const Blueprint& blueprint, const Grid& grid, Network& network,
            Device& device, bool trains = true);
   ~Pipeline() { device_.set_progress({}); }
@@ -47,20 +47,24 @@ class Pipeline {
   // input.decoding says so, or over rows of input.positions. Returns false where input.settle has
   // stopped it (executor.h).
   bool run(StepInput input);
-  // Prepare run() for passes over one position, and over rows of `positions`. prepare_positions()
-  // may be called again for the same number, and then does nothing.
+  // Prepare run() for evaluation passes over one position, and over rows of `positions`.
+  // prepare_positions() does nothing when it is called again for the same number.
   void prepare_one_position();
   void prepare_positions(int64_t positions);
-  // The executor of training steps: its events are those of the last one.
+  // The executor of training steps: its events() are those of the last step.
   [[nodiscard]] Executor& training() const { return *train_; }
 
-  void begin_step(bool gradients_stay = false);  // as Stage's
-  void end_step();  // after the replicas' sums, before the next begin_step()
+  // Sets the sums of a step to zero. `gradients_stay`: the last update may still need its
+  // gradients, which then stay until it is final.
+  void begin_step(bool gradients_stay = false);
+  // Updates the moving statistics of norms; called after the sums over replicas and before the next
+  // begin_step().
+  void end_step();
   // Starts giving every replica the weights that the others have changed, where replicas share the
   // updates out; else does nothing. Collective over the replicas, after the weights have changed.
   void gather_weights();
-  // Waits until those weights are here. run() needs no such call; anybody else who reads or changes
-  // weights must call it first.
+  // Waits until the weights that gather_weights() sends are here. run() waits by itself; all else
+  // that reads or changes weights must call this first.
   void await_weights();
   void drain();  // waits until this rank owes the others nothing
 
@@ -68,14 +72,15 @@ class Pipeline {
   [[nodiscard]] const FieldsRead& reads() const { return reads_; }
   // The stage with the network's loss; null on other ranks.
   [[nodiscard]] const Stage* loss_stage() const { return stages_by_index_.back(); }
+  // This rank's stages, ascending.
   [[nodiscard]] const std::vector<std::unique_ptr<Stage>>& stages() const { return stages_; }
-  // All that this rank keeps from step to step: the tables of its stages, which ascend.
+  // All that this rank keeps from step to step: the state tables of stages(), one after another.
   [[nodiscard]] StateRange state() const { return state_; }
 
  private:
   void make_stages(const Config& config, Device& device, bool trains);
   void list_state();
-  // Spare memory for messages that a slow neighbour leaves in flight longer than it did so far.
+  // Reserves memory for messages that a slow neighbour may leave in flight longer than it did.
   void reserve_for_messages();
   [[nodiscard]] bool holds_loss() const;
   [[nodiscard]] std::vector<std::string> fields() const;
@@ -101,7 +106,7 @@ class Pipeline {
   FieldsRead reads_;
   std::unique_ptr<Links> links_;
   std::unique_ptr<ReduceGroup> reduce_;
-  Collective* auditors_ = nullptr;             // see auditors_among()
+  Collective* auditors_ = nullptr;             // Executor::Parts::auditors
   std::unique_ptr<LateWeights> late_weights_;  // null: updates are not shared
   std::unique_ptr<ReplicaExchange> exchange_;  // null: norms are of one replica
   std::unique_ptr<TiedGradients> tied_;        // null: nothing that is trained is tied

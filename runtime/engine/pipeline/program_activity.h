@@ -1,8 +1,8 @@
 // runtime/engine/pipeline/program_activity.h -- ProgramActivity: writes the instructions of a
-// program into the activity_log of its rank, as they are done.
+// program into the activity log of its rank, as they are executed.
 //
-// A device that works behind the host is followed by its clock: the host has long issued the whole
-// step when a message does not come, and what the device has come to is what explains it.
+// Where a device works behind the host, its clock tells which instruction it has come to: when a
+// message does not come, the host has long issued the whole step, and only that explains the hang.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace penstock {
 class ProgramActivity {
  public:
   // `activity_log` may be null: nothing is written. `world_ranks`: by stage. Point i of `clock` is
-  // the start of instruction i; `runs_behind`: the device works behind the host. Both must outlive
-  // this.
+  // the start of instruction i; `runs_behind`: the device works behind the host. The log and the
+  // clock must outlive this.
   ProgramActivity(ActivityLog* activity_log, std::span<const Instruction> program,
                   const std::vector<int>& world_ranks, DeviceClock& clock, bool runs_behind);
   ~ProgramActivity();
@@ -30,7 +30,7 @@ class ProgramActivity {
   void start(int64_t step);
   void begin(size_t instruction);
   void end(size_t instruction);  // its work has been done, or given to the device
-  // Tells that the instruction under way goes on.
+  // Notes that the instruction under way goes on.
   void beat() {
     if (activity_log_ != nullptr) activity_log_->beat();
   }

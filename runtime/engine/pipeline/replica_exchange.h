@@ -1,10 +1,9 @@
-// runtime/engine/pipeline/replica_exchange.h -- ReplicaExchange: what norms over replicas exchange,
-// between the ranks that hold the same stages.
+// runtime/engine/pipeline/replica_exchange.h -- ReplicaExchange: gives norms over all replicas the
+// numbers of the other replicas, from the ranks that hold the same stages.
 //
-// It waits for the other replicas alone, not for messages that this rank has sent before: whoever
-// waits for such a message lets all links move meanwhile. A device that had to wait here until its
-// messages have been received would wait for ranks that wait for this one (the window of an edge
-// would be 0: tests/unit/planning/schedule/transport_test.cpp).
+// gather() waits for the other replicas alone, not until the messages that this rank has sent are
+// received: the links move them while any rank waits. If it waited for that too, it could wait for
+// a rank that waits for this one (tests/unit/planning/schedule/transport_test.cpp).
 #pragma once
 
 #include <vector>

@@ -1,9 +1,9 @@
-// runtime/engine/pipeline/tied_gradients.h -- TiedGradients: the sum of the gradients of a
-// parameter that several layers hold (Parameter::tied), on one stage or several, once a step.
+// runtime/engine/pipeline/tied_gradients.h -- TiedGradients: adds up, once a step, the gradients of
+// a parameter that several layers hold (Parameter::tied), on one stage or several.
 //
-// Every holder has a gradient of its own. Ranks that hold a parameter send one another theirs, and
-// each adds all of them up in layer order: the bits do not depend on which layers share a stage.
-// Every rank then makes the same update, from equal sums, equal weights and equal states.
+// Every such layer has a gradient of its own. Ranks that hold the parameter send one another these
+// gradients, and each adds all of them up in layer order: the bits do not depend on which layers
+// share a stage. Every rank then makes the same update, from equal sums, weights and states.
 #pragma once
 
 #include <memory>
@@ -20,14 +20,15 @@ class TiedGradients {
  public:
   // Collective over the pipeline. `stages`: by stage, null on other ranks; they, the network and
   // the device must outlive this object. Throws on every rank where one parameter is held by a CPU
-  // and a GPU: their updates differ, and nothing ever compares the weights again.
+  // and a GPU: their updates differ in the last bits, and nothing would make the weights equal
+  // again.
   TiedGradients(const Layout& layout, const std::vector<int>& rank_of_stage,
                 const std::vector<Stage*>& stages, Network& network, Device& device);
 
   // Makes the gradients in the tables of the stages the sums over all holders. To be called once
   // all gradients of the step are there, replicas' sums included. Waits for messages. Where
-  // replicas share the updates out, only the elements that this one updates become sums; the others
-  // are unspecified.
+  // replicas share the updates out, only the elements that this rank updates become sums; the
+  // others are unspecified.
   void add_up();
 
  private:

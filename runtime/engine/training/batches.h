@@ -1,5 +1,5 @@
-// runtime/engine/training/batches.h -- Batches: what a rank reads of the data, one step or pass
-// after another.
+// runtime/engine/training/batches.h -- Batches: reads the micro-batches of a rank from the data,
+// those of one step or pass after another.
 #pragma once
 
 #include <memory>
@@ -20,13 +20,14 @@ enum class DataPart : uint8_t { Training, Validation };
 
 class Batches {
  public:
-  // Reads the micro-batches of this rank's replica, with the fields that its stages read, from the
-  // sample of that global index on. `source` is open for these fields and must outlive this.
+  // Reads the micro-batches of this rank's replica, with the fields that its stages read, from
+  // `first_sample`, an index into the samples of all steps, on. `source` is open for these fields
+  // and must outlive this.
   Batches(DataPart part, const Config& config, DataSource& source, const Pipeline& pipeline,
           const Station& station, int64_t first_sample = 0);
 
   // The micro-batches of the next step or pass, valid until the next call; on ranks whose stages
-  // read no data as many empty ones.
+  // read no data, as many empty ones.
   [[nodiscard]] std::span<const Batch> next();
   // How often to call next() to see the validation data once.
   [[nodiscard]] int64_t passes() const { return passes_; }

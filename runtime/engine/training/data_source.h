@@ -1,7 +1,8 @@
-// runtime/engine/training/data_source.h -- the run's data, opened only on the ranks that read it.
+// runtime/engine/training/data_source.h -- DataSource: the run's data, opened only on the ranks
+// that read them.
 //
-// Rank 0 looks at the data first and tells the others what a network must know of it; later those
-// ranks whose stages read batch fields open it for themselves.
+// Rank 0 looks at the data first and tells the others what a network must know of them; later those
+// ranks whose stages read batch fields open them for themselves.
 #pragma once
 
 #include <memory>
@@ -17,12 +18,13 @@
 
 namespace penstock {
 
+// What all ranks know of the data.
 struct DataFacts {
-  int64_t vocabulary = 0, classes = 0;
+  int64_t vocabulary = 0, classes = 0;  // of texts, of images; 0: none, or not known
   int64_t targets_per_sample = 1;
   int64_t training_samples = 0, validation_samples = 0;
-  int64_t training_content = 0;  // see Datasets
-  int64_t question_texts = 0;    // of data.questions
+  int64_t training_content = 0;  // content_sum() of the text that trains; else 0
+  int64_t question_texts = 0;    // how many texts data.questions makes
 };
 
 class DataSource {
@@ -31,7 +33,8 @@ class DataSource {
   DataSource(const Config& config, const ModelMaker& models, Collective& world);
 
   [[nodiscard]] const DataFacts& facts() const { return facts_; }
-  [[nodiscard]] const std::string& note() const { return note_; }  // on rank 0, see Datasets
+  // What a user may want to know of the data, on rank 0; empty: nothing.
+  [[nodiscard]] const std::string& note() const { return note_; }
   // The names of the classes of images, by label, on rank 0.
   [[nodiscard]] const std::vector<std::string>& class_names() const { return class_names_; }
   [[nodiscard]] Progress begin() const;      // where a run over these data begins
@@ -44,9 +47,10 @@ class DataSource {
   void open(const std::vector<std::string>& fields);
   // The memory for a loader's batches that suits that device. Lives as long as the source.
   [[nodiscard]] Memory& batch_memory(Device& device);
+  // Loaders of the data, whose batches are in `host`, a batch_memory().
   [[nodiscard]] std::unique_ptr<Loader> training_loader(const LoaderConfig& config, Memory& host);
   [[nodiscard]] std::unique_ptr<Loader> validation_loader(const LoaderConfig& config, Memory& host);
-  // The number of passes of that loader over all replicas that cover the validation data once.
+  // How many passes of a validation_loader(config) on every replica cover the validation data once.
   [[nodiscard]] int64_t validation_passes(const LoaderConfig& config) const;
 
  private:

@@ -1,11 +1,11 @@
 // runtime/engine/training/gradient_norm.h -- GradientNorm: the norm of the whole network's
 // gradient, of which every rank of a pipeline holds a part.
 //
-// Each rank squares and adds up its own parameters' gradients, one number a parameter; replicas
-// that share the updates out square what each updates and tell one another, a number for every few
-// thousand elements. The parameters' numbers go to the pipeline's first rank, which adds them in
-// layer order, wherever each came from: the number of stages and the schedule change no bit. The
-// norm that comes of it goes to all.
+// Each rank squares and adds up its own parameters' gradients, one number a parameter. Replicas
+// that share the updates out square the elements that each updates, and tell one another a number
+// for every few thousand of them. The parameters' numbers go to the pipeline's first rank, which
+// adds them in layer order, so the number of stages and the schedule change no bit. It sends the
+// norm to all.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,10 @@ namespace penstock {
 
 class GradientNorm {
  public:
-  // Collective over `pipeline_ranks`, the ranks of this pipeline: agrees on who brings what, so
-  // that compute() takes no memory. The pipeline's weights must be there. `replicas` are the ranks
-  // that hold the same stages, for pipelines that share updates. All arguments must outlive this.
+  // Collective over `pipeline_ranks`, the ranks of this pipeline, which agree on how many numbers
+  // each brings, so that compute() takes no memory. The pipeline's weights must be allocated.
+  // `replicas` are the ranks that hold the same stages, for pipelines that share updates. All
+  // arguments must outlive this.
   GradientNorm(const Pipeline& pipeline, Collective& pipeline_ranks, Collective& replicas,
                Device& device);
 
@@ -29,11 +30,11 @@ class GradientNorm {
   // once the gradients of a step are complete, replicas' sums and tied parameters' included. Frozen
   // parameters count nothing, a tied one once.
   [[nodiscard]] double compute();
-  // The first half of compute(), collective over the replicas alone: the sums of squares of the
-  // parameters that this rank counts, valid until the next call. compute() adds up those of all
-  // ranks, ordered by place.
+  // The first half of compute(), collective over the replicas alone: the sum of squares of each
+  // parameter that this rank counts, valid until the next call. compute() adds up the sums of all
+  // ranks in the order of places().
   [[nodiscard]] std::span<const double> squares();
-  // The places of those parameters among the tensors of the whole network.
+  // The index among the tensors of the whole network of each parameter in squares().
   [[nodiscard]] const std::vector<int64_t>& places() const { return places_; }
 
  private:

@@ -15,8 +15,8 @@ namespace penstock {
 struct LossSums {
   double loss = 0.0;                                     // sum over targets
   double correct = 0.0;                                  // targets whose largest logit is the label
-  double targets = 0.0;                                  // not ignored
-  double auxiliary_loss = 0.0, auxiliary_targets = 0.0;  // the same of heads inside the network
+  double targets = 0.0;                                  // how many there are, ignored ones not
+  double auxiliary_loss = 0.0, auxiliary_targets = 0.0;  // of loss heads inside the network
   [[nodiscard]] double mean() const { return targets > 0.0 ? loss / targets : 0.0; }
   [[nodiscard]] std::optional<double> auxiliary_mean() const {
     if (auxiliary_targets == 0.0) return std::nullopt;
@@ -25,22 +25,23 @@ struct LossSums {
   [[nodiscard]] double accuracy() const { return targets > 0.0 ? correct / targets : 0.0; }
 };
 
-// This rank's share of the loss of the last pass, over its micro-batches: loss, hits and targets,
-// then loss and targets of heads inside the network. Zeros where no loss is held.
+// This rank's share of the loss of the last pass, over its micro-batches: loss, correct and
+// targets, then auxiliary_loss and auxiliary_targets. Zeros where this rank holds no loss.
 using LossNumbers = std::array<double, 5>;
 [[nodiscard]] LossNumbers loss_here(const Pipeline& pipeline, int micro_batches, Device& device);
 // The sums over all replicas. `numbers`: LossNumbers of each replica, summed over its ranks.
 [[nodiscard]] LossSums loss_of_replicas(std::span<const double> numbers);
 
 // The loss of the last pass, summed over its micro-batches and then over the replicas, both in
-// pairs (runtime/system/comm/pairwise.h); the same on every rank. `vote` (null: none, on all
-// ranks), this rank's, becomes that of all: what any rank votes for. Collective over the world.
+// pairs (runtime/system/comm/pairwise.h); the same on every rank. `vote` is this rank's vote, and
+// becomes that of all: what any rank votes for. Null on all ranks: there is none. Collective over
+// the world.
 [[nodiscard]] LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device,
                                    Network& network, StepVote* vote = nullptr);
 
-// Targets in the micro-batches of a mini-batch, over all replicas (Layer::targets()): what the loss
-// is divided by. 0 on ranks that hold no loss, auxiliary ones included. Collective over the
-// `replicas` of each rank that holds one.
+// The number of targets in the micro-batches of a mini-batch, over all replicas
+// (Layer::targets()): what the loss is divided by. 0 on ranks that hold neither the loss nor an
+// auxiliary one. Collective over the `replicas` of each rank that holds one.
 [[nodiscard]] double count_targets(const Pipeline& pipeline, std::span<const Batch> batches,
                                    Collective& replicas);
 

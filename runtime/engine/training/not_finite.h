@@ -1,6 +1,5 @@
-// runtime/engine/training/not_finite.h -- where a step's loss or gradient stops being finite: found
-// after the fact, by a second pass over the same step that looks at everything. Steps pay nothing
-// for it.
+// runtime/engine/training/not_finite.h -- finds where a step's loss or gradient stopped being
+// finite, by a second pass over the same step that looks at every tensor. Other steps pay nothing.
 #pragma once
 
 #include <string>

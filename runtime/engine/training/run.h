@@ -36,13 +36,13 @@ struct RunOrder {
   const ModelMaker& models;          // where networks come from
   std::string run_file;              // the configuration as text, for the checkpoints
   std::string identity = {};         // of the run directory, for the checkpoints too
-  int64_t attempt = 1;               // of that run
+  int64_t attempt = 1;               // the number of this attempt at the run
   const Profile* profile = nullptr;  // for the predictions in the report; null where there is none
   Stopping* stopping = nullptr;      // asked after every step; null: nothing stops the run
   std::string resume_from = {};      // a step directory to go on from; empty: from the start
-  bool is_verified = false;          // it is known to be whole (verify_checkpoint())
-  // Called on every rank when all is decided, and nothing but data opened on rank 0; may
-  // communicate over the network's world, and throw. Null: nothing.
+  bool is_verified = false;          // verify_checkpoint() has found resume_from whole
+  // Called on every rank when all is decided; until then only rank 0 has opened anything, the data.
+  // May communicate over the network's world, and throw. Null: nothing is called.
   std::function<void(const Blueprint&)> drawn_up = nullptr;
 };
 
@@ -61,10 +61,10 @@ class Run {
     return source_.class_names();
   }
 
-  // Collective; once. Trains to the last step and evaluation, or to the first after which any rank
-  // is to stop, saved and reported: RunSummary::stopped then says why. An evaluation that was due
-  // when an earlier attempt was stopped comes first. Returns the summary on rank 0 (elsewhere
-  // only what this rank knows). Throws as the constructor.
+  // Collective; once. Trains to the last step and its evaluation, or until any rank is to stop;
+  // then saves a checkpoint and reports, and RunSummary::stopped says why it stopped. An evaluation
+  // that an earlier attempt still owed comes first. Returns the summary on rank 0 (elsewhere only
+  // what this rank knows). Throws as the constructor does.
   [[nodiscard]] RunSummary to_the_end();
 
  private:

@@ -1,8 +1,9 @@
-// runtime/engine/training/step_vote.h -- what ranks agree on once a step, about what is done after
-// it.
+// runtime/engine/training/step_vote.h -- StepVote: by which all ranks agree, once a step, on what
+// is done after it.
 //
-// The votes travel in the sums of the loss, which every step has anyway: no message more. A thing
-// is done when any rank votes for it, so one rank may decide for all, and a signal may reach any.
+// The votes travel in the sums of the loss, which every step has anyway, so they cost no message. A
+// thing is done when any rank votes for it: one rank may decide for all, and a signal may reach any
+// rank.
 #pragma once
 
 #include <array>
@@ -12,16 +13,16 @@ namespace penstock {
 
 struct StepVote {
   bool stop = false;        // after this step: a checkpoint, and the end
-  bool checkpoint = false;  // one is due by time
-  bool writing = false;     // a rank still has something to write of the one under way
-  bool refuse = false;      // this step's update: the gradient is not finite
-  bool copying = false;     // a copy to a partner's memory is not whole there
-  bool disputed = false;    // an audit has met other bits than another replica's rank,
-  bool computed = false;    // or in what a micro-batch made here,
-  bool kept = false;        // or in what is kept from step to step
+  bool checkpoint = false;  // a checkpoint is due by time
+  bool writing = false;     // a rank still writes the checkpoint that is under way
+  bool refuse = false;      // this step's update is not made: the gradient is not finite
+  bool copying = false;     // a copy in this host's or a partner's memory is not whole yet
+  bool disputed = false;    // an audit has found Doubt::Disputed
+  bool computed = false;    // an audit has found Doubt::Computed
+  bool kept = false;        // an audit has found Doubt::Kept
 };
 
-// Asked once a step on every rank, as late as can be: after the last gradient.
+// Gives this rank's vote. Called once a step on every rank, after the last gradient.
 using AskVote = std::function<StepVote()>;
 
 // A vote as numbers that are summed over the ranks, and back.

@@ -1,5 +1,6 @@
-// runtime/engine/training/stopping.h -- Stopping: whether a run has been asked to end before its
-// last step. By what is launch's business; that all ranks do it after the same step is the Run's.
+// runtime/engine/training/stopping.h -- Stopping: tells a run whether it has been asked to end
+// before its last step. launch/program/stopping knows by what; Run sees to it that all ranks end
+// after the same step.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +11,10 @@ namespace penstock {
 class Stopping {
  public:
   virtual ~Stopping() = default;
-  // Asked once a step on every rank; one that says yes stops all.
+  // Asked once a step on every rank; one rank that says yes stops all.
   [[nodiscard]] virtual bool is_due() = 0;
-  [[nodiscard]] virtual std::string reason() const = 0;  // for people, once it is due anywhere
-  // will_save(): the size of a checkpoint, said before the first one. saved(): a checkpoint was
-  // complete after so many seconds.
+  [[nodiscard]] virtual std::string reason() const = 0;  // for people, once any rank said yes
+  // Told before the first checkpoint how large one is, and after each how long it took.
   virtual void will_save(int64_t bytes) = 0;
   virtual void saved(double seconds) = 0;
 };

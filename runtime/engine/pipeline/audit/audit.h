@@ -2,12 +2,12 @@
 // stage of this rank, from the same inputs, and compares the bits.
 //
 // An instruction that is executed twice gives the same bits, on any machine, so where it does not a
-// processor or its memory has failed, silently. Which micro-batch of which stage it is, is drawn
-// from (seed, step, position), the same on all replicas; all its instructions are audited: what its
-// forward, its recompute and both halves of its backward made. What was kept for it, the inputs and
-// the gradients of the outputs, is compared, too, before and after. A processor that is wrong in
-// the same way each time is found by another one: with replicas the rank that holds the same stage
-// in the next one does the same again, from the same bytes.
+// processor or its memory has failed, silently. The micro-batch and its stage are drawn from (seed,
+// step, position), the same on all replicas; all its instructions are audited: what its forward,
+// its recompute and both halves of its backward made. What they start from, the inputs and the
+// gradients of the outputs, is compared too, as it was at the first execution and at the second. A
+// processor that is wrong in the same way each time is found by another one: with replicas, the
+// rank with the same stage in the next replica repeats the work from the same bytes.
 #pragma once
 
 #include <cstdint>
@@ -27,19 +27,20 @@ namespace penstock {
 struct AuditFinding {
   std::string instruction;         // "B1.2"
   std::string what;                // "the gradient of 'blocks.3.linear.weight'"
-  uint64_t first = 0, second = 0;  // checksums
+  uint64_t first = 0, second = 0;  // its checksums at the two executions
   int replica = -1;  // the replica whose work it was; -1: both executions are this rank's
 };
 
 class Audit {
  public:
   // `program` is that of this rank, whose position in its pipeline is `position`. Nothing is
-  // audited where it has no Audit instruction. `replicas`: the ranks that do one another's work
-  // again, too; null: nobody does.
+  // audited where it has no Audit instruction. `replicas`: the ranks that hold these stages, each
+  // of which also repeats the work of the one before; null: none does.
   Audit(const std::vector<Instruction>& program, int position, int micro_batches, Device& device,
         Collective* replicas = nullptr);
 
-  // begin() comes before a step that is audited and draws its micro-batch, end() before any other.
+  // begin() is called before an audited step and draws its micro-batch; end() is called before any
+  // other step.
   void begin(uint64_t seed, int64_t step);
   void end();
   [[nodiscard]] bool under_way() const { return cell_.has_value(); }
@@ -62,7 +63,7 @@ class Audit {
 
   // The first difference, if any, after repeat(). Waits for the device.
   [[nodiscard]] std::optional<AuditFinding> finding() const;
-  // The checksums of the first and of the second execution in the last audit, all in one row.
+  // The checksums of the first and of the second execution in the last audit, in a fixed order.
   // Compared with those of another audit of the same micro-batch they tell which execution was
   // wrong.
   [[nodiscard]] std::vector<uint64_t> first_sums() const;

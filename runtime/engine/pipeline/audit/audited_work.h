@@ -14,15 +14,15 @@
 namespace penstock {
 
 struct AuditedWork {
-  Batch batch;  // what layers read of it
-  std::vector<Tensor> inputs, output_gradients;
-  KeptGradients before;        // before this micro-batch's were added
-  std::vector<uint64_t> sums;  // checksums of all that was made, in one order
+  Batch batch;                                   // the fields that layers read
+  std::vector<Tensor> inputs, output_gradients;  // what the stage was given
+  KeptGradients before;                          // before this micro-batch's were added
+  std::vector<uint64_t> sums;                    // Audit::first_sums()
 };
 
 // Gives `mine` to the rank of the next replica and returns the work of the previous one, in new
-// tensors of the same shapes. Collective over the replicas; each is at the same place of the same
-// program, so no two wait for each other.
+// tensors of the same shapes. Collective over the replicas; all run the same program and are at the
+// same place in it, so none waits for a rank that waits for it elsewhere.
 [[nodiscard]] AuditedWork pass_on(const AuditedWork& mine, Collective& replicas, Device& device);
 
 }  // namespace penstock

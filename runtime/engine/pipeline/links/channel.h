@@ -1,9 +1,10 @@
 // runtime/engine/pipeline/links/channel.h -- Channel: one direction of an edge between two stages,
 // activations forward or gradients back, as one rank has it.
 //
-// A channel holds the tensors of each micro-batch between the stage that gives them and the one
-// that takes them. Both may be here; else one end is a link to another rank, and a message is sent
-// or received in between. Which micro-batches pass, and in which order, the program says.
+// A channel holds the tensors of each micro-batch between the stage that gives them and the stage
+// that takes them. Both stages may be on this rank; else one end is a link to another rank, and a
+// message is sent or received in between. The program says which micro-batches pass, in which
+// order.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +17,14 @@ namespace penstock {
 
 class Channel {
  public:
-  // The tensors of a message, and for each its place in the tuple that is given and in the one that
-  // is taken.
+  // The tensors of a message, and for each its index among what the one stage gives and its index
+  // among what the other takes.
   struct Message {
     std::vector<TensorSpec> tensors;
     std::vector<size_t> given, taken;
   };
-  // A message of one number that only tells that a micro-batch has come so far. Frozen stages get
-  // it in place of gradients, so that they do not run ahead without limit.
+  // A message of one number, without meaning. Frozen stages get it in place of gradients, so that
+  // they do not run ahead without limit.
   [[nodiscard]] static Message token();
   // A link is null where that end is a stage of this rank; the links must outlive the channel.
   Channel(Message message, int micro_batches, SendLink* out, ReceiveLink* in);
@@ -31,7 +32,7 @@ class Channel {
   // ---- for the stages of this rank
   // Moves the channel's tensors out of what a stage gives.
   void put(int micro_batch, Tensors& given);
-  // Moves them to their places in what a stage takes, which has room for them.
+  // Moves the channel's tensors to their places in `taken`, which has room for them.
   void take(int micro_batch, Tensors& taken);
 
   // ---- for messages

@@ -1,5 +1,5 @@
-// runtime/engine/pipeline/links/links.h -- the links of one rank to the ranks whose stages take
-// from its own or give to them.
+// runtime/engine/pipeline/links/links.h -- Links: all links of one rank to the other ranks of its
+// pipeline whose stages take from its own or give to them.
 #pragma once
 
 #include <memory>
@@ -15,21 +15,23 @@ namespace penstock {
 // this rank is not that end, or both stages live on one rank.
 struct EdgeLinks {
   SendLink* send_activation = nullptr;        // this rank holds the first of the two stages
-  ReceiveLink* receive_gradient = nullptr;    // likewise
+  ReceiveLink* receive_gradient = nullptr;    // this rank holds the first
   ReceiveLink* receive_activation = nullptr;  // this rank holds the second
-  SendLink* send_gradient = nullptr;          // likewise
+  SendLink* send_gradient = nullptr;          // this rank holds the second
 };
 
 class Links {
  public:
-  // Collective over the pipeline: the same schedule on every rank. `window` is DirectedEdge's.
-  // `narrow`: tensors travel as narrow_links.h says.
+  // Collective over the pipeline: the same schedule on every rank. `window`: how many messages may
+  // be under way on a link before its sender waits for the oldest. `narrow`: fp32 tensors travel as
+  // bf16 (narrow_links.h).
   Links(Network& network, const Schedule& schedule, int window, bool narrow, Device& device);
 
   [[nodiscard]] const EdgeLinks& of(int edge) const { return links_[static_cast<size_t>(edge)]; }
-  void progress();
-  void hand_over();  // at the end of a program
-  void drain();      // until everything sent has left
+  // Each of these is done to all links.
+  void progress();   // moves messages on
+  void hand_over();  // SendLink::hand_over(), at the end of a program
+  void drain();      // waits until everything sent has left
 
  private:
   Network::Ends ends_;  // where tensors travel narrow, the links below wrap these

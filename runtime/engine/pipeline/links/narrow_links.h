@@ -1,9 +1,9 @@
 // runtime/engine/pipeline/links/narrow_links.h -- links over which fp32 tensors travel as bf16
 // (pipeline.wire): half the bytes, for links that are slower than the computation.
 //
-// What arrives is the sent number rounded to 8 significant bits, so results depend on where the
-// network is cut between ranks, and on nothing else: each tensor crosses a cut once, and is kept as
-// it came. Tensors of other types pass as they are.
+// What arrives is the sent number rounded to 8 significant bits, so results also depend on where
+// the network is cut between ranks, but on nothing else: each tensor crosses a cut once, and its
+// receiver keeps it as it came. Tensors of other types pass as they are.
 #pragma once
 
 #include <deque>
@@ -16,7 +16,7 @@ namespace penstock {
 
 class NarrowSendLink final : public SendLink {
  public:
-  // Both must outlive this end.
+  // `link` carries the narrowed tensors. Both arguments must outlive this.
   NarrowSendLink(SendLink& link, Device& device) : link_(link), device_(device) {}
 
   void send(std::span<const Tensor> message) override;
@@ -33,6 +33,7 @@ class NarrowSendLink final : public SendLink {
 
 class NarrowReceiveLink final : public ReceiveLink {
  public:
+  // `link` brings the narrowed tensors. Both arguments must outlive this.
   NarrowReceiveLink(ReceiveLink& link, Device& device) : link_(link), device_(device) {}
 
   void expect(std::span<const TensorSpec> specs) override;

@@ -1,10 +1,10 @@
-// runtime/engine/pipeline/links/routes.h -- Route: what one stage hands to another, and where it
-// stands in the tuples of both. Pure.
+// runtime/engine/pipeline/links/routes.h -- Route: the tensors that one stage hands to another, and
+// the index of each among the outputs of the one and the inputs of the other. Pure.
 //
-// A stage gives and takes tuples (Stage::forward): what passes between neighbouring layers, then
-// the skips that cross its end, in the layers' order. An edge between two stages
-// (runtime/planning/schedule/edges.h) carries some of the tensors that the first one gives, and
-// they are some of those that the second one takes; their gradients go back the same way.
+// A stage takes and gives tuples of tensors (Stage::forward): what passes between neighbouring
+// layers, then the skips that cross its boundary, in the layers' order. An edge between two stages
+// (runtime/planning/schedule/edges.h) carries some of the tensors that the first stage gives, which
+// are some of those that the second takes; their gradients go back the same way.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ namespace penstock {
 struct Route {
   int from = 0, to = 0;  // stages
   std::vector<TensorSpec> tensors;
-  std::vector<size_t> given;   // the place of each among the outputs of `from`
-  std::vector<size_t> taken;   // and among the inputs of `to`
-  bool differentiated = true;  // false: nothing up to `from` is trained, and needs no gradients
+  std::vector<size_t> given;   // the index of each among the outputs of `from`
+  std::vector<size_t> taken;   // the index of each among the inputs of `to`
+  bool differentiated = true;  // false: no layer up to `from` is trained; no gradients go back
 };
 
 // The routes of all edges, by edge.

@@ -1,6 +1,5 @@
-// runtime/engine/training/audit/state_audit.h -- StateAudit: whether what is kept from step to
-// step, weights, the optimizer's state and averages, is what it was when the step began, and the
-// same bits in all replicas.
+// runtime/engine/training/audit/state_audit.h -- StateAudit: whether weights, optimizer states and
+// averages have changed while a step ran, and whether they are the same bits in all replicas.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +14,14 @@ namespace penstock {
 
 class StateAudit {
  public:
-  // `range` with the optimizer's states and the averages; all arguments must outlive it.
+  // `range` already has the optimizer's states and the averages. All arguments must outlive this.
   StateAudit(StateRange range, Collective& replicas, Device& device);
 
-  // Keeps the checksums of a step's beginning, when its weights are there.
+  // Keeps the checksums as they are when a step begins, once all weights are there.
   void record();
   // What is wrong on this rank, as the end of a sentence that begins with the rank; empty: nothing.
   // To be called before the update; collective over the replicas. Where replicas differ, those that
-  // are not like most of them speak; of two that differ, both do.
+  // differ from most of them say so; where two differ and there are no others, both do.
   [[nodiscard]] std::string finding();
 
  private:

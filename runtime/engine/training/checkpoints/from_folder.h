@@ -1,5 +1,5 @@
-// runtime/engine/training/checkpoints/from_folder.h -- starting from the weights of a Hugging Face
-// folder (`--model.from`), and from the adapters of one that peft writes (`--lora.from`).
+// runtime/engine/training/checkpoints/from_folder.h -- loads the weights of a Hugging Face folder
+// (`--model.from`) and the adapters of a folder that peft wrote (`--lora.from`).
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-// Loads this rank's parameters, except those of adapters, from the folder model.from; they must
-// have memory. Reads no others. Throws Error as HubWeights does.
+// Loads this rank's parameters, except those of adapters, from the folder model.from into the
+// memory that they must have already. Reads no other tensors. Throws Error as HubWeights does.
 void load_folder(const ModelConfig& model, Pipeline& pipeline, Device& device);
 
 // Loads this rank's adapters from the folder model.lora.from. Throws Error as AdapterWeights does,

@@ -9,8 +9,8 @@ namespace penstock {
 struct Progress {
   int64_t step = 0;              // the last one taken; 0: none
   int64_t consumed_samples = 0;  // of all steps: the global index of the next sample
-  int64_t training_samples = 0;  // of an epoch: another number is other data; 0: not known
-  int64_t training_content = 0;  // of the text (content_sum()), likewise
+  int64_t training_samples = 0;  // in an epoch: another number is other data; 0: not known
+  int64_t training_content = 0;  // content_sum() of the text: another is other text; 0: not known
   int64_t optimizer_steps = 0;   // updates made: Adam's bias correction depends on it
   // The evaluation after `step` was due, and a stop came before it was done: whoever goes on does
   // it first. `loss` is then the step's.

@@ -1,5 +1,5 @@
-// runtime/engine/training/checkpoints/resume_rules.h -- what a run that goes on from a checkpoint
-// may change of its configuration. Pure: the one place where that is decided.
+// runtime/engine/training/checkpoints/resume_rules.h -- which keys of its configuration a run that
+// goes on from a checkpoint may change. Pure, and the one place where that is decided.
 //
 // A resumed run is the same run: the same network, the same optimizer with its state, the same
 // samples in the same order. How it is spread over ranks and micro-batches, how long it goes on and
@@ -11,14 +11,15 @@
 
 namespace penstock {
 
-// A key of the run file ("pipeline.stages") and how both files write its value.
+// A key of the run file ("pipeline.stages"), its value in the checkpoint and its value now.
 struct ChangedKey {
   std::string key, saved, given;
 };
 
 // Compares two effective run files, as write_run_file() writes them: a section's name, then a key a
-// line. Returns what differs and may. Throws Error(Input) naming the first key that may not, with
-// both values. Keys that only one of them knows are of another version, and are not compared.
+// line. Returns the keys that differ and may. Throws Error(Input) for the first key that differs
+// and may not, with both values. Keys that only one file has are of another version of this
+// program, and are not compared.
 [[nodiscard]] std::vector<ChangedKey> compare_for_resume(const std::string& saved,
                                                          const std::string& given);
 

@@ -1,5 +1,5 @@
-// runtime/engine/training/checkpoints/saver.h -- Saver: what of a run goes into its checkpoints,
-// and where.
+// runtime/engine/training/checkpoints/saver.h -- Saver: gathers what of a run goes into a
+// checkpoint, as a request to write it.
 #pragma once
 
 #include <string>
@@ -20,12 +20,12 @@ class Saver {
         const Station& station);
 
   // The request to write what the pipeline's state tables hold at `progress` to
-  // <out>/checkpoints/step-...: references, each tensor from one stage. Waits for weights that are
-  // on their way.
+  // <out>/checkpoints/step-...: it refers to the tensors, each on one stage. Waits for weights that
+  // are on their way.
   [[nodiscard]] CheckpointRequest request(const Progress& progress);
-  // The part of that request that says where the run stands.
+  // The part of request() that says where the run stands.
   [[nodiscard]] CheckpointState state(const Progress& progress) const;
-  // The last step whose audit found nothing: Retention::audited of the checkpoints to come.
+  // Sets the last step whose audit found nothing: Retention::audited of later requests.
   void audited(int64_t step) { audited_ = step; }
 
  private:

@@ -1,5 +1,5 @@
-// runtime/engine/training/checkpoints/trained_weights.h -- the weights of a checkpoint, for
-// evaluation and use.
+// runtime/engine/training/checkpoints/trained_weights.h -- finds the newest checkpoint of a run,
+// and loads the weights of one for evaluation and use.
 #pragma once
 
 #include <functional>
@@ -13,9 +13,9 @@ namespace penstock {
 // Error(Input) when there is none.
 [[nodiscard]] std::string newest_checkpoint(const std::string& out);
 
-// Loads this rank's parameters and buffers from the checkpoint, whatever grid wrote it; the average
-// of each where it has one. `wanted` says which, by name; without it all. Throws Error(Input)
-// naming the tensor that is missing or of another shape.
+// Loads this rank's parameters and buffers from the checkpoint, written at any number of stages and
+// replicas; the moving average in the place of each that has one. `wanted` chooses them by name;
+// empty: all. Throws Error(Input) naming the tensor that is missing or of another shape.
 using ChooseTensor = std::function<bool(const std::string& name)>;
 void load_weights(const std::string& checkpoint, Pipeline& pipeline, Device& device,
                   const ChooseTensor& wanted = {});

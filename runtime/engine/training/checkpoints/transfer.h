@@ -15,11 +15,12 @@ namespace penstock {
 // Error(Input) when it is neither.
 [[nodiscard]] std::string checkpoint_at(const std::string& path);
 
-// Compares the checkpoint init.from with the network; reads no values. Throws Error(Input): a
+// Compares the checkpoint init.from with the network; reads no values. Throws Error(Input) for a
 // pattern of init.skip that fits nothing, a tensor of another shape, or no tensor in common.
 [[nodiscard]] TransferRecord plan_transfer(const InitConfig& init, const Layout& layout);
 
-// Loads this rank's share of the plan. To be called before averages are made of the weights.
+// Loads the tensors of the plan that this rank holds. To be called before moving averages start at
+// the weights.
 void transfer(const TransferRecord& plan, Pipeline& pipeline, Device& device);
 
 // "init: 62 of 65 tensors from runs/nine/...; skipped: a, b; not in the checkpoint: c"

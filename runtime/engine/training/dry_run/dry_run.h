@@ -1,9 +1,10 @@
-// runtime/engine/training/dry_run/dry_run.h -- a run with everything but the arithmetic: real
-// ranks, messages of real size, sums over replicas, data read as they are; computation takes its
-// modelled time.
+// runtime/engine/training/dry_run/dry_run.h -- DryRun: a run with everything but the arithmetic:
+// real ranks, messages of real size, sums over replicas, data read as they are; computation takes
+// its modelled time.
 //
-// The same parts as run.h's on a device that computes nothing (kernels/counting/pacing_device.h).
-// What it leaves cannot be taken for results: no loss, no checkpoint, no run directory.
+// It is made of the same parts as Run, on a device that computes nothing
+// (kernels/counting/pacing_device.h). It leaves nothing that could be taken for a result: no loss,
+// no checkpoint, no run directory.
 #pragma once
 
 #include <functional>
@@ -32,7 +33,7 @@ namespace penstock {
 struct DryRunOrder {
   const Config& config;
   const ModelMaker& models;
-  const Profile* profile = nullptr;  // on rank 0: measured times, in place of counted ones
+  const Profile* profile = nullptr;  // on rank 0: measured times; null: counted ones
   // Called on every rank once the network is known, before anything is allocated; may be empty.
   std::function<void(const Blueprint&)> drawn_up = {};
   // Called on rank 0 with one line at a time about what goes on.

@@ -1,5 +1,5 @@
-// runtime/engine/training/dry_run/pace.h -- by how much measured times differ from counted ones,
-// instruction by instruction: what makes a dry run take the times of a profile. Pure.
+// runtime/engine/training/dry_run/pace.h -- the ratio of measured to counted time of each
+// instruction: with it a dry run takes the times of a profile. Pure.
 #pragma once
 
 #include <cstddef>

@@ -7,15 +7,16 @@
 
 namespace penstock {
 
-// Collective, in one pass over the questions. `config` has data.questions, and `source` is made
-// from it and open for the pipeline's fields. `say` as evaluate()'s. All numbers are on rank 0,
-// elsewhere zeros; they depend neither on stages nor on replicas.
+// Scores the answers to data.questions, which must be set, in one pass over them. Collective over
+// all ranks. `source` is made from `config` and open for the pipeline's fields. `say` (may be
+// empty) tells on rank 0 how far a long pass is. The scores are on rank 0, elsewhere zeros; they
+// depend neither on stages nor on replicas.
 [[nodiscard]] AnswerScores score_answers(const Config& config, DataSource& source,
                                          Pipeline& pipeline, const Station& station,
                                          const SayLine& say);
 
 // Adds to `score` what a row of logits says of the token `label`: its log probability, and whether
-// it is the one that would be written, which is always one below `vocabulary`.
+// its logit is the largest of the ids below `vocabulary`, so that it would be written.
 void add_token(std::span<const float> logits, int32_t label, int64_t vocabulary, TextScore& score);
 
 }  // namespace penstock

@@ -1,6 +1,5 @@
-// runtime/engine/training/late/late_verdict.h -- LateVerdict: what all ranks come to know of a
-// step, asked for in one call and learnt in another, so that nobody waits for the last stage in
-// between.
+// runtime/engine/training/late/late_verdict.h -- LateVerdict: gathers a step's gradient norm, loss
+// and votes from all ranks in two calls, so that no rank waits for the last stage in between.
 #pragma once
 
 #include <memory>
@@ -22,14 +21,15 @@ struct Verdict {
 
 class LateVerdict {
  public:
-  // Collective over the world; `norm` says whose squares come from where.
+  // Collective over the world; `norm` tells which rank brings which parameters' squares.
   LateVerdict(const GradientNorm& norm, Network& network);
 
-  // Posts this rank's numbers, once its gradients are complete, and returns. The vote has to say
-  // whether the squares are finite, since only those of replica 0 make the norm.
+  // Posts this rank's numbers, once its gradients are complete, and returns. `squares` are
+  // GradientNorm::squares(); vote.refuse must say whether one is not finite, since only those of
+  // replica 0 make the norm.
   void start(std::span<const double> squares, const LossNumbers& loss, const StepVote& vote);
-  // Waits for all ranks. The verdict is the same on every rank, to the bits of
-  // GradientNorm::compute() and gather_loss().
+  // Waits for all ranks. The verdict is the same on every rank, with the bits that
+  // GradientNorm::compute() and gather_loss() would give.
   [[nodiscard]] Verdict finish();
 
  private:

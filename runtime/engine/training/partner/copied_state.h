@@ -1,4 +1,5 @@
-// runtime/engine/training/partner/copied_state.h -- what of a run's state this rank copies.
+// runtime/engine/training/partner/copied_state.h -- which part of its replica's state a rank copies
+// to memory (partner_copies.h).
 #pragma once
 
 #include <vector>
@@ -9,13 +10,13 @@
 namespace penstock {
 
 struct CopiedState {
-  std::vector<CopiedPiece> changing;  // from step to step
-  std::vector<CopiedPiece> frozen;
+  std::vector<CopiedPiece> changing;  // what changes from step to step
+  std::vector<CopiedPiece> frozen;    // what no step changes
 };
-// This rank's part of what the pipeline keeps, so that each element is copied by one rank. Where
+// This rank's part of the pipeline's state, so that each element is copied by one rank. Where
 // replicas share updates out, each copies its own range of weights, states and averages, which the
-// others never hold whole or hold late. An entry that all replicas have alike is copied whole by
-// the one that has least so far. Nothing of it changes between one update and the next.
+// others have later or not at all. An entry that all replicas have alike is copied whole by the
+// replica with the fewest bytes so far. Nothing of it changes between one update and the next.
 [[nodiscard]] CopiedState copied_state(const Pipeline& pipeline, int replica, int replicas);
 
 }  // namespace penstock

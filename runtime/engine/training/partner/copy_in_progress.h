@@ -1,5 +1,5 @@
-// runtime/engine/training/partner/copy_in_progress.h -- CopyInProgress: a rank's tensors on their
-// way to a slot of its host's memory, a little at a time, with their checksum.
+// runtime/engine/training/partner/copy_in_progress.h -- CopyInProgress: copies a rank's tensors to
+// a slot of its host's memory, a little at a time, and adds up their checksum.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ class CopyInProgress {
 
   // Starts from the beginning, into `to`, which holds layout.data_bytes.
   void restart(std::span<std::byte> to);
-  // Copies the next `most_bytes` at most. Waits for the device.
+  // Copies the next bytes, `most_bytes` at most. Waits for the device.
   void copy(size_t most_bytes);
-  [[nodiscard]] uint64_t copied() const { return copied_; }
+  [[nodiscard]] uint64_t copied() const { return copied_; }  // bytes
   [[nodiscard]] bool is_whole() const { return copied_ == layout_.data_bytes; }
   // The digest of header and data, once the copy is whole.
   [[nodiscard]] FileDigest digest() const;

@@ -1,12 +1,13 @@
-// runtime/engine/training/partner/partner_copies.h -- PartnerCopies: every so many steps a copy of
-// what this rank keeps, in its own host's memory and in that of a rank on another host, so that
-// killed processes and a lost host cost no more than those steps. rescue.h goes on from there.
+// runtime/engine/training/partner/partner_copies.h -- PartnerCopies: copies this rank's state every
+// checkpoint.partner_every steps to its own host's memory and to that of its partner, a rank on
+// another host, so that killed processes or a lost host cost no more than those steps. rescue.h
+// makes a checkpoint of such copies.
 //
-// Nothing that is copied changes between one update and the next, so a copy is made within the next
-// step: piece by piece while the rank waits for others, the rest before its gradients become an
-// update; where it goes to another host, also between ops, to be on its way early. Two versions
-// alternate. The older one is given up when the newer is whole on all ranks, which they tell each
-// other by a vote of the step (StepVote::copying): at any moment one version is whole everywhere.
+// The state does not change between one update and the next, so a copy is made within the next
+// step: piece by piece while the rank waits for others, the rest before the update; where it goes
+// to another host, also between ops, to be on its way early. Two versions alternate. The older one
+// is overwritten only after the newer is whole on all ranks, which they tell each other by a vote
+// of the step (StepVote::copying): at any moment one version is whole everywhere.
 #pragma once
 
 #include <functional>
@@ -26,8 +27,8 @@ namespace penstock {
 
 class PartnerCopies final : public SideWork {
  public:
-  // Collective. Takes the memory for all copies, this rank's and those that it holds for others, in
-  // the place of what earlier attempts of the run have left there, and copies what is frozen.
+  // Collective. Removes what earlier attempts of the run have left, takes the memory for all
+  // copies, this rank's and those that it holds for others, and copies what is frozen.
   // `state` is the run's before the first step. Throws Error(Resource) on every rank where one has
   // no room. All must outlive this.
   PartnerCopies(const CheckpointConfig& config, const CheckpointState& state, int64_t attempt,
@@ -44,14 +45,14 @@ class PartnerCopies final : public SideWork {
   void begin(const CheckpointState& state);
   // Copies what is left. To be called before anything changes that is being copied.
   void copy_the_rest();
-  // Whether something of the copy that is begun is not yet where it should be, for this rank's
-  // vote.
+  // This rank's StepVote::copying: whether part of the copy that is begun is not yet where it
+  // should be.
   [[nodiscard]] bool under_way() const;
   // Collective: when this returns, the copy that is begun, if any, is whole on every rank. `waits`:
   // the ranks have voted that it is not whole yet. Throws Error(Resource) on every rank where one
   // could not be kept.
   void settle(bool waits);
-  // Collective: the run needs no copies any more.
+  // Collective: removes all copies, which the run needs no more.
   void remove();
 
   // A line for the log, on rank 0.
@@ -63,6 +64,7 @@ class PartnerCopies final : public SideWork {
   // Bytes that are copied in one go: a message of the pipeline that comes meanwhile is late by the
   // time that takes.
   static constexpr size_t kPieceBytes = size_t{256} << 10;
+  // SideWork: both copy a piece and move messages on.
   void while_waiting() override;
   void between_ops() override;
 

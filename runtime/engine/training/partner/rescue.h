@@ -1,6 +1,6 @@
-// runtime/engine/training/partner/rescue.h -- what killed processes and a lost host have left in
-// memory becomes a checkpoint on disk like any other: at any number of stages and replicas the run
-// goes on from there, and all that is known of checkpoints holds.
+// runtime/engine/training/partner/rescue.h -- makes a checkpoint on disk, like any other, of the
+// copies that killed processes or a lost host have left in memory (partner_copies.h); the run then
+// goes on from it, at any number of stages and replicas.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@ namespace penstock {
 struct RescueRequest {
   std::string directory;   // checkpoint.partner_dir
   std::string root;        // "<run>/checkpoints"
-  std::string run;         // its identity
-  int64_t attempt = 0;     // the last one that has begun
-  int64_t newer_than = 0;  // a step that is on disk; 0: none is
+  std::string run;         // the identity of the run
+  int64_t attempt = 0;     // the run's last attempt that has begun
+  int64_t newer_than = 0;  // the step of the newest checkpoint on disk; 0: there is none
 };
 struct Rescued {
-  int64_t step = 0;                // whose checkpoint is on disk now; 0: none
+  int64_t step = 0;                // the step of the checkpoint that was made; 0: none was
   std::vector<std::string> notes;  // on rank 0: what was found, passed over and made
 };
 
-// Collective. Makes a checkpoint of the newest step that is whole, by checksums too, in the memory
-// of this job's hosts (PartnerCopies), if it is newer than what is on disk. Holds one shard of a
-// checkpoint in memory at a time. Throws Error on every rank where it cannot be written: nothing is
-// lost then.
+// Collective. Makes a checkpoint of the newest step of which the memory of this job's hosts has
+// whole copies, with the right checksums, if it is newer than what is on disk. Holds one shard of
+// the checkpoint in memory at a time. Throws Error on every rank where it cannot be written; the
+// copies then stay.
 [[nodiscard]] Rescued rescue_from_memory(const RescueRequest& request, const Session& session,
                                          Collective& world);
 // Removes the run's copies on this rank's host, where there are any, once the run is at its end.

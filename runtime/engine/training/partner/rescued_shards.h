@@ -1,5 +1,5 @@
-// runtime/engine/training/partner/rescued_shards.h -- a checkpoint's shards from the copies of what
-// ranks kept, on whatever hosts of a job those are.
+// runtime/engine/training/partner/rescued_shards.h -- writes a checkpoint's shards from the copies
+// of ranks' states that hosts of this job have in memory.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-// A piece in one of the copies.
+// A piece of a tensor, in one of the copies.
 struct HeldPiece {
   StoredPiece piece;
   int holder = 0;    // the rank that reads it
@@ -22,9 +22,9 @@ struct HeldPiece {
 [[nodiscard]] std::vector<HeldPiece> gather_pieces(const std::vector<FoundCopy>& copies,
                                                    Collective& world);
 
-// Collective: writes the shards into `directory`, each on one of the ranks that hold some of it;
-// the others give what they have. Returns this rank's report for Completion::reports. Throws
-// Error(Data) on every rank where pieces are lacking.
+// Collective: writes the shards into `directory`. Each shard is written by one of the ranks that
+// hold pieces of it; the others send that rank theirs. Returns this rank's report for
+// Completion::reports. Throws Error(Data) on every rank where pieces are lacking.
 [[nodiscard]] std::string write_rescued_shards(const std::string& directory,
                                                const std::vector<HeldPiece>& pieces,
                                                Collective& world);
