@@ -2,7 +2,7 @@
 //
 // Derive a layer from UnaryLayer (or Layer), list layers in a Sequential, and hand both functions
 // of a ModelMaker to run_program(): the result is `penstock` with model.kind = "own" added, all
-// commands, options and schedules included. launch/examples/own_network.cpp is one.
+// commands, options and schedules included. launch/examples/own_network.cpp is such a program.
 #pragma once
 
 #include "launch/program/program.h"                    // IWYU pragma: export

@@ -16,21 +16,21 @@
 
 namespace penstock {
 
-// The GPU for a rank of a host on which `visible` > 0 can be seen: batch systems hide all but a
-// rank's own, which then is number 0; else GPUs go round by the rank's place on its host.
+// The number of the GPU for a rank that sees `visible` > 0 of them: batch systems hide all but the
+// rank's own, which then is number 0; else it is local_rank modulo `visible`.
 [[nodiscard]] int gpu_for(int local_rank, int visible);
 
 // A sentence about two ranks on one GPU that names the ranks, the GPU and the cures; empty when
 // every GPU has one rank. `ranks` by world rank.
 [[nodiscard]] std::string sharing_complaint(std::span<const RankFacts> ranks);
 
-// A note about messages that cannot go directly between GPUs, since each rank of a host sees one
-// GPU, and not the same one; empty where there are no such ranks.
+// A note that messages cannot go directly between GPUs, since the ranks of a host see one GPU each,
+// and not the same one; empty where there are no such ranks.
 [[nodiscard]] std::string visibility_note(std::span<const RankFacts> ranks);
 
 // A sentence about two ranks that hold the same stage, one on a GPU and one on a CPU, with the
 // cure; empty where there are none. They would update equal weights by different code, and nothing
-// ever compares them again. Different stages may be on different kinds of device.
+// would make the weights equal again. Different stages may be on different kinds of device.
 [[nodiscard]] std::string mixture_complaint(std::span<const RankFacts> ranks, const Grid& grid);
 
 struct DeviceChoice {
@@ -43,26 +43,28 @@ struct DeviceChoice {
                                          const std::string& wish);
 // Throws on every rank, if two ranks are on one GPU and config.allow_gpu_sharing is not set.
 void refuse_sharing(const DeviceChoice& choice, const RunConfig& config);
-// Throws on every rank, if there is a mixture_complaint(). For training. Parameters that several
-// stages hold are checked where they are known (runtime/engine/pipeline/tied_gradients.h).
+// Throws on every rank, if there is a mixture_complaint(). For training. TiedGradients checks the
+// parameters that several stages hold.
 void refuse_mixture(const DeviceChoice& choice, const Grid& grid);
 
-// Bytes that this rank's tensors may take: of the device that a dry run stands for, of its GPU,
-// shared with the ranks that compute on it too, or of its host, shared with the `local_ranks`
-// there.
+// Bytes that this rank's tensors may take: in a dry run all of the modelled device; on a GPU an
+// equal part for each rank that computes on it; on the CPU an equal part of the host's memory for
+// each of the `local_ranks` there.
 [[nodiscard]] int64_t memory_of_rank(const DeviceChoice& choice, int rank, int local_ranks,
                                      const DeviceFacts& device);
 
-// Why run.device = auto took the CPU, for someone who might have expected a GPU: there is one on
-// this host (`gpu_here`), or the build lacked a part (`left_out`, see cuda_left_out()). Else empty.
+// A note with the reason `why` run.device = auto took the CPU, where a user may have expected a
+// GPU: there is one on this host (`gpu_here`), or the build lacks a part of the GPU backend
+// (`left_out`, which cuda_left_out() names). Else empty.
 [[nodiscard]] std::string fallback_note(const DeviceChoice& choice, const std::string& wish,
                                         bool gpu_here, const std::string& left_out,
                                         const std::string& why);
-// The same, of this host and build.
+// The note for this host and this build.
 [[nodiscard]] std::string fallback_note(const DeviceChoice& choice, const std::string& wish);
 
-// Opens the rank's device; for a dry run, the model of one, of `local_ranks` on its host. `speed`
-// is what a processor's forecasts reckon with. Throws Error(Resource) where there is no such GPU.
+// Opens the rank's device; for a dry run the PacingDevice that models it. `local_ranks`: the ranks
+// on this host. `speed`: the measured speed of the processor, for forecasts. Throws Error(Resource)
+// where there is no such GPU.
 [[nodiscard]] std::unique_ptr<Device> open_device(const DeviceChoice& choice, int threads,
                                                   const RunConfig& config, int local_ranks = 1,
                                                   const ProcessorSpeed& speed = {});

@@ -1,4 +1,5 @@
-// launch/program/output.h -- what a command answers, on standard output, with every write checked.
+// launch/program/output.h -- prints what a command answers on standard output, with every write
+// checked, and notes on standard error.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,17 +21,18 @@ void tell(std::string_view line);
 // The text, made safe for a terminal where standard output is one.
 [[nodiscard]] std::string fit_for_output(const std::string& text);
 
-// An answer in pieces that are written at once, made safe for a terminal where standard output is
-// one. Throws as write_answer() does.
+// An answer that is written piece by piece, made safe for a terminal where standard output is one.
+// Throws as write_answer() does.
 class AnswerPieces {
  public:
   void write(std::string_view piece);
-  void end();  // of the text
+  void end();  // called after the last piece of a text
 
  private:
   PlainPieces plain_;
 };
 
+// Formats an answer, makes it safe for a terminal where standard output is one, and writes it.
 template <class... Values>
 void answer(fmt::format_string<Values...> format, Values&&... values) {
   write_answer(fit_for_output(fmt::format(format, std::forward<Values>(values)...)));

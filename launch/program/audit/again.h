@@ -12,10 +12,10 @@ struct Comparison {
   bool equal = true;
 };
 
-// Compares two run directories at the steps after `from`: losses, norms and evaluations of
-// metrics.jsonl (those of the last attempt, where several took a step), then all tensors of the
-// checkpoints, up to the first checkpoint that differs. Throws as the readers of those files do,
-// and Error(Input) where the two have no step in common.
+// Compares the run directories `then` and `now` at the steps after `from`: losses, norms and
+// evaluations of metrics.jsonl (where several attempts took a step, the last one's), then all
+// tensors of the checkpoints, up to the first checkpoint that differs. Throws as the readers of
+// these files do, and Error(Input) where the two have no step in common.
 [[nodiscard]] Comparison compare_runs(const std::string& then, const std::string& now,
                                       int64_t from);
 

@@ -13,12 +13,12 @@ namespace penstock {
 
 // Reads the messages of a JSON file: {"messages": [{"role": "user", "content": "..."}, ...]}, or
 // the list alone. Throws Error(Input) naming the file and what a message has or lacks, also where
-// the last message is the assistant's, which leaves nothing to answer; Error(Data) where it is no
-// JSON.
+// the last message is the assistant's, which leaves nothing to answer; Error(Data) where the file
+// is no JSON.
 [[nodiscard]] std::vector<ChatMessage> read_messages(const std::string& file);
 
 // Collective; the prompts of rank 0 count: each is what a user says first. Writes an answer to each
-// of them, or to each conversation of options.messages.
+// prompt, or to the conversation in each file of options.messages.
 void answer_conversations(const TrainedRun& run, const UseOptions& options,
                           const std::vector<std::string>& prompts);
 

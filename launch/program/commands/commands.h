@@ -1,5 +1,5 @@
-// launch/program/commands/commands.h -- the subcommands, one file each. They return the exit code;
-// collective over the ranks of the session.
+// launch/program/commands/commands.h -- the commands that run on ranks, one file each: collective
+// over the ranks of the session, they return the exit code.
 #pragma once
 
 #include <string>
@@ -13,6 +13,7 @@ namespace penstock {
 
 using Arguments = std::vector<std::string>;
 
+// Trains a network, or with --dry-run takes its steps without the arithmetic.
 int train_command(Session& session, const Arguments& arguments, const ModelMaker& models);
 // Loss, perplexity, accuracies and BLEU of a checkpoint on validation data.
 int eval_command(Session& session, const Arguments& arguments, const ModelMaker& models);
@@ -26,6 +27,7 @@ int predict_command(Session& session, const Arguments& arguments, const ModelMak
 int profile_command(Session& session, const Arguments& arguments, const ModelMaker& models);
 // Takes steps of a run again and tells where their bits differ.
 int audit_command(Session& session, const Arguments& arguments, const ModelMaker& models);
+// Tells versions and devices, and what a run here would use.
 int info_command(Session& session, const Arguments& arguments, const ModelMaker& models);
 
 // The names, descriptions and own options of the commands, for --help.

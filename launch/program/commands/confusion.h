@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-// `counts` [label, class it was taken for]; a row a class with its name, a column a class by its
-// number, and what share of the class was right.
+// `counts` [label, class it was taken for]. The table has a row for each class, with its name and
+// the share that was right, and a column for each class it was taken for, by number.
 [[nodiscard]] std::string confusion_text(const std::vector<std::string>& classes,
                                          std::span<const double> counts);
 

@@ -14,24 +14,23 @@
 
 namespace penstock {
 
-// What the command line says of them.
+// What the command line says of generation; what it does not say is nothing.
 struct GenerationAsked {
   std::optional<double> temperature, top_p, min_p, repetition_penalty;
   std::optional<int64_t> top_k, tokens;
 };
 
-// Fills in tokens, sampling and ends of `options`, which has the usual values; a text ends at the
-// tokenizer's end, where it has one, and at those that `folder` names, but for ids that the
-// tokenizer does not have. Returns lines that say what was taken from the folder's file, and what
-// is not followed.
+// Sets tokens, sampling and ends of `options`, which has the usual values, by `asked` or else by
+// `folder`. A text ends at the tokenizer's end token, where it has one, and at those that `folder`
+// names and the tokenizer has. Returns lines that say what was taken from the folder's file, and
+// which of its keys are ignored.
 [[nodiscard]] std::vector<std::string> settle_generation(GenerationOptions& options,
                                                          const GenerationAsked& asked,
                                                          const GenerationConfig& folder,
                                                          const Tokenizer& tokenizer);
 
-// A note for texts of at most `longest` tokens where the network sees many times as many,
-// `context`, and its key/value cache, of `cache` bytes, has room for all of those. Empty: nothing
-// to say.
+// A note where texts have at most `longest` tokens, but the key/value cache, of `cache` bytes, has
+// room for the `context` tokens that the network sees, many times as many. Empty: nothing to say.
 [[nodiscard]] std::string context_note(int64_t context, int64_t longest, int64_t cache);
 
 }  // namespace penstock

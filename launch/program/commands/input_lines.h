@@ -1,4 +1,5 @@
-// launch/program/commands/input_lines.h -- lines of standard input, whoever wrote them.
+// launch/program/commands/input_lines.h -- lines of standard input as any system writes them: ends
+// of lines, byte order marks, bytes that are no UTF-8.
 #pragma once
 
 #include <iosfwd>
@@ -14,7 +15,7 @@ struct InputLines {
 };
 [[nodiscard]] InputLines read_lines(std::istream& input);
 
-// A note on a text, called `name`, that is read as Unicode. Empty: it is UTF-8.
+// A note that the text, called `name`, is not UTF-8, as which it is read. Empty: it is.
 [[nodiscard]] std::string note_of_bytes(const std::string& text, const std::string& name);
 
 // The lines of standard input; the note goes to standard error. For one rank.

@@ -8,9 +8,9 @@
 
 namespace penstock {
 
-// Writes the page and returns what the command prints: where it is. Needs no MPI, and writes
+// Writes the page and returns what the command prints: the page's path. Needs no MPI, and writes
 // nothing else to the run directory, which another process may hold. Throws Error(Input) for bad
-// usage, otherwise as read_run_files() and run_page().
+// usage, otherwise as read_run_files() and run_page() do.
 [[nodiscard]] std::string report_text(const std::vector<std::string>& arguments);
 [[nodiscard]] const CommandForm& report_form();
 [[nodiscard]] CommandOptions report_command_options();

@@ -1,5 +1,5 @@
-// launch/program/commands/text_writer.h -- TextWriter: prompts in, texts to standard output as they
-// grow, through a trained network.
+// launch/program/commands/text_writer.h -- TextWriter: continues prompts by a trained network, and
+// writes the texts to standard output as they grow.
 #pragma once
 
 #include <memory>
@@ -21,20 +21,20 @@ struct Prompt {
 
 class TextWriter {
  public:
-  // Collective. Throws Error(Input) where the network writes no text. Tells on rank 0 what was
-  // taken from the network's folder for generation. Both arguments must outlive this.
+  // Collective. Throws Error(Input) where the network writes no text. Says on rank 0 which options
+  // of generation were taken from the network's folder. Both arguments must outlive this.
   TextWriter(const TrainedRun& run, const UseOptions& options);
 
   [[nodiscard]] const Tokenizer& tokenizer() const { return *tokenizer_; }
   // Collective: a text ends with this token as well.
   void end_at(int32_t token);
 
-  // Warns, on rank 0, of a prompt, called `name`, of which the network sees only the end.
+  // Warns, on rank 0, where the network sees only the end of the prompt, called `name`.
   void warn_of_loss(const Prompt& prompt, const std::string& name) const;
 
   // Collective; the prompts of rank 0 count. Writes options.generation.samples texts of each, a
-  // line of dashes between two, and tells how long that took. Returns, on rank 0, what stands
-  // behind the prompt in the last one, without special tokens.
+  // line of dashes between two; with `tells_speed` says how long that took. Returns, on rank 0,
+  // what the last text adds to its prompt, without special tokens.
   std::string write(const std::vector<Prompt>& prompts, bool tells_speed = true);
 
  private:

@@ -13,30 +13,31 @@
 
 namespace penstock {
 
+// The options of all these commands together; each command has some of them.
 struct UseOptions {
   std::string checkpoint;  // empty: the newest of run.out
   std::string reference;
   bool json = false;
   bool confusion = false;
-  bool cache = true;  // Rounds
+  bool cache = true;  // whether Rounds keeps keys and values
   TranslationOptions translation;
   GenerationOptions generation;
-  GenerationAsked asked;
-  std::vector<std::string> prompts, stops;
-  bool keep_special = false;
-  bool chat = false;                  // prompts are what a user says
-  std::string system;                 // chat
-  std::vector<std::string> messages;  // chat: files
-  Arguments rest;                     // the run file and its keys
+  GenerationAsked asked;                    // what of `generation` was given
+  std::vector<std::string> prompts, stops;  // --prompt, --stop
+  bool keep_special = false;                // special tokens are shown
+  bool chat = false;                        // prompts are what a user says
+  std::string system;                       // with chat: the system message
+  std::vector<std::string> messages;        // with chat: files for read_messages()
+  Arguments rest;                           // the run file and its keys
 };
 
-// Options that several commands have; they fill `use` in.
+// Each adds options that several commands have; parsing them fills in `use`.
 void add_checkpoint_option(CommandOptions& options, UseOptions& use);
 void add_beam_options(CommandOptions& options, UseOptions& use);
 // `what`: the earlier positions whose keys and values are cached, "words".
 void add_cache_option(CommandOptions& options, UseOptions& use, const std::string& what);
 
-// `add` gives a command its options. Throws Error(Input).
+// Parses `arguments` by the options that `add` gives the command. Throws Error(Input).
 [[nodiscard]] UseOptions read_use_options(const CommandForm& form,
                                           void (*add)(CommandOptions&, UseOptions&),
                                           const Arguments& arguments);

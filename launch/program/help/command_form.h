@@ -1,5 +1,6 @@
-// launch/program/help/command_form.h -- what a command is called, takes and says of itself. From
-// it and its options (Boost.Program_options) come parsing, --help, the manual page and completion.
+// launch/program/help/command_form.h -- CommandForm: a command's name, operand and texts. Parsing,
+// --help, the manual page and completion are made from it and the command's options
+// (Boost.Program_options).
 #pragma once
 
 #include <string>
@@ -20,7 +21,7 @@ struct CommandForm {
   std::string operand = {};  // "RUNFILE.toml"
   std::string summary;       // a line, for the list of commands
   std::string about;         // paragraphs, for its own --help; lines of at most 100 columns
-  std::string closing = {};  // what stands below its options
+  std::string closing = {};  // the text below its options
   bool needs_ranks = false;  // it is started by mpirun
   bool takes_keys = true;    // the keys of a run file are options as well
   bool lists_keys = false;   // its --help lists all those keys
@@ -29,11 +30,11 @@ struct CommandForm {
 // The text of --help for a command, at most 100 columns wide.
 [[nodiscard]] std::string command_help(const CommandForm& form, const CommandOptions& options);
 
-// Stores what the arguments say of `options` in the variables that these were made for. Every
-// option may be written `--name value` or `--name=value`. Returns the rest in its order: operands
-// and, where the form takes them, keys of the run file, for read_settings(). Throws Error(Input)
-// for an option without its value, a value that is none, and what neither the command nor, where
-// it takes keys, the run file has.
+// Stores the values of `options` among the arguments in the variables that each option was made
+// for. Every option may be written `--name value` or `--name=value`. Returns the other arguments in
+// their order: operands and, where the form takes them, keys of the run file, for read_settings().
+// Throws Error(Input) for an option without its value, a value of the wrong form, and an option
+// that neither the command nor, where it takes keys, the run file has.
 [[nodiscard]] std::vector<std::string> read_options(const CommandForm& form,
                                                     const CommandOptions& options,
                                                     const std::vector<std::string>& arguments);

@@ -1,12 +1,12 @@
-// launch/program/help/flag.h -- an option that is true when it is given: `--json`, and also
-// `--json=true` or `--json=0`, as every option may be written.
+// launch/program/help/flag.h -- flag(): an option that is true when it is given as `--json`; since
+// every option may have a value, `--json=true` and `--json=0` are allowed too.
 #pragma once
 
 #include <boost/program_options.hpp>
 
 namespace penstock {
 
-// `value` keeps what it is where the option is not given.
+// An option that sets `value`, which stays as it is where the option is not given.
 [[nodiscard]] inline boost::program_options::typed_value<bool>* flag(bool& value) {
   return boost::program_options::value(&value)->implicit_value(true, "");
 }

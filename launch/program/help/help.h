@@ -8,7 +8,7 @@ namespace penstock {
 
 struct HelpRow {
   std::string left;   // "--beam N"
-  std::string right;  // what it means; broken into lines here, and where it has line breaks
+  std::string right;  // what it means; help_rows() breaks it into lines, and keeps its own breaks
 };
 
 // Two columns, the right one below the left one where that is too wide.

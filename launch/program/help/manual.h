@@ -1,4 +1,5 @@
-// launch/program/help/manual.h -- the table of commands for other programs: man and bash.
+// launch/program/help/manual.h -- the manual page and bash's completion, made from the table of
+// commands.
 #pragma once
 
 #include <string>
@@ -6,6 +7,6 @@
 namespace penstock {
 
 [[nodiscard]] std::string manual_page();      // penstock(1), for man (troff)
-[[nodiscard]] std::string bash_completion();  // to be sourced
+[[nodiscard]] std::string bash_completion();  // a script that bash sources
 
 }  // namespace penstock

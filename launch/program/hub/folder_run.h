@@ -10,17 +10,19 @@
 
 namespace penstock {
 
-// Whether the weights of the folders, model.from and lora.from, are those of the network that the
-// configuration builds: reads their headers. Nothing without such folders. Throws Error as
-// HubWeights::check() and AdapterWeights::check() do.
+// Checks that the weights of the folders model.from and lora.from are those of the network that the
+// configuration builds; reads their headers alone. Does nothing without such folders. Throws Error
+// as HubWeights::check() and AdapterWeights::check() do.
 void check_model_folder(const Config& config, const ModelMaker& models);
-// The same, collective: rank 0 looks, and all ranks throw.
+// Collective: rank 0 checks, and all ranks throw what it finds.
 void check_model_folder(Collective& world, const Config& config, const ModelMaker& models);
 
-// The configuration with text by the folder's tokenizer as its data, for use without data.
+// A copy of the configuration whose data are plain text, cut by the folder's tokenizer: for
+// commands that read no data set.
 [[nodiscard]] Config with_folder_text(const Config& config);
 
-// What the run directory keeps of the folder. Nothing without model.from.
+// Copies to the run directory what it keeps of the folder model.from; without model.from removes
+// what an earlier run has kept there.
 void keep_model_folder(const Config& config, const std::string& run_directory);
 
 }  // namespace penstock

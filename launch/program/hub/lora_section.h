@@ -1,18 +1,18 @@
-// launch/program/hub/lora_section.h -- the [lora] section: what of it a folder of adapters says,
-// and what follows from it for the optimizer.
+// launch/program/hub/lora_section.h -- completes the [lora] section from a folder of adapters, and
+// sets what follows from it for the optimizer.
 #pragma once
 
 #include "launch/program/options/settings.h"
 
 namespace penstock {
 
-// Whether rank, alpha and targets are given: nothing follows from lora.from, then.
+// Whether lora.rank, alpha and targets are all given, so that the folder lora.from is not needed.
 [[nodiscard]] bool says_lora(const Settings& settings);
 
-// Fills in the section from lora.from, whose path is settled, unless it is gone and not needed; and
-// freezes everything but the adapters, where there are any and optimizer.freeze names nothing.
-// Throws Error(Input) naming the key for one that was given and says otherwise than the folder, and
-// for one that was given where no adapters are asked for; and as read_adapter_config().
+// Fills in the section from lora.from, whose path is settled, unless that folder is gone and not
+// needed. Where there are adapters and optimizer.freeze names nothing, freezes all else. Throws
+// Error(Input) for a given key that contradicts the folder, and for one that is given where no
+// adapters are asked for; and as read_adapter_config() does.
 void settle_lora(Settings& settings);
 
 }  // namespace penstock

@@ -17,18 +17,18 @@ struct Contents {
     std::string name;
     std::vector<int64_t> shape;
     std::string dtype;  // as safetensors files say it: "F32"
-    std::string file;   // of the checkpoint; empty: there is none yet
+    std::string file;   // the checkpoint's file that holds it; empty: a network without checkpoint
   };
   std::string heading;  // a line: what this is
   int64_t parameters = 0;
-  std::vector<LayerRecord> layers;       // empty of a checkpoint that does not tell
+  std::vector<LayerRecord> layers;       // empty: an older checkpoint, which does not name them
   std::vector<Entry> tensors;            // of the model, layer by layer
-  std::vector<Entry> optimizer_tensors;  // of a checkpoint
+  std::vector<Entry> optimizer_tensors;  // of a checkpoint; else empty
 };
 
-// Reads the documents and the heads of the files. Throws Error(Data) naming the file.
+// Reads a checkpoint's documents and the headers of its files. Throws Error(Data) naming the file.
 [[nodiscard]] Contents contents_of(const CheckpointReader& checkpoint);
-// Builds the network and allocates nothing of it. Throws Error(Input).
+// Builds the network of the configuration, and allocates none of its tensors. Throws Error(Input).
 [[nodiscard]] Contents contents_of(const Config& config, const ModelMaker& models);
 
 // Tables for people, and JSON for programs: {parameters, layers, tensors}, and `optimizer_tensors`

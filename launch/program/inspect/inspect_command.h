@@ -1,5 +1,5 @@
 // launch/program/inspect/inspect_command.h -- `penstock inspect`: what a checkpoint holds, whether
-// it is whole, how two differ; or what a run file would train. Needs no MPI.
+// it is whole, how two checkpoints differ; or what a run file would train. Needs no MPI.
 #pragma once
 
 #include <string>
@@ -15,7 +15,8 @@ struct Inspection {
   int exit_code = 0;  // 1: two checkpoints differ
 };
 
-// Throws Error(Input) for bad usage and Error(Data) for a damaged checkpoint.
+// Does what the command does. Throws Error(Input) for bad usage and Error(Data) for a damaged
+// checkpoint.
 [[nodiscard]] Inspection inspect(const std::vector<std::string>& arguments,
                                  const ModelMaker& models);
 [[nodiscard]] const CommandForm& inspect_form();

@@ -1,6 +1,7 @@
-// launch/program/options/layer_list.h -- `[[model.layers]]`: a network as a list of layers, between
-// TOML and LayerConfig. Knows no kind of layer; runtime/network/models checks kinds and options,
-// with the place kept here. Includes toml++, so only run_file.cpp includes this.
+// launch/program/options/layer_list.h -- `[[model.layers]]`, a network as a list of layers: from
+// TOML to LayerConfig and back. Knows no kind of layer: runtime/network/models checks kinds and
+// options, and names the place in the file that is kept here. Includes toml++, so only run_file.cpp
+// includes this.
 #pragma once
 
 #include <toml++/toml.h>
@@ -12,18 +13,19 @@
 
 namespace penstock {
 
-// "run.toml:12".
+// The file and line where a node of it stands: "run.toml:12".
 [[nodiscard]] std::string place(const std::string& file, const toml::source_region& source);
 
-// The shortest digits that read back to the same bits (toml++ writes all 17), and a point, so that
-// it stays a float.
+// The shortest text that reads back to the same bits (toml++ writes all 17 digits), with a point,
+// so that TOML takes it for a float.
 [[nodiscard]] std::string number_text(double number);
 
-// Throws Error(Input) naming file, line and key. `key` is "model.layers" for the outermost list.
+// The layers of the list `node`, which `file` has as `key`: "model.layers" for the outermost.
+// Throws Error(Input) naming file, line and key.
 [[nodiscard]] std::vector<LayerConfig> read_layers(const toml::node& node, const std::string& key,
                                                    const std::string& file);
 
-// An array of inline tables, one line for each outermost layer.
+// The layers as a TOML array of inline tables, one line for each outermost layer.
 [[nodiscard]] std::string write_layers(const std::vector<LayerConfig>& layers);
 
 }  // namespace penstock

@@ -1,6 +1,6 @@
-// launch/program/options/layer_places.h -- where the layers of a run stand in the user's file: kept
-// while the configuration travels between ranks as a run file of its own, whose lines nobody has
-// seen.
+// launch/program/options/layer_places.h -- the lines of the user's file in which the layers of a
+// run stand. They travel beside the configuration, which rank 0 sends to the others as a run file
+// of its own, whose lines the user has never seen.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace penstock {
 
-// The places (LayerConfig::where) of all layers, inner ones too, a line each.
+// The places (LayerConfig::where) of all layers, inner ones too, as text, a line each.
 [[nodiscard]] std::string places_of(const std::vector<LayerConfig>& layers);
-// Sets the places of the same layers.
+// Sets the places of all layers to what places_of() gave for equal layers.
 void set_places(std::vector<LayerConfig>& layers, const std::string& places);
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
-// launch/program/options/option_rows.h -- OptionRows: how rows of the option table are written.
-// Private to option_table.cpp.
+// launch/program/options/option_rows.h -- OptionRows: adds rows to the option table. Private to
+// option_table.cpp.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,15 @@
 
 namespace penstock {
 
-// Adds the rows of one section, bound to the members of its struct. `Find` gives that struct of a
-// Config: a pointer to a member, or a function where it lies deeper.
+// Adds the rows of one section, each bound to a member of the section's struct. `Find` takes a
+// Config to that struct: a pointer to a member, or a function where the struct lies deeper.
 template <typename Find>
 class OptionRows {
  public:
   OptionRows(std::vector<Option>& table, std::string name, Find section)
       : table_(table), name_(std::move(name)), section_(section) {}
 
+  // Adds a row; `symbol` stands for the value in --help. The type of the member narrows `limits`.
   template <typename Section, typename Value>
   Option& add(const char* key, Value Section::*member, const char* symbol, AllowedValues limits,
               const char* help) {
@@ -46,7 +47,7 @@ class OptionRows {
     return table_.emplace_back(std::move(option));
   }
 
-  // A row that also has a short name on the command line.
+  // Adds a row that also has a short name on the command line.
   template <typename Section, typename Value>
   Option& add(const char* key, const char* shorthand, Value Section::*member, const char* symbol,
               AllowedValues limits, const char* help) {

@@ -25,20 +25,20 @@ struct AllowedValues {
   double maximum = std::numeric_limits<double>::infinity();
   bool minimum_excluded = false;
   bool maximum_excluded = false;
-  std::vector<std::string> choices = {};  // of a text; empty: any text
-  std::string or_file = {};               // ".csv": or a path that ends so
+  std::vector<std::string> choices = {};  // the texts allowed; empty: any text
+  std::string or_file = {};               // ".csv": paths that end in it are allowed beside them
 };
 
 struct Option {
   std::string section, key;
   std::string shorthand;  // "stages" for --stages; empty: none
-  std::string symbol;     // of the value, in --help: "K"
+  std::string symbol;     // what stands for the value in --help: "K"
   std::string help;       // one line
   AllowedValues limits;
-  bool accepts_number = false;  // a text that may be written as a bare number
-  bool repeats = false;         // a list: given twice on the command line, it is both
+  bool accepts_number = false;  // its value is a text, and may be written as a bare number
+  bool repeats = false;         // a list: given twice on the command line, it holds both values
   std::function<OptionValue(const Config&)> get;
-  std::function<void(Config&, const OptionValue&)> set;  // of the alternative that get() returns
+  std::function<void(Config&, const OptionValue&)> set;  // takes the alternative that get() gives
 
   [[nodiscard]] std::string name() const { return section + "." + key; }
 };
@@ -47,10 +47,12 @@ struct Option {
 [[nodiscard]] const std::vector<Option>& option_table();
 // The option with the name "section.key"; null when there is none.
 [[nodiscard]] const Option* find_option(std::string_view name);
+// The option with that short name; null when there is none.
 [[nodiscard]] const Option* find_shorthand(std::string_view shorthand);
 [[nodiscard]] bool is_section(std::string_view name);
 
 [[nodiscard]] OptionValue default_of(const Option& option);
+// Whether its value is a bool.
 [[nodiscard]] bool is_flag(const Option& option);
 // "an integer >= 1", "one of gpipe, 1f1b": what messages and --help say is allowed.
 [[nodiscard]] std::string allowed(const Option& option);

@@ -1,5 +1,5 @@
-// launch/program/options/run_file.h -- the run file (TOML), in and out. Which keys exist is
-// option_table.h's matter.
+// launch/program/options/run_file.h -- reads and writes the run file (TOML), by the keys of
+// option_table.h.
 #pragma once
 
 #include <filesystem>
@@ -9,11 +9,12 @@
 
 namespace penstock {
 
-// Assigns what the file sets. Throws Error(Input) naming file, line and key: not readable, not
-// TOML, an unknown key (with the nearest known one), a wrong type, a value outside its range.
+// Assigns to `settings` what the file sets. Throws Error(Input) naming file, line and key: not
+// readable, not TOML, an unknown key (with the nearest known one), a wrong type, a value outside
+// its range.
 void read_run_file(const std::filesystem::path& path, Settings& settings);
 
-// The same for text in memory; `name` stands for the file in messages.
+// Assigns what `text` sets, as read_run_file() does; `name` stands for the file in messages.
 void parse_run_file(const std::string& text, const std::string& name, Settings& settings);
 
 // The whole configuration as a run file: reads back to the same Config, bit for bit. Its first line

@@ -1,6 +1,6 @@
-// launch/program/options/settings.h -- a Config in the making: each value with the place it came
-// from, then the checks that span several keys. Precedence is the order of assignment: defaults,
-// run file, command line.
+// launch/program/options/settings.h -- Settings: a Config in the making, with the place that each
+// value came from, and the checks that span several keys. Later assignments win: defaults, run
+// file, command line.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace penstock {
 
-inline constexpr int64_t kMostScheduleBytes = int64_t{128} << 20;  // of a CSV: 2^24 instructions
+// The largest file of a schedule (CSV) that is read: 2^24 instructions.
+inline constexpr int64_t kMostScheduleBytes = int64_t{128} << 20;
 
 struct Settings {
   Config config;
@@ -20,13 +21,14 @@ struct Settings {
   std::map<std::string, std::string> origins;  // "pipeline.stages" -> "run.toml:12", "--stages"
 
   [[nodiscard]] bool given(const std::string& name) const { return origins.contains(name); }
-  // Whether it was given by an option of this command and not by the run file.
+  // Whether the key was given by an option of this command and not by the run file.
   [[nodiscard]] bool on_command_line(const std::string& name) const;
-  // The place a key was set, or the run file when it was not: how a message starts.
+  // The place where the key was set, or the run file when it was not: how a message starts.
   [[nodiscard]] std::string place_of(const std::string& name) const;
 };
 
-// Sets one option. Throws Error(Input) naming origin, key, value and what is allowed.
+// Sets one option and its origin. Throws Error(Input) naming origin, key, value and what is
+// allowed.
 void assign(Settings& settings, const Option& option, const OptionValue& value,
             const std::string& origin);
 

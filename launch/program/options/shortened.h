@@ -1,4 +1,4 @@
-// launch/program/options/shortened.h -- what somebody wrote, for a message.
+// launch/program/options/shortened.h -- cuts what a user wrote short enough for a message.
 #pragma once
 
 #include <string>

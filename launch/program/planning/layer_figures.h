@@ -1,5 +1,5 @@
-// launch/program/planning/layer_figures.h -- every figure of a layer by its name in a profile's
-// file, for whoever writes, reads or adds up all of them.
+// launch/program/planning/layer_figures.h -- every figure of LayerCost with its name in a profile's
+// file, for code that writes, reads or adds up all of them.
 #pragma once
 
 #include <cstdint>

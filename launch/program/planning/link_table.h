@@ -1,5 +1,5 @@
-// launch/program/planning/link_table.h -- every link of a grid as `penstock profile
-// --links` shows it: message sizes down, as the OSU micro-benchmarks do.
+// launch/program/planning/link_table.h -- the table of `penstock profile --links`: the times of all
+// links of a grid, a row for each message size, as the OSU micro-benchmarks print them.
 #pragma once
 
 #include <string>

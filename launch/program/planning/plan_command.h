@@ -1,5 +1,5 @@
-// launch/program/planning/plan_command.h -- `penstock plan`: which run to ask the queue for,
-// without any rank.
+// launch/program/planning/plan_command.h -- `penstock plan`: which run to ask the batch system for,
+// worked out without any rank.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace penstock {
 [[nodiscard]] const CommandForm& plan_form();
 [[nodiscard]] CommandOptions plan_command_options();
 
-// "80GiB", "16GB", "512MiB" or plain bytes. Throws Error(Input).
+// The bytes that "80GiB", "16GB", "512MiB" or a plain number means. Throws Error(Input).
 [[nodiscard]] int64_t parse_bytes(const std::string& text);
 
 }  // namespace penstock

@@ -15,28 +15,28 @@
 namespace penstock {
 
 struct ReplayOptions {
-  int candidates = 0;  // how many of the fastest; 0: nothing is replayed
-  int steps = 5;       // of each, with other jitter
-  int cards = 1;       // of a node
-  double jitter = 0;
-  std::string stragglers;    // SHARE,FACTOR
-  std::string slow_node;     // NODE,FACTOR
+  int candidates = 0;        // how many of the fastest; 0: nothing is replayed
+  int steps = 5;             // of each candidate, each with jitter of its own
+  int cards = 1;             // network cards of a node, shared by its ranks
+  double jitter = 0;         // by which share computations vary at random
+  std::string stragglers;    // SHARE,FACTOR: a share of all ranks is slower by the factor
+  std::string slow_node;     // NODE,FACTOR: one node is slower by the factor
   double node_mtbf_h = 0;    // hours from one failure of a node to its next; 0: nodes do not fail
-  double checkpoint_s = 30;  // how long training stands still for each
-  double restart_s = 300;
+  double checkpoint_s = 30;  // how long training stands still for a checkpoint
+  double restart_s = 300;    // from a failure until training goes on
 
-  // As options of the command line, which fill this in.
+  // Adds options of the command line that fill this in.
   void add_to(CommandOptions& options);
 };
 // Throws Error(Input) for values that make no sense.
 void check(const ReplayOptions& options);
 
-// A candidate as a whole job.
+// A candidate's times as a whole job.
 struct Replayed {
-  size_t candidate = 0;  // its place in the plan
+  size_t candidate = 0;  // its index in the plan
   double step_s = 0;     // median of the steps that were replayed
   double slowest_s = 0;  // the slowest of these steps
-  double card_busy = 0;  // share of the step, of the busiest card; median
+  double card_busy = 0;  // the share of a step that the busiest network card is busy; median
   // Set where failures are counted: seconds of training between two checkpoints, and the share of
   // the job's time that is not lost.
   std::optional<double> interval_s = {};
@@ -48,6 +48,7 @@ struct Replayed {
 [[nodiscard]] std::vector<Replayed> replayed(const ReplayOptions& options, const Plan& plan,
                                              const PlanRequest& request);
 
+// The replays as a table for the terminal.
 [[nodiscard]] std::string replay_table(const std::vector<Replayed>& replays, const Plan& plan,
                                        const ReplayOptions& options);
 

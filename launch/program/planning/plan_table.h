@@ -1,4 +1,4 @@
-// launch/program/planning/plan_table.h -- a plan for people.
+// launch/program/planning/plan_table.h -- a plan as a table for the terminal.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,11 @@
 
 namespace penstock {
 
-// The `top` fastest, one a line; then what was left out or does not fit, grouped by reason.
+// The `top` fastest candidates, one a line; then those that were left out or do not fit, grouped by
+// reason.
 [[nodiscard]] std::string plan_table(const Plan& plan, size_t top);
 
-// "4 8x6 4": layers per stage, equal neighbours together.
+// The layers of each stage, equal neighbours together: "4 8x6 4" is 4, then 8 six times, then 4.
 [[nodiscard]] std::string short_split(const std::vector<int>& split);
 
 }  // namespace penstock

@@ -11,9 +11,9 @@ namespace penstock {
 // JSON: {version, device, threads, micro_batch_size, precision, layers: [{name, kind, ...}],
 // links: {within_node, between_nodes}}, with the names of the structs; times in seconds. Where
 // every link was measured `links` also has {bytes: [], each: [{first_rank, second_rank, of,
-// same_node, seconds: []}]}, for people: plans use the two typical ones.
+// same_node, seconds: []}]}, for people: plans use within_node and between_nodes alone.
 [[nodiscard]] std::string profile_text(const Profile& profile);
-// Throws Error(Input), one line that names the file and the key.
+// Reads what profile_text() wrote. Throws Error(Input), one line that names the file and the key.
 [[nodiscard]] Profile read_profile(const std::string& path);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// launch/program/planning/profile_table.h -- a profile on the terminal.
+// launch/program/planning/profile_table.h -- a profile as a table for the terminal.
 #pragma once
 
 #include <string>

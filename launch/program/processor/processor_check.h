@@ -1,10 +1,12 @@
-// launch/program/processor/processor_check.h -- a program that was compiled for another processor
-// says so, and ends with code 3, before its first instruction that is not there.
+// launch/program/processor/processor_check.h -- makes a program that was compiled for another
+// processor say so, and end with code 3, before it meets an instruction that this one lacks.
 //
-// Without it such a program dies by SIGILL, wherever it meets the first one: typically one that was
-// compiled for the login node. The check runs by itself, before main() and before all that C++
-// makes beforehand, in libraries too; it is linked in by whoever refers to the variable. Of several
-// levels of kernels it asks for the first, and the loader for the others.
+// Without the check such a program, typically one that was compiled on the login node, dies by
+// SIGILL at the first such instruction. The check runs by itself, before main() and before all
+// initializers of C++, those of libraries too; a program has it that refers to the variable below.
+// Where kernels are built for several levels of processors it checks for the lowest level; the
+// loader chooses among the others.
 #pragma once
 
-extern "C" const bool penstock_processor_fits;  // always true: where it would not be, nothing runs
+// Always true: where the processor does not fit, the check has ended the program.
+extern "C" const bool penstock_processor_fits;

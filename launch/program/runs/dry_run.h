@@ -1,4 +1,5 @@
-// launch/program/runs/dry_run.h -- `penstock train --dry-run`: what differs from a run that trains.
+// launch/program/runs/dry_run.h -- the parts of `penstock train --dry-run` that a run which trains
+// does not have.
 #pragma once
 
 #include <chrono>
@@ -15,25 +16,27 @@
 
 namespace penstock {
 
-// How long a waiting rank sleeps between two looks for messages, so that the ranks of a host,
-// however many they are, take a small part of its cores for looking. A message is found late by
-// half of it on average.
+// How long a waiting rank sleeps between two looks for messages, so that the `local_ranks` ranks of
+// a host, however many, take a small part of its cores for looking. A message is found late by half
+// of that on average.
 [[nodiscard]] std::chrono::microseconds waiting_nap(int local_ranks);
-// The same while a modelled device computes, as most do most of the time.
+// How long a rank whose modelled device computes sleeps between two looks for messages: longer,
+// since most ranks do so most of the time.
 [[nodiscard]] std::chrono::microseconds computing_nap(int local_ranks);
 
-// `choice` without GPUs: what it found of them has been checked.
+// `choice` with its GPUs removed, which a dry run does not use; called after refuse_sharing() has
+// looked at them.
 [[nodiscard]] DeviceChoice without_gpus(DeviceChoice choice);
 
-// What a start found out.
+// What the start of the job hands on to the dry run.
 struct DryRunChecks {
-  std::vector<std::string> notes = {};                  // on rank 0, to be told
-  std::function<void(const Blueprint&)> drawn_up = {};  // as DryRunOrder's
+  std::vector<std::string> notes = {};                  // on rank 0: what the user is to be told
+  std::function<void(const Blueprint&)> drawn_up = {};  // DryRunOrder::drawn_up
 };
 
-// Collective, on a device of open_device() for such a run: takes the steps, tells of them on rank
-// 0, and writes there DIRECTORY.dry-run/dry_run.json, which has the form of summary.json without a
-// loss, and trace.json. Returns the exit code.
+// Collective; station.device is what open_device() opens for a dry run. Takes the steps, tells of
+// them on rank 0, and writes there DIRECTORY.dry-run/dry_run.json, which has the form of
+// summary.json without a loss, and trace.json. Returns the exit code.
 [[nodiscard]] int dry_run(const PlannedRun& planned, const Station& station,
                           const ModelMaker& models, const std::string& directory,
                           const DryRunChecks& checks);

@@ -1,5 +1,5 @@
-// launch/program/runs/planned_run.h -- what the planner settles of a run before it starts: with
-// pipeline.auto the whole [pipeline] section, with a profile at least the split.
+// launch/program/runs/planned_run.h -- PlannedRun: a configuration whose [pipeline] section the
+// planner has completed: all of it with pipeline.auto, else the split where there is a profile.
 #pragma once
 
 #include <optional>
@@ -15,11 +15,11 @@
 
 namespace penstock {
 
-// Keeps the plan from varying what the command line says; what the run file says is where it
-// starts.
+// Keeps the plan from varying keys that the command line gives; what the run file gives may be
+// varied.
 void pin_what_was_asked_for(const Settings& settings, PlanRequest& plan);
 
-// Fixes all that pipeline.auto may choose to what this run has.
+// Fixes in the plan all keys that pipeline.auto may choose at their values in `pipeline`.
 void pin_whole_pipeline(const PipelineConfig& pipeline, PlanRequest& plan);
 
 struct PlannedRun {
@@ -28,9 +28,9 @@ struct PlannedRun {
   std::string note = {};                // on rank 0: what was chosen and why; empty: nothing
 };
 
-// Collective. `settings` must be that of rank 0 there, with origins; `config` the same everywhere.
-// pipeline.auto lets no rank need more than `rank_bytes` of rank 0.
-// Throws on every rank when nothing fits or the profile is of another network.
+// Collective. `settings` counts on rank 0 alone, with its origins; `config` is the same on every
+// rank. With pipeline.auto no rank needs more memory than `rank_bytes` of rank 0. Throws on every
+// rank when nothing fits or the profile is of another network.
 [[nodiscard]] PlannedRun planned_run(const Session& session, Collective& world,
                                      const Settings& settings, const Config& config,
                                      const DeviceModel& device, int64_t rank_bytes,

@@ -1,5 +1,5 @@
-// launch/program/runs/trained_run.h -- a trained network, ready to be used: what `eval`,
-// `translate` and `generate` start from.
+// launch/program/runs/trained_run.h -- TrainedRun: a trained network, ready to be used by `eval`,
+// `translate`, `generate` and `predict`.
 #pragma once
 
 #include <functional>
@@ -13,23 +13,25 @@
 
 namespace penstock {
 
+// Counts the inputs (texts or images) that the network is going to be used on.
 using CountTexts = std::function<size_t()>;
 
 struct TrainedRun {
   // Collective. `with_data`: the data are opened as well, and the network is made for them.
   // `count` (may be empty) is called on rank 0 alone, once the run file and the checkpoint have
-  // been found good: it may wait for standard input. No more micro-batches than so many texts of
-  // `width` rows fill; 0: as the run file says.
+  // been found good: it may wait for standard input. A pass has no more micro-batches than that
+  // many inputs of `width` rows each fill; where `count` is empty or gives 0, as many as the run
+  // file says.
   TrainedRun(Session& session, const UseOptions& options, const ModelMaker& models, bool with_data,
              const CountTexts& count = {}, int width = 1);
 
-  // Collective. Runs `work` and completes its messages; what it throws names this rank, if there
-  // are several.
+  // Collective. Runs `work` and waits until all its messages have left. What `work` throws names
+  // this rank, if there are several.
   void use(const Session& session, const std::function<void()>& work) const;
 
   Config config;
   Grid grid;
-  std::string checkpoint;  // or the Hugging Face folder, where that is what is used
+  std::string checkpoint;  // the directory with the weights: a checkpoint or model.from
   std::unique_ptr<Device> device;
   std::unique_ptr<Network> network;
   std::unique_ptr<DataSource> source;  // null without data

@@ -5,8 +5,8 @@
 
 namespace penstock {
 
-// The GNU build-id of the program, in hexadecimal: equal for copies of a file, different when
-// anything in it is. Empty where the linker notes none. Reads memory alone.
+// The GNU build-id of the program, in hexadecimal: equal for copies of a file, and different where
+// anything in the file differs. Empty where the linker writes none. Reads no file, only memory.
 [[nodiscard]] std::string build_id();
 
 // The build-id of the library of kernels that the loader has chosen for this processor's level.

@@ -1,5 +1,5 @@
-// launch/program/start/data_places.h -- files that must be where ranks are: a host that lacks them
-// is named, on all ranks alike, before anything is allocated.
+// launch/program/start/data_places.h -- checks that the files a run needs are on every host whose
+// ranks open them, and names a host that lacks them before anything is allocated.
 #pragma once
 
 #include <string>
@@ -18,11 +18,12 @@ namespace penstock {
 // Whether the stages of the rank at that position of a pipeline read batch fields.
 [[nodiscard]] bool reads_data(const Blueprint& blueprint, int position);
 
-// Collective. Throws Error(Resource) on every rank, naming the lowest of those that read data and
-// cannot open what rank 0 can.
+// Collective. Throws Error(Resource) on every rank, naming the lowest rank that reads data and
+// cannot open a file that rank 0 can.
 void refuse_missing_data(Collective& world, const Session& session, const Grid& grid,
                          const DataConfig& data, const Blueprint& blueprint);
-// Collective. The same for a folder that rank 0 has made and all ranks write to.
+// Collective. Throws Error(Resource) on every rank, naming the lowest rank that does not see the
+// folder that rank 0 has made and all ranks write to.
 void refuse_hidden_folder(Collective& world, const Session& session, const std::string& folder);
 
 }  // namespace penstock

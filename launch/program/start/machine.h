@@ -20,9 +20,9 @@ class Machine {
 
   // The cores of this process, from its affinity mask and its control groups.
   [[nodiscard]] RankCores own_cores(const std::string& host) const;
-  // Binds all threads of this process to those of `cores` that this host has, and memory that this
-  // thread, and threads that it starts, touch first to the NUMA nodes beside them, as long as there
-  // is any. What the system does not allow is left as it is.
+  // Binds all threads of this process to those of `cores` that this host has. Memory that this
+  // thread, or a thread that it starts, touches first comes from the NUMA nodes beside them while
+  // these have any. What the system does not allow is left as it is.
   void bind_to(std::span<const int> cores) const;
 
  private:

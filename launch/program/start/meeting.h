@@ -1,5 +1,5 @@
-// launch/program/start/meeting.h -- the first thing that ranks do together: see that they are one
-// program, started by the same words.
+// launch/program/start/meeting.h -- meet(): the first collective call of a job, in which the ranks
+// exchange their StartFacts (start_facts.h) and rank 0 compares them.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace penstock {
 
-// Collective. Throws on every rank where ranks are different programs or have other arguments
-// (start_facts.h). Returns, on rank 0, what is worth a note: conditions that differ, a lost host
-// that nobody would notice.
+// Collective. Throws on every rank where ranks are different programs or have different arguments.
+// Returns, on rank 0, notes, which may be empty: on conditions that differ between ranks, and on
+// how late mpirun would notice a lost host.
 std::vector<std::string> meet(Collective& world, const Session& session);
 
 }  // namespace penstock

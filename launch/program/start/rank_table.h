@@ -1,4 +1,5 @@
-// launch/program/start/rank_table.h -- who does what and where, told before the first step.
+// launch/program/start/rank_table.h -- the table that is shown before the first step: each rank's
+// host, device, cores, stages and layers.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,8 @@ struct RankRow {
   std::string stages;  // "2", or "0, 4" of a rank that holds several
   int replica = 0;
   std::string layers;      // "blocks.0 .. blocks.3"
-  int64_t parameters = 0;  // parameters_kept()
-  std::string cores;       // by the system's numbers of their first hardware threads: "0-3, 8"
+  int64_t parameters = 0;  // how many this rank keeps: parameters_kept()
+  std::string cores;       // numbers of the cores' first hardware threads: "0-3, 8"
 };
 
 // `facts` and `cores` by world rank.
@@ -31,8 +32,8 @@ struct RankRow {
 // last ones, and between them how many were left out.
 [[nodiscard]] std::string rank_table(std::span<const RankRow> rows, size_t most);
 
-// How many neighbours of a run share a host: links from stage to stage, and sums over replicas, of
-// which pipeline.placement keeps one kind together. Empty where there is only one host.
+// A line that says how many links from stage to stage and how many sums over replicas stay within a
+// host; pipeline.placement chooses which of the two kinds does. Empty where there is only one host.
 [[nodiscard]] std::string neighbours_text(const Grid& grid, std::span<const RankFacts> facts);
 
 }  // namespace penstock

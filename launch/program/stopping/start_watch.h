@@ -1,7 +1,7 @@
-// launch/program/stopping/start_watch.h -- StartWatch: a stop is heard before the first step, too,
-// where nothing is lost by it. Long work looks for it by itself and ends in good order
-// (runtime/system/files/long_work.h); what cannot look, such as a library that trains a vocabulary,
-// or a wait for another rank that does so, is ended after two seconds.
+// launch/program/stopping/start_watch.h -- StartWatch: obeys signals that ask to stop before the
+// first step, when nothing is lost by it. Long work of this program looks for such a signal and
+// ends by itself (runtime/system/files/long_work.h). Where a rank cannot look, in a library that
+// trains a vocabulary or in a wait for a rank that does so, its process is ended after two seconds.
 #pragma once
 
 #include <chrono>
@@ -15,8 +15,8 @@ namespace penstock {
 
 class StartWatch {
  public:
-  // Made on every rank; signals must be caught (stop_signals.h). Rank 0 tells how far long work is.
-  // The session must outlive this.
+  // Made on every rank, after catch_stop_signals(). Rank 0 tells how far long work is. The session
+  // must outlive this.
   explicit StartWatch(const Session& session);
 
  private:

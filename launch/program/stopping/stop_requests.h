@@ -1,5 +1,5 @@
-// launch/program/stopping/stop_requests.h -- StopRequests: all that may ask a training run to stop,
-// looked at once a step.
+// launch/program/stopping/stop_requests.h -- StopRequests: looks, once a step, at all that may ask
+// a training run to stop: signals, a file in the run directory, the time limit.
 #pragma once
 
 #include <chrono>
@@ -14,12 +14,12 @@ namespace penstock {
 
 class StopRequests final : public Stopping {
  public:
-  // Made on every rank: looks for signals, which are caught from now on at the latest. Rank 0,
-  // which has the directory (null elsewhere), also looks for its file `stop` and the time limit.
-  // The directory must outlive this.
+  // Made on every rank. Catches signals, unless they are caught already. Rank 0, which has the
+  // directory (null elsewhere), also looks for its file `stop` and at the time limit. The directory
+  // must outlive this.
   StopRequests(const TimeLimit& limit, RunDirectory* directory);
 
-  // Throws what RunDirectory::check() throws.
+  // These do what Stopping says. is_due() also throws what RunDirectory::check() throws.
   [[nodiscard]] bool is_due() override;
   [[nodiscard]] std::string reason() const override;
   void will_save(int64_t bytes) override;

@@ -1,4 +1,5 @@
-// launch/program/sweep/batch_sweep.h -- a job of a batch system for each point of a sweep.
+// launch/program/sweep/batch_sweep.h -- submits a job to the batch system for each point of a
+// sweep.
 #pragma once
 
 #include <string>
@@ -8,9 +9,10 @@
 
 namespace penstock {
 
-// Writes the job scripts and, where the file names the command for it, submits those that were not
-// submitted before; `again` also those that have begun and not ended well. Says what it did. Throws
-// Error(Resource) where the batch system takes no job; what it has taken is written down.
+// Writes the job scripts to the sweep's `directory` and, where sweep.submit is set, submits those
+// that were not submitted before, with `again` also those whose job has begun and not ended well.
+// Says what it did. Throws Error(Resource) where the batch system takes no job; the jobs that it
+// has taken are recorded.
 void submit_points(const SweepFile& sweep, const SweepRecord& record, const std::string& directory,
                    bool again);
 

@@ -1,5 +1,5 @@
-// launch/program/sweep/child.h -- another program, started and waited for. It does not outlive this
-// one.
+// launch/program/sweep/child.h -- Child: another program, started and waited for, which does not
+// outlive this one.
 #pragma once
 
 #include <sys/types.h>
@@ -11,16 +11,17 @@ namespace penstock {
 
 class Child {
  public:
-  // Starts words[0], looked up in PATH; what it prints is added to the file `output`, its input is
-  // `input`. When this process ends, in whatever way, it gets SIGTERM. To be called by the thread
-  // that lives as long as the process. Throws Error(Resource) where it cannot be started.
+  // Starts words[0], looked up in PATH, with the other words as arguments; what it prints is
+  // appended to the file `output`, its input is `input`. It gets SIGTERM when this process ends, in
+  // whatever way. To be called by a thread that lives as long as the process. Throws
+  // Error(Resource) where the program cannot be started.
   Child(const std::vector<std::string>& words, const std::string& output,
         const std::string& input = "/dev/null");
-  ~Child();  // ends it where it has not ended, and waits
+  ~Child();  // ends the program where it still runs, and waits
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // Waits for at most that long. True once the process has ended.
+  // Waits for at most that long. Returns whether the program has ended.
   [[nodiscard]] bool ends_within(int milliseconds);
   // The exit code as shells have it: 128 and the signal, where a signal ended the process. Valid
   // once it has ended.

@@ -1,5 +1,5 @@
-// launch/program/sweep/directory.h -- the directory of a sweep: whose it is, and what stands in it.
-// runtime/records/sweep/record.h says what it is made of.
+// launch/program/sweep/directory.h -- the directory of a sweep: locks it, and reads and writes the
+// files in it, which runtime/records/sweep/record.h lists.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace penstock {
 
-// While it lives, no other process works on the sweep.
+// A lock on a sweep's directory: while it lives, no other process works on the sweep.
 class SweepDirectory {
  public:
-  // Makes what is missing of the directory `path`, and writes down the sweep and each point's run
-  // file. Throws Error(Input), before anything is changed, where something else is there, a point
-  // is there with other settings, or another process works on it.
+  // Makes what is missing of the directory `path`, and writes the sweep's record and each point's
+  // run file. Throws Error(Input), before anything is changed, where `path` is something else, a
+  // point is there with other settings, or another process works on the sweep.
   SweepDirectory(std::string path, const DrawnSweep& sweep);
 
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -28,9 +28,11 @@ class SweepDirectory {
   DirectoryLock lock_;
 };
 
-// Throws Error(Input) where there is no sweep, Error(Data) where it is damaged.
+// Reads the record of the sweep in the directory. Throws Error(Input) where there is none,
+// Error(Data) where it is damaged.
 [[nodiscard]] SweepRecord read_sweep(const std::string& directory);
 
+// The rows of the results: what each point has come to so far, beside its forecast.
 [[nodiscard]] std::vector<ScalingRow> rows_of(const std::string& directory,
                                               const SweepRecord& record);
 

@@ -1,5 +1,5 @@
-// launch/program/sweep/launch_words.h -- the words by which a point is started, here or by a batch
-// system.
+// launch/program/sweep/launch_words.h -- the command line or job script that starts a point of a
+// sweep, here or by a batch system.
 #pragma once
 
 #include <optional>
@@ -13,22 +13,22 @@ namespace penstock {
 
 struct PointStart {
   std::string program;       // absolute path of this program
-  std::string directory;     // absolute path of the point's
+  std::string directory;     // absolute path of the point's directory
   std::string scripts = {};  // absolute path of the folder of sweep.script, in a batch sweep
 };
 
-// The path of the program that runs.
+// The absolute path of this program.
 [[nodiscard]] std::string this_program();
 
-// How many nodes a point's ranks are on and how many ranks on each; nothing where they are not
-// equally many.
 struct PointNodes {
   int nodes = 1, ranks_per_node = 1;
 };
+// How many nodes a point's ranks are on, and how many ranks on each; nothing where the ranks do not
+// fill their nodes equally.
 [[nodiscard]] std::optional<PointNodes> nodes_of(const SweepFile& sweep, const SweepPoint& point);
 
-// A command of the sweep file as words, split at blanks, no shell between; {ranks}, {nodes},
-// {ranks_per_node} and {name} stand for the point's. Throws Error(Input) for another {...}.
+// A command of the sweep file as words, split at blanks without a shell; {ranks}, {nodes},
+// {ranks_per_node} and {name} become the point's values. Throws Error(Input) for another {...}.
 [[nodiscard]] std::vector<std::string> point_words(const std::string& command,
                                                    const SweepFile& sweep, const SweepPoint& point);
 
@@ -36,9 +36,9 @@ struct PointNodes {
 [[nodiscard]] std::vector<std::string> local_words(const SweepFile& sweep, const SweepPoint& point,
                                                    const PointStart& start);
 
-// The text of sweep.script with this point's run put in below its head, so that the batch system
-// takes it without arguments. Throws Error(Input) where paths have blanks in them, which scripts
-// that take their run from one variable cannot have, or the script is none.
+// The text of a job script for this point: that of sweep.script, `script`, with the point's run put
+// in below its head, so that the batch system takes it without arguments. Throws Error(Input) where
+// `script` is no script, or a path has blanks: the script takes the whole run from one variable.
 [[nodiscard]] std::string job_script(const std::string& script, const SweepPoint& point,
                                      const PointStart& start);
 

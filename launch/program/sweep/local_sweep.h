@@ -1,5 +1,5 @@
-// launch/program/sweep/local_sweep.h -- the points of a sweep, one after the other, on the ranks
-// that its launcher starts.
+// launch/program/sweep/local_sweep.h -- runs the points of a sweep on this machine, one after the
+// other, each by the sweep's launcher (mpirun).
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace penstock {
 
-// Runs what is not finished yet and writes the results after each point. A point that fails is
-// written down with its reason, and the next one begins, unless the file says otherwise. The first
-// signal that asks to stop lets the point end its step and write a checkpoint. Returns the exit
-// code: that of the first point that failed, 75 when it was asked to stop.
+// Runs the points that are not finished yet and writes the results to the sweep's `directory` after
+// each. The failure of a point is recorded with its reason, and the next point begins, unless
+// sweep.stops_on_failure. At the first signal that asks to stop, the point ends its step and writes
+// a checkpoint. Returns the exit code of the first point that failed, or 75 after such a signal.
 [[nodiscard]] int run_locally(const SweepFile& sweep, const SweepRecord& record,
                               const std::string& directory);
 

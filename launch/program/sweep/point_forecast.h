@@ -1,5 +1,5 @@
-// launch/program/sweep/point_forecast.h -- what the planner expects of a point: the forecast that
-// the run itself will put beside what it measures.
+// launch/program/sweep/point_forecast.h -- PointForecaster: what the planner expects of each point
+// of a sweep, the same forecast that the point's run will compare its measurements with.
 #pragma once
 
 #include <map>
@@ -17,11 +17,12 @@ namespace penstock {
 
 class PointForecaster {
  public:
-  // Throws Error(Input) for a device or an amount of memory that is none.
+  // Both arguments must outlive this. Throws Error(Input) where sweep.device names no device, or
+  // sweep.memory is no amount of memory.
   PointForecaster(const SweepFile& sweep, const ModelMaker& models);
 
-  // Fills in planned, or says in skipped why the point cannot be run: more stages than layers, not
-  // enough memory, a schedule that does not take these sizes.
+  // Fills in point.planned, or says in point.skipped why the point cannot be run: more stages than
+  // layers, not enough memory, a schedule that does not take these sizes.
   void forecast_into(const Config& config, SweepPoint& point);
 
  private:

@@ -1,5 +1,5 @@
-// launch/program/sweep/points.h -- from a sweep file to its points: for each the configuration,
-// what the planner expects of it, and whether it can be run at all.
+// launch/program/sweep/points.h -- draw_sweep(): the points of a sweep file, each with its
+// configuration, what the planner expects of it, and whether it can be run at all.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace penstock {
 
 struct DrawnSweep {
   SweepRecord record = {};
-  std::vector<Config> configs = {};     // by point; of skipped ones as far as they were settled
+  std::vector<Config> configs = {};     // by point; those of skipped points may be incomplete
   std::vector<std::string> notes = {};  // what a user may want to know, a line each
 };
 

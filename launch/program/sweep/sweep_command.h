@@ -9,8 +9,9 @@
 
 namespace penstock {
 
-// Needs no MPI: it starts the ranks of every point. Returns the exit code. Throws Error(Input) for
-// bad usage, otherwise as read_sweep_file(), draw_sweep(), SweepDirectory and what runs the points.
+// Does what the command does. Needs no MPI: it starts the ranks of every point. Returns the exit
+// code. Throws Error(Input) for bad usage, otherwise as read_sweep_file(), draw_sweep(),
+// SweepDirectory, run_locally() and submit_points() do.
 [[nodiscard]] int sweep_command(const std::vector<std::string>& arguments,
                                 const ModelMaker& models);
 [[nodiscard]] const CommandForm& sweep_form();

@@ -1,5 +1,5 @@
-// launch/program/sweep/sweep_file.h -- the file of a sweep (TOML): a run file, what is varied of
-// it, and how the points are started. docs/sweep.md has one with comments.
+// launch/program/sweep/sweep_file.h -- SweepFile: the file of a sweep (TOML), which names a run
+// file, the keys that are varied, and how the points are started. docs/sweep.md shows one.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace penstock {
 
-struct SetKey {  // of [set]: the same in every point
+struct SetKey {  // a key of [set], the same in every point
   const Option* option = nullptr;
   OptionValue value = {};
   std::string origin = {};  // "sweep.toml:12"
 };
 
-struct GridKey {  // of [grid]
+struct GridKey {  // a key of [grid], which is varied
   const Option* option = nullptr;
   std::vector<OptionValue> values = {};  // at least one
   std::string origin = {};
@@ -26,19 +26,19 @@ struct GridKey {  // of [grid]
 
 struct SweepFile {
   std::filesystem::path path = {};  // as given by the user
-  std::string run = {};             // the run file, found
-  std::string out = {};             // the sweep directory
-  bool batch = false;               // a job each, else one after the other, here
+  std::string run = {};             // the path of the run file
+  std::string out = {};             // the path of the sweep directory
+  bool batch = false;               // a batch job for each point; else one after the other, here
   Scaling scaling = Scaling::Strong;
-  int64_t mini_batch = 0;       // as SizeRules::mini_batch; 0: that of the run file
-  std::vector<int> ranks = {};  // empty: what the grid makes
+  int64_t mini_batch = 0;       // samples of a step: SizeRules::mini_batch; 0: the run file's
+  std::vector<int> ranks = {};  // the numbers of ranks allowed; empty: all that the grid makes
   std::string launcher = "mpirun -q --bind-to none -n {ranks}";
-  std::string script = {};     // of batch sweeps: one of launch/batch, found
-  std::string submit = {};     // the command that takes a job; empty: only written
+  std::string script = {};     // for batch jobs: the path of one of launch/batch
+  std::string submit = {};     // the command that takes a job script; empty: it is only written
   int ranks_per_node = 0;      // 0: all on one node
-  std::string device = "cpu";  // device_model_named(), of forecasts
-  std::string memory = {};     // of each; empty: what that device has
-  int64_t warmup = 5;          // steps of an attempt that are not measured
+  std::string device = "cpu";  // the device of forecasts: device_model_named()
+  std::string memory = {};     // of each device; empty: what that model has
+  int64_t warmup = 5;          // first steps of an attempt, which are not measured
   bool stops_on_failure = false;
   std::vector<SetKey> set = {};
   std::vector<GridKey> grid = {};
@@ -46,11 +46,11 @@ struct SweepFile {
   [[nodiscard]] bool varies(const std::string& name) const;  // "pipeline.stages", in the grid
 };
 
-// Throws Error(Input) naming file, line and key: not readable, not TOML, an unknown key, a wrong
-// type, a value outside its range, a run file or script that is not there.
+// Reads a sweep file. Throws Error(Input) naming file, line and key: not readable, not TOML, an
+// unknown key, a wrong type, a value outside its range, a run file or script that is not there.
 [[nodiscard]] SweepFile read_sweep_file(const std::filesystem::path& path);
-// The same for text in memory; `name` stands for the file, and paths are relative to its folder,
-// then to the working directory.
+// Reads the text of a sweep file, as read_sweep_file() does; `name` is the file's path, to whose
+// folder, and then to the working directory, paths are relative.
 [[nodiscard]] SweepFile parse_sweep_file(const std::string& text, const std::string& name);
 
 }  // namespace penstock
