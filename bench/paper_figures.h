@@ -10,7 +10,7 @@ namespace penstock::paper {
 // ---- Table 1: the largest model on so many devices. Memory summed over the devices.
 struct LargestTransformer {  // on TPU v3, 16 GB a core
   const char* name;
-  int stages, micro_batches;  // M is not printed: its memory is that of one sample a micro-batch
+  int stages, micro_batches;  // M is not printed: the printed memory is that of one sample each
   int64_t layers;
   int64_t exact;  // parameters, by the formula whose results round to the printed ones
   const char* parameters;

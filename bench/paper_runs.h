@@ -1,4 +1,4 @@
-// bench/paper_runs.h -- GPipe's Transformer-L and AmoebaNet-D on devices that nobody has to have:
+// bench/paper_runs.h -- the GPipe paper's Transformer-L and AmoebaNet-D on modelled devices:
 // parameters and memory counted, steps simulated, by the code that `penstock plan` uses. Allocates
 // no weights.
 #pragma once
@@ -32,7 +32,7 @@ struct Work {
 // training: the whole mini-batch at once, and nothing recomputed.
 [[nodiscard]] Arrangement gpipe_run(const Work& work, int stages, int micro_batches);
 
-// Bytes of the candidate, split as the planner would within the memory of the devices.
+// The bytes that the candidate needs, when the planner splits it within the devices' memory.
 struct Bytes {
   int64_t parameters = 0;   // with gradients and the optimizer's state; all devices
   int64_t activations = 0;  // peaks; all devices
@@ -42,7 +42,7 @@ struct Bytes {
 [[nodiscard]] Bytes bytes_of(const Arrangement& candidate, const DeviceModel& device,
                              const Work& work);
 
-// The largest n whose work fits on so many devices, 0 for none. Assumes that smaller n fit too.
+// The largest n for which work_of(n) fits on `stages` devices; 0: none. Assumes that smaller n fit.
 [[nodiscard]] int64_t largest(int stages, int micro_batches, const DeviceModel& device,
                               const std::function<Work(int64_t n)>& work_of);
 
@@ -57,8 +57,8 @@ struct Speed {
 // that saves no memory.
 [[nodiscard]] Speed simulated(Arrangement candidate, const DeviceModel& device, const Work& work,
                               bool as_published);
-// The speed of the best plan for the same devices and micro-batches: any schedule, any recompute
-// mode. Where nothing fits, the best that there would be with more memory.
+// The speed of the best plan for the stages and micro-batches of `as`, with any schedule and any
+// recompute mode. Where nothing fits, the best that there would be with more memory.
 [[nodiscard]] Speed planned(const Arrangement& as, const DeviceModel& device, const Work& work);
 
 }  // namespace penstock::paper

@@ -1,4 +1,4 @@
-// bench/ranks.h -- the beginning and end of a benchmark of one or several ranks.
+// bench/ranks.h -- how benchmarks that run on ranks start a run and report errors.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,8 @@ struct StartedRun {
 
 using RankMain = void (*)(const Session& session, const std::vector<std::string>& arguments);
 
-// The main() of the program `name`: prints what `run` throws, and then aborts the job.
+// The main() of the program `name`: calls `run` on each rank, prints what it throws, and then
+// aborts the job.
 [[nodiscard]] int run_ranks(const char* name, int argc, char** argv, RankMain run);
 
 }  // namespace penstock

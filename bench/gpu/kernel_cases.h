@@ -1,4 +1,5 @@
-// bench/gpu/kernel_cases.h -- the ops that kernel_bench times, each at the size it has in training.
+// bench/gpu/kernel_cases.h -- KernelCase: the ops that kernel_bench times, with operands of the
+// sizes that they have in training.
 #pragma once
 
 #include <functional>
@@ -9,11 +10,11 @@
 
 namespace penstock::gpu_bench {
 
-// Extents of the cases. `training` is a Transformer block of 8,192 tokens and a ResNet-50 stage;
-// `toy` runs in an instant on an emulated device.
+// The extents of the cases' operands. training_extents() are those of a Transformer block of 8,192
+// tokens and of a ResNet-50 stage; toy_extents() run in an instant on an emulated device.
 struct Extents {
   int64_t batch, sequence, heads, head_size, hidden, vocabulary;
-  int64_t images, image, channels;
+  int64_t images, image, channels;  // image: pixels a side
 
   [[nodiscard]] int64_t tokens() const { return batch * sequence; }
   [[nodiscard]] int64_t width() const { return heads * head_size; }
@@ -31,11 +32,10 @@ struct KernelCase {
   double flops = 0, bytes = 0;
 };
 
-// All cases in the order of what they matter for: copies, the block's products, attention, passes,
-// images, tokens, updates.
+// All cases: copies, the block's products, attention, norms, passes, images, tokens, updates.
 [[nodiscard]] std::vector<KernelCase> kernel_cases(const Extents& extents);
 
-// The ways in which the device computes attention, without dropout and with it: a line each.
+// The implementations of attention that the device takes: a line without dropout, a line with it.
 [[nodiscard]] std::vector<std::string> attention_paths(Device& device, const Extents& extents);
 
 }  // namespace penstock::gpu_bench

@@ -1,5 +1,5 @@
-// bench/gpu/kernel_operands.h -- how kernel_cases.cpp and its parts make operands and cases.
-// Private to them.
+// bench/gpu/kernel_operands.h -- makes the operands and cases of kernel_cases.cpp,
+// kernel_cases_block.cpp and kernel_cases_rest.cpp. Private to them.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ inline constexpr auto kF32 = DType::F32;
 template <class Operands>
 using Op = std::function<void(Operands&)>;
 
-// A case whose operands `make` gives.
+// A case that runs `op` on the operands that `make` returns.
 template <class Operands>
 KernelCase one(std::string name, std::function<std::shared_ptr<Operands>(Device&)> make,
                Op<Operands> op) {

@@ -18,6 +18,7 @@ namespace penstock::gpu_bench {
 [[nodiscard]] Tensor noise(const Shape& shape, DType dtype, float scale, const char* name,
                            Device& device);
 [[nodiscard]] Tensor copy_of(const Tensor& from, Device& device);
+// I32, with these numbers.
 [[nodiscard]] Tensor on_device(const Shape& shape, const std::vector<int32_t>& numbers,
                                Device& device);
 // I32, uniform in [0, end).
@@ -25,26 +26,26 @@ namespace penstock::gpu_bench {
 
 class OneStage {
  public:
-  // `layers` must outlive it. `step`: the stage runs a whole training step with an update after it,
-  // and these are all layers of the network; else they are part of the middle of a network.
+  // `layers` must outlive this. `step`: they are all layers of a network, which runs whole training
+  // steps, each with an update; else they are some layers in the middle of a network.
   struct Use {
     bool step = false;
     int micro_batches = 1;
   };
   OneStage(std::span<const std::unique_ptr<Layer>> layers, DType dtype, Use use, Device& device);
 
-  // A tensor that every micro-batch has in the field of that name.
+  // Sets the batch field of that name, the same for every micro-batch.
   void set_field(const std::string& name, Tensor numbers);
   void set_loss_scale(float scale);
-  // Runs forward and backward of micro-batch `index`: a section for each. Inputs may be
-  // overwritten, ids excepted.
+  // Runs forward and backward of micro-batch `index`, each in a section of its own
+  // (Device::begin_section()). May overwrite inputs, except ids.
   void forward_backward(int index, Tensors inputs, Tensors gradients);
   // Called once a step, before the update: a parameter that several layers hold gets the sum of
   // their gradients, as runtime/engine/pipeline/tied_gradients.h has it on one stage.
   void add_tied_up();
 
   [[nodiscard]] Stage& stage() { return stage_; }
-  [[nodiscard]] int64_t parameters();  // elements, of those that are shared once
+  [[nodiscard]] int64_t parameters();  // elements; those of a tied parameter once
 
  private:
   Device& device_;

@@ -13,13 +13,14 @@ namespace penstock::gpu_bench {
 class Workload {
  public:
   virtual ~Workload() = default;
-  // Issues one iteration, without waiting for it, and marks its two ends.
+  // Issues one iteration, without waiting for it, and marks its two ends as points first_point and
+  // first_point + 1 of the clock.
   virtual void iterate(DeviceClock& clock, size_t first_point) = 0;
   // Model FLOPs of one iteration: those that the network asks for, thrice the forward. A causal
   // mask lets half of the attention through, and the other half is not counted; nor are pairs of
   // positions in different samples of a packed row.
   [[nodiscard]] virtual double flops() const = 0;
-  // Trained numbers, which both sides of a comparison must have alike.
+  // The number of trained numbers, in which both sides of a comparison must agree.
   [[nodiscard]] virtual int64_t parameters() = 0;
 };
 
@@ -35,13 +36,13 @@ class Workload {
 //           the gradient's norm nor clipping
 //   resnet  depth, batch, size (pixels a side): the ImageNet form; a training step of SGD with
 //           momentum
-//   amoebanet  layers, filters, batch, size: AmoebaNet-D, a training step of the same kind
+//   amoebanet  layers, filters, batch, size: AmoebaNet-D; a training step of SGD with momentum
 // Data are on the device already. Tensors are bf16, parameters fp32 with bf16 copies, parameter
 // gradients fp32. "precision": "fp32" makes everything fp32. Throws Error(Input) for anything else.
 [[nodiscard]] std::unique_ptr<Workload> make_workload(const nlohmann::json& request,
                                                       Device& device);
 
-// Two parts of make_workload(): blocks, and whole training steps (null where `what` is none).
+// Two parts of make_workload(): blocks, and whole training steps (null for other workloads).
 [[nodiscard]] std::unique_ptr<Workload> make_blocks(const nlohmann::json& request, Device& device);
 [[nodiscard]] std::unique_ptr<Workload> make_step(const nlohmann::json& request, Device& device);
 

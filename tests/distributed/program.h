@@ -1,5 +1,5 @@
-// tests/distributed/program.h -- a small training by the program itself, and what a refusal of it
-// must look like: one line, from one rank.
+// tests/distributed/program.h -- small trainings by the program itself, and a check that it refuses
+// wrong ones as it must: by one line, from one rank.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@
 
 namespace penstock {
 
-// Eight steps of it, on one thread.
+// A run file: eight steps of kTinyTransformer, on one thread.
 inline const std::string kSmall = kTinyTransformer + R"([run]
 steps = 8
 threads = 1
@@ -30,7 +30,8 @@ inline std::vector<std::string> error_lines(const std::string& output) {
   return lines;
 }
 
-// One line, from one rank, with that exit code, saying all of `says`; and no rank left hanging.
+// Expects that penstock fails with that exit code and one line from one rank, which contains all of
+// `says`, and that no rank hangs.
 inline void expect_refusal(int ranks, const std::string& arguments, int exit_code,
                            const std::vector<std::string>& says) {
   const JobResult job = run_penstock(ranks, arguments, 30);
@@ -46,7 +47,9 @@ inline void expect_refusal(int ranks, const std::string& arguments, int exit_cod
 // Runs of the program in a folder of their own.
 class Program : public testing::Test {
  protected:
+  // The path of a run file with this text.
   std::string file(const std::string& text = kSmall) { return scratch_.write("run.toml", text); }
+  // The arguments that train by such a run file in <scratch>/run.
   std::string train(const std::string& options, const std::string& text = kSmall) {
     return "train " + file(text) + " --overwrite --out " + scratch_ / "run" + " " + options;
   }

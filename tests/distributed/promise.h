@@ -1,5 +1,5 @@
-// tests/distributed/promise.h -- what tests of whole runs share: a run file for small networks, a
-// run of it, and the two ways to compare what runs leave.
+// tests/distributed/promise.h -- what tests of whole runs share: run files for small networks,
+// running them, and comparing what two runs leave, to the bit or up to rounding.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,9 +24,9 @@ inline void PrintTo(const NamedNetwork& network, std::ostream* out) {
   *out << network.name;
 }
 
-// Every network with every schedule, mode and number of ranks takes minutes. launch/test.sh --all
-// (PENSTOCK_TESTS=all in the environment) runs whole matrices; else a test runs the cells of a
-// diagonal, which has every value of every axis, and says here which.
+// Whether to run a cell of a test's matrix of networks, schedules, modes and numbers of ranks,
+// which takes minutes as a whole. launch/test.sh --all (PENSTOCK_TESTS=all in the environment) runs
+// all cells; else only those on a diagonal run, which have every value of every axis.
 [[nodiscard]] inline bool wants_cell(bool is_on_diagonal) {
   static const char* const wanted = std::getenv("PENSTOCK_TESTS");
   static const bool all = wanted != nullptr && std::string(wanted) == "all";
@@ -35,12 +35,13 @@ inline void PrintTo(const NamedNetwork& network, std::ostream* out) {
 
 inline constexpr const char* kRecomputeModes[] = {"none", "stage", "layer"};
 
-// The least with which a promise can be broken: with two replicas sums are right in any order, and
-// with one thread nothing is shared out.
+// The fewest replicas and threads with which a wrong order of sums shows: the sum of two replicas
+// has the same bits in either order, and one thread shares no work.
 inline constexpr int kThree = 3;
 inline constexpr const char* kThreeByTwo = " --replicas 3 --run.threads 2 ";
 
-// A step is three micro-batches of two samples: fewer than ranks, as many, or no multiple of them.
+// The sections that all run files have alike. A step is three micro-batches of two samples: fewer
+// than the stages, as many, or no multiple of them.
 inline constexpr const char* kCommon = R"(
 [optimizer]
 kind = "adamw"
@@ -57,12 +58,14 @@ threads = 1
 seed = 7
 )";
 
+// Writes the network's run file and returns its path.
 [[nodiscard]] inline std::string write_run_file(const TemporaryFolder& scratch,
                                                 const NamedNetwork& network) {
   return scratch.write("run.toml",
                        std::string(network.run_file) + "[data]\n" + network.data + kCommon);
 }
 
+// Trains in <scratch>/run, from the beginning.
 [[nodiscard]] inline Trajectory train(const TemporaryFolder& scratch, const std::string& run_file,
                                       int ranks, const std::string& options) {
   const std::string out = scratch / "run";
@@ -85,7 +88,7 @@ inline void expect_same_bits(const Trajectory& a, const Trajectory& b, const std
   EXPECT_EQ(a.shards, b.shards) << what << ": the files of the checkpoints differ";
 }
 
-// Sums in another order: the losses agree to 1e-4.
+// Expects losses that agree to 1e-4, as with sums in another order.
 inline void expect_rounding(const Trajectory& a, const Trajectory& b, const std::string& what) {
   ASSERT_EQ(a.losses.size(), b.losses.size()) << what;
   for (size_t step = 0; step < a.losses.size(); ++step) {

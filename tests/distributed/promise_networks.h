@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-// Dropout on in all that have it.
+// Each has dropout where its kind of network can.
 inline constexpr NamedNetwork kNetworks[] = {
     {"transformer", R"([model]
 kind = "transformer-lm"
@@ -23,7 +23,7 @@ activation = "gelu"
 positions = "learned"
 label_smoothing = 0.1
 )"},
-    // Two streams over the boundaries, one table at three places.
+    // Two tensors cross the stages' boundaries, and three layers share one embedding table.
     {"translation", R"([model]
 kind = "transformer-nmt"
 layers = 2
@@ -38,8 +38,8 @@ label_smoothing = 0.1
 logit_clip = 4.0
 tied_embedding = true
 )"},
-    // One parameter at both ends of the pipeline, and all that published language models have;
-    // stages begin within blocks, too.
+    // The first and the last stage share a parameter; the blocks have all that published language
+    // models have, and stages also begin within blocks.
     {"tied_decoder", R"([model]
 kind = "decoder"
 layers = 3
@@ -134,8 +134,8 @@ layers = [
 ]
 )"},
     // Adapters beside all but one matrix of a block, and nothing else trained: the first stages
-    // have nothing to differentiate, the last ones nothing to update, and what the two ends share
-    // stays.
+    // have nothing to differentiate, the last ones nothing to update, and the parameter that the
+    // first and the last stage share stays as it is.
     {"adapters", R"([model]
 kind = "decoder"
 layers = 3
@@ -157,8 +157,8 @@ alpha = 12.0
 dropout = 0.3
 targets = ["query", "key", "value", "output", "gate", "down"]
 )"},
-    // Weights from a Hugging Face folder of the Qwen 3 family, of which each rank reads its own,
-    // and rows that pack lines of JSON, where the build can cut those into words.
+    // Each rank reads its weights from a Hugging Face folder of the Qwen 3 family; rows pack lines
+    // of JSON, where the build has the folder's tokenizer (kTunedData).
     {"packed_folder", "[model]\nfrom = \"" PENSTOCK_TUNED "\"\ncontext = 22\ndropout = 0.2\n",
      kTunedData},
 };

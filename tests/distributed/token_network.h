@@ -1,4 +1,5 @@
-// tests/distributed/token_network.h -- a small network of one's own, for tests of training's parts.
+// tests/distributed/token_network.h -- a small network of model.kind = "own", for tests of parts of
+// training.
 #pragma once
 
 #include <memory>
@@ -15,9 +16,10 @@ namespace penstock {
 inline constexpr int64_t kContext = 5;
 inline constexpr int64_t kVocabulary = 11;
 
-// A network of one's own over tokens, whose loss compares with the field of that name: with
-// "labels" it predicts the token after each, with "tokens" it is an autoencoder. `with_head`: with
-// an auxiliary loss of weight 0.5 after the first of its two hidden layers.
+// Models with a network over tokens as model.kind = "own". The targets of its loss are the batch
+// field `field`: with "labels" it predicts the token after each, with "tokens" it is an
+// autoencoder. `with_head`: it has an auxiliary loss of weight 0.5 after the first of its two
+// hidden layers.
 [[nodiscard]] inline ModelMaker compares_with(const std::string& field, bool with_head = false) {
   const auto input = [](const ModelConfig&) {
     return ModelInput{"tokens", {kContext}, DType::I32, true};

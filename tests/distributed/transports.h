@@ -1,5 +1,6 @@
-// tests/distributed/transports.h -- the kinds of devices and links that link_test.cpp and
-// reduce_test.cpp are run over: those of the host, or those of CUDA devices, by what is linked.
+// tests/distributed/transports.h -- TestTransport: the kinds of devices and links that
+// link_test.cpp and reduce_test.cpp run over. The linked source file decides: those of the host, or
+// of CUDA devices.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-// Data whose texts are cut by that folder's tokenizer, where the build has what it takes.
+// The folder's lines, cut by its tokenizer, where the build can read that; else synthetic data.
 inline constexpr const char* kTunedData = PENSTOCK_READS_WORDS
                                               ? "kind = \"jsonl\"\nvocabulary = \"" PENSTOCK_TUNED
                                                 "\"\ntrain = \"" PENSTOCK_TUNED "/train.jsonl\"\n"

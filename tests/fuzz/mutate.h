@@ -1,4 +1,4 @@
-// tests/fuzz/mutate.h -- damage, of the kinds that files suffer by accident and by intent.
+// tests/fuzz/mutate.h -- damages the bytes of a file, as accidents and attackers do.
 #pragma once
 
 #include <random>
@@ -10,7 +10,7 @@
 namespace penstock::fuzz {
 
 // One of `seeds` after one to six changes: bits, bytes and numbers set, parts cut, doubled or taken
-// from another seed, words of the format put in. The same for the same state of `random`.
+// from another seed, words of the format put in. Equal states of `random` give equal results.
 [[nodiscard]] std::string mutated(const FuzzTarget& target, const std::vector<std::string>& seeds,
                                   std::mt19937_64& random);
 

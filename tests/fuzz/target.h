@@ -1,5 +1,5 @@
-// tests/fuzz/target.h -- FuzzTarget: a reader, given any bytes. What it must do with them is said
-// in check.h.
+// tests/fuzz/target.h -- FuzzTarget: a reader of a file format that is tried with any bytes.
+// check.h says what it must do with them.
 #pragma once
 
 #include <span>
@@ -9,12 +9,12 @@
 namespace penstock::fuzz {
 
 struct FuzzTarget {
-  std::string name;  // of its folder of seeds
-  // Reads `bytes`, which also stand in the file `path`; messages name one or the other's path.
+  std::string name;  // also the name of its folder of seeds
+  // Reads `bytes`, which are also in the file `path`. Messages name `path`.
   void (*read)(const std::string& bytes, const std::string& path);
-  // Words of the format, to be put anywhere.
+  // Words of the format, which mutated() puts anywhere.
   std::vector<std::string> words;
-  // A regular expression: how messages may name a place without a byte or a line, after the path.
+  // A regular expression for what may follow the path in a message, in place of a byte or a line.
   std::string also = {};
   // Makes lengths and checksums right again, so that mutations reach what lies behind them; null
   // where there are none.
@@ -23,8 +23,8 @@ struct FuzzTarget {
 
 [[nodiscard]] std::span<const FuzzTarget> fuzz_targets();
 
-void repair_png(std::string& bytes);          // the checksum of every chunk
-void repair_tar(std::string& bytes);          // that of every header
-void repair_safetensors(std::string& bytes);  // the length of the header
+void repair_png(std::string& bytes);          // sets the checksum of every chunk
+void repair_tar(std::string& bytes);          // sets the checksum of every header
+void repair_safetensors(std::string& bytes);  // sets the length of the header
 
 }  // namespace penstock::fuzz

@@ -1,4 +1,5 @@
-// tests/gpu/networks.h -- the networks of the whole runs on a GPU, at two sizes.
+// tests/gpu/networks.h -- the networks of the whole runs on a GPU, each at two sizes: for the
+// emulation and for a real GPU.
 #pragma once
 
 #include <ostream>
@@ -9,17 +10,17 @@ namespace penstock {
 
 struct GpuNetwork {
   const char* name;
-  const char* toy;   // [model] of the emulation
-  const char* real;  // [model] on a GPU: tiles and vectors are full, and some are not
-  const char* body;  // patterns of what may be frozen, at the input's end
+  const char* toy;   // [model] for the emulation
+  const char* real;  // [model] for a GPU: with full tiles and vectors, and some that are not full
+  const char* body;  // name patterns of parameters near the input, for runs that freeze some
   const char* data = "kind = \"synthetic\"\n";
 };
 inline void PrintTo(const GpuNetwork& network, std::ostream* out) {
   *out << network.name;
 }
 
-// A network without dropout, so that attention in bf16 is the library's fused one. In the emulation
-// it is cut into samples and heads, and the row sums of a head are not aligned.
+// A network without dropout, so that attention in bf16 is cuDNN's fused one. In the emulation that
+// is cut into samples and heads, and the row sums of a head are not aligned.
 inline constexpr GpuNetwork kFused = {"fused", R"(kind = "transformer-lm"
 layers = 2
 width = 16
@@ -117,8 +118,8 @@ layers = [
      "layers.0.*"},
 };
 
-// A decoder of packed rows, with all that published language models have; in the emulation a
-// folder's.
+// A decoder of packed rows, with all that published language models have; in the emulation the
+// network of the folder tests/distributed/tuned.
 inline constexpr GpuNetwork kDecoder = {"decoder", "from = \"" PENSTOCK_TUNED "\"\ncontext = 22\n",
                                         R"(kind = "decoder"
 layers = 4
@@ -141,8 +142,7 @@ window = 64
 )",
                                         "embedding.*", kTunedData};
 
-// Adapters beside every matrix of a block, and nothing else trained: what freezes follows from
-// them.
+// Adapters beside every matrix of a block: nothing else is trained, which follows from them.
 inline constexpr GpuNetwork kAdapters = {"adapters", R"(kind = "decoder"
 layers = 2
 width = 16
@@ -179,7 +179,8 @@ targets = ["all-linear"]
 )",
                                          ""};
 
-// A step is three micro-batches of two samples: fewer than ranks, as many, or no multiple of them.
+// The sections that all run files have alike. A step is three micro-batches of two samples: fewer
+// than the stages, as many, or no multiple of them.
 inline constexpr const char* kCommon = R"(
 [optimizer]
 kind = "adamw"

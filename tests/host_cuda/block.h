@@ -23,12 +23,12 @@ inline constexpr size_t kMostShared = 227 << 10;
 struct Grid {
   dim3 blocks, threads;
   size_t shared_bytes = 0;              // dynamic shared memory
-  void (*body)(const void*) = nullptr;  // one thread
-  const void* argument = nullptr;
+  void (*body)(const void*) = nullptr;  // called once for each thread
+  const void* argument = nullptr;       // what `body` is called with
 };
 
-// Every block of the grid, from first to last thread. Stops the program where the threads of a
-// block wait for what cannot come.
+// Runs every block of the grid to the end of its last thread. Stops the program where the threads
+// of a block wait for what cannot come.
 void run_grid(const Grid& grid);
 
 // Functions for the threads of a block ----------------------------------------------------------
@@ -37,16 +37,17 @@ void run_grid(const Grid& grid);
 
 // Returns when every thread of the block that has not ended has come to the same place.
 void block_barrier(Site site);
-// The same, and tells of all threads together how many came with `value` true.
+// A block_barrier() that returns the number of threads which came with `value` true.
 int block_count(bool value, Site site);
 
 // What the lanes of a warp brought to their last meeting.
 struct Meeting {
-  uint32_t present = 0;  // lanes, one bit each
-  std::array<uint64_t, 32> value;
+  uint32_t present = 0;            // the lanes that came, one bit each
+  std::array<uint64_t, 32> value;  // by lane
 };
-// Returns when every lane in `mask` that has not ended has come to the same place.
+// Brings `value` and returns when every lane in `mask` that has not ended has come to the same
+// place. `what` names the function in messages.
 const Meeting& meet(uint32_t mask, uint64_t value, const char* what, Site site);
-[[nodiscard]] int lane();
+[[nodiscard]] int lane();  // of the calling thread
 
 }  // namespace penstock::host_cuda

@@ -7,7 +7,7 @@
 
 namespace penstock::host_cuda {
 
-// Below `limit`, which is positive. SplitMix64.
+// A random number in [0, limit); `limit` is positive. SplitMix64.
 inline uint32_t chance(uint32_t limit) {
   static uint64_t state = [] {
     const char* seed = std::getenv("PENSTOCK_HOST_CUDA_SEED");

@@ -8,7 +8,7 @@
 
 namespace penstock::host_cuda {
 
-// A tensor of four dimensions n, c, h, w with strides in elements; filters likewise, k, c, h, w.
+// A tensor with dimensions n, c, h, w (a filter: k, c, h, w) and strides in elements.
 struct Tensor4 {
   Element type = Element::Float;
   std::array<int64_t, 4> size{};
@@ -17,20 +17,21 @@ struct Tensor4 {
   [[nodiscard]] int64_t elements() const { return size[0] * size[1] * size[2] * size[3]; }
 };
 
+// How the filter moves over the image.
 struct Sliding {
   int64_t pad_h = 0, pad_w = 0, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
   int64_t groups = 1;
   bool tf32 = false;
 };
 
-// The images, the filter and their data; y is what the forward pass makes of x.
+// The images x, the filter w and what the forward pass makes of them, y, with their data.
 struct Convolution4 {
   Tensor4 x, w, y;
   void* x_data = nullptr;
   void* w_data = nullptr;
   void* y_data = nullptr;
   Sliding sliding;
-  float alpha = 1, beta = 0;  // of what the pass writes
+  float alpha = 1, beta = 0;  // a pass writes alpha * result + beta * what was there
 };
 
 void convolve_forward(const Convolution4& c);          // y from x and w

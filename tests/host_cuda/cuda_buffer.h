@@ -1,4 +1,4 @@
-// tests/host_cuda/cuda_buffer.h -- device memory for a test, with values that come and go.
+// tests/host_cuda/cuda_buffer.h -- Buffer: device memory for a test, written and read as vectors.
 #pragma once
 
 #include <vector>
@@ -24,7 +24,7 @@ class Buffer {
   void set(const std::vector<T>& values) {
     PENSTOCK_CUDA(cudaMemcpy(data_, values.data(), count_ * sizeof(T), cudaMemcpyHostToDevice));
   }
-  // Waits for everything first.
+  // The values after all work of the device has ended.
   [[nodiscard]] std::vector<T> values() const {
     PENSTOCK_CUDA(cudaDeviceSynchronize());
     std::vector<T> values(count_);

@@ -1,5 +1,5 @@
-// tests/host_cuda/device_launch.h -- launching a kernel whose type is known, as the toolkit's own
-// header does it.
+// tests/host_cuda/device_launch.h -- cudaLaunchKernelEx() for a kernel whose parameter types are
+// known, in the place of the template in the toolkit's header.
 #pragma once
 
 #include <array>
@@ -11,6 +11,8 @@
 
 namespace penstock::host_cuda {
 
+// Calls the kernel at `function`, whose parameters have the types P, with the values at
+// arguments[0], arguments[1], ...
 template <class... P, size_t... I>
 void call_kernel(const void* function, void* const* arguments, std::index_sequence<I...>) {
   const auto kernel = reinterpret_cast<void (*)(P...)>(const_cast<void*>(function));

@@ -1,9 +1,10 @@
-// tests/host_cuda/device_memory.h -- atomics, cache hints and fences. Threads change only where
-// they wait, so every access is whole.
+// tests/host_cuda/device_memory.h -- atomics, cache hints and fences. A thread runs until it waits,
+// so no access of another thread comes between the parts of an atomic.
 #pragma once
 
 namespace penstock::host_cuda {
 
+// Writes the value and returns what was there.
 template <class T>
 T swapped_in(T* at, T value) {
   const T before = *at;

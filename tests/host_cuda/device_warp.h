@@ -1,4 +1,4 @@
-// tests/host_cuda/device_warp.h -- barriers, and what the lanes of a warp tell each other.
+// tests/host_cuda/device_warp.h -- barriers, and the shuffles and votes of a warp.
 #pragma once
 
 #include <cstring>
@@ -26,7 +26,7 @@ inline void __syncwarp(unsigned mask = 0xffffffffU, PENSTOCK_HERE) {
 
 namespace penstock::host_cuda {
 
-// What the lane `from` brought; of a lane that did not come, nothing that makes sense.
+// What the lane `from` brought; for a lane that did not come, every bit set.
 template <class T>
 T value_from(const Meeting& meeting, int from) {
   static_assert(sizeof(T) <= sizeof(uint64_t) && std::is_trivially_copyable_v<T>);
@@ -44,6 +44,7 @@ uint64_t bits_of(T value) {
   return bits;
 }
 
+// The first lane of the calling lane's segment of `width` lanes.
 inline int segment_of(int width) {
   return lane() & ~(width - 1);
 }

@@ -1,4 +1,5 @@
-// tests/host_cuda/element.h -- elements of the types that the libraries are given, as floats.
+// tests/host_cuda/element.h -- reads and writes fp32 and bf16 elements as floats, for the emulated
+// cuBLASLt and cuDNN.
 #pragma once
 
 #include <bit>
@@ -18,7 +19,7 @@ inline float load(Element type, const void* from, int64_t at) {
   return std::bit_cast<float>(uint32_t{static_cast<const uint16_t*>(from)[at]} << 16);
 }
 
-// bf16: to nearest, ties to even.
+// Rounds to bf16 to nearest, ties to even.
 inline void store(Element type, void* to, int64_t at, float value) {
   if (type == Element::Float) {
     static_cast<float*>(to)[at] = value;
@@ -29,7 +30,7 @@ inline void store(Element type, void* to, int64_t at, float value) {
   static_cast<uint16_t*>(to)[at] = static_cast<uint16_t>(rounded >> 16);
 }
 
-// What a tensor core makes of a float unless it is told otherwise: ten bits of mantissa.
+// What a tensor core makes of a float where TF32 is allowed: ten bits of mantissa.
 inline float as_tf32(float value) {
   return std::bit_cast<float>(std::bit_cast<uint32_t>(value) & 0xffffe000U);
 }

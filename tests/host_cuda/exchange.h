@@ -1,6 +1,6 @@
-// tests/host_cuda/exchange.h -- Exchange: the sends and receives that one launch of NCCL makes, all
-// at the same time, and what is worked out when they have ended. Messages between two members keep
-// their order.
+// tests/host_cuda/exchange.h -- Exchange: the sends and receives of one launch of NCCL, all at the
+// same time, and the computations before and after them. Messages between two members keep their
+// order.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,17 @@ struct Exchange {
     size_t size_bytes = 0;
   };
   std::vector<Message> sends, receives;
-  std::vector<std::function<void()>> first;  // before any byte leaves
-  std::vector<std::function<void()>> last;   // after the last has come
+  std::vector<std::function<void()>> first;  // called before any byte leaves
+  std::vector<std::function<void()>> last;   // called after the last byte has come
 };
 
 // One run of an exchange.
 class ExchangeRun {
  public:
-  // What `exchange` points to must live until the run has ended.
+  // Both arguments, and what `exchange` points to, must live until the run has ended.
   ExchangeRun(const Exchange& exchange, Wire& wire);
-  // Moves what can be moved: true when everything has been sent and has come. Stops the program
-  // when the ends of a message differ in its size.
+  // Moves the bytes that can be moved now. Returns whether all has been sent and has come. Stops
+  // the program when the two ends of a message differ in its size.
   bool progress();
 
  private:

@@ -1,5 +1,5 @@
-// tests/host_cuda/fiber.h -- Fiber: a stack of its own that control is handed to and back by name,
-// a few instructions each time. The threads of a block run on fibers.
+// tests/host_cuda/fiber.h -- Fiber: a function with a stack of its own, which runs until it hands
+// control to another fiber, in a few instructions. The threads of a block run on fibers.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@ class Fiber {
  public:
   // Calls `body` when control first comes to it; `body` never returns.
   explicit Fiber(void (*body)());
-  // The stack that runs already, without one of its own.
+  // The fiber of the stack that runs already.
   Fiber() = default;
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // Goes on where `to` left off; returns when someone hands control back to this fiber.
+  // Goes on where `to` left off; returns when another fiber hands control back to this one.
   void hand_over(Fiber& to);
 
  private:

@@ -1,4 +1,5 @@
-// tests/host_cuda/kernel.h -- one launch of a kernel: its grid and a copy of its arguments.
+// tests/host_cuda/kernel.h -- KernelRun: one launch of a kernel, with its grid and a copy of its
+// arguments.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,13 +9,13 @@
 
 namespace penstock::host_cuda {
 
-// What a launch tells of a kernel's type: how to call it, and the sizes of its parameters.
+// How to call a kernel with pointers to its arguments, and the sizes of its parameters in bytes.
 struct KernelType {
   void (*call)(const void* function, void* const* arguments);
   std::vector<size_t> sizes;
 };
 
-// The kernel of that address has that type, here and for what is launched by address alone.
+// Notes the type of the kernel at that address, which later launches give alone.
 void know_kernel(const void* function, const KernelType& type);
 
 // A kernel with its arguments, ready to run any number of times.
@@ -23,7 +24,7 @@ class KernelRun {
   KernelRun() = default;
   KernelRun(const void* function, dim3 blocks, dim3 threads, size_t shared_bytes,
             void* const* arguments);
-  // What a GPU says when it is asked to launch it.
+  // The error that a GPU returns when it is asked to launch this.
   [[nodiscard]] cudaError_t check() const;
   void operator()() const;
   [[nodiscard]] const void* function() const { return function_; }
@@ -38,7 +39,7 @@ class KernelRun {
   std::vector<std::vector<std::byte>> arguments_;
 };
 
-// Launches a kernel that is known, as cudaLaunchKernelExC does.
+// Launches a kernel of which know_kernel() was told, as cudaLaunchKernelExC does.
 [[nodiscard]] cudaError_t launch_kernel(const cudaLaunchConfig_t& config, const void* function,
                                         void* const* arguments);
 

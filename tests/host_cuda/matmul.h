@@ -1,4 +1,4 @@
-// tests/host_cuda/matmul.h -- what one cublasLtMatmul computes, with everything it needs to know.
+// tests/host_cuda/matmul.h -- multiply(): what one call of cublasLtMatmul computes.
 #pragma once
 
 #include <cublasLt.h>
@@ -22,13 +22,14 @@ struct Matrix {
   [[nodiscard]] size_t extent(int64_t batch) const;
 };
 
+// A vector that the epilogue reads or writes.
 struct Vector {
   void* data = nullptr;
   Element type = Element::Float;
   int64_t by_batch = 0;
 };
 
-// d = epilogue(alpha a b + beta c); a and b are as they enter the product, transposed or not.
+// d = epilogue(alpha a b + beta c); a and b are the factors, after transposing where that is asked.
 struct Matmul {
   Matrix a, b, c, d;
   const void* a_data = nullptr;
@@ -38,8 +39,8 @@ struct Matmul {
   int64_t batch = 1;
   float alpha = 1, beta = 0;
   uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
-  Vector bias;  // also where bias gradients go
-  Vector aux;
+  Vector bias;  // the bias, or where its gradient goes
+  Vector aux;   // the epilogue's auxiliary matrix
   int64_t aux_ld = 0;
   bool tf32 = false;
   void* workspace = nullptr;

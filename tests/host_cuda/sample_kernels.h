@@ -1,4 +1,4 @@
-// tests/host_cuda/sample_kernels.h -- kernels that the emulation is tried with.
+// tests/host_cuda/sample_kernels.h -- kernels that test the emulation, right ones and wrong ones.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@ namespace penstock::host_cuda {
 
 // to[0] = the sum of n floats, by one block: shuffles in warps, then shared memory.
 void submit_sum(Queue& queue, float* to, const float* from, int n);
-// to[i] = from[n - 1 - i] within one block of n threads, through shared memory of static or dynamic
-// size, with or without the barrier that it needs.
+// to[i] = from[n - 1 - i] within one block of n threads, through shared memory of static size, with
+// or without the barrier that it needs; or of dynamic size, `spare_bytes` larger than it needs.
 void submit_reverse(Queue& queue, float* to, const float* from, int n, bool with_barrier);
 void submit_reverse_dynamic(Queue& queue, float* to, const float* from, int n,
                             uint32_t spare_bytes = 0);

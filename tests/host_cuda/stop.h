@@ -1,4 +1,4 @@
-// tests/host_cuda/stop.h -- the end of a test that did what no GPU forgives.
+// tests/host_cuda/stop.h -- stop(): ends a test that did something undefined on a GPU.
 #pragma once
 
 #include <cstdio>
@@ -7,7 +7,7 @@
 
 namespace penstock::host_cuda {
 
-// One line on stderr that says what was wrong, and no way on: on a GPU the outcome is undefined.
+// Prints one line on stderr that says what was wrong, and aborts.
 [[noreturn]] inline void stop(const std::string& what) {
   std::fprintf(stderr, "host CUDA: %s\n", what.c_str());
   std::abort();

@@ -1,6 +1,6 @@
-// tests/host_cuda/wire.h -- memory that the processes of one communicator share: who has come, and
-// a ring of bytes for each ordered pair of members. It belongs to no file, and goes with the last
-// process that has it.
+// tests/host_cuda/wire.h -- Wire: memory that the processes of one communicator share, with the
+// members that have come and a ring of bytes for each ordered pair of them. It is no file, and goes
+// with the last process that maps it.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,8 @@
 
 namespace penstock::host_cuda {
 
-// Names a wire to processes of this host and user, while the process that made it lives.
+// The name by which processes of this host and user open a wire, while the process that made it
+// lives.
 struct WireName {
   int32_t process = 0;
   int32_t descriptor = 0;
@@ -30,11 +31,12 @@ class Wire {
   Wire& operator=(const Wire&) = delete;
 
   [[nodiscard]] bool complete() const;  // every member has come
-  // Two members that have one device, once complete(), as "rank 0 and rank 1"; empty without.
+  // Two members that have one device, as "rank 0 and rank 1"; empty: none have. Once complete().
   [[nodiscard]] std::string same_device() const;
-  [[nodiscard]] bool same_blocks() const;  // likewise: all members have asked for equally many
+  // Whether all members have announced equally many blocks. Once complete().
+  [[nodiscard]] bool same_blocks() const;
 
-  // Up to `most` bytes to or from a member; how many it was. Byte order is the ring's.
+  // Move up to `most` bytes to or from a member, in order; return how many.
   size_t send(int to, const std::byte* bytes, size_t most);
   size_t receive(int from, std::byte* bytes, size_t most);
   // Whether all that was sent to that member has been received.

@@ -1,4 +1,4 @@
-// tests/page/browser.h -- a Chromium without a window, driven through its DevTools protocol.
+// tests/page/browser.h -- Browser: a Chromium without a window, driven by its DevTools protocol.
 //
 // The protocol comes over a pair of pipes (--remote-debugging-pipe): JSON messages that end in a
 // zero byte, on file descriptors 3 and 4 of the browser.
@@ -17,7 +17,7 @@ namespace penstock {
 
 // The program that PENSTOCK_CHROMIUM names, or the first of the usual ones on PATH.
 [[nodiscard]] std::optional<std::string> find_chromium();
-// The reason of tests that are skipped without one.
+// Why tests are skipped without one.
 inline constexpr const char* kNeedsChromium =
     "needs Chromium: launch/setup.sh --page installs it, or PENSTOCK_CHROMIUM names one";
 
@@ -25,8 +25,8 @@ class Browser {
  public:
   using Json = nlohmann::json;
 
-  // Starts `program` with one page of that size in pixels. Throws std::runtime_error, as all of the
-  // below, when it does not answer within a minute.
+  // Starts `program` with one page of that size in pixels. This and all functions below throw
+  // std::runtime_error when it does not answer within a minute.
   Browser(const std::string& program, int width, int height);
   ~Browser();
   Browser(const Browser&) = delete;
@@ -34,12 +34,12 @@ class Browser {
 
   // Loads a file and waits until the page says that it is ready (data-ready on its body).
   void open(const std::string& path);
-  // As a screen of that width in pixels whose owner prefers `scheme`, dark or light.
+  // Makes the screen that size in pixels, of a user who prefers `scheme`, dark or light.
   void resize(int width, int height, const std::string& scheme = "light");
-  // The value of a JavaScript expression, of what it promises if it is a promise.
+  // The value of a JavaScript expression; of a promise the value that it resolves to.
   Json evaluate(const std::string& expression);
 
-  // Real input: as if a person did it. Elements are named by CSS selectors and scrolled to.
+  // Real input, as of a person. Elements are named by CSS selectors and scrolled to.
   void press(const std::string& selector, const std::string& key, int times = 1);
   void click(const std::string& selector);
   void drag(const std::string& selector, double from, double to);  // shares of its width

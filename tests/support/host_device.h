@@ -1,5 +1,5 @@
-// tests/support/host_device.h -- a Device that has memory and nothing else, for tests of rooms that
-// only move tensors. Asking it for an op throws.
+// tests/support/host_device.h -- HostDevice: a Device with memory and without ops, for tests of
+// code that only moves tensors. Asking it for an op throws.
 #pragma once
 
 #include <cstring>
@@ -12,7 +12,7 @@ namespace penstock {
 
 class HostDevice final : public Device {
  public:
-  // A device that claims, with false, to be an accelerator, whose memory the host must not touch.
+  // With false it claims to be an accelerator, whose memory the host must not touch.
   explicit HostDevice(bool host_addressable = true) : memory_(host_memory_source()) {
     set_facts({.description = "memory without ops",
                .model = device_model_named("cpu"),

@@ -1,5 +1,5 @@
-// tests/support/temporary_folder.h -- a folder of a test's own below the system's temporary one,
-// empty at first, which goes with the test.
+// tests/support/temporary_folder.h -- TemporaryFolder: an empty folder of a test's own in the
+// system's temporary directory, removed with the object.
 #pragma once
 
 #include <cstdlib>
@@ -24,7 +24,7 @@ class TemporaryFolder {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  // Writes a file below, and the folders that lead to it; returns its path.
+  // Writes a file in the folder, and makes the folders that lead to it; returns its path.
   std::string write(const std::string& name, const std::string& contents) const {
     const std::string file = *this / name;
     std::filesystem::create_directories(std::filesystem::path(file).parent_path());

@@ -1,4 +1,4 @@
-// tests/support/trained.h -- what has a gradient among the state of a stage.
+// tests/support/trained.h -- with_gradients(): the entries of a stage's state that have a gradient.
 #pragma once
 
 #include <vector>

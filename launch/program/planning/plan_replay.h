@@ -17,10 +17,10 @@ namespace penstock {
 struct ReplayOptions {
   int candidates = 0;        // how many of the fastest; 0: nothing is replayed
   int steps = 5;             // of each candidate, each with jitter of its own
-  int cards = 1;             // network cards of a node, shared by its ranks
-  double jitter = 0;         // by which share computations vary at random
-  std::string stragglers;    // SHARE,FACTOR: a share of all ranks is slower by the factor
-  std::string slow_node;     // NODE,FACTOR: one node is slower by the factor
+  int cards = 1;             // network cards of a node, shared by its ranks; 0: nothing is shared
+  double jitter = 0;         // deviation of every computation's time, as a share of it
+  std::string stragglers;    // SHARE,FACTOR: a share of the nodes computes slower by the factor
+  std::string slow_node;     // NODE,FACTOR: that node's network card is slower by the factor
   double node_mtbf_h = 0;    // hours from one failure of a node to its next; 0: nodes do not fail
   double checkpoint_s = 30;  // how long training stands still for a checkpoint
   double restart_s = 300;    // from a failure until training goes on

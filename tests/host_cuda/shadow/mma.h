@@ -1,6 +1,7 @@
-// Stands for the toolkit's <mma.h> where device code runs on the host: products of 16 x 16 bf16
-// matrices with fp32 sums. A lane keeps half a row of the sums, and of the factors what it needs
-// for them; it reads and writes memory at a time of its own, so a missing barrier shows.
+// tests/host_cuda/shadow/mma.h -- replaces the toolkit's <mma.h> where device code runs on the
+// host: products of 16 x 16 bf16 matrices with fp32 sums. A lane keeps half a row of the sums, and
+// the parts of the factors that it needs for them. Lanes read and write memory one after another,
+// so a missing barrier shows.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -104,7 +105,7 @@ void mma_sync(fragment<accumulator, 16, 16, 16, float>& d,
   d = sums;
 }
 
-// All lanes come first: a warp that has parted is found here.
+// Waits for all lanes first, so that a warp whose lanes have diverged is found here.
 inline void store_matrix_sync(float* to, const fragment<accumulator, 16, 16, 16, float>& from,
                               unsigned stride, layout_t layout) {
   host::check(to, stride);

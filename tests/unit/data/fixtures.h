@@ -1,5 +1,5 @@
-// tests/unit/data/fixtures.h -- what the tests of the data room share: files made on the spot, a
-// device that only has memory, and reading one sample.
+// tests/unit/data/fixtures.h -- what the tests of runtime/data share: functions that make files, a
+// device that only has memory, and functions that read one sample.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -18,27 +18,28 @@
 
 namespace penstock::test {
 
-void write_file(const std::string& path, const std::string& contents);  // makes folders
+void write_file(const std::string& path, const std::string& contents);  // and the folders above it
 [[nodiscard]] std::string read_file(const std::string& path);
 
 using Files = std::vector<std::pair<std::string, std::string>>;  // name, contents
 enum class Compression : uint8_t { None, Gzip, Zstd };
 void write_archive(const std::string& path, const Files& files, Compression compression);
 
-[[nodiscard]] std::string noise_bytes(size_t n);  // which nothing compresses
+[[nodiscard]] std::string noise_bytes(size_t n);  // bytes that cannot be compressed
 
-// What opening takes of the heap, in bytes: as long as what it gives lives, and (of the process, in
-// pages that were touched) at most on the way.
+// The memory that opening data takes, in bytes: `held` on the heap while the data live, and `peak`
+// at most while they are opened, by the process's touched pages.
 struct MemoryTaken {
   size_t held = 0, peak = 0;
 };
 [[nodiscard]] MemoryTaken memory_taken(const std::function<Datasets()>& open);
 
-// The file itself, compressed: what gzip and zstd make of it.
+// Writes one compressed file, no archive, as the programs gzip and zstd do.
 void write_compressed(const std::string& path, const std::string& contents,
                       Compression compression);
 
-// Sentences of a small language with words of its own, for vocabularies and translations.
+// `n` sentences, of at most `longest` words, of a small language: each number `language` has words
+// of its own. For vocabularies and translations.
 [[nodiscard]] std::vector<std::string> sentences(uint64_t language, int n, uint64_t longest = 9);
 [[nodiscard]] std::string joined_lines(const std::vector<std::string>& lines);
 
@@ -47,7 +48,7 @@ void write_compressed(const std::string& path, const std::string& contents,
 // A PNG of these pixels, [height, width] of `channels` bytes: 1 grey, 3 RGB, 4 RGB and alpha.
 [[nodiscard]] std::string png(int height, int width, int channels,
                               const std::vector<uint8_t>& pixels);
-// A JPEG of one colour in the inks of print, as Adobe's programs write it: each 255 where none is.
+// A JPEG of one colour as Adobe's programs write it for print: of four inks, where 255 is no ink.
 // `as_ycck`: stored as brightness, two colour differences and black.
 [[nodiscard]] std::string print_jpeg(int height, int width, std::vector<uint8_t> inks,
                                      bool as_ycck);
@@ -69,11 +70,12 @@ class HostDevice final : public Device {
   Memory memory_{host_memory_source()};
 };
 
-// The stream of "the augmentation drawn as number i".
+// The i-th stream of random numbers, for augmentation.
 [[nodiscard]] inline RandomStream stream(uint64_t i) {
   return random_stream(1, 2, i);
 }
 
+// Each read_...() below reads sample `index`, augmented by stream(draw).
 struct TextSample {
   std::vector<int32_t> tokens, labels;
 };

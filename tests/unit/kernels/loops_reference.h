@@ -1,6 +1,6 @@
-// tests/unit/kernels/loops_reference.h -- what the tests of the hand-written CPU loops add to
-// reference.h: tensors at chosen addresses, comparison element by element, and the demand that
-// results repeat to the bit.
+// tests/unit/kernels/loops_reference.h -- what the tests of the hand-written CPU loops need beside
+// reference.h: tensors at chosen addresses, comparison element by element, and a check that results
+// are the same bits at other addresses and thread counts.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using Numbers = reference::Doubles;
 struct TestCpu : reference::Rig {
   explicit TestCpu(int threads) : Rig(threads) {}
 
-  // `shift` elements into a larger block: another address, another alignment.
+  // Tensors start `shift` elements into a larger block, to have another address and alignment.
   [[nodiscard]] Tensor empty(const Shape& shape, DType dtype, int64_t shift = 0) {
     return Rig::empty({shape.elements() + shift}, dtype).view(shift, shape);
   }
@@ -47,9 +47,9 @@ struct TestCpu : reference::Rig {
 
 inline constexpr double kTolerance = 2e-5;  // of what is computed in fp32, whatever it is stored in
 
-// |actual - expected| <= tolerance (1 + |expected|) everywhere, beyond one rounding to the type of
-// the result and what numbers that were rounded on the way may add (`slack`, one for each element,
-// or empty). A NaN is never close.
+// Expects |actual - expected| <= tolerance (1 + |expected|) for every element, beside one rounding
+// to the type of the result (none where tolerance is 0) and `slack`: for each element, what numbers
+// that were rounded on the way may add; empty: nothing. A NaN is never close.
 inline void expect_close(const Tensor& actual, const Numbers& expected, double tolerance,
                          const char* what, const Numbers& slack = {}) {
   const Numbers got = numbers_of(actual);
@@ -77,8 +77,8 @@ inline void expect_same_bits(const std::vector<Tensor>& a, const std::vector<Ten
   }
 }
 
-// `run` gives the outputs of some ops on inputs that start `shift` elements into their blocks.
-// Exercises them again, at other addresses, and with other thread counts.
+// `run` gives the outputs of some ops on inputs that start so many elements into their blocks.
+// Expects the same bits when it runs again, at other addresses, and with other thread counts.
 inline void expect_repeatable(const std::function<std::vector<Tensor>(TestCpu&, int64_t)>& run) {
   TestCpu one(1);
   TestCpu two(2);
@@ -91,7 +91,7 @@ inline void expect_repeatable(const std::function<std::vector<Tensor>(TestCpu&, 
   expect_same_bits(first, run(three, 3), "with three threads");
 }
 
-// d loss / d x[i] for every i.
+// d loss / d x[i] for every i, by central differences.
 [[nodiscard]] inline Numbers central_differences(const std::function<double(const Numbers&)>& loss,
                                                  Numbers x) {
   constexpr double kStep = 1e-5;

@@ -1,4 +1,5 @@
-// tests/unit/kernels/normalized.h -- what a norm of groups of elements is, by loops in double.
+// tests/unit/kernels/normalized.h -- normalize(): the expected results of layer norm and batch
+// norm, by loops in double.
 #pragma once
 
 #include "tests/unit/kernels/loops_reference.h"
@@ -11,8 +12,8 @@ struct Normalized {
   Numbers y, mean, rstd;
 };
 
-// Groups of elements with a common mean: element(group, i) is an index into x, channel(group, i)
-// one into gamma and beta.
+// Normalizes `groups` groups of `count` elements with a common mean: x[element(group, i)] is a
+// group's i-th element, gamma[channel(group, i)] and beta[channel(group, i)] its scale and shift.
 template <class Element, class Channel>
 [[nodiscard]] Normalized normalize(const Numbers& x, const Numbers& gamma, const Numbers& beta,
                                    int64_t groups, int64_t count, const Element& element,

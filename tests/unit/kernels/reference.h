@@ -1,5 +1,5 @@
-// tests/unit/kernels/reference.h -- what the kernel tests compare against: tensors of Philox
-// numbers, double precision copies, an error that no NaN slips through, and central differences.
+// tests/unit/kernels/reference.h -- what the kernel tests share: tensors of Philox numbers, double
+// precision copies, an error that no NaN slips through, and central differences.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ class GuardedSource final : public MemorySource {
   std::unique_ptr<MemorySource> host_ = host_memory_source();
 };
 
-// Everything a CPU op family needs, without the other families.
+// What one family of CPU ops needs, without the other families.
 struct Rig {
   explicit Rig(int threads = 2, Bf16 bf16 = Bf16::Auto)
       : memory(std::make_unique<GuardedSource>()),
@@ -64,6 +64,7 @@ struct Rig {
   }
 };
 
+// Sets every element i of x to value(i).
 inline void assign(const Tensor& x, const std::function<double(size_t)>& value) {
   for (size_t i = 0; i < static_cast<size_t>(x.elements()); ++i) {
     if (x.dtype() == DType::F32) x.data<float>()[i] = static_cast<float>(value(i));
@@ -118,15 +119,15 @@ inline void assign(const Tensor& x, const std::function<double(size_t)>& value) 
          std::memcmp(a.raw(), b.raw(), a.size_bytes()) == 0;
 }
 
-// What storing a number in that type may change of it, in parts of the number. That of fp32 is of
-// the size of the sums' own rounding and left to tolerances.
+// The most that storing a number in that type changes it, as a part of the number. 0 for fp32,
+// where it is as small as the rounding of sums, which tolerances allow for.
 [[nodiscard]] inline double rounding_of(DType type) {
   return type == DType::BF16 ? 0x1p-8 : 0.0;
 }
 
 // The largest |actual - expected| over the largest |expected|; infinite where anything is not
-// finite, so that EXPECT_LE(error, tolerance) cannot pass on NaN. `rounding`: so many parts of each
-// number are no error. A bf16 result computed in fp32 is as near as that, the small ones too.
+// finite, so that EXPECT_LE(error, tolerance) cannot pass on NaN. `rounding`: a difference up to
+// this part of a number is no error, as of bf16 results that are computed in fp32.
 [[nodiscard]] inline double error(const Doubles& actual, const Doubles& expected,
                                   double rounding = 0.0) {
   const double infinity = std::numeric_limits<double>::infinity();
@@ -147,9 +148,9 @@ inline void assign(const Tensor& x, const std::function<double(size_t)>& value) 
 
 using Function = std::function<Doubles(const Doubles&)>;
 
-// The error of `gradient` against central differences of sum(upstream * f(x)) at up to `samples`
-// elements of x, spread evenly: all of them when x is small. `before` was in the gradient already
-// (for +=). The step suits functions of values around 1.
+// The error() of `gradient` against central differences of sum(upstream * f(x)) at about `samples`
+// elements of x, spread evenly: all of them when x is small. `before` is what the gradient held
+// before it was added to; empty: zeros. The step suits functions of values around 1.
 [[nodiscard]] inline double gradient_error(const Doubles& gradient, const Function& f, Doubles x,
                                            const Doubles& upstream, const Doubles& before = {},
                                            size_t samples = 24, double rounding = 0.0) {

@@ -1,4 +1,5 @@
-// tests/unit/launch/helpers.h -- running a thing for its error message, and files that clean up.
+// tests/unit/launch/helpers.h -- run files and command lines given as text: the configurations that
+// they make, and the error messages when they are refused.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -17,7 +18,8 @@
 
 namespace penstock {
 
-// The message of the Error(Input) that `function` throws; a failure when it throws none.
+// The message of the Error(Input) that `function` throws, which must be one line; fails the test
+// when it throws none.
 template <typename Function>
 std::string input_error(Function&& function) {
   try {
@@ -33,6 +35,7 @@ std::string input_error(Function&& function) {
   return "";
 }
 
+// The settings of a run file with this text.
 inline Settings parsed(const std::string& text) {
   Settings settings;
   parse_run_file(text, "run.toml", settings);
@@ -43,7 +46,8 @@ inline std::string parse_error(const std::string& text) {
   return input_error([&] { (void)parsed(text); });
 }
 
-// What a command line makes of the defaults, and what is said of one that is refused.
+// The configuration that these arguments make, without a run file; and the message when they are
+// refused.
 inline Config configured(const std::vector<std::string>& arguments) {
   return read_settings(arguments, false).config;
 }

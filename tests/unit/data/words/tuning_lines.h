@@ -1,5 +1,5 @@
-// tests/unit/data/words/tuning_lines.h -- lines of data.kind = "jsonl" with a small tokenizer and a
-// chat template, for tests of what they teach and what is said of them.
+// tests/unit/data/words/tuning_lines.h -- opens lines of data.kind = "jsonl" with a small tokenizer
+// and a chat template, for tests of the labels that they become and of the notes on them.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -38,7 +38,7 @@ class Tuning : public testing::Test {
     shape.context = context;
     return open_datasets(config_, shape, 3);
   }
-  // What the labels of a row say, as text.
+  // The labels of a row as text, with "." for each ignored one.
   std::string answers(const Dataset& set, int64_t row) {
     const auto tokenizer = open_hub_tokenizer(kFolder);
     std::string text;
@@ -47,12 +47,13 @@ class Tuning : public testing::Test {
     }
     return text;
   }
+  // The labels of a training row as text, without ignored ones at either end.
   std::string said_in(const Datasets& sets, int64_t row) {
     std::string text = answers(*sets.train, row);
     text.erase(0, text.find_first_not_of('.'));
     return text.substr(0, text.find_last_not_of('.') + 1);
   }
-  // What the first of these lines teaches, one a row, and what is said of them.
+  // The labels of the first of these lines, one line a row, and the note on all of them.
   std::pair<std::string, std::string> learnt(const std::string& lines) {
     config_.packed = false;
     config_.shuffle = false;

@@ -1,5 +1,5 @@
-// tests/unit/engine/pipeline/memory_links.h -- links between the threads of one process, each of
-// which plays a rank of one pipeline: what an executor needs of a network, and no MPI.
+// tests/unit/engine/pipeline/memory_links.h -- MemoryNetwork: links between the threads of one
+// process, each of which plays a rank of one pipeline. An executor needs no more of a network.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,7 @@
 
 namespace penstock {
 
-// The messages under way along one directed edge. A wait for one that never comes ends when the
-// wire is cut.
+// The messages under way along one directed edge. cut() ends a wait for a message that never comes.
 class Wire {
  public:
   void put(std::vector<std::vector<std::byte>> message) {

@@ -1,6 +1,6 @@
 // tests/unit/network/autograd/gradients.h -- what the tests of the tape share: a device with
-// parameters, and one check that holds the recorded gradients of any function against its own
-// values.
+// parameters, and a check that compares the gradients that the tape gives for any function with
+// differences of its values.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,13 +21,13 @@ namespace penstock {
 
 using Bits = std::vector<float>;
 
-// Nothing for an empty tensor: a gradient that never came.
+// The elements of an fp32 tensor; none for an empty tensor, a gradient that was never given.
 [[nodiscard]] inline Bits bits_of(const Tensor& t) {
   if (!t) return {};
   const auto values = t.span<float>();
   return {values.begin(), values.end()};
 }
-// memcmp, so that NaN equals itself and +0 differs from -0.
+// Compares by memcmp, so that NaN equals itself and +0 differs from -0.
 [[nodiscard]] inline bool same_bits(const Bits& a, const Bits& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
@@ -47,8 +47,8 @@ class AutogradTest : public ::testing::Test {
     return tensor(shape,
                   [&](size_t i) { return 2.0 * uniform_of(philox(stream, i / 4)[i % 4]) - 1.0; });
   }
-  // All values at least 0.2 apart, in no order, none nearer to zero than 0.1: no central difference
-  // below steps over the kink of a ReLU or changes the maximum of a window.
+  // Unordered values at least 0.2 apart, none nearer to zero than 0.1, so that no central
+  // difference below steps over the kink of a ReLU or changes the maximum of a window.
   [[nodiscard]] Tensor scattered(const Shape& shape) {
     const auto n = static_cast<size_t>(shape.elements());
     return tensor(shape, [&](size_t i) {
@@ -120,7 +120,9 @@ class AutogradTest : public ::testing::Test {
     return all;
   }
 
-  // Everything that holds for the gradients of every function.
+  // Expects of the gradients of f at `inputs` that they agree with central differences, that both
+  // halves of the backward apart and a gradient that may be overwritten give the same bits, and
+  // that leaving out one input changes no other.
   void expect_gradients(const Function& f, const std::vector<Tensor>& inputs) {
     const Shape shape = [&] {
       Tape tape(*device_);

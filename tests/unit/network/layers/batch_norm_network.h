@@ -1,5 +1,5 @@
-// tests/unit/network/layers/batch_norm_network.h -- one batch norm as a network, and what its
-// moving averages must become.
+// tests/unit/network/layers/batch_norm_network.h -- NormReplica: one batch norm as a network, on
+// images that tell their micro-batch; and the statistics that it must find.
 #pragma once
 
 #include <cmath>
@@ -28,9 +28,9 @@ class NormReplica : public SmallNetwork {
                      kNormMicroBatches, mode, freeze),
         mode_(mode) {}
 
-  // All images are that far from zero.
+  // Adds `centre` to all images from now on.
   void move_images(float centre) { centre_ = centre; }
-  // One micro-batch of that number, whose mean is not that of the others.
+  // The images of micro-batch `number`, whose mean and variance differ from those of the others.
   Tensor images(int number) {
     Tensor x = random({2, 2, 3, kNormChannels}, static_cast<uint64_t>(number));
     for (float& value : x.span<float>()) {
@@ -38,7 +38,7 @@ class NormReplica : public SmallNetwork {
     }
     return x;
   }
-  // Forward and backward of all micro-batches, the first having that global number.
+  // Runs forward and backward of all micro-batches; the first has the images number `first`.
   void run(int first) {
     stage().begin_step();
     for (int m = 0; m < kNormMicroBatches; ++m) {
@@ -49,7 +49,9 @@ class NormReplica : public SmallNetwork {
       (void)stage().backward(micro_batch(m), {random({2, 2, 3, kNormChannels}, 50)});
     }
   }
+  // The norm's sums of the step.
   Tensor& sums() { return stage().weights().set().declared().step_sums[0].value; }
+  // The norm's running means, then its running variances.
   [[nodiscard]] Numbers averages() {
     Numbers all = buffer("norm.running_mean");
     for (double v : buffer("norm.running_var")) all.push_back(v);
@@ -61,7 +63,7 @@ class NormReplica : public SmallNetwork {
   float centre_ = 0.0F;
 };
 
-// Means, then unbiased variances, over micro-batches [first, last).
+// The means of all channels, then their unbiased variances, over micro-batches [first, last).
 inline Numbers statistics(NormReplica& replica, int first, int last) {
   Numbers result(2 * kNormChannels);
   for (size_t c = 0; c < kNormChannels; ++c) {

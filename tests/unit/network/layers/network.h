@@ -1,5 +1,5 @@
-// tests/unit/network/layers/network.h -- a few layers on a device, with everything they own: a
-// Stage, which is how every layer lives.
+// tests/unit/network/layers/network.h -- SmallNetwork: a few layers on a CPU device, as a Stage,
+// which owns their parameters and runs them.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -19,6 +19,7 @@ namespace penstock {
 
 using Numbers = std::vector<double>;
 
+// The layers as a list.
 template <class... L>
 [[nodiscard]] Layers layers_of(std::unique_ptr<L>... layers) {
   Layers all;
@@ -31,6 +32,7 @@ template <class... L>
   return {values.begin(), values.end()};
 }
 
+// The message of the Error that `action` throws; "nothing was thrown" where it throws none.
 [[nodiscard]] inline std::string message_of(const std::function<void()>& action) {
   try {
     action();
@@ -100,7 +102,7 @@ class SmallNetwork {
     ADD_FAILURE() << "no buffer " << name;
     return {};
   }
-  // The batch field `labels` of every micro-batch from now on.
+  // Sets the batch field "labels" of every micro-batch from now on.
   void set_labels(const Tensor& labels) { fields_ = {labels}; }
 
   [[nodiscard]] MicroBatch micro_batch(int index, bool training = true) const {

@@ -1,5 +1,4 @@
-// tests/unit/network/models/configs.h -- small networks of every kind, and how to write a layer
-// list.
+// tests/unit/network/models/configs.h -- the configurations of small networks of many kinds.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -17,6 +16,7 @@ namespace penstock {
 
 using Options = std::map<std::string, LayerConfig::Value>;
 
+// An entry of a layer list.
 [[nodiscard]] inline LayerConfig entry(const std::string& kind, const Options& options = {},
                                        const std::vector<LayerConfig>& layers = {},
                                        const std::vector<LayerConfig>& shortcut = {}) {
@@ -51,7 +51,7 @@ using Options = std::map<std::string, LayerConfig::Value>;
   return config;
 }
 
-// All that an AmoebaNet can have, on small images.
+// An AmoebaNet of small images with every option it can have.
 [[nodiscard]] inline ModelConfig amoebanet_config(const std::string& kind,
                                                   const std::string& stem) {
   ModelConfig config;
@@ -104,7 +104,8 @@ using Options = std::map<std::string, LayerConfig::Value>;
   return config;
 }
 
-// Every kind that takes images, and every kind that takes tokens.
+// Two layer lists: with every kind of layer that takes images, and with every kind that takes
+// tokens.
 [[nodiscard]] inline ModelConfig all_image_kinds() {
   const std::vector<LayerConfig> branch = {
       entry("conv2d", {{"channels", int64_t{6}}, {"stride", int64_t{2}}}),
@@ -134,6 +135,7 @@ using Options = std::map<std::string, LayerConfig::Value>;
        entry("classifier", {{"bias", false}})});
 }
 
+// The message of the Error(Input) that `action` throws; "nothing was thrown" where it throws none.
 [[nodiscard]] inline std::string message_of(const std::function<void()>& action) {
   try {
     action();

@@ -1,5 +1,6 @@
-// tests/unit/network/optimizer/update_device.h -- the part of the CPU backend that optimizers and
-// checkpoints use: memory, copies, pointwise and update ops. It can pretend to be an accelerator.
+// tests/unit/network/optimizer/update_device.h -- UpdateDevice: the part of the CPU backend that
+// optimizers and checkpoints use: memory, copies, pointwise and update ops. It can pretend to be an
+// accelerator.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace penstock {
 
 class UpdateDevice final : public Device {
  public:
-  // Not addressable: an accelerator's memory, as far as callers can tell.
+  // With false it claims to be an accelerator, whose memory the host must not touch.
   explicit UpdateDevice(bool addressable = true) {
     set_facts({.description = "the CPU's update ops",
                .model = device_model_named("cpu"),
@@ -32,7 +33,8 @@ class UpdateDevice final : public Device {
     std::memcpy(to, from.raw(), size_bytes);
     largest_copy_ = std::max(largest_copy_, size_bytes);
   }
-  [[nodiscard]] size_t largest_copy() const { return largest_copy_; }  // bytes
+  // Bytes of the largest copy from or to the host so far.
+  [[nodiscard]] size_t largest_copy() const { return largest_copy_; }
 
   OpSet& ops() override { return ops_; }
   Memory& memory() override { return memory_; }

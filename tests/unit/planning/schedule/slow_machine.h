@@ -1,4 +1,5 @@
-// A second opinion for the verifier: a plain, slow machine that executes a schedule by its meaning.
+// tests/unit/planning/schedule/slow_machine.h -- SlowMachine: executes a schedule by the meaning of
+// its instructions, plainly and slowly, as a second opinion on what the verifier says.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +15,8 @@
 
 namespace penstock {
 
-// Tensors are facts in a set, edges are queues. Any rank that can run one instruction does so;
-// nothing is planned, indexed or compared in advance. The schedule must be well-formed (form.h).
+// Tensors are facts in a set, edges are queues. Any rank that can execute its next instruction does
+// so; nothing is worked out in advance. The schedule must be well-formed (form.h).
 class SlowMachine {
  public:
   explicit SlowMachine(const Schedule& schedule) : s_(schedule), next_(schedule.ranks, 0) {
@@ -24,7 +25,8 @@ class SlowMachine {
     }
   }
 
-  // True if every rank gets to its end, nothing is left over, and all was computed in order.
+  // Whether every rank gets to the end of its program, no message is left, and all was computed in
+  // order.
   bool succeeds() {
     for (bool moved = true; moved && sound_;) {
       moved = false;
@@ -64,7 +66,7 @@ class SlowMachine {
     return true;
   }
 
-  // What travels is known by its other end.
+  // The name of a fact about a message, which includes the stage at its other end.
   static std::string over(const std::string& what, int peer) {
     return what + " " + std::to_string(peer);
   }
@@ -84,7 +86,7 @@ class SlowMachine {
     queues_[{over(what, i.peer), i.stage}].push_back(i.micro_batch);
   }
 
-  // All pairs of stages of which one hands something to the other.
+  // All pairs of stages of which the first hands tensors to the second.
   std::vector<Skip> edges() const {
     std::vector<Skip> all = s_.skips;
     for (int stage = 1; stage < s_.stages; ++stage) all.push_back({stage - 1, stage});
@@ -137,7 +139,8 @@ class SlowMachine {
            (all_or_nothing("weight gradient") > 0 || is_evaluation());
   }
 
-  // Of one stage and one micro-batch, what is left without its backward is an evaluation.
+  // With one stage and one micro-batch, a training step from which Backward is missing looks like
+  // this, too.
   bool is_evaluation() const {
     const auto only_forwards = [](const std::vector<Instruction>& program) {
       return std::all_of(program.begin(), program.end(), [](const Instruction& i) {
@@ -147,7 +150,8 @@ class SlowMachine {
     return std::all_of(s_.program.begin(), s_.program.end(), only_forwards);
   }
 
-  // OptimizerStep on all ranks or on none, ReduceGradients likewise, Recompute stage by stage.
+  // Whether OptimizerStep is on all ranks or on none, ReduceGradients for all stages or for none,
+  // and Recompute, stage by stage, for all micro-batches or for none.
   bool updates_agree() const {
     const auto updates = std::count_if(s_.program.begin(), s_.program.end(), [](const auto& p) {
       return !p.empty() && p.back().op == Op::OptimizerStep;

@@ -1,4 +1,5 @@
-// What the tests of schedules share: programs as text, and messages of refusals.
+// tests/unit/planning/schedule/support.h -- what the tests of schedules share: programs as text,
+// and the messages of exceptions.
 #pragma once
 
 #include <stdexcept>
@@ -18,7 +19,7 @@ inline std::string order(const Schedule& schedule, int rank) {
   return result;
 }
 
-// What `call` throws, or "" if it does not.
+// The message of the std::invalid_argument that `call` throws, or "" if it does not.
 template <typename Call>
 std::string message_of(const Call& call) {
   try {

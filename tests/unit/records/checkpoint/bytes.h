@@ -1,4 +1,5 @@
-// tests/unit/records/checkpoint/bytes.h -- files byte by byte, and what is said of them.
+// tests/unit/records/checkpoint/bytes.h -- reads and writes whole files, and gives the messages of
+// errors.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +25,8 @@ inline void put(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-// What an Error of that kind says; fails the test when there is none.
+// The message of the Error that `action` throws; fails the test when it throws none, or one of
+// another kind.
 inline std::string refusal(ErrorKind kind, const std::function<void()>& action) {
   try {
     action();

@@ -1,5 +1,5 @@
-// tests/unit/records/checkpoint/checkpoints.h -- what the tests of checkpoints have in common: some
-// layers, saved by some ranks into a directory that goes with the test.
+// tests/unit/records/checkpoint/checkpoints.h -- what the tests of checkpoints share: some layers,
+// saved by ranks that are threads into a directory that is removed with the test.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -25,7 +25,8 @@ inline constexpr int64_t kWidth = 5;
 inline std::string name_of_layer(int layer) {
   return "blocks." + std::to_string(layer) + ".weight";
 }
-// Exact in fp32, so that every way of computing it gives the same bits.
+// Element i of a layer's tensor after `step`: exact in fp32, so that it has the same bits however
+// it is computed.
 inline float value_at(int layer, int64_t i, int64_t step) {
   return static_cast<float>(1024 * layer + i) + 0.125F * static_cast<float>(step);
 }
@@ -40,7 +41,8 @@ class Checkpoints : public testing::Test {
     return tensor;
   }
 
-  // The layers spread evenly over so many ranks, and those after them: their replicas.
+  // What `rank` saves: the layers are spread evenly over the `positions` ranks of a pipeline; ranks
+  // after those are further replicas.
   CheckpointRequest request(int64_t step, int rank, int positions, int replicas = 1) {
     CheckpointRequest request;
     request.root = root_;
@@ -57,6 +59,7 @@ class Checkpoints : public testing::Test {
     return request;
   }
 
+  // Saves a checkpoint; returns what each rank threw, "" where it threw nothing.
   std::vector<std::string> save(int64_t step, int positions = 1, int replicas = 1) {
     return on_ranks(positions * replicas, [&](Collective& world) {
       const CheckpointResult result =
@@ -67,6 +70,7 @@ class Checkpoints : public testing::Test {
     });
   }
 
+  // Expects that the checkpoint is whole and has the tensors and the state of `step`.
   void expect_reads_back(int64_t step) { expect_reads_back(step_path(step), step); }
   void expect_reads_back(const std::string& path, int64_t step) {
     CheckpointReader reader(path);

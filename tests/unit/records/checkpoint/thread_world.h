@@ -1,4 +1,5 @@
-// tests/unit/records/checkpoint/thread_world.h -- ranks as threads: a Collective without MPI.
+// tests/unit/records/checkpoint/thread_world.h -- ThreadCollective: ranks that are threads, without
+// MPI.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -60,7 +61,8 @@ class ThreadCollective final : public Collective {
   int rank_;
 };
 
-// Runs `body` on every rank at once; returns what each threw, as text (empty: nothing).
+// Runs `body` on every rank at once; returns, by rank, the exit code and message of the Error that
+// it threw, "" where it threw none.
 inline std::vector<std::string> on_ranks(int ranks, const std::function<void(Collective&)>& body) {
   Board board(ranks);
   std::vector<std::string> errors(static_cast<size_t>(ranks));

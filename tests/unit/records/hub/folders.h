@@ -1,5 +1,5 @@
 // tests/unit/records/hub/folders.h -- small Hugging Face folders: config.json as transformers
-// writes it, and numbers that tell where they are.
+// writes it, and files of tensors in which every number tells its place.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -36,19 +36,21 @@ inline const std::string kLlamaConfig =
  "rope_theta": 500000.0, "rope_type": "llama3"}, "tie_word_embeddings": false,
  "transformers_version": "5.23.0", "use_cache": true, "vocab_size": 97})";
 
+// The text with `from`, which must be in it, replaced once by `to`.
 inline std::string replaced(std::string text, const std::string& from, const std::string& to) {
   const size_t at = text.find(from);
   if (at == std::string::npos) ADD_FAILURE() << from << " is not in " << text;
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
+// A tensor as the folder names it.
 struct TheirTensor {
   std::string name;
   std::vector<int64_t> shape;
-  std::optional<size_t> number = {};  // whose numbers it has, where they are not its own
+  std::optional<size_t> number = {};  // for number_at(); nothing: put_tensors() counts
 };
 
-// The tensors of the network of kGpt2Config.
+// The tensors of the network of kGpt2Config, as GPT-2's folders name them.
 inline std::vector<TheirTensor> gpt2_tensors() {
   std::vector<TheirTensor> all = {{"transformer.wte.weight", {7, 4}},
                                   {"transformer.wpe.weight", {5, 4}},
@@ -72,7 +74,7 @@ inline std::vector<TheirTensor> gpt2_tensors() {
   return all;
 }
 
-// Ours of the same network.
+// The tensors of the network of kGpt2Config, as this library names them.
 inline std::vector<HubTensor> gpt2_network() {
   std::vector<HubTensor> all = {{"embedding.token.weight", {7, 4}},
                                 {"embedding.position.weight", {5, 4}},
@@ -99,12 +101,12 @@ inline int64_t elements_of(const std::vector<int64_t>& shape) {
   return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
 }
 
-// A number that every dtype has exactly: of the `tensor`-th tensor the `element`-th.
+// Element number `element` of the `tensor`-th tensor: a number that every dtype has exactly.
 inline float number_at(size_t tensor, int64_t element) {
   return static_cast<float>(static_cast<int64_t>(tensor) * 37 % 64 + element % 64);
 }
 
-// The bytes of such a number: a sixteen-bit float of the two forms has it too.
+// The bytes of such a number as `dtype`, which may be F16 or BF16.
 inline std::string bytes_of_number(float value, const std::string& dtype) {
   std::string bytes(number_bytes(dtype), '\0');
   uint16_t half = 0;
@@ -117,7 +119,7 @@ inline std::string bytes_of_number(float value, const std::string& dtype) {
   return bytes;
 }
 
-// A safetensors file of those tensors; the first of them has the number `first`.
+// Writes a safetensors file of these tensors, which are numbered from `first` on for number_at().
 inline void put_tensors(const std::string& path, const std::vector<TheirTensor>& tensors,
                         const std::string& dtype = "F32", size_t first = 0) {
   SafetensorsHeader header;

@@ -1,4 +1,5 @@
-// A directory of a test's own, and what a run leaves in one.
+// tests/unit/records/run_directory/folder.h -- RunFolder: a test's own directory, and functions
+// that write and read what a run leaves in one.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,7 +33,7 @@ class RunFolder : public TemporaryFolder {
   [[nodiscard]] bool has(const std::string& name) const {
     return std::filesystem::exists(std::filesystem::symlink_status(*this / name));
   }
-  // Every file below, by its path from here, with what is in it.
+  // The contents of every file and folder in it, by relative path; of a folder "".
   [[nodiscard]] std::map<std::string, std::string> files() const {
     std::map<std::string, std::string> all;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path())) {
@@ -41,7 +42,7 @@ class RunFolder : public TemporaryFolder {
     }
     return all;
   }
-  // A complete checkpoint without tensors; returns its path.
+  // Writes a complete checkpoint without tensors; returns its path.
   std::string checkpoint(const std::string& run_directory, int64_t step,
                          const std::string& run) const {
     const std::string root = *this / run_directory + "/checkpoints";
@@ -57,7 +58,8 @@ class RunFolder : public TemporaryFolder {
   }
 };
 
-// What the call throws, which must be of that kind.
+// The message of the Error that the call throws; fails the test when it throws none, or one of
+// another kind.
 template <class Call>
 std::string refusal(ErrorKind kind, Call&& call) {
   try {

@@ -1,4 +1,5 @@
-// What the golden tests share: times, spans and memory as the papers count them.
+// tests/unit/planning/schedule/golden/support.h -- what the golden tests share: times, spans and
+// memory of schedules as the papers count them.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +13,14 @@
 
 namespace penstock::golden {
 
-// Of all layers of one rank, on one micro-batch: forward, and the backward's two halves.
+// The times of all layers of one rank on one micro-batch: f the forward's, i and w those of the
+// backward's halves, for inputs and for weights.
 struct Times {
   double f = 1, i = 1, w = 1;
 };
 
-// A rank that holds several stages has an equal share of its times in each.
+// The costs when every rank has these times, in equal parts on each of its stages, and every
+// message takes `latency`.
 inline PipelineCosts costs(const Schedule& s, const Times& t = {}, double latency = 0) {
   const double share = static_cast<double>(s.ranks) / s.stages;
   const StageTimes stage{.forward = t.f * share,
@@ -48,6 +51,7 @@ inline double span(const Timeline& timeline, int rank) {
   return last - first;
 }
 
+// The largest span of all ranks.
 inline double largest_span(const Timeline& timeline) {
   double largest = 0;
   for (int rank = 0; rank < static_cast<int>(timeline.rank.size()); ++rank) {
@@ -56,8 +60,8 @@ inline double largest_span(const Timeline& timeline) {
   return largest;
 }
 
-// The most each rank holds: `whole` per stage from a forward to its input gradient, `weight` of it
-// from there to the weight gradient.
+// The most that each rank holds at once: `whole` for every forward until its input gradient, and
+// `weight`, a part of it, from there to its weight gradient.
 inline std::vector<double> peaks(const Schedule& s, double whole = 1, double weight = 0) {
   std::vector<double> result;
   for (const auto& program : s.program) {

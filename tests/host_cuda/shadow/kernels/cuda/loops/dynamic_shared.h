@@ -1,4 +1,6 @@
-// Stands for kernels/cuda/loops/dynamic_shared.h where device code runs on the host.
+// tests/host_cuda/shadow/kernels/cuda/loops/dynamic_shared.h -- replaces
+// kernels/cuda/loops/dynamic_shared.h where device code runs on the host: the block's dynamic
+// shared memory.
 #pragma once
 
 #include "tests/host_cuda/block.h"
