@@ -7,7 +7,7 @@
 
 namespace penstock::paper {
 
-// ---- Table 1: the largest model on so many devices. Memory summed over the devices.
+// ---- Table 1: the largest model on `stages` devices. Memory is summed over the devices.
 struct LargestTransformer {  // on TPU v3, 16 GB a core
   const char* name;
   int stages, micro_batches;  // M is not printed: the printed memory is that of one sample each

@@ -17,8 +17,8 @@ struct StartedRun {
   std::unique_ptr<Network> network;
 };
 
-// Collective. `arguments` are those of `penstock train`, a run file among them or not. Throws Error
-// on every rank where they do not fit.
+// Collective. `arguments` are as for `penstock train`; the run file may be missing. Throws Error on
+// every rank where they are wrong, or do not fit the number of ranks.
 [[nodiscard]] StartedRun start_run(const Session& session,
                                    const std::vector<std::string>& arguments);
 

@@ -34,7 +34,7 @@ class OneStage {
   };
   OneStage(std::span<const std::unique_ptr<Layer>> layers, DType dtype, Use use, Device& device);
 
-  // Sets the batch field of that name, the same for every micro-batch.
+  // Sets the batch field of that name for every micro-batch.
   void set_field(const std::string& name, Tensor numbers);
   void set_loss_scale(float scale);
   // Runs forward and backward of micro-batch `index`, each in a section of its own

@@ -24,8 +24,8 @@ namespace penstock {
 // every GPU has one rank. `ranks` by world rank.
 [[nodiscard]] std::string sharing_complaint(std::span<const RankFacts> ranks);
 
-// A note that messages cannot go directly between GPUs, since the ranks of a host see one GPU each,
-// and not the same one; empty where there are no such ranks.
+// A note that messages cannot go directly between GPUs, since each rank of a host sees only one GPU
+// of its own; empty where there are no such ranks.
 [[nodiscard]] std::string visibility_note(std::span<const RankFacts> ranks);
 
 // A sentence about two ranks that hold the same stage, one on a GPU and one on a CPU, with the

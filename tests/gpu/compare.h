@@ -65,7 +65,7 @@ struct Twin {
 // that the guards are untouched.
 void expect_close(const Twin& twin, const std::string& what);
 void expect_close(const Twin& twin, double tolerance, const std::string& what);
-// Compares in the same way with numbers that the test has worked out.
+// Expects that a tensor is as close to numbers that the test has worked out.
 void expect_close(const Tensor& gpu_tensor, const std::vector<double>& expected, double tolerance,
                   const std::string& what);
 

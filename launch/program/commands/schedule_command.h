@@ -1,5 +1,5 @@
-// launch/program/commands/schedule_command.h -- `penstock schedule`: what every rank would do,
-// without any rank.
+// launch/program/commands/schedule_command.h -- `penstock schedule`: the instructions of every rank
+// for a schedule, drawn or exported, by one process.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace penstock {
 
 // What the command prints: a drawing with its figures as text, SVG or page, the compute
 // instructions as CSV, JSON, or a trace. The text is made for `terminal`. Needs no MPI. Throws
-// Error(Input), or std::invalid_argument from the pure rooms.
+// Error(Input), or std::invalid_argument from runtime/planning.
 [[nodiscard]] std::string schedule_text(const std::vector<std::string>& arguments,
                                         const TerminalStyle& terminal = {});
 [[nodiscard]] const CommandForm& schedule_form();

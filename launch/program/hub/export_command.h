@@ -9,7 +9,8 @@
 
 namespace penstock {
 
-// Writes the folder and returns a line about it. Throws Error as export_folder() does.
+// Does what the command does: writes the folder and returns a line that says so. Throws Error as
+// export_folder() does.
 [[nodiscard]] std::string export_text(const std::vector<std::string>& arguments);
 
 [[nodiscard]] const CommandForm& export_form();

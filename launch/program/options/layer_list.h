@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-// The file and line where a node of it stands: "run.toml:12".
+// The file and the line of `source`, which is where a node stands in it: "run.toml:12".
 [[nodiscard]] std::string place(const std::string& file, const toml::source_region& source);
 
 // The shortest text that reads back to the same bits (toml++ writes all 17 digits), with a point,

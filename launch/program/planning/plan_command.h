@@ -12,7 +12,7 @@
 namespace penstock {
 
 // What the command prints: the fastest runs as a table, or JSON. Needs no MPI and allocates no
-// weights. Throws Error(Input), or std::invalid_argument from the pure rooms.
+// weights. Throws Error(Input), or std::invalid_argument from runtime/planning.
 [[nodiscard]] std::string plan_text(const std::vector<std::string>& arguments,
                                     const ModelMaker& models);
 [[nodiscard]] const CommandForm& plan_form();

@@ -3,7 +3,7 @@
 //
 // Without the check such a program, typically one that was compiled on the login node, dies by
 // SIGILL at the first such instruction. The check runs by itself, before main() and before all
-// initializers of C++, those of libraries too; a program has it that refers to the variable below.
+// initializers of C++, those of libraries too, in programs that refer to the variable below.
 // Where kernels are built for several levels of processors it checks for the lowest level; the
 // loader chooses among the others.
 #pragma once

@@ -35,8 +35,8 @@ class ImageClasses {
  private:
   void fill(std::span<const float> images, int64_t images_here);
   void run();
-  // Adds the probabilities of this replica's images of a round to their places in `all`, which has
-  // those of the whole round.
+  // Adds the probabilities of this replica's images of a round to their places in `all`, which is
+  // for the images of all replicas.
   void collect(int64_t images_here, std::span<double> all);
 
   Pipeline& pipeline_;

@@ -27,8 +27,8 @@ class Rounds {
 
   // `model` is the pipeline's, and ends in a ClassifierLoss. All arguments must outlive this. With
   // `cache` the keys and values of each row are kept, so that one more word costs one position;
-  // model.kind = "own" has no such cache. Throws Error(Resource) when they do not fit this rank's
-  // device.
+  // only model.kind = "transformer-lm", "transformer-nmt" and "decoder" have such a cache. Throws
+  // Error(Resource) when they do not fit this rank's device.
   Rounds(const Config& config, Pipeline& pipeline, const Sequential& model, Network& network,
          Device& device, bool cache);
   Rounds(const Rounds&) = delete;
@@ -48,7 +48,7 @@ class Rounds {
   // same on every rank, filled up to `count` with words of log probability minus infinity. Without
   // rows it returns nothing and ends all texts: Row::text may then name other texts.
   // With the cache a row that extends a row of its text in the round before by one word costs one
-  // position; any other row costs whole_positions(), or the whole context where model.kind = "own".
+  // position; any other row costs whole_positions(), or the whole context with other model kinds.
   // The result of a row depends neither on other texts nor on the number of replicas, to the last
   // bit: a text keeps its replica, so it alone decides which of its rows are computed whole. Throws
   // Error(Input) when a logit is NaN.
@@ -94,7 +94,7 @@ class Rounds {
   int64_t first_micro_batch_;  // of this replica
   uint64_t seed_;
   Memory host_;
-  bool known_;                    // model.kind is not "own": rows may be shorter than the context
+  bool known_;                    // the kind may have a cache, and rows shorter than the context
   std::map<int64_t, Cut> whole_;  // by positions, each made when it is first needed
   Cut one_;
   std::optional<Past> past_;

@@ -25,11 +25,11 @@ class Translator {
   // Throws Error(Input) when the target language is unknown or not named.
   Translator(const Config& config, const TranslationOptions& options, Rounds& rounds);
 
+  using Show = std::function<void(const std::string& translation)>;
   // Collective; the sentences of rank 0 count, and their translations are returned there, in order
   // (elsewhere nothing). A blank sentence has an empty translation. Sentences too long for the
   // network lose their end, and cut() counts them. `show` (may be empty) is given each translation
   // on rank 0, in order, as soon as it and all before it are done.
-  using Show = std::function<void(const std::string& translation)>;
   [[nodiscard]] std::vector<std::string> translate(const std::vector<std::string>& sentences,
                                                    const Show& show = {});
   // The scores of the last translate(), by sentence: BeamSearch::best_score(), 0 for blank ones.

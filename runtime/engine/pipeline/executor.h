@@ -50,7 +50,7 @@ struct StepInput {
 class Executor {
  public:
   struct Parts {
-    std::vector<Stage*> stages;       // by stage; null on other ranks
+    std::vector<Stage*> stages;       // by stage; null: another rank holds it
     Traffic traffic;                  // between all stages
     std::vector<std::string> inputs;  // batch fields that enter stage 0
     bool chooses_words = false;       // any stage may then read fields: the positions it computes
@@ -61,7 +61,8 @@ class Executor {
     Device* device = nullptr;
     ActivityLog* activity_log = nullptr;  // where this rank writes what it does; null: nowhere
     std::vector<int> world_ranks = {};    // by stage of this replica, for the activity log
-    int64_t first_section = 0;            // the section of instruction i is first_section + i
+    // Instruction i calls Device::begin_section() with first_section + i.
+    int64_t first_section = 0;
   };
   // `schedule` is lowered and verified; `rank` is this rank's position in its pipeline.
   Executor(const Schedule& schedule, int rank, Parts parts);
@@ -138,7 +139,7 @@ class Executor {
   std::unique_ptr<DeviceClock> clock_;
   bool summed_ = false;  // in the last run
   ProgramActivity activity_log_;
-  std::vector<TimedInstruction> events_;  // read off the clock when somebody asks
+  std::vector<TimedInstruction> events_;  // filled from the clock by events()
   bool records_memory_ = false;
   std::vector<int64_t> bytes_in_use_;
 };

@@ -25,11 +25,13 @@ struct LossSums {
   [[nodiscard]] double accuracy() const { return targets > 0.0 ? correct / targets : 0.0; }
 };
 
-// This rank's share of the loss of the last pass, over its micro-batches: loss, correct and
-// targets, then auxiliary_loss and auxiliary_targets. Zeros where this rank holds no loss.
+// The members of LossSums as numbers: loss, correct, targets, auxiliary_loss, auxiliary_targets.
 using LossNumbers = std::array<double, 5>;
+// This rank's share of the loss of the last pass, over its micro-batches. Zeros where this rank
+// holds no loss.
 [[nodiscard]] LossNumbers loss_here(const Pipeline& pipeline, int micro_batches, Device& device);
-// The sums over all replicas. `numbers`: LossNumbers of each replica, summed over its ranks.
+// The sums over all replicas. `numbers`: the LossNumbers of one replica after another, each summed
+// over its ranks.
 [[nodiscard]] LossSums loss_of_replicas(std::span<const double> numbers);
 
 // The loss of the last pass, summed over its micro-batches and then over the replicas, both in

@@ -25,7 +25,7 @@ struct StepVote {
 // Gives this rank's vote. Called once a step on every rank, after the last gradient.
 using AskVote = std::function<StepVote()>;
 
-// A vote as numbers that are summed over the ranks, and back.
+// A vote as numbers, 1 for each member that is true; and the vote of all ranks from their sums.
 using VoteNumbers = std::array<double, 8>;
 [[nodiscard]] inline VoteNumbers numbers_of(const StepVote& vote) {
   const auto number = [](bool voted) { return voted ? 1.0 : 0.0; };

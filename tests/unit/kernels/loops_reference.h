@@ -77,7 +77,8 @@ inline void expect_same_bits(const std::vector<Tensor>& a, const std::vector<Ten
   }
 }
 
-// `run` gives the outputs of some ops on inputs that start so many elements into their blocks.
+// `run` returns the outputs of some ops on inputs that start its second argument's number of
+// elements into their blocks.
 // Expects the same bits when it runs again, at other addresses, and with other thread counts.
 inline void expect_repeatable(const std::function<std::vector<Tensor>(TestCpu&, int64_t)>& run) {
   TestCpu one(1);

@@ -12,8 +12,8 @@ struct Progress {
   int64_t training_samples = 0;  // in an epoch: another number is other data; 0: not known
   int64_t training_content = 0;  // content_sum() of the text: another is other text; 0: not known
   int64_t optimizer_steps = 0;   // updates made: Adam's bias correction depends on it
-  // The evaluation after `step` was due, and a stop came before it was done: whoever goes on does
-  // it first. `loss` is then the step's.
+  // A stop came before the evaluation that was due after `step`: a resumed run makes it first.
+  // `loss` is then the loss of `step`.
   bool owes_evaluation = false;
   double loss = 0.0;
   bool operator==(const Progress&) const = default;

@@ -13,10 +13,10 @@ namespace penstock {
 // Error(Input) when there is none.
 [[nodiscard]] std::string newest_checkpoint(const std::string& out);
 
+using ChooseTensor = std::function<bool(const std::string& name)>;
 // Loads this rank's parameters and buffers from the checkpoint, written at any number of stages and
 // replicas; the moving average in the place of each that has one. `wanted` chooses them by name;
 // empty: all. Throws Error(Input) naming the tensor that is missing or of another shape.
-using ChooseTensor = std::function<bool(const std::string& name)>;
 void load_weights(const std::string& checkpoint, Pipeline& pipeline, Device& device,
                   const ChooseTensor& wanted = {});
 

@@ -15,7 +15,7 @@
 
 namespace penstock {
 
-// How many numbers paces() gives for so many stages.
+// How many numbers paces() gives for that many stages.
 [[nodiscard]] size_t pace_size(int stages);
 // Measured over counted time, for each stage and each kind of its instructions. Throws Error(Input)
 // when the profile is of another network.

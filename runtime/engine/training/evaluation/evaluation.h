@@ -43,9 +43,10 @@ struct PassWatch {
   AskVote ask = nullptr;
 };
 
+// Tells a user one line.
+using SayLine = std::function<void(const std::string& line)>;
 // A function for PassWatch::went_on that says how far a pass over `samples` samples is: for the
 // first time when it has taken longer than `after`, then once a minute.
-using SayLine = std::function<void(const std::string& line)>;
 [[nodiscard]] std::function<void(int64_t done, int64_t all)> told_now_and_then(
     int64_t samples, SayLine say, std::chrono::seconds after = std::chrono::seconds(10));
 
