@@ -9,6 +9,7 @@
 
 namespace penstock {
 
+// What a rank may run on.
 struct RankCores {
   std::string host;
   int host_cores = 0;  // the cores of the host that jobs may use

@@ -20,7 +20,7 @@ using Parameters = std::map<std::string, std::string>;  // of Open MPI, by name
 // installations may have it elsewhere.
 [[nodiscard]] Parameters parameters_here(const Environment& environment);
 
-// Seconds until a lost host is noticed, by the defaults of Open MPI 4 where nothing is set.
+// Seconds until mpirun notices a lost host; a parameter that is missing has Open MPI 4's default.
 [[nodiscard]] double seconds_to_notice(const Parameters& parameters);
 
 // A note with the three parameters to set, where a job is on several hosts and Open MPI's mpirun

@@ -32,7 +32,8 @@ struct PointNodes {
 [[nodiscard]] std::vector<std::string> point_words(const std::string& command,
                                                    const SweepFile& sweep, const SweepPoint& point);
 
-// `mpirun -n 2 penstock train .../point.toml --out ... --resume auto`
+// The words that start a point here: `mpirun -n 2 penstock train .../point.toml --out ... --resume
+// auto`.
 [[nodiscard]] std::vector<std::string> local_words(const SweepFile& sweep, const SweepPoint& point,
                                                    const PointStart& start);
 

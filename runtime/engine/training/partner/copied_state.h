@@ -13,7 +13,7 @@ struct CopiedState {
   std::vector<CopiedPiece> changing;  // what changes from step to step
   std::vector<CopiedPiece> frozen;    // what no step changes
 };
-// This rank's part of the pipeline's state, so that each element is copied by one rank. Where
+// This rank's part of the pipeline's state: each element is copied by exactly one rank. Where
 // replicas share updates out, each copies its own range of weights, states and averages, which the
 // others have later or not at all. An entry that all replicas have alike is copied whole by the
 // replica with the fewest bytes so far. Nothing of it changes between one update and the next.

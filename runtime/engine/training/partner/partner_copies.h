@@ -29,8 +29,8 @@ class PartnerCopies final : public SideWork {
  public:
   // Collective. Removes what earlier attempts of the run have left, takes the memory for all
   // copies, this rank's and those that it holds for others, and copies what is frozen.
-  // `state` is the run's before the first step. Throws Error(Resource) on every rank where one has
-  // no room. All must outlive this.
+  // `state` is the run's before the first step. Throws Error(Resource) on every rank where one rank
+  // has no room. All arguments must outlive this.
   PartnerCopies(const CheckpointConfig& config, const CheckpointState& state, int64_t attempt,
                 const Pipeline& pipeline, const Station& station);
   ~PartnerCopies() override;
