@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
+
+#include "runtime/records/telemetry/quantile.h"
 
 namespace penstock {
 namespace {
@@ -70,9 +73,7 @@ std::optional<double> seconds_left(const std::vector<ScalingRow>& rows) {
     planned_s += static_cast<double>(steps) * row.point.planned->step_s;
   }
   if (slowness.empty()) return planned_s;
-  const auto middle = slowness.begin() + static_cast<ptrdiff_t>(slowness.size() / 2);
-  std::nth_element(slowness.begin(), middle, slowness.end());
-  return planned_s * *middle;
+  return planned_s * quantile(std::move(slowness), 0.5);
 }
 
 }  // namespace penstock

@@ -54,7 +54,7 @@ void mend_last_line(std::FILE* stream, TornLine torn, const std::string& path) {
 }  // namespace
 
 LineFile::LineFile(std::string path, TornLine torn)
-    : path_(std::move(path)), file_(std::fopen(path_.c_str(), "abe+")) {
+    : path_(std::move(path)), torn_(torn), file_(std::fopen(path_.c_str(), "abe+")) {
   if (file_ == nullptr) fail("be created", path_);
   mend_last_line(file_.get(), torn, path_);
 }
@@ -68,7 +68,7 @@ bool LineFile::is_gone() const {
 }
 
 void LineFile::begin_anew() {
-  *this = LineFile(path_);
+  *this = LineFile(path_, torn_);
 }
 
 void LineFile::write_line(const std::string& line) {

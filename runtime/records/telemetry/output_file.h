@@ -33,6 +33,7 @@ class LineFile {
     void operator()(std::FILE* file) const { std::fclose(file); }  // all lines were flushed
   };
   std::string path_;
+  TornLine torn_;
   std::unique_ptr<std::FILE, Close> file_;
 };
 
