@@ -79,7 +79,8 @@ Exported export_adapter(const ExportRequest& request) {
   copy_small_files(request.folder, folder.path());
   (void)write_text(folder.path() + "/" + kAdapterConfigFile,
                    adapter_config_text(request.lora, family, adapters.names, base));
-  const uint64_t bytes = write_adapters(folder.path() + "/" + kAdapterWeightsFile, adapters, reader);
+  const uint64_t bytes =
+      write_adapters(folder.path() + "/" + kAdapterWeightsFile, adapters, reader);
   folder.commit();
   return {adapters.names.size(), 1, bytes};
 }
