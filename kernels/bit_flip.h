@@ -42,7 +42,7 @@ class BitFlips {
     uint64_t element = 0;
     int bit = 0;
   };
-  [[nodiscard]] std::vector<Kept> take_kept();  // those due now, each once
+  [[nodiscard]] std::vector<Kept> take_kept();  // the flips that are due now; each is given once
   // Flips a bit of an element of `tensor`, both numbers modulo what there is, and reports it on the
   // standard error; `what` names the tensor there.
   void flip(Device& device, const Tensor& tensor, uint64_t element, int bit,

@@ -7,6 +7,7 @@
 
 namespace penstock {
 
+// a + b; null where it does not fit.
 template <std::integral Value>
 [[nodiscard]] constexpr std::optional<Value> checked_sum(Value a, Value b) {
   Value sum = 0;
@@ -14,6 +15,7 @@ template <std::integral Value>
   return sum;
 }
 
+// a * b; null where it does not fit.
 template <std::integral Value>
 [[nodiscard]] constexpr std::optional<Value> checked_product(Value a, Value b) {
   Value product = 0;

@@ -39,6 +39,7 @@ void with_word(DType type, const F& f) {
   }
 }
 
+// The tensor must have that many elements.
 inline void require_elements(const char* op, const Tensor& t, int64_t elements) {
   if (t.elements() != elements) {
     fail_internal(std::string(op) + ": a tensor is " + t.shape().text() + " where " +

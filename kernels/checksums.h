@@ -11,15 +11,15 @@ namespace penstock {
 
 class Checksums {
  public:
-  // `device` must outlive it.
+  // `device` must outlive the object.
   explicit Checksums(Device& device) : device_(device) {}
 
-  void clear() { count_ = 0; }  // forgets all, keeps its memory
+  void clear() { count_ = 0; }  // forgets all checksums, keeps their memory
   // Appends the checksum of the elements as they are when the ops issued so far have ended
   // (PointwiseOps::checksum(): any changed bit changes it); 0 for an empty tensor.
   void add(const Tensor& x);
   [[nodiscard]] size_t count() const { return count_; }
-  // All, in the order in which they were added. Waits for the device.
+  // All checksums, in the order in which they were added. Waits for the device.
   [[nodiscard]] std::vector<uint64_t> read() const;
 
  private:

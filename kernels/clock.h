@@ -1,5 +1,5 @@
-// kernels/clock.h -- DeviceClock: when the work issued to a device was done, as opposed to when the
-// host issued it.
+// kernels/clock.h -- DeviceClock: tells when a device ended the work issued to it, as opposed to
+// when the host issued that work.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,6 @@
 // kernels/device.h -- Device: memory, transfers and every op, on one accelerator. The interface of
-// the CPU (kernels/cpu) and CUDA (kernels/cuda) backends; nothing above kernels/ knows which it
-// has.
+// the CPU (kernels/cpu) and CUDA (kernels/cuda) backends; code above kernels/ does not know
+// which of them it uses.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ namespace penstock {
 class Device : public DeviceFacts, public Transfers, public OpFamilies {
  public:
   virtual Memory& memory() = 0;
-  // Memory that the host reads and writes, and that this device copies from and to fastest.
+  // Memory that the host reads and writes, with the fastest copies to and from this device.
   virtual Memory& host_memory() { return memory(); }
   // A new tensor: empty() leaves its contents undefined, zeros() fills it. Throw Error(Resource)
   // where memory is full.
@@ -30,8 +30,9 @@ class Device : public DeviceFacts, public Transfers, public OpFamilies {
   }
   [[nodiscard]] Tensor zeros(const Shape& shape, DType dtype, Purpose purpose);
 
-  // Ops between begin_section(key) and end_section() come in the same order in every step: a device
-  // may then replay them as one. Sections do not nest; results are the same with and without.
+  // Between begin_section(key) and end_section() the caller calls the same ops in the same order in
+  // every step, so that a device may replay them all at once. Sections do not nest; results are the
+  // same with and without.
   virtual void begin_section(int64_t /*key*/) {}
   virtual void end_section() {}
   // A clock with that many points to mark; time zero is now.

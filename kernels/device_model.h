@@ -1,5 +1,6 @@
-// kernels/device_model.h -- DeviceModel: what is known of an accelerator without having it. The
-// counting device (kernels/counting) turns operations into seconds with these numbers.
+// kernels/device_model.h -- DeviceModel: the speeds, memory and habits of an accelerator that need
+// not be here. The counting device (kernels/counting) turns operations into seconds with these
+// numbers. A new GPU is a row of the table in device_model.cpp.
 #pragma once
 
 #include <cstdint>
@@ -69,7 +70,7 @@ struct DeviceModel {
   double memory_efficiency = 1;
   double op_overhead_s = 0;  // to start an op
   int64_t memory_bytes = 0;
-  // Has memory of its own, into which a step's data are copied; else it reads the host's.
+  // Has memory of its own, into which a step's data are copied; else it reads the host's memory.
   bool own_memory = false;
   // Keeps copies of every filter in the library's own layouts, one for the forward and one for the
   // input gradient, and scratch memory by thread, as kernels/cpu does. All other weights are read
@@ -82,8 +83,8 @@ struct DeviceModel {
   bool emulates_bf16 = false;
   OperandCopies operand_copies = OperandCopies::None;
   int threads = 1;  // of kernels/cpu
-  // Computes attention in bf16 as a fused pass of a library (kernels/cuda/attention/attention_cut.h
-  // says which calls), with the workspace that its ordered backward takes on Hopper.
+  // A library computes attention in bf16 in one fused pass (kernels/cuda/attention/attention_cut.h
+  // says which calls), with the workspace that its deterministic backward takes on Hopper.
   bool fuses_attention = false;
   // Computes gelu in its tanh form in one pass with the bf16 products before and after it, as
   // cuBLASLt does: DenseOps::fused_linear_activation. Both its argument and its result are kept.

@@ -24,7 +24,7 @@ enum class ErrorKind : int {
   // No error: stopped on request, when there was nothing to save yet (EX_TEMPFAIL of sysexits.h).
   Stopped = 75,
 };
-// The exit code of a run that stopped on request with a checkpoint to go on from: the same number.
+// The exit code of a run that stopped on request with a checkpoint to go on from; also 75.
 inline constexpr int kStoppedExitCode = static_cast<int>(ErrorKind::Stopped);
 
 // The ranks that throw an error. An error of one rank must end the others; one that every rank
@@ -57,8 +57,8 @@ class Error : public std::runtime_error {
   ErrorScope scope_;
 };
 
-// Calls what every rank calls with the same inputs; an Error that it throws is thrown on as one of
-// every rank.
+// Calls what every rank calls with the same inputs; an Error that it throws is thrown on with
+// ErrorScope::EveryRank.
 template <class Function>
 decltype(auto) on_every_rank(Function&& function) {
   try {

@@ -14,7 +14,7 @@ enum class Fault : uint8_t {
   Memory,   // of a device or a host: a smaller run would do
   Missing,  // a device, a driver or a resource of the system: absent, lost, broken or too old
   Bug,      // ours or the library's: it was called wrongly, or its kernel went astray
-  Peer,     // another rank
+  Peer,     // another rank is gone
 };
 
 // The beginning of every error for want of memory, after the name of its rank; no other error has
@@ -24,8 +24,8 @@ inline constexpr const char* kOutOfMemory = "out of memory: ";
 // Throws Error(Resource): "out of memory: <what>: use more stages, ...".
 [[noreturn]] void fail_out_of_memory(const std::string& what);
 // Throws the Error that a fault is: Memory and Missing are Resource, Bug is Internal, Peer is Peer.
-// `what` says where, and in which words; `advice` (may be empty) what to do, for a Bug what else to
-// report.
+// `what` says which call failed, and the library's words; `advice` (may be empty) what to do or,
+// for a Bug, what else to report.
 [[noreturn]] void fail_by(Fault fault, const std::string& what, const std::string& advice = "");
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// kernels/suggest.h -- "did you mean ...?" for mistyped names, in messages of errors.
+// kernels/suggest.h -- finds the known name nearest to a mistyped one, for messages of errors.
 #pragma once
 
 #include <string>

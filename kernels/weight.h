@@ -3,9 +3,9 @@
 // The value is fp32, in the layout users see ([out, in]; [out, in / groups, kh, kw]). A kernel that
 // is faster on another layout, or computes in bf16, keeps its own form here, made once after each
 // update and not once per micro-batch. Forms are charged to Purpose::Workspace. With one
-// micro-batch a step, a form that only one kind of call reads need not be kept: is_read_once(). A
-// matrix that is never updated may be bf16 itself, for linear layers that compute in bf16: they
-// read it as it is.
+// micro-batch a step, a form that only one kind of call reads need not be kept: is_read_once(). The
+// value of a matrix that is never updated may be bf16, for linear layers that compute in bf16 and
+// read it without a form.
 #pragma once
 
 #include <cstdint>

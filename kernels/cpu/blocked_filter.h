@@ -1,6 +1,6 @@
 // kernels/cpu/blocked_filter.h -- BlockedFilter: the blocks of channels in which oneDNN reads a
-// convolution's filter, and the loops that copy filters there and gradients back. Loops of our own
-// serve orders in which outputs follow each other: there the library's code is general, and slow.
+// convolution's filter, and the loops that copy filters there and gradients back. These loops serve
+// the orders in which outputs lie side by side, for which oneDNN's own copies are general and slow.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,9 @@ struct BlockedFilter {
   [[nodiscard]] int64_t taps() const { return static_cast<int64_t>(tap_places.size()); }
 };
 
-// Whether the loops below know that order: groups of eight outputs follow each other, fp32 numbers
-// one by one, bf16 ones as pairs with the next input's; up to 49 taps.
+// Whether block_filter() and unblock_filter() can handle that order: each eight successive outputs
+// are adjacent in memory, for bf16 interleaved in pairs with the same outputs of the next input;
+// at most 49 taps.
 [[nodiscard]] bool has_rows_of_outputs(const BlockedFilter& order, DType type);
 
 // blocked[place] = bfloat16(plain[outputs, inputs, taps]), for an order that has_rows_of_outputs()

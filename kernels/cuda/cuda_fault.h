@@ -19,7 +19,8 @@ namespace penstock {
 // The fault of a library's failure, with the error that CUDA has noted besides (cudaSuccess: none):
 // a library says "execution failed" where CUDA knows that the memory is used up or has failed.
 [[nodiscard]] Fault fault_beside(Fault library, cudaError_t noted);
-// The advice for fail_by(). `status` is CUDA's own; cudaSuccess where only the library failed.
+// What a user can do about the fault or, for a bug, what else to report; empty for Fault::Memory.
+// It goes to fail_by() (kernels/fault.h). `status`: CUDA's; cudaSuccess: only a library failed.
 [[nodiscard]] std::string advice_for(Fault fault, cudaError_t status);
 
 }  // namespace penstock

@@ -29,13 +29,13 @@ struct AttentionTile {
   [[nodiscard]] int64_t lines() const { return matrices() * rows; }
 };
 
-// The tiles' common extents. A tile is one head's rows at least, however many keys they see; it has
-// more heads, and then more samples, as long as its fp32 scores stay within a budget: what a
-// thread's cache holds beside what a backward needs of the same size. `samples` and `heads` divide
-// the call's, so that a run has few distinct product shapes.
+// The tiles' common extents. A tile has at least the rows of one head, however many keys they see;
+// it has more heads, and then more samples, as long as its fp32 scores stay within a budget of 128
+// Ki (512 KiB) a thread, so that a thread's cache also holds the equally large gradients of a
+// backward. `samples` and `heads` divide the call's, so that a run has few distinct product shapes.
 struct AttentionGrid {
   int64_t samples, heads, rows;  // heads: of keys
-  // Elements of the largest block, of a panel of queries, and of one of keys.
+  // Elements of the largest block, of a panel of queries and of a panel of keys.
   [[nodiscard]] int64_t block(const AttentionSizes& s) const {
     return samples * heads * rows * s.keys;
   }
@@ -47,6 +47,7 @@ struct AttentionGrid {
   }
 };
 
+// The largest divisor of `of` that is not above `at_most`; at least 1.
 [[nodiscard]] inline int64_t largest_divisor(int64_t of, int64_t at_most) {
   for (int64_t d = std::min(of, at_most); d > 1; --d) {
     if (of % d == 0) return d;
@@ -54,10 +55,12 @@ struct AttentionGrid {
   return 1;
 }
 
-// Causal rows are cut finer where that leaves out half of a tile: 128 positions compute 1.5 times
-// the scores that are seen, 256 and 512 compute 1.25 times, not 2 and 1.5. (Blocks of 32 rows would
-// leave out more and take longer: products want rows.) `packed`: queries see keys from a first one
-// on (AttentionMask::starts), which differ from sample to sample: a tile then has one sample.
+// The extents for a call. Causal calls get a quarter of their rows in a tile, but 64 to 128: fewer
+// rows compute fewer scores that the mask hides. 128 positions compute 1.5 times the scores that
+// are seen, and 256 and 512 compute 1.25 times; with 128 rows they would compute 2, 1.5 and 1.25
+// times. (Blocks of 32 rows would compute still fewer, but take longer: products want rows.)
+// `packed`: the first key that a query sees (AttentionMask::starts) differs from sample to sample,
+// so a tile has one sample.
 [[nodiscard]] inline AttentionGrid attention_grid(const AttentionSizes& s, bool causal, bool packed,
                                                   int threads) {
   constexpr int64_t kBlockRows = 128;
@@ -76,7 +79,7 @@ struct AttentionGrid {
   return grid;
 }
 
-// The first key of every tile is a multiple of this step.
+// The first key of every tile is a multiple of this many keys.
 [[nodiscard]] inline int64_t first_key_step(const AttentionGrid& grid) {
   return std::max<int64_t>(64, grid.rows);
 }
@@ -94,8 +97,8 @@ struct AttentionGrid {
   return first / step * step;
 }
 
-// Calls f(tile) for the extents of every tile that causal rows may have, whatever keys they see
-// first: tiles of the last whole block of rows, and of the rows left behind it.
+// Calls f(tile) once for every size that a tile at the end of a causal call can have, one for each
+// key that may be its first: for the last full block of rows, and for the shorter remainder.
 template <class F>
 void for_tile_extents(const AttentionSizes& s, const AttentionGrid& grid, const F& f) {
   const int64_t left = s.queries % grid.rows;
@@ -150,7 +153,7 @@ struct AttentionWidening {
 };
 
 // The widening of all products of a call. Forward: scores = q k^T (fp32), out = p v. Backward:
-// those scores, dp = g v^T (fp32), dv += p^T g and dk += ds^T q (fp32), dq = ds k.
+// scores again, dp = g v^T (fp32), dv += p^T g and dk += ds^T q (fp32), dq = ds k.
 [[nodiscard]] inline AttentionWidening attention_widening(const AttentionSizes& s,
                                                           const AttentionGrid& grid,
                                                           const AttentionView& view,

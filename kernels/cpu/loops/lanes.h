@@ -39,6 +39,7 @@ using HalfLanes = uint16_t __attribute__((vector_size(32)));
   return std::bit_cast<FloatLanes>(__builtin_convertvector(halves, BitLanes) << 16);
 }
 
+// Stores the first `count` of sixteen numbers.
 [[gnu::always_inline]] inline void store_lanes(float* to, const FloatLanes& lanes,
                                                int64_t count = kLanes) {
   std::memcpy(to, &lanes, static_cast<size_t>(count) * sizeof(float));
@@ -47,12 +48,12 @@ using HalfLanes = uint16_t __attribute__((vector_size(32)));
                                                int64_t count = kLanes) {
   std::memcpy(to, &lanes, static_cast<size_t>(count) * sizeof(int32_t));
 }
-// All bits of each lane whose number is NaN.
+// All bits set in each lane whose number is NaN, none in the others.
 [[gnu::always_inline]] inline IntLanes nan_lanes(const FloatLanes& lanes) {
   return lanes != lanes;  // NOLINT(misc-redundant-expression)
 }
 
-// Rounds as bfloat16(float) does.
+// Stores the first `count` of sixteen numbers, rounded as bfloat16(float) does.
 [[gnu::always_inline]] inline void store_lanes(bfloat16* to, const FloatLanes& lanes,
                                                int64_t count = kLanes) {
   const auto words = std::bit_cast<BitLanes>(lanes);

@@ -1,7 +1,7 @@
-// kernels/cpu/loops/tiled_attention.h -- multi-head attention in tiles of query rows: the products
-// are oneDNN's, of dense matrices, everything between them is one pass over a row of scores in the
-// cache. The backward recomputes the probabilities from logsumexp (Dao et al. 2022). Private to
-// attention.cpp.
+// kernels/cpu/loops/tiled_attention.h -- multi-head attention in tiles of query rows: oneDNN
+// multiplies dense matrices, and everything between two products is one pass over a row of scores
+// in the cache. The backward recomputes the probabilities from logsumexp (Dao et al. 2022). Private
+// to attention.cpp.
 #pragma once
 
 #include "kernels/cpu/loops/attention_panels.h"
@@ -28,7 +28,7 @@ class TiledAttention {
     if (mask.starts != nullptr) view_.starts = mask.starts->data<int32_t>();
   }
 
-  // Overwrites out and logsumexp.
+  // Overwrites out and logsumexp. Shapes as in AttentionOps::attention_forward().
   void forward(T* out, float* logsumexp, const T* q, const T* k, const T* v) {
     const Block score_block(*this);
     const Tensor query_panel = scratch(context_, grid_.query_panel(sizes_), kType);
@@ -56,7 +56,7 @@ class TiledAttention {
     });
   }
 
-  // Overwrites dq, dk and dv.
+  // Overwrites dq, dk and dv, which have the shapes of q, k and v; g, the gradient of out, has its.
   void backward(T* dq, T* dk, T* dv, const T* g, const T* q, const T* k, const T* v, const T* out,
                 const float* logsumexp) {
     const Block score_block(*this);

@@ -33,8 +33,9 @@ inline constexpr int kDeepest = 128;
 struct AttentionInputs {
   const void *q, *k, *v;
 };
-// Compute AttentionOps::attention_forward() and attention_backward(), whose shapes the tensors
-// have. Elements are fp32 or bf16, as `type` says; logsumexp is fp32.
+// Compute AttentionOps::attention_forward() and attention_backward(), with tensors of the shapes
+// that those have. Elements are fp32 or bf16, as `type` says; logsumexp is fp32. Overwrites out and
+// logsumexp.
 void blocked_attention_forward(CudaContext& context, const AttentionCall& call, DType type,
                                const AttentionInputs& in, void* out, float* logsumexp);
 
@@ -45,6 +46,7 @@ struct AttentionResults {
 struct AttentionGradients {
   void *dq, *dk, *dv;
 };
+// Overwrites the gradients, which have the shapes of q, k and v.
 void blocked_attention_backward(CudaContext& context, const AttentionCall& call, DType type,
                                 const AttentionInputs& in, const AttentionResults& results,
                                 const AttentionGradients& gradients);

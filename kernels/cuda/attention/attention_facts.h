@@ -24,6 +24,7 @@ struct AttentionFacts {
   int32_t samples, queries, keys, pieces;
 };
 
+// Writes what the facts say is written.
 void write_attention_facts(CudaContext& context, const AttentionFacts& facts);
 
 // The results of samples whose length is not above zero: blank_attention() overwrites them with

@@ -13,7 +13,8 @@ namespace penstock {
 inline constexpr int kStripRows = 16;
 
 // kStripRows x kColumns fp32 sums of a warp, spread over the registers of its lanes. All 32 lanes
-// call every member. Tiles start at multiples of 32 bytes; rows, at multiples of 16.
+// call every member. kColumns and kInner are multiples of 16. Tiles start at multiples of 32 bytes,
+// their rows at multiples of 16 bytes.
 //   add(a, b): += a b with a [kStripRows, kInner] and b [kInner, kColumns], or with kTransposed b
 //   stored [kColumns, kInner]; all rows of elements, `stride` elements apart.
 //   store(to): to[kStripRows, kColumns] = the sums, rows `stride` floats apart.

@@ -5,8 +5,8 @@
 //
 // Dropout is the library's own, from a seed that depends on the call's stream (seed, step,
 // micro-batch, layer) and on the piece's number: the same for every number of stages, schedule and
-// recompute mode, but other numbers than those of our kernels and of the CPU. The forward is then
-// cut as the backward is, since the library numbers probabilities within a graph.
+// recompute mode, but not the numbers that our kernels and the CPU draw. With dropout the forward
+// is cut as the backward is, since the library numbers probabilities within a graph.
 #pragma once
 
 #include <map>
@@ -20,14 +20,14 @@ namespace penstock {
 
 class CudnnAttention {
  public:
-  // Takes nothing where `graphs` is null. The context must outlive this.
+  // Takes no call where `graphs` is null. The context must outlive this.
   CudnnAttention(CudaContext& context, std::unique_ptr<AttentionGraphs> graphs)
       : context_(context), graphs_(std::move(graphs)) {}
 
   // Whether the call is taken, both ways: by its shape and type alone, never by an address, so that
   // forward and backward, every step and every recompute choose alike.
   [[nodiscard]] bool takes(const AttentionCall& call, DType type);
-  // How such a call is computed, or why it is not taken.
+  // How the call is computed, or why it is not taken.
   [[nodiscard]] AttentionPath path(const AttentionCall& call, DType type);
 
   // Compute what blocked_attention_forward() and blocked_attention_backward() do, for calls that

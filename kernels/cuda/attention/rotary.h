@@ -1,5 +1,6 @@
 // kernels/cuda/attention/rotary.h -- AttentionOps::rotary() on a GPU: heads turned by their
-// positions. The caller checks shapes (rotary_sizes()).
+// positions. Shapes as in AttentionOps::rotary(); the caller has checked them (rotary_sizes()). y
+// is overwritten.
 #pragma once
 
 #include "kernels/cuda/families.h"

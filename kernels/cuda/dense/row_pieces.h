@@ -1,9 +1,8 @@
-// kernels/cuda/dense/row_pieces.h -- how the products of a linear layer are cut whose rows of
-// outputs are not whole packs of 16 bytes, such as the scores of a vocabulary of 50,257 words in
-// bf16. On an H200 cuBLASLt 13.1 computes such products with an old algorithm, at a tenth of the
-// peak, whatever lies between two rows; so outputs go through scratch memory in which a row has
-// whole packs, some thousands of rows at a time. Pure, and used on every machine: the counting
-// device forecasts with it.
+// kernels/cuda/dense/row_pieces.h -- cuts the product of a linear layer into pieces of some
+// thousands of rows where a row of its bf16 outputs is no multiple of 16 bytes (scores of 50,257
+// words, say). Each piece goes through scratch memory with padded rows: without that, cuBLASLt 13.1
+// on an H200 runs at a tenth of the peak, whatever the stride of the rows. Pure, and used on every
+// machine: the counting device forecasts with it.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +19,11 @@ inline constexpr int64_t kRowPack = 8;  // elements of bf16 in 16 bytes
   return (elements + kRowPack - 1) / kRowPack * kRowPack;
 }
 
-// How outputs are cut.
+// How the rows of outputs are cut.
 struct RowPieces {
-  int64_t rows = 0;     // of a piece, a multiple of 8; the last may have fewer. 0: nothing is cut
-  int64_t columns = 0;  // of a row in scratch memory: whole packs
-  [[nodiscard]] int64_t elements() const { return rows * columns; }
+  int64_t rows = 0;     // in a piece, a multiple of 8; the last may have fewer. 0: nothing is cut
+  int64_t columns = 0;  // in a row of scratch memory: whole packs
+  [[nodiscard]] int64_t elements() const { return rows * columns; }  // of scratch memory
 };
 
 // The pieces of outputs [rows, columns] of that type. The choice depends on these alone.

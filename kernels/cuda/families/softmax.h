@@ -6,6 +6,7 @@
 
 namespace penstock {
 
+// y = softmax(x), and dx from the gradient g of y; y and dx are overwritten.
 void softmax_forward(CudaContext& context, Tensor& y, const Tensor& x);
 void softmax_backward(CudaContext& context, Tensor& dx, const Tensor& g, const Tensor& y);
 

@@ -1,5 +1,6 @@
-// kernels/cuda/families/token.h -- the ops of TokenOps on a GPU, each in a file of its own. The
-// caller checks shapes.
+// kernels/cuda/families/token.h -- the ops of TokenOps on a GPU, each in a file of its own:
+// shapes, and what is overwritten or added to, are those of kernels/ops/token.h. The caller has
+// checked the shapes.
 #pragma once
 
 #include "kernels/cuda/families.h"

@@ -1,12 +1,14 @@
-// kernels/cuda/image/pool.h -- pooling in our own kernels, as ImageOps describes it: the image
-// family calls these. One thread owns an output element, so that no sum depends on the order of
-// threads. Shapes and types are the caller's to check.
+// kernels/cuda/image/pool.h -- maximum, average and global average pooling of channels-last images
+// on a GPU. One thread owns an output element, so that no sum depends on the order of threads. The
+// caller has checked types and shapes, which are those of ImageOps (kernels/ops/image.h).
 #pragma once
 
 #include "kernels/cuda/families.h"
 
 namespace penstock {
 
+// y and dx are overwritten; g is the gradient of y. `chosen` (I32, shape of y): place of each
+// maximum in its window; null for averages, or when no backward follows.
 void pool_forward(CudaContext& context, Tensor& y, Tensor* chosen, const Tensor& x,
                   const Window& window, Pool kind);
 void pool_backward(CudaContext& context, Tensor& dx, const Tensor& g, const Tensor* chosen,

@@ -11,6 +11,7 @@
 
 namespace penstock {
 
+// The thread blocks of a launch and the threads of a block.
 struct LaunchShape {
   dim3 grid{1, 1, 1};
   dim3 block{1, 1, 1};

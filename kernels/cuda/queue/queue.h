@@ -90,8 +90,8 @@ class Queue {
     submit(call_kind<Function, Values...>, values...);
   }
 
-  // Commands of one section come in the same order in every step. `key` names it. Sections do not
-  // nest.
+  // Begin and end the section named `key`: the caller submits the same commands in the same order
+  // there in every step. Sections do not nest.
   void begin_section(int64_t key);
   void end_section();
   // Issues what has been submitted, also inside a section (which goes on as another part): before
@@ -99,7 +99,7 @@ class Queue {
   void flush();
   // Returns when everything submitted has ended on the device.
   void synchronize();
-  // Returns when the event has passed.
+  // Returns when the device has passed the event.
   void wait_on_host(const Event& event);
   // The waits that synchronize() and wait_on_host() go through.
   [[nodiscard]] HostWaits& host_waits() { return host_waits_; }

@@ -1,8 +1,8 @@
 // kernels/cuda/queue/tensor_table.h -- a list of tensors for one launch: a table on the device of
 // where they lie, and which piece of which tensor each thread block takes.
 //
-// Made and uploaded when a list is first seen, and found again as long as the list stays as it is:
-// in the steady state nothing is allocated and nothing is sent.
+// A table is made and uploaded when its list is first seen, and found again as long as the list
+// stays as it is: in the steady state nothing is allocated and nothing is sent.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// runtime/system/comm/agreement.h -- ranks that fail together: when one of them fails, all of them
-// throw, in the same words. Otherwise the others would wait for it for ever.
+// runtime/system/comm/agreement.h -- calls after which all ranks fail when one of them does, in the
+// same words. Otherwise the others would wait for that rank for ever.
 #pragma once
 
 #include <cstring>
@@ -42,8 +42,8 @@ template <class T, class Make>
   return numbers;
 }
 // Runs `work` on every rank; when it throws anywhere, every rank throws the words of the lowest
-// rank that failed (ErrorScope::EveryRank). Its `who` ("rank 3"), unless empty, stands before them
-// where there are several ranks. Collective; `work` must not communicate.
+// rank that failed (ErrorScope::EveryRank). That rank's `who` ("rank 3"), unless empty, stands
+// before the words where there are several ranks. Collective; `work` must not communicate.
 void agree(Collective& world, const std::string& who, const std::function<void()>& work);
 
 }  // namespace penstock

@@ -1,4 +1,5 @@
-// runtime/system/comm/launcher.h -- what the environment says about who started this process.
+// runtime/system/comm/launcher.h -- tells from environment variables which launcher started
+// this process, and whether it started others that MPI does not know of.
 //
 // A launcher that MPI does not understand (srun without PMIx, the mpirun of another MPI) starts N
 // processes of which each believes to be alone, and N copies of the run would write to the same
@@ -13,9 +14,9 @@ namespace penstock {
 using Environment = std::function<const char*(const char* name)>;  // null where it is not set
 
 // A sentence that names the launcher and the cure when several processes were started but MPI
-// believes this one to be alone; empty when all is well. The environment is that before MPI_Init,
-// which adds to it. SLURM_NTASKS alone proves nothing: a batch script has it too, and may well
-// start a single process.
+// believes this one to be alone; empty when all is well. `environment`, here and below: as it was
+// before MPI_Init, which adds to it. SLURM_NTASKS alone proves nothing: a batch script has it too,
+// and may well start a single process.
 [[nodiscard]] std::string launcher_complaint(const Environment& environment);
 
 // True when Open MPI would refuse to start, and end the process, in MPI_Init: a Slurm step with
@@ -26,13 +27,11 @@ using Environment = std::function<const char*(const char* name)>;  // null where
 [[nodiscard]] bool is_slurm_with_pmi(const Environment& environment);
 
 // Whether this is the first of the processes that a launcher started and MPI did not join: the one
-// that prints the error. True where nothing tells them apart. The environment is that before
-// MPI_Init.
+// that prints the error. True where nothing tells them apart.
 [[nodiscard]] bool is_first_of_unjoined(const Environment& environment);
 
 // The command that started the ranks, as a user writes it before `-n RANKS`: "mpirun", "srun",
-// "flux run", "jsrun", or "mpiexec" for MPICH's. "mpirun" where nothing did. The environment is
-// that before MPI_Init.
+// "flux run", "jsrun", or "mpiexec" for MPICH's. "mpirun" where no launcher is known.
 [[nodiscard]] std::string starter(const Environment& environment);
 
 }  // namespace penstock

@@ -9,12 +9,12 @@
 //   * MPI moves nothing unless it is called: progress() is called between the ops of a long
 //     computation. A wait on any link or group, and of the host for its GPU, lets all the others
 //     move too, and ends with an error when nothing comes within a limit.
-//   * On an accelerator the host never waits for the device, but in hand_over() and drain();
+//   * On an accelerator the host waits for the device only in hand_over() and drain();
 //     tensors are taken from and returned to the device's memory at fixed points of the program,
 //     not when a transfer happens to end, so that a step finds its tensors where the last one had
 //     them.
-//   * All communicators and the requests of links exist before, or are made in, the first steps;
-//     none later.
+//   * All communicators, and all requests of links, are made before or in the first steps; none is
+//     made later.
 // Every failure throws Error(Peer) naming the call, the library's words, the edge and the peer.
 #pragma once
 
@@ -87,11 +87,12 @@ class ReduceGroup {
   // all members get the same bits. All members start the same buffers in the same order. The buffer
   // must not be touched until finish().
   virtual void start(const Tensor& buffer) = 0;
-  // The reduce-scatter and the all-gather of start(), for members of which each keeps a part of the
-  // sums: member r has elements [cuts[r], cuts[r + 1]) of such a buffer, with the same cuts on all
-  // members and for the run, the first 0, the last its size. scatter() starts summing: each member
-  // gets the sum of its own elements, with the bits of start(); its other elements are then
-  // undefined. gather() starts giving all members each one's own elements, in place.
+  // The two halves of start(), a reduce-scatter and an all-gather, for members of which each keeps
+  // a part of the sums: member r has elements [cuts[r], cuts[r + 1]) of such a buffer, with the
+  // same cuts on all members and for the run, the first 0, the last its size. scatter() starts
+  // summing: each member gets the sum of its own elements, with the bits of start(); its other
+  // elements are then undefined. gather() starts sending each member's own elements to all, in
+  // place.
   virtual void scatter(const Tensor& buffer, std::span<const int64_t> cuts) = 0;
   virtual void gather(const Tensor& buffer, std::span<const int64_t> cuts) = 0;
   virtual void progress() = 0;
@@ -216,8 +217,8 @@ class Network {
   // Collective over the world. Null: this network has none.
   [[nodiscard]] virtual std::unique_ptr<Courier> courier() { return nullptr; }
   // From now on `work` is done whenever this rank waits, and by do_side_work(), which the computing
-  // code calls between ops. One at a time; null: nothing is done. A network in which nobody waits
-  // never does it.
+  // code calls between ops. It replaces earlier work; null: nothing is done. A network in which
+  // nobody waits never does the work.
   virtual void set_side_work(SideWork* /*work*/) {}
   virtual void do_side_work() {}
   // Waits until `done()` is true; `what` names in errors what is waited for. All else goes on
@@ -233,12 +234,12 @@ class Network {
   [[nodiscard]] virtual ActivityLog* activity_log() { return nullptr; }
 };
 
-// Longer than the slowest step: a wait that has seen nothing for so long will see nothing any more.
+// Longer than the slowest step: a wait that has seen nothing for this time never will.
 inline constexpr std::chrono::minutes kWaitLimit{30};
 
 // How ranks wait, and for how long.
 struct Waits {
-  std::chrono::milliseconds limit = kWaitLimit;  // zero: they go on for ever
+  std::chrono::milliseconds limit = kWaitLimit;  // zero: waits go on for ever
   // True: a Watch looks at all ranks, and ends the job when none has gone on for the limit. False:
   // each wait ends by itself, by Error(Peer), however busy the others are.
   bool are_watched = false;

@@ -26,7 +26,7 @@ class PairwiseSumOf {
   }
 
  private:
-  T waiting_[32] = {};  // sums of ever fewer values, each a power of two of them
+  T waiting_[32] = {};  // sums of 2^n values, with n smaller from one to the next
   int depth_ = 0;
   unsigned count_ = 0;
 };

@@ -1,14 +1,14 @@
 // runtime/system/comm/mpi/mpi_reduce.h -- sums over the replicas by MPI, for host memory.
 //
-// A direct reduce-scatter and all-gather: a buffer is cut into slices, a slice into one segment per
-// member; everybody sends each segment to its owner, who adds the D copies and sends the sum to
-// all. Each member sends 2 (D-1)/D of the buffer, as in a ring, but in two steps instead of 2
-// (D-1), and every element is added in one order (runtime/system/comm/pairwise.h): a ring starts
-// each segment at another member, so its bits would depend on where in a buffer a parameter lies,
-// and with it on K.
+// A direct reduce-scatter and all-gather: a buffer is cut into slices, a slice into one segment for
+// each of the D members; every member sends each segment to its owner, who adds the D members'
+// copies and sends the sum to all. Each member sends 2 (D-1)/D of the buffer, as in a ring, but in
+// two steps instead of 2 (D-1), and every element is added in one order
+// (runtime/system/comm/pairwise.h). A ring starts each segment at another member: its bits would
+// depend on where in a buffer a parameter lies, and so on how many stages the pipeline has.
 //
-// scatter() is the first of the two steps and gather() the second, with cuts that the members agree
-// on: for members of which each keeps its own part of the sums.
+// start() does both steps. scatter() does the first alone and gather() the second, for members of
+// which each keeps its own part of the sums, between `cuts` that all members agree on.
 //
 // Slices pass through a few lanes, which work at the same time and keep the wire busy while another
 // lane adds. A lane is a tag and scratch memory; its slices follow one another in the same order on
@@ -34,8 +34,8 @@ void check_gradients(const std::string& context, const Tensor& buffer);
 
 class MpiReduceGroup final : public ReduceGroup, private Poller {
  public:
-  // `memory` (for the scratch), `pollers` and MPI must outlive the group, which goes on summing
-  // whenever something waits by those pollers.
+  // `memory` (for the scratch), `pollers` and MPI must outlive the group. The group goes on summing
+  // whenever something waits by `pollers`.
   MpiReduceGroup(CommHandle comm, const std::string& name, Memory& memory, Pollers& pollers);
   ~MpiReduceGroup() override;
   [[nodiscard]] int size() const override { return size_; }
@@ -53,7 +53,7 @@ class MpiReduceGroup final : public ReduceGroup, private Poller {
 
  private:
   enum class Phase : uint8_t { Idle, Scatter, Gather };
-  enum class Work : uint8_t { Sum, Scatter, Gather };  // start() does both phases, one the others
+  enum class Work : uint8_t { Sum, Scatter, Gather };  // Sum, of start(): both phases
 
   struct Plan;
   // One segment of each member's elements of a buffer.
