@@ -1,4 +1,5 @@
-// kernels/counting/counting_device.h -- a Device that computes nothing and counts everything.
+// kernels/counting/counting_device.h -- CountingDevice: a Device that computes nothing and
+// counts the operations, bytes and seconds that its ops would take.
 //
 // Ops read no element and write none; they add what they would do to a counter. Tensors have
 // addresses that no system maps, so memory accounts are exact at no cost, even for a network of

@@ -1,10 +1,10 @@
-// kernels/counting/pacing_device.h -- a Device that computes nothing and takes as long as it
-// counts.
+// kernels/counting/pacing_device.h -- PacingDevice: a Device that computes nothing and takes as
+// long as the modelled device would.
 //
 // Ops return at once, as an accelerator's do, and add their seconds to the moment at which the
-// device will have ended; who waits for the device sleeps until then. Many modelled accelerators
-// thus fit on few cores. Tensors have no contents, but their memory can be read and written, so
-// that messages can be sent from it and received into it (reused_pages.h).
+// device will have ended; a host that waits for the device sleeps until then. Many modelled
+// accelerators thus fit on few cores. Tensors have no contents, but their memory can be read and
+// written, so that messages can be sent from it and received into it (reused_pages.h).
 //
 // A host that oversleeps does not make its accelerator slower: the next op starts when the last one
 // should have ended, unless the host has waited for something else in between.

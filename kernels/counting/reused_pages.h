@@ -1,5 +1,5 @@
-// kernels/counting/reused_pages.h -- memory that many tensors share: every one has addresses of its
-// own, which may be read and written, and behind all of them stand the same few pages.
+// kernels/counting/reused_pages.h -- memory that many tensors share: every tensor has addresses of
+// its own, which may be read and written, and all of them lead to the same few pages.
 //
 // It serves devices whose tensors have no contents but whose messages are real: MPI reads and
 // writes such memory like any other, in its real size, and a network of any size needs a few MiB a

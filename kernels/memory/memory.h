@@ -1,4 +1,4 @@
-// kernels/memory/memory.h -- the caching allocator of a device, and its accounts.
+// kernels/memory/memory.h -- Memory: the caching allocator of a device, and its accounts.
 //
 // Blocks freed by tensors are kept in lists by size and handed out again, so a run of fixed shapes
 // asks the system for memory only in its first steps. Every block is 64-byte aligned (large ones
@@ -61,7 +61,7 @@ struct Block {
 class MemorySource {
  public:
   virtual ~MemorySource() = default;
-  // Returns null when there is no more.
+  // Returns size_bytes of memory, or null when there is no more.
   virtual std::byte* obtain(size_t size_bytes) = 0;
   virtual void give_back(std::byte* data, size_t size_bytes) = 0;
   [[nodiscard]] virtual std::string name() const = 0;
@@ -81,7 +81,7 @@ class Memory {
   // Throws Error(Resource) naming the size, the purpose and the account when the system has no
   // more.
   [[nodiscard]] Block* take(size_t size_bytes, Purpose purpose);
-  void put_back(Block* block) noexcept;  // the last reference is gone
+  void put_back(Block* block) noexcept;  // called when the last reference is gone
 
   // Adds `count` new blocks of that size to the cache, for needs that vary a little from step to
   // step. Throws Error(Resource) where the system has no more.

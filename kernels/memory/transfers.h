@@ -1,5 +1,5 @@
-// kernels/memory/transfers.h -- Transfers: bytes between the host and one device, in issue order
-// with its ops.
+// kernels/memory/transfers.h -- Transfers: copies bytes between the host and one device, in
+// issue order with the device's ops.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// kernels/memory/upload_lane.h -- UploadLane: copies from the host to a device that run beside its
-// ops, in numbered slots that are used again and again.
+// kernels/memory/upload_lane.h -- UploadLane: copies tensors from the host to a device while its
+// ops run, in numbered slots that are used again and again.
 #pragma once
 
 #include <cstddef>

@@ -18,7 +18,7 @@ class ActivationOps {
 
   virtual void forward(Tensor& y, const Tensor& x, Activation f) = 0;  // y may be x
   virtual void backward(Tensor& dx, const Tensor& g, const Tensor& x,
-                        Activation f) = 0;  // from the input; dx may be g
+                        Activation f) = 0;  // dx = g f'(x); dx may be g
   // y = f(gate) x, and the gradients of both (Dauphin et al. 2017, Shazeer 2020). y may be gate.
   virtual void gated_forward(Tensor& y, const Tensor& gate, const Tensor& x, Activation f) = 0;
   virtual void gated_backward(Tensor& dgate, Tensor& dx, const Tensor& g, const Tensor& gate,

@@ -47,6 +47,7 @@ class ImageOps {
   // (first one wins); null when no backward will follow, and for Pool::Average.
   virtual void pool2d_forward(Tensor& y, Tensor* chosen, const Tensor& x, const Window& window,
                               Pool kind) = 0;
+  // Overwrites dx, given the gradient g of y and what the forward wrote to `chosen`.
   virtual void pool2d_backward(Tensor& dx, const Tensor& g, const Tensor* chosen,
                                const Window& window, Pool kind) = 0;
   // y[n, c] = mean over h and w of x[n, h, w, c]; and dx from the gradient g of y.

@@ -44,6 +44,7 @@ struct Limbs {
           static_cast<float>(value - high - middle)};
 }
 
+// The double of three limbs, or the sum of doubles whose limbs were added up.
 [[nodiscard]] constexpr double value_of(float high, float middle, float low) {
   return double{high} + (double{middle} + double{low});
 }

@@ -13,6 +13,7 @@ class RowNormOps {
   // y = (x - mean) rstd gamma + beta, per row. Writes mean[r] and rstd[r] for the backward halves.
   virtual void layer_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, const Tensor& x,
                                   const Tensor& gamma, const Tensor& beta, float epsilon) = 0;
+  // Overwrites dx, given the gradient g of y.
   virtual void layer_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x,
                                          const Tensor& mean, const Tensor& rstd,
                                          const Tensor& gamma) = 0;
@@ -25,6 +26,7 @@ class RowNormOps {
   // Writes rstd[r] for the backward halves.
   virtual void rms_norm_forward(Tensor& y, Tensor& rstd, const Tensor& x, const Tensor& gamma,
                                 float epsilon) = 0;
+  // Overwrites dx, given the gradient g of y.
   virtual void rms_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x,
                                        const Tensor& rstd, const Tensor& gamma) = 0;
   // dgamma += ...

@@ -1,5 +1,5 @@
-// kernels/cpu/loops/attention_panels.h -- rows of a tile's heads as dense matrices. Private to
-// attention.cpp.
+// kernels/cpu/loops/attention_panels.h -- copies rows of a tile's heads to dense matrices (panels)
+// and back. Private to attention.cpp.
 //
 // q and out are [batch, T, heads * depth], k and v [batch, T, kv_heads * depth]: the heads of one
 // position lie side by side, so a head's matrix has rows of stride heads * depth. oneDNN multiplies
@@ -15,7 +15,8 @@
 
 namespace penstock {
 
-// Rows of some heads of some samples, where they lie in q, k, v, out or a gradient of theirs.
+// Rows of some heads of some samples, where they lie in q, k, v, out or the gradient of one of
+// them.
 template <class X>
 struct HeadRows {
   X* first;
@@ -52,7 +53,7 @@ void store_panel(const CpuContext& context, const HeadRows<X>& x, const P* panel
   });
 }
 
-// The rows of a tile in x, which is q, out or a gradient of theirs.
+// The rows of a tile in x, which is q, out or the gradient of one of them.
 template <class X>
 [[nodiscard]] HeadRows<X> query_rows(X* x, const AttentionSizes& s, const AttentionTile& tile) {
   const int64_t head = tile.kv_head * s.group() + tile.member;
@@ -66,7 +67,7 @@ template <class X>
           s.width()};
 }
 
-// All keys of a tile's heads in x, which is k, v or a gradient of theirs.
+// All keys of a tile's heads in x, which is k, v or the gradient of one of them.
 template <class X>
 [[nodiscard]] HeadRows<X> key_rows(X* x, const AttentionSizes& s, const AttentionTile& tile) {
   return {x + tile.sample * s.keys * s.kv_width() + tile.kv_head * s.depth,

@@ -12,6 +12,7 @@
 
 namespace penstock {
 
+// y = softmax(x), `width` numbers.
 template <class T>
 void softmax_row(T* y, const T* x, int64_t width) {
   const float top = simd_max(width, [x](int64_t i) { return static_cast<float>(x[i]); });
@@ -24,6 +25,7 @@ void softmax_row(T* y, const T* x, int64_t width) {
   }
 }
 
+// dx from the gradient g of y = softmax(x).
 template <class T>
 void softmax_backward_row(T* dx, const T* g, const T* y, int64_t width) {
   const float dot = simd_sum(

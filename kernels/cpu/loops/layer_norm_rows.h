@@ -10,7 +10,7 @@
 namespace penstock {
 
 struct RowStatistics {
-  float mean, rstd;
+  float mean, rstd;  // rstd: 1 / deviation
 };
 
 // The mean and 1 / deviation of a row, in two passes: the second sees a row that is still in the
@@ -26,6 +26,7 @@ RowStatistics row_statistics(const T* x, int64_t width, float epsilon) {
   return {mean, 1.0F / std::sqrt(squares / count + epsilon)};
 }
 
+// y = (x - mean) rstd gamma + beta.
 template <class T>
 void layer_norm_row(T* y, const T* x, RowStatistics s, const float* gamma, const float* beta,
                     int64_t width) {

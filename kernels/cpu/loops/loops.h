@@ -1,5 +1,5 @@
-// kernels/cpu/loops/loops.h -- what the hand-written CPU loops share: the split of work
-// between threads and scratch memory. oneDNN shares out its own work.
+// kernels/cpu/loops/loops.h -- what the hand-written CPU loops share: splitting work between
+// threads, and scratch memory. oneDNN splits its own work.
 //
 // A loop's results never depend on how many threads ran it: threads get whole outputs (rows,
 // elements, columns), and sums that cross rows go through column_sums.h.

@@ -1,5 +1,5 @@
-// kernels/cpu/loops/rotary_rows.h -- one head of one position, turned by its place (Su et al.
-// 2021).
+// kernels/cpu/loops/rotary_rows.h -- rotary positions: turns one head of one position by the
+// angles of its place (Su et al. 2021).
 #pragma once
 
 #include <cstdint>

@@ -56,7 +56,7 @@ class TiledAttention {
     });
   }
 
-  // Overwrites dq, dk and dv, which have the shapes of q, k and v; g, the gradient of out, has its.
+  // Overwrites dq, dk and dv, of the shapes of q, k and v. `g`: the gradient of out.
   void backward(T* dq, T* dk, T* dv, const T* g, const T* q, const T* k, const T* v, const T* out,
                 const float* logsumexp) {
     const Block score_block(*this);

@@ -1,4 +1,4 @@
-// kernels/cpu/loops/transposed.h -- eight by eight words, transposed in registers.
+// kernels/cpu/loops/transposed.h -- transposes eight by eight words of 4 bytes in registers.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-#pragma GCC diagnostic ignored "-Wpsabi"  // as in lanes.h: no row is passed to another file
+#pragma GCC diagnostic ignored "-Wpsabi"  // for GCC: no row is passed to another file
 
 constexpr int64_t kRow = 8;
 using Row = float __attribute__((vector_size(32)));  // or any other words: they are only moved
@@ -25,7 +25,7 @@ template <class Vector>
   std::memcpy(to, &row, sizeof row);
 }
 
-// Transposes in three rounds: pairs of rows, pairs of pairs, halves.
+// The rows, transposed in three rounds: pairs of rows, pairs of pairs, halves.
 [[gnu::always_inline]] inline Rows transposed(const Rows& rows) {
   Rows pairs;
   for (size_t i = 0; i < kRow; i += 2) {

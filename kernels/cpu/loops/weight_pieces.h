@@ -1,5 +1,5 @@
-// kernels/cpu/loops/weight_pieces.h -- how much of a bf16 weight is widened at a time on a
-// processor without bf16 products. Pure: by shape alone, so that bits repeat.
+// kernels/cpu/loops/weight_pieces.h -- how much of a bf16 weight is widened to fp32 at a time
+// on a processor without bf16 products. Pure: by shape alone, so that bits repeat.
 #pragma once
 
 #include <algorithm>

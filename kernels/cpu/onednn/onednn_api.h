@@ -12,7 +12,8 @@ namespace penstock::dnnl_api {
 
 using Desc = dnnl::memory::desc;
 
-// Always direct: given the choice, version 2 takes Winograd where it is five times slower.
+// Always the direct algorithm: given the choice, version 2 takes Winograd's also where that is five
+// times slower.
 inline constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 
 // The strides and the padding of a convolution's window, each (vertical, horizontal).

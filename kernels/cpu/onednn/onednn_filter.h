@@ -1,5 +1,5 @@
-// kernels/cpu/onednn/onednn_filter.h -- filters in the layouts that the library prefers: how values
-// get there and gradients come back. Included by onednn*.cpp only.
+// kernels/cpu/onednn/onednn_filter.h -- copies filters to the layouts that oneDNN prefers, and
+// their gradients back. Included by onednn*.cpp only.
 #pragma once
 
 #include <optional>

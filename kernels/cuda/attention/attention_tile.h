@@ -1,5 +1,5 @@
 // kernels/cuda/attention/attention_tile.h -- what the blocked attention kernels share: the sizes of
-// their tiles, tiles on their way between device and shared memory, masks, dropout. For .cu files.
+// their tiles, copies of tiles between device and shared memory, masks, dropout. For .cu files.
 #pragma once
 
 #include <limits>
@@ -62,7 +62,8 @@ struct HeadMatrix {
         extent(positions),
         stride(int64_t{heads} * depth) {}
 };
-// The matrix of a head in q, out or a gradient of theirs; and in k, v or a gradient of theirs.
+// The matrix of a head in q, out, or the gradient of either; and in k, v, or the gradient of
+// either.
 template <class T>
 __device__ HeadMatrix<T> of_queries(T* tensor, const AttentionCall& call, int head) {
   return {tensor, call.queries, call.heads, head, call.depth};

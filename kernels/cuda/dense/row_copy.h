@@ -1,4 +1,4 @@
-// kernels/cuda/dense/row_copy.h -- rows of one length copied to rows of another.
+// kernels/cuda/dense/row_copy.h -- copies rows of one length to rows of another.
 #pragma once
 
 #include "kernels/cuda/families.h"

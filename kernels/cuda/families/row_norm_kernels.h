@@ -1,6 +1,6 @@
-// kernels/cuda/families/row_norm_kernels.h -- layer norm (Ba et al. 2016), and RMS norm (Zhang and
-// Sennrich 2019), which takes 0 for the mean. Bound by memory: a row is read once and stays in
-// registers while its mean, then the squares around it, are summed.
+// kernels/cuda/families/row_norm_kernels.h -- the kernels of layer norm (Ba et al. 2016) and of
+// RMS norm (Zhang and Sennrich 2019), which takes 0 for the mean. Bound by memory: a row is read
+// once and stays in registers while its mean, then the squares around it, are summed.
 #pragma once
 
 #include "kernels/cuda/loops/column_sums.h"

@@ -1,5 +1,5 @@
-// kernels/cuda/image/filter_parts.h -- the gradient of a filter out of the sums over parts of the
-// images.
+// kernels/cuda/image/filter_parts.h -- adds up the gradient of a filter from its sums over parts of
+// the images.
 #pragma once
 
 #include "kernels/cuda/families.h"

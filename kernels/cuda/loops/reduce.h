@@ -1,6 +1,6 @@
-// kernels/cuda/loops/reduce.h -- one value out of the values of the threads that share a row: a
-// warp, or a block of several. The order is fixed: a tree in the warp, then the warps in turn. For
-// .cu files.
+// kernels/cuda/loops/reduce.h -- reduces the values of the threads that share a row, a warp or a
+// block of several, to one value. The order is fixed: a tree in the warp, then the warps in turn.
+// For .cu files.
 #pragma once
 
 #include <cuda_runtime.h>

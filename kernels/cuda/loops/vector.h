@@ -1,5 +1,5 @@
-// kernels/cuda/loops/vector.h -- N elements at a time, as floats: 16 bytes an access where
-// addresses allow, element by element where they do not. For .cu files.
+// kernels/cuda/loops/vector.h -- reads and writes N elements at a time, as floats: 16 bytes an
+// access where addresses allow, else element by element. For .cu files.
 //
 // The shapes alone decide which thread gets which elements; `kAligned` only chooses the
 // instructions. So results do not depend on where a tensor lies.

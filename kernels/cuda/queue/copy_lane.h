@@ -1,5 +1,5 @@
-// kernels/cuda/queue/copy_lane.h -- CopyLane: copies from pinned memory on a stream of their own,
-// so that they run while the queue computes.
+// kernels/cuda/queue/copy_lane.h -- CopyLane: copies tensors from pinned memory to a GPU on a
+// stream of its own, so that the copies run while the queue computes.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// kernels/cuda/queue/event_clock.h -- the clock of a CUDA device: timed events in the stream that
-// computes.
+// kernels/cuda/queue/event_clock.h -- EventClock: the DeviceClock of a GPU, by timed events in the
+// stream that computes.
 #pragma once
 
 #include <vector>

@@ -14,8 +14,8 @@ enum class Placement : uint8_t {
 };
 
 struct Grid {
-  int positions = 1;  // ranks of one pipeline: K stages, or K / chunks
-  int replicas = 1;   // pipelines: D
+  int positions = 1;  // ranks of one pipeline: its stages, divided by the stages on each rank
+  int replicas = 1;   // pipelines
   Placement placement = Placement::Stages;
 
   [[nodiscard]] int ranks() const { return positions * replicas; }

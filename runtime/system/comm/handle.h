@@ -1,5 +1,5 @@
-// runtime/system/comm/handle.h -- owners of MPI handles: moved by exchange, never copied, freed
-// once.
+// runtime/system/comm/handle.h -- UniqueHandle: owns an MPI handle (communicator, group or request)
+// and frees it once; it can be moved, not copied.
 //
 // Freeing never throws and never waits. While an exception unwinds nothing is freed: the job is
 // about to be aborted, and MPI must not be called after a failure.

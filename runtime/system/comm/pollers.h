@@ -1,8 +1,8 @@
-// runtime/system/comm/pollers.h -- everything of one rank that moves only while the host polls it,
-// and how a rank waits.
+// runtime/system/comm/pollers.h -- Pollers: polls all links, sums and copies of one rank, which
+// move only while the host polls them, and waits while doing so.
 //
 // A copy to the host that has ended must still be given to MPI, a message that has come must be
-// copied to the device, and gradients that have come must be added up: nobody does that for us. Two
+// copied to the device, and gradients that have come must be added up: no library does that. Two
 // ranks that each wait for the other's message while their own lies ready in host memory would wait
 // for ever; so every wait here polls all the others. And no wait is endless, since neither MPI nor
 // NCCL would say that a rank stands still: either it becomes an error here, after the limit, or it
@@ -21,8 +21,8 @@ namespace penstock {
 class Poller {
  public:
   virtual ~Poller() = default;
-  // Does what can be done now and returns; never waits. Throws Error(Peer) when what it looks after
-  // has failed.
+  // Does what can be done now and returns; never waits. Throws Error(Peer) when the link or sum
+  // that it polls has failed.
   virtual void poll() = 0;
   // What the poller waits for at another rank, for errors: "sending ... (rank 0 to rank 1)"; empty:
   // nothing.

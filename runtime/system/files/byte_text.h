@@ -1,5 +1,5 @@
-// runtime/system/files/byte_text.h -- bytes in formats that hold Unicode alone. The names of files
-// are bytes, and an older one may be in Latin-1; TOML and JSON know only UTF-8.
+// runtime/system/files/byte_text.h -- turns bytes that need not be UTF-8 into text and back. The
+// names of files are bytes, and an older one may be in Latin-1; TOML and JSON know only UTF-8.
 #pragma once
 
 #include <cstddef>

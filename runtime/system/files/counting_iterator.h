@@ -1,6 +1,6 @@
-// runtime/system/files/counting_iterator.h -- the characters of a text for nlohmann-json, with a
-// count of those that it has read: without it, only the library's own errors would say where they
-// are.
+// runtime/system/files/counting_iterator.h -- CountingIterator: gives nlohmann-json the characters
+// of a text and counts those that it has read, so that errors of ours, not only the library's, can
+// name the place.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// runtime/system/files/descriptor.h -- a file descriptor that is closed with its owner, and writing
-// to one.
+// runtime/system/files/descriptor.h -- Descriptor: owns a file descriptor and closes it when
+// destroyed; with functions that write to a file and bring it to the disk.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +26,11 @@ class Descriptor {
 // Hands all of the data to the system. `path` is for the message. Throws Error(Resource).
 void write_all(const Descriptor& file, const void* data, size_t size_bytes,
                const std::string& path);
-// The file is on disk when it returns, where the file system keeps its word. Throws
+// Returns when the file is on disk, where the file system keeps its word, and closed. Throws
 // Error(Resource).
 void sync_and_close(Descriptor& file, const std::string& path);
-// The entries (names) of the directory are on disk afterwards, if this process may open it.
+// Returns when the entries (names) of the directory are on disk; at once where this process
+// may not open the directory.
 void sync_directory(const std::string& path);
 
 }  // namespace penstock

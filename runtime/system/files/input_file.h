@@ -1,5 +1,5 @@
-// runtime/system/files/input_file.h -- the one reader of files: a regular file, read by position
-// from any thread, every call checked.
+// runtime/system/files/input_file.h -- InputFile: reads a regular file by position, from any
+// thread, with every call checked.
 //
 // Not a memory map: where a mapped file shrinks or its server fails, the process dies of SIGBUS;
 // here read() throws a sentence. The page cache serves both alike.
@@ -15,8 +15,8 @@
 
 namespace penstock {
 
-// The owner of a file. A user's may be a link, and a missing one is bad input; one that a run has
-// written is never a link, and where it is missing the run is damaged.
+// Who wrote a file. User: it may be a link, and is bad input where it is missing. Run: it is never
+// a link, and the run is damaged where it is missing.
 enum class FileOwner : uint8_t { User, Run };
 
 class InputFile {

@@ -1,4 +1,5 @@
-// runtime/system/files/json.h -- untrusted JSON: files that may hold anything.
+// runtime/system/files/json.h -- reads JSON of untrusted files, which may hold anything, and writes
+// JSON whose texts need not be UTF-8.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,11 @@
 
 namespace penstock {
 
-// The document, which must be an object. Refuses what nlohmann-json lets pass: duplicate keys (two
-// readers could see two different files), more than `most_levels` objects and lists within each
-// other, and more than `most_values` values, each of which takes a hundred bytes. For documents of
-// a page; larger ones are told value by value (json_events.h). Throws Error(Data) naming `where`
-// and the byte.
+// Parses `text`, which must be one object. Refuses what nlohmann-json lets pass: duplicate keys
+// (two readers could see two different files), more than `most_levels` objects and lists within
+// each other, and more than `most_values` values, each of which takes a hundred bytes. For
+// documents of a page; larger ones are read value by value (json_events.h). Throws Error(Data)
+// naming `where` and the byte.
 inline constexpr int64_t kMostJsonValues = 1'000'000;
 [[nodiscard]] nlohmann::json parse_json(std::string_view text, const std::string& where,
                                         int64_t most_values = kMostJsonValues,
@@ -69,7 +70,8 @@ template <class Json>
 // read, which may be as long as the file and is cut in the middle, and what it wanted.
 [[nodiscard]] std::string json_complaint(const nlohmann::json::exception& error);
 
-// The member `key` of `parent`, which must be there; throw Error(Data) naming `where` and the key.
+// The member `key` of `parent`, as an object, a text or a whole number >= 0. Throw Error(Data)
+// naming `where` and the key where it is not there or of another type.
 [[nodiscard]] const nlohmann::json& json_object(const nlohmann::json& parent, const char* key,
                                                 const std::string& where);
 [[nodiscard]] std::string json_text(const nlohmann::json& parent, const char* key,

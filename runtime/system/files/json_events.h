@@ -1,5 +1,5 @@
-// runtime/system/files/json_events.h -- a JSON document told value by value instead of built:
-// reading takes memory for what the reader keeps, however large the document and whatever is in it.
+// runtime/system/files/json_events.h -- reads a JSON document value by value, without building it:
+// it takes memory only for what the reader keeps, however large the document and whatever is in it.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,9 @@ class JsonReader {
   virtual void close(const JsonPlace& place) = 0;
 };
 
-// The text must be one object. Refuses bad JSON, a key that is there twice, and more than
-// `most_levels` objects and lists within each other. Throws Error(Data) naming `where` and the
-// byte.
+// Tells `reader` every value of the text, which must be one object. Refuses bad JSON, a key that is
+// there twice, and more than `most_levels` objects and lists within each other. Throws Error(Data)
+// naming `where` and the byte.
 inline constexpr size_t kMostJsonLevels = 8;
 void read_json(std::string_view text, const std::string& where, JsonReader& reader,
                size_t most_levels = kMostJsonLevels);

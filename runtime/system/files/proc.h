@@ -1,5 +1,5 @@
-// runtime/system/files/proc.h -- facts from /proc and /sys, whose files have no size. A file that
-// cannot be read gives no facts and no error: the program can do without them.
+// runtime/system/files/proc.h -- reads facts from /proc and /sys, whose files tell no size. A file
+// that cannot be read gives no facts and no error: the program can do without them.
 #pragma once
 
 #include <cstdint>

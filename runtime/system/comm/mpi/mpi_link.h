@@ -42,7 +42,7 @@ class MpiSendLink final : public SendLink {
   ~MpiSendLink() override;
   void send(std::span<const Tensor> message) override;
   void progress() override;
-  void hand_over() override {}  // send() has done so
+  void hand_over() override {}  // what was sent needs only calls of MPI
   void drain() override;
   void reserve(std::span<const TensorSpec> message, int count) override;
   [[nodiscard]] bool idle() const { return in_flight_.empty(); }

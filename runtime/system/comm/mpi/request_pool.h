@@ -1,5 +1,5 @@
-// runtime/system/comm/mpi/request_pool.h -- persistent requests to one peer, kept by buffer address
-// and size.
+// runtime/system/comm/mpi/request_pool.h -- RequestPool: makes persistent MPI requests to one peer
+// and keeps them, by buffer address and size, for later transfers.
 //
 // The caching allocator hands out the same few addresses again and again, so after the first steps
 // a transfer is an MPI_Start on a request that exists: nothing is copied and nothing is made.

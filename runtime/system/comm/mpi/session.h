@@ -1,4 +1,5 @@
-// runtime/system/comm/mpi/session.h -- this process among the others: MPI from start to end.
+// runtime/system/comm/mpi/session.h -- Session: starts and ends MPI, and says which rank this
+// process is.
 //
 // One Session per process, made by launch/ (and the tests' main). A rank that fails calls abort()
 // while the session still lives: unwinding into MPI_Finalize with the other ranks waiting would

@@ -1,5 +1,5 @@
-// runtime/system/comm/watch/activity_log.h -- what a rank does, has done and waits for, where
-// others can read it.
+// runtime/system/comm/watch/activity_log.h -- ActivityLog: notes what a rank does, has done and
+// waits for, where other processes can read it.
 //
 // A rank that hangs cannot tell: its main thread is in a computation or in a library, or the whole
 // process is stopped. So it writes down what it does as it goes, into a page of memory that the
@@ -130,7 +130,7 @@ class ActivityLog {
   void end();
   // The rank goes on within its activity.
   void beat() { page_.beat(); }
-  // Begins a wait that was not over at once. `what` it is for, in words that seldom differ.
+  // Begins a wait that was not over at once. `what` says what for, in words that seldom differ.
   void begin_wait(const std::string& what);
   // Notes what else is under way in the wait that lasts, in words that may differ every time.
   void add_detail(const std::string& words);

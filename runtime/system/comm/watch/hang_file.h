@@ -1,5 +1,5 @@
-// runtime/system/comm/watch/hang_file.h -- hang-<time>.json in a run directory: what each rank did
-// last.
+// runtime/system/comm/watch/hang_file.h -- writes hang-<time>.json to a run directory: what each
+// rank did last.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// runtime/system/comm/watch/shared_pages.h -- the activity_log pages of all ranks of a host, mapped
-// by each.
+// runtime/system/comm/watch/shared_pages.h -- SharedPages: memory that all ranks of a host have
+// mapped, with a page for the activity log of each.
 //
 // Why shared memory: a process that is stopped, or whose threads all wait inside a library, can
 // neither answer a message nor write a file when it is asked; but its neighbours can read memory

@@ -1,4 +1,5 @@
-// runtime/system/comm/watch/silence.h -- how long the ranks of a host have not gone on. Pure.
+// runtime/system/comm/watch/silence.h -- Silence: measures for how long each rank of a host has
+// shown no progress. Pure.
 //
 // A rank is not asked whether it hangs: it counts whatever shows that it goes on
 // (ActivityPage::beat), and here it is noted when that count last changed. So a rank that has been
@@ -19,7 +20,8 @@ class Silence {
   // between does not count.
   Silence(size_t ranks, double period_s) : seen_(ranks), period_s_(period_s) {}
 
-  // Notes the count of a rank at that moment; called for each rank at each look, then looked().
+  // see() notes the count of a rank at that moment. A look is a see() for each rank, then looked().
+  // Times are seconds of one clock.
   void see(size_t rank, uint64_t count, double now) {
     Seen& seen = seen_[rank];
     if (looks_ == 0 || seen.count != count) seen = {count, now};

@@ -1,5 +1,5 @@
-// runtime/system/comm/watch/watch_mail.h -- activity logs asked for and given between hosts, by
-// MPI.
+// runtime/system/comm/watch/watch_mail.h -- WatchMail: asks the watching threads of other hosts
+// what their ranks do, and answers them, by MPI.
 //
 // Used by the watching threads only, on a communicator of their own: their messages meet none of
 // the run's, and an answer comes while the main thread of that rank computes or is stuck. Sends are
