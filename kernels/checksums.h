@@ -1,5 +1,5 @@
-// kernels/checksums.h -- Checksums: numbers that stand for the bits of tensors as they are now,
-// taken in the order of a device's ops and read later.
+// kernels/checksums.h -- Checksums: takes checksums of tensors in the order of a device's ops,
+// for reading them later.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// kernels/fault.h -- what a failed call of a library means for whoever runs the program: that
+// kernels/fault.h -- Fault: what a failed call of a library means for who runs the program: that
 // memory ran out, that a device or something it needs is missing, that there is a bug, or that
-// another rank is gone. Each library has a table of its own from its statuses to these.
+// another rank is gone. Each library has its own table from statuses to faults.
 #pragma once
 
 #include <cstdint>

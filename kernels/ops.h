@@ -1,4 +1,4 @@
-// kernels/ops.h -- every op family at once, and the device that runs them.
+// kernels/ops.h -- includes every op family and the device that runs them.
 #pragma once
 
 #include "kernels/device.h"          // IWYU pragma: export

@@ -1,4 +1,5 @@
-// kernels/plain_pieces.h -- text that comes in pieces, made safe for a terminal. Header only.
+// kernels/plain_pieces.h -- PlainPieces: makes text that comes in pieces safe for a terminal.
+// Header only.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// kernels/plain_text.h -- text made safe for a terminal: names in it are untrusted input from
+// kernels/plain_text.h -- makes text safe for a terminal: names in it are untrusted input from
 // files. Header only.
 #pragma once
 

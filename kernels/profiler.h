@@ -1,6 +1,6 @@
-// kernels/profiler.h -- ranges with names in the timeline of a profiler that is attached from
-// outside. With the CUDA backend they are NVTX's, which Nsight Systems shows above the kernels that
-// were launched within them, and where no profiler is attached a call is a test of a pointer.
+// kernels/profiler.h -- marks ranges with names in the timeline of a profiler that is attached
+// from outside. With the CUDA backend they are NVTX's, which Nsight Systems shows above the kernels
+// that were launched within them, and where no profiler is attached a call is a test of a pointer.
 // Without the backend nothing is done.
 #pragma once
 

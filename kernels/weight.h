@@ -30,8 +30,8 @@ class Weight {
     other.read_once_ = read_once_;
     return other;
   }
-  // Must be called after the elements were overwritten: makes all forms stale, also those of
-  // weights that share the elements.
+  // Must be called after the elements were overwritten: makes all forms stale, also the
+  // forms of weights that share the elements.
   void changed() { ++*version_; }
 
   // Says that each kind of call reads the weight once, or seldom more often, between two changes. A

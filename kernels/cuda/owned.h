@@ -1,5 +1,5 @@
-// kernels/cuda/owned.h -- owners of the libraries' descriptors: freed once, by the library's own
-// function.
+// kernels/cuda/owned.h -- Owned: owns a library's descriptor and frees it once, by the library's
+// own function.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// kernels/cuda/report.h -- how a kernel tells the host of bad data. For .cu files.
+// kernels/cuda/report.h -- report(): a kernel tells the host of bad data. For .cu files.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,6 +1,6 @@
-// kernels/cuda/trouble.h -- what a kernel found wrong with its data (an id outside its table), told
-// to the host without waiting: kernels note the first finding in host memory that the device can
-// write, and the host looks at it whenever it has waited for the device anyway.
+// kernels/cuda/trouble.h -- Trouble: lets kernels tell the host, without waiting, what is wrong
+// with their data (an id outside its table). Kernels note the first finding in host memory that the
+// device can write, and the host looks at it whenever it has waited for the device anyway.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-// Bytes: the smallest limit of the control groups that this process is in and of those above them,
+// Bytes: the smallest limit of the control groups that this process is in and of the groups above,
 // version 2 (memory.max) and version 1 (memory.limit_in_bytes). Null where nothing limits it or
 // nothing can be read. `root`: what stands for "/", which is another folder in tests.
 [[nodiscard]] std::optional<int64_t> cgroup_memory_limit(const std::string& root);

@@ -10,8 +10,8 @@ namespace penstock {
 struct AttentionPath {
   bool fused = false;              // by graphs of a library; else by kernels of our own
   std::string why{};               // why the kernels are our own, in a few words
-  int64_t samples = 0, heads = 0;  // fused: what a backward takes at a time
-  int64_t pieces = 0;              // fused: how many such backwards make the whole call
+  int64_t samples = 0, heads = 0;  // fused: that one backward computes
+  int64_t pieces = 0;              // fused: backwards that make the whole call
   int64_t workspace_bytes = 0;     // fused: of the largest graph, forward or backward
 };
 

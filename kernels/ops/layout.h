@@ -1,4 +1,5 @@
-// kernels/ops/layout.h -- moving elements without changing them. fp32 and bf16.
+// kernels/ops/layout.h -- LayoutOps: concat, split, transpose and put_rows, which move
+// elements without changing them. fp32 and bf16.
 #pragma once
 
 #include <span>
@@ -15,7 +16,7 @@ class LayoutOps {
   virtual void concat(Tensor& y, std::span<const Tensor> parts, int axis) = 0;
   // The reverse: parts are overwritten with their slices of x along `axis`.
   virtual void split(std::span<Tensor> parts, const Tensor& x, int axis) = 0;
-  // Axis a of y is axis order[a] of x, as numpy.transpose has it.
+  // Axis a of y is axis order[a] of x, as in numpy.transpose.
   virtual void transpose(Tensor& y, const Tensor& x, std::span<const int> order) = 0;
   // y[rows[r], :] = x[r, :], a row being the last axis. `rows`, I32, are rows of y and all
   // different; the other rows of y stay as they are.

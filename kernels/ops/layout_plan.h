@@ -1,5 +1,5 @@
-// kernels/ops/layout_plan.h -- the layout ops as every backend executes them: as runs of memory at
-// strides, and permutations with as few axes as possible.
+// kernels/ops/layout_plan.h -- breaks the layout ops down for every backend: concat and split into
+// runs of memory at strides, transpose into a permutation with as few axes as possible.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// kernels/cpu/loops/maps.h -- loops over elements, y[i] = f(a[i]) or f(a[i], b[i]), computed in
-// fp32 and shared out to threads.
+// kernels/cpu/loops/maps.h -- map(): loops y[i] = f(a[i]) or f(a[i], b[i]) over elements, computed
+// in fp32 and shared out to threads.
 #pragma once
 
 #include "kernels/cpu/loops/loops.h"

@@ -1,5 +1,5 @@
-// kernels/cpu/loops/random_mask.h -- Philox eight counters at a time, and the dropout mask made of
-// it. The numbers are those of kernels/philox.h, word for word.
+// kernels/cpu/loops/random_mask.h -- computes Philox for eight counters at a time, and dropout
+// masks from it. The numbers are the same as by kernels/philox.h, word for word.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// kernels/cpu/onednn/onednn_prepared.h -- primitives of the library with their memory objects.
+// kernels/cpu/onednn/onednn_prepared.h -- Prepared: a primitive of oneDNN with its memory objects,
+// ready to run.
 // Included by onednn*.cpp only.
 #pragma once
 
@@ -58,7 +59,7 @@ class Prepared {
 [[nodiscard]] dnnl::algorithm library_algorithm(Activation f);
 // Throws Error(Internal), or Error(Resource) when memory ran out: `what` failed as `error` says.
 [[noreturn]] void fail_library(const std::string& what, const dnnl::error& error);
-// Throws such an error where `status` is not success: `what` failed.
+// Throws as fail_library() does where `status` is not success: `what` failed.
 void check(dnnl_status_t status, const char* what);
 
 }  // namespace penstock

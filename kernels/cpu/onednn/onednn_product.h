@@ -1,4 +1,5 @@
-// kernels/cpu/onednn/onednn_product.h -- a matrix product as the library runs it. Included by
+// kernels/cpu/onednn/onednn_product.h -- PreparedProduct: a matrix product, ready to run by oneDNN.
+// Included by
 // onednn*.cpp only.
 #pragma once
 
@@ -12,7 +13,7 @@ namespace penstock {
 //
 // The library has fast code for several matrices at a time only where they follow each other in
 // memory. Others that are dense in themselves are products of their own, each computed by one
-// thread, so that all of them run at that code's speed whatever lies in between.
+// thread, so that all of them run at that code's speed, however far apart they lie.
 class PreparedProduct {
  public:
   // Throws Error(Internal) naming the plan where the library refuses it.

@@ -66,7 +66,7 @@ struct OneDnn::State {
     return cache.emplace(plan, make(*this, plan)).first->second;
   }
   // Sets the number of threads of the calling thread. A primitive is made for the number of threads
-  // there is at that moment, whatever there is when it runs.
+  // at that moment, which the threads at its run do not change.
   void use_threads() const;
   [[nodiscard]] Tensor scratch(int64_t elements, DType type) {
     const size_t size_bytes = static_cast<size_t>(elements) * size_of(type);

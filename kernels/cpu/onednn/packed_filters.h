@@ -58,8 +58,8 @@ enum class FilterUse : uint8_t {
   return whole_blocks(out, kBlock) * entering;
 }
 
-// The elements of a filter [out, in / groups, kernel_h, kernel_w] as `use` reads it; `dtype` is
-// that of the images.
+// The elements of a filter [out, in / groups, kernel_h, kernel_w] as `use` reads it; `dtype`: of
+// the images.
 [[nodiscard]] inline int64_t packed_elements(const Shape& filter, int64_t groups, DType dtype,
                                              FilterUse use, FilterBlocks blocks) {
   const int64_t block = blocks == FilterBlocks::Of8 ? 8 : 16;

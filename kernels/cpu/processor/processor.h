@@ -1,5 +1,5 @@
-// kernels/cpu/processor/processor.h -- what kernels/cpu finds out about the processor under it, and
-// the switch that makes it take denormal numbers for zero.
+// kernels/cpu/processor/processor.h -- finds out about the processor of this process, and makes it
+// take denormal numbers for zero.
 #pragma once
 
 #include "kernels/device_model.h"
@@ -10,7 +10,7 @@ namespace penstock {
 [[nodiscard]] Processor processor_at_hand();
 
 // The instruction set that these kernels were compiled for, as in -march; where a build has several
-// libraries of kernels, that of the one which was loaded.
+// libraries of kernels, the set of the library that was loaded.
 [[nodiscard]] const char* kernels_level();
 
 // Makes the calling thread, and those that help it in parallel regions of up to `threads`, take

@@ -1,5 +1,5 @@
-// kernels/cpu/processor/processor_speed.h -- the measured speed of kernels/cpu on the processor at
-// hand. The same program is three times slower on one server than on another, and no data sheet
+// kernels/cpu/processor/processor_speed.h -- measures the speed of kernels/cpu on the processor
+// at hand. The same program is three times slower on one server than on another, and no data sheet
 // says it.
 #pragma once
 
@@ -12,7 +12,8 @@ namespace penstock {
 // machine only ever adds to them. `undisturbed` of the result is 0 where much other work ran, else
 // 1. Ranks that will compute side by side measure side by side, for they share a memory.
 //
-// The peak is the fastest product seen. Where bf16 is emulated its products are those of fp32.
+// The peak is the fastest product seen. Where bf16 is emulated, its speed of products is that of
+// fp32.
 [[nodiscard]] ProcessorSpeed measure_processor(int threads);
 
 // Two measurements of one processor as one: each op by the measurement in which it was faster.

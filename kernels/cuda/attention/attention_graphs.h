@@ -13,9 +13,9 @@
 
 namespace penstock {
 
-// The tensors of a call; a graph of the forward has no gradients (G is that of Out). QueryLengths
-// and KeyLengths (I32 [samples]: the positions of each sample), Seed and Offset (I64 [1]: of the
-// library's random numbers) are there only where the extents want them.
+// The tensors of a call; a graph of the forward has no gradients (G: the gradient of Out).
+// QueryLengths and KeyLengths (I32 [samples]: the positions of each sample), Seed and Offset (I64
+// [1]: of the library's random numbers) are there only where the extents want them.
 enum class AttentionSlot : uint8_t {
   Q,
   K,

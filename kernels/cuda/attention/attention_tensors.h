@@ -1,5 +1,5 @@
-// kernels/cuda/attention/attention_tensors.h -- the tensors of a call of a library's fused
-// attention: where each piece finds its part of them, at addresses that the library takes.
+// kernels/cuda/attention/attention_tensors.h -- AttentionTensors: gives each piece of a call of
+// fused attention its part of the call's tensors, at addresses that the library takes.
 #pragma once
 
 #include <vector>
@@ -44,8 +44,8 @@ class AttentionTensors {
   // Name the tensor of a slot that the graphs read or write, before the first of().
   void reads(AttentionSlot slot, const void* tensor);
   void writes(AttentionSlot slot, void* tensor);
-  // Name the row sums. Where the number of queries is odd, those of some heads start at no multiple
-  // of 16 bytes: pieces that begin there have their sums in a copy of their own.
+  // Name the row sums (logsumexp). Where the number of queries is odd, the sums of some heads start
+  // at no multiple of 16 bytes: pieces that begin there have their sums in a copy of their own.
   void reads_sums(const float* logsumexp) { sums_read_ = logsumexp; }
   void writes_sums(float* logsumexp) { sums_written_ = logsumexp; }
 

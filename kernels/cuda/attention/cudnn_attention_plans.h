@@ -1,5 +1,5 @@
-// kernels/cuda/attention/cudnn_attention_plans.h -- whether cuDNN would take a call of attention on
-// a GPU that is only described to it, and with how much workspace.
+// kernels/cuda/attention/cudnn_attention_plans.h -- asks cuDNN whether it would take a call of
+// attention on a GPU that is only described to it, and with how much workspace.
 #pragma once
 
 #include <cstdint>

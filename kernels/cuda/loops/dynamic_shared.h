@@ -1,5 +1,5 @@
-// kernels/cuda/loops/dynamic_shared.h -- the shared memory whose size is given at launch
-// (LaunchShape::shared_bytes). For .cu files.
+// kernels/cuda/loops/dynamic_shared.h -- gives a kernel the shared memory whose size is given at
+// launch (LaunchShape::shared_bytes). For .cu files.
 #pragma once
 
 namespace penstock {

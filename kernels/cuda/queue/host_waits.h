@@ -1,5 +1,5 @@
-// kernels/cuda/queue/host_waits.h -- how the host waits for the device where it has something else
-// to look after meanwhile.
+// kernels/cuda/queue/host_waits.h -- HostWaits: replaces the host's wait for the device where the
+// host must do something else meanwhile, such as polling messages.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// kernels/cuda/queue/memory_source.h -- where device tensors and pinned host tensors get their
-// bytes.
+// kernels/cuda/queue/memory_source.h -- the sources of memory for device tensors and for
+// pinned host tensors.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// kernels/cuda/queue/stream.h -- owners of CUDA streams and events: moved, never copied, freed
-// once.
+// kernels/cuda/queue/stream.h -- Stream and Event own CUDA streams and events: moved, never
+// copied, freed once.
 #pragma once
 
 #include <cstdint>

@@ -18,8 +18,7 @@ struct Failure {
   std::string what;
   ErrorScope scope = ErrorScope::OneRank;
 };
-// The failure that the exception being handled stands for, whatever its type: call in a catch block
-// only.
+// The failure that the exception being handled stands for, of any type: call in a catch block only.
 [[nodiscard]] Failure current_failure();
 
 // Runs `make` on rank 0 and returns its text on all ranks. Collective; when `make` throws, every

@@ -1,5 +1,5 @@
-// runtime/system/comm/cuda_versions.h -- the CUDA libraries of this program, for people. Defined in
-// runtime/system/comm/cuda; empty in a build without CUDA.
+// runtime/system/comm/cuda_versions.h -- the versions of this program's CUDA libraries, for people.
+// Defined in runtime/system/comm/cuda; empty in a build without CUDA.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// runtime/system/comm/gpu_environment.h -- variables that CUDA and NCCL read once, before their
-// first call, and whose defaults do not suit a job of several ranks. Pure.
+// runtime/system/comm/gpu_environment.h -- chooses environment variables that CUDA and NCCL read
+// once, before their first call, and whose defaults do not suit a job of several ranks. Pure.
 #pragma once
 
 #include <string>

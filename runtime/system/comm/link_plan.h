@@ -1,4 +1,4 @@
-// runtime/system/comm/link_plan.h -- the choice of the transport of a run's tensors. Pure: facts
+// runtime/system/comm/link_plan.h -- chooses the transport of a run's tensors. Pure: facts
 // in, choice out, so that every rank that was told the same facts chooses the same.
 #pragma once
 
@@ -25,7 +25,7 @@ struct RankFacts {
   std::string gpu;  // its UUID; empty: this rank computes on the CPU
   std::string bus;  // the GPU's address on the host's bus; the parts of one GPU (MIG) share it
   bool mpi_takes_gpu_memory = false;
-  int visible_gpus = 0;  // to this rank; a batch system may hide those of others
+  int visible_gpus = 0;  // to this rank; a batch system may hide other ranks' GPUs
 };
 // RankFacts as one line of text, for sending, and back.
 [[nodiscard]] std::string text_of(const RankFacts& facts);
@@ -47,7 +47,7 @@ struct LinkPlan {
 //   auto        links by nccl where every rank has a GPU of its own, else by mpi; sums by nccl at
 //               the positions of the pipeline whose ranks have GPUs of their own, else by mpi
 //   nccl        both by nccl, or Error(Input) that says why they cannot be
-//   mpi-staged  both by mpi, whatever computes
+//   mpi-staged  both by mpi, with or without GPUs
 //   mpi         both by mpi, without staging: Error(Input) if a rank has a GPU
 //   mpi-cuda    links by mpi-cuda; sums by mpi, for NCCL beside an MPI that uses GPUs can deadlock.
 //               Error(Input) where MPI cannot read GPU memory, or no rank has a GPU

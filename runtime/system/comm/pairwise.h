@@ -1,8 +1,8 @@
-// runtime/system/comm/pairwise.h -- the order in which replicas are added up, the same on every
-// device and for every number of them: in pairs, (x0 + x1) + (x2 + x3), then pairs of pairs. A sum
-// without a partner waits: five are ((x0 + x1) + (x2 + x3)) + x4. So replicas with a power of two
-// of micro-batches each, which were added up in pairs too (runtime/network/stage/pairwise_sum.h),
-// make the sum that one replica makes.
+// runtime/system/comm/pairwise.h -- adds values of replicas up in one order, the same on every
+// device and for every number of replicas: in pairs, (x0 + x1) + (x2 + x3), then pairs of pairs. A
+// sum without a partner waits: five are ((x0 + x1) + (x2 + x3)) + x4. So replicas with a power of
+// two of micro-batches each, which were added up in pairs too
+// (runtime/network/stage/pairwise_sum.h), make the sum that one replica makes.
 #pragma once
 
 #include <span>

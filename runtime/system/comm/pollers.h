@@ -90,7 +90,7 @@ class Pollers {
   static constexpr int kAtOnce = 200;
   static constexpr int kBeforeNaps = 10;  // whoever naps shares its core with many
 
-  // A wait that lasts so long may be a hang: the activity_log is told what else is under way.
+  // A wait that lasts longer may be a hang: the activity_log is told what else is under way.
   static constexpr std::chrono::milliseconds kLong{200};
   static constexpr std::chrono::microseconds kLongNap{100};
 

@@ -12,8 +12,8 @@ namespace penstock {
 [[nodiscard]] std::string system_text(const std::string& path);
 [[nodiscard]] std::string system_line(const std::string& path);  // its first line
 
-// False: there is no such process. True: there is one, or one that this user must not see, as where
-// /proc is mounted with hidepid: kill(2) tells the two apart where /proc does not.
+// False: there is no such process. True: there is one, perhaps hidden from this user (/proc mounted
+// with hidepid): kill(2) finds hidden ones, too.
 [[nodiscard]] bool process_may_exist(int64_t process);
 
 // The fields of /proc/<process>/stat from the state on (field 3 of proc(5)), since the name before

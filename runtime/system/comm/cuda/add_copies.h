@@ -1,5 +1,5 @@
-// runtime/system/comm/cuda/add_copies.h -- the sum of the replicas' copies of some gradients, in
-// the order of runtime/system/comm/pairwise.h: what MpiReduceGroup does on the host.
+// runtime/system/comm/cuda/add_copies.h -- adds up the replicas' copies of some gradients on a GPU,
+// in the order of runtime/system/comm/pairwise.h, as MpiReduceGroup does on the host.
 #pragma once
 
 #include <cuda_runtime_api.h>

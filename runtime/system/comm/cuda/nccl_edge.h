@@ -1,5 +1,6 @@
-// runtime/system/comm/cuda/nccl_edge.h -- what both ends of an edge by NCCL share: a communicator
-// of the two ranks, and a stream on which its messages follow one another.
+// runtime/system/comm/cuda/nccl_edge.h -- NcclEdge: what the sending and the receiving end of an
+// edge by NCCL are made of: a communicator of the two ranks, and a stream on which messages follow
+// one another.
 #pragma once
 
 #include <span>

@@ -13,7 +13,7 @@ namespace penstock {
 
 class WatchedDevice final : public HostWait {
  public:
-  // Queue and pollers must outlive it.
+  // Queue and pollers must outlive the object.
   WatchedDevice(Queue& queue, Pollers& pollers) : queue_(queue), pollers_(pollers) {
     queue_.host_waits().add(*this);
   }

@@ -1,4 +1,5 @@
-// runtime/system/comm/mpi/mpi_collective.h -- Collective over one MPI communicator.
+// runtime/system/comm/mpi/mpi_collective.h -- MpiCollective: the Collective over one MPI
+// communicator.
 //
 // Sums are gathered and added here in rank order, since MPI does not promise the same bits on every
 // rank. All calls wait by `pollers`: links and sums go on meanwhile, and no wait is endless.

@@ -1,5 +1,5 @@
-// runtime/system/comm/mpi/mpi_courier.h -- MpiCourier: bytes from the memory of one rank to that of
-// another by MPI, on a communicator of its own.
+// runtime/system/comm/mpi/mpi_courier.h -- MpiCourier: carries bytes from the memory of one rank to
+// another's by MPI, on a communicator of its own.
 #pragma once
 
 #include <deque>
