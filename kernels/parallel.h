@@ -1,7 +1,6 @@
 // kernels/parallel.h -- runs the shares of a loop in parallel: the one parallel region of
-// Penstock's own loops. An exception that leaves a
-// region of OpenMP ends the process; here it reaches whoever started the loop. Without OpenMP the
-// shares run one after another.
+// Penstock's own loops. An exception that leaves a region of OpenMP ends the process; here it
+// reaches whoever started the loop. Without OpenMP the shares run one after another.
 #pragma once
 
 #include <algorithm>

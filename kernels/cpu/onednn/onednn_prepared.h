@@ -1,6 +1,5 @@
 // kernels/cpu/onednn/onednn_prepared.h -- Prepared: a primitive of oneDNN with its memory objects,
-// ready to run.
-// Included by onednn*.cpp only.
+// ready to run. Included by onednn*.cpp only.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 // kernels/cpu/onednn/onednn_product.h -- PreparedProduct: a matrix product, ready to run by oneDNN.
-// Included by
-// onednn*.cpp only.
+// Included by onednn*.cpp only.
 #pragma once
 
 #include <vector>

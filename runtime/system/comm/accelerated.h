@@ -41,9 +41,8 @@ struct EdgeComm {
 [[nodiscard]] int processors_of(Device& device);
 
 // Links and sums by NCCL. Collective over the members of the communicator, by which NCCL's id is
-// sent to them.
-// Throw Error(Peer) naming the edge or the group when the others do not come within a time limit.
-// `window`: the messages that may be under way before computing waits for the oldest.
+// sent to them. Throw Error(Peer) naming the edge or the group when the others do not come within a
+// time limit. `window`: the messages that may be under way before computing waits for the oldest.
 [[nodiscard]] std::unique_ptr<SendLink> nccl_send(EdgeComm edge, Device& device, int window,
                                                   Pollers& pollers);
 [[nodiscard]] std::unique_ptr<ReceiveLink> nccl_receive(EdgeComm edge, Device& device,

@@ -20,8 +20,7 @@ struct NcclBudget {
 // many multiprocessors (`processors`). An eighth of the chip is for all edges together, at least
 // one block and at most 8 for each, a power of two, as NCCL cuts its channels; another eighth is
 // for sums. Both ends of an edge must ask for the same: `edges` is to be the count of the rank that
-// has most.
-// Throws Error(Input) where more than half would be taken.
+// has most. Throws Error(Input) where more than half would be taken.
 [[nodiscard]] NcclBudget nccl_budget(int processors, int edges, bool sums);
 
 }  // namespace penstock
