@@ -38,7 +38,8 @@ DeviceModel accelerator(const char* name, double fp32_tera, double bf16_tera, do
 // Dense products summed in fp32, no sparsity, fp32 without TF32; the NVIDIA ones are the SXM forms,
 // a B200's those of HGX at 1,000 W, a GeForce RTX 4090's those of NVIDIA's paper on Ada. Volta and
 // Pascal have no bf16 and compute it in fp32. A TPU multiplies fp32 numbers in bf16 passes unless
-// told otherwise; its figures are half of a chip's, which has two cores.
+// told otherwise; its figures are half of a chip's, which has two cores. A new model is a row here,
+// in the order on which the loops below count.
 std::vector<DeviceModel> accelerators() {
   std::vector<DeviceModel> all = {
       accelerator("h200", 66.9, 989.4, 4800, 140),    accelerator("h100", 66.9, 989.4, 3352, 80),
@@ -46,9 +47,9 @@ std::vector<DeviceModel> accelerators() {
       accelerator("rtx-4090", 82.6, 165.2, 1008, 24), accelerator("v100-16gb", 15.7, 15.7, 900, 16),
       accelerator("v100-32gb", 15.7, 15.7, 900, 32),  accelerator("p100", 10.6, 10.6, 732, 16),
       accelerator("tpu-v2", 22.5, 22.5, 350, 8),      accelerator("tpu-v3", 61.5, 61.5, 450, 16)};
-  // Hopper alone: the workspace that other GPUs would need is not known.
+  // The first two, Hopper, alone: the workspace that other GPUs would need is not known.
   for (DeviceModel& model : std::span(all).first(2)) model.fuses_attention = true;
-  // The GPUs that have bf16 products.
+  // The first five have bf16 products.
   for (DeviceModel& model : std::span(all).first(5)) model.fuses_gelu = true;
   return all;
 }

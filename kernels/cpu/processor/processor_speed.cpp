@@ -24,8 +24,8 @@ using Ops = std::vector<std::function<void()>>;
 // The same ops on any device.
 using MakeOps = std::function<Ops(Device&)>;
 
-// Each op is repeated for so long, all of them in turn, several times: a disturbance of one round
-// may have gone by the next.
+// In a round each op is repeated for kTurn, one op after another; a disturbance of one round may
+// have gone by the next.
 constexpr int kRounds = 4;
 constexpr std::chrono::milliseconds kTurn{4};
 

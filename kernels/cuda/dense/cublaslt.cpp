@@ -15,7 +15,8 @@
 namespace penstock {
 namespace {
 
-// Weights are padded and blocks aligned to more than this, whatever the run.
+// Bytes, promised to the library for every operand. Weights are padded, and blocks of memory
+// aligned, to more than this in every run.
 constexpr uint32_t kAlignment = 16;
 // Enough for split sums on Hopper; what a plan really needs is often nothing.
 constexpr uint64_t kWorkspaceLimit = uint64_t{32} << 20;

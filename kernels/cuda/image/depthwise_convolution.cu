@@ -193,8 +193,8 @@ PlaneExtents plane_extents(const ConvolutionShape& shape) {
           .window = shape.window};
 }
 
-// Calls f(T{}, N) with the element type and the number of channels of a thread. The number changes
-// neither what is summed nor its order.
+// Calls f(T{}, N) with the element type and the number of channels of a thread. That number
+// does not change a sum's terms or their order.
 template <class F>
 void with_kernel(DType type, int channels, std::initializer_list<const Tensor*> images,
                  const F& f) {

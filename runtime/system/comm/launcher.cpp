@@ -6,8 +6,9 @@
 namespace penstock {
 namespace {
 
+// A launcher that MPI may not know. A new one is a row of kLaunchers.
 struct Launcher {
-  const char* size_variable;
+  const char* size_variable;  // holds how many processes were started
   const char* name;
   const char* cure;
 };
@@ -72,8 +73,8 @@ bool is_first_of_unjoined(const Environment& environment) {
   return true;
 }
 
-// Inside an allocation a launcher is started by another one, and leaves that one's variables in
-// place: those that only one sets come first.
+// A launcher may itself be started by another (mpirun within a Slurm allocation), and leaves the
+// other's variables in place: variables that only one launcher sets are looked at first.
 std::string starter(const Environment& environment) {
   if (environment("OMPI_COMM_WORLD_SIZE") != nullptr) return "mpirun";
   if (environment("MPI_LOCALNRANKS") != nullptr) return "mpiexec";

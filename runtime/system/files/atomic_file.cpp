@@ -34,7 +34,8 @@ fs::path folder_of(const std::string& path) {
   return parent.empty() ? fs::path(".") : parent;
 }
 
-// Links in /proc are open files, whatever they say: /dev/stdout ends in one.
+// A link in /proc stands for an open file, not for the path that it shows: /dev/stdout leads to
+// one.
 bool is_in_proc(const std::string& path) {
   struct statfs system {};
   return statfs(folder_of(path).c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;

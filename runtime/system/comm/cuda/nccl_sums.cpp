@@ -126,7 +126,8 @@ class NcclReduceGroup final : public ReduceGroup, private Poller {
     any_ = ever_ = true;
   }
 
-  // Exchanges one segment of everybody's elements: my copies of theirs for their copies of mine.
+  // Sends every other member this rank's copy of that member's segment, receives the other members'
+  // copies of this rank's segment, and adds them up.
   void exchange(float* data, std::span<const int64_t> cuts, int64_t offset, int64_t most) {
     const Segment own = segment_of(data, cuts, comm_.rank(), offset, most);
     comm_.group([&](ncclComm_t comm) {
