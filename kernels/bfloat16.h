@@ -1,4 +1,5 @@
-// kernels/bfloat16.h -- the 16-bit brain float: the upper half of an fp32, rounded to nearest even.
+// kernels/bfloat16.h -- bfloat16, the 16-bit brain float: the upper half of an fp32, rounded to
+// nearest even.
 #pragma once
 
 #include <bit>

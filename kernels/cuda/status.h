@@ -1,5 +1,5 @@
-// kernels/cuda/status.h -- no status of CUDA, cuBLAS or cuDNN is dropped: each failure becomes the
-// Error that cuda_fault.h says it is.
+// kernels/cuda/status.h -- checks the status of each call of CUDA, cuBLAS or cuDNN: a failure
+// becomes the Error that cuda_fault.h says it is.
 #pragma once
 
 #include <cublasLt.h>

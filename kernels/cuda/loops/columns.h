@@ -1,5 +1,5 @@
-// kernels/cuda/loops/columns.h -- matrices [rows, columns] with values that repeat down the rows:
-// biases, channel norms. For .cu files.
+// kernels/cuda/loops/columns.h -- runs kernels over the elements of a matrix [rows, columns] that
+// also read a value of their column: biases, channel norms. For .cu files.
 //
 // Bound by memory. A thread keeps its columns and walks down the rows, so what belongs to a column
 // is read once and stays in registers. Narrow matrices (images of 3 channels) are seen as fewer,
@@ -47,7 +47,7 @@ __device__ Floats<N> repeated(const T* values, int64_t j, int64_t columns) {
   return x;
 }
 
-// Element by element with what belongs to the column. A Body has
+// The kernel: element by element, with what belongs to the column. A Body has
 //   static constexpr int kWide;                           // elements of a 16-byte access
 //   bool aligned() const;                                 // whether such accesses may be made
 //   template <int N> auto columns(int64_t j, int64_t columns) const;  // what belongs to the wide

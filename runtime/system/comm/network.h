@@ -52,7 +52,7 @@ class SendLink {
   // Posts one message, a tuple of tensors, and returns. The link holds references until the bytes
   // have left; the caller must not write to the tensors any more.
   virtual void send(std::span<const Tensor> message) = 0;
-  virtual void progress() = 0;
+  virtual void progress() = 0;  // moves what can move now; never waits
   // Called at the end of a program. Returns when what was sent needs nothing from this rank any
   // more but calls of MPI: the rank may now be busy for long without calling progress(). The
   // device's memory of what was sent is released; with NCCL all later computation waits until it

@@ -1,6 +1,6 @@
-// runtime/system/files/atomic_file.h -- atomic replacement of files, for all files that are read
-// while, or after, they are written again: a reader finds the whole new file or the whole old one,
-// never a part.
+// runtime/system/files/atomic_file.h -- AtomicFile: replaces a file at once, for all files that are
+// read while, or after, they are written again: a reader finds the whole new file or the whole old
+// one, never a part.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// runtime/system/files/long_work.h -- work before the first step whose time grows with the size of
-// a file: cutting texts, checksums, weights. It reports its progress, and ends where a stop is
-// asked for.
+// runtime/system/files/long_work.h -- LongWork: lets work before the first step whose time grows
+// with the size of a file (cutting texts, checksums, weights) report its progress, and end where a
+// stop is asked for.
 //
 // The program sets who hears of the progress and who asks for the stop, once for the whole process:
 // while nothing is set, long work says nothing and goes on to its end.
@@ -13,6 +13,7 @@
 
 namespace penstock {
 
+// Who hears of progress and who asks for a stop.
 struct LongWorkWatch {
   std::function<std::string()> stop = nullptr;  // returns why to end ("SIGTERM"), or "" to go on
   std::function<void(const std::string& line)> say = nullptr;  // null: nobody hears

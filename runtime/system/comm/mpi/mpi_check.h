@@ -1,5 +1,5 @@
-// runtime/system/comm/mpi/mpi_check.h -- no status of MPI is dropped: each failure becomes an
-// Error(Peer).
+// runtime/system/comm/mpi/mpi_check.h -- checks the status of each call of MPI: a failure becomes
+// an Error(Peer).
 #pragma once
 
 #include <mpi.h>
