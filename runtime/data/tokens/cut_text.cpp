@@ -16,8 +16,8 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kLeastBytes = size_t{1} << 20;
-constexpr size_t kMostBytes = size_t{256} << 20;
+constexpr size_t kLeastPartBytes = size_t{1} << 20;
+constexpr size_t kMostPartBytes = size_t{256} << 20;
 
 bool is_ascii_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -26,10 +26,10 @@ bool is_visible_ascii(char c) {
   return c > ' ' && c < '\x7f';
 }
 
-// Takes the text in parts of kLeastBytes or more but for the last, each of which ends where
+// Takes the text in parts of kLeastPartBytes or more but for the last, each of which ends where
 // byte-level vocabularies cut anyway: behind a newline between a visible character and a letter of
 // ASCII. So the parts' tokens are those of the whole. Throws as read_pieces_of_file() does, and
-// Error(Input) where there is no such place within kMostBytes.
+// Error(Input) where there is no such place within kMostPartBytes.
 void for_each_text_part(const std::string& path,
                         const std::function<void(std::string_view part)>& take,
                         int64_t unpack_limit) {
@@ -41,13 +41,13 @@ void for_each_text_part(const std::string& path,
     for (; looked + 1 < text.size(); ++looked) {
       const bool cuts = text[looked] == '\n' && is_visible_ascii(text[looked - 1]) &&
                         is_ascii_letter(text[looked + 1]);
-      if (!cuts || looked + 1 - begin < kLeastBytes) continue;
+      if (!cuts || looked + 1 - begin < kLeastPartBytes) continue;
       take(std::string_view(text).substr(begin, looked + 1 - begin));
       begin = looked + 1;
     }
     text.erase(0, begin);
     looked = std::max(looked - begin, size_t{1});
-    if (text.size() > kMostBytes) {
+    if (text.size() > kMostPartBytes) {
       fail_input(path + " has " + std::to_string(text.size()) +
                  " bytes without a line that begins with a letter: divide it into lines");
     }
