@@ -26,7 +26,7 @@ void tell(std::string_view line);
 class AnswerPieces {
  public:
   void write(std::string_view piece);
-  void end();  // called after the last piece of a text
+  void end();  // after the last piece of a text: writes what was held back, a character cut short
 
  private:
   PlainPieces plain_;

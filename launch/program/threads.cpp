@@ -135,7 +135,7 @@ std::string warning_about(int threads, int asked, const Bounds& bounds,
   return {};
 }
 
-// More threads decode no faster than any network here learns.
+// Eight threads already decode faster than any network here trains; more would not help.
 constexpr int kMostSpare = 8;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// runtime/engine/decoding/rows.h -- Row: the words of an unfinished text, for which a round finds
-// the next one; and where its earlier positions are already computed. Pure.
+// runtime/engine/decoding/rows.h -- Row: an unfinished text, of which a round of decoding finds the
+// next word; origins(): which row of the round before has its earlier positions computed. Pure.
 #pragma once
 
 #include <cstdint>

@@ -14,10 +14,9 @@ namespace penstock {
 // One line that says what is about to run.
 [[nodiscard]] std::string headline(const Config& config, const Layout& layout, Network& network,
                                    Device& device);
-// What the planner predicts of the run, with a warning where the device has less memory than the
-// fullest rank needs, or this host less than its ranks need together: for their tensors, where they
-// compute in its memory, for the snapshots that checkpoints are written from, and for the copies
-// that checkpoint.partner_every asks for.
+// What the planner predicts of the run. Warns where the fullest rank needs more than the device's
+// memory, or where the ranks of this host together need more than the host's: for checkpoint
+// snapshots, for copies (checkpoint.partner_every) and, on the CPU, for tensors.
 [[nodiscard]] std::string outlook(const Forecast& forecast, const Station& station,
                                   const Config& config);
 // How much longer an audited step takes, and how much longer all steps together where one in

@@ -1,5 +1,6 @@
-// runtime/engine/pipeline/links/links.h -- Links: all links of one rank to the other ranks of its
-// pipeline whose stages take from its own or give to them.
+// runtime/engine/pipeline/links/links.h -- Links: what one rank sends activations and gradients
+// through, and receives them: a set for every edge between one of its stages and a stage of another
+// rank.
 #pragma once
 
 #include <memory>

@@ -1,8 +1,8 @@
 // runtime/engine/training/audit/step_audit.h -- StepAudit: audits a step of this rank, and tells
 // all ranks what any of them has found.
 //
-// Three things are compared: what one micro-batch did (runtime/engine/pipeline/audit/audit.h), what
-// is kept from step to step (state_audit.h), and a part of the update
+// An audit checks three things: what one micro-batch did (runtime/engine/pipeline/audit/audit.h),
+// what is kept from step to step (state_audit.h), and a part of the update
 // (runtime/network/optimizer/update_audit.h). The first two are known before the update and travel
 // with the votes of the step, so a step that any rank doubts changes nothing on any rank.
 #pragma once
