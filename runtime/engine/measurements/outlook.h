@@ -22,8 +22,8 @@ namespace penstock {
 // How much longer an audited step takes, and how much longer all steps together where one in
 // `every` (run.audit) is audited, as `prediction` has it.
 [[nodiscard]] std::string audits_text(const Prediction& prediction, int64_t every);
-// What a copy in memory every `every` steps (checkpoint.partner_every) of step_s seconds each takes
-// of a host's memory and of its network's time.
+// What copies of the state in memory, one every `every` steps (checkpoint.partner_every), take of a
+// host's memory and of its network's time; a step takes step_s seconds.
 [[nodiscard]] std::string copies_text(const CopyCosts& copies, double step_s, int64_t every);
 // The warning that the fullest rank, which needs `fullest_bytes`, does not fit on the accelerator;
 // "" where it fits. `recompute` is the run's mode: the advice is to recompute more.

@@ -30,9 +30,11 @@ class Links {
 
   [[nodiscard]] const EdgeLinks& of(int edge) const { return links_[static_cast<size_t>(edge)]; }
   // Each of these is done to all links.
-  void progress();   // moves messages on
-  void hand_over();  // SendLink::hand_over(), at the end of a program
-  void drain();      // waits until everything sent has left
+  void progress();  // moves messages on
+  // At the end of a program: releases the device memory of what was sent. May wait for the device,
+  // never for another rank.
+  void hand_over();
+  void drain();  // waits until everything sent has left
 
  private:
   Network::Ends ends_;  // where tensors travel narrow, the links below wrap these
