@@ -31,7 +31,7 @@ class Links {
   [[nodiscard]] const EdgeLinks& of(int edge) const { return links_[static_cast<size_t>(edge)]; }
   // Each of these is done to all links.
   void progress();  // moves messages on
-  // At the end of a program: releases the device memory of what was sent. May wait for the device,
+  // Releases the device memory of what was sent, at the end of a program. May wait for the device,
   // never for another rank.
   void hand_over();
   void drain();  // waits until everything sent has left
