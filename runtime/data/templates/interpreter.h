@@ -37,7 +37,8 @@ struct Loop {
 
 class Interpreter {
  public:
-  explicit Interpreter(std::string date) : date_(std::move(date)) {}  // today's, or ""
+  // `date`: today's, as "2024-07-26"; empty: templates find no function that tells it.
+  explicit Interpreter(std::string date) : date_(std::move(date)) {}
 
   // Runs a template with these names and returns what it writes. Where that throws, line() is the
   // line of the template that failed.

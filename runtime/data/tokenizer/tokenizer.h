@@ -1,5 +1,5 @@
-// runtime/data/tokenizer/tokenizer.h -- Tokenizer: makes the tokens of data.kind = "text" or
-// "jsonl" of a text, and a text of tokens.
+// runtime/data/tokenizer/tokenizer.h -- Tokenizer: turns a text into token ids and ids into a
+// text, for data.kind = "text" and "jsonl".
 #pragma once
 
 #include <cstdint>

@@ -70,7 +70,8 @@ class WorkQueue {
   bool ends_ = false;
 };
 
-// run() calls read(give), which calls give(item, bytes) for one item after the other; make(item)
+// run() calls read(give), which calls give(item, bytes) for one item after the other, with the
+// bytes that the item takes in memory, by which the number of waiting items is limited; make(item)
 // for each, in any of `threads` threads, several at once; and take(made) in the order of the items.
 // It throws the failure that comes first in that order, of make or take, or else that of read.
 template <class Item, class Made>

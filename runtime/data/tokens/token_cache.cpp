@@ -287,7 +287,8 @@ TextInPieces text_by_tokenizer(const std::string& path, const DataConfig& config
 TextInPieces samples_by_tokenizer(const std::string& path, const DataConfig& config,
                                   const Tokenizer& tokenizer,
                                   const std::function<void(const KeepLine& keep)>& cut) {
-  // Numbers that are kept beside tokens must fit, however small the vocabulary.
+  // A sample begins with a number that tells its form, which may be more than twice a small
+  // vocabulary.
   constexpr int64_t kMostKept = 1 << 12;
   const int64_t below = std::max<int64_t>(2 * tokenizer.size(), kMostKept);
   const auto cut_samples = [&] {

@@ -50,7 +50,8 @@ struct TextInPieces {
 
 // As text_in_pieces() for samples, which `cut` makes of the lines by the folder's tokenizer and
 // chat template: it calls keep(numbers) for one sample after the other, with numbers below twice
-// the vocabulary. Throws what `cut` throws, and Error(Input) for 2^32 numbers or more.
+// the vocabulary or 4096, whichever is more. Throws what `cut` throws, and Error(Input) for 2^32
+// numbers or more.
 using KeepLine = std::function<void(const std::vector<int32_t>& numbers)>;
 [[nodiscard]] TextInPieces samples_by_tokenizer(
     const std::string& path, const DataConfig& config, const Tokenizer& tokenizer,

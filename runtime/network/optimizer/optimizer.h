@@ -40,8 +40,8 @@ class Optimizer {
   // Allocates no tensors.
   void step(double learning_rate, double gradient_scale);
 
-  // Repeats the last step() on `copy`: its value and states are as they were before that step, its
-  // value, states and gradient 1-d tensors of the same elements of one parameter.
+  // Applies the last step() once more, to `copy`: its value and states must be those from before
+  // that step, and value, states and gradient 1-d tensors over the same elements of one parameter.
   void repeat(StateEntry& copy, double learning_rate, double gradient_scale);
 
   // Steps taken so far, over all runs: Adam's bias correction depends on it.

@@ -13,7 +13,8 @@
 
 namespace penstock {
 
-// What the copies in memory cost (checkpoint.partner).
+// What checkpoint.partner costs: the copies of each rank's state in the memory of its own host and
+// of its partner's.
 struct CopyCosts {
   std::vector<int64_t> bytes = {};  // of one copy, by rank of one pipeline
   // How long the copies of a node's ranks keep its network card busy; 0 where all ranks share a

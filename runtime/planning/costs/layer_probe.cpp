@@ -131,7 +131,8 @@ ProbeMemory LayerProbe::memory() {
   const int64_t workspace = device_.memory().use().current_of(Purpose::Workspace);
   run();
   const MemoryUse use = device_.memory().use();
-  // A tensor of no elements still takes a line; a stage of more layers has only one such.
+  // An empty tensor of gradients still takes 64 bytes. A stage has one for all of its layers, so a
+  // single layer is not charged for it.
   StageWeights& weights = stage_.weights();
   const int64_t no_gradients = weights.gradients().all().elements() == 0 ? 64 : 0;
   memory.parameters = use.current_of(Purpose::Parameters);

@@ -67,7 +67,8 @@ MemoryStep record(Layers layers) {
   return {kept - entering(layers), peak - entering(layers)};
 }
 
-// The tape has gone as far as the backward has come; half of it stays where halves are apart.
+// A backward frees the tape layer by layer; where it is the input half only, what the weight half
+// of each layer needs stays.
 MemoryStep backward(Layers layers, bool input_half) {
   int64_t peak = 0;
   int64_t change = -leaving(layers);

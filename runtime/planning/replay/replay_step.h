@@ -7,8 +7,8 @@
 //   card       a message between nodes leaves by the sender's card and enters by the receiver's;
 //              messages that are under way at the same time share a card, slice by slice
 //   sums       a bucket begins when all ranks that hold its stage have completed it and the bucket
-//              before is done; each of these ranks moves 2 (D-1)/D of the bytes, and the part for
-//              ranks on other nodes passes its card, out and in
+//              before is done; each of these ranks moves 2 (D-1)/D of the bytes (D replicas), and
+//              the part for ranks on other nodes passes its card, out and in
 //   update     starts when all gradients of all ranks of the job are there; where replicas share
 //              updates out, sums move only (D-1)/D of the bytes before it
 //   weights    gathered during the step share the cards with the messages of its first forwards

@@ -1,4 +1,5 @@
-// runtime/data/datasets/tuning/message_form.h -- one message of a conversation, as people write it.
+// runtime/data/datasets/tuning/message_form.h -- reads one message of a conversation, as people
+// write it: other names of its keys and roles are recognised in message_form.cpp.
 #pragma once
 
 #include <nlohmann/json.hpp>

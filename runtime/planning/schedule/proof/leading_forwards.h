@@ -4,8 +4,9 @@
 //
 // Up to its first instruction that is neither a forward nor a message of one, a rank has changed
 // nothing but its stashes, so all ranks can stop there and start again. Messages of the first try
-// that were not received must be received and thrown away. So what a rank receives before it stops
-// must have been sent before the sender stopped; else it would belong to the second try.
+// that were not received must be received and thrown away. A message that is sent after its sender
+// has stopped belongs to the second try; so a rank stops before it would receive such a message,
+// and this is repeated until no rank has to stop any earlier.
 #pragma once
 
 #include <cstddef>

@@ -26,8 +26,8 @@ using ByteCurve = std::vector<std::vector<BytesInUse>>;
 //   * verbs change the bytes as `memory`, one entry per stage, says; a stage recomputes if its
 //     program holds a Recompute of it
 //   * a receive brings a tuple in, a send takes one away: at once where sends never wait (memory of
-//     tuples that a slow neighbour takes later is not counted); under a window, when as many more
-//     have been sent along the same directed edge, or at the end of the step
+//     tuples that a slow neighbour takes later is not counted); under a window of w messages once
+//     w more have been sent along the same directed edge, or at the end of the step
 //   * a rank asks for the first message of every edge before the step, and for the next one when
 //     the one before has come: a buffer per edge while messages are still to come
 // `skip_bytes`: the bytes of the tuple that takes each of the schedule's skips; empty: 0.

@@ -16,10 +16,10 @@ namespace penstock {
 [[nodiscard]] std::vector<StepDirectory> retired(const std::vector<StepDirectory>& of_the_run,
                                                  const Retention& retention);
 
-// Removes an older checkpoint of step `latest`, which the new one has replaced, and the checkpoints
-// of `run` before step `latest` that `retention` does not keep. Leaves alone checkpoints of other
-// runs or later steps, and whatever is no complete checkpoint. Throws Error(Resource) when
-// something cannot be removed.
+// Removes an earlier checkpoint of the same step `latest`, which the new one has replaced, and the
+// checkpoints of `run` before step `latest` that `retention` does not keep. Leaves alone
+// checkpoints of other runs or later steps, and whatever is no complete checkpoint. Throws
+// Error(Resource) when something cannot be removed.
 void retire_steps(const std::string& root, const Retention& retention, const std::string& run,
                   int64_t latest);
 

@@ -12,8 +12,8 @@ namespace penstock {
 
 // "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight" for
 // "blocks.0.attention.query.lora_a"; both have the same shape. Throws Error(Input) for a matrix
-// that the family has no place for, or keeps in one tensor with others, for which peft has one
-// adapter together.
+// that the family has no place for, or that it fuses with others into one tensor, which peft gives
+// a single adapter.
 [[nodiscard]] std::string peft_name(const HubFamily& family, const std::string& ours);
 
 // The words of lora.targets ("query", ...) that an entry of target_modules means in any of the

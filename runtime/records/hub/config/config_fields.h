@@ -13,8 +13,8 @@ namespace penstock {
 
 // Whether the value is false, or an empty text, list or object.
 [[nodiscard]] bool asks_for_nothing(const nlohmann::json& value);
-// Whether the value asks for nothing, or is 0 or 1.0, with which nothing is added and nothing
-// scaled.
+// Whether the value asks for nothing, is a zero (nothing is added), or the float 1.0 (nothing is
+// scaled); an integer 1 is a count.
 [[nodiscard]] bool leaves_all_as_it_is(const nlohmann::json& value);
 
 // All throw Error(Input) naming `where` and the member. A member that is null counts as absent, as
@@ -36,7 +36,7 @@ class ConfigFields {
 
   // Refuses any other value, with which the network could not be built here; absent is allowed.
   void must_be(const char* key, const nlohmann::json& value);
-  // Counts members as asked for that change nothing, whatever their values.
+  // Marks members as read that change nothing in the network, whatever their values.
   void ignore(std::span<const char* const> keys);
   // Refuses the first member that was not asked for, unless it is null or `neutral`, or private to
   // Python (_name).
