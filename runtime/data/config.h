@@ -8,7 +8,8 @@
 namespace penstock {
 
 // The most that a compressed file may unpack to: 4 MiB and this many times its size; 0: any amount.
-// Text shrinks to a fifth, logs to a thirtieth; zeros that shall fill our memory to a thousandth.
+// Text shrinks to a fifth, logs to a thirtieth; a file of zeros that is made to exhaust memory, to
+// a thousandth.
 inline constexpr int64_t kUnpackLimit = 64;
 
 struct DataConfig {
@@ -50,7 +51,7 @@ struct DataConfig {
   int cut_threads = 1;            // no key: threads that cut texts before the first step
   std::string cache_folder = {};  // no key: keeps tokens of texts (token_cache.h); "": nowhere
   int64_t cache_least_bytes = int64_t{1} << 20;  // no key: smaller texts are not kept
-  int64_t unpack_limit = kUnpackLimit;           // of compressed files; 0: none
+  int64_t unpack_limit = kUnpackLimit;           // of compressed files; 0: no limit
   // No key. jsonl: the validation set is questions with their answers (questions.h), not samples.
   bool questions = false;
 };

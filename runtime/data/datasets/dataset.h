@@ -1,5 +1,6 @@
 // runtime/data/datasets/dataset.h -- Dataset: numbered samples, each a tuple of named fields;
-// open_datasets(), which makes those that [data] names; Batch: the samples of a micro-batch.
+// open_datasets(), which opens the sets that the [data] section names; Batch: the samples of a
+// micro-batch.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,7 @@ struct Datasets {
   std::shared_ptr<const Dataset> train;
   std::shared_ptr<const Dataset> validation;  // null: none
   int64_t vocabulary = 0;                     // of tokens; 0: images, or not known
-  int64_t classes = 0;                        // 0: the labels are no classes
+  int64_t classes = 0;                        // 0: labels are not class numbers
   std::vector<std::string> labels;            // names of classes, by label; empty: not known
   int64_t content = 0;  // a hash of the training tokens (content_sum()); 0: not computed
   std::string note;     // what a user may want to know of the sets; empty: nothing
@@ -66,9 +67,9 @@ struct SampleShape {
 using Warn = std::function<void(const std::string& line)>;
 
 // Opens what `config` names. The sets keep `warn` (may be empty). `fields`: names of the fields
-// that will be read, empty: all; where only labels are, an image takes four bytes of memory. Throws
-// Error(Input) for a missing, empty or unfit file, Error(Data) naming file and place for a damaged
-// one, each with what to do about it.
+// that will be read, empty: all; if only labels are read, an image costs four bytes of memory.
+// Throws Error(Input) for a missing, empty or unfit file, Error(Data) naming file and place for a
+// damaged one, each with what to do about it.
 [[nodiscard]] Datasets open_datasets(const DataConfig& config, const SampleShape& shape,
                                      uint64_t seed, const Warn& warn = {},
                                      const std::vector<std::string>& fields = {});

@@ -17,7 +17,8 @@ class DamagedImages {
   // this.
   DamagedImages(const ImageFolder& folder, double limit, Warn warn);
 
-  // Both take the index of a file in the folder and are called from several threads.
+  // contains() tells whether that image has been added. Both take the index of a file in the folder
+  // and are called from several threads.
   [[nodiscard]] bool contains(size_t index) const;
   // Adds the image and warns of it, once, with `why`, the error's text. Throws Error(Data) where
   // more are damaged than may be.

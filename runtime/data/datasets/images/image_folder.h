@@ -36,8 +36,8 @@ enum class ImageBytes : uint8_t { Held, LeftOut };
 
 struct ImageFolder {
   std::string path;
-  // An archive as it was opened; null for a folder. A plain tar is read by ranges. A compressed one
-  // cannot be: `held` has the bytes of its images, one after another.
+  // An archive as it was opened; null for a folder. A plain tar is read by ranges. Of a
+  // compressed one `held` has the bytes of its images, one after another.
   std::shared_ptr<const InputFile> archive;
   bool is_compressed = false;
   std::vector<uint8_t> held;
@@ -48,7 +48,7 @@ struct ImageFolder {
   // "train.tar.zst: cat/0001.jpg", for messages
   [[nodiscard]] std::string name_of(const ImageFile& file) const;
   // The compressed bytes. Called from several threads. Throws Error(Data) for more than 256 MiB,
-  // and where they are no longer there.
+  // and where the file has been removed or cut short since it was opened.
   [[nodiscard]] std::vector<uint8_t> load(const ImageFile& file) const;
   // The first `bytes` of the compressed bytes, or all there are. Throws as load().
   [[nodiscard]] std::vector<uint8_t> beginning(const ImageFile& file, int64_t bytes) const;

@@ -1,6 +1,6 @@
 // runtime/data/datasets/images/decoding/archive.h -- ArchiveWalk, read_archive(): the files of a
-// tar archive (plain, gzip, zstd, xz or bzip2), in one pass and never extracted. Of a plain archive
-// it is enough to read the headers, for ArchiveWalk says where the bytes of a file are.
+// tar archive (plain, gzip, zstd, xz or bzip2), in one pass and never extracted. ArchiveWalk
+// says where in a plain archive the bytes of a file are, so that only headers need to be read.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// runtime/data/datasets/images/decoding/jpeg.h -- JPEG bytes to pixels, by libjpeg-turbo. The only
-// file that calls it.
+// runtime/data/datasets/images/decoding/jpeg.h -- JPEG bytes to pixels, by libjpeg-turbo, which
+// no other file calls.
 #pragma once
 
 #include <cstdint>

@@ -10,8 +10,9 @@ namespace penstock {
 // The number of bytes at the beginning of a file that are enough to tell.
 inline constexpr int64_t kOrientationBytes = int64_t{1} << 16;
 
-// Whether the image asks for it; false where it is damaged or says nothing. `beginning`: the first
-// kOrientationBytes of a JPEG or PNG, or the whole file if it is shorter.
+// Whether the image asks to be turned or mirrored (EXIF); false where it is damaged or says
+// nothing. `beginning`: the first kOrientationBytes of a JPEG or PNG, or the whole file if it is
+// shorter.
 [[nodiscard]] bool is_turned(std::span<const uint8_t> beginning);
 
 }  // namespace penstock

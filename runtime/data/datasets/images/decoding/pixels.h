@@ -23,13 +23,13 @@ struct Pixels {
 // Whether these bytes of a file begin as every PNG does.
 [[nodiscard]] bool is_png(std::span<const uint8_t> bytes);
 
-// An image of 1 (grey) or 3 channels with `channels`, 1 or 3. Grey is as in Pillow and ITU-R
+// Converts an image of 1 (grey) or 3 channels to `channels`, 1 or 3. Grey is as in Pillow and ITU-R
 // BT.601: (19595 R + 38470 G + 7471 B + 32768) / 65536, rounded down.
 [[nodiscard]] Pixels with_channels(Pixels image, int64_t channels);
 
-// The largest middle part that has the proportions of height x width, resampled to that size
-// bilinearly in integers, so that every machine computes the same bytes. An image of the right size
-// is returned as it is.
+// Crops the image to its largest middle part with the proportions of height x width and resamples
+// that to this size, bilinearly in integers, so that every machine computes the same bytes. An
+// image of the right size is returned as it is.
 [[nodiscard]] Pixels fitted(Pixels image, int64_t height, int64_t width);
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
-// runtime/data/datasets/images/decoding/png.h -- PNG bytes to pixels, by libpng. The only file that
-// calls it.
+// runtime/data/datasets/images/decoding/png.h -- PNG bytes to pixels, by libpng, which no other
+// file calls.
 #pragma once
 
 #include <cstdint>
