@@ -24,7 +24,7 @@ script=lsf.sh
 # What the job scripts share is in job.sh, which is looked for as that file says.
 program=${PENSTOCK:-build/release/bin/penstock}
 if [ -z "${PENSTOCK-}" ] && [ ! -x "$program" ]; then program=penstock; fi
-beside=$(dirname "$(command -v "$program")")
+beside=$(dirname "$(readlink -f "$(command -v "$program")")")
 for folder in "${PENSTOCK_BATCH:-launch/batch}" "$beside/../share/penstock/batch" "$beside/../../../launch/batch" ''; do
   [ ! -e "$folder/job.sh" ] || break
 done
