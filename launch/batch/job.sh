@@ -19,6 +19,7 @@ take_words() {
       --time-limit | --time-limit=* | --run.time_limit | --run.time_limit=*) limited=yes ;;
     esac
   done
+  [ -n "$out" ] || { say "--out names no directory: a job that is queued again would never find its checkpoints"; exit 2; }
   [ "$named" = yes ] || words+=(--out "$out")
 }
 

@@ -36,7 +36,7 @@ done
 ranks=${LSB_DJOB_NUMPROC:-1} job=$LSB_JOBID start='' # LSF does not count starts
 # The run directory has the job's number, which stays when the job is queued again.
 out=runs/${LSB_JOBNAME:-penstock}-$job
-read -ra words <<<"$RUN"
+read -rd '' -a words <<<"$RUN" || true # of all lines
 take_words "${words[@]}"
 
 case ${PENSTOCK_LAUNCH:-mpirun} in

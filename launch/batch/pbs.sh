@@ -36,7 +36,7 @@ done
 ranks=$(wc -l <"$PBS_NODEFILE") job=$PBS_JOBID start=${PENSTOCK_START:-1}
 # The jobs of one run have one run directory: it has the number of the first.
 out=${PENSTOCK_OUT:-runs/${PBS_JOBNAME:-penstock}-${job%%.*}}
-read -ra words <<<"$RUN"
+read -rd '' -a words <<<"$RUN" || true # of all lines
 take_words "${words[@]}"
 
 # PBS sends no signal ahead of the walltime: penstock stops by itself, a minute and its own margin before.

@@ -80,6 +80,25 @@ for place in launch/batch share/penstock/batch; do
 done
 rm bin/penstock
 
+# A run of several lines is one run; a directory without a name is refused.
+for script in pbs lsf; do
+  with 0
+  before=$(cat started)
+  rm -rf out started
+  echo 0 >plan
+  if [ "$script" = pbs ]; then
+    PBS_JOBID=7.s PBS_JOBNAME=p PBS_O_WORKDIR="$scratch" PBS_NODEFILE=hosts RUN=$'run.toml\n--out out' "$batch/pbs.sh" >output 2>&1
+  else
+    LSB_JOBID=7 LSB_JOBNAME=p LSB_DJOB_NUMPROC=4 LSB_DJOB_HOSTFILE=hosts RUN=$'run.toml\n--out out' "$batch/lsf.sh" >output 2>&1
+  fi
+  [ "$(cat started)" = "$before" ] || fail 'a run of two lines'
+done
+script=slurm
+rm -f started
+SLURM_JOB_ID=7 SLURM_NTASKS=4 "$batch/slurm.sh" run.toml --out= >output 2>&1
+code=$?
+{ [ "$code" -eq 2 ] && grep -q 'names no directory' output && [ ! -e started ]; } || fail 'a directory without a name'
+
 for script in slurm pbs lsf flux; do
   with 0
   expect 0 1 'done'
