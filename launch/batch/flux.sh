@@ -23,10 +23,10 @@ script=flux.sh
 program=${PENSTOCK:-build/release/bin/penstock}
 if [ -z "${PENSTOCK-}" ] && [ ! -x "$program" ]; then program=penstock; fi
 beside=$(dirname "$(readlink -f "$(command -v "$program")")")
-for folder in "${PENSTOCK_BATCH:-launch/batch}" "$beside/../share/penstock/batch" "$beside/../../../launch/batch" ''; do
+for folder in "${PENSTOCK_BATCH:-launch/batch}" launch/batch "$beside/../share/penstock/batch" "$beside/../../../launch/batch" ''; do
   [ ! -e "$folder/job.sh" ] || break
 done
-[ -n "$folder" ] || { echo "$script: job.sh is not in launch/batch, nor beside $program: PENSTOCK_BATCH says where it is" >&2; exit 2; }
+[ -n "$folder" ] || { echo "$script: job.sh is not in ${PENSTOCK_BATCH:-launch/batch}, nor beside the program $program (PENSTOCK says which): PENSTOCK_BATCH says where it is" >&2; exit 2; }
 # shellcheck source=launch/batch/job.sh
 . "$folder/job.sh"
 

@@ -1,8 +1,8 @@
 # What the job scripts beside this have in common; they source it. A script first looks for this file (batch systems run a copy of the
 # script from a folder of their own), then says what its batch system calls things, and then starts the ranks by run_job.
 #
-# It is looked for in PENSTOCK_BATCH, in launch/batch below the folder that the job is started in, and beside the program: in
-# share/penstock/batch of an installed one.
+# It is looked for in PENSTOCK_BATCH, in launch/batch below the folder that the job is started in, and then beside the program:
+# in share/penstock/batch of an installed one, in launch/batch of the source tree of one in build/NAME/bin.
 # shellcheck shell=bash disable=SC2034,SC2154 # what one of the two sets and the other reads
 
 say() { echo "$script: $*" >&2; } # script: the sourcing one's name
@@ -51,8 +51,8 @@ run_job() {
 }
 signals_reach_ranks=no # by themselves; then this shell has only to outlive them
 
-# worth_another_turn: whether the job is to be queued again. Failures that left no new checkpoint are so often enough at the
-# PENSTOCK_RETRIES-th, and at the first where `start`, which counts, is empty.
+# worth_another_turn: whether the job is to be queued again. A failure without a new checkpoint is worth it for the first
+# PENSTOCK_RETRIES starts of the job, and never where the batch system does not count them (`start` is empty).
 worth_another_turn() {
   [ "$cancelled" = no ] && [ ! -e "$out/stop" ] || return 1
   case $code in

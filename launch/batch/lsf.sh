@@ -25,18 +25,18 @@ script=lsf.sh
 program=${PENSTOCK:-build/release/bin/penstock}
 if [ -z "${PENSTOCK-}" ] && [ ! -x "$program" ]; then program=penstock; fi
 beside=$(dirname "$(readlink -f "$(command -v "$program")")")
-for folder in "${PENSTOCK_BATCH:-launch/batch}" "$beside/../share/penstock/batch" "$beside/../../../launch/batch" ''; do
+for folder in "${PENSTOCK_BATCH:-launch/batch}" launch/batch "$beside/../share/penstock/batch" "$beside/../../../launch/batch" ''; do
   [ ! -e "$folder/job.sh" ] || break
 done
-[ -n "$folder" ] || { echo "$script: job.sh is not in launch/batch, nor beside $program: PENSTOCK_BATCH says where it is" >&2; exit 2; }
+[ -n "$folder" ] || { echo "$script: job.sh is not in ${PENSTOCK_BATCH:-launch/batch}, nor beside the program $program (PENSTOCK says which): PENSTOCK_BATCH says where it is" >&2; exit 2; }
 # shellcheck source=launch/batch/job.sh
 . "$folder/job.sh"
 
-[ -n "${RUN-}" ] || { say "there is no run: RUN='RUNFILE.toml [options]' bsub <launch/batch/lsf.sh"; exit 2; }
+read -rd '' -a words <<<"${RUN-}" || true # of all lines
+[ ${#words[@]} -gt 0 ] || { say "there is no run: RUN='RUNFILE.toml [options]' bsub <launch/batch/lsf.sh"; exit 2; }
 ranks=${LSB_DJOB_NUMPROC:-1} job=$LSB_JOBID start='' # LSF does not count starts
 # The run directory has the job's number, which stays when the job is queued again.
 out=runs/${LSB_JOBNAME:-penstock}-$job
-read -rd '' -a words <<<"$RUN" || true # of all lines
 take_words "${words[@]}"
 
 case ${PENSTOCK_LAUNCH:-mpirun} in

@@ -25,18 +25,18 @@ cd "$PBS_O_WORKDIR" || exit 3
 program=${PENSTOCK:-build/release/bin/penstock}
 if [ -z "${PENSTOCK-}" ] && [ ! -x "$program" ]; then program=penstock; fi
 beside=$(dirname "$(readlink -f "$(command -v "$program")")")
-for folder in "${PENSTOCK_BATCH:-launch/batch}" "$beside/../share/penstock/batch" "$beside/../../../launch/batch" ''; do
+for folder in "${PENSTOCK_BATCH:-launch/batch}" launch/batch "$beside/../share/penstock/batch" "$beside/../../../launch/batch" ''; do
   [ ! -e "$folder/job.sh" ] || break
 done
-[ -n "$folder" ] || { echo "$script: job.sh is not in launch/batch, nor beside $program: PENSTOCK_BATCH says where it is" >&2; exit 2; }
+[ -n "$folder" ] || { echo "$script: job.sh is not in ${PENSTOCK_BATCH:-launch/batch}, nor beside the program $program (PENSTOCK says which): PENSTOCK_BATCH says where it is" >&2; exit 2; }
 # shellcheck source=launch/batch/job.sh
 . "$folder/job.sh"
 
-[ -n "${RUN-}" ] || { say "there is no run: RUN='RUNFILE.toml [options]' qsub -v RUN launch/batch/pbs.sh"; exit 2; }
+read -rd '' -a words <<<"${RUN-}" || true # of all lines
+[ ${#words[@]} -gt 0 ] || { say "there is no run: RUN='RUNFILE.toml [options]' qsub -v RUN launch/batch/pbs.sh"; exit 2; }
 ranks=$(wc -l <"$PBS_NODEFILE") job=$PBS_JOBID start=${PENSTOCK_START:-1}
 # The jobs of one run have one run directory: it has the number of the first.
 out=${PENSTOCK_OUT:-runs/${PBS_JOBNAME:-penstock}-${job%%.*}}
-read -rd '' -a words <<<"$RUN" || true # of all lines
 take_words "${words[@]}"
 
 # PBS sends no signal ahead of the walltime: penstock stops by itself, a minute and its own margin before.

@@ -74,8 +74,10 @@ PENSTOCK_BATCH=nowhere with 0
 ln -s player bin/penstock
 for place in launch/batch share/penstock/batch; do
   cp -r "$batch" "$place"
-  PENSTOCK_BATCH='' with 0
-  expect 0 1 "job.sh in $place"
+  for named in '' nowhere; do
+    PENSTOCK_BATCH=$named with 0
+    expect 0 1 "job.sh in $place"
+  done
   rm -r "$place"
 done
 rm bin/penstock
@@ -93,8 +95,12 @@ for script in pbs lsf; do
   fi
   [ "$(cat started)" = "$before" ] || fail 'a run of two lines'
 done
-script=slurm
+script=lsf
 rm -f started
+LSB_JOBID=7 RUN=' ' "$batch/lsf.sh" >output 2>&1
+code=$?
+{ [ "$code" -eq 2 ] && grep -q 'there is no run' output && [ ! -e started ]; } || fail 'a run of blanks'
+script=slurm
 SLURM_JOB_ID=7 SLURM_NTASKS=4 "$batch/slurm.sh" run.toml --out= >output 2>&1
 code=$?
 { [ "$code" -eq 2 ] && grep -q 'names no directory' output && [ ! -e started ]; } || fail 'a directory without a name'
