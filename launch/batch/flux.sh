@@ -4,9 +4,11 @@
 #
 #   flux batch launch/batch/flux.sh RUNFILE.toml [options of penstock train]
 #
-# What #FLUX says here can be said on the command line of `flux batch` instead. The environment may name
+# What #FLUX says here can be said on the command line of `flux batch` instead, and then also in PENSTOCK_SUBMIT, which is given to it
+# again for the jobs that go on: a job cannot see how it was submitted. The environment may name
 #   PENSTOCK         the program [build/release/bin/penstock below the folder, or that of PATH]
 #   PENSTOCK_RANKS   how many [4 for each node]
+#   PENSTOCK_SUBMIT  options of flux batch for the jobs that go on, such as '--nodes=4 --time-limit=12h'
 #   PENSTOCK_RETRIES how often it is submitted again after failures that left no new checkpoint [3]
 #
 #FLUX: --job-name=penstock
@@ -32,7 +34,8 @@ done
 
 [ $# -ge 1 ] || { say "there is no run file: flux batch launch/batch/flux.sh RUNFILE.toml [options]"; exit 2; }
 submitted=("$@")
-nodes=$(flux getattr size)
+nodes=$(flux getattr size 2>/dev/null)
+in_a_job nodes Flux 'flux batch launch/batch/flux.sh RUNFILE.toml [options]'
 ranks=${PENSTOCK_RANKS:-$((4 * nodes))} start=${PENSTOCK_START:-1}
 # The jobs of one run have one run directory: it has the number of the first.
 job=$(flux getattr jobid 2>/dev/null || echo 1)
@@ -48,6 +51,7 @@ if worth_another_turn; then
   say "exit code $code: submitted again, to go on from $(newest)"
   export PENSTOCK_OUT=$out PENSTOCK_START=$((start + 1))
   # The new job goes to the Flux instance that this one is part of. $0 is Flux's copy of this file, with the #FLUX lines.
-  flux --parent batch "$0" "${submitted[@]}" || say "a job cannot be submitted from here: submit it again with --out $out"
+  read -ra options <<<"${PENSTOCK_SUBMIT-}"
+  flux --parent batch "${options[@]}" "$0" "${submitted[@]}" || say "a job cannot be submitted from here: submit it again with --out $out"
 fi
 exit "$code"

@@ -7,8 +7,17 @@
 
 say() { echo "$script: $*" >&2; } # script: the sourcing one's name
 
+# in_a_job VARIABLE SYSTEM LINE: ends the script where VARIABLE, which has a value in the jobs of SYSTEM alone, has none. LINE is the
+# command that submits one.
+in_a_job() {
+  [ -z "${!1-}" ] || return 0
+  say "this is not a job of $2: submit it by $3"
+  exit 2
+}
+
 # take_words WORD...: the run as words for penstock train, into words, with --out at the end where they name no directory: the one
-# that `out` has. Sets out to that directory, and limited to whether they say when to stop.
+# that `out` has. Sets out to that directory, and limited to whether they say when to stop. Ends the script where they say --resume,
+# which is this script's own, or PENSTOCK_RETRIES is no number.
 take_words() {
   words=("$@") limited=no
   local named=no i
@@ -17,8 +26,14 @@ take_words() {
       --out | --run.out) out=${words[i + 1]-} named=yes ;;
       --out=* | --run.out=*) out=${words[i]#*=} named=yes ;;
       --time-limit | --time-limit=* | --run.time_limit | --run.time_limit=*) limited=yes ;;
+      --resume | --resume=* | --run.resume | --run.resume=*)
+        say "${words[i]}: leave it out. A job goes on from its own run directory by itself (--resume auto); --out names that of another run"
+        exit 2 ;;
     esac
   done
+  case ${PENSTOCK_RETRIES:-3} in
+    *[!0-9]*) say "PENSTOCK_RETRIES is '$PENSTOCK_RETRIES', and must be a whole number"; exit 2 ;;
+  esac
   [ -n "$out" ] || { say "--out names no directory: a job that is queued again would never find its checkpoints"; exit 2; }
   [ "$named" = yes ] || words+=(--out "$out")
 }
@@ -42,7 +57,7 @@ run_job() {
   trap tell_ranks USR1 USR2
   trap 'cancelled=yes; tell_ranks' TERM INT HUP
   cancelled=no before=$(newest)
-  say "job $job, start $start: $ranks ranks, run directory $out"
+  say "job $job${start:+, start $start}: $ranks ranks, run directory $out"
   "$@" "$program" train "${words[@]}" --resume auto </dev/null &
   child=$!
   while kill -0 "$child" 2>/dev/null; do wait "$child"; done # a signal ends a wait, too

@@ -32,6 +32,7 @@ done
 # shellcheck source=launch/batch/job.sh
 . "$folder/job.sh"
 
+in_a_job LSB_JOBID LSF "RUN='RUNFILE.toml [options]' bsub <launch/batch/lsf.sh"
 read -rd '' -a words <<<"${RUN-}" || true # of all lines
 [ ${#words[@]} -gt 0 ] || { say "there is no run: RUN='RUNFILE.toml [options]' bsub <launch/batch/lsf.sh"; exit 2; }
 ranks=${LSB_DJOB_NUMPROC:-1} job=$LSB_JOBID start='' # LSF does not count starts

@@ -4,9 +4,11 @@
 #
 #   RUN='RUNFILE.toml [options of penstock train]' qsub -v RUN launch/batch/pbs.sh
 #
-# What #PBS says here can be said on qsub's command line instead. The environment may name (by `qsub -v RUN,NAME=value`)
+# What #PBS says here can be said on qsub's command line instead, and then also in PENSTOCK_SUBMIT, which is given to qsub again for
+# the jobs that go on: a job cannot see how it was submitted. The environment may name (by `qsub -v RUN,NAME=value`)
 #   PENSTOCK         the program [build/release/bin/penstock below the folder, or that of PATH]
 #   PENSTOCK_SCRIPT  this file, for the jobs that go on [launch/batch/pbs.sh below the folder]
+#   PENSTOCK_SUBMIT  options of qsub for the jobs that go on, such as '-l walltime=12:00:00 -q long'
 #   PENSTOCK_RETRIES how often it is submitted again after failures that left no new checkpoint [3]
 #
 #PBS -N penstock
@@ -20,7 +22,7 @@
 set -u
 script=pbs.sh
 
-cd "$PBS_O_WORKDIR" || exit 3
+cd "${PBS_O_WORKDIR:-.}" || exit 3
 # What the job scripts share is in job.sh, which is looked for as that file says.
 program=${PENSTOCK:-build/release/bin/penstock}
 if [ -z "${PENSTOCK-}" ] && [ ! -x "$program" ]; then program=penstock; fi
@@ -32,6 +34,7 @@ done
 # shellcheck source=launch/batch/job.sh
 . "$folder/job.sh"
 
+in_a_job PBS_JOBID PBS "RUN='RUNFILE.toml [options]' qsub -v RUN launch/batch/pbs.sh"
 read -rd '' -a words <<<"${RUN-}" || true # of all lines
 [ ${#words[@]} -gt 0 ] || { say "there is no run: RUN='RUNFILE.toml [options]' qsub -v RUN launch/batch/pbs.sh"; exit 2; }
 ranks=$(wc -l <"$PBS_NODEFILE") job=$PBS_JOBID start=${PENSTOCK_START:-1}
@@ -55,10 +58,11 @@ if worth_another_turn; then
   say "exit code $code: submitted again, to go on from $(newest)"
   export PENSTOCK_OUT=$out PENSTOCK_START=$((start + 1))
   names=RUN,PENSTOCK_OUT,PENSTOCK_START
-  for name in PENSTOCK PENSTOCK_BATCH PENSTOCK_SCRIPT PENSTOCK_RETRIES; do
+  for name in PENSTOCK PENSTOCK_BATCH PENSTOCK_SCRIPT PENSTOCK_SUBMIT PENSTOCK_RETRIES; do
     if [ -n "${!name-}" ]; then export "${name?}"; names+=,$name; fi
   done
-  qsub -W "depend=afterany:$job" -v "$names" "${PENSTOCK_SCRIPT:-launch/batch/pbs.sh}" ||
+  read -ra options <<<"${PENSTOCK_SUBMIT-}"
+  qsub "${options[@]}" -W "depend=afterany:$job" -v "$names" "${PENSTOCK_SCRIPT:-launch/batch/pbs.sh}" ||
     say "a job cannot be submitted from here: submit it again with --out $out"
 fi
 exit "$code"

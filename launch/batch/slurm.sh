@@ -38,6 +38,7 @@ done
 . "$folder/job.sh"
 
 [ $# -ge 1 ] || { say "there is no run file: sbatch launch/batch/slurm.sh RUNFILE.toml [options]"; exit 2; }
+in_a_job SLURM_JOB_ID Slurm 'sbatch launch/batch/slurm.sh RUNFILE.toml [options]'
 ranks=${SLURM_NTASKS:-1} job=$SLURM_JOB_ID start=$((${SLURM_RESTART_COUNT:-0} + 1))
 # The run directory has the job's number, which stays when the job is queued again.
 out=runs/${SLURM_JOB_NAME:-penstock}-$job

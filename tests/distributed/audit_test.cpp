@@ -2,6 +2,7 @@
 // found and named, and a run goes on as if they had not been.
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
 #include "tests/distributed/program.h"
 
@@ -159,6 +160,35 @@ TEST_F(AuditedRun, OfAFinishedRunSaysWhereBitsPart) {
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.output,
               HasSubstr("has no checkpoint of step 3: it has those of steps 2, 4, 6, 8"));
+}
+
+// Steps that the run did not take have nothing to be compared with.
+TEST_F(AuditedRun, OfAStoppedRunEndsWhereThatRunEnded) {
+  const std::string out = scratch_ / "run";
+  const std::string keys = "--checkpoint.every 2 --checkpoint.keep 0 --optimizer.schedule cosine";
+  ASSERT_EQ(run(1, "run", keys).job.exit_code, 0);
+  // As a run that was killed after step 5 leaves it: eight steps are in the run file.
+  std::istringstream lines(read_file(out + "/metrics.jsonl"));
+  std::string kept;
+  for (std::string line; std::getline(lines, line);) {
+    if (nlohmann::json::parse(line).at("step") <= 5) kept += line + "\n";
+  }
+  (void)scratch_.write("run/metrics.jsonl", kept);
+  for (const char* step : {"step-00000006", "step-00000008"}) {
+    std::filesystem::remove_all(out + "/checkpoints/" + step);
+  }
+  const JobResult stopped = run_alone("audit " + out);
+  EXPECT_EQ(stopped.exit_code, 0) << stopped.output;
+  EXPECT_THAT(stopped.output, HasSubstr("3 lines of metrics.jsonl: the same to the last bit"));
+  EXPECT_THAT(stopped.output, HasSubstr("step-00000004: all tensors have the same bits"));
+  EXPECT_EQ(read_trajectory(out + ".audit").losses.size(), 3U);
+  expect_refusal(1, "audit " + out + " --from -1", 2, {"has no checkpoint of step -1"});
+  kept.resize(kept.rfind('\n', kept.size() - 2) + 1);  // up to step 4
+  (void)scratch_.write("run/metrics.jsonl", kept);
+  expect_refusal(1, "audit " + out + " --from 4", 2, {"ends with step 4", "no step after it"});
+  expect_refusal(1, "audit " + out + "/run.toml", 2, {"the directory of a run", "is a file"});
+  expect_refusal(1, "audit " + out + "/checkpoints/step-00000004", 2,
+                 {"is a checkpoint: audit takes the directory of its run, " + out});
 }
 
 TEST_F(AuditedRun, IsRefusedWithoutABarrier) {

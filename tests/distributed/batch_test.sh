@@ -105,6 +105,27 @@ SLURM_JOB_ID=7 SLURM_NTASKS=4 "$batch/slurm.sh" run.toml --out= >output 2>&1
 code=$?
 { [ "$code" -eq 2 ] && grep -q 'names no directory' output && [ ! -e started ]; } || fail 'a directory without a name'
 
+# Outside a job, and with a --resume or a number of retries that would be overruled or not understood, nothing is started.
+refused() { # MESSAGE WHAT
+  { [ "$code" -eq 2 ] && grep -q -- "$1" output && [ ! -e started ]; } || fail "$2"
+}
+for script in slurm pbs lsf flux; do
+  rm -f started
+  words=()
+  case $script in slurm | flux) words=(run.toml) ;; esac
+  if [ "$script" = flux ]; then mv bin/flux bin/flax; fi
+  RUN=run.toml "$batch/$script.sh" "${words[@]}" >output 2>&1
+  code=$?
+  if [ "$script" = flux ]; then mv bin/flax bin/flux; fi
+  refused 'this is not a job of ' 'outside its batch system'
+  PENSTOCK_RETRIES=abc with 0
+  refused "PENSTOCK_RETRIES is 'abc'" 'retries that are no number'
+done
+script=slurm
+SLURM_JOB_ID=7 SLURM_NTASKS=4 "$batch/slurm.sh" run.toml --resume runs/other >output 2>&1
+code=$?
+refused '--resume: leave it out' 'a --resume of its own'
+
 for script in slurm pbs lsf flux; do
   with 0
   expect 0 1 'done'
@@ -113,13 +134,14 @@ for script in slurm pbs lsf flux; do
     slurm) ranks='srun --mpi=pmix --kill-on-bad-exit=1 -n 4' again='scontrol requeue 7' ;;
     pbs)
       ranks='mpirun -q --bind-to none -hostfile hosts -n 4' limit=' --time-limit 1:29:00'
-      again='qsub -W depend=afterany:7.s -v RUN,PENSTOCK_OUT,PENSTOCK_START,PENSTOCK_BATCH launch/batch/pbs.sh' ;;
+      again='qsub -q long -W depend=afterany:7.s -v RUN,PENSTOCK_OUT,PENSTOCK_START,PENSTOCK_BATCH,PENSTOCK_SUBMIT launch/batch/pbs.sh' ;;
     lsf) ranks='mpirun -q --bind-to none -hostfile hosts -n 4' again='' ;;
-    flux) ranks='flux run -N 2 -n 4 --exclusive' again="flux --parent batch $batch/flux.sh run.toml --out out" ;;
+    flux) ranks='flux run -N 2 -n 4 --exclusive' again="flux --parent batch -q long $batch/flux.sh run.toml --out out" ;;
   esac
   grep -qx -- "$ranks penstock train run.toml --out out$limit --resume auto" started || fail 'the command'
-  with '75 checkpoint'
+  PENSTOCK_SUBMIT='-q long' with '75 checkpoint'
   expect 75 2 'a stop with a checkpoint is queued again'
+  ! grep -q 'start :' output || fail 'a number of starts that is none'
   [ -z "$again" ] || tail -n 1 started | grep -qx -- "$again" || fail "not: $again"
   case $script in
     pbs | flux) [ "$(grep -cx 'PENSTOCK_OUT=out\|PENSTOCK_START=2' submitted)" -eq 2 ] || fail 'what the next job is told' ;;

@@ -339,7 +339,8 @@ TEST_F(Survival, AStopBeforeTheFirstStepIsHeard) {
   while (large.size() < size_t{150} << 20) large += text;
   const std::string file = scratch_.write("large.txt", large);
   const std::string fresh = scratch_ / "fresh";
-  for (const size_t rank : {0, 1}) {
+  for (const int how : {0, 1, 2}) {  // a signal to the rank, or, the third time, the file `stop`
+    const size_t rank = how % 2;
     job_ = std::async(std::launch::async, [&] {
       return run_penstock(2, "train " + file_ + " --out " + fresh + words + " --stages 2" +
                                  " --data.vocabulary " + pieces + " --data.train " + file);
@@ -350,15 +351,20 @@ TEST_F(Survival, AStopBeforeTheFirstStepIsHeard) {
       return ranks.size() == 2 && catches(ranks[0], SIGTERM) && catches(ranks[1], SIGTERM);
     }));
     // One begins to read, the other to wait for it.
-    if (rank == 1) std::this_thread::sleep_for(std::chrono::seconds(1));
+    if (how > 0) std::this_thread::sleep_for(std::chrono::seconds(1));
     const auto start = std::chrono::steady_clock::now();
-    ASSERT_EQ(kill(ranks[rank], SIGTERM), 0);
+    if (how == 2) {
+      (void)scratch_.write("fresh/stop", "");
+    } else {
+      ASSERT_EQ(kill(ranks[rank], SIGTERM), 0);
+    }
     const JobResult job = job_.get();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     EXPECT_EQ(job.exit_code, 75) << job.output;
     EXPECT_LT(took.count(), 6.0) << "reading goes on for longer";
     EXPECT_THAT(job.output, HasSubstr("penstock: stopped: "));
-    EXPECT_THAT(job.output, HasSubstr("SIGTERM before the first step"));
+    EXPECT_THAT(job.output, HasSubstr(std::string(how == 2 ? "the file stop" : "SIGTERM") +
+                                      " before the first step"));
     EXPECT_THAT(job.output, Not(HasSubstr("error")));
     EXPECT_FALSE(std::filesystem::exists(fresh + "/metrics.jsonl"));
   }

@@ -6,7 +6,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "kernels/error.h"
 #include "runtime/records/checkpoint/compare.h"
 #include "runtime/records/checkpoint/layout.h"
 #include "runtime/records/report/reading/file_lines.h"
@@ -62,11 +61,6 @@ std::string compare_lines(const Lines& then, const Lines& now, Comparison& compa
     comparison.equal = false;
     return fmt::format("{} is the first that differs: {}\n", name_of_place(place), differs);
   }
-  if (steps == 0) {
-    fail_input(
-        "the run has no step after the one that it is taken again from: give an earlier "
-        "--from");
-  }
   return fmt::format("{} of metrics.jsonl: the same to the last bit\n", amount_text(steps, "line"));
 }
 
@@ -88,6 +82,11 @@ std::string compare_tensors(const std::string& then, const std::string& now, int
 }
 
 }  // namespace
+
+int64_t last_step_of(const std::string& run) {
+  const Lines lines = metrics_of(run, 0);
+  return lines.empty() ? 0 : lines.rbegin()->first.first;
+}
 
 Comparison compare_runs(const std::string& then, const std::string& now, int64_t from) {
   Comparison comparison;

@@ -4,6 +4,7 @@
 
 #include <boost/program_options.hpp>
 #include <filesystem>
+#include <optional>
 
 #include "kernels/error.h"
 #include "launch/program/audit/again.h"
@@ -11,6 +12,7 @@
 #include "launch/program/output.h"
 #include "launch/program/setup.h"
 #include "runtime/records/checkpoint/layout.h"
+#include "runtime/records/run_directory/contents.h"
 #include "runtime/records/run_directory/names.h"
 #include "runtime/system/comm/agreement.h"
 
@@ -20,15 +22,30 @@ namespace {
 namespace po = boost::program_options;
 
 struct AuditOptions {
-  int64_t from = -1;
+  std::optional<int64_t> from;
   std::string into;
 };
 
 void add_audit_options(CommandOptions& options, AuditOptions& audit) {
-  options.add_options()("from", po::value(&audit.from)->value_name("STEP"),
-                        "of the checkpoint to begin with; 0: the beginning [the last but one]")(
+  options.add_options()(
+      "from",
+      po::value<int64_t>()->notifier([&](int64_t step) { audit.from = step; })->value_name("STEP"),
+      "of the checkpoint to begin with; 0: the beginning [the last but one]")(
       "into", po::value(&audit.into)->value_name("DIR"),
       "a new run directory for the steps taken again [RUN.audit, which is replaced]");
+}
+
+void refuse_other_paths(const std::string& run) {
+  std::error_code absent;
+  if (std::filesystem::is_regular_file(run, absent)) {
+    fail_input("audit takes the directory of a run, like runs/latest, and " + run + " is a file");
+  }
+  const std::string step = std::filesystem::path(run).filename().string();
+  if (std::filesystem::is_directory(run, absent) && is_step_name(step)) {
+    fail_input(
+        fmt::format("{} is a checkpoint: audit takes the directory of its run, {}, and --from", run,
+                    run_directory_of(run)));
+  }
 }
 
 // The steps taken again must never replace those of the run, or of another one.
@@ -48,20 +65,18 @@ void refuse_loss(const std::string& run, const AuditOptions& audit, const Argume
 }
 
 // The checkpoint where the steps begin; an empty path: the beginning of the run.
-StepDirectory beginning(const std::string& run, int64_t from) {
+StepDirectory beginning(const std::string& run, std::optional<int64_t> from) {
   if (from == 0) return {};
   const std::string folder = run + "/" + kCheckpointFolder;
   const std::vector<StepDirectory> all = list_checkpoints(folder);
-  if (from < 0) {
-    return all.size() < 2 ? StepDirectory{} : all[all.size() - 2];
-  }
+  if (!from) return all.size() < 2 ? StepDirectory{} : all[all.size() - 2];
   std::string steps;
   for (const StepDirectory& one : all) {
     if (one.step == from) return one;
     steps += (steps.empty() ? "" : ", ") + std::to_string(one.step);
   }
   fail_input(fmt::format(
-      "{} has no checkpoint of step {}: it has {}", folder, from,
+      "{} has no checkpoint of step {}: it has {}", folder, *from,
       steps.empty() ? "none; --from 0 takes the whole run again" : "those of steps " + steps));
 }
 
@@ -77,16 +92,22 @@ int audit_command(Session& session, const Arguments& arguments, const ModelMaker
   }
   std::string run = rest.front();
   while (run.size() > 1 && run.ends_with('/')) run.pop_back();
+  refuse_other_paths(run);
   refuse_loss(run, audit, {rest.begin() + 1, rest.end()});
   const std::string out = audit.into.empty() ? run + ".audit" : audit.into;
   const StepDirectory begin = on_every_rank([&] { return beginning(run, audit.from); });
+  const int64_t last = on_every_rank([&] { return last_step_of(run); });
+  if (last <= begin.step) {
+    fail_input(fmt::format("{} ends with step {}: there is no step after it to be taken again", run,
+                           last));
+  }
   // The settings are those of the run's own file, overruled by what this command line gives.
   Arguments words = {run + "/" + kRunFile, "--run.out=" + out,
                      std::string("--run.overwrite=") + (audit.into.empty() ? "true" : "false"),
                      "--run.resume=" + (begin.path.empty() ? "never" : begin.path),
                      "--checkpoint.keep=0"};
   words.insert(words.end(), rest.begin() + 1, rest.end());
-  const int code = train_command(session, words, models);
+  const int code = train_until(last, session, words, models);
   if (code != 0) return code;
   const std::unique_ptr<Network> network = starting_network(session);
   const std::string verdict = on_first_rank(network->world(), [&] {
@@ -103,10 +124,11 @@ const CommandForm& audit_form() {
       .operand = "RUN",
       .summary = "take steps of a finished run again, and say where the bits part",
       .about =
-          R"(From the last but one of the run's checkpoints, or that of --from, to the run's end, with the run's
-own file. Stages and schedule may be others (--stages 1), as may the host: on a processor of the
-same kind the bits are the same. It says which line of metrics.jsonl is the first that differs, and
-which tensors of the first checkpoint that does.
+          R"(From the last but one of the run's checkpoints, or that of --from, to the last step that the run
+took (also one that was stopped or killed), with the run's own file. Stages and schedule may be
+others (--stages 1), as may the host: on a processor of the same kind the bits are the same. It says
+which line of metrics.jsonl is the first that differs, and which tensors of the first checkpoint
+that does.
 )",
       .closing = "Exit code: 0 where all bits are the same, 1 where some differ.\n",
       .needs_ranks = true};

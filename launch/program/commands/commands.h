@@ -15,6 +15,9 @@ using Arguments = std::vector<std::string>;
 
 // Trains a network, or with --dry-run takes its steps without the arithmetic.
 int train_command(Session& session, const Arguments& arguments, const ModelMaker& models);
+// Trains so up to the end of that step, with the learning rates of all run.steps; 0: of the last.
+int train_until(int64_t step, Session& session, const Arguments& arguments,
+                const ModelMaker& models);
 // Loss, perplexity, accuracies and BLEU of a checkpoint on validation data.
 int eval_command(Session& session, const Arguments& arguments, const ModelMaker& models);
 // Translates standard input to standard output, a sentence a line.

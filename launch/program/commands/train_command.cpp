@@ -40,6 +40,7 @@ struct Preparation {
   TimeLimit limit;
   std::unique_ptr<StartWatch> start;  // until the first step
   std::unique_ptr<StopRequests> stopping;
+  int64_t until = 0;  // RunOrder::until
   ThreadPlan threads;
   DeviceChoice choice;
   std::unique_ptr<Device> device;
@@ -113,6 +114,7 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
   refuse_late_start(world, limit);
   made.limit = limit;
   made.to = open_destination(world, config, settings);
+  if (made.to.directory) made.start->obey_file_in(*made.to.directory);
   made.stopping = std::make_unique<StopRequests>(limit, made.to.directory.get());
   if (!config.run.dry_run) {
     settle_checkpoint(world, config, made.to);
@@ -190,6 +192,7 @@ int train(Preparation& made, const Station& station, const ModelMaker& models, R
                        .stopping = made.stopping.get(),
                        .resume_from = made.to.resume_from,
                        .is_verified = true,  // by settle_checkpoint()
+                       .until = made.until,
                        .drawn_up = drawn_up};
   Run run(order, station, reporter);
   check_kept_classes(station.network.world(), run, made);
@@ -231,8 +234,14 @@ int try_out(const Preparation& made, const Station& station, const ModelMaker& m
 }  // namespace
 
 int train_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
+  return train_until(0, session, arguments, models);
+}
+
+int train_until(int64_t step, Session& session, const Arguments& arguments,
+                const ModelMaker& models) {
   std::optional<Preparation> made = prepare(session, arguments, models);
   if (!made) return 0;
+  made->until = step;
   const Config& config = made->run.config;
   const LinkPlan links = on_every_rank(
       [&] { return plan_links(config.pipeline.link, made->choice.ranks, made->grid); });

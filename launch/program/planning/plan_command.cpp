@@ -23,12 +23,11 @@
 #include "launch/program/runs/planned_run.h"
 #include "runtime/data/tokenizer/vocabulary.h"
 #include "runtime/engine/measurements/outlook.h"
+#include "runtime/planning/blueprint/blueprint.h"
 #include "runtime/planning/blueprint/forecast.h"
 #include "runtime/planning/blueprint/layout.h"
 #include "runtime/planning/blueprint/plan_request.h"
 #include "runtime/planning/costs/interconnects.h"
-#include "runtime/planning/plan/stage_skips.h"
-#include "runtime/planning/schedule/audits.h"
 #include "runtime/records/hub/weights.h"
 #include "runtime/records/telemetry/units.h"
 
@@ -128,27 +127,37 @@ std::string heading(const Config& config, const PlanOptions& request, const Plan
                      request.profile.empty() ? ", counted" : ", measured: " + request.profile);
 }
 
-// What audits and copies in memory, where the run file asks for them, would take in the fastest
-// run.
+// What audits and copies in memory, where the run file asks for them, take in the fastest run.
 std::string safeguards(const Config& config, const PlanRequest& request, const Plan& plan) {
   const PlannedCandidate* best = plan.best();
   if (best == nullptr) return "";
   const Arrangement& fastest = best->candidate;
-  const int64_t every = config.checkpoint.partner_every;
   std::string text;
   if (config.run.audit > 0) {
-    const ModelCosts costs = request.costs(fastest.cut());
-    const Schedule schedule = schedule_of(fastest, stage_skips(fastest.split, costs.skips));
-    const Prediction audited = predict(fastest, place_audits(schedule), costs, request.cluster);
-    text += "fastest: " + audits_text(audited, config.run.audit) + ", and " +
-            bytes_text(audited.fullest_bytes() - best->prediction.fullest_bytes()) +
-            " more on the fullest rank\n";
+    Arrangement unaudited = fastest;
+    unaudited.audit = 0;
+    const Prediction without = predict(unaudited, request.costs(fastest.cut()), request.cluster);
+    text += "fastest: " + audits_text(best->prediction, config.run) + "; they take " +
+            bytes_text(best->prediction.fullest_bytes() - without.fullest_bytes()) +
+            " of the fullest rank's memory\n";
   }
   if (config.checkpoint.partner) {
     const CopyCosts copies = copy_costs(best->prediction, fastest, request.cluster);
-    text += "fastest: " + copies_text(copies, best->prediction.step_s, every) + "\n";
+    text += "fastest: " +
+            copies_text(copies, best->prediction.mean_step_s, config.checkpoint.partner_every) +
+            "\n";
   }
   return text;
+}
+
+// Plans for one replica where the run file asks for what several cannot do; returns what is to be
+// said of it.
+std::string keep_to_one_replica(const Config& config, PlanRequest& request) {
+  if (!config.model.norm_replicas || (config.run.audit == 0 && !request.exact)) return "";
+  if (request.replicas.value_or(1) != 1) return "";  // refused, as a run would be
+  request.replicas = 1;
+  return fmt::format("one replica alone: model.norm_replicas does not go with {}\n",
+                     request.exact ? "pipeline.reduction = \"exact\"" : "run.audit");
 }
 
 }  // namespace
@@ -198,12 +207,22 @@ std::string plan_text(const std::vector<std::string>& arguments, const ModelMake
   PlanRequest asked = plan_request(config, request.ranks, described(request, device, known),
                                    costs_by_cut(config, model, input, device, known));
   pin_what_was_asked_for(settings, asked);
+  const std::string restriction = keep_to_one_replica(config, asked);
+  Config whole = config;
+  whole.pipeline.replicas = asked.replicas.value_or(1);
+  check_together(whole);
   asked.wanted = static_cast<int>(request.top);
   const Plan found = plan(asked);
   const std::vector<Replayed> replays = replayed(request.replay, found, asked);
-  if (request.json) return plan_json(found, replays);
-  return heading(config, request, asked, found, device) + plan_table(found, request.top) +
-         replay_table(replays, found, request.replay) + safeguards(config, asked, found);
+  if (request.json) {
+    const CopiesOf copies_of = [&](const PlannedCandidate& of) {
+      return copy_costs(of.prediction, of.candidate, asked.cluster);
+    };
+    return plan_json(found, replays, config.checkpoint.partner ? copies_of : nullptr);
+  }
+  return heading(config, request, asked, found, device) + restriction +
+         plan_table(found, request.top) + replay_table(replays, found, request.replay) +
+         safeguards(config, asked, found);
 }
 
 const CommandForm& plan_form() {

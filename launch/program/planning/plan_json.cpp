@@ -10,37 +10,48 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json candidate_json(const PlannedCandidate& planned) {
+Json candidate_json(const PlannedCandidate& planned, const CopiesOf& copies_of) {
   const Arrangement& c = planned.candidate;
   const Prediction& p = planned.prediction;
   const bool simulated = planned.standing == Standing::Ranked;
   const auto known = [&](double value) { return simulated ? Json(value) : Json(nullptr); };
   Json peaks = Json::array();
   for (const RankMemory& memory : p.memory) peaks.push_back(memory.total());
-  return {{"stages", c.stages},
-          {"replicas", c.replicas},
-          {"chunks", c.chunks},
-          {"micro_batches", c.micro_batches},
-          {"micro_batch_size", c.micro_batch_size},
-          {"schedule", c.schedule},
-          {"recompute", c.recompute},
-          {"split", c.split},
-          {"feasible", simulated},
-          {"simulated", simulated},
-          {"reason", planned.reason},
-          {"step_ms", known(p.step_s * 1e3)},
-          {"samples_per_s", known(p.samples_per_s)},
-          {"bubble", known(p.bubble)},
-          {"exposed_communication_ms", known(p.exposed_communication_s * 1e3)},
-          {"peak_bytes", std::move(peaks)}};
+  Json json = {{"stages", c.stages},
+               {"replicas", c.replicas},
+               {"chunks", c.chunks},
+               {"micro_batches", c.micro_batches},
+               {"micro_batch_size", c.micro_batch_size},
+               {"schedule", c.schedule},
+               {"recompute", c.recompute},
+               {"split", c.split},
+               {"feasible", simulated},
+               {"simulated", simulated},
+               {"reason", planned.reason},
+               {"step_ms", known(p.mean_step_s * 1e3)},
+               {"samples_per_s", known(p.samples_per_s)},
+               {"bubble", known(p.bubble)},
+               {"exposed_communication_ms", known(p.exposed_communication_s * 1e3)},
+               {"peak_bytes", std::move(peaks)}};
+  if (c.audit > 0) {
+    json["unaudited_step_ms"] = known(p.step_s * 1e3);
+    json["audited_step_ms"] = known(p.audited_step_s * 1e3);
+  }
+  if (copies_of && simulated) {
+    const CopyCosts copies = copies_of(planned);
+    json["copy_bytes"] = copies.bytes;
+    json["copy_network_ms"] = copies.network_s * 1e3;
+  }
+  return json;
 }
 
 }  // namespace
 
-std::string plan_json(const Plan& plan, const std::vector<Replayed>& replays) {
+std::string plan_json(const Plan& plan, const std::vector<Replayed>& replays,
+                      const CopiesOf& copies_of) {
   Json json = {{"parameters", plan.parameters}, {"candidates", Json::array()}};
   for (const PlannedCandidate& planned : plan.candidates) {
-    json["candidates"].push_back(candidate_json(planned));
+    json["candidates"].push_back(candidate_json(planned, copies_of));
   }
   for (const Replayed& replay : replays) {
     Json& of = json["candidates"][replay.candidate]["replayed"];

@@ -21,7 +21,7 @@ std::string row(size_t place, const PlannedCandidate& planned) {
       "{:4}  {:>7} {:>9}  {:<28} {:<6} {:>10.4g} {:>10.4g} {:>7.1f} {:>9.3g}  {:>10}  {}\n", place,
       fmt::format("{}x{}", c.stages, c.replicas),
       fmt::format("{}x{}", c.micro_batches, c.micro_batch_size), schedule, c.recompute,
-      p.step_s * 1e3, p.samples_per_s, p.bubble * 100, p.exposed_communication_s * 1e3,
+      p.mean_step_s * 1e3, p.samples_per_s, p.bubble * 100, p.exposed_communication_s * 1e3,
       bytes_text(p.fullest_bytes()), short_split(c.split));
 }
 

@@ -24,7 +24,7 @@ std::string describe(const Arrangement& chosen, const Prediction& prediction,
       "predicted ({})",
       amount_text(chosen.stages, "stage"), amount_text(chosen.replicas, "replica"),
       amount_text(chosen.micro_batches, "micro-batch", "es"), chosen.micro_batch_size,
-      chosen.schedule, chosen.recompute, fmt::join(chosen.split, ","), 1e3 * prediction.step_s,
+      chosen.schedule, chosen.recompute, fmt::join(chosen.split, ","), 1e3 * prediction.mean_step_s,
       basis);
 }
 

@@ -49,6 +49,15 @@ std::vector<std::string> point_words(const std::string& command, const SweepFile
   if (words.empty() && !command.empty()) {
     fail_input(sweep.path.string() + ": a command of nothing but blanks starts nothing");
   }
+  // No shell reads the words; a batch system that takes a script as input has a `<` at the end.
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i].front() != '<' || (words[i] == "<" && i > 0 && i + 1 == words.size())) continue;
+    fail_input(
+        fmt::format("{}: '{}' in '{}' names no input: a `<` is the last word of sweep.submit, "
+                    "after the command, "
+                    "and the job script of the point is its input",
+                    sweep.path.string(), words[i], command));
+  }
   return words;
 }
 

@@ -125,9 +125,11 @@ std::string found_beside(const std::string& file, const char* key, const std::st
   for (const fs::path& place : {beside, here}) {
     if (fs::exists(place, ignored)) return place.lexically_normal().string();
   }
-  fail_input(fmt::format("{}: 'sweep.{}' is '{}', but there is neither '{}' nor '{}'", file, key,
-                         path, beside.lexically_normal().string(),
-                         here.lexically_normal().string()));
+  const std::string first = beside.lexically_normal().string();
+  const std::string second = here.lexically_normal().string();
+  const std::string tried = first == second ? fmt::format("no '{}'", first)
+                                            : fmt::format("neither '{}' nor '{}'", first, second);
+  fail_input(fmt::format("{}: 'sweep.{}' is '{}', but there is {}", file, key, path, tried));
 }
 
 }  // namespace

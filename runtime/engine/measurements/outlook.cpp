@@ -25,11 +25,15 @@ std::string advice(const std::string& recompute) {
 
 }  // namespace
 
-std::string audits_text(const Prediction& prediction, int64_t every) {
+std::string audits_text(const Prediction& prediction, const RunConfig& run) {
+  if (run.steps < run.audit) {
+    return "warning: run.audit = " + std::to_string(run.audit) + " audits none of the run's " +
+           amount_text(run.steps, "step");
+  }
   const double longer = prediction.audited_step_s / prediction.step_s - 1.0;
-  return "audits: every " + (every == 1 ? "step" : std::to_string(every) + " steps") +
+  return "audits: every " + (run.audit == 1 ? "step" : std::to_string(run.audit) + " steps") +
          ", such a step takes " + percent_text(longer) + " longer, all together " +
-         percent_text(longer / static_cast<double>(every));
+         percent_text(prediction.mean_step_s / prediction.step_s - 1.0);
 }
 
 std::string copies_text(const CopyCosts& copies, double step_s, int64_t every) {
@@ -75,7 +79,7 @@ std::string outlook(const Forecast& forecast, const Station& station, const Conf
                      " a step, bubble " + percent_text(prediction.bubble) + ", " +
                      bytes_text(prediction.fullest_bytes()) + " on the fullest rank (" +
                      forecast.basis + ")";
-  if (config.run.audit > 0) line += "\n" + audits_text(prediction, config.run.audit);
+  if (config.run.audit > 0) line += "\n" + audits_text(prediction, config.run);
   if (!device.host_addressable()) {
     const std::string warning =
         device_warning(prediction.fullest_bytes(), device, config.pipeline.recompute);

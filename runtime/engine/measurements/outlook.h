@@ -20,8 +20,8 @@ namespace penstock {
 [[nodiscard]] std::string outlook(const Forecast& forecast, const Station& station,
                                   const Config& config);
 // How much longer an audited step takes, and how much longer all steps together where one in
-// `every` (run.audit) is audited, as `prediction` has it.
-[[nodiscard]] std::string audits_text(const Prediction& prediction, int64_t every);
+// run.audit is audited, as `prediction` has it; or that the run has too few steps for an audit.
+[[nodiscard]] std::string audits_text(const Prediction& prediction, const RunConfig& run);
 // What copies of the state in memory, one every `every` steps (checkpoint.partner_every), take of a
 // host's memory and of its network's time; a step takes step_s seconds.
 [[nodiscard]] std::string copies_text(const CopyCosts& copies, double step_s, int64_t every);

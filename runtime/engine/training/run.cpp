@@ -8,6 +8,7 @@
 #include "runtime/engine/training/checkpoints/from_folder.h"
 #include "runtime/engine/training/checkpoints/transfer.h"
 #include "runtime/engine/training/evaluation/evaluation.h"
+#include "runtime/network/optimizer/rate.h"
 #include "runtime/records/telemetry/units.h"
 
 namespace penstock {
@@ -41,11 +42,14 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
       saver_(config_, order.run_file, order.identity, pipeline_, station),
       checkpoints_(config_, saver_, station_, [this](const std::string& line) { note(line); }),
       attempt_(order.attempt),
+      until_(order.until),
       report_(config_, station, pipeline_, std::move(forecast_)),
       trace_(config_.run.trace, resumed_.progress.step + 1, config_.run.steps) {
   BitFlips::instance().arm(station.session.rank());
   if (resumed_.checkpoint.empty()) start_from_elsewhere();
   note_frozen();
+  const std::string rate = rate_note(config_.optimizer, config_.run.steps);
+  if (!rate.empty()) note(rate);
   step_.emplace(config_, pipeline_, station_, [this] { return vote(); });
   step_->continue_from(resumed_.progress);
   if (!resumed_.checkpoint.empty()) go_on(order.is_verified);
@@ -102,7 +106,8 @@ RunSummary Run::to_the_end() {
   summary.steps = last_.step;
   summary.taken = last_.step - before;
   summary.rolled_back = rolled_back_;
-  if (stops) summary.stopped = stopping_ != nullptr ? stopping_->reason() : "";
+  if (stops && last_.step != until_)
+    summary.stopped = stopping_ != nullptr ? stopping_->reason() : "";
   if (reporter_ != nullptr) reporter_->finished(summary);
   if (unsaved_) throw Error(*unsaved_);
   return summary;
@@ -148,12 +153,12 @@ bool Run::conclude(int64_t number) {
   while (const auto record = step_->take_settled()) conclude(*record);
   const bool last = number == config_.run.steps;
   const StepVote& vote = step_->vote();
-  if (last || vote.stop || vote.checkpoint || checkpoints_.under_way() || is_evaluated(number) ||
-      is_due(number, config_.checkpoint.every)) {
+  if (last || number == until_ || vote.stop || vote.checkpoint || checkpoints_.under_way() ||
+      is_evaluated(number) || is_due(number, config_.checkpoint.every)) {
     step_->settle();
     while (const auto record = step_->take_settled()) conclude(*record);
   }
-  return step_->vote().stop && !last;
+  return (step_->vote().stop || number == until_) && !last;
 }
 
 void Run::conclude(StepRecord record) {

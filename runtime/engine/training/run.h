@@ -41,6 +41,7 @@ struct RunOrder {
   Stopping* stopping = nullptr;      // asked after every step; null: nothing stops the run
   std::string resume_from = {};      // a step directory to go on from; empty: from the start
   bool is_verified = false;          // verify_checkpoint() has found resume_from whole
+  int64_t until = 0;                 // ends after this step, not asked to stop; 0: after run.steps
   // Called on every rank when all is decided; until then only rank 0 has opened anything, the data.
   // May communicate over the network's world, and throw. Null: nothing is called.
   std::function<void(const Blueprint&)> drawn_up = nullptr;
@@ -112,7 +113,7 @@ class Run {
   Pipeline pipeline_;
   Saver saver_;
   Checkpointing checkpoints_;
-  int64_t attempt_;
+  int64_t attempt_, until_;
   std::optional<Error> unsaved_;  // why the last checkpoint could not be written
   RunReport report_;
   TraceRecorder trace_;

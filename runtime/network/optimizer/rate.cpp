@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <string>
 
 #include "kernels/error.h"
 
@@ -66,6 +67,27 @@ double learning_rate(const OptimizerConfig& config, int64_t step, int64_t total_
   if (config.schedule == "inverse-sqrt") share = inverse_sqrt(config, step);
   if (config.schedule == "exponential") share = exponential(config, step);
   return config.learning_rate * share;
+}
+
+std::string rate_note(const OptimizerConfig& config, int64_t total_steps) {
+  if (config.decay_steps == 0) return "";
+  const std::string given = "note: optimizer.decay_steps = " + std::to_string(config.decay_steps) +
+                            " of schedule " + config.schedule;
+  const int64_t most = std::max<int64_t>(total_steps - config.warmup_steps, 0);
+  if (config.schedule == "wsd" && config.decay_steps > most) {
+    return given + " is more than the " + std::to_string(most) +
+           " steps after the warm-up: the rate falls over all of these";
+  }
+  if (config.schedule != "cosine" && config.schedule != "linear") return "";
+  if (config.decay_steps <= config.warmup_steps) {
+    return given + " is where the decay ends, and the warm-up ends after step " +
+           std::to_string(config.warmup_steps) + ": the rate is the minimum from there on";
+  }
+  if (config.decay_steps > total_steps) {
+    return given + " is where the decay ends, after the last step, " + std::to_string(total_steps) +
+           ": the rate does not reach the minimum";
+  }
+  return "";
 }
 
 }  // namespace penstock

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "runtime/network/optimizer/config.h"
 
@@ -22,5 +23,9 @@ namespace penstock {
 // so that all of them are continuous at step W. The configuration must have passed validate().
 [[nodiscard]] double learning_rate(const OptimizerConfig& config, int64_t step,
                                    int64_t total_steps);
+
+// A line for people where decay_steps is a number that the schedule cannot keep to, which says what
+// happens instead; else empty.
+[[nodiscard]] std::string rate_note(const OptimizerConfig& config, int64_t total_steps);
 
 }  // namespace penstock

@@ -39,7 +39,7 @@ void UpdateAudit::before(uint64_t seed, int64_t step, int rank) {
   const auto stretch_of = [&](const Tensor& own) { return own.view(first, {elements}); };
   const auto memory = [&](size_t number) {
     while (memory_.size() <= number) {
-      memory_.push_back(device_.empty({kStretch}, DType::F32, Purpose::Optimizer));
+      memory_.push_back(device_.empty({kStretch}, DType::F32, Purpose::Workspace));
     }
     return memory_[number].view(0, {elements});
   };

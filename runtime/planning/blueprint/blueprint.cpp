@@ -47,10 +47,14 @@ void check_audit(const Config& config) {
 
 }  // namespace
 
-Blueprint draw_up(const Config& config, const ModelMaker& models, int64_t vocabulary,
-                  int64_t classes) {
+void check_together(const Config& config) {
   check_reduction(config);
   check_audit(config);
+}
+
+Blueprint draw_up(const Config& config, const ModelMaker& models, int64_t vocabulary,
+                  int64_t classes) {
+  check_together(config);
   Blueprint blueprint;
   blueprint.input = models.input(config.model);
   blueprint.model = models.build(config.model, vocabulary, classes);

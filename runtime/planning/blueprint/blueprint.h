@@ -24,6 +24,10 @@ struct Blueprint {
 // (Layout::parameters_kept), for the tables of ranks.
 [[nodiscard]] int64_t parameters_kept(const Blueprint& blueprint, int position);
 
+// Throws Error(Input) for settings that do not go with each other: of audits, barriers, exact
+// reductions and norms over replicas. draw_up() calls it.
+void check_together(const Config& config);
+
 // `vocabulary` and `classes` are those of the data; 0: unknown. Throws Error(Input) for what is
 // wrong with the network, the split or the schedule.
 [[nodiscard]] Blueprint draw_up(const Config& config, const ModelMaker& models, int64_t vocabulary,

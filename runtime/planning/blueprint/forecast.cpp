@@ -43,6 +43,7 @@ Forecast forecast(const Config& config, const Blueprint& blueprint, const Device
     Arrangement candidate = arrangement_of(config.pipeline);
     candidate.split = blueprint.layout.split();
     candidate.barrier = config.optimizer.barrier;
+    candidate.audit = config.run.audit;
     candidate.shared = config.optimizer.is_shared_by(candidate.replicas);
     Cluster cluster = cluster_of(device, profile);
     cluster.ranks_per_node = ranks_per_node;

@@ -71,6 +71,7 @@ PlanRequest plan_request(const Config& config, int ranks, const Cluster& cluster
   request.mini_batch = mini_batch_of(pipeline);
   request.exact = pipeline.reduction == "exact";
   request.barrier = config.optimizer.barrier;
+  request.audit = config.run.audit;
   request.shared = config.optimizer.sharded != "false";
   request.cluster = cluster;
   request.cluster.placement = pipeline.placement;

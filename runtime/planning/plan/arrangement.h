@@ -27,6 +27,7 @@ struct Arrangement {
   // optimizer.sharded: each replica updates its share of the weights, and keeps the states of that.
   bool shared = false;
   bool barrier = true;  // optimizer.barrier: updates wait for all ranks' gradients
+  int64_t audit = 0;    // run.audit: one in so many steps is audited; 0: none is
 
   [[nodiscard]] int ranks() const { return stages / chunks; }  // of one pipeline
   // How the arrangement cuts a replica's samples into micro-batches.

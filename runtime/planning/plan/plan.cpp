@@ -9,6 +9,7 @@
 
 #include "runtime/planning/plan/split.h"
 #include "runtime/planning/plan/stage_costs.h"
+#include "runtime/planning/schedule/audits.h"
 #include "runtime/planning/schedule/generators/known_schedules.h"
 #include "runtime/planning/schedule/recipe.h"
 
@@ -41,11 +42,12 @@ class Planner {
     std::stable_sort(listed_.begin(), listed_.end(),
                      [](const Listed& a, const Listed& b) { return a.bound_s < b.bound_s; });
     for (const Listed& listed : listed_) judge(listed);
-    std::stable_sort(
-        plan_.candidates.begin(), plan_.candidates.end(), [](const auto& a, const auto& b) {
-          if (a.standing != b.standing) return a.standing < b.standing;
-          return a.standing == Standing::Ranked && a.prediction.step_s < b.prediction.step_s;
-        });
+    std::stable_sort(plan_.candidates.begin(), plan_.candidates.end(),
+                     [](const auto& a, const auto& b) {
+                       if (a.standing != b.standing) return a.standing < b.standing;
+                       return a.standing == Standing::Ranked &&
+                              a.prediction.mean_step_s < b.prediction.mean_step_s;
+                     });
     return std::move(plan_);
   }
 
@@ -79,7 +81,8 @@ class Planner {
                                     .micro_batch_size = b,
                                     .exact = request_.exact,
                                     .shared = request_.shared,
-                                    .barrier = request_.barrier};
+                                    .barrier = request_.barrier,
+                                    .audit = request_.audit};
         if (candidate.can_be_added()) list_schedules(candidate);
       }
     }
@@ -152,8 +155,9 @@ class Planner {
                                   std::to_string(costs.layers.size()));
     }
     if (left_out(planned, bound_s)) return true;
-    const Schedule schedule = unproved_training_schedule(recipe_of(candidate));
+    Schedule schedule = unproved_training_schedule(recipe_of(candidate));
     if (is_mode_none_again(candidate, schedule)) return false;
+    if (candidate.audit > 0) schedule = place_audits(std::move(schedule));
     if (!fit(planned, schedule, costs)) return true;
     if (left_out(planned, slowest_rank(candidate, schedule, costs))) return true;
     (void)verify(schedule);
@@ -161,8 +165,8 @@ class Planner {
                                              : predict(candidate, costs, request_.cluster);
     planned.prediction.timeline = {};
     planned.prediction.bytes = {};
-    fastest_.insert(std::upper_bound(fastest_.begin(), fastest_.end(), planned.prediction.step_s),
-                    planned.prediction.step_s);
+    const double mean = planned.prediction.mean_step_s;
+    fastest_.insert(std::upper_bound(fastest_.begin(), fastest_.end(), mean), mean);
     return true;
   }
 

@@ -28,6 +28,7 @@ struct PlanRequest {
   bool exact = false;      // gradients are added up in pairs (pipeline.reduction = "exact")
   bool shared = false;     // replicas share updates and their state out (optimizer.sharded)
   bool barrier = true;     // updates wait for all ranks' gradients (optimizer.barrier)
+  int64_t audit = 0;       // one in so many steps is audited (run.audit); 0: none is
 
   // How many of the fastest candidates must be simulated; others may be left out.
   int wanted = 20;
@@ -49,7 +50,7 @@ struct PlannedCandidate {
 
 struct Plan {
   int64_t parameters = 0;                    // numbers trained, of the network
-  std::vector<PlannedCandidate> candidates;  // Ranked ones by step time, then NotSimulated, then
+  std::vector<PlannedCandidate> candidates;  // Ranked ones by mean_step_s, then NotSimulated, then
                                              // Infeasible
   [[nodiscard]] const PlannedCandidate* best() const {
     const bool any = !candidates.empty() && candidates[0].standing == Standing::Ranked;

@@ -12,6 +12,7 @@
 #include "runtime/planning/partition/partition.h"
 #include "runtime/planning/plan/stage_costs.h"
 #include "runtime/planning/plan/stage_skips.h"
+#include "runtime/planning/schedule/audits.h"
 #include "runtime/planning/schedule/proof/window.h"
 #include "runtime/planning/schedule/timing/data_use.h"
 #include "runtime/planning/schedule/timing/simulate.h"
@@ -23,6 +24,8 @@ namespace {
 // replicas' copies (runtime/system/comm/mpi/mpi_reduce.cpp).
 constexpr double kBucketBytes = 4 << 20;
 constexpr int64_t kReduceScratch = int64_t{4} * (2 << 20);
+// A tensor of the part of an update that is audited (runtime/network/optimizer/update_audit.h).
+constexpr int64_t kAuditedUpdate = int64_t{64} * 4096 * 4;
 
 using Stages = std::vector<std::span<const LayerCost>>;
 
@@ -122,6 +125,20 @@ std::vector<double> audit_times(const Schedule& schedule, const PipelineCosts& c
   return seconds;
 }
 
+// What a rank keeps to audit its update: weights and states of the part, before the update and
+// after a second one.
+int64_t audited_update_bytes(const Stages& stages, const Schedule& schedule, int rank) {
+  int64_t tensors = 0;
+  for (int s = 0; s < schedule.stages; ++s) {
+    if (schedule.rank_of_stage[s] != rank) continue;
+    for (const LayerCost& layer : stages[s]) {
+      if (layer.gradient_bytes == 0) continue;
+      tensors = std::max(tensors, 1 + layer.optimizer_bytes / layer.gradient_bytes);
+    }
+  }
+  return 2 * tensors * kAuditedUpdate;
+}
+
 // Skips to the next stage go with what passes to it anyway, the others by themselves.
 void add_skips(const Arrangement& candidate, const Schedule& schedule, const ModelCosts& costs,
                PipelineCosts& times) {
@@ -183,6 +200,7 @@ std::vector<RankMemory> memory_of(const Arrangement& candidate, const Schedule& 
     memory[r].optimizer = static_cast<int64_t>(std::ceil(own));
     memory[r].activations = activations[r];
     memory[r].workspace += data_bytes(schedule, stages, r);
+    if (audits > 0) memory[r].workspace += audited_update_bytes(stages, schedule, r);
     memory[r].communication = kReduceScratch * (candidate.replicas - 1) / candidate.replicas;
   }
   return memory;
@@ -208,7 +226,8 @@ Recipe recipe_of(const Arrangement& candidate, const std::vector<Skip>& skips) {
 }
 
 Schedule schedule_of(const Arrangement& candidate, const std::vector<Skip>& skips) {
-  return training_schedule(recipe_of(candidate, skips)).schedule;
+  Schedule schedule = training_schedule(recipe_of(candidate, skips)).schedule;
+  return candidate.audit > 0 ? place_audits(std::move(schedule)) : schedule;
 }
 
 PipelineCosts step_costs(const Arrangement& candidate, const Schedule& schedule,
@@ -254,19 +273,22 @@ Prediction predict(const Arrangement& candidate, const Schedule& schedule, const
     prediction.step_s = step.length;
     prediction.timeline = std::move(step.timeline);
   }
-  if (runs(schedule, Op::Audit)) {
+  prediction.mean_step_s = prediction.step_s;
+  if (candidate.audit > 0) {
     PipelineCosts audited = times;
     audited.audit = audit_times(schedule, times);
     prediction.audited_step_s = simulate_steady(schedule, audited, rules).length;
+    prediction.mean_step_s +=
+        (prediction.audited_step_s - prediction.step_s) / static_cast<double>(candidate.audit);
   }
   prediction.exposed_communication_s =
       prediction.step_s - simulate_steady(schedule, without_communication(times), rules).length;
   prediction.bubble = candidate.barrier ? bubble_share(prediction.timeline)
                                         : steady_bubble(prediction.timeline, prediction.step_s);
-  if (prediction.step_s > 0) {
+  if (prediction.mean_step_s > 0) {
     const double samples = static_cast<double>(candidate.micro_batch_size) *
                            candidate.micro_batches * candidate.replicas;
-    prediction.samples_per_s = samples / prediction.step_s;
+    prediction.samples_per_s = samples / prediction.mean_step_s;
   }
   return prediction;
 }

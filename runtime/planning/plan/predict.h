@@ -33,11 +33,12 @@ struct RankMemory {
 };
 
 struct Prediction {
-  double step_s = 0;
-  double samples_per_s = 0;
+  double step_s = 0;                   // a step that is not audited
+  double mean_step_s = 0;              // over steps that are audited and steps that are not
+  double samples_per_s = 0;            // of the mean step
   double bubble = 0;                   // share of the ranks' time without computation, 0 to 1
   double exposed_communication_s = 0;  // of a step, not hidden behind computation
-  double audited_step_s = 0;           // a step that is audited; 0: the schedule has no Audit
+  double audited_step_s = 0;           // a step that is audited; 0: none is
   std::vector<RankMemory> memory;      // peaks, by rank of one pipeline
   // The timeline of one pipeline; where nodes cut up the replicas' pipelines differently, that of
   // the slowest.
@@ -49,8 +50,9 @@ struct Prediction {
   [[nodiscard]] int64_t fullest_bytes() const { return memory[fullest_rank()].total(); }
 };
 
-// The schedule of a training step of that candidate, lowered and proved. `skips` are the pairs of
-// stages that its split makes of the network's skips (stage_skips()). Throws std::invalid_argument
+// The schedule of a training step of that candidate, lowered and proved, with an Audit on each rank
+// where steps are audited. `skips` are the pairs of stages that its split makes of the network's
+// skips (stage_skips()). Throws std::invalid_argument
 // for a schedule that the sizes do not fit.
 [[nodiscard]] Schedule schedule_of(const Arrangement& candidate,
                                    const std::vector<Skip>& skips = {});

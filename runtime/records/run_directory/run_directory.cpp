@@ -72,6 +72,9 @@ RunDirectory::RunDirectory(const RunDirectoryRequest& request) : say_(request.sa
     // Read again: another process may have written until the lock was taken.
     contents_ = look_into(path_);
     attempt_ = choose_attempt(contents_, wish_);
+    // A request to stop that is here now was to an earlier attempt: this one was started after it.
+    std::error_code ignored;
+    fs::remove(path_ + "/" + kStopFile, ignored);
   } catch (...) {
     lock_.reset();
     std::error_code ignored;
@@ -134,9 +137,6 @@ std::vector<std::string> RunDirectory::begin(const std::string& run_file) {
   identity_.attempts = attempt_.number;
   write_identity(path_, identity_);
   replace_file(path_ + "/" + kRunFile, run_file);
-  // A request to stop was to an earlier attempt: this one was started after it.
-  std::error_code ignored;
-  fs::remove(path_ + "/" + kStopFile, ignored);
   if (numbered_) keep(point_latest_to(path_));
   return notes;
 }

@@ -1,11 +1,11 @@
 // runtime/records/run_directory/run_directory.h -- RunDirectory: owns the directory that a run
 // writes to. Only rank 0 has one; it tells the other ranks what they need.
 //
-// The constructor looks at the directory, locks it, and refuses it if need be; begin() makes it
-// this run's, once nothing can keep the run from its first step any more. Between the two this
-// class writes nothing but the lock, so that what --overwrite replaces is there until something
-// takes its place. (Others put a vocabulary and cut tokens there, under names of their own.) The
-// files of a run directory: names.h.
+// The constructor looks at the directory, locks it, refuses it if need be, and removes a file
+// `stop` that an earlier attempt was meant by; begin() makes it this run's, once nothing can keep
+// the run from its first step any more. Between the two this class writes nothing, so that what
+// --overwrite replaces is there until something takes its place. (Others put a vocabulary and cut
+// tokens there, under names of their own.) The files of a run directory: names.h.
 #pragma once
 
 #include <functional>
@@ -63,7 +63,8 @@ class RunDirectory {
   // Writes the sizes of the data to run.json. Throws Error(Resource).
   void keep(const DataSizes& sizes);
 
-  // Whether somebody has put a file `stop` into the directory. Asks the file system.
+  // Whether somebody has put a file `stop` into the directory since the constructor was called.
+  // Asks the file system; any thread may call it.
   [[nodiscard]] bool asked_to_stop() const;
   // Checks that the directory is still this run's; called once a step. Throws Error(Resource) when
   // it was moved or removed, Error(Peer) when another process has taken the lock. Tells `say` where

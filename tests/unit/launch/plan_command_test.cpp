@@ -80,9 +80,31 @@ TEST_F(PlanCommand, SaysWhatAuditsAndCopiesInMemoryTake) {
   EXPECT_THAT(
       answer(guarded),
       AllOf(HasSubstr("\nfastest: audits: every 10 steps, such a step takes "),
-            HasSubstr(" more on the fullest rank\n"),
+            HasSubstr(" of the fullest rank's memory\n"),
             HasSubstr("\nfastest: copies in memory: one is "),
             HasSubstr("and two for another host; it keeps the network of a host busy for ")));
+}
+
+TEST_F(PlanCommand, PlansNothingThatARunWouldRefuse) {
+  EXPECT_THAT(refusal({"--ranks", "2", "--run.audit", "10", "--optimizer.barrier", "false"}),
+              AllOf(HasSubstr("run.audit"), HasSubstr("optimizer.barrier")));
+  // Norms over replicas go with one replica alone, where steps are audited or sums are exact.
+  const std::vector<std::string> norms = {"--ranks", "2", "--model.norm_replicas", "true"};
+  const auto with = [&](std::vector<std::string> keys) {
+    keys.insert(keys.begin(), norms.begin(), norms.end());
+    return keys;
+  };
+  for (const char* key : {"--run.audit=10", "--pipeline.reduction=exact"}) {
+    EXPECT_THAT(answer(with({key})), HasSubstr("\none replica alone: model.norm_replicas "));
+    for (const Json& c : candidates(with({key}))) EXPECT_EQ(c["replicas"], 1);
+    EXPECT_THAT(refusal(with({key, "--replicas", "2"})), HasSubstr("model.norm_replicas"));
+  }
+  EXPECT_THAT(answer(norms), Not(HasSubstr("one replica alone")));
+}
+
+TEST_F(PlanCommand, SaysWhereARunIsTooShortForAnAudit) {
+  EXPECT_THAT(answer({"--ranks", "2", "--run.audit", "10", "--steps", "9"}),
+              HasSubstr("fastest: warning: run.audit = 10 audits none of the run's 9 steps"));
 }
 
 TEST_F(PlanCommand, RanksEveryWayToRunTheMiniBatch) {

@@ -22,7 +22,8 @@ Plan three_standings() {
                                         .schedule = "zb-v",
                                         .recompute = "layer",
                                         .split = {1, 2, 2, 1}}};
-  ranked.prediction.step_s = 0.25;
+  ranked.prediction.step_s = 0.2;
+  ranked.prediction.mean_step_s = 0.25;
   ranked.prediction.samples_per_s = 192;
   ranked.prediction.bubble = 0.125;
   ranked.prediction.exposed_communication_s = 0.5e-3;
@@ -46,6 +47,23 @@ TEST(PlanJson, SaysWhatIsKnownOfTheBest) {
       "feasible": true, "simulated": true, "reason": "",
       "step_ms": 250.0, "samples_per_s": 192.0, "bubble": 0.125, "exposed_communication_ms": 0.5,
       "peak_bytes": [120, 7]})"));
+}
+
+TEST(PlanJson, SaysWhatAuditsAndCopiesTake) {
+  Plan plan = three_standings();
+  plan.candidates[0].candidate.audit = 10;
+  plan.candidates[0].prediction.audited_step_s = 0.7;
+  const auto copies = [](const PlannedCandidate&) {
+    return CopyCosts{.bytes = {3, 4}, .network_s = 0.125};
+  };
+  const OrderedJson candidates = OrderedJson::parse(plan_json(plan, {}, copies))["candidates"];
+  EXPECT_EQ(candidates[0]["step_ms"], 250.0);
+  EXPECT_EQ(candidates[0]["unaudited_step_ms"], 200.0);
+  EXPECT_EQ(candidates[0]["audited_step_ms"], 700.0);
+  EXPECT_EQ(candidates[0]["copy_bytes"], OrderedJson::parse("[3, 4]"));
+  EXPECT_EQ(candidates[0]["copy_network_ms"], 125.0);
+  EXPECT_FALSE(candidates[1].contains("copy_bytes"));
+  EXPECT_FALSE(candidates[1].contains("audited_step_ms"));
 }
 
 TEST(PlanJson, EveryCandidateHasTheKeysOfTheContract) {

@@ -15,7 +15,7 @@ using testing::StartsWith;
 
 PlannedCandidate ranked(const Arrangement& candidate, double step_s) {
   PlannedCandidate planned{.candidate = candidate};
-  planned.prediction.step_s = step_s;
+  planned.prediction.mean_step_s = step_s;
   planned.prediction.samples_per_s = 64 / step_s;
   planned.prediction.bubble = 0.25;
   planned.prediction.memory = {{.parameters = 3 << 20}, {.parameters = 5 << 20}};

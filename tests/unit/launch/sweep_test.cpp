@@ -140,6 +140,11 @@ TEST_F(Sweeps, WordsAndJobsNameThePoint) {
   }
   EXPECT_THAT(input_error([&] { (void)point_words(" ", sweep, point); }),
               HasSubstr("nothing but blanks"));
+  for (const char* command : {"<", "bsub <job", "bsub < -n 4"}) {
+    EXPECT_THAT(input_error([&] { (void)point_words(command, sweep, point); }),
+                HasSubstr("a `<` is the last word of sweep.submit"));
+  }
+  EXPECT_EQ(point_words("bsub -n {ranks} <", sweep, point).back(), "<");
 }
 
 TEST_F(Sweeps, ADirectoryIsOfOneSweepWithOneSetOfSettings) {

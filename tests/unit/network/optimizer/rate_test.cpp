@@ -80,6 +80,26 @@ TEST(LearningRate, WsdStaysAndFallsOverTheLastSteps) {
   EXPECT_DOUBLE_EQ(learning_rate(with("wsd", 0), 1, 1), 0.0);
 }
 
+TEST(LearningRate, SaysWhereADecayIsNotAsLongAsItWasAskedFor) {
+  const auto note = [](const char* schedule, int64_t decay_steps) {
+    OptimizerConfig config = with(schedule, 10);
+    config.decay_steps = decay_steps;
+    return rate_note(config, 100);
+  };
+  EXPECT_EQ(note("wsd", 90), "");
+  EXPECT_EQ(note("wsd", 0), "");
+  EXPECT_EQ(note("wsd", 91),
+            "note: optimizer.decay_steps = 91 of schedule wsd is more than the 90 steps after the "
+            "warm-up: the rate falls over all of these");
+  for (const char* schedule : {"cosine", "linear"}) {
+    EXPECT_EQ(note(schedule, 100), "");
+    EXPECT_EQ(note(schedule, 11), "");
+    EXPECT_NE(note(schedule, 10).find("the warm-up ends after step 10"), std::string::npos);
+    EXPECT_NE(note(schedule, 101).find("after the last step, 100"), std::string::npos);
+  }
+  EXPECT_EQ(note("exponential", 500), "");
+}
+
 TEST(LearningRate, InverseSqrtMeetsTheWarmUp) {
   const OptimizerConfig config = with("inverse-sqrt", 16);
   EXPECT_DOUBLE_EQ(learning_rate(config, 8, 1), 0.4);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -150,6 +151,41 @@ TEST(Plan, KeepsWhatIsPinned) {
   EXPECT_EQ(made.candidates[0].candidate.schedule, "zb-h1");
   EXPECT_EQ(made.candidates[0].candidate.micro_batch_size, 2);
   EXPECT_EQ(made.best(), &made.candidates[0]);
+}
+
+// A step that is audited does one micro-batch again: with few micro-batches that is much of it.
+TEST(Plan, CountsAuditsInTimeAndMemory) {
+  PlanRequest plain = request(2);
+  plain.replicas = 1;
+  plain.schedule = "1f1b";
+  plain.recompute = "none";
+  PlanRequest audited = plain;
+  audited.audit = 2;
+  std::map<int, Prediction> without;
+  for (const PlannedCandidate& c : plan(plain).candidates) {
+    if (c.standing == Standing::Ranked) without[c.candidate.micro_batches] = c.prediction;
+  }
+  ASSERT_EQ(without.size(), 5U);
+  double last = 0;
+  for (const PlannedCandidate& c : plan(audited).candidates) {
+    const Prediction& now = c.prediction;
+    const Prediction& before = without.at(c.candidate.micro_batches);
+    EXPECT_DOUBLE_EQ(before.mean_step_s, before.step_s);
+    EXPECT_DOUBLE_EQ(now.step_s, before.step_s);
+    EXPECT_GT(now.audited_step_s, now.step_s);
+    EXPECT_DOUBLE_EQ(now.mean_step_s, (now.step_s + now.audited_step_s) / 2);
+    EXPECT_DOUBLE_EQ(now.samples_per_s, 16 / now.mean_step_s);
+    EXPECT_GE(now.mean_step_s, last);
+    last = now.mean_step_s;
+    // The gradients once more, and two tensors of a part of the update, which has no states here.
+    const int64_t part = int64_t{64} * 4096 * 4;
+    EXPECT_EQ(now.memory[0].total() - before.memory[0].total(),
+              before.memory[0].gradients + 2 * part);
+  }
+  // One micro-batch is nearly twice the work in every other step; 16 are a sixteenth more.
+  EXPECT_GT(plan(audited).best()->candidate.micro_batches, 1);
+  audited.cluster.memory_bytes = plan(plain).best()->prediction.fullest_bytes();
+  EXPECT_EQ(plan(audited).best(), nullptr) << "nothing fits with audits";
 }
 
 TEST(Plan, RefusesWhatNoCandidateMeets) {

@@ -361,12 +361,12 @@ TEST_F(RunDirectories, ASymlinkedCheckpointCounts) {
 }
 
 TEST_F(RunDirectories, AFileCalledStopAsksOneAttemptToStop) {
-  RunDirectory directory(request("run"));
   folder_.write("run/stop", "");
-  (void)directory.begin(kRunFileText);
+  RunDirectory directory(request("run"));
   EXPECT_FALSE(directory.asked_to_stop()) << "that was an earlier wish";
   folder_.write("run/stop", "");
-  EXPECT_TRUE(directory.asked_to_stop());
+  (void)directory.begin(kRunFileText);
+  EXPECT_TRUE(directory.asked_to_stop()) << "that was a wish while the run started";
 }
 
 TEST_F(RunDirectories, AFileInItsPlaceIsNamed) {
