@@ -33,9 +33,11 @@ class CountingDense final : public DenseOps {
       const Tensor copies = tally_.copies(LinearProduct::WeightGradient, linear(x, dw));
       tally_.product(ProductKind::Linear, flops(x, dw.shape()), x.dtype(), {&dw, sum, &x, &g});
     }
-    if (dbias == nullptr) return;
+    if (dbias != nullptr) linear_backward_bias(*dbias, g);
+  }
+  void linear_backward_bias(Tensor& dbias, const Tensor& g) override {
     const Tensor partial = tally_.bias_scratch(g);
-    tally_.pass(elements(g), {&g, dbias, dbias});
+    tally_.pass(elements(g), {&g, &dbias, &dbias});
   }
   bool fused_linear_activation(Tensor& y, Tensor& pre, const Tensor& x, Weight& w,
                                const Tensor* bias, Activation f) override {

@@ -52,13 +52,17 @@ class CpuDenseOps final : public DenseOps {
                               bool accumulate) override {
     const int64_t rows = linear_rows("linear backward weight", x, g, dw);
     require_sum("linear backward weight", dw);
-    require_bias("linear backward weight", dbias, dw.dim(0));
     const int64_t out = dw.dim(0);
     const int64_t in = dw.dim(1);
     const MatmulPlan plan =
         linear_weight_plan({rows, in, out, x.dtype(), context_.dnn.operand_copies()}, accumulate);
     context_.dnn.matmul(plan, dw.raw(), g.raw(), x.raw());
-    if (dbias != nullptr) add_column_sums(context_, dbias->data<float>(), g, rows, out);
+    if (dbias != nullptr) linear_backward_bias(*dbias, g);
+  }
+  void linear_backward_bias(Tensor& dbias, const Tensor& g) override {
+    const int64_t out = g.shape().back();
+    require_bias("linear backward weight", &dbias, out);
+    add_column_sums(context_, dbias.data<float>(), g, g.shape().rows(), out);
   }
 
   void matmul(Tensor& c, const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b,

@@ -28,6 +28,8 @@ class DenseOps {
   // and dbias are fp32.
   virtual void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
                                       bool accumulate) = 0;
+  // dbias[out] += column sums of g, alone: for a frozen w. The same bits as with dw.
+  virtual void linear_backward_bias(Tensor& dbias, const Tensor& g) = 0;
 
   // A product and a function that is differentiated from its input `pre`, in one pass: what today's
   // devices do for some functions, types and shapes. Returns false, and does nothing, where this

@@ -1,6 +1,11 @@
-// kernels/cpu/loops/random_mask.h -- computes Philox for eight counters at a time, and dropout
-// masks from it. The numbers are the same as by kernels/philox.h, word for word.
+// kernels/cpu/loops/random_mask.h -- computes Philox for as many counters at a time as a register
+// has 64-bit lanes, and dropout masks from it. The numbers are the same as by kernels/philox.h,
+// word for word.
 #pragma once
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include <algorithm>
 #include <cstdint>
@@ -13,38 +18,76 @@ namespace penstock {
 
 inline constexpr int kPhiloxWords = 64;  // that are made at a time
 
-// words[4 i + w] = word w of philox(stream, first + i), i = 0 .. 15, in two halves. Vector types,
-// because the compiler does not vectorise the scalar form (5 times slower); their 64-bit products
-// are single instructions with AVX-512 and three 32-bit ones without.
+// As many 64-bit lanes as a register of the processor has.
+#if defined(__AVX512F__)
+using PhiloxLanes = uint64_t __attribute__((vector_size(64)));
+#elif defined(__AVX2__)
+using PhiloxLanes = uint64_t __attribute__((vector_size(32)));
+#else
+using PhiloxLanes = uint64_t __attribute__((vector_size(16)));
+#endif
+
+// Multiplies the lower half of each lane by the factor. A compiler that is not told that only these
+// halves count multiplies whole lanes, which takes two to three times as long.
+inline void multiply_lower(PhiloxLanes& lanes, uint32_t factor) {
+#if defined(__AVX512F__)
+  // All lanes; GCC 12 warns of the form without a mask, whose own code has an uninitialised
+  // variable.
+  lanes = PhiloxLanes(_mm512_maskz_mul_epu32(0xff, __m512i(lanes), _mm512_set1_epi64(factor)));
+#elif defined(__AVX2__)
+  lanes = PhiloxLanes(_mm256_mul_epu32(__m256i(lanes), _mm256_set1_epi64x(factor)));
+#elif defined(__SSE2__)
+  lanes = PhiloxLanes(_mm_mul_epu32(__m128i(lanes), _mm_set1_epi64x(factor)));
+#else
+  lanes = (lanes & 0xffffffffULL) * uint64_t{factor};
+#endif
+}
+
+// words[4 i + w] = word w of philox(stream, first + i), i = 0 .. 15. Vector types, because the
+// compiler does not vectorise the scalar form. A word is the lower half of a lane; what the upper
+// half has does not count.
 inline void philox_words(const RandomStream& stream, uint64_t first, uint32_t* words) {
-  using Lanes = uint64_t __attribute__((vector_size(64)));
-  constexpr uint64_t kCounters = 8;  // and 32 words
+  using Lanes = PhiloxLanes;
+  constexpr uint64_t kCounters = sizeof(Lanes) / sizeof(uint64_t);
   const Lanes zero{};
   const Lanes low = zero + 0xffffffffULL;
-  for (uint64_t half = 0; half < kPhiloxWords / (4 * kCounters); ++half) {
-    const Lanes index = Lanes{0, 1, 2, 3, 4, 5, 6, 7} + (first + kCounters * half);
-    Lanes c0 = index & low;
-    Lanes c1 = index >> 32;
+  constexpr uint64_t kNumbers[] = {0, 1, 2, 3, 4, 5, 6, 7};
+  Lanes numbers;
+  std::memcpy(&numbers, kNumbers, sizeof(numbers));
+  numbers += first;
+  for (uint64_t at = 0; at < kPhiloxWords / 4; at += kCounters) {
+    Lanes c0 = numbers + at;
+    Lanes c1 = c0 >> 32;
     Lanes c2 = zero + stream.counter[0];
     Lanes c3 = zero + stream.counter[1];
     uint32_t k0 = stream.key[0];
     uint32_t k1 = stream.key[1];
     for (int round = 0; round < 10; ++round) {
-      const Lanes p0 = c0 * 0xD2511F53ULL;
-      const Lanes p1 = c2 * 0xCD9E8D57ULL;
+      multiply_lower(c0, 0xD2511F53U);
+      multiply_lower(c2, 0xCD9E8D57U);
+      const Lanes p0 = c0;
+      const Lanes p1 = c2;
       c0 = (p1 >> 32) ^ c1 ^ (zero + k0);
       c2 = (p0 >> 32) ^ c3 ^ (zero + k1);
-      c1 = p1 & low;
-      c3 = p0 & low;
+      c1 = p1;
+      c3 = p0;
       k0 += 0x9E3779B9U;
       k1 += 0xBB67AE85U;
     }
-    const Lanes a = c0 | (c1 << 32);
-    const Lanes b = c2 | (c3 << 32);
-    const Lanes front = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
-    const Lanes back = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
-    std::memcpy(words + 4 * kCounters * half, &front, sizeof(front));
-    std::memcpy(words + 4 * kCounters * half + 2 * kCounters, &back, sizeof(back));
+    const Lanes a = (c0 & low) | (c1 << 32);
+    const Lanes b = (c2 & low) | (c3 << 32);
+    Lanes blocks[2];
+#if defined(__AVX512F__)
+    blocks[0] = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+    blocks[1] = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+#elif defined(__AVX2__)
+    blocks[0] = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+    blocks[1] = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+#else
+    blocks[0] = __builtin_shufflevector(a, b, 0, 2);
+    blocks[1] = __builtin_shufflevector(a, b, 1, 3);
+#endif
+    std::memcpy(words + 4 * at, blocks, sizeof(blocks));
   }
 }
 

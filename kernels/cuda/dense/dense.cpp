@@ -106,7 +106,11 @@ class CudaDense final : public DenseOps {
       at.b = row(x, piece.first);
       multiply_whole_packs(product, at, dw);
     });
-    if (dbias != nullptr) pointwise_->add_broadcast_backward(*dbias, g);
+    if (dbias != nullptr) linear_backward_bias(*dbias, g);
+  }
+  void linear_backward_bias(Tensor& dbias, const Tensor& g) override {
+    require_bias("linear backward weight", &dbias, g.shape().back());
+    pointwise_->add_broadcast_backward(dbias, g);
   }
 
   bool fused_linear_activation(Tensor& y, Tensor& pre, const Tensor& x, Weight& w,

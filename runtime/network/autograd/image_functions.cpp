@@ -7,7 +7,7 @@ class ConvNode final : public ProductNode {
  public:
   ConvNode(const Variable& x, const Variable& y, Parameter& weight, Parameter* bias, Fused f,
            const Window& window, int groups)
-      : ProductNode(x, y, weight, bias, f), window_(window), groups_(groups) {}
+      : ProductNode(x, y, weight, bias, f, false), window_(window), groups_(groups) {}
 
  private:
   void differentiate_input(Device& device, Tensor& dx, const Tensor& g, Weight& weight) override {

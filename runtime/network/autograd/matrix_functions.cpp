@@ -5,7 +5,8 @@ namespace {
 
 class LinearNode : public ProductNode {
  public:
-  using ProductNode::ProductNode;
+  LinearNode(const Variable& x, const Variable& y, Parameter& weight, Parameter* bias, Fused f)
+      : ProductNode(x, y, weight, bias, f, true) {}
 
  protected:
   void differentiate_input(Device& device, Tensor& dx, const Tensor& g, Weight& weight) override {
@@ -16,6 +17,9 @@ class LinearNode : public ProductNode {
   void differentiate_weight(Device& device, Tensor& dw, Tensor* dbias, const Tensor& x,
                             const Tensor& g, bool accumulate) override {
     device.dense().linear_backward_weight(dw, dbias, x, g, accumulate);
+  }
+  void differentiate_bias(Device& device, Tensor& dbias, const Tensor& g) override {
+    device.dense().linear_backward_bias(dbias, g);
   }
 };
 

@@ -9,15 +9,18 @@ namespace penstock {
 
 class ProductNode : public Node {
  public:
-  ProductNode(const Variable& x, const Variable& y, Parameter& weight, Parameter* bias, Fused f)
+  // `sums_bias`: differentiate_bias() can be called.
+  ProductNode(const Variable& x, const Variable& y, Parameter& weight, Parameter* bias, Fused f,
+              bool sums_bias)
       : source_(x.source),
         x_shape_(x.shape()),
         x_slot_(x.slot),
         y_slot_(y.slot),
         weight_(weight),
         bias_(bias),
-        f_(f) {
-    if (any_trained(&weight, bias)) {
+        f_(f),
+        bias_alone_(sums_bias && weight.frozen) {
+    if (any_trained(&weight, bias) && !bias_alone_) {
       if (source_ == nullptr) {
         x_ = x.value;
       } else {
@@ -33,6 +36,7 @@ class ProductNode : public Node {
   }
   void weight_gradient(Tape& tape) final {
     if (!g_ || !has_weights()) return;
+    if (bias_alone_) return differentiate_bias(tape.device(), summed_gradient(tape, *bias_), g_);
     if (source_ != nullptr) x_ = source_->recompute(tape);
     const bool accumulate = !weight_.stale;
     weight_.stale = false;
@@ -56,6 +60,8 @@ class ProductNode : public Node {
   // dw = (accumulate ? dw : 0) + ..., dbias += ... (null: no bias)
   virtual void differentiate_weight(Device& device, Tensor& dw, Tensor* dbias, const Tensor& x,
                                     const Tensor& g, bool accumulate) = 0;
+  // dbias += ..., without the weight's
+  virtual void differentiate_bias(Device& /*device*/, Tensor& /*dbias*/, const Tensor& /*g*/) {}
 
  private:
   // Takes the gradient of y and turns it into the gradient before f.
@@ -81,6 +87,7 @@ class ProductNode : public Node {
   Parameter& weight_;
   Parameter* bias_;
   Fused f_;
+  bool bias_alone_;  // the weight is frozen: its half needs no x and is no product
 };
 
 }  // namespace penstock

@@ -424,6 +424,19 @@ TEST(LayerCosts, OfFrozenMatricesInHalfPrecision) {
   EXPECT_EQ(block(DType::F32, frozen).parameter_bytes, trained.parameter_bytes);
 }
 
+// Where biases alone are trained, their sums are all that is left of the weight halves.
+TEST(LayerCosts, FrozenMatricesCostNoProduct) {
+  ModelConfig wide = transformer();
+  wide.width = 256;
+  OptimizerConfig biases;
+  biases.freeze = {"*", "!*.bias"};
+  const LayerCost all = counted(wide, 16).layers.at(2);
+  const LayerCost some = counted(wide, 16, DType::F32, biases).layers.at(2);
+  EXPECT_GT(some.gradient_bytes, 0);
+  EXPECT_LT(some.backward_weight_s, 0.2 * all.backward_weight_s);
+  EXPECT_NEAR(some.backward_input_s, all.backward_input_s, 1e-9 * all.backward_input_s);
+}
+
 // A stage trains with layers that are counted at the same time: what it has of them is
 // its own. (Layers once pointed to the last stage that they were declared to.)
 TEST(LayerCosts, LeaveAStageOfTheSameLayersAlone) {
