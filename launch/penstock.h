@@ -1,8 +1,10 @@
-// launch/penstock.h -- the one header of a program with a network of its own.
+// launch/penstock.h -- the one header that a program includes to train a network of its own with
+// Penstock.
 //
-// Derive a layer from UnaryLayer (or Layer), list layers in a Sequential, and hand both functions
-// of a ModelMaker to run_program(): the result is `penstock` with model.kind = "own" added, all
-// commands, options and schedules included. launch/examples/own_network.cpp is such a program.
+// Write layers as classes derived from UnaryLayer (or Layer), list them in a Sequential, and give
+// run_program() a ModelMaker, a pair of functions of which one describes the network's inputs and
+// the other builds it. The result is the program `penstock` with model.kind = "own" added, and all
+// its commands, options and schedules. launch/examples/own_network.cpp is such a program.
 #pragma once
 
 #include "launch/program/program.h"                    // IWYU pragma: export

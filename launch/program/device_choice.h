@@ -1,5 +1,9 @@
-// launch/program/device_choice.h -- which device each rank computes on: a GPU of its own, or the
-// CPU.
+// launch/program/device_choice.h -- decides which device each rank computes on, a GPU of its own or
+// the CPU, and opens it.
+//
+// Order of calls at the start of a job: choose_device(), then refuse_sharing() and, for training,
+// refuse_mixture(), then open_device(). The functions that return text make the messages; an empty
+// text means that there is nothing to say.
 #pragma once
 
 #include <memory>
@@ -16,55 +20,57 @@
 
 namespace penstock {
 
-// The number of the GPU for a rank that sees `visible` > 0 of them: batch systems hide all but the
-// rank's own, which then is number 0; else it is local_rank modulo `visible`.
+// The number of the GPU for a rank that is number `local_rank` on its host and sees `visible` > 0
+// GPUs: local_rank modulo `visible`. So where the batch system hides all but the rank's own GPU, it
+// is number 0.
 [[nodiscard]] int gpu_for(int local_rank, int visible);
 
-// A sentence about two ranks on one GPU that names the ranks, the GPU and the cures; empty when
-// every GPU has one rank. `ranks` by world rank.
+// An error's sentence where two ranks would compute on one GPU, with the ranks, the GPU and what to
+// do; empty where every GPU has one rank. `ranks`: by world rank.
 [[nodiscard]] std::string sharing_complaint(std::span<const RankFacts> ranks);
 
-// A note that messages cannot go directly between GPUs, since each rank of a host sees only one GPU
-// of its own; empty where there are no such ranks.
+// A note that messages may not go directly from GPU to GPU, since each rank of a host sees only its
+// own GPU; empty where that is not so.
 [[nodiscard]] std::string visibility_note(std::span<const RankFacts> ranks);
 
-// A sentence about two ranks that hold the same stage, one on a GPU and one on a CPU, with the
-// cure; empty where there are none. They would update equal weights by different code, and nothing
-// would make the weights equal again. Different stages may be on different kinds of device.
+// An error's sentence where two ranks hold the same stage (in two replicas), one on a GPU and one
+// on a CPU; empty where there are none. Their updates would differ in the last bits, so the
+// replicas' weights would drift apart. Different stages may be on different kinds of device.
 [[nodiscard]] std::string mixture_complaint(std::span<const RankFacts> ranks, const Grid& grid);
 
 struct DeviceChoice {
-  int gpu = -1;                  // of this rank; -1: it computes on the CPU
-  std::vector<RankFacts> ranks;  // by world rank, the same everywhere
+  int gpu = -1;                  // the GPU of this rank; -1: it computes on the CPU
+  std::vector<RankFacts> ranks;  // by world rank, the same on every rank
 };
-// Collective. `wish` is run.device: "auto" takes a GPU where one is visible, "cuda" takes GPU 0
-// even where none is, so that opening it says what is missing. Opens nothing.
+// Chooses, opens nothing. Collective over `world`. `wish` is run.device: "cpu"; "auto" takes a GPU
+// where one is visible; "cuda" takes GPU 0 even where none is visible, so that open_device() says
+// what is missing.
 [[nodiscard]] DeviceChoice choose_device(Collective& world, const Session& session,
                                          const std::string& wish);
-// Throws on every rank, if two ranks are on one GPU and config.allow_gpu_sharing is not set.
+// Throws on every rank when two ranks are on one GPU, unless config.allow_gpu_sharing is set.
 void refuse_sharing(const DeviceChoice& choice, const RunConfig& config);
-// Throws on every rank, if there is a mixture_complaint(). For training. TiedGradients checks the
-// parameters that several stages hold.
+// Throws on every rank when there is a mixture_complaint(). For training only. (TiedGradients makes
+// the same check for parameters that several stages hold.)
 void refuse_mixture(const DeviceChoice& choice, const Grid& grid);
 
-// Bytes that this rank's tensors may take: in a dry run all of the modelled device; on a GPU an
-// equal part for each rank that computes on it; on the CPU an equal part of the host's memory for
-// each of the `local_ranks` there.
+// The bytes that the tensors of `rank` may take. In a dry run: all memory of the modelled device.
+// On a GPU: an equal part for each rank that computes on it. On the CPU: an equal part of the
+// host's memory for each of the `local_ranks` ranks of the host.
 [[nodiscard]] int64_t memory_of_rank(const DeviceChoice& choice, int rank, int local_ranks,
                                      const DeviceFacts& device);
 
-// A note with the reason `why` run.device = auto took the CPU, where a user may have expected a
-// GPU: there is one on this host (`gpu_here`), or the build lacks a part of the GPU backend
-// (`left_out`, which cuda_left_out() names). Else empty.
+// A note on why run.device = auto took the CPU where a user may have expected a GPU: there is a GPU
+// on this host (`gpu_here`), or this build lacks a part of the GPU backend (`left_out`, which
+// cuda_left_out() names). `why` is the reason. Otherwise empty.
 [[nodiscard]] std::string fallback_note(const DeviceChoice& choice, const std::string& wish,
                                         bool gpu_here, const std::string& left_out,
                                         const std::string& why);
 // The note for this host and this build.
 [[nodiscard]] std::string fallback_note(const DeviceChoice& choice, const std::string& wish);
 
-// Opens the rank's device; for a dry run the PacingDevice that models it. `local_ranks`: the ranks
-// on this host. `speed`: the measured speed of the processor, for forecasts. Throws Error(Resource)
-// where there is no such GPU.
+// Opens the device of this rank; for a dry run one that computes nothing and models it. `threads`:
+// CPU threads of a rank; `local_ranks`: the ranks on this host; `speed`: the measured speed of the
+// processor, for forecasts. Throws Error(Resource) where there is no such GPU.
 [[nodiscard]] std::unique_ptr<Device> open_device(const DeviceChoice& choice, int threads,
                                                   const RunConfig& config, int local_ranks = 1,
                                                   const ProcessorSpeed& speed = {});

@@ -1,6 +1,9 @@
-// launch/program/found_path.h -- finds what a path in the configuration means: one from the run
-// file is relative to that file's folder or else to the working directory, one from the command
-// line to the working directory.
+// launch/program/found_path.h -- resolves a relative path in the configuration. A path from the run
+// file is relative to that file's folder or, where it is not there, to the working directory; a
+// path from the command line is relative to the working directory.
+//
+// In all functions `settings` tells where the option `name` ("data.train") was set, and `path` is
+// its value.
 #pragma once
 
 #include <filesystem>
@@ -12,24 +15,26 @@
 
 namespace penstock {
 
-// The absolute paths that `path`, given for option `name`, may mean, the preferred one first.
+// The absolute paths that `path` may mean, the preferred one first. An absolute path is the only
+// one.
 [[nodiscard]] std::vector<std::filesystem::path> path_places(const Settings& settings,
                                                              const std::string& name,
                                                              const std::filesystem::path& path);
 
-// Gives the files that must exist for a path: itself, or all files that a path with placeholders
-// stands for.
+// The files that must exist for a path: the path itself or, for a pattern or a path with
+// placeholders, all files that it stands for.
 using FilesOf = std::function<std::vector<std::string>(const std::filesystem::path&)>;
 
-// The first of path_places() whose `files` all exist; without `files` the path itself must. Throws
-// Error(Input) naming the places tried.
+// The first of path_places() whose `files` all exist. Throws Error(Input) naming the places tried.
+// The second form looks for the path itself.
 [[nodiscard]] std::filesystem::path found_path(const Settings& settings, const std::string& name,
                                                const std::filesystem::path& path,
                                                const FilesOf& files);
 [[nodiscard]] std::filesystem::path found_path(const Settings& settings, const std::string& name,
                                                const std::filesystem::path& path);
 
-// The first of path_places() that exists, else the last: for what may be gone and not be needed.
+// The first of path_places() that exists, else the last one: for files that may be gone and are
+// then not needed.
 [[nodiscard]] std::filesystem::path likely_path(const Settings& settings, const std::string& name,
                                                 const std::filesystem::path& path);
 

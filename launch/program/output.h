@@ -1,5 +1,6 @@
-// launch/program/output.h -- prints what a command answers on standard output, with every write
-// checked, and notes on standard error.
+// launch/program/output.h -- prints what a command answers on standard output, and notes for the
+// user on standard error. Every write is checked, and characters that a terminal would obey (escape
+// sequences in a text from elsewhere) are made harmless where the output is a terminal.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,8 +13,8 @@
 
 namespace penstock {
 
-// Hands the text to the system before it returns. Throws Error(Resource) where it cannot be
-// written: a full disk, a closed pipe.
+// Writes the text to standard output as it is, and has handed it to the system when it returns.
+// Throws Error(Resource) where it cannot be written: a full disk, a closed pipe.
 void write_answer(std::string_view text);
 
 // Prints "penstock: <line>" on standard error, made safe for a terminal.
@@ -21,18 +22,20 @@ void tell(std::string_view line);
 // The text, made safe for a terminal where standard output is one.
 [[nodiscard]] std::string fit_for_output(const std::string& text);
 
-// An answer that is written piece by piece, made safe for a terminal where standard output is one.
-// Throws as write_answer() does.
+// An answer that is written piece by piece, as a text that is being generated; made safe for a
+// terminal where standard output is one. A piece may end inside a character of UTF-8: its bytes are
+// held back until the rest comes. Throws as write_answer() does.
 class AnswerPieces {
  public:
   void write(std::string_view piece);
-  void end();  // after the last piece of a text: writes what was held back, a character cut short
+  void end();  // called after the last piece of a text: writes what is held back
 
  private:
   PlainPieces plain_;
 };
 
-// Formats an answer, makes it safe for a terminal where standard output is one, and writes it.
+// Formats an answer, makes it safe where standard output is a terminal, and writes it. Throws as
+// write_answer() does.
 template <class... Values>
 void answer(fmt::format_string<Values...> format, Values&&... values) {
   write_answer(fit_for_output(fmt::format(format, std::forward<Values>(values)...)));

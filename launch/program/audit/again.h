@@ -1,5 +1,5 @@
-// launch/program/audit/again.h -- how `penstock audit` compares a run with the same steps taken
-// again: the first place where their bits differ.
+// launch/program/audit/again.h -- compares two run directories bit by bit, for `penstock audit`,
+// which takes some steps of an earlier run again and looks where the results first differ.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 namespace penstock {
 
 struct Comparison {
-  std::string text;  // lines for people
-  bool equal = true;
+  std::string text;   // lines for people
+  bool equal = true;  // whether nothing differs
 };
 
-// The last step that is in metrics.jsonl of that run directory; 0: none is. Throws as the reader of
-// that file does.
+// Returns the last step that is in metrics.jsonl of that run directory; 0: none is. Throws as the
+// reader of that file does.
 [[nodiscard]] int64_t last_step_of(const std::string& run);
 
-// Compares the run directories `then` and `now` at the steps after `from`: losses, norms and
-// evaluations of metrics.jsonl (where several attempts took a step, the last one's), then all
-// tensors of the checkpoints, up to the first checkpoint that differs. Throws as the readers of
-// these files do.
+// Compares the run directories `then` and `now` at all steps after `from` that both have: first
+// losses, gradient norms and evaluations in metrics.jsonl (of a step that several attempts took,
+// the last line), then all tensors of their checkpoints, up to the first checkpoint that differs.
+// Throws as the readers of these files do.
 [[nodiscard]] Comparison compare_runs(const std::string& then, const std::string& now,
                                       int64_t from);
 

@@ -1,5 +1,6 @@
-// launch/program/commands/chat_prompts.h -- `generate --chat`: conversations that a network goes on
-// with, written by the chat template of its folder.
+// launch/program/commands/chat_prompts.h -- `penstock generate --chat`: conversations with a
+// language model. The chat template of the network's Hugging Face folder turns the messages so far
+// into a prompt, and TextWriter (text_writer.h) writes the answer.
 #pragma once
 
 #include <string>
@@ -11,19 +12,20 @@
 
 namespace penstock {
 
-// Reads the messages of a JSON file: {"messages": [{"role": "user", "content": "..."}, ...]}, or
-// the list alone. Throws Error(Input) naming the file and what a message has or lacks, also where
-// the last message is the assistant's, which leaves nothing to answer; Error(Data) where the file
-// is no JSON.
+// Reads the messages of a conversation from a JSON file: {"messages": [{"role": "user", "content":
+// "..."}, ...]}, or the list alone. Throws Error(Input) naming the file and what is wrong with a
+// message, also where the last message is the assistant's, since nothing is left to answer;
+// Error(Data) where the file is not JSON.
 [[nodiscard]] std::vector<ChatMessage> read_messages(const std::string& file);
 
-// Collective; the prompts of rank 0 count: each is what a user says first. Writes an answer to each
-// prompt, or to the conversation in each file of options.messages.
+// Writes one answer to each prompt, which is taken for what a user says first, and one to the
+// conversation in each file of options.messages. Collective over all ranks; the prompts of rank 0
+// count.
 void answer_conversations(const TrainedRun& run, const UseOptions& options,
                           const std::vector<std::string>& prompts);
 
-// Reads what the user says, a line a turn, and answers, to the end of the input; each turn sees
-// those before it. For one rank, on a terminal.
+// Talks with a user on a terminal: reads a line, writes an answer, until the input ends; each turn
+// sees those before it. For a run of one rank.
 void converse(const TrainedRun& run, const UseOptions& options);
 
 }  // namespace penstock

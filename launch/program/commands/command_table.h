@@ -1,5 +1,6 @@
-// launch/program/commands/command_table.h -- every command: what it is called, takes and does. The
-// program, its help, the manual page and completion all read this one table.
+// launch/program/commands/command_table.h -- the table of all commands of the program (`train`,
+// `eval`, ...), with their names, options and functions. The program itself, its help, the manual
+// page and completion in the shell read this one table.
 #pragma once
 
 #include <span>
@@ -11,19 +12,23 @@
 namespace penstock {
 
 struct Command {
-  // These give its name and texts, and its own options.
+  // The functions that give its name and texts, and its own options (besides the keys of a run
+  // file).
   const CommandForm& (*form)();
   CommandOptions (*options)();
-  // One of the two is set: on_ranks() is collective over the ranks of the session, alone() uses no
-  // MPI. Both return the exit code.
+  // What the command does; one of the two is set. on_ranks() runs on every rank of an MPI job and
+  // is collective over all of them; alone() runs in one process and uses no MPI. Both return the
+  // exit code.
   int (*on_ranks)(Session&, const Arguments&, const ModelMaker&) = nullptr;
   int (*alone)(const Arguments&, const ModelMaker&) = nullptr;
-  bool ends_in_good_order = false;  // catches the signals that ask it to stop (stop_signals.h)
+  // Catches signals such as SIGTERM and stops by itself (stop_signals.h).
+  bool ends_in_good_order = false;
 };
 
 // The commands, in the order of `penstock --help`.
 [[nodiscard]] std::span<const Command> command_table();
-[[nodiscard]] const Command* find_command(std::string_view name);  // null when there is none
+// The command with this name; null when there is none.
+[[nodiscard]] const Command* find_command(std::string_view name);
 
 // The texts of `penstock --help` and of `penstock COMMAND --help`.
 [[nodiscard]] std::string general_help();

@@ -1,5 +1,9 @@
-// launch/program/commands/commands.h -- the commands that run on ranks, one file each: collective
-// over the ranks of the session, they return the exit code.
+// launch/program/commands/commands.h -- the functions behind the commands that run on MPI ranks
+// (`penstock train`, ...), each in a .cpp file of its own. command_table.h lists them with the
+// other commands.
+//
+// All X_command() functions are collective over the ranks of the session and return the exit code
+// of the program. `arguments` are those behind the command's name; `models` builds networks.
 #pragma once
 
 #include <string>
@@ -11,29 +15,32 @@
 
 namespace penstock {
 
+// The words of the command line behind the name of the command.
 using Arguments = std::vector<std::string>;
 
 // Trains a network, or with --dry-run takes its steps without the arithmetic.
 int train_command(Session& session, const Arguments& arguments, const ModelMaker& models);
-// Trains so up to the end of that step, with the learning rates of all run.steps; 0: of the last.
+// Trains as train_command() does, but ends after that step, with the learning rates of a run of all
+// run.steps; 0: ends after the last.
 int train_until(int64_t step, Session& session, const Arguments& arguments,
                 const ModelMaker& models);
-// Loss, perplexity, accuracies and BLEU of a checkpoint on validation data.
+// Prints loss, perplexity, accuracies and BLEU of a checkpoint on validation data.
 int eval_command(Session& session, const Arguments& arguments, const ModelMaker& models);
-// Translates standard input to standard output, a sentence a line.
+// Translates standard input to standard output, one sentence a line.
 int translate_command(Session& session, const Arguments& arguments, const ModelMaker& models);
 // Writes texts that continue prompts to standard output.
 int generate_command(Session& session, const Arguments& arguments, const ModelMaker& models);
-// The classes of images, a line each, to standard output.
+// Writes the classes of images to standard output, a line for each image.
 int predict_command(Session& session, const Arguments& arguments, const ModelMaker& models);
-// Measures every layer and the links of a run, and writes the profile that `plan` reads.
+// Measures the time of every layer and link of a run, and writes the profile that `penstock plan`
+// and forecasts read.
 int profile_command(Session& session, const Arguments& arguments, const ModelMaker& models);
-// Takes steps of a run again and tells where their bits differ.
+// Takes some steps of an earlier run again and tells where the bits of the results differ.
 int audit_command(Session& session, const Arguments& arguments, const ModelMaker& models);
 // Tells versions and devices, and what a run here would use.
 int info_command(Session& session, const Arguments& arguments, const ModelMaker& models);
 
-// The names, descriptions and own options of the commands, for --help.
+// The names, descriptions and own options of these commands, for --help and for parsing.
 [[nodiscard]] const CommandForm& train_form();
 [[nodiscard]] const CommandForm& eval_form();
 [[nodiscard]] const CommandForm& translate_form();

@@ -1,4 +1,5 @@
-// launch/program/commands/report_command.h -- `penstock report`: a run directory as one page.
+// launch/program/commands/report_command.h -- `penstock report`: makes one HTML page, report.html,
+// of the files in a run directory.
 #pragma once
 
 #include <string>
@@ -8,10 +9,11 @@
 
 namespace penstock {
 
-// Writes the page and returns what the command prints: the page's path. Needs no MPI, and writes
-// nothing else to the run directory, which another process may hold. Throws Error(Input) for bad
-// usage, otherwise as read_run_files() and run_page() do.
+// Does the command: writes the page and returns what is printed, the page's path. Uses no MPI, and
+// changes nothing else in the run directory, which another process may be using. Throws
+// Error(Input) for wrong arguments, otherwise as read_run_files() and run_page() do.
 [[nodiscard]] std::string report_text(const std::vector<std::string>& arguments);
+// The command's texts and its own options, for command_table.h.
 [[nodiscard]] const CommandForm& report_form();
 [[nodiscard]] CommandOptions report_command_options();
 

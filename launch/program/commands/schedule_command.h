@@ -1,5 +1,5 @@
-// launch/program/commands/schedule_command.h -- `penstock schedule`: the instructions of every rank
-// for a schedule, drawn or exported, by one process.
+// launch/program/commands/schedule_command.h -- `penstock schedule`: prints the instructions of
+// every rank for a pipeline schedule, as a drawing or as data. One process does it, without ranks.
 #pragma once
 
 #include <string>
@@ -10,16 +10,17 @@
 
 namespace penstock {
 
-// What the command prints: a drawing with its figures as text, SVG or page, the compute
-// instructions as CSV, JSON, or a trace. The text is made for `terminal`. Needs no MPI. Throws
-// Error(Input), or std::invalid_argument from runtime/planning.
+// Does the command and returns what is printed, by the options: a drawing with its figures as text,
+// SVG or an HTML page; the compute instructions as CSV; JSON; or a trace. Text is drawn to fit
+// `terminal`. Throws Error(Input) or, from runtime/planning, std::invalid_argument.
 [[nodiscard]] std::string schedule_text(const std::vector<std::string>& arguments,
                                         const TerminalStyle& terminal = {});
+// The command's texts and its own options, for command_table.h.
 [[nodiscard]] const CommandForm& schedule_form();
 [[nodiscard]] CommandOptions schedule_command_options();
 
-// The width of standard output, and colours unless NO_COLOR is set (no-color.org), where it is a
-// terminal.
+// The style for standard output: where it is a terminal, its width, and colours unless the
+// environment variable NO_COLOR is set (no-color.org).
 [[nodiscard]] TerminalStyle standard_output();
 
 }  // namespace penstock

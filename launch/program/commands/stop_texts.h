@@ -1,5 +1,6 @@
-// launch/program/commands/stop_texts.h -- how much of a growing text may be shown already, if it
-// ends before the first of some strings (--stop). Pure.
+// launch/program/commands/stop_texts.h -- decides how much of a text that is still being generated
+// may be shown, when the text is to end before the first of some stop strings (option --stop). The
+// last bytes are held back while they may be the beginning of a stop string. Pure.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +10,13 @@
 
 namespace penstock {
 
-// Whether the text contains one of `stops`, none of which is empty.
+// Whether the text contains one of the stop strings `stops`, none of which is empty.
 [[nodiscard]] bool has_stop(std::string_view text, std::span<const std::string> stops);
 
-// The number of leading bytes that stay, whatever is added: those before the first of `stops`;
-// while the text is not `done`, not the last bytes either, if they may be the beginning of a stop
-// or of a character (U+FFFD so far).
+// How many leading bytes of `text` may be shown. With a stop string in it: the bytes before the
+// first one. Without: all bytes when the text is `done`; else all but those at the end that may be
+// the beginning of a stop string or of a character that is not complete (U+FFFD so far). Example:
+// "Hello wor" with the stop string "world" gives 6.
 [[nodiscard]] size_t bytes_to_show(std::string_view text, std::span<const std::string> stops,
                                    bool done);
 

@@ -1,5 +1,6 @@
-// launch/program/commands/text_writer.h -- TextWriter: continues prompts by a trained network, and
-// writes the texts to standard output as they grow.
+// launch/program/commands/text_writer.h -- TextWriter: continues prompts by a trained language
+// model, and writes the texts to standard output while they grow. It joins the tokenizer, Rounds
+// and Generator (runtime/engine/decoding) for `penstock generate`.
 #pragma once
 
 #include <memory>
@@ -15,33 +16,35 @@ namespace penstock {
 
 // A prompt as the network reads it.
 struct Prompt {
-  Generator::Tokens tokens;
-  size_t hidden = 0;  // leading tokens that are not shown
+  Generator::Tokens tokens;  // token ids
+  size_t hidden = 0;         // how many leading tokens are not shown
 };
 
 class TextWriter {
  public:
-  // Collective. Throws Error(Input) where the network writes no text. Says on rank 0 which options
-  // of generation were taken from the network's folder. Both arguments must outlive this.
+  // Collective over all ranks. Tells on rank 0 which options of generation were taken from the
+  // network's folder. Both arguments must outlive this. Throws Error(Input) where the network does
+  // not write text.
   TextWriter(const TrainedRun& run, const UseOptions& options);
 
   [[nodiscard]] const Tokenizer& tokenizer() const { return *tokenizer_; }
-  // Collective: a text ends with this token as well.
+  // Adds a token that ends a text. Called on all ranks, before write().
   void end_at(int32_t token);
 
-  // Warns, on rank 0, where the network sees only the end of the prompt, called `name`.
+  // Warns, on rank 0, when the prompt is longer than the network's context, so that it sees only
+  // the end. `name` is what the message calls the prompt.
   void warn_of_loss(const Prompt& prompt, const std::string& name) const;
 
-  // Collective; the prompts of rank 0 count. Writes options.generation.samples texts of each, a
-  // line of dashes between two; with `tells_speed` says how long that took. Returns, on rank 0,
-  // what the last text adds to its prompt, without special tokens.
+  // Writes options.generation.samples texts for each prompt to standard output of rank 0, with a
+  // line of dashes between two. Collective; the prompts of rank 0 count. `tells_speed`: says how
+  // long that took. Returns, on rank 0, what was added to the last prompt, without special tokens.
   std::string write(const std::vector<Prompt>& prompts, bool tells_speed = true);
 
  private:
   const TrainedRun& run_;
   const UseOptions& options_;
-  GenerationOptions how_;
-  std::vector<std::string> stops_;  // the user's and the folder's
+  GenerationOptions how_;           // options of generation, the folder's advice included
+  std::vector<std::string> stops_;  // stop strings, the user's and the folder's
   Rounds rounds_;
   std::unique_ptr<Tokenizer> tokenizer_;
 };

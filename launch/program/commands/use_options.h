@@ -1,5 +1,6 @@
-// launch/program/commands/use_options.h -- what commands that use a trained network take beside the
-// keys of the run file.
+// launch/program/commands/use_options.h -- the options of commands that use a trained network
+// (`eval`, `translate`, `generate`, `predict`), besides the keys of the run file: which checkpoint,
+// how to decode, what to print.
 #pragma once
 
 #include <string>
@@ -13,31 +14,34 @@
 
 namespace penstock {
 
-// The options of all these commands together; each command has some of them.
+// The options of all these commands together. Each command declares some of them and leaves the
+// others at their defaults.
 struct UseOptions {
-  std::string checkpoint;  // empty: the newest of run.out
-  std::string reference;
-  bool json = false;
-  bool confusion = false;
-  bool cache = true;  // whether Rounds keeps keys and values
+  // --checkpoint, a step directory; empty: the newest of the run directory run.out.
+  std::string checkpoint;
+  std::string reference;   // --reference: a file of right translations, for BLEU
+  bool json = false;       // print JSON
+  bool confusion = false;  // print which class is taken for which
+  bool cache = true;       // keep keys and values while decoding (Rounds)
   TranslationOptions translation;
   GenerationOptions generation;
-  GenerationAsked asked;                    // what of `generation` was given
-  std::vector<std::string> prompts, stops;  // --prompt, --stop
-  bool keep_special = false;                // special tokens are shown
-  bool chat = false;                        // prompts are what a user says
-  std::string system;                       // with chat: the system message
-  std::vector<std::string> messages;        // with chat: files for read_messages()
-  Arguments rest;                           // the run file and its keys
+  GenerationAsked asked;                    // which of `generation` the user has given
+  std::vector<std::string> prompts, stops;  // each --prompt, each --stop
+  bool keep_special = false;                // show special tokens
+  bool chat = false;                        // prompts are what a user says in a conversation
+  std::string system;                       // with chat: the system message; empty: none
+  std::vector<std::string> messages;        // with chat: files for read_messages() (chat_prompts.h)
+  Arguments rest;  // all other words: the run file and its keys, for read_settings()
 };
 
-// Each adds options that several commands have; parsing them fills in `use`.
+// Each of these adds options that several commands have. When the command line is parsed, their
+// values are stored in `use`, which must outlive `options`.
 void add_checkpoint_option(CommandOptions& options, UseOptions& use);
 void add_beam_options(CommandOptions& options, UseOptions& use);
-// `what`: the earlier positions whose keys and values are cached, "words".
+// `what` completes the help: what the cached keys and values are of, "words".
 void add_cache_option(CommandOptions& options, UseOptions& use, const std::string& what);
 
-// Parses `arguments` by the options that `add` gives the command. Throws Error(Input).
+// Parses `arguments` with the options that `add` gives to the command. Throws Error(Input).
 [[nodiscard]] UseOptions read_use_options(const CommandForm& form,
                                           void (*add)(CommandOptions&, UseOptions&),
                                           const Arguments& arguments);

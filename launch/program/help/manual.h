@@ -1,12 +1,12 @@
-// launch/program/help/manual.h -- the manual page and bash's completion, made from the table of
-// commands.
+// launch/program/help/manual.h -- makes the manual page of the program and the completion for bash,
+// both from the table of commands (command_table.h).
 #pragma once
 
 #include <string>
 
 namespace penstock {
 
-[[nodiscard]] std::string manual_page();      // penstock(1), for man (troff)
+[[nodiscard]] std::string manual_page();      // penstock(1), for man, as troff
 [[nodiscard]] std::string bash_completion();  // a script that bash sources
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
-// launch/program/hub/export_command.h -- `penstock export`: a trained network as a Hugging Face
-// folder.
+// launch/program/hub/export_command.h -- `penstock export`: writes a trained network as a Hugging
+// Face folder, which other programs can load.
 #pragma once
 
 #include <string>
@@ -9,10 +9,11 @@
 
 namespace penstock {
 
-// Does what the command does: writes the folder and returns a line that says so. Throws Error as
+// Does the command: writes the folder and returns what is printed, a line about it. Throws Error as
 // export_folder() does.
 [[nodiscard]] std::string export_text(const std::vector<std::string>& arguments);
 
+// The command's texts and its own options, for command_table.h.
 [[nodiscard]] const CommandForm& export_form();
 [[nodiscard]] CommandOptions export_command_options();
 

@@ -1,5 +1,6 @@
-// launch/program/hub/folder_run.h -- runs whose network comes from a Hugging Face folder
-// (model.from).
+// launch/program/hub/folder_run.h -- what runs do whose network comes from a Hugging Face folder
+// (model.from) or whose adapters do (lora.from): check the folder before anything is allocated, and
+// keep a part of it in the run directory.
 #pragma once
 
 #include <string>
@@ -10,19 +11,20 @@
 
 namespace penstock {
 
-// Checks that the weights of the folders model.from and lora.from are those of the network that the
-// configuration builds; reads their headers alone. Does nothing without such folders. Throws Error
-// as HubWeights::check() and AdapterWeights::check() do.
+// Checks that the folders have the weights of the network that the configuration builds, by name
+// and shape; reads only the headers of their files. Does nothing where model.from and lora.from are
+// not set. Throws as HubWeights::check() and AdapterWeights::check() do, and Error(Input) where the
+// tokenizer has more tokens than the network.
 void check_model_folder(const Config& config, const ModelMaker& models);
-// Collective: rank 0 checks, and all ranks throw what it finds.
+// The same on rank 0; collective, and all ranks throw what it finds.
 void check_model_folder(Collective& world, const Config& config, const ModelMaker& models);
 
-// A copy of the configuration whose data are plain text, cut by the folder's tokenizer: for
-// commands that read no data set.
+// A copy of the configuration whose data are plain text cut by the tokenizer in model.from: for
+// commands that read no data set and still need the tokenizer.
 [[nodiscard]] Config with_folder_text(const Config& config);
 
-// Copies to the run directory what it keeps of the folder model.from; without model.from removes
-// what an earlier run has kept there.
+// Copies to the run directory the files of model.from that later commands need (its configuration
+// and tokenizer, no weights); without model.from removes what an earlier run has kept there.
 void keep_model_folder(const Config& config, const std::string& run_directory);
 
 }  // namespace penstock

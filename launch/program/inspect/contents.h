@@ -1,5 +1,5 @@
-// launch/program/inspect/contents.h -- what `penstock inspect` finds: the layers and tensors of a
-// checkpoint, or of the network that a run file describes.
+// launch/program/inspect/contents.h -- the data behind `penstock inspect`: the layers and tensors
+// of a checkpoint, or of the network that a run file describes, and their printing.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,30 @@
 namespace penstock {
 
 struct Contents {
+  // One tensor.
   struct Entry {
     std::string name;
     std::vector<int64_t> shape;
-    std::string dtype;  // as safetensors files say it: "F32"
-    std::string file;   // the checkpoint's file that holds it; empty: a network without checkpoint
+    std::string dtype;  // its type as safetensors files name it, "F32"
+    std::string file;   // the file of the checkpoint that holds it; empty: there is no checkpoint
   };
-  std::string heading;  // a line: what this is
-  int64_t parameters = 0;
+  std::string heading;                   // a line that says what this is
+  int64_t parameters = 0;                // how many numbers the layers' parameters have in all
   std::vector<LayerRecord> layers;       // empty: an older checkpoint, which does not name them
-  std::vector<Entry> tensors;            // of the model, layer by layer
-  std::vector<Entry> optimizer_tensors;  // of a checkpoint; else empty
+  std::vector<Entry> tensors;            // the network's, layer by layer
+  std::vector<Entry> optimizer_tensors;  // a checkpoint's; else empty
 };
 
-// Reads a checkpoint's documents and the headers of its files. Throws Error(Data) naming the file.
+// The contents of a checkpoint, from its documents and the headers of its files. Throws Error(Data)
+// naming the file.
 [[nodiscard]] Contents contents_of(const CheckpointReader& checkpoint);
-// Builds the network of the configuration, and allocates none of its tensors. Throws Error(Input).
+// The contents of the network that the configuration describes; allocates no tensors. Throws
+// Error(Input).
 [[nodiscard]] Contents contents_of(const Config& config, const ModelMaker& models);
 
-// Tables for people, and JSON for programs: {parameters, layers, tensors}, and `optimizer_tensors`
-// where there are some.
+// Text for people.
 [[nodiscard]] std::string contents_table(const Contents& contents);
+// JSON for programs: {parameters, layers, tensors}, and optimizer_tensors where there are some.
 [[nodiscard]] std::string contents_json(const Contents& contents);
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
-// launch/program/inspect/inspect_command.h -- `penstock inspect`: what a checkpoint holds, whether
-// it is whole, how two checkpoints differ; or what a run file would train. Needs no MPI.
+// launch/program/inspect/inspect_command.h -- `penstock inspect`: tells what a checkpoint holds,
+// whether it is whole and how two checkpoints differ, or what a run file would train. One process
+// does it, without MPI.
 #pragma once
 
 #include <string>
@@ -12,13 +13,14 @@ namespace penstock {
 
 struct Inspection {
   std::string text;   // what the command prints
-  int exit_code = 0;  // 1: two checkpoints differ
+  int exit_code = 0;  // 1 when two checkpoints differ, else 0
 };
 
-// Does what the command does. Throws Error(Input) for bad usage and Error(Data) for a damaged
+// Does the command. Throws Error(Input) for wrong arguments and Error(Data) for a damaged
 // checkpoint.
 [[nodiscard]] Inspection inspect(const std::vector<std::string>& arguments,
                                  const ModelMaker& models);
+// The command's texts and its own options, for command_table.h.
 [[nodiscard]] const CommandForm& inspect_form();
 [[nodiscard]] CommandOptions inspect_command_options();
 

@@ -1,5 +1,5 @@
-// launch/program/options/command_line.h -- reads `penstock COMMAND RUNFILE.toml [--section.key
-// value ...]` into Settings.
+// launch/program/options/command_line.h -- reads the words of a command line, `penstock COMMAND
+// RUNFILE.toml [--section.key value ...]`, into Settings (settings.h).
 #pragma once
 
 #include <string>
@@ -11,27 +11,29 @@
 namespace penstock {
 
 struct CommandLine {
-  std::string command;                 // "train"; empty: none given
-  std::vector<std::string> arguments;  // what follows the command
+  std::string command;                 // "train"; empty: none is given
+  std::vector<std::string> arguments;  // the words behind the command
 };
+// Takes the command line of main() apart.
 [[nodiscard]] CommandLine split_command(int argc, const char* const* argv);
 
-// Whether one of the arguments is `--help` or `-h`; whether one is `--version`.
+// Whether one of the arguments is `--help` or `-h`, and whether one is `--version`.
 [[nodiscard]] bool wants_help(const std::vector<std::string>& arguments);
 [[nodiscard]] bool wants_version(const std::vector<std::string>& arguments);
 
-// Whether `name` is a key of the run file ("run.steps") or a short name ("steps"): `--name` is an
-// option then.
+// Whether `name`, without `--`, is a key of the run file ("run.steps") or a short name of one
+// ("steps").
 [[nodiscard]] bool is_argument(std::string_view name);
-// Refuses the unknown option `written`: throws Error(Input) with the nearest known name, or else
-// with where all are listed (`penstock COMMAND --help`). `own`: the command's own options.
+// Refuses the unknown option `written`: throws Error(Input) with the known name that is most like
+// it, or else with how to list all (`penstock COMMAND --help`). `own`: the names of the command's
+// own options.
 [[noreturn]] void refuse_argument(const std::string& written, const std::string& command = "train",
                                   const std::vector<std::string>& own = {});
 
-// Applies the defaults, then the run file, then the options, and then complete(). The run file is
-// the one argument without `--`, which may be missing unless `required`; a run directory stands for
-// the run file in it. Of an option given twice the last value counts, unless it is a list that
-// grows (Option::repeats). `read`: the data that the command reads. Throws Error(Input).
+// Makes the settings of a run, in this order: defaults, the run file, the options, complete(). The
+// run file is the one argument without `--`, or a run directory that has one; it may be missing
+// unless `required`. When an option is given twice the last value counts; lists with
+// Option::repeats grow instead. `read`: which data the command reads. Throws Error(Input).
 [[nodiscard]] Settings read_settings(const std::vector<std::string>& arguments, bool required,
                                      DataRead read = DataRead::All);
 

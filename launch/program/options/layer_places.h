@@ -1,6 +1,9 @@
-// launch/program/options/layer_places.h -- the lines of the user's file in which the layers of a
-// run stand. They travel beside the configuration, which rank 0 sends to the others as a run file
-// of its own, whose lines the user has never seen.
+// launch/program/options/layer_places.h -- sends, beside the configuration, the lines of the user's
+// file in which the layers of `[[model.layers]]` stand, so that errors on all ranks name lines that
+// the user knows.
+//
+// Rank 0 sends the configuration to the other ranks as the text of a run file of its own, which has
+// other lines.
 #pragma once
 
 #include <string>
@@ -10,9 +13,10 @@
 
 namespace penstock {
 
-// The places (LayerConfig::where) of all layers, inner ones too, as text, a line each.
+// The places (LayerConfig::where, "run.toml:12") of all layers, those inside others too, as text
+// with a line for each.
 [[nodiscard]] std::string places_of(const std::vector<LayerConfig>& layers);
-// Sets the places of all layers to what places_of() gave for equal layers.
+// Sets the places of `layers` to what places_of() gave for the same layers.
 void set_places(std::vector<LayerConfig>& layers, const std::string& places);
 
 }  // namespace penstock

@@ -1,5 +1,8 @@
-// launch/program/options/option_rows.h -- OptionRows: adds rows to the option table. Private to
-// option_table.cpp.
+// launch/program/options/option_rows.h -- OptionRows: a helper for option_table.cpp, the only file
+// that includes it, which adds the keys of one section to the option table (option_table.h). The
+// key model.layers, for example, is added by
+//   OptionRows rows(table, "model", &Config::model);
+//   rows.add("layers", &ModelConfig::layers, "N", between(1, 1e6), "how many layers");
 #pragma once
 
 #include <algorithm>
@@ -14,11 +17,13 @@
 
 namespace penstock {
 
-// Adds the rows of one section, each bound to a member of the section's struct. `Find` takes a
-// Config to that struct: a pointer to a member, or a function where the struct lies deeper.
+// Adds the rows of one section. Each row is bound to a member of the section's struct, so that the
+// table can read and write it. `Find` takes a Config to that struct: a pointer to a member of
+// Config, or a function where the struct lies deeper.
 template <typename Find>
 class OptionRows {
  public:
+  // `table` must outlive this; `name` is the section's name, `section` as `Find` above.
   OptionRows(std::vector<Option>& table, std::string name, Find section)
       : table_(table), name_(std::move(name)), section_(section) {}
 

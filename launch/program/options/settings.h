@@ -1,6 +1,6 @@
-// launch/program/options/settings.h -- Settings: a Config in the making, with the place that each
-// value came from, and the checks that span several keys. Later assignments win: defaults, run
-// file, command line.
+// launch/program/options/settings.h -- Settings: the configuration of a run while it is put
+// together from defaults, the run file and the command line, with the place that each value came
+// from, for messages. Later assignments win. complete() makes the checks that concern several keys.
 #pragma once
 
 #include <cstdint>
@@ -12,38 +12,43 @@
 
 namespace penstock {
 
-// The largest file of a schedule (CSV) that is read: 2^24 instructions.
+// The largest schedule file (CSV) that is read, enough for 2^24 instructions.
 inline constexpr int64_t kMostScheduleBytes = int64_t{128} << 20;
 
 struct Settings {
-  Config config;
-  std::filesystem::path run_file;              // as given by the user; empty: none
-  std::map<std::string, std::string> origins;  // "pipeline.stages" -> "run.toml:12", "--stages"
+  Config config;                   // the values so far
+  std::filesystem::path run_file;  // as the user gave it; empty: none
+  // The keys that were set, with the place: "pipeline.stages" -> "run.toml:12" or "--stages".
+  std::map<std::string, std::string> origins;
 
+  // Whether the key `name` ("pipeline.stages") was set at all, and does not have its default.
   [[nodiscard]] bool given(const std::string& name) const { return origins.contains(name); }
-  // Whether the key was given by an option of this command and not by the run file.
+  // Whether the key was set by an option of the command line.
   [[nodiscard]] bool on_command_line(const std::string& name) const;
-  // The place where the key was set, or the run file when it was not: how a message starts.
+  // How a message about the key starts: the place where it was set, or the run file when it was
+  // not.
   [[nodiscard]] std::string place_of(const std::string& name) const;
 };
 
-// Sets one option and its origin. Throws Error(Input) naming origin, key, value and what is
-// allowed.
+// Sets one option and remembers its origin. Throws Error(Input) naming origin, key, value and what
+// is allowed.
 void assign(Settings& settings, const Option& option, const OptionValue& value,
             const std::string& origin);
 
-// Throws Error(Input) about a value of the wrong type or outside the limits; `written` as the user
-// wrote it.
+// Throws Error(Input) about a value of the wrong type or outside the limits; `written` is how the
+// user wrote it.
 [[noreturn]] void refuse_value(const Option& option, const std::string& written,
                                const std::string& origin);
 
-// The data that a command reads. Data that it does not read may be gone: a trained run is used
-// where its training text never was.
+// The data that a command reads. Data that it does not read may be missing: a trained run is often
+// used on machines that never had its training text.
 enum class DataRead : uint8_t { All, Validation, Nothing };
 
-// Completes the settings when all sources are read: checks the mini-batch equation, makes paths
-// absolute, and takes the run directory of a run file that lies in one. Throws Error(Input):
-// numbers that do not multiply, or a missing file naming the places tried.
+// Called when everything is assigned. Checks that the mini-batch is replicas x micro-batches x
+// samples of a micro-batch (or computes the number of micro-batches, where that is not given),
+// completes [model] and [lora] from folders, makes paths absolute, and, when the run file lies in a
+// run directory, takes that as run.out. Throws Error(Input) for numbers that do not multiply, and
+// for a missing file, naming the places where it was looked for.
 void complete(Settings& settings, DataRead read = DataRead::All);
 
 }  // namespace penstock

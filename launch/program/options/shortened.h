@@ -1,4 +1,5 @@
-// launch/program/options/shortened.h -- cuts what a user wrote short enough for a message.
+// launch/program/options/shortened.h -- cuts a text that a user wrote to a length that fits into an
+// error message.
 #pragma once
 
 #include <string>

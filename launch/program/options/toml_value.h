@@ -1,5 +1,6 @@
-// launch/program/options/toml_value.h -- parses TOML, and turns its nodes into values of options
-// and into texts for messages. Includes toml++, so only what reads TOML files includes this.
+// launch/program/options/toml_value.h -- parses TOML with errors that name file and line, and turns
+// its nodes into values of options and into texts for messages. It includes toml++, which is a
+// large library, so only what reads TOML files includes this.
 #pragma once
 
 #include <toml++/toml.h>
@@ -14,14 +15,14 @@ namespace penstock {
 // The node as a value of the option's type; nothing when it has another type.
 [[nodiscard]] std::optional<OptionValue> value_of(const toml::node& node, const Option& option);
 
-// A node as the user may have written it, short enough for a message of one line.
+// The node about as the user wrote it, cut to fit into a message of one line.
 [[nodiscard]] std::string excerpt(const toml::node& node);
 
-// The text as a TOML string, quotes included, on one line.
+// The text as a TOML string, with quotes and escapes, on one line.
 [[nodiscard]] std::string toml_string(const std::string& text);
 
-// Parses the text of a file. Throws Error(Input) naming file and line for what is no TOML, or
-// nested too deeply. In messages `what` says what kind of file it is, "run file", and `name` which.
+// Parses the text of a file. Throws Error(Input) naming file and line where it is not TOML or is
+// nested too deeply. In messages `what` is the kind of file, "run file", and `name` its name.
 [[nodiscard]] toml::table parse_toml(const std::string& text, const std::string& name,
                                      const std::string& what);
 

@@ -1,5 +1,6 @@
-// launch/program/planning/layer_figures.h -- every figure of LayerCost with its name in a profile's
-// file, for code that writes, reads or adds up all of them.
+// launch/program/planning/layer_figures.h -- lists all figures of a LayerCost (what one layer costs
+// in time, operations and memory) with their names in the file of a profile, for code that reads,
+// writes or adds up all of them.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +9,15 @@
 
 namespace penstock {
 
+// The name of a figure that is a double, and the member that holds it: seconds for one micro-batch
+// ("update_s": once a step), but for "forward_flops", the floating-point operations of one
+// micro-batch.
 struct TimeFigure {
   const char* name;
   double LayerCost::*member;
 };
+// The name of a figure that is a whole number, and the member that holds it: bytes, but for
+// "parameters", which is how many trained numbers the layer has.
 struct BytesFigure {
   const char* name;
   int64_t LayerCost::*member;

@@ -1,5 +1,6 @@
-// launch/program/planning/plan_command.h -- `penstock plan`: which run to ask the batch system for,
-// worked out without any rank.
+// launch/program/planning/plan_command.h -- `penstock plan`: finds the fastest ways to run a
+// training job on given hardware (stages, replicas, micro-batches, schedule, recompute) by
+// prediction, before any job is submitted. One process does it, without MPI.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +12,15 @@
 
 namespace penstock {
 
-// What the command prints: the fastest runs as a table, or JSON. Needs no MPI and allocates no
-// weights. Throws Error(Input), or std::invalid_argument from runtime/planning.
+// Does the command and returns what is printed: the fastest runs as a table, or as JSON. Allocates
+// no weights. Throws Error(Input) or, from runtime/planning, std::invalid_argument.
 [[nodiscard]] std::string plan_text(const std::vector<std::string>& arguments,
                                     const ModelMaker& models);
+// The command's texts and its own options, for command_table.h.
 [[nodiscard]] const CommandForm& plan_form();
 [[nodiscard]] CommandOptions plan_command_options();
 
-// The bytes that "80GiB", "16GB", "512MiB" or a plain number means. Throws Error(Input).
+// The number of bytes that "80GiB", "16GB", "512MiB" or a plain number means. Throws Error(Input).
 [[nodiscard]] int64_t parse_bytes(const std::string& text);
 
 }  // namespace penstock

@@ -1,4 +1,5 @@
-// launch/program/planning/plan_json.h -- a plan for other programs.
+// launch/program/planning/plan_json.h -- prints the result of `penstock plan` as JSON for other
+// programs.
 #pragma once
 
 #include <functional>
@@ -14,14 +15,16 @@ namespace penstock {
 // What checkpoint.partner costs a candidate that was simulated.
 using CopiesOf = std::function<CopyCosts(const PlannedCandidate&)>;
 
-// {parameters, candidates: [{stages, replicas, chunks, micro_batches, micro_batch_size, schedule,
-// recompute, split, feasible, simulated, reason, step_ms, samples_per_s, bubble,
-// exposed_communication_ms, peak_bytes: [by rank of one pipeline]}]}, fastest first. A feasible
-// candidate fits and was simulated; any other has a reason, and null for its times. Where steps are
-// audited, step_ms is the mean, beside unaudited_step_ms and audited_step_ms. With `copies_of`
-// (null: there are none) a simulated candidate has copy_bytes: [by rank] and copy_network_ms. A
-// candidate of `replays` also has replayed: {step_ms, slowest_ms, card_busy, goodput,
-// checkpoint_interval_s (with failures)}.
+// The document is
+//   {parameters, candidates: [{stages, replicas, chunks, micro_batches, micro_batch_size, schedule,
+//     recompute, split, feasible, simulated, reason, step_ms, samples_per_s, bubble,
+//     exposed_communication_ms, peak_bytes: [by rank of one pipeline]}]}
+// with the fastest candidate first. A feasible candidate fits into memory and was simulated; any
+// other has a reason, and null for its times. Where steps are audited, step_ms is the mean, beside
+// unaudited_step_ms and audited_step_ms. With `copies_of` (null: there are no copies) a simulated
+// candidate has copy_bytes: [by rank] and copy_network_ms. Where `replays` has a candidate, it also
+// has
+//   replayed: {step_ms, slowest_ms, card_busy, goodput, checkpoint_interval_s (with failures)}
 [[nodiscard]] std::string plan_json(const Plan& plan, const std::vector<Replayed>& replays = {},
                                     const CopiesOf& copies_of = nullptr);
 

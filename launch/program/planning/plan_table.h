@@ -1,4 +1,5 @@
-// launch/program/planning/plan_table.h -- a plan as a table for the terminal.
+// launch/program/planning/plan_table.h -- prints the result of `penstock plan` as a table for the
+// terminal.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +9,12 @@
 
 namespace penstock {
 
-// The `top` fastest candidates, one a line; then those that were left out or do not fit, grouped by
+// The `top` fastest candidates, one a line; then those that do not fit or were left out, grouped by
 // reason.
 [[nodiscard]] std::string plan_table(const Plan& plan, size_t top);
 
-// The layers of each stage, equal neighbours together: "4 8x6 4" is 4, then 8 six times, then 4.
+// The number of layers of each stage, with equal neighbours counted: "4 8x6 4" is 4, then 8 six
+// times, then 4.
 [[nodiscard]] std::string short_split(const std::vector<int>& split);
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
-// launch/program/planning/profile_file.h -- the file that `penstock profile` writes and `penstock
-// plan` reads.
+// launch/program/planning/profile_file.h -- writes and reads the file of a profile: the times of
+// layers and links that `penstock profile` measures, and that `penstock plan` and forecasts of runs
+// use.
 #pragma once
 
 #include <string>
@@ -8,12 +9,13 @@
 
 namespace penstock {
 
-// JSON: {version, device, threads, micro_batch_size, precision, layers: [{name, kind, ...}],
-// links: {within_node, between_nodes}}, with the names of the structs; times in seconds. Where
-// every link was measured `links` also has {bytes: [], each: [{first_rank, second_rank, of,
-// same_node, seconds: []}]}, for people: plans use within_node and between_nodes alone.
+// The profile as JSON, times in seconds, with the names of the structs' members:
+//   {version, device, threads, micro_batch_size, precision, layers: [{name, kind, ...}],
+//    links: {within_node, between_nodes}}
+// Where every link was measured (--links) `links` also has, for people, {bytes: [], each:
+// [{first_rank, second_rank, of, same_node, seconds: []}]}; plans do not use these.
 [[nodiscard]] std::string profile_text(const Profile& profile);
-// Reads what profile_text() wrote. Throws Error(Input), one line that names the file and the key.
+// Reads what profile_text() wrote. Throws Error(Input) naming the file and the key.
 [[nodiscard]] Profile read_profile(const std::string& path);
 
 }  // namespace penstock

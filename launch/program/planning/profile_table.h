@@ -1,4 +1,5 @@
-// launch/program/planning/profile_table.h -- a profile as a table for the terminal.
+// launch/program/planning/profile_table.h -- prints a profile (measured times of layers and links)
+// as a table for the terminal.
 #pragma once
 
 #include <string>
@@ -7,7 +8,7 @@
 
 namespace penstock {
 
-// A line for each layer, equal neighbours together, the sums, and the links.
+// A line for each layer, where equal neighbours share one; then the sums, and the links.
 [[nodiscard]] std::string profile_table(const Profile& profile);
 
 }  // namespace penstock

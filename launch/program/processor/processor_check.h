@@ -1,12 +1,13 @@
-// launch/program/processor/processor_check.h -- makes a program that was compiled for another
-// processor say so, and end with code 3, before it meets an instruction that this one lacks.
+// launch/program/processor/processor_check.h -- ends a program that was compiled for a newer
+// processor with a message and exit code 3, before it meets an instruction that this processor does
+// not have.
 //
-// Without the check such a program, typically one that was compiled on the login node, dies by
-// SIGILL at the first such instruction. The check runs by itself, before main() and before all
-// initializers of C++, those of libraries too, in programs that refer to the variable below.
-// Where kernels are built for several levels of processors it checks for the lowest level; the
+// Without the check such a program (compiled on the login node of a cluster, say, and run on an
+// older compute node) dies by SIGILL. The check runs by itself before main() and before all C++
+// initializers, those of libraries included, in every program that refers to the variable below.
+// Where the kernels are built for several levels of processors it checks for the lowest level; the
 // loader chooses among the others.
 #pragma once
 
-// Always true: where the processor does not fit, the check has ended the program.
+// Always true when it can be read: where the processor does not fit, the program has ended before.
 extern "C" const bool penstock_processor_fits;

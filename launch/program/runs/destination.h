@@ -1,6 +1,10 @@
-// launch/program/runs/destination.h -- Destination: the run directory of a job, the checkpoint that
-// it resumes from, and the reporter that writes there. The directory's files stay as they are until
-// the run is about to take its first step.
+// launch/program/runs/destination.h -- Destination: where a training job writes and from where it
+// resumes: its run directory, the checkpoint to go on from, and the reporter that writes logs
+// there.
+//
+// `penstock train` calls the functions in the order in which they stand here. All are collective
+// over `world`, and throw on every rank what rank 0 finds. They change no file of an older run
+// before begin(), right before the first step; rescue_memory() may add a checkpoint.
 #pragma once
 
 #include <memory>
@@ -16,43 +20,44 @@
 
 namespace penstock {
 
-// The run directory on rank 0, and what all ranks know of it.
+// The run directory, on rank 0, and what all ranks know of it.
 struct Destination {
   std::unique_ptr<RunDirectory> directory;  // null except on rank 0
-  std::string path;
-  std::string resume_from;  // a step directory; empty: from the start
-  std::string run;          // the identity of the run
-  int64_t attempt = 1;      // the number of this attempt at the run
+  std::string path;                         // of the run directory
+  // The step directory of a checkpoint to go on from; empty: from the start.
+  std::string resume_from;
+  std::string run;      // the identity of the run
+  int64_t attempt = 1;  // the number of this attempt at the run, from 1
 };
 
-// All functions are collective, and throw on every rank what rank 0 finds.
-
-// Locks the directory and looks at it; throws Error where this job must not write there. Changes no
+// Locks the directory and looks at it. Throws Error where this job must not write there. Changes no
 // file in it.
 [[nodiscard]] Destination open_destination(Collective& world, const Config& config,
                                            const Settings& settings);
 
-// Reads and verifies the checkpoint to resume from, a share on each rank. Where one of its files is
-// damaged, --resume auto takes the newest whole checkpoint instead, with a note; --resume PATH
-// throws Error(Data), which names the newest whole one.
+// Verifies the checkpoint to resume from, a share on each rank. Where a file is damaged, --resume
+// auto goes on with the newest whole checkpoint instead, and notes it; --resume PATH throws
+// Error(Data), which names the newest whole one.
 void settle_checkpoint(Collective& world, const Config& config, Destination& to);
 
-// Makes a checkpoint of what the run's last attempt has left in the memory of this job's hosts, if
-// it is newer than resume_from, and resumes from it; only with --resume auto. Returns notes on rank
-// 0.
+// Makes a checkpoint of the copies that the last attempt has left in the memory of this job's hosts
+// (runtime/engine/training/partner/rescue.h), where that is newer than resume_from, and resumes
+// from it; does nothing without --resume auto. Returns notes on rank 0.
 [[nodiscard]] std::vector<std::string> rescue_memory(Collective& world, const Session& session,
                                                      const Config& config, Destination& to);
 
-// Whether --resume auto finds the run at its end already; says so.
+// Whether --resume auto finds the run at its last step already, so that the job can end; tells the
+// user.
 [[nodiscard]] bool nothing_is_left(Collective& world, const Config& config, const Destination& to);
 
-// Makes the reporter on rank 0, null elsewhere. It tells the terminal which attempt this is, and
-// the notes that are not empty. Throws Error where the checkpoint is one of another run.
+// Makes the reporter on rank 0 (elsewhere the result is null), which tells the terminal which
+// attempt this is, and `notes`, without empty ones. Throws Error where the checkpoint is another
+// run's.
 [[nodiscard]] std::unique_ptr<Reporter> reporter_for(Collective& world, const Config& config,
                                                      const Destination& to,
                                                      const std::vector<std::string>& notes);
 
-// Makes the directory this run's own; the reporter writes there from now on.
+// Makes the directory this run's own; from now on the reporter writes there.
 void begin(Collective& world, const Config& config, Destination& to, Reporter* reporter);
 
 }  // namespace penstock

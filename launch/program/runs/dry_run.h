@@ -1,5 +1,6 @@
-// launch/program/runs/dry_run.h -- the parts of `penstock train --dry-run` that a run which trains
-// does not have.
+// launch/program/runs/dry_run.h -- the part of `penstock train --dry-run` in the program: how ranks
+// wait, which device they have, and the files that are written. The rehearsal itself is
+// runtime/engine/training/dry_run.
 #pragma once
 
 #include <chrono>
@@ -16,27 +17,30 @@
 
 namespace penstock {
 
-// How long a waiting rank sleeps between two looks for messages, so that the `local_ranks` ranks of
-// a host, however many, take a small part of its cores for looking. A message is found late by half
-// of that on average.
+// How long a waiting rank sleeps between two looks for messages. A laptop may rehearse hundreds of
+// ranks, so the more of them are on this host (`local_ranks`), the longer each sleeps. A message is
+// found late by half of that on average.
 [[nodiscard]] std::chrono::microseconds waiting_nap(int local_ranks);
-// How long a rank whose modelled device computes sleeps between two looks for messages: longer,
-// since most ranks do so most of the time.
+// The same for a rank whose modelled device computes: longer, since most ranks do that most of the
+// time.
 [[nodiscard]] std::chrono::microseconds computing_nap(int local_ranks);
 
-// `choice` with its GPUs removed, which a dry run does not use; called after refuse_sharing() has
-// looked at them.
+// `choice` without GPUs, which a dry run does not use. Called after refuse_sharing() has looked at
+// them (device_choice.h).
 [[nodiscard]] DeviceChoice without_gpus(DeviceChoice choice);
 
-// What the start of the job hands on to the dry run.
+// What the start of the job hands on.
 struct DryRunChecks {
-  std::vector<std::string> notes = {};                  // on rank 0: what the user is to be told
-  std::function<void(const Blueprint&)> drawn_up = {};  // DryRunOrder::drawn_up
+  std::vector<std::string> notes = {};  // for the user, on rank 0
+  // Called once the network is known: DryRunOrder::drawn_up.
+  std::function<void(const Blueprint&)> drawn_up = {};
 };
 
-// Collective; station.device is what open_device() opens for a dry run. Takes the steps, tells of
-// them on rank 0, and writes there DIRECTORY.dry-run/dry_run.json, which has the form of
-// summary.json without a loss, and trace.json. Returns the exit code.
+// Rehearses the run and tells of it on rank 0. Collective over all ranks; station.device is what
+// open_device() has opened for a dry run. Rank 0 writes to <directory>.dry-run: dry_run.json, in
+// the form of summary.json but without a loss, and trace.json where steps were recorded. Returns
+// the exit code. `station`: which rank this is, with its network, its place in stages x replicas
+// and its device.
 [[nodiscard]] int dry_run(const PlannedRun& planned, const Station& station,
                           const ModelMaker& models, const std::string& directory,
                           const DryRunChecks& checks);

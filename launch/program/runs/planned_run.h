@@ -1,5 +1,6 @@
-// launch/program/runs/planned_run.h -- PlannedRun: a configuration whose [pipeline] section the
-// planner has completed: all of it with pipeline.auto, else the split where there is a profile.
+// launch/program/runs/planned_run.h -- PlannedRun: a run whose [pipeline] section the planner has
+// completed before it starts: with pipeline.auto all of it (stages, replicas, schedule, ...),
+// otherwise only the split of layers over stages where there is a profile.
 #pragma once
 
 #include <optional>
@@ -15,22 +16,24 @@
 
 namespace penstock {
 
-// Keeps the plan from varying keys that the command line gives; what the run file gives may be
+// Tells the planner not to vary keys that the command line gives. Keys of the run file may be
 // varied.
 void pin_what_was_asked_for(const Settings& settings, PlanRequest& plan);
 
-// Fixes in the plan all keys that pipeline.auto may choose at their values in `pipeline`.
+// Tells the planner to keep the values in `pipeline` of all keys that pipeline.auto could choose,
+// except the split of layers over stages, which it may vary.
 void pin_whole_pipeline(const PipelineConfig& pipeline, PlanRequest& plan);
 
 struct PlannedRun {
-  Config config;                        // the same on every rank
-  std::optional<Profile> profile = {};  // on rank 0, when the run has one
-  std::string note = {};                // on rank 0: what was chosen and why; empty: nothing
+  Config config;                        // the completed configuration, the same on every rank
+  std::optional<Profile> profile = {};  // measured times, on rank 0, where the run names a profile
+  std::string note = {};  // for the user, on rank 0: what was chosen and why; empty: nothing was
 };
 
-// Collective. `settings` counts on rank 0 alone, with its origins; `config` is the same on every
-// rank. With pipeline.auto no rank needs more memory than `rank_bytes` of rank 0. Throws on every
-// rank when nothing fits or the profile is of another network.
+// Plans the run. Collective over `world`. `settings` counts on rank 0 alone; `config`, the same
+// configuration, is the same on every rank. With pipeline.auto no rank may need more memory than
+// `rank_bytes`, which counts on rank 0. Throws on every rank when nothing fits or the profile is of
+// another network.
 [[nodiscard]] PlannedRun planned_run(const Session& session, Collective& world,
                                      const Settings& settings, const Config& config,
                                      const DeviceModel& device, int64_t rank_bytes,

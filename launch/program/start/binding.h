@@ -1,5 +1,6 @@
-// launch/program/start/binding.h -- which cores each rank is bound to. Pure. Binding changes where
-// threads run, never how many there are, and so no result.
+// launch/program/start/binding.h -- decides which processor cores each rank is bound to (run.bind),
+// by a rule over the cores that all ranks may use. Pure; Machine (machine.h) does the binding.
+// Binding changes where threads run and never how many there are, so it changes no result.
 #pragma once
 
 #include <span>
@@ -10,15 +11,14 @@
 
 namespace penstock {
 
-// By world rank, the cores of each in their order on the machine; empty: the rank is left as it is.
-// `how` is run.bind:
-//   none   nothing is done
+// The cores of each rank, by world rank, in their order on the machine; empty: the rank is not
+// bound. `ranks`: by world rank. `how` is run.bind:
+//   none   nothing is bound
 //   auto   a rank that shares no core with another is bound to the cores it has, and its memory to
-//          the NUMA nodes beside them. Ranks that share cores are left as they are: other jobs may
+//          the NUMA nodes beside them. Ranks that share cores are not bound, since other jobs may
 //          use these cores, too
-//   split  ranks that have the same cores get an equal part each, where there is at least one core
-//          for each; ranks that share no core are bound as with auto
-// `ranks` by world rank.
+//   split  ranks that all have the same cores get an equal part each, where that is at least one
+//          core; ranks that share no core are bound as with auto
 [[nodiscard]] std::vector<std::vector<int>> cores_to_bind(const std::string& how,
                                                           std::span<const RankCores> ranks);
 

@@ -1,5 +1,5 @@
-// launch/program/start/machine.h -- Machine: this host's cores and memory as hwloc sees them, and
-// binding to a part of them.
+// launch/program/start/machine.h -- Machine: the cores and NUMA nodes of this host, as the library
+// hwloc sees them: which cores this process may use, and binding it to some of them.
 #pragma once
 
 #include <memory>
@@ -12,17 +12,18 @@ namespace penstock {
 
 class Machine {
  public:
-  // Throws Error(Resource) where hwloc cannot look at the machine.
+  // Looks at the host. Throws Error(Resource) where hwloc cannot.
   Machine();
   ~Machine();
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  // The cores of this process, from its affinity mask and its control groups.
+  // What this process may use: its cores, by its affinity mask and its control groups, its
+  // processor time and OpenMP's limits on threads. `host` is the host's name, for the result.
   [[nodiscard]] RankCores own_cores(const std::string& host) const;
   // Binds all threads of this process to those of `cores` that this host has. Memory that this
-  // thread, or a thread that it starts, touches first comes from the NUMA nodes beside them while
-  // these have any. What the system does not allow is left as it is.
+  // thread, or one that it starts later, touches first then comes from the NUMA nodes beside these
+  // cores while they have any. What the system does not allow is silently left as it is.
   void bind_to(std::span<const int> cores) const;
 
  private:

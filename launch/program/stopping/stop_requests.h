@@ -1,5 +1,9 @@
-// launch/program/stopping/stop_requests.h -- StopRequests: looks, once a step, at all that may ask
-// a training run to stop: signals, a file in the run directory, the time limit.
+// launch/program/stopping/stop_requests.h -- StopRequests: tells a training run, once a step,
+// whether it has been asked to stop: by a signal (SIGTERM, ...), by a file named `stop` in the run
+// directory, or by a time limit that is near.
+//
+// It implements Stopping (runtime/engine/training/stopping.h). One rank that answers "stop" stops
+// all.
 #pragma once
 
 #include <chrono>
@@ -14,9 +18,8 @@ namespace penstock {
 
 class StopRequests final : public Stopping {
  public:
-  // Made on every rank. Catches signals, unless they are caught already. Rank 0, which has the
-  // directory (null elsewhere), also looks for its file `stop` and at the time limit. The directory
-  // must outlive this.
+  // Made on every rank. Catches the signals, unless they are caught already. `directory` is null
+  // except on rank 0, which alone looks for the file and at the time; it must outlive this.
   StopRequests(const TimeLimit& limit, RunDirectory* directory);
 
   // These do what Stopping says. is_due() also throws what RunDirectory::check() throws.
@@ -32,11 +35,12 @@ class StopRequests final : public Stopping {
 
   TimeLimit limit_;
   RunDirectory* directory_;
+  // When is_due() was last asked, and when it last looked for the file.
   std::optional<Clock::time_point> last_step_, last_look_;
   Seconds longest_step_{0.0};
-  Seconds expected_checkpoint_{0.0};
-  std::optional<Seconds> longest_checkpoint_;
-  std::string reason_;
+  Seconds expected_checkpoint_{0.0};           // an estimate until a checkpoint was timed
+  std::optional<Seconds> longest_checkpoint_;  // nothing: none was timed yet
+  std::string reason_;                         // empty: nobody has asked this rank to stop
 };
 
 }  // namespace penstock

@@ -1,24 +1,24 @@
-// launch/program/stopping/stop_signals.h -- signals that ask a run to stop: SIGTERM, SIGUSR1,
-// SIGUSR2.
+// launch/program/stopping/stop_signals.h -- catches the signals that ask a run to stop: SIGTERM,
+// SIGUSR1 and SIGUSR2. Batch systems send them some time before the end of a job, and mpirun
+// forwards SIGUSR1 and SIGUSR2 to every rank.
 //
-// mpirun forwards SIGUSR1 and SIGUSR2 to every rank; batch systems send them some time before the
-// job's end. The first signal is noted, and the run ends by itself after its step. One that comes a
-// second later or more ends the process at once, as it would if signals were not caught; one that
-// comes sooner is ignored, since launchers may deliver one request twice.
+// The first signal is noted, and the run ends by itself after its step (stop_requests.h). A signal
+// that comes within a second of the first is ignored, since launchers may deliver one request
+// twice; one that comes later ends the process at once.
 #pragma once
 
 #include <string>
 
 namespace penstock {
 
-// Catches the signals from now on, to the end of the process: a rank that another rank has told to
-// stop may be about to exit when its own signal comes, and must not die of it. Forgets a signal
-// that has come before.
+// Catches the signals from now on, to the end of the process, and forgets a signal that has come
+// before. They stay caught to the very end: a rank may be about to exit, since another rank has
+// told it to stop, when its own signal comes, and must not die of it.
 void catch_stop_signals();
-// Catches the signals unless they are caught already; then a signal that has come still counts.
+// Catches the signals unless they are caught already; a signal that has come then still counts.
 void keep_catching_stop_signals();
 
-// The first signal that has come since they are caught, "SIGUSR1"; empty: none has.
+// The name of the first signal since they are caught, "SIGUSR1"; empty: none has come.
 [[nodiscard]] std::string stop_signal();
 
 }  // namespace penstock

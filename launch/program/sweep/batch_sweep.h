@@ -1,5 +1,6 @@
-// launch/program/sweep/batch_sweep.h -- submits a job to the batch system for each point of a
-// sweep.
+// launch/program/sweep/batch_sweep.h -- starts the points of a sweep (the runs of an experiment of
+// many runs) as jobs of a batch system such as Slurm or PBS: a job script for each point, which is
+// submitted.
 #pragma once
 
 #include <string>
@@ -10,9 +11,9 @@
 namespace penstock {
 
 // Writes the job scripts to the sweep's `directory` and, where sweep.submit is set, submits those
-// that were not submitted before, with `again` also those whose job has begun and not ended well.
-// Says what it did. Throws Error(Resource) where the batch system takes no job; the jobs that it
-// has taken are recorded.
+// that were not submitted before; with `again` also those whose job has begun and not ended well.
+// Tells the user what it did. Throws Error(Resource) where the batch system takes no job; the jobs
+// that it has taken by then are recorded.
 void submit_points(const SweepFile& sweep, const SweepRecord& record, const std::string& directory,
                    bool again);
 

@@ -1,5 +1,5 @@
-// launch/program/sweep/launch_words.h -- the command line or job script that starts a point of a
-// sweep, here or by a batch system.
+// launch/program/sweep/launch_words.h -- makes what starts one point (run) of a sweep: the words of
+// a command line on this machine, or the text of a job script for a batch system.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,11 @@
 
 namespace penstock {
 
+// The paths that a start needs, all absolute.
 struct PointStart {
-  std::string program;       // absolute path of this program
-  std::string directory;     // absolute path of the point's directory
-  std::string scripts = {};  // absolute path of the folder of sweep.script, in a batch sweep
+  std::string program;       // of this program
+  std::string directory;     // of the point's run directory
+  std::string scripts = {};  // of the folder that sweep.script is in; for batch sweeps
 };
 
 // The absolute path of this program.
@@ -23,23 +24,25 @@ struct PointStart {
 struct PointNodes {
   int nodes = 1, ranks_per_node = 1;
 };
-// How many nodes a point's ranks are on, and how many ranks on each; nothing where the ranks do not
-// fill their nodes equally.
+// How many nodes the ranks of a point need, and how many ranks are on each; nothing where the ranks
+// do not fill the nodes equally.
 [[nodiscard]] std::optional<PointNodes> nodes_of(const SweepFile& sweep, const SweepPoint& point);
 
-// A command of the sweep file as words, split at blanks without a shell; {ranks}, {nodes},
-// {ranks_per_node} and {name} become the point's values. Throws Error(Input) for another {...}.
+// A command of the sweep file (launcher, submit) as words, split at blanks without a shell.
+// {ranks}, {nodes}, {ranks_per_node} and {name} become the point's values. Throws Error(Input) for
+// any other {...}.
 [[nodiscard]] std::vector<std::string> point_words(const std::string& command,
                                                    const SweepFile& sweep, const SweepPoint& point);
 
-// The words that start a point here: `mpirun -n 2 penstock train .../point.toml --out ... --resume
-// auto`.
+// The words that start a point on this machine: `mpirun -n 2 penstock train .../point.toml --out
+// ... --resume auto`.
 [[nodiscard]] std::vector<std::string> local_words(const SweepFile& sweep, const SweepPoint& point,
                                                    const PointStart& start);
 
-// The text of a job script for this point: that of sweep.script, `script`, with the point's run put
-// in below its head, so that the batch system takes it without arguments. Throws Error(Input) where
-// `script` is no script, or a path has blanks: the script takes the whole run from one variable.
+// The text of a job script for this point: `script`, the text of sweep.script, with the point's run
+// put in below its head (the comments at its beginning, which the batch system reads), so that it
+// needs no arguments. Throws Error(Input) where `script` is no script, or a path has blanks or
+// other characters that mean something to a shell.
 [[nodiscard]] std::string job_script(const std::string& script, const SweepPoint& point,
                                      const PointStart& start);
 

@@ -1,5 +1,6 @@
-// launch/program/sweep/point_forecast.h -- PointForecaster: what the planner expects of each point
-// of a sweep, the same forecast that the point's run will compare its measurements with.
+// launch/program/sweep/point_forecast.h -- PointForecaster: predicts the step time and memory of
+// each point of a sweep before anything is started, with the same forecast that the point's run
+// will compare its measurements with.
 #pragma once
 
 #include <map>
@@ -17,25 +18,29 @@ namespace penstock {
 
 class PointForecaster {
  public:
-  // Both arguments must outlive this. Throws Error(Input) where sweep.device names no device, or
-  // sweep.memory is no amount of memory.
+  // Both arguments must outlive this. Throws Error(Input) where sweep.device names no known device,
+  // or sweep.memory is no amount of memory.
   PointForecaster(const SweepFile& sweep, const ModelMaker& models);
 
-  // Fills in point.planned, or says in point.skipped why the point cannot be run: more stages than
-  // layers, not enough memory, a schedule that does not take these sizes.
+  // Fills in point.planned for the point, whose configuration is `config`; or says in point.skipped
+  // why it cannot be run: more stages than layers, too little memory, a schedule that does not take
+  // these sizes.
   void forecast_into(const Config& config, SweepPoint& point);
 
  private:
+  // The profile that the configuration names; null: none.
   const Profile* profile_of(const Config& config);
+  // The device that the forecast is for.
   [[nodiscard]] DeviceModel device_for(const Config& config, const Profile* profile,
                                        int ranks) const;
+  // The configuration with the split of layers over stages that the run would choose.
   Config with_planned_split(const Config& config, const Profile& profile, int ranks,
                             const DeviceModel& device) const;
 
   const SweepFile& sweep_;
   const ModelMaker& models_;
   std::map<std::string, Profile> profiles_ = {};  // by path
-  int64_t memory_bytes_ = 0;                      // 0: no limit
+  int64_t memory_bytes_ = 0;  // of each device: sweep.memory, else what it usually has; 0: no limit
 };
 
 }  // namespace penstock

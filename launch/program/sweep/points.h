@@ -1,5 +1,6 @@
-// launch/program/sweep/points.h -- draw_sweep(): the points of a sweep file, each with its
-// configuration, what the planner expects of it, and whether it can be run at all.
+// launch/program/sweep/points.h -- draw_sweep(): makes the points of a sweep from its file: every
+// combination of the values that are varied, each with its configuration, its forecast, and whether
+// it can be run at all.
 #pragma once
 
 #include <string>
@@ -12,15 +13,17 @@
 
 namespace penstock {
 
+// The points in record.points, and beside them their configurations.
 struct DrawnSweep {
   SweepRecord record = {};
   std::vector<Config> configs = {};     // by point; those of skipped points may be incomplete
-  std::vector<std::string> notes = {};  // what a user may want to know, a line each
+  std::vector<std::string> notes = {};  // for the user, a line each
 };
 
-// Every combination of the grid that is a pipeline on one of the asked numbers of ranks, in the
-// order of the grid. Combinations that come to the same point are one. Needs no ranks and allocates
-// no weights. Throws Error(Input) for what is wrong with all points: run file, data, device.
+// Every combination of the grid that makes a pipeline on one of the asked numbers of ranks
+// (sweep.ranks), in the order of the grid. Combinations that come to the same run are one point.
+// Uses no MPI and allocates no weights. Throws Error(Input) for what is wrong with all points: run
+// file, data, device.
 [[nodiscard]] DrawnSweep draw_sweep(const SweepFile& sweep, const ModelMaker& models);
 
 }  // namespace penstock

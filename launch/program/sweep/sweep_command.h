@@ -1,4 +1,6 @@
-// launch/program/sweep/sweep_command.h -- `penstock sweep`: many runs of one experiment.
+// launch/program/sweep/sweep_command.h -- `penstock sweep`: many runs (points) of one experiment,
+// which vary keys of a run file, and a table and plots of their results. docs/sweep.md describes
+// it.
 #pragma once
 
 #include <string>
@@ -9,11 +11,12 @@
 
 namespace penstock {
 
-// Does what the command does. Needs no MPI: it starts the ranks of every point. Returns the exit
-// code. Throws Error(Input) for bad usage, otherwise as read_sweep_file(), draw_sweep(),
+// Does the command and returns the exit code. Uses no MPI itself: it starts the ranks of every
+// point. Throws Error(Input) for wrong arguments, otherwise as read_sweep_file(), draw_sweep(),
 // SweepDirectory, run_locally() and submit_points() do.
 [[nodiscard]] int sweep_command(const std::vector<std::string>& arguments,
                                 const ModelMaker& models);
+// The command's texts and its own options, for command_table.h.
 [[nodiscard]] const CommandForm& sweep_form();
 [[nodiscard]] CommandOptions sweep_command_options();
 

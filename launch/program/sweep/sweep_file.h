@@ -1,5 +1,6 @@
-// launch/program/sweep/sweep_file.h -- SweepFile: the file of a sweep (TOML), which names a run
-// file, the keys that are varied, and how the points are started. docs/sweep.md shows one.
+// launch/program/sweep/sweep_file.h -- SweepFile: the TOML file that describes a sweep (an
+// experiment of many runs): which run file it starts from, which of its keys are varied, and how
+// the runs are started. docs/sweep.md shows one.
 #pragma once
 
 #include <cstdint>
@@ -12,45 +13,54 @@
 
 namespace penstock {
 
-struct SetKey {  // a key of [set], the same in every point
+// A key of the section [set]: it has this value in every point.
+struct SetKey {
   const Option* option = nullptr;
-  OptionValue value = {};
-  std::string origin = {};  // "sweep.toml:12"
+  OptionValue value = {};   // what it is set to
+  std::string origin = {};  // where it stands, "sweep.toml:12"
 };
 
-struct GridKey {  // a key of [grid], which is varied
+// A key of the section [grid]: the points have every combination of the values of all such keys.
+struct GridKey {
   const Option* option = nullptr;
   std::vector<OptionValue> values = {};  // at least one
   std::string origin = {};
 };
 
+// The whole file. The members down to stops_on_failure are keys of the section [sweep].
 struct SweepFile {
-  std::filesystem::path path = {};  // as given by the user
+  std::filesystem::path path = {};  // of this file, as the user gave it
   std::string run = {};             // the path of the run file
   std::string out = {};             // the path of the sweep directory
-  bool batch = false;               // a batch job for each point; else one after the other, here
+  bool batch = false;  // submit a batch job for each point; else run them here, one after the other
+  // How the mini-batch follows the number of ranks (strong, weak, as given).
   Scaling scaling = Scaling::Strong;
-  int64_t mini_batch = 0;       // samples of a step: SizeRules::mini_batch; 0: the run file's
-  std::vector<int> ranks = {};  // the numbers of ranks allowed; empty: all that the grid makes
+  // Samples of a step (weak scaling: of a step per rank); 0: as in the run file.
+  int64_t mini_batch = 0;
+  std::vector<int> ranks = {};  // the numbers of ranks wanted; empty: all that the grid makes
+  // The command that starts the ranks of a point on this machine; {ranks} becomes their number.
   std::string launcher = "mpirun -q --bind-to none -n {ranks}";
-  std::string script = {};     // for batch jobs: the path of one of launch/batch
-  std::string submit = {};     // the command that takes a job script; empty: it is only written
-  int ranks_per_node = 0;      // 0: all on one node
-  std::string device = "cpu";  // the device of forecasts: device_model_named()
-  std::string memory = {};     // of each device; empty: what that model has
-  int64_t warmup = 5;          // first steps of an attempt, which are not measured
-  bool stops_on_failure = false;
+  std::string script = {};  // batch: the path of a job script, such as those in launch/batch
+  // Batch: the command that takes a job script; empty: scripts are only written.
+  std::string submit = {};
+  int ranks_per_node = 0;         // 0: all ranks of a point are on one node
+  std::string device = "cpu";     // the device that forecasts are for (device_model_named())
+  std::string memory = {};        // of each device, "40GiB"; empty: what that device has
+  int64_t warmup = 5;             // steps at the beginning of each attempt that are not measured
+  bool stops_on_failure = false;  // end the sweep when a point fails
   std::vector<SetKey> set = {};
   std::vector<GridKey> grid = {};
 
-  [[nodiscard]] bool varies(const std::string& name) const;  // "pipeline.stages", in the grid
+  // Whether the key `name` ("pipeline.stages") is in the grid.
+  [[nodiscard]] bool varies(const std::string& name) const;
 };
 
-// Reads a sweep file. Throws Error(Input) naming file, line and key: not readable, not TOML, an
-// unknown key, a wrong type, a value outside its range, a run file or script that is not there.
+// Reads a sweep file. Throws Error(Input) naming file, line and key: it cannot be read or is not
+// TOML, a key is unknown, a value has the wrong type or is outside its range, or the run file or
+// the script is missing.
 [[nodiscard]] SweepFile read_sweep_file(const std::filesystem::path& path);
-// Reads the text of a sweep file, as read_sweep_file() does; `name` is the file's path, to whose
-// folder, and then to the working directory, paths are relative.
+// The same for the text of a sweep file. `name` is the file's path; paths in the text are relative
+// to its folder or, where nothing is there, to the working directory.
 [[nodiscard]] SweepFile parse_sweep_file(const std::string& text, const std::string& name);
 
 }  // namespace penstock

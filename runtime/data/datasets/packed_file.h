@@ -1,8 +1,9 @@
-// runtime/data/datasets/packed_file.h -- PackedFile: a file that may be compressed (gzip, zstd,
-// xz, bzip2), read by libarchive as bytes or as a tar archive, with our errors and a limit to what
-// it unpacks to.
+// runtime/data/datasets/packed_file.h -- PackedFile: reads a file that may be compressed (gzip,
+// zstd, xz, bzip2), as a stream of bytes or as a tar archive, through the library libarchive.
 //
-// Only filters that libarchive itself has are allowed: for others it would start a program.
+// Beside the library it has errors that name the file and the byte, and a limit to what a file may
+// unpack to. Only formats that libarchive itself decodes are allowed: for others it would start a
+// program.
 #pragma once
 
 #include <cstdint>
@@ -20,31 +21,36 @@ class PackedFile {
  public:
   enum class Holds : uint8_t { Bytes, Tar };  // what the file is read as
 
-  // The file may unpack to 4 MiB and `unpack_limit` times its size. Throws Error(Input) when there
-  // is no readable file at `path`, Error(Data) when it is not what `holds` says.
+  // Opens the file. It may unpack to 4 MiB plus `unpack_limit` times its size; 0: any amount.
+  // Throws Error(Input) when there is no readable file at `path`, Error(Data) when it is not what
+  // `holds` says.
   PackedFile(const std::string& path, Holds holds, int64_t unpack_limit);
 
-  [[nodiscard]] archive* handle() const { return archive_.get(); }  // still owned by this
+  // The handle for calls of libarchive, such as the step to the next entry of an archive; it stays
+  // this object's.
+  [[nodiscard]] archive* handle() const { return archive_.get(); }
   [[nodiscard]] const std::string& path() const { return path_; }
-  // Reads on in the current entry: fills the front of `out` and returns how many bytes; 0 at the
-  // end.
+  // Reads on in the current entry (of a stream of bytes there is one): overwrites the front of
+  // `out` and returns with how many bytes; 0 at the end of the entry. Throws Error(Data).
   [[nodiscard]] size_t read(std::span<uint8_t> out);
-  // Throws Error(Data) when more was unpacked than the limit allows, or will be with the `claimed`
-  // bytes that an entry says it has. read() calls it.
+  // Throws Error(Data) if what was unpacked so far and `claimed` bytes more, such as the size that
+  // an entry's header says, are above the limit. read() calls it too.
   void check_limit(int64_t claimed = 0) const;
 
-  // Throws Error(Data): file, place, `entry` where there is one, and `why`, or libarchive's words.
+  // Throws Error(Data) that names the file, the byte and the `entry` (empty: none), and says `why`
+  // (null: what libarchive says).
   [[noreturn]] void fail(const std::string& entry = "", const char* why = nullptr) const;
 
  private:
-  // How much of the file has been read; libarchive knows no more once it has failed.
+  // The byte of the file up to which it was read, as text; remembered, since libarchive forgets it
+  // when it fails.
   [[nodiscard]] std::string byte() const;
 
   std::string path_;
   int64_t unpack_limit_;
-  int64_t most_bytes_;
+  int64_t most_bytes_;             // to which the file may unpack
   int64_t delivered_bytes_ = 0;    // by read(), holes of sparse files included
-  mutable int64_t last_byte_ = 0;  // of the file, as far as was known last
+  mutable int64_t last_byte_ = 0;  // the number that byte() remembers
   std::unique_ptr<archive, int (*)(archive*)> archive_;
 };
 

@@ -1,10 +1,11 @@
-// runtime/data/templates/budget.h -- Budget: limits the memory and work of one rendering of a
-// template; Charge: memory that counts in it.
+// runtime/data/templates/budget.h -- Budget: limits the memory and the work that running one chat
+// template once may take; Charge: an amount of memory that counts in a budget as long as it is
+// held.
 //
 // A template comes with somebody's model and is a program: `{% set x = x ~ x %}` in a loop doubles
-// a text until the machine has no memory left. So the memory of every value counts in a budget, and
-// so does everything that takes time. Work is counted and not timed, since every rank must come to
-// the same answer.
+// a text until the machine has no memory left. So the memory of every value counts in the budget,
+// and so does work, in bytes that are read or written. Work is counted and not timed, since every
+// rank must come to the same result.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@
 
 namespace penstock::jinja {
 
-// Throws Error(Input) "the chat template <what>".
+// Throws Error(Input) "the chat template <what>"; `what` begins with a verb.
 [[noreturn]] inline void fail_template(const std::string& what) {
   fail_input("the chat template " + what);
 }
@@ -24,15 +25,15 @@ namespace penstock::jinja {
 class Budget {
  public:
   static constexpr size_t kMostBytes = size_t{64} << 20;
-  static constexpr uint64_t kMostWork = 2'000'000'000;  // bytes gone over: at most 5 seconds
-  static constexpr uint64_t kStep = 64;                 // the work of one Node of the template
+  static constexpr uint64_t kMostWork = 2'000'000'000;  // bytes; it takes at most 5 seconds
+  static constexpr uint64_t kStep = 64;  // the work that running one Node of a template counts as
 
   Budget() = default;
   Budget(const Budget&) = delete;
   Budget& operator=(const Budget&) = delete;
 
-  // hold() takes memory until release() gives it back; work() counts bytes that are gone over.
-  // hold() and work() throw Error(Input) where it becomes too much.
+  // hold() counts `bytes` of memory as taken, until release() counts them as given back. work()
+  // counts bytes that are read or written. Both throw Error(Input) if the sum is above its limit.
   void hold(size_t bytes) {
     work(bytes);
     if (bytes > kMostBytes - held_) fail_template("needs more than 64 MiB of memory");
@@ -49,7 +50,9 @@ class Budget {
   uint64_t worked_ = 0;
 };
 
-// Holds bytes of a budget, which must outlive this, until it is destroyed.
+// Holds `bytes` of a budget, which must outlive it, until it is destroyed or assigned to. It
+// belongs beside the memory that it stands for; it allocates none itself. A default one holds
+// nothing.
 class Charge {
  public:
   Charge() = default;

@@ -1,9 +1,9 @@
-// runtime/data/templates/interpreter.h -- Interpreter: walks the tree of a template and writes its
-// text.
+// runtime/data/templates/interpreter.h -- Interpreter: runs a parsed chat template (a program in
+// the language Jinja): walks its tree and writes the text. runner.h is what other folders call.
 //
-// Jinja compiles a template to Python, so names have the scopes of Python's functions: what a loop,
-// a macro or a block sets is seen only inside, and each turn of a loop begins anew; what `if` sets
-// is seen around it. A macro sees the names around its definition as they are when it is called.
+// Names have scopes as in Jinja. What a loop, a macro or a block sets is seen only inside it, and
+// each turn of a loop begins anew; what an `if` sets is seen around it. A macro sees the names
+// around its definition, with the values that they have when it is called.
 #pragma once
 
 #include <memory>
@@ -25,41 +25,44 @@ struct Scope {
 };
 using ScopePtr = std::shared_ptr<Scope>;
 
-// What `loop` is inside a {% for %}.
+// The variable `loop` inside a {% for %}.
 struct Loop {
-  Value items;                  // a row
-  size_t at = 0;                // the item of this turn
-  int64_t depth0 = 0;           // how many recursive calls of the loop are around this one
+  Value items;                  // what the loop goes through: a row
+  size_t at = 0;                // the index of this turn's item
+  int64_t depth0 = 0;           // of a recursive loop: how many calls of it are around this one
   const Node* node = nullptr;   // the {% for %}
-  std::weak_ptr<Scope> around;  // the names outside of it
+  std::weak_ptr<Scope> around;  // the names outside of the loop
   Value seen = {};              // the arguments of the last loop.changed(), a tuple
 };
 
 class Interpreter {
  public:
-  // `date`: today's, as "2024-07-26"; empty: templates find no function that tells it.
+  // `date`: today's, as "2024-07-26"; empty: the function strftime_now, by which templates ask for
+  // it, is not defined.
   explicit Interpreter(std::string date) : date_(std::move(date)) {}
 
-  // Runs a template with these names and returns what it writes. Where that throws, line() is the
+  // Called once: runs a template and returns what it writes. `names`: the variables that it is
+  // given, an object. If it throws (Error(Input), as run_template() in runner.h), line() is the
   // line of the template that failed.
   std::string run(const Node& whole, const nlohmann::ordered_json& names);
   [[nodiscard]] size_t line() const { return line_; }
 
  private:
-  enum class Flow : uint8_t { On, Break, Continue };  // what a statement tells the loop around it
+  // How a statement ended: On: go on with the next one; else what the loop around it must do.
+  enum class Flow : uint8_t { On, Break, Continue };
 
-  // Counts how deep calls of the interpreter are nested, which takes room on the stack.
+  // Limits how deeply functions of the interpreter call one another, since that takes stack.
   class Deeper;
 
   // ---- statements
   Flow execute(const Node& node);
   Flow execute_inside(const Node& node, std::vector<std::pair<std::string, Value>> names = {});
   Flow loop(const Node& node, const Value& of, int64_t depth0);
-  Value chosen(const Node& node, const Value& items);  // those that the `if` of a loop accepts
+  Value chosen(const Node& node, const Value& items);  // the items that the `if` of a loop accepts
   void bind(const Node& target, const Value& value);
   void scoped(const Node& node);
   void write(const Value& value);
-  Value captured(const Node& body);  // what it writes, as a text
+  Value captured(const Node& body);  // the text that `body` writes, as a value
   Value filtered(const Node& filters, const Node& body);
   void call_block(const Node& node);
 
@@ -87,10 +90,10 @@ class Interpreter {
 
   Budget budget_;
   const std::string date_;
-  ScopePtr scope_ = std::make_shared<Scope>();
-  Writer* out_ = nullptr;
-  const Value* captured_ = nullptr;  // what Node::Captured stands for
-  int depth_ = 0;
+  ScopePtr scope_ = std::make_shared<Scope>();  // the innermost scope
+  Writer* out_ = nullptr;                       // where statements write
+  const Value* captured_ = nullptr;             // the value of Node::Kind::Captured
+  int depth_ = 0;                               // of calls, counted by Deeper
   size_t line_ = 0;
   bool escapes_ = false;     // inside {% autoescape true %}
   int64_t spaces_read_ = 0;  // how often a member of a namespace was read

@@ -1,5 +1,6 @@
-// runtime/data/templates/writer.h -- Writer and Lister: a text and a list that grow within a
-// budget.
+// runtime/data/templates/writer.h -- Writer and Lister: a text and a list that grow while a
+// template runs, and whose memory counts in its Budget. Their functions throw Error(Input) above
+// the budget's limits.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 
 namespace penstock::jinja {
 
+// A text that grows.
 class Writer {
  public:
   explicit Writer(Budget& budget) : budget_(budget) {}
@@ -28,7 +30,7 @@ class Writer {
     for (int64_t i = 0; i < times; ++i) text_ += text;
   }
   [[nodiscard]] const std::string& text() const { return text_; }
-  // The text as a value; the writer is empty afterwards.
+  // Moves the text out as a value; `escaped` as in Text (value.h). The writer is empty afterwards.
   [[nodiscard]] Value value(bool escaped = false) {
     return text_value(budget_, std::move(text_), escaped);
   }
@@ -37,7 +39,7 @@ class Writer {
   void grow(size_t bytes) {
     budget_.work(bytes);
     if (text_.capacity() - text_.size() >= bytes) return;
-    // Both the old and the new room are there for a moment.
+    // Both the old and the new memory are held for a moment, so both are charged.
     const size_t room = std::max(text_.size() + bytes, 2 * text_.capacity());
     Charge more(budget_, room);
     text_.reserve(room);
@@ -49,6 +51,7 @@ class Writer {
   Charge charge_;
 };
 
+// A list that grows.
 class Lister {
  public:
   explicit Lister(Budget& budget) : budget_(budget) {}
@@ -64,7 +67,7 @@ class Lister {
     items_.push_back(std::move(value));
   }
   [[nodiscard]] const Values& items() const { return items_; }
-  // The list of all items as a value; the lister is empty afterwards.
+  // Moves the items out as a value of that type; the lister is empty afterwards.
   [[nodiscard]] Value value(Row::Type type = Row::Type::List) {
     charge_ = {};
     return list_value(budget_, std::move(items_), type);

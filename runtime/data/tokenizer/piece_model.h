@@ -1,5 +1,6 @@
-// runtime/data/tokenizer/piece_model.h -- a look at a SentencePiece model before the library gets
-// it: the library follows the numbers in one of its tables without asking where they lead.
+// runtime/data/tokenizer/piece_model.h -- check_piece_model(): checks the bytes of a SentencePiece
+// .model file before the library reads them, since the library follows the offsets in one of the
+// file's tables without checking that they stay inside it.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +10,13 @@
 
 namespace penstock {
 
-// Throws Error(Data) naming `path` and the byte when this is no protocol buffer, when a piece has
-// no finite score, or when the table that characters are normalised by leads out of itself.
+// Throws Error(Data) naming `path` and the byte if `bytes` are no protocol buffer, if a piece has
+// no finite score, or if an offset in the table by which characters are normalised leads out of the
+// table.
 void check_piece_model(std::span<const uint8_t> bytes, const std::string& path);
 
-// Whether each piece, by id, is user-defined (found in a text before it is cut), which the library
-// does not tell. Throws as check_piece_model().
+// For each piece, by id, whether it is user-defined (VocabularyPiece in pieces.h), which the
+// library does not tell. Throws as check_piece_model().
 [[nodiscard]] std::vector<bool> user_defined_pieces(std::span<const uint8_t> bytes,
                                                     const std::string& path);
 

@@ -1,5 +1,9 @@
-// runtime/data/tokenizer/tokenizer.h -- Tokenizer: turns a text into token ids and ids into a
-// text, for data.kind = "text" and "jsonl".
+// runtime/data/tokenizer/tokenizer.h -- Tokenizer: the interface by which training data, prompts
+// and generated texts are turned into token ids and ids into text; for data.kind = "text" and
+// "jsonl".
+//
+// Behind it are the bytes of a text, SentencePiece pieces (pieces.h), or the tokenizer of a Hugging
+// Face folder (hub/hub_tokenizer.h).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +17,8 @@
 
 namespace penstock {
 
-// Ids of tokens that are no text; -1: the vocabulary has none.
+// The ids of tokens that begin a text, end a text and fill rows; -1: the vocabulary has no such
+// token.
 struct SpecialIds {
   int32_t begin = -1, end = -1, padding = -1;
 };
@@ -21,29 +26,31 @@ struct SpecialIds {
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
-  [[nodiscard]] virtual int64_t size() const = 0;  // ids are below it
-  // Throws Error(Input) naming what is not in the vocabulary.
+  [[nodiscard]] virtual int64_t size() const = 0;  // ids are in [0, size())
+  // The ids of a text or a part of one, without special tokens around it. Thread safe. Throws
+  // Error(Input) naming what is not in the vocabulary.
   [[nodiscard]] virtual std::vector<int32_t> encode(std::string_view text) const = 0;
   [[nodiscard]] virtual std::string decode(std::span<const int32_t> ids) const = 0;
-  // The token behind which a text without a prompt begins: the end of a line, or what comes
-  // closest.
+  // The token that is put in front of a generated text that has no prompt: the end of a line, or
+  // the token that begins a text.
   [[nodiscard]] virtual int32_t start() const = 0;
   [[nodiscard]] virtual SpecialIds special() const { return {}; }
-  // What a user may want to know of it, in one line; empty: nothing.
+  // What a user may want to know of the tokenizer, in one line; empty: nothing.
   [[nodiscard]] virtual std::string note() const { return {}; }
-  // Encodes a whole text, with the special tokens that the vocabulary's maker puts around it.
+  // The ids of a whole text, with the special tokens that the vocabulary's maker puts around one.
   [[nodiscard]] virtual std::vector<int32_t> encode_whole(std::string_view text) const {
     return encode(text);
   }
-  // The text as it is shown to people: special tokens leave no trace.
+  // As decode(), for showing the text to people: special tokens leave no trace.
   [[nodiscard]] virtual std::string decode_shown(std::span<const int32_t> ids) const {
     return decode(ids);
   }
 };
 
-// The tokenizer of the data that a network was trained on; `vocabulary`: how many ids the network
-// has. Word pieces are those of the file data.vocabulary. Throws Error(Input) where the data are no
-// text.
+// The tokenizer of the data that a network was trained on, as its [data] section says: bytes, the
+// word pieces of the file data.vocabulary, or that of the folder data.vocabulary. `vocabulary`: how
+// many ids the network has. Throws Error(Input) if the data are no text, and as Pieces and
+// open_hub_tokenizer() do.
 [[nodiscard]] std::unique_ptr<Tokenizer> open_tokenizer(const DataConfig& config,
                                                         int64_t vocabulary);
 

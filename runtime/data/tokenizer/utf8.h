@@ -1,5 +1,5 @@
-// runtime/data/tokenizer/utf8.h -- UTF-8: bytes as valid UTF-8, as Python decodes them; characters
-// and white space in it.
+// runtime/data/tokenizer/utf8.h -- helpers for texts in UTF-8: replacing what is not valid, and
+// stepping over characters and white space. Places in a text are byte offsets.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace penstock {
 
-// `bytes` where they are UTF-8; else `storage`, with U+FFFD for each longest part that cannot be
-// continued to a character, as Python's bytes.decode(errors="replace") writes it.
+// Returns `bytes` if they are valid UTF-8; else writes them to `storage` with U+FFFD in place of
+// what is not, as Python's bytes.decode(errors="replace") does it, and returns that.
 [[nodiscard]] std::string_view valid_utf8(std::string_view bytes, std::string& storage);
 
-// Appends the character. `code` is a scalar value: no surrogate, below 0x110000.
+// Appends the character with this code point, which is below 0x110000 and no surrogate.
 void append_utf8(std::string& text, char32_t code);
 
 // The character at byte `at` of valid UTF-8.
@@ -24,13 +24,14 @@ struct Utf8Character {
 };
 [[nodiscard]] Utf8Character utf8_at(std::string_view text, size_t at);
 
-// Unicode's White_Space.
+// Whether Unicode calls the character White_Space.
 [[nodiscard]] bool is_white_space(char32_t code);
-// Where the white space that ends at `end` begins, and where the white space that begins at `begin`
-// ends.
+// space_begin() goes back from `end` over white space and returns where that begins; space_end()
+// goes on from `begin` over white space and returns where that ends. Without white space there they
+// return their argument.
 [[nodiscard]] size_t space_begin(std::string_view text, size_t end);
 [[nodiscard]] size_t space_end(std::string_view text, size_t begin);
-// The place where the character before `end` begins.
+// The place where the last character before `end` begins.
 [[nodiscard]] size_t character_before(std::string_view text, size_t end);
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
-// runtime/data/tokenizer/vocabulary.h -- how [data] makes tokens of text; and the file of word
-// pieces that a run needs: the one it names, or one trained on its training text.
+// runtime/data/tokenizer/vocabulary.h -- tells from the [data] section what the tokens of a run
+// are, and provides the file of word pieces that a run needs: the one that the section names, or
+// one that is trained on the run's training text.
 #pragma once
 
 #include <cstdint>
@@ -9,25 +10,26 @@
 
 namespace penstock {
 
-inline constexpr const char* kLinePiece = "<line>";  // data.kind = "text": ends a line
+inline constexpr const char* kLinePiece = "<line>";  // the piece for a line end, data.kind = "text"
 
 // Whether tokens are word pieces (SentencePiece).
 [[nodiscard]] bool uses_pieces(const DataConfig& config);
 // Whether the tokenizer is that of the Hugging Face folder data.vocabulary.
 [[nodiscard]] bool uses_folder(const DataConfig& config);
-// Whether rows hold several samples, which a network must keep apart (the batch field "starts").
+// Whether a row holds several samples, which the network must keep apart; the data then have the
+// field "starts".
 [[nodiscard]] bool packs_rows(const DataConfig& config);
-// Whether samples are rows of tokens, so that throughput is told in tokens as well.
+// Whether samples are rows of tokens, so that throughput can be given in tokens per second.
 [[nodiscard]] bool reads_tokens(const DataConfig& config);
 
-// The path of the file of word pieces: data.vocabulary, or where that is empty one in `folder`,
-// which is trained when it is not there yet (its name tells text and settings by a hash). Called by
-// one rank, which tells the others. Throws Error(Input) about the data, Error(Resource) about the
-// folder.
+// Called if uses_pieces(): returns the path of the file of word pieces, data.vocabulary. If that is
+// empty, it is a file in `folder` whose name has a hash of the text and settings, and which is
+// trained now if it is not there yet. One rank calls it and tells the others the path. Throws
+// Error(Input) for what is wrong with the data, Error(Resource) if the folder cannot be written.
 [[nodiscard]] std::string provide_vocabulary(const DataConfig& config, const std::string& folder);
 
-// How many tokens a network must be made for; 0: the configuration does not tell. Reads the file or
-// folder data.vocabulary, and no data.
+// The number of token ids for which a network must be made, as far as the section tells without
+// reading the training data (it may read the file or folder data.vocabulary); 0: it does not tell.
 [[nodiscard]] int64_t known_vocabulary(const DataConfig& config);
 
 }  // namespace penstock

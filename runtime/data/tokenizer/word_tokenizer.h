@@ -1,8 +1,11 @@
-// runtime/data/tokenizer/word_tokenizer.h -- WordTokenizer: texts as ids by a tokenizer.json
-// (GPT-2, Llama, Mistral, Qwen), the very ids that the `tokenizers` package gives.
+// runtime/data/tokenizer/word_tokenizer.h -- WordTokenizer: turns texts into token ids and back as
+// a tokenizer.json of Hugging Face says (GPT-2, Llama, Mistral, Qwen), with the very ids that their
+// package `tokenizers` gives.
 //
-// Bytes that are no UTF-8 become U+FFFD first, as Python's errors="replace" does it, for the
-// package takes nothing but Unicode.
+// A text goes through these parts in turn: added tokens are taken out (AddedTokens), the rest is
+// normalised (Normalizer), cut into words (PreTokenizer), and each word becomes ids (WordModel).
+// Bytes that are no UTF-8 become U+FFFD first, as Python's errors="replace" does it, since the
+// package takes nothing but Unicode. hub_tokenizer.h opens a whole folder by it.
 #pragma once
 
 #include <cstdint>
@@ -21,24 +24,28 @@ namespace penstock {
 
 class WordTokenizer {
  public:
-  // Throws Error(Data) where the parts of the file do not fit one another, Error(Input) where it
-  // needs what is not supported, and Error(Resource) where this build lacks what it needs.
+  // `file` is a tokenizer.json that read_tokenizer_json() has read. Throws Error(Data) if its parts
+  // do not fit one another, Error(Input) if it needs what is not supported, and Error(Resource) if
+  // this build lacks a library that it needs.
   explicit WordTokenizer(TokenizerJson file);
 
+  // Ids are below this.
   [[nodiscard]] int64_t size() const { return static_cast<int64_t>(texts_.size()); }
-  // Thread safe. Added tokens in the text become their ids.
+  // The ids of a text, without begin() and end(). Added tokens such as "<s>" in the text become
+  // their ids. Thread safe.
   [[nodiscard]] std::vector<int32_t> encode(std::string_view text) const;
-  // The bytes of the ids. Leaves out ids that no token has, and special ones if `hide_special`.
+  // The text of the ids, as bytes. Ids that no token has, and with `hide_special` special tokens,
+  // leave no trace.
   [[nodiscard]] std::string decode(std::span<const int32_t> ids, bool hide_special) const;
-  // The id of a word, written as in the file, or of an added token.
+  // The id of an added token, or of a word of the vocabulary as the file writes it; nullopt: none.
   [[nodiscard]] std::optional<int32_t> find(const std::string& token) const;
-  // The ids in front of and behind a whole text.
+  // The ids that the file puts in front of and behind a whole text; the caller adds them.
   [[nodiscard]] const std::vector<int32_t>& begin() const { return begin_; }
   [[nodiscard]] const std::vector<int32_t>& end() const { return end_; }
 
  private:
   struct Text {
-    WrittenToken token;  // empty: nobody has the id
+    WrittenToken token;  // its text is empty where no token has the id
     bool special = false;
   };
 
@@ -54,7 +61,7 @@ class WordTokenizer {
   std::vector<DecoderStep> decoder_;
   std::vector<int32_t> begin_, end_;
   std::vector<Text> texts_;  // by id
-  ByText<int32_t> ids_;      // as the file writes them
+  ByText<int32_t> ids_;      // by the text of the token, as the file writes it
   std::optional<AddedTokens> raw_added_, normalized_added_;
 };
 

@@ -1,5 +1,8 @@
-// runtime/data/tokens/cut_text.h -- a text file as tokens in memory, cut by config.cut_threads
-// threads: the same tokens, and the same errors, for every number of them.
+// runtime/data/tokens/cut_text.h -- cuts a whole text file into tokens, in memory, by
+// config.cut_threads threads; tokens and errors are the same for every number of threads.
+//
+// token_cache.h calls it where the tokens of a text are not kept yet. A token is a word piece of a
+// SentencePiece vocabulary (Pieces), or of the tokenizer of a Hugging Face folder (Tokenizer).
 #pragma once
 
 #include <cstdint>
@@ -13,29 +16,36 @@
 
 namespace penstock {
 
-// The version of all rules by which texts become tokens: those of tokenizer/, datasets/tuning/ and
-// this file. Raise it whenever a change may give a text other tokens: what token_cache.h has kept
-// is then cut anew.
+// The version of the rules by which texts become tokens, those of runtime/data/tokenizer/,
+// runtime/data/datasets/tuning/ and this file. Raise it with every change that may give a text
+// other tokens: tokens that token_cache.h has kept are then not used, and the text is cut anew.
 inline constexpr uint64_t kCutVersion = 1;
 
-// The form in which the tokens of a file are kept. Row: end to end, with the piece <line> at the
-// end of each line (data.kind = "text"); Lines: each line apart (parallel text); AsItIs: the text
-// as it is, by the tokenizer of a folder; Samples: a sample for each line (data.kind = "jsonl").
+// How a file is cut, and for which data.kind:
+//   Row      by word pieces, line by line; the piece <line> ends each line, if the vocabulary has
+//            it ("text")
+//   Lines    by word pieces, line by line, and it is kept where each line begins ("parallel")
+//   AsItIs   by the tokenizer of a folder, without regard to lines ("text")
+//   Samples  by a function of the caller, one sample for each line ("jsonl")
 enum class TextForm : uint8_t { Row, Lines, AsItIs, Samples };
 
 struct CutText {
-  PackedTokens tokens;
-  std::vector<uint32_t> starts = {};  // of lines, and the end of the last; none for Row and AsItIs
+  PackedTokens tokens;  // of all lines, end to end
+  // Lines and Samples: the index in `tokens` at which each line begins, then tokens.size(). Row and
+  // AsItIs: empty.
+  std::vector<uint32_t> starts = {};
 };
 
-// Ends a line behind the tokens so far. Throws Error(Input), with `remedy`, what to do, where there
-// are 2^32 of them or more.
+// Ends a line behind the tokens so far: appends their number to `starts`. Throws Error(Input)
+// naming `path` and `remedy`, what the user can do, if there are 2^32 tokens or more.
 void end_line(CutText& text, const std::string& path, const std::string& remedy);
 
-// The file in word pieces, line by line. Throws as text_file.h says, and as end_line().
+// The file in word pieces; `form` is Row or Lines. Throws as read_pieces_of_file() (text_file.h)
+// and end_line() do.
 [[nodiscard]] CutText cut_lines(const std::string& path, const DataConfig& config,
                                 const Pieces& vocabulary, TextForm form);
-// The file by the tokenizer of a folder, without regard to lines. Throws as text_file.h says.
+// The file by the tokenizer of a folder (AsItIs). Throws as read_pieces_of_file() does, and
+// Error(Input) for a text without line ends between which it could be cut for the threads.
 [[nodiscard]] CutText cut_as_it_is(const std::string& path, const DataConfig& config,
                                    const Tokenizer& tokenizer);
 

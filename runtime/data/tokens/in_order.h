@@ -1,8 +1,11 @@
-// runtime/data/tokens/in_order.h -- InOrder: makes something of each item of a file in several
-// threads, and takes it in the order of the file, as if one thread had done it all.
+// runtime/data/tokens/in_order.h -- InOrder: reads a sequence of items, processes them in several
+// threads, and hands the results on in the order of the items, as if one thread had done it all.
 //
-// The thread that gives items works, too: rather than wait, it makes what no thread has begun, and
-// it alone takes what is made. At most a few megabytes a thread are given and not yet taken.
+// Example: the lines of a text file are read in order by the calling thread, encoded as tokens by
+// all threads, and appended to a vector in order by the calling thread:
+//   InOrder<std::string, std::vector<int32_t>>::run(threads, read_lines, encode, append);
+// The calling thread processes items too, when it would else have to wait. At most a few megabytes
+// of items for each thread are read ahead.
 #pragma once
 
 #include <condition_variable>
@@ -20,7 +23,9 @@
 
 namespace penstock {
 
-// Some items that one thread makes in one go.
+// A number of items that one thread processes in one go; `bytes` is the memory that they take.
+// First make() is called once, by any thread, and keeps what it throws; then take(), by the thread
+// that gave the work, hands on the results or throws what make() kept.
 class Work {
  public:
   explicit Work(size_t bytes) : bytes_(bytes) {}
@@ -28,28 +33,31 @@ class Work {
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
   [[nodiscard]] size_t bytes() const { return bytes_; }
-  virtual void make() noexcept = 0;  // by any thread, once
-  virtual void take() = 0;           // afterwards, by the thread that gave; throws what failed
+  virtual void make() noexcept = 0;
+  virtual void take() = 0;
 
  private:
   size_t bytes_;
 };
 
+// The queue under InOrder: work in the order in which it was given, and the threads that make it.
+// Only one thread may call its functions.
 class WorkQueue {
  public:
-  // `threads` counts the thread that gives. Others are started when there is work for them.
+  // `threads` counts the calling thread. The others are started when there is work for them.
   explicit WorkQueue(int threads) : threads_(static_cast<size_t>(threads)) {}
   ~WorkQueue();  // drops what was not taken; waits for what threads have begun
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
 
-  // give() adds work, and may make or take some; take_all() returns when all is taken. Both throw
-  // what Work::take() throws for the first work that failed.
+  // give() appends work; where much waits already it first makes or takes some, so that the queue
+  // stays short. take_all() returns when all work was made and taken. Both throw what Work::take()
+  // throws, for the first work in order that failed.
   void give(std::unique_ptr<Work> work);
   void take_all();
 
  private:
-  enum class State : uint8_t { Waits, IsMade, Done };  // IsMade: a thread is making it
+  enum class State : uint8_t { Waits, IsMade, Done };  // IsMade: a thread is just making it
   struct Entry {
     std::unique_ptr<Work> work;
     State state = State::Waits;
@@ -63,17 +71,20 @@ class WorkQueue {
   size_t threads_;
   std::vector<std::thread> others_;
   std::mutex mutex_;
-  std::condition_variable there_;  // tells threads of work, or the end
-  std::condition_variable done_;   // tells the thread that gives of entries that are done
+  std::condition_variable there_;  // wakes the other threads: there is work, or the end has come
+  std::condition_variable done_;   // wakes the calling thread: an entry is done
   std::deque<std::unique_ptr<Entry>> entries_;  // not taken, in order
   size_t bytes_ = 0;                            // of those entries
   bool ends_ = false;
 };
 
-// run() calls read(give), which calls give(item, bytes) for one item after the other, with the
-// bytes that the item takes in memory, by which the number of waiting items is limited; make(item)
-// for each, in any of `threads` threads, several at once; and take(made) in the order of the items.
-// It throws the failure that comes first in that order, of make or take, or else that of read.
+// run() calls three functions of the caller:
+//   read(give)  once, in the calling thread; it calls give(item, bytes) for one item after another,
+//               where `bytes` is the memory that the item takes
+//   make(item)  for each item, in any of `threads` threads, several at once; it returns the result
+//   take(made)  for each result, in the calling thread, in the order of the items
+// It returns when all is taken. Where functions throw, run() throws the error of the first item in
+// order whose make or take threw, or else the error of read.
 template <class Item, class Made>
 class InOrder {
  public:

@@ -1,5 +1,5 @@
-// runtime/data/tokens/packed_tokens.h -- PackedTokens: tokens in memory, each in as many bytes as
-// the vocabulary needs: 1 for bytes of a text, 2 for most vocabularies, 4 for large ones.
+// runtime/data/tokens/packed_tokens.h -- PackedTokens: a growing row of token ids in memory, each
+// in as few bytes as the vocabulary allows: 1 for up to 256 ids, 2 for up to 65536, else 4.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@ namespace penstock {
 
 class PackedTokens {
  public:
-  // No tokens yet; all will be in [0, vocabulary).
+  // Empty at first; all ids to come are in [0, vocabulary).
   explicit PackedTokens(int64_t vocabulary);
-  // These bytes as tokens, taken over and not copied.
+  // The bytes of a text as tokens of one byte each; taken over and not copied.
   explicit PackedTokens(std::vector<uint8_t> bytes) : width_(1), bytes_(std::move(bytes)) {}
 
   [[nodiscard]] size_t width() const { return width_; }  // bytes of a token
@@ -20,7 +20,7 @@ class PackedTokens {
   [[nodiscard]] size_t size() const { return bytes_.size() / width_; }
   void append(std::span<const int32_t> tokens);
   void append(const PackedTokens& tokens);  // for the same vocabulary
-  // Overwrites `out` with the tokens from `first` on, which must be there.
+  // Overwrites `out` with out.size() tokens, those from index `first` on, which must be there.
   void read(size_t first, std::span<int32_t> out) const;
 
  private:

@@ -1,18 +1,20 @@
-// runtime/data/tokens/token_cache.h -- keeps the tokens of a text in a file beside the run, so that
-// the text is cut once and not by every rank of every attempt.
+// runtime/data/tokens/token_cache.h -- opens a text as tokens, and keeps these in a file beside the
+// run, so that a text is cut into tokens once and not by every rank at every start.
 //
-// The file's name is a hash of what it was made from: the bytes of the text, as they lie on disk,
-// those of the vocabulary, and what a folder says of its tokenizer beside that; and of what made
-// it: the versions of our rules (kCutVersion) and of the libraries that know letters. The file is
-// complete or absent, by atomic replacement; ranks that find none may each write one, all the same.
-// It is read once before it is used: where the checksum at its end is wrong it is made anew. Its
-// tokens are then read by position and not mapped: a mapped file that shrinks, or whose server is
-// gone, ends the process by SIGBUS, and reading a window costs a millionth of the step that it is
-// for. The ranks of a host share the system's pages.
+// The name of the file is a hash of all that the tokens depend on: the bytes of the text and of the
+// vocabulary or tokenizer files, the version of our rules (kCutVersion in cut_text.h), and the
+// versions of the libraries that know which characters are letters. So a changed text gets another
+// file. The file is complete or absent (written under another name, then renamed); ranks that find
+// none may each write it, with the same contents. Before use its checksum is verified; a wrong one
+// means that the text is cut anew.
 //
-// The file begins as a token file "PSTOKENS" (token_source.h), which others can read; behind the
-// tokens are u32 starts of lines, for the forms that have some, and "PSCACHE1", u64 key, u64 number
-// of starts and u64 checksum of all before.
+// The tokens are then read from the file by position, a window at a time; the ranks of a host share
+// the pages that the system keeps of it. The file is not mapped into memory, since a mapped file
+// that shrinks, or whose server is gone, ends the process by SIGBUS.
+//
+// Layout: a token file "PSTOKENS" (token_source.h; small vocabularies have tokens of 1 byte here),
+// then u32 starts of lines, for the forms that have them, then "PSCACHE1", u64 key (the hash), u64
+// number of starts, u64 checksum of all before.
 #pragma once
 
 #include <cstdint>
@@ -31,27 +33,30 @@ namespace penstock {
 
 struct TextInPieces {
   std::shared_ptr<const TokenSource> tokens;
-  std::vector<uint32_t> starts = {};  // of lines in `tokens`, and the end of the last; may be empty
-  std::string note = {};  // why the tokens could not be kept, and where; empty: nothing went wrong
+  std::vector<uint32_t> starts = {};  // as CutText::starts
+  // Says that the tokens could not be kept in a file and so stay in the memory of each rank; empty:
+  // all went well.
+  std::string note = {};
 };
 
-// The text at `path`, plain or compressed, in pieces of `vocabulary`, the file config.vocabulary.
-// Opens what config.cache_folder keeps of it (empty: nothing); else cuts the text, and keeps the
-// tokens where it has config.cache_least_bytes on disk or more; they stay in memory where that
-// fails. Throws as text_file.h says, Error(Input) for lines of more than 2^32 pieces together, and
-// Error(Data) where the text changes meanwhile.
+// The text at `path`, plain or compressed, in word pieces of `vocabulary`, which was read from the
+// file config.vocabulary; `form` is Row or Lines. If config.cache_folder (empty: there is none) has
+// the tokens, opens them. Else cuts the text, and keeps the tokens there if the text has at least
+// config.cache_least_bytes on disk. If they cannot be kept, they stay in memory. Throws as
+// text_file.h says, Error(Input) for lines of 2^32 pieces or more together, and Error(Data) if the
+// text changes while it is cut.
 [[nodiscard]] TextInPieces text_in_pieces(const std::string& path, const DataConfig& config,
                                           const Pieces& vocabulary, TextForm form);
 
-// As text_in_pieces(), by the tokenizer of the folder config.vocabulary (TextForm::AsItIs); no
-// special tokens are put around the text.
+// The same by `tokenizer`, that of the folder config.vocabulary (TextForm::AsItIs). No special
+// tokens are put around the text.
 [[nodiscard]] TextInPieces text_by_tokenizer(const std::string& path, const DataConfig& config,
                                              const Tokenizer& tokenizer);
 
-// As text_in_pieces() for samples, which `cut` makes of the lines by the folder's tokenizer and
-// chat template: it calls keep(numbers) for one sample after the other, with numbers below twice
-// the vocabulary or 4096, whichever is more. Throws what `cut` throws, and Error(Input) for 2^32
-// numbers or more.
+// The same for samples of a file of data.kind = "jsonl" (TextForm::Samples). Where nothing is kept
+// yet it calls `cut`, which reads the lines and calls keep(numbers) for one sample after another.
+// `numbers` may be anything that the caller can read back, each below twice the vocabulary or 4096,
+// whichever is more. Throws what `cut` throws, and Error(Input) for 2^32 numbers or more.
 using KeepLine = std::function<void(const std::vector<int32_t>& numbers)>;
 [[nodiscard]] TextInPieces samples_by_tokenizer(
     const std::string& path, const DataConfig& config, const Tokenizer& tokenizer,

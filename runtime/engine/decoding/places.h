@@ -1,8 +1,13 @@
-// runtime/engine/decoding/places.h -- Places: gives each text its rows in every round, from its
-// first word to its last. Pure.
+// runtime/engine/decoding/places.h -- Places: says which rows of the network's batch a growing text
+// occupies while it is generated.
 //
-// A text never changes its replica: the cached keys and values of its rows are there, and another
-// replica, which would have to compute them anew, would round them differently.
+// Every forward pass of decoding (a round, rounds.h) takes one batch with a fixed number of rows. A
+// text occupies `width` neighbouring rows (beam search: one for each beam) from its first word to
+// its last, and then gives them to the next text. Row numbers count replica 0's rows first, then
+// replica 1's: with 2 replicas of 4 rows and a width of 2 the texts start at rows 0, 2, 4 and 6.
+//
+// A text never moves to another replica, since the keys and values cached for its rows are there,
+// and a replica that computed them anew would round them differently. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +17,21 @@ namespace penstock {
 
 class Places {
  public:
-  // Makes places for texts of `width` neighbouring rows each, in rounds of `per_replica` rows on
-  // each replica. Throws Error(Internal) when a text does not fit a replica.
+  // `per_replica`: the rows of a round on each replica; `width`: the rows of a text. Throws
+  // Error(Internal) when not even one text fits on a replica.
   Places(int64_t per_replica, int64_t replicas, int64_t width);
 
-  [[nodiscard]] int64_t texts() const { return texts_; }  // how many fit at once
+  // How many texts fit at once, over all replicas.
+  [[nodiscard]] int64_t texts() const { return texts_; }
   [[nodiscard]] bool any_free() const { return !free_.empty(); }
-  // Takes the lowest free place for a text that starts: the Row::place of its first row; its other
-  // rows have the places behind. Only while any_free().
+  // Takes the lowest free place and returns the number of its first row (Row::place); the other
+  // rows of the text are the width - 1 behind it. Throws Error(Internal) unless any_free().
   [[nodiscard]] int64_t take();
-  void give_back(int64_t place);  // what take() gave to a text that has ended
+  void give_back(int64_t place);  // frees what take() returned, for a text that has ended
 
  private:
   int64_t texts_;
-  std::vector<int64_t> free_;  // first places, descending
+  std::vector<int64_t> free_;  // first rows of the free places, descending
 };
 
 }  // namespace penstock

@@ -1,5 +1,9 @@
-// runtime/engine/decoding/translator.h -- Translator: translates sentences by beam search, many at
-// a time, with a pipeline of any number of stages.
+// runtime/engine/decoding/translator.h -- Translator: translates sentences with a trained network,
+// by beam search, many at a time.
+//
+// In go sentences as text, out come their translations as text; word pieces and token ids are
+// inside. The network may be cut into a pipeline of any number of stages and replicas (rounds.h
+// runs it). `penstock translate` uses it, and `penstock eval` for BLEU.
 #pragma once
 
 #include <functional>
@@ -13,38 +17,42 @@
 namespace penstock {
 
 struct TranslationOptions {
-  std::string target = {};      // language: "de"; empty: the only one
-  int beams = 1;                // 1: greedy
-  double length_penalty = 0.6;  // SearchOptions::length_penalty
+  std::string target = {};  // the language to translate into, "de"; empty: the only one there is
+  int beams = 1;            // the beam size; 1: greedy decoding
+  double length_penalty = 0.6;  // SearchOptions::length_penalty (beam_search.h)
 };
 
 class Translator {
  public:
-  // `config` is what `rounds` was made from; `rounds` must outlive this. config.data names the
-  // vocabulary.
-  // Throws Error(Input) when the target language is unknown or not named.
+  // `config` is what `rounds` was made from; config.data names the vocabulary of word pieces.
+  // `rounds` must outlive this. Throws Error(Input) when the target language is unknown, or is not
+  // given although there are several, and when options.beams is not in 1 ..
+  // Rounds::rows_of_replica().
   Translator(const Config& config, const TranslationOptions& options, Rounds& rounds);
 
   using Show = std::function<void(const std::string& translation)>;
-  // Collective; the sentences of rank 0 count, and their translations are returned there, in order
-  // (elsewhere nothing). A blank sentence has an empty translation. Sentences too long for the
-  // network lose their end, and cut() counts them. `show` (may be empty) is given each translation
-  // on rank 0, in order, as soon as it and all before it are done.
+  // Translates. Collective over all ranks; the sentences of rank 0 count, and the translations are
+  // returned there, in the order of the sentences (elsewhere nothing). A blank sentence has an
+  // empty translation. A sentence too long for the network is cut at its end, and counts in cut().
+  // `show` (may be empty) is given each translation on rank 0, in order, as soon as it and all
+  // before it are done.
   [[nodiscard]] std::vector<std::string> translate(const std::vector<std::string>& sentences,
                                                    const Show& show = {});
-  // The scores of the last translate(), by sentence: BeamSearch::best_score(), 0 for blank ones.
+  // The scores of the last translate(), by sentence, on rank 0: BeamSearch::best_score(); 0 for
+  // blank sentences.
   [[nodiscard]] const std::vector<double>& scores() const { return scores_; }
-  // How many sentences have lost their end, in all calls of translate().
+  // How many sentences were cut since this was made, in all calls of translate().
   [[nodiscard]] int64_t cut() const { return cut_; }
 
  private:
+  // The ids of a sentence as the network reads it: language tag, word pieces, end.
   [[nodiscard]] std::vector<int32_t> source_of(const std::string& sentence);
 
   TranslationOptions options_;
   Rounds& rounds_;
   Pieces pieces_;
-  int64_t context_;
-  int32_t tag_ = -1;
+  int64_t context_;   // model.context
+  int32_t tag_ = -1;  // the id of the target language's tag; -1: the vocabulary has none
   std::vector<double> scores_;
   int64_t cut_ = 0;
 };

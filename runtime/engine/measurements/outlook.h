@@ -1,5 +1,6 @@
-// runtime/engine/measurements/outlook.h -- what a user is told before the first step: what is about
-// to run, and what it should take.
+// runtime/engine/measurements/outlook.h -- the lines that a user is told before the first step:
+// what is about to run, and how long a step and how much memory the planner predicts for it. Run
+// prints them on rank 0, and DryRun the first of them.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +12,29 @@
 
 namespace penstock {
 
-// One line that says what is about to run.
+// One line that says what is about to run: network, parameters, stages, replicas, micro-batches,
+// schedule, device.
 [[nodiscard]] std::string headline(const Config& config, const Layout& layout, Network& network,
                                    Device& device);
-// What the planner predicts of the run. Warns where the fullest rank needs more than the device's
-// memory, or where the ranks of this host together need more than the host's: for checkpoint
-// snapshots, for copies (checkpoint.partner_every) and, on the CPU, for tensors.
+// What the planner predicts of the run, one or more lines: the time of a step, the bubble, the
+// memory of the rank that needs most (the fullest rank); audits_text() and copies_text() where the
+// run has audits or copies. Called on rank 0. Warns where the fullest rank needs more than its
+// accelerator has, or where the ranks of this host together need more than the host's memory: for
+// snapshots of checkpoints, for copies of the state (checkpoint.partner_every) and, on the CPU, for
+// tensors. `station`: which rank this is, with its network, its place in stages x replicas and its
+// device.
 [[nodiscard]] std::string outlook(const Forecast& forecast, const Station& station,
                                   const Config& config);
-// How much longer an audited step takes, and how much longer all steps together where one in
-// run.audit is audited, as `prediction` has it; or that the run has too few steps for an audit.
+// A line that says how much longer an audited step takes, by `prediction`, and how much longer all
+// steps together take when one in run.audit is audited; or that the run has too few steps for that.
 [[nodiscard]] std::string audits_text(const Prediction& prediction, const RunConfig& run);
-// What copies of the state in memory, one every `every` steps (checkpoint.partner_every), take of a
-// host's memory and of its network's time; a step takes step_s seconds.
+// A line that says what copies of the training state in memory take, one every `every` steps
+// (checkpoint.partner_every): memory of a host, and a share of its network's time. A step takes
+// `step_s` seconds. Adds a warning where the network is too slow for that.
 [[nodiscard]] std::string copies_text(const CopyCosts& copies, double step_s, int64_t every);
-// The warning that the fullest rank, which needs `fullest_bytes`, does not fit on the accelerator;
-// "" where it fits. `recompute` is the run's mode: the advice is to recompute more.
+// A warning that the fullest rank needs `fullest_bytes`, more than the accelerator has; "" where it
+// fits. `recompute` is pipeline.recompute: where possible the warning advises a mode that keeps
+// less.
 [[nodiscard]] std::string device_warning(int64_t fullest_bytes, const DeviceFacts& device,
                                          const std::string& recompute);
 

@@ -1,5 +1,10 @@
-// runtime/engine/measurements/run_report.h -- RunReport: what a run measures of itself step by
-// step, and the summary that is made of it at the end.
+// runtime/engine/measurements/run_report.h -- RunReport: collects what a training run measures of
+// itself, step by step, and makes the summary that is printed and written to summary.json at the
+// end.
+//
+// Every rank has one. Run and DryRun call begin_step() and end_step() around every step, the other
+// members when something happens, and summary() once. Rank 0 also has the planner's forecast of the
+// run, which stands beside the measurements.
 #pragma once
 
 #include <optional>
@@ -19,56 +24,67 @@
 
 namespace penstock {
 
-// The speed of each of `ranks` equal ranks that together do `step_flops` in `step_ms`, and its
-// share of the device's peak: run.peak_tflops, or else the device's for run.precision. Null where a
-// figure is missing.
+// The speed that a rank has when `ranks` equal ranks together do `step_flops` floating-point
+// operations in `step_ms` milliseconds, in TFLOP/s and as a share of the device's peak. The peak is
+// run.peak_tflops or, where that is 0, the device model's for run.precision. Null where the
+// operations, the time or the peak are not known (not above 0).
 [[nodiscard]] std::optional<Speed> speed_of(double step_flops, double step_ms, int ranks,
                                             const DeviceModel& device, const RunConfig& config);
 
-// The share of all ranks' time in the pipeline phase that is not spent computing (bubble_share()).
+// The measured bubble: the share of all ranks' time in the pipeline's part of the steps in which
+// they do not compute.
 [[nodiscard]] double measured_bubble(std::span<const RankRecord> ranks);
 
-// What one step took and learnt from.
+// How long one step took, and how many tokens it had over all replicas (0 with images).
 struct StepAmounts {
   double step_ms = 0.0;
-  int64_t tokens = 0, loss_tokens = 0;  // as in StepRecord
+  // Positions, and those of them whose label counts in the loss; as in StepRecord.
+  int64_t tokens = 0, loss_tokens = 0;
 };
 
 class RunReport {
  public:
-  // The first steps, which are measured only where there are no others.
+  // The first steps of a process are slower, since caches fill. They are measured only when the run
+  // has no other steps.
   static constexpr int64_t kWarmUpSteps = Pipeline::kWarmUpSteps;
 
-  // Collective over all ranks. `forecast`: on rank 0, else null. All else must outlive this.
+  // Collective over all ranks. `forecast`: on rank 0, where there is one; else nothing. The other
+  // arguments must outlive this. `station`: which rank this is, with its network, its place in
+  // stages x replicas and its device.
   RunReport(const Config& config, const Station& station, const Pipeline& pipeline,
             std::optional<Forecast> forecast);
 
-  // On rank 0, before summary(): keeps the recorded steps of all ranks and puts the forecast beside
-  // each. Returns both.
+  // Called on rank 0, before summary(), with the recorded steps of all ranks. Keeps them, with the
+  // forecast of the same steps beside them, and returns both for trace.json.
   const Trace& traced(RecordedTrace recorded);
-  // Called around each training step, which `executor` runs.
+  // begin_step() and end_step() are called on every rank around each training step; `executor` is
+  // the one that ran it.
   void begin_step();
   void end_step(const StepAmounts& amounts, Executor& executor);
-  // Collective over all ranks, after each end_step(). Returns on rank 0 a line for each rank that
-  // now counts as too slow (slow_ranks.h).
+  // Collective over all ranks, after each end_step(). Every few steps (slow_ranks.h) the ranks
+  // compare their compute times. Returns, on rank 0, a line for each rank that has just been found
+  // too slow.
   [[nodiscard]] std::vector<std::string> slow_ranks();
-  // The speed of a step that took `step_ms`; null on ranks without the forecast.
+  // The speed (speed_of()) of a step that took `step_ms`; null on ranks without the forecast.
   [[nodiscard]] std::optional<Speed> speed(double step_ms) const;
 
-  // The next three keep, for the summary, what the run started from, its last evaluation, and its
-  // checkpoints.
+  // started_from(), evaluated() and saved() keep a record for the summary: what weights the run
+  // started from, its last evaluation, and what its checkpoints have cost.
   void started_from(const TransferRecord& record) { init_ = record; }
   void evaluated(const EvalRecord& record) { evaluation_ = record; }
-  // `snapshot_bytes`: host memory of this rank.
+  // `snapshot_bytes`: host memory that this rank holds for checkpoints.
   void saved(const CheckpointRecord& record, int64_t snapshot_bytes) {
     checkpoints_ = record;
     snapshot_bytes_ = snapshot_bytes;
   }
-  // Collective over all ranks; complete on rank 0. `seconds` is the length of the run, `waits` what
-  // this rank waited for data.
+  // Collective over all ranks, once, at the end; the summary is complete on rank 0. `final_loss` is
+  // the loss of the last step, `seconds` the length of the run, `waits` how long this rank waited
+  // for data.
   [[nodiscard]] RunSummary summary(double final_loss, double seconds, const DataWaits& waits);
 
  private:
+  // Counts of one step, after the warm-up: memory taken from the system, oneDNN primitives and MPI
+  // requests made (all three should be 0), and commands issued to a GPU.
   struct Counters {
     int64_t allocations = 0, primitives = 0, requests = 0, commands = 0;
   };
@@ -86,21 +102,22 @@ class RunReport {
   Device& device_;
   int64_t steps_ = 0;
   Counters before_;
-  Counters largest_;                      // per step, after the warm-up
-  Occupancy phase_;                       // of this rank, after the warm-up
-  std::vector<double> window_;            // for SlowRanks: busy seconds of this rank's last steps
-  std::vector<double> busy_s_;            // on rank 0, by rank: their mean over a window
-  std::vector<int> one_each_;             // on rank 0: how many numbers each rank gives
+  Counters largest_;  // the most in one step, after the warm-up
+  Occupancy phase_;   // busy and total time of this rank's instructions, after the warm-up
+  // Seconds that this rank computed in each of its last steps, for SlowRanks.
+  std::vector<double> window_;
+  std::vector<double> busy_s_;            // on rank 0, by rank: the mean of such a window
+  std::vector<int> one_each_;             // on rank 0, for a gather: every rank gives one number
   std::vector<std::string> hosts_;        // on rank 0, by rank
-  std::optional<SlowRanks> slow_ranks_;   // on rank 0 of several
-  int64_t tokens_ = 0, loss_tokens_ = 0;  // in the steps of step_ms_
-  std::vector<double> step_ms_;  // after the warm-up; of all steps when there are no others
+  std::optional<SlowRanks> slow_ranks_;   // on rank 0 of several ranks, with a forecast
+  int64_t tokens_ = 0, loss_tokens_ = 0;  // sums over the steps of step_ms_
+  std::vector<double> step_ms_;  // after the warm-up; of all steps where there are no others
   std::optional<TransferRecord> init_;
   std::optional<EvalRecord> evaluation_;
   CheckpointRecord checkpoints_;
   int64_t snapshot_bytes_ = 0;
   std::optional<Forecast> forecast_;
-  Trace trace_;  // on rank 0, of traced()
+  Trace trace_;  // on rank 0: what traced() returned
 };
 
 }  // namespace penstock

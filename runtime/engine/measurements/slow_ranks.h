@@ -1,10 +1,15 @@
-// runtime/engine/measurements/slow_ranks.h -- SlowRanks: which ranks compute slower than they
-// should. Pure.
+// runtime/engine/measurements/slow_ranks.h -- SlowRanks: finds the ranks that compute slower than
+// they should (stragglers: a throttled or shared processor), from the compute times of all ranks.
+// Pure.
 //
-// A rank that waits is no slow rank, and most of a pipeline waits for a slow one, so only the time
-// spent in compute instructions counts. It is compared with the forecast, since stages differ; that
-// ratio is compared with the other ranks', since a forecast is wrong for all of them in the same
-// direction; and where other replicas hold the same stages, the time is compared with theirs.
+// In a pipeline most ranks wait for a slow one, so the length of a step does not tell which rank it
+// is. Only the seconds that a rank spends in compute instructions count. A rank is slow when all of
+// these hold, f being kFactor:
+//   time >= f x the forecast of that time, since stages differ
+//   time / forecast >= f x the median of time / forecast over all other ranks, since a forecast may
+//     be wrong for all ranks alike
+//   time >= f x the median time of the ranks that hold the same stages in other replicas, if any
+// RunReport calls this on rank 0.
 #pragma once
 
 #include <span>
@@ -17,21 +22,22 @@ namespace penstock {
 
 class SlowRanks {
  public:
-  static constexpr int kWindow = 4;       // steps of a window: their mean is one number
-  static constexpr int kWindows = 4;      // a rank is named after so many slow windows in a row
-  static constexpr double kFactor = 1.5;  // slow: this many times the forecast, and the others
+  static constexpr int kWindow = 4;       // steps in a window: their mean time is what is compared
+  static constexpr int kWindows = 4;      // a rank is reported after so many slow windows in a row
+  static constexpr double kFactor = 1.5;  // how many times as long is slow
 
-  // `predicted_s`, by position in the pipeline: seconds in compute instructions of a step.
+  // `predicted_s`: by position in the pipeline (the same in all replicas), the seconds that a
+  // step's compute instructions should take.
   SlowRanks(const Grid& grid, std::vector<double> predicted_s);
 
   struct Slow {
-    int rank;            // of the world
+    int rank;            // its number in the world
     double of_forecast;  // its time over its forecast, in the last window
-    double others;       // the median of that ratio of all other ranks
+    double others;       // the median of time / forecast over all other ranks
   };
-  // Called after each window with `busy_s`: by world rank, the mean seconds in compute instructions
-  // of its steps. Returns the ranks that have been slow for kWindows windows now, each once in a
-  // run.
+  // Called after each window, with `busy_s`: by world rank, the mean seconds in compute
+  // instructions of a step of the window. Returns the ranks that have now been slow for kWindows
+  // windows in a row; each rank is returned once in a run.
   [[nodiscard]] std::vector<Slow> see(std::span<const double> busy_s);
 
  private:
@@ -39,14 +45,16 @@ class SlowRanks {
 
   Grid grid_;
   std::vector<double> predicted_s_;
-  std::vector<double> ratios_;  // by world rank, of the last window
-  std::vector<int> windows_;    // by world rank: slow windows in a row; -1: named already
+  std::vector<double> ratios_;  // by world rank: time over forecast in the last window
+  std::vector<int> windows_;    // by world rank: slow windows in a row; -1: reported already
 };
 
-// "rank 3 (host n7) has computed 2.1 times as long as predicted for 16 steps, ...".
+// A line for the user: "rank 3 (host n7) has computed 2.1 times as long as predicted for 16 steps,
+// ...".
 [[nodiscard]] std::string describe(const SlowRanks::Slow& slow, const std::string& host);
 
-// The middle one of the values; of an even number the lower of the two in the middle; 0 of none.
+// The middle one of the values in ascending order; of an even number of values the lower of the two
+// in the middle; 0 where there are none.
 [[nodiscard]] double median(std::vector<double> values);
 
 }  // namespace penstock

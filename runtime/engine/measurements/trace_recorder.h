@@ -1,5 +1,6 @@
-// runtime/engine/measurements/trace_recorder.h -- TraceRecorder: records some steps of all ranks,
-// instruction by instruction, with all times by rank 0's clock.
+// runtime/engine/measurements/trace_recorder.h -- TraceRecorder: records when each rank executed
+// each instruction in some steps of a run, and brings these times together on rank 0, all by rank
+// 0's clock. Run and DryRun make trace.json of it (--trace).
 #pragma once
 
 #include <cstdint>
@@ -13,36 +14,38 @@
 
 namespace penstock {
 
-// The recording of all ranks, on rank 0; its steps are empty elsewhere.
+// The recording of all ranks, on rank 0; elsewhere `steps` is empty.
 struct RecordedTrace {
   std::vector<TracedStep> steps = {};
   int clocks = 1;            // how many different clocks the ranks' times come from
-  double clock_error_s = 0;  // how far times of different clocks may disagree
+  double clock_error_s = 0;  // times by different clocks may disagree by so many seconds
 };
 
 class TraceRecorder {
  public:
-  // Records `steps` steps (0: none) of those from `next` to `last`, which are about to be taken:
-  // the first ones after the warm-up, or, where they are too few for that, the last ones.
+  // The run is about to take the steps `next` .. `last`; `steps` of them are recorded (0: none):
+  // the first ones after the warm-up (RunReport::kWarmUpSteps) or, where these are too few, the
+  // last ones.
   TraceRecorder(int64_t steps, int64_t next, int64_t last);
 
-  // Whether nothing has been recorded.
+  // Whether no step has been recorded.
   [[nodiscard]] bool empty() const { return recorded_ == 0; }
-  // Called around every step. Before the first recorded step and after the last one they read the
-  // ranks' clocks, which is collective over `world`, outside of what is timed.
+  // begin_step() and end_step() are called on every rank around every step, recorded or not.
+  // begin_step() of the first recorded step and end_step() of the last one read the ranks' clocks,
+  // which is collective over `world` (all ranks) and not a part of what is timed.
   void begin_step(int64_t step, Executor& executor, Collective& world);
   void end_step(int64_t step, Executor& executor);
 
-  // Collective over the world: every recorded step of every rank, in seconds of rank 0's clock
-  // since the beginning of the first one.
+  // Collective over all ranks, at the end. Times are in seconds of rank 0's clock since the
+  // beginning of the first recorded step.
   [[nodiscard]] RecordedTrace gather();
 
  private:
   int64_t first_, last_;
-  int64_t recorded_ = 0;                // steps
-  double zero_s_ = 0;                   // when the times of here_ begin, by this rank's clock
-  std::vector<TimedInstruction> here_;  // all recorded steps, which are equally long
-  std::vector<int64_t> bytes_;          // in use after each
+  int64_t recorded_ = 0;                // steps recorded so far
+  double zero_s_ = 0;                   // the time 0 of here_, by this rank's clock
+  std::vector<TimedInstruction> here_;  // instructions of all recorded steps; each step has as many
+  std::vector<int64_t> bytes_;          // device memory in use after each instruction of here_
   Collective* world_ = nullptr;
   std::optional<RankClocks> clocks_;
 };

@@ -1,8 +1,13 @@
-// runtime/engine/pipeline/executor.h -- Executor: does what one rank's program says, instruction by
-// instruction.
+// runtime/engine/pipeline/executor.h -- Executor: executes the program of one rank, a list of
+// instructions (forward, backward, send, receive, sum, update) that a schedule generator wrote and
+// the verifier proved.
 //
-// The switch in execute() is the only place that knows all ops of a schedule; of GPipe or 1F1B the
-// executor knows nothing. Sends are posted and never wait; receives wait.
+// Pipeline has one executor for training steps and others for evaluation, and calls run() once a
+// step. The switch in execute() is the only place that knows what each instruction does; nothing
+// here knows a schedule such as GPipe or 1F1B by name. An edge is a pair of stages of which one
+// hands tensors to the other (runtime/planning/schedule/edges.h), with a channel in each direction
+// (links/channel.h). Sends are posted and never wait; receives wait. docs/concepts.md explains
+// stage, replica, micro-batch and schedule.
 #pragma once
 
 #include <cstdint>
@@ -25,103 +30,124 @@
 
 namespace penstock {
 
-// What has become of the previous step's update, which a step may begin on before it is final.
+// With optimizer.barrier = false a rank updates its weights before it knows whether the gradient
+// must be clipped, and begins the next step with weights that are not yet final. Later in that step
+// it asks what became of the update. (step.h describes it; with the barrier, the default, nobody
+// asks.)
 enum class Settled : uint8_t {
-  GoOn,   // it stands
-  Again,  // it was changed: forwards that have run on its weights run again
-  Stop,   // it was taken back, and nothing comes after it
+  GoOn,   // the update stands: go on with this step
+  Again,  // the update was changed: run the forwards of this step again
+  Stop,   // the update was taken back, and this step is not to be taken: return
 };
 
-// One run of a program, and what it runs on.
+// What one run of the program is given. All that it refers to must stay until run() returns.
 struct StepInput {
-  Pass pass;
-  std::span<const Batch> batches;      // by micro-batch
-  std::span<const Decoding> decoding;  // by micro-batch, where words are chosen; else empty
-  // The length of whole rows while words are chosen; 0: that of the data.
+  Pass pass;                       // training or evaluation, step number, seed
+  std::span<const Batch> batches;  // the batch fields, by micro-batch of this replica
+  // By micro-batch, when words are generated (key/value cache); else empty.
+  std::span<const Decoding> decoding;
+  // When words are generated, the length of a row of tokens; 0: as long as the data's.
   int64_t positions = 0;
-  std::function<void()> update;  // what OptimizerStep does
-  bool audits = false;           // whether the program's Audit instruction does anything
-  // Asked on every rank before the first instruction that needs the weights to be final
-  // (runtime/planning/schedule/proof/leading_forwards.h), and after each Again; empty: the weights
-  // are final.
+  std::function<void()> update;  // what the instruction OptimizerStep calls
+  bool audits = false;           // whether this is an audited step (audit/audit.h)
+  // Called once a step, before the first instruction that needs final weights: the first that is
+  // neither a forward nor a message of one (runtime/planning/schedule/proof/leading_forwards.h);
+  // after Again it is called anew. Empty: the weights are final.
   std::function<Settled()> settle;
 };
 
 class Executor {
  public:
+  // What an executor works on. Pointers are not owned and must outlive it.
   struct Parts {
-    std::vector<Stage*> stages;       // by stage; null: another rank holds it
-    Traffic traffic;                  // between all stages
-    std::vector<std::string> inputs;  // batch fields that enter stage 0
-    bool chooses_words = false;       // any stage may then read fields: the positions it computes
-    Links* links = nullptr;
-    ReduceGroup* reduce = nullptr;   // null: no replicas
-    Collective* auditors = nullptr;  // the replicas, which repeat each other's work; null: none
-    TiedGradients* tied = nullptr;   // null: no parameter has several holders
+    std::vector<Stage*> stages;       // by stage; null where another rank holds it
+    Traffic traffic;                  // shapes and types of the tensors between all stages
+    std::vector<std::string> inputs;  // names of the batch fields that are the inputs of stage 0
+    bool chooses_words = false;       // for generating words: any stage may then read batch fields
+    Links* links = nullptr;           // to the other ranks of this pipeline
+    ReduceGroup* reduce = nullptr;    // sums gradients over replicas; null: there are none
+    Collective* auditors = nullptr;   // the replicas that audit one another; null: none do
+    TiedGradients* tied = nullptr;    // null: no parameter is held by several layers
     Device* device = nullptr;
-    ActivityLog* activity_log = nullptr;  // where this rank writes what it does; null: nowhere
-    std::vector<int> world_ranks = {};    // by stage of this replica, for the activity log
-    // Instruction i calls Device::begin_section() with first_section + i.
+    // Where the rank notes what it does, for reports of hangs; null: nowhere.
+    ActivityLog* activity_log = nullptr;
+    // By stage of this replica, the world rank that holds it; for the activity log.
+    std::vector<int> world_ranks = {};
+    // Sections are what a device may record once and replay (CUDA graphs). Instruction i has the
+    // section number first_section + i, which no other executor uses.
     int64_t first_section = 0;
   };
-  // `schedule` is lowered and verified; `rank` is this rank's position in its pipeline.
+  // `schedule` is lowered (has its messages) and verified; `rank` is this rank's position in its
+  // pipeline. The schedule is not needed after this.
   Executor(const Schedule& schedule, int rank, Parts parts);
 
-  // Runs the program. Returns false where `settle` has stopped it.
+  // Runs the program once. Returns when the host has issued everything; a GPU may still be at work.
+  // Returns false where `settle` has answered Stop. Throws Error(Peer), naming the instruction,
+  // when a message of another rank does not come.
   bool run(const StepInput& input);
-  // Moves messages on; called between the ops of a long computation.
+  // Moves messages on without waiting; called between the ops of a long computation, since MPI
+  // moves nothing by itself.
   void progress();
-  // Reserves memory for most[e] messages under way at once along edge e, in both directions
+  // Takes memory for messages: most[e] of them under way at once along edge e, both directions
   // together.
   void reserve(std::span<const int> most);
 
-  // Times count from zero from here on.
+  // Sets the zero of events() to now.
   void reset_clock() { clock_->restart(); }
-  // The instructions of the last run and when the device executed each, in seconds since the
-  // executor was made or its clock reset. Waits for the end of the run. A sum over replicas ends
-  // when the sums of all stages of this rank are there.
+  // The instructions of the last run, with the times at which the device began and ended each, in
+  // seconds since the executor was made or reset_clock(). Waits for the device to end the run. A
+  // ReduceGradients instruction ends when the sums of all stages of this rank are complete.
   [[nodiscard]] std::span<const TimedInstruction> events();
-  // The audit of the last run, where input.audits was set.
+  // The audit of the last run; of interest where input.audits was set.
   [[nodiscard]] const Audit& audit() const { return audit_; }
 
-  // From the next run on, notes after each instruction how much of the device's memory is in use.
+  // Turns on or off, from the next run on, that the bytes in use on the device are noted after each
+  // instruction.
   void record_memory(bool wanted) { records_memory_ = wanted; }
-  // Bytes, by instruction of the last run; empty where they were not recorded.
+  // Bytes in use on the device after each instruction of the last run; empty where they were not
+  // noted.
   [[nodiscard]] std::span<const int64_t> bytes_in_use() const { return bytes_in_use_; }
 
  private:
-  // One direction of an edge, where this rank holds one of its stages or both.
+  // One direction of an edge that touches this rank. `channel` is null where neither stage is here.
   struct Passage {
     std::unique_ptr<Channel> channel;
-    int received = 0;  // messages of one run
-    int surplus = 0;   // messages to throw away when it begins again
+    int received = 0;  // messages that this rank receives in one run
+    // Messages of an abandoned first try to receive and throw away when the run begins again.
+    int surplus = 0;
   };
-  // A stage of this rank and all that leads to it and away.
+  // A stage of this rank with the channels that lead to it and away; `stage` is null on other
+  // ranks.
   struct HeldStage {
     Stage* stage = nullptr;
-    std::vector<Channel*> inputs, outputs;                    // of activations
-    std::vector<Channel*> output_gradients, input_gradients;  // what comes in, what goes out
-    size_t input_count = 0, output_count = 0;                 // tensors of the tuples
+    std::vector<Channel*> inputs, outputs;  // of activations
+    // Channels of gradients: those that come in, those that go out.
+    std::vector<Channel*> output_gradients, input_gradients;
+    size_t input_count = 0, output_count = 0;  // tensors that it takes, and gives
   };
-  // An instruction with what it acts on.
+  // An instruction of the program with what it acts on.
   struct Task {
     Instruction instruction;
-    std::string name;            // text(instruction), for profilers
-    HeldStage* held = nullptr;   // null: it belongs to no stage
-    Channel* channel = nullptr;  // for messages
-    bool keep_tape = true;       // for a forward: no Recompute will come
+    std::string name;            // "F1.3", for profilers and audits
+    HeldStage* held = nullptr;   // null: the instruction belongs to no stage
+    Channel* channel = nullptr;  // for messages; else null
+    // Whether a forward keeps its tape, since no Recompute instruction will come.
+    bool keep_tape = true;
   };
 
+  // Fills in the channels of all edges that touch this rank.
   void open_channels(const Edges& edges, const std::vector<Route>& routes);
+  // Makes tasks_ of the program.
   void list_tasks(const std::vector<Instruction>& program, const Edges& edges);
-  // An error that comes from another rank is thrown with the instruction at which it was met.
+  // run() without its beginning and end.
   bool run_program(const StepInput& input);
-  // Forgets the forwards that have run; with `goes_on`, also prepares to run them again.
+  // Forgets the forwards of this run; with `goes_on` also prepares to run them again.
   void start_again(const StepInput& input, bool goes_on);
   void execute(const Task& task, const StepInput& input);
   void forward(const Task& task, const MicroBatch& batch);
   void backward(const Task& task, const MicroBatch& batch, Halves halves);
   void backward_weight(const Task& task, const MicroBatch& batch);
+  // Flips bits where a test of audits asks for it.
   void disturb(const Task& task, const StepInput& input);
   [[nodiscard]] MicroBatch micro_batch_of(const Task& task, const StepInput& input) const;
   [[nodiscard]] Tensors take_inputs(const Task& task) const;
@@ -129,17 +155,17 @@ class Executor {
   int micro_batches_;
   Parts parts_;
   std::vector<Passage> activations_, gradients_;  // by edge
-  std::vector<HeldStage> held_stages_;            // by stage; without a stage on other ranks
+  std::vector<HeldStage> held_stages_;            // by stage
   std::vector<Task> tasks_;
-  size_t settled_before_ = 0;  // the index in tasks_ where `settle` is asked
+  size_t settled_before_ = 0;  // `settle` is asked before tasks_[settled_before_]
   FieldFeed fields_;
   Audit audit_;
-  // Point i is the start of instruction i; the point after the end of the last one is the end of
-  // the sums over replicas.
+  // Point i is the start of instruction i. Behind the last instruction's end there is one more
+  // point: the end of the sums over replicas.
   std::unique_ptr<DeviceClock> clock_;
-  bool summed_ = false;  // in the last run
+  bool summed_ = false;  // whether the last run has marked that last point
   ProgramActivity activity_log_;
-  std::vector<TimedInstruction> events_;  // filled from the clock by events()
+  std::vector<TimedInstruction> events_;  // made of the clock by events()
   bool records_memory_ = false;
   std::vector<int64_t> bytes_in_use_;
 };

@@ -1,8 +1,10 @@
-// runtime/engine/pipeline/program_activity.h -- ProgramActivity: writes the instructions of a
-// program into the activity log of its rank, as they are executed.
+// runtime/engine/pipeline/program_activity.h -- ProgramActivity: notes, for reports of hangs, which
+// instruction of its program a rank is executing.
 //
-// Where a device works behind the host, its clock tells which instruction it has come to: when a
-// message does not come, the host has long issued the whole step, and only that explains the hang.
+// Every rank has an activity log in memory that the other ranks of its host can read; when nothing
+// moves in the job for too long, one of them prints what each rank was in. With a GPU the host
+// issues a whole step in advance. When the step then hangs, the host is long past the instruction
+// that waits, so the device's clock tells which instruction the device has come to.
 #pragma once
 
 #include <cstdint>
@@ -17,35 +19,39 @@ namespace penstock {
 
 class ProgramActivity {
  public:
-  // `activity_log` may be null: nothing is written. `world_ranks`: by stage. Point i of `clock` is
-  // the start of instruction i; `runs_behind`: the device works behind the host. The log and the
-  // clock must outlive this.
+  // `activity_log` may be null: then all calls do nothing. `world_ranks`: by stage, the world rank
+  // that holds it. Point i of `clock` is the start of instruction i. `runs_behind`: the device
+  // works behind the host (a GPU). Log and clock must outlive this.
   ProgramActivity(ActivityLog* activity_log, std::span<const Instruction> program,
                   const std::vector<int>& world_ranks, DeviceClock& clock, bool runs_behind);
   ~ProgramActivity();
   ProgramActivity(const ProgramActivity&) = delete;
   ProgramActivity& operator=(const ProgramActivity&) = delete;
 
-  // Called when the host starts the program, and around each instruction that it issues.
+  // start() is called when the host begins the program, begin() and end() around each instruction
+  // that it issues. At end() the work is done, or has been given to the device.
   void start(int64_t step);
   void begin(size_t instruction);
-  void end(size_t instruction);  // its work has been done, or given to the device
+  void end(size_t instruction);
   // Notes that the instruction under way goes on.
   void beat() {
     if (activity_log_ != nullptr) activity_log_->beat();
   }
 
  private:
+  // Brings the log up to the instruction that the device has come to.
   void follow();
+  // What is written for an instruction.
   [[nodiscard]] ActivityRecord line(size_t instruction) const;
 
   ActivityLog* activity_log_;
   DeviceClock& clock_;
   bool runs_behind_;
   int64_t step_ = 0;
-  size_t issued_ = 0, passed_ = 0;     // instructions of this run
-  bool all_issued_ = false;            // to the end of the last one
-  std::vector<ActivityRecord> lines_;  // by instruction, without times
+  // Instructions that the host has issued and the device has passed, in this run.
+  size_t issued_ = 0, passed_ = 0;
+  bool all_issued_ = false;            // the host has issued the whole program
+  std::vector<ActivityRecord> lines_;  // by instruction, without step and times
 };
 
 }  // namespace penstock

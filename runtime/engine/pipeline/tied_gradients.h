@@ -1,9 +1,12 @@
-// runtime/engine/pipeline/tied_gradients.h -- TiedGradients: adds up, once a step, the gradients of
-// a parameter that several layers hold (Parameter::tied), on one stage or several.
+// runtime/engine/pipeline/tied_gradients.h -- TiedGradients: sums the gradients of a tied
+// parameter, one that several layers hold (say, the embedding and the classifier of a language
+// model), when these layers may be on different ranks.
 //
-// Every such layer has a gradient of its own. Ranks that hold the parameter send one another these
-// gradients, and each adds all of them up in layer order: the bits do not depend on which layers
-// share a stage. Every rank then makes the same update, from equal sums, weights and states.
+// Every layer that holds the parameter has a gradient of its own for it, and every stage with such
+// a layer a copy of the weights. Once a step, before the update, the ranks that hold the parameter
+// send one another these gradients, and each rank adds all of them up in the order of layers. So
+// every rank has the same sum to the last bit and makes the same update, and the copies stay equal;
+// and the result does not depend on which layers share a stage.
 #pragma once
 
 #include <memory>
@@ -18,32 +21,33 @@ namespace penstock {
 
 class TiedGradients {
  public:
-  // Collective over the pipeline. `stages`: by stage, null on other ranks; they, the network and
-  // the device must outlive this object. Throws on every rank where one parameter is held by a CPU
-  // and a GPU: their updates differ in the last bits, and nothing would make the weights equal
-  // again.
+  // Collective over the pipeline. `rank_of_stage`: by stage, the position in the pipeline.
+  // `stages`: by stage, null on other ranks; they, the network and the device must outlive this.
+  // Throws Error(Resource) on every rank where one parameter is held by a CPU and a GPU: their
+  // updates differ in the last bits, so the copies would drift apart.
   TiedGradients(const Layout& layout, const std::vector<int>& rank_of_stage,
                 const std::vector<Stage*>& stages, Network& network, Device& device);
 
-  // Makes the gradients in the tables of the stages the sums over all holders. To be called once
-  // all gradients of the step are there, replicas' sums included. Waits for messages. Where
-  // replicas share the updates out, only the elements that this rank updates become sums; the
-  // others are unspecified.
+  // Replaces the gradients of all holders by their sum. Called once a step, when all gradients are
+  // complete, sums over replicas included. Waits for messages. Where replicas share the updates out
+  // (as in ZeRO-1: each updates a part of the weights), only the elements that this rank updates
+  // are sums; all others are unspecified.
   void add_up();
 
  private:
+  // A layer that holds the parameter.
   struct Holder {
-    int rank = 0;
-    int64_t first = 0;          // the first element that is added up here
-    Shape shape;                // of those elements: the parameter's, or 1-d where replicas share
-    Parameter* here = nullptr;  // null on other ranks
-    Tensor gradient;            // during add_up()
+    int rank = 0;       // its position in the pipeline
+    int64_t first = 0;  // the first element that is summed on this replica
+    Shape shape;  // of these elements: the parameter's, or 1-d where replicas share the updates
+    Parameter* here = nullptr;  // null: on another rank
+    Tensor gradient;            // this layer's gradient, during add_up()
   };
-  using Tie = std::vector<Holder>;  // in layer order
-  // The gradients that one rank holds of the ties that another takes part in, as one message.
+  using Tie = std::vector<Holder>;  // all holders of one parameter, in layer order
+  // The gradients that one rank sends to another, of all parameters that both hold, as one message.
   struct Route {
-    int from = 0, to = 0;          // ranks of the pipeline
-    std::vector<Holder*> holders;  // at `from`
+    int from = 0, to = 0;          // positions in the pipeline
+    std::vector<Holder*> holders;  // those at `from`
     std::vector<TensorSpec> specs;
   };
 
@@ -51,7 +55,9 @@ class TiedGradients {
                     const std::vector<Stage*>& stages);
   void refuse_mixture(const Layout& layout, Network& network) const;
   void find_routes();
+  // Sends and receives the gradients of all routes.
   void exchange();
+  // Writes the sum over the holders of a tie to those on this rank.
   void fold(Tie& tie);
 
   Device& device_;

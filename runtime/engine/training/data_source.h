@@ -1,8 +1,10 @@
-// runtime/engine/training/data_source.h -- DataSource: the run's data, opened only on the ranks
-// that read them.
+// runtime/engine/training/data_source.h -- DataSource: the training and validation data of a run,
+// opened only on the ranks that read them.
 //
-// Rank 0 looks at the data first and tells the others what a network must know of them; later those
-// ranks whose stages read batch fields open them for themselves.
+// As a rule, the first stage of a pipeline reads inputs, the last reads labels, and the ranks
+// between read nothing. So the constructor lets rank 0 open the data, find out what a network must
+// know of them (the size of the vocabulary, numbers of samples), and tell all ranks. Later each
+// rank whose stages read batch fields calls open() for itself and makes loaders.
 #pragma once
 
 #include <memory>
@@ -20,47 +22,55 @@ namespace penstock {
 
 // What all ranks know of the data.
 struct DataFacts {
-  int64_t vocabulary = 0, classes = 0;  // of texts, of images; 0: none, or not known
-  int64_t targets_per_sample = 1;
-  int64_t training_samples = 0, validation_samples = 0;
-  int64_t training_content = 0;  // content_sum() of the text that trains; else 0
-  int64_t question_texts = 0;    // how many texts data.questions makes
+  // The number of tokens of texts, and of classes of images; 0: the data have none, or it is
+  // unknown.
+  int64_t vocabulary = 0, classes = 0;
+  int64_t targets_per_sample = 1;  // labels in a sample that the loss may count
+  int64_t training_samples = 0, validation_samples = 0;  // how many samples
+  int64_t training_content = 0;  // content_sum() of the training text, a checksum; 0: unknown
+  int64_t question_texts = 0;    // how many texts the questions of data.questions become
 };
 
 class DataSource {
  public:
-  // Collective. What rank 0 finds wrong with the data is thrown by every rank.
+  // Collective over `world`. An error that rank 0 finds in the data is thrown by every rank.
+  // `config` must outlive this.
   DataSource(const Config& config, const ModelMaker& models, Collective& world);
 
   [[nodiscard]] const DataFacts& facts() const { return facts_; }
-  // What a user may want to know of the data, on rank 0; empty: nothing.
+  // A line for the user about the data, on rank 0; empty: nothing.
   [[nodiscard]] const std::string& note() const { return note_; }
-  // The names of the classes of images, by label, on rank 0.
+  // The names of the classes of images, by label, on rank 0; empty elsewhere.
   [[nodiscard]] const std::vector<std::string>& class_names() const { return class_names_; }
-  [[nodiscard]] Progress begin() const;      // where a run over these data begins
-  [[nodiscard]] int64_t mini_batch() const;  // samples of a step, over all replicas
-  // Positions of a step, padding included, where each has a label; else 0.
+  // The progress of a run over these data before its first step.
+  [[nodiscard]] Progress begin() const;
+  // The samples of a step, over all replicas.
+  [[nodiscard]] int64_t mini_batch() const;
+  // The positions of a step over all replicas, padding included, where each position has a label
+  // (language models); 0 otherwise.
   [[nodiscard]] int64_t mini_batch_tokens() const;
-  // The questions of data.questions, on rank 0 and where the data are open; else null.
+  // The questions of data.questions, on rank 0 and on ranks where the data are open; else null.
   [[nodiscard]] const Questions* questions() const { return questions_.get(); }
-  // Opens the data here when `fields` is not empty. Without it there are no loaders (null).
+  // Opens the data on this rank with these batch fields; does nothing where `fields` is empty.
+  // Before it, or without fields, the loaders below are null.
   void open(const std::vector<std::string>& fields);
-  // The memory for a loader's batches that suits that device. Lives as long as the source.
+  // The memory in which a loader should put its batches for use by `device`. Lives as long as this.
   [[nodiscard]] Memory& batch_memory(Device& device);
-  // Loaders of the data, whose batches are in `host`, a batch_memory().
+  // New loaders. Their batches are in `host`, which is batch_memory().
   [[nodiscard]] std::unique_ptr<Loader> training_loader(const LoaderConfig& config, Memory& host);
   [[nodiscard]] std::unique_ptr<Loader> validation_loader(const LoaderConfig& config, Memory& host);
-  // How many passes of a validation_loader(config) on every replica cover the validation data once.
+  // How many evaluation passes cover the validation data once. A pass is one run through the
+  // pipeline, for which each replica takes config.micro_batches micro-batches from its loader.
   [[nodiscard]] int64_t validation_passes(const LoaderConfig& config) const;
 
  private:
   const Config& config_;
-  SampleShape shape_;
+  SampleShape shape_;  // of one sample, from the model
   DataFacts facts_;
   std::string note_;
   std::vector<std::string> class_names_;
-  Memory host_;        // of the batches, where the device computes in the host's memory
-  Datasets datasets_;  // empty where nothing is read
+  Memory host_;        // for batches where the device reads host memory
+  Datasets datasets_;  // empty where open() has opened nothing
   std::shared_ptr<const Questions> questions_;
 };
 

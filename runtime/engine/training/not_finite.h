@@ -1,5 +1,6 @@
-// runtime/engine/training/not_finite.h -- finds where a step's loss or gradient stopped being
-// finite, by a second pass over the same step that looks at every tensor. Other steps pay nothing.
+// runtime/engine/training/not_finite.h -- finds where a training step went wrong when its loss or
+// gradient is NaN or infinite: repeats the step with a look at every tensor, and names the first
+// layer whose tensor is not finite. Normal steps do not pay for it.
 #pragma once
 
 #include <string>
@@ -9,11 +10,12 @@
 
 namespace penstock {
 
-// Collective over all ranks; `input` is that of the step, whose batches and weights are still
-// there. Weights and moving statistics stay as they are; gradients are overwritten. Returns a
-// clause, the same on every rank: "first in the output of layer 'blocks.1', micro-batch 5". Of
-// several micro-batches the first counts, and in it the layer that comes first, in a forward or a
-// backward.
+// Repeats the pass of the step whose `input` this is; its batches must still be there and its
+// weights unchanged. Collective over all ranks. Weights and moving statistics stay as they are,
+// gradients are overwritten. Returns a clause for a message, the same on every rank: "first in the
+// output of layer 'blocks.1', micro-batch 5". The micro-batch with the lowest index is named and,
+// in it, the first layer to go wrong, in its forward or its backward. `station`: which rank this
+// is, with its network, its place in stages x replicas and its device.
 [[nodiscard]] std::string find_not_finite(Pipeline& pipeline, const StepInput& input,
                                           const Station& station);
 

@@ -1,6 +1,10 @@
-// runtime/engine/training/run.h -- Run: a network's training from the configuration to the last
-// checkpoint. Says when: steps, evaluations, checkpoints, reports, the trace. What a step does is
-// step.h's business.
+// runtime/engine/training/run.h -- Run: a whole training run, from the configuration to the last
+// checkpoint and the summary.
+//
+// The constructor opens the data, builds and connects the network and loads weights; to_the_end()
+// takes the steps. Run decides when: steps, evaluations, checkpoints, copies in memory, reports,
+// the trace, stopping. What happens inside a step is in step.h. `penstock train` makes one Run on
+// every rank. docs/concepts.md explains stage, replica, micro-batch and schedule.
 #pragma once
 
 #include <boost/container/static_vector.hpp>
@@ -32,27 +36,32 @@ namespace penstock {
 
 // What is to be trained. Configuration and models are the same on every rank.
 struct RunOrder {
-  const Config& config;              // run.out must exist; checkpoints are written below it
-  const ModelMaker& models;          // where networks come from
-  std::string run_file;              // the configuration as text, for the checkpoints
-  std::string identity = {};         // of the run directory, for the checkpoints too
-  int64_t attempt = 1;               // the number of this attempt at the run
-  const Profile* profile = nullptr;  // for the predictions in the report; null where there is none
-  Stopping* stopping = nullptr;      // asked after every step; null: nothing stops the run
-  std::string resume_from = {};      // a step directory to go on from; empty: from the start
-  bool is_verified = false;          // verify_checkpoint() has found resume_from whole
-  int64_t until = 0;                 // ends after this step, not asked to stop; 0: after run.steps
-  // Called on every rank when all is decided; until then only rank 0 has opened anything, the data.
-  // May communicate over the network's world, and throw. Null: nothing is called.
+  const Config& config;       // run.out must exist: checkpoints are written below it
+  const ModelMaker& models;   // where networks come from
+  std::string run_file;       // the configuration as text, which goes into the checkpoints
+  std::string identity = {};  // the identity of the run directory, which goes into the checkpoints
+  int64_t attempt = 1;        // the number of this attempt at the run, from 1
+  // Measured times of layers for the forecast; null: there are none.
+  const Profile* profile = nullptr;
+  Stopping* stopping = nullptr;  // asked after every step; null: nothing stops the run
+  // The step directory of a checkpoint to go on from; empty: from the start.
+  std::string resume_from = {};
+  bool is_verified = false;  // whether verify_checkpoint() has found resume_from whole already
+  int64_t until = 0;         // the run ends after this step, as at its end; 0: after run.steps
+  // Called on every rank when everything is planned and proved, before weights are allocated and
+  // before any rank but rank 0 opens the data. May communicate over the network's world, and throw.
+  // Null: nothing is called.
   std::function<void(const Blueprint&)> drawn_up = nullptr;
 };
 
 class Run {
  public:
-  // Collective over all ranks. Opens the data, builds the network and the pipeline, loads what
-  // resume_from, or else init.from names, and tells `reporter` (null except on rank 0) what is
-  // about to run. All that the arguments refer to must outlive this. Throws Error; those that every
-  // rank throws say so (ErrorScope).
+  // Collective over all ranks. Opens the data, builds the network and the pipeline, loads the state
+  // of resume_from or else the weights that the configuration names (model.from, init.from,
+  // model.lora.from), and tells `reporter` (null except on rank 0) what is about to run. All that
+  // the arguments refer to must outlive this. Throws Error; where all ranks throw the same, its
+  // scope() says so. `station`: which rank this is, with its network, its place in stages x
+  // replicas and its device.
   Run(const RunOrder& order, const Station& station, Reporter* reporter);
 
   // What was learnt of the data when they were opened.
@@ -62,40 +71,52 @@ class Run {
     return source_.class_names();
   }
 
-  // Collective; once. Trains to the last step and its evaluation, or until any rank is to stop;
-  // then saves a checkpoint and reports, and RunSummary::stopped says why it stopped. An evaluation
-  // that an earlier attempt still owed comes first. Returns the summary on rank 0 (elsewhere only
-  // what this rank knows). Throws as the constructor does.
+  // Trains to the last step and its evaluation, or until any rank is asked to stop; then saves a
+  // checkpoint and reports. Collective over all ranks; called once. An evaluation that an earlier
+  // attempt put off comes first. Returns the summary on rank 0 (elsewhere only what this rank
+  // knows); RunSummary::stopped says why the run was stopped, if it was. Throws as the constructor
+  // does.
   [[nodiscard]] RunSummary to_the_end();
 
  private:
+  // Tells the user one line, on rank 0.
   void note(const std::string& line);
+  // Loads weights of another run or of a folder.
   void start_from_elsewhere();
+  // Loads the weights that init.from names.
   void start_from_another();
+  // Loads the state of resume_from.
   void go_on(bool is_verified);
   void note_frozen();
   [[nodiscard]] std::optional<Forecast> look_ahead(const RunOrder& order);
   [[nodiscard]] Forecast outlook_on_first_rank(const Profile* profile);
   void take_step(int64_t number);
-  // Settles the copy in memory that is due and reports the steps whose outcome is known now, which
-  // may not include this one yet. Returns whether the run is to stop.
+  // Called after step `number`: ends the copy in memory that is due, and reports the steps whose
+  // outcome is known by now (with optimizer.barrier = false this step's may not be). Returns
+  // whether the run is to stop.
   [[nodiscard]] bool conclude(int64_t number);
+  // Reports one step.
   void conclude(StepRecord record);
   [[nodiscard]] bool is_evaluated(int64_t number) const;
+  // Makes the evaluation that an earlier attempt put off. Returns false when a stop was asked for.
   [[nodiscard]] bool make_up_evaluation();
   [[nodiscard]] bool put_off_evaluation(int64_t step);
   [[nodiscard]] Progress progress(bool owes_evaluation) const;
   [[nodiscard]] StepVote vote() const;
   [[nodiscard]] std::span<const Batch> next_batches(int64_t step);
+  // Called for a step that changed nothing since its loss or gradient is not finite: notes it, or
+  // ends the run.
   void leave_out(const StepRecord& record);
-  // Answers what the audit of the step that has just run has found: takes the step again where
-  // run.on_corruption says so, until there is nothing to doubt.
+  // Called when the audit of the step just run has found something: takes the step again where
+  // run.on_corruption is "retry", or ends the run.
   void answer_doubt(int64_t number, std::span<const Batch> batches, StepRecord& record);
   [[noreturn]] void end_in_doubt(const std::string& what);
-  // Returns false where a stop was asked for meanwhile: the evaluation is then put off.
+  // Evaluates after this step. Returns false when a stop was asked for meanwhile: then the
+  // evaluation is put off to the next attempt.
   [[nodiscard]] bool evaluate(int64_t step);
   void save_last(const Progress& progress);
-  // Does `work` on copies in memory, which may fail where checkpoint.on_error says so.
+  // Does `work` for copies in memory. When it fails and checkpoint.on_error is "continue", the run
+  // goes on without copies.
   void copying(const std::function<void()>& work);
   void begin_copies();
   void begin_copy(int64_t step);
@@ -107,9 +128,9 @@ class Run {
   Reporter* reporter_;
   Stopping* stopping_;
   DataSource source_;
-  ResumePoint resumed_;
+  ResumePoint resumed_;  // where this run begins
   Blueprint blueprint_;
-  std::optional<Forecast> forecast_;  // until the report has it
+  std::optional<Forecast> forecast_;  // on rank 0, until report_ takes it over
   Pipeline pipeline_;
   Saver saver_;
   Checkpointing checkpoints_;
@@ -117,15 +138,16 @@ class Run {
   std::optional<Error> unsaved_;  // why the last checkpoint could not be written
   RunReport report_;
   TraceRecorder trace_;
-  std::optional<Step> step_;               // made when the weights are what training starts from
-  std::optional<Batches> batches_;         // of training
+  std::optional<Step> step_;        // made when the weights that training starts from are loaded
+  std::optional<Batches> batches_;  // of training
   std::unique_ptr<PartnerCopies> copies_;  // null: there are none
-  bool copies_fail_ = false;               // making them has failed, and no more are made
-  int left_out_in_a_row_ = 0;
-  std::string doubted_;  // why the run is to end after this step: an audit that was corrected
-  boost::container::static_vector<StepRecord, 2> timed_;  // what clocks know of steps not settled
-  StepRecord last_;                                       // the last step that is settled
-  int64_t rolled_back_ = 0;
+  bool copies_fail_ = false;               // making copies has failed, and no more are made
+  int left_out_in_a_row_ = 0;              // steps left out since the last one that was not
+  std::string doubted_;  // why the run ends after this step: an audit found an update wrong
+  // What clocks know of steps whose outcome is not known yet.
+  boost::container::static_vector<StepRecord, 2> timed_;
+  StepRecord last_;          // the last step whose outcome is known
+  int64_t rolled_back_ = 0;  // steps whose update was taken back
 };
 
 }  // namespace penstock

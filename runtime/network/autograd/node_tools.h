@@ -1,5 +1,6 @@
-// runtime/network/autograd/node_tools.h -- helpers that the nodes of functions.h share: new
-// tensors, and the gradients of parameters. Private to this room.
+// runtime/network/autograd/node_tools.h -- helpers for those who write a function of functions.h
+// and its Node: new tensors on the tape's device, and the gradients of parameters. Private to this
+// folder.
 #pragma once
 
 #include "runtime/network/autograd/functions.h"
@@ -17,19 +18,21 @@ namespace penstock {
   return g.unique() ? g : new_like(tape, g);
 }
 
-// True when one of the parameters is trained: the op then has a weight half. Null: no such
-// parameter.
+// True when one of the parameters is trained (not frozen): the op then has a weight half, that is,
+// a gradient of weights to compute. Null: no such parameter.
 [[nodiscard]] inline bool any_trained(const Parameter* a, const Parameter* b = nullptr) {
   return (a != nullptr && !a->frozen) || (b != nullptr && !b->frozen);
 }
-// The gradient of a trained parameter, to add to; set to zero first if it is stale.
+// The gradient of a trained parameter, to which the caller may add. Set to zero first if it is
+// stale, that is, if it still holds the last step's numbers (Parameter::stale).
 [[nodiscard]] inline Tensor& summed_gradient(Tape& tape, Parameter& parameter) {
   if (parameter.stale) tape.device().pointwise().fill(parameter.gradient, 0.0F);
   parameter.stale = false;
   return parameter.gradient;
 }
-// The tensor to which a weight half adds a parameter's gradient when it gives several at once: the
-// parameter's own or, for a frozen parameter, a tensor that is thrown away.
+// For ops that compute the gradients of several parameters in one call, some of which may be
+// frozen: the parameter's own gradient, to add to, or, for a frozen parameter, a tensor of zeros
+// that the caller throws away.
 [[nodiscard]] inline Tensor gradient_of(Tape& tape, Parameter& parameter) {
   if (!parameter.frozen) return summed_gradient(tape, parameter);
   return tape.device().zeros(parameter.shape, DType::F32, Purpose::Activations);

@@ -1,6 +1,10 @@
-// runtime/network/autograd/product_node.h -- ProductNode, the node of linear layers and
-// convolutions on the tape: y = f(x * w + bias), with an f whose derivative is computed from y.
-// Private to this room.
+// runtime/network/autograd/product_node.h -- ProductNode: what linear layers and convolutions leave
+// on the tape for their backward, where y = f(x * w + bias). Private to this folder.
+//
+// The two derived classes, for a linear layer and for a convolution, write only the two products of
+// the derivative: differentiate_input() and differentiate_weight(). This class keeps what these
+// need (x unless it can be recomputed, and y if there is an f, whose derivative is computed from
+// y), and takes and gives the gradients.
 #pragma once
 
 #include "runtime/network/autograd/node_tools.h"
@@ -55,16 +59,17 @@ class ProductNode : public Node {
   [[nodiscard]] bool has_weights() const final { return any_trained(&weight_, bias_); }
 
  protected:
-  // dx = ...; g is the gradient before f.
+  // Overwrites dx. g is the gradient of x * w + bias, before f.
   virtual void differentiate_input(Device& device, Tensor& dx, const Tensor& g, Weight& weight) = 0;
-  // dw = (accumulate ? dw : 0) + ..., dbias += ... (null: no bias)
+  // Adds to dw, or overwrites it unless `accumulate`; always adds to dbias (null: there is no
+  // trained bias).
   virtual void differentiate_weight(Device& device, Tensor& dw, Tensor* dbias, const Tensor& x,
                                     const Tensor& g, bool accumulate) = 0;
   // dbias += ..., without the weight's
   virtual void differentiate_bias(Device& /*device*/, Tensor& /*dbias*/, const Tensor& /*g*/) {}
 
  private:
-  // Takes the gradient of y and turns it into the gradient before f.
+  // Takes the gradient of y off the tape and turns it into g_, the gradient before f.
   void take_gradient(Tape& tape) {
     g_ = tape.take_gradient(y_slot_);
     if (!g_ || f_ == Fused::None) return;
@@ -80,10 +85,10 @@ class ProductNode : public Node {
     tape.give_gradient(x_slot_, std::move(dx));
   }
 
-  Tensor x_, y_, g_;
+  Tensor x_, y_, g_;      // g_: empty where nobody gave y a gradient
   Recomputable* source_;  // recomputes x; null: x_ has it
   Shape x_shape_;
-  int x_slot_, y_slot_;
+  int x_slot_, y_slot_;  // of the tape; x_slot_ < 0: nobody wants the gradient of x
   Parameter& weight_;
   Parameter* bias_;
   Fused f_;

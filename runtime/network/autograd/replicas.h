@@ -1,7 +1,10 @@
-// runtime/network/autograd/replicas.h -- Replicas: an all-gather over replicas of a few numbers,
-// for ops that need them while a micro-batch is computed (batch norm).
+// runtime/network/autograd/replicas.h -- Replicas: lets an op exchange a few numbers with the same
+// op on the other replicas (data parallelism) while a micro-batch is computed; batch norm over all
+// replicas does.
 //
-// Every replica runs the same instructions, so the calls come in the same order on each.
+// gather() is an all-gather, collective over the replicas of one stage. Every replica runs the same
+// instructions in the same order, so the calls of all replicas meet. The network knows only this
+// interface; the pipeline implements it.
 #pragma once
 
 #include <span>
@@ -11,9 +14,10 @@ namespace penstock {
 class Replicas {
  public:
   virtual ~Replicas() = default;
-  [[nodiscard]] virtual int count() const = 0;
-  // Gives `mine` and returns all replicas' values one after another, in the order of replicas;
-  // valid until the next call. Waits for all replicas.
+  [[nodiscard]] virtual int count() const = 0;  // of replicas, this one included
+  // Waits for all replicas, and returns their numbers one replica after another, in the order of
+  // replicas: count() * mine.size() numbers, valid until the next call. `mine` has the same size on
+  // every replica.
   [[nodiscard]] virtual std::span<const double> gather(std::span<const double> mine) = 0;
 };
 

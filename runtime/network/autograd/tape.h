@@ -1,13 +1,22 @@
-// runtime/network/autograd/tape.h -- the tape: what a forward pass records so that a backward can
-// run.
+// runtime/network/autograd/tape.h -- the tape (autograd graph): what a forward pass records so that
+// a backward pass can compute the gradients.
 //
-// Functions (functions.h) compute at once and, while the tape records, leave a Node each. Backward
-// runs the nodes last to first, in two halves that a schedule may take apart (Qi et al. 2024):
-//   input gradients   (B)  from the gradients of a node's outputs to those of its inputs
-//   weight gradients  (W)  added into Parameter::gradient
-// Both halves visit the nodes in the same order, so taking them apart changes no bit. Memory is
-// freed node by node. A tape is used again and again; after the first time it asks for no more
-// memory.
+// Functions (functions.h) compute at once and, while the tape records, each leaves a Node: what it
+// must remember, and how to differentiate it. backward() runs the nodes from the last to the first.
+// A backward has two halves, which a schedule may run at different times (zero-bubble schedules, Qi
+// et al. 2024):
+//   input half   of each node: from the gradients of its outputs to those of its inputs
+//   weight half  of each node: adds to Parameter::gradient
+// Both halves visit the nodes in the same order, so taking them apart changes no bit.
+//
+// Gradients of tensors lie on the tape under numbers (slots): the node that differentiates y = f(x)
+// takes the gradient of y's slot with take_gradient() and gives one to x's slot with
+// give_gradient(). One use of a tape:
+//   tape.set_recording(true);  x = tape.output(input, true);  y = linear(tape, x, ...);
+//   tape.give_gradient(y.slot, dy);  tape.backward(Halves::Both);  dx = tape.take_gradient(x.slot);
+//   tape.clear();
+// Memory of a node's tensors is freed as soon as the node has run. A tape is used again for every
+// micro-batch; after the first time it asks for no more memory of its own.
 #pragma once
 
 #include <boost/container/small_vector.hpp>
@@ -26,9 +35,9 @@ namespace penstock {
 
 class Tape;
 
-// A node whose result costs little to compute again, bit for bit. Another node that needs that
-// result in its weight half calls rely() instead of keeping it, and recompute() when it needs it
-// (Chen et al. 2016).
+// A node whose result costs little to compute again, bit for bit: a norm (Chen et al. 2016). The
+// next op, such as a linear layer, needs that result in its weight half; instead of keeping the
+// tensor its node calls rely() in the forward, and recompute() in the weight half.
 class Recomputable {
  public:
   Recomputable() = default;
@@ -36,7 +45,7 @@ class Recomputable {
   Recomputable& operator=(const Recomputable&) = delete;
   // The node's result, computed once more.
   [[nodiscard]] virtual Tensor recompute(Tape& tape) = 0;
-  // Says that another node will call recompute().
+  // Called by another node that will call recompute(): this node must then keep its input.
   void rely() { relied_on_ = true; }
 
  protected:
@@ -47,11 +56,11 @@ class Recomputable {
   bool relied_on_ = false;
 };
 
-// A tensor as the functions see it. slot >= 0: its gradient is wanted, and kept under that number.
+// A tensor as the functions see it: what goes in and comes out of them.
 struct Variable {
   Tensor value;
-  int slot = -1;
-  Recomputable* source = nullptr;  // node that recomputes `value`; null: keep `value`
+  int slot = -1;  // >= 0: its gradient is wanted, and kept on the tape under this number
+  Recomputable* source = nullptr;  // node that recomputes `value`; null: whoever needs it keeps it
   [[nodiscard]] bool tracked() const { return slot >= 0; }
   [[nodiscard]] const Shape& shape() const { return value.shape(); }
 };
@@ -59,7 +68,9 @@ using Variables = boost::container::small_vector<Variable, 4>;
 using Tensors = boost::container::small_vector<Tensor, 4>;
 using Shapes = boost::container::small_vector<Shape, 4>;
 
-// One recorded op: the tensors it must remember, and the two halves of its derivative.
+// One recorded op: the tensors it must remember, and the two halves of its derivative. The tape
+// calls either backward(), or input_gradient() and later, if has_weights(), weight_gradient(); then
+// it destroys the node.
 class Node {
  public:
   Node() = default;
@@ -67,24 +78,25 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  // Takes the outputs' gradients from the tape and gives the inputs'. Keeps what weight_gradient()
-  // will need and frees the rest.
+  // The input half: takes the gradients of the outputs from the tape and gives it those of the
+  // inputs. Keeps what weight_gradient() will need and frees the rest.
   virtual void input_gradient(Tape& tape) = 0;
-  // Runs both halves at once, with the same bits as one after the other.
+  // Both halves at once, with the same bits as one after the other.
   virtual void backward(Tape& tape);
-  // Adds into the gradients of the parameters. Called once, after input_gradient().
+  // The weight half: adds to the gradients of the parameters. Called once, after input_gradient().
   virtual void weight_gradient(Tape& /*tape*/) {}
-  // Whether the weight half needs this node, for weights of its own or for a node that relies on
-  // it.
+  // Whether the weight half needs this node: it has trained weights, or another node relies on it
+  // (Recomputable::rely()). Otherwise it is destroyed after its input half.
   [[nodiscard]] virtual bool has_weights() const { return false; }
 };
 
-// The callbacks of a tape while it runs; either may be empty.
+// What a tape calls while a forward or backward runs; either may be empty.
 struct TapeHooks {
-  // Called after every op of a forward or backward, and for every leaf, so that messages of other
-  // ranks progress.
+  // Called after every op of a forward or backward, and for every leaf, so that the pipeline can
+  // move its messages on while this rank computes.
   std::function<void()> progress = {};
-  // Called once all weight gradients of part `number` (begin_part()) are added; last part first.
+  // Called once the weight gradients of all ops of part `number` (begin_part()) have been added;
+  // parts come from the last to the first.
   std::function<void(size_t number)> part_done = {};
 };
 
@@ -99,7 +111,7 @@ class Tape {
   Tape& operator=(const Tape&) = delete;
 
   [[nodiscard]] Device& device() const { return device_; }
-  // Whether functions leave nodes; off at first.
+  // Whether functions leave nodes from now on; false at first, as evaluation needs it.
   void set_recording(bool on) { recording_ = on; }
   [[nodiscard]] bool recording() const { return recording_; }
   // Calls TapeHooks::progress.
@@ -111,15 +123,16 @@ class Tape {
   void begin_part(size_t number) { parts_.push_back({nodes_.size(), number}); }
 
   // ---- for functions
-  // Makes a Variable of an op's result or of a leaf; tracked when the tape records and `wanted` is
-  // set: for an op, when an input is tracked or the op has weights; for a leaf, when its gradient
-  // will be taken with take_gradient() after the input half.
+  // Makes a Variable of an op's result or of a leaf (an input of the whole tape). It has a slot if
+  // the tape records and its gradient is `wanted`: that of an op's result is if an input of the op
+  // is tracked or the op has trained weights; that of a leaf is if the caller will call
+  // take_gradient() for it after the input half.
   [[nodiscard]] Variable output(Tensor value, bool wanted) {
     progress();
     after_op(device_, value);
     return {std::move(value), recording_ && wanted ? new_slot() : -1, nullptr};
   }
-  // Constructs a node in the tape's own memory.
+  // Appends a node, constructed from these arguments in the tape's own memory.
   template <class N, class... Args>
   N& add(Args&&... args) {
     void* place = arena_.take(sizeof(N), alignof(N));
@@ -129,17 +142,19 @@ class Tape {
   }
 
   // ---- for nodes, and for whoever starts and ends a backward pass
-  // Adds g to the gradient of the slot. Others may hold g, too: nobody writes to a shared gradient.
+  // Adds g to the gradient of the slot. The caller may go on holding g: a tensor that somebody else
+  // holds is read and not written.
   void give_gradient(int slot, Tensor g);
-  // Moves the gradient of the slot out; empty when nobody gave one.
+  // Moves the gradient of the slot out of the tape; empty where nobody gave one.
   [[nodiscard]] Tensor take_gradient(int slot);
 
   // ---- backward
-  // Both: runs both halves, node by node. Input: runs the input halves and keeps the nodes with
-  // weights. Weight, after Input: runs their weight halves. The tape is empty after Both and after
-  // Weight.
+  // Before it, give_gradient() gives the outputs' gradients (a loss gives its own). Both: runs both
+  // halves, node by node. Input: runs the input halves and keeps the nodes whose has_weights() is
+  // true; Weight, after Input: runs the weight halves of these and forgets all, gradients of leaves
+  // included. No nodes are left after Both and after Weight.
   void backward(Halves halves);
-  void clear();  // forgets everything recorded
+  void clear();  // forgets all that was recorded, and all gradients
   [[nodiscard]] bool empty() const { return nodes_.empty(); }
 
  private:
@@ -164,7 +179,8 @@ class Tape {
   void backward_input();
   void backward_weight();
   void destroy(size_t index);
-  // Reports all parts whose first node is `index` or later: no weight gradient of them is missing.
+  // Called when the weight halves of all nodes from `index` on are done: calls TapeHooks::part_done
+  // for the parts that begin there or later.
   void complete_parts(size_t index);
 
   struct Part {

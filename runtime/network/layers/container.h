@@ -1,5 +1,8 @@
-// runtime/network/layers/container.h -- Group and Residual: layers made of layers. A stage boundary
-// never falls inside such a layer.
+// runtime/network/layers/container.h -- Group and Residual: layers that are made of other layers,
+// such as the two halves of a Transformer block.
+//
+// Outside they are one layer each: a stage boundary (docs/concepts.md) never falls inside, and a
+// skip (skip.h) neither begins nor ends inside.
 #pragma once
 
 #include <optional>
@@ -8,7 +11,7 @@
 
 namespace penstock {
 
-// The layers one after another, as one unit.
+// The layers one after another. `kind` is what kind() returns; no layers: the identity.
 class Group final : public Layer {
  public:
   Group(std::string name, std::string kind, Layers layers)
@@ -27,7 +30,8 @@ class Group final : public Layer {
   Layers layers_;
 };
 
-// y = f(shortcut(x) + branch(x)); an empty shortcut is the identity (He et al. 2016).
+// y = f(shortcut(x) + branch(x)) (He et al. 2016), where branch and shortcut are layers one after
+// another. An empty shortcut is the identity; f nullopt: no activation.
 class Residual final : public Layer {
  public:
   Residual(const std::string& name, Layers branch, Layers shortcut = {},

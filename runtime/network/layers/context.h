@@ -1,6 +1,10 @@
-// runtime/network/layers/context.h -- Pass, MicroBatch, Context: all that a layer's forward is told
-// besides its inputs. The caller that starts a pass sets the Pass, the executor each MicroBatch,
-// the stage the Context of its layers.
+// runtime/network/layers/context.h -- what a layer's forward is told besides its inputs: which
+// micro-batch of which step it computes, the tape, and the parameters that its stage holds for it.
+//
+// Three structs, from the outside in: a Pass is the same for all micro-batches (the training loop
+// fills it in), a MicroBatch is one of these (the executor of the schedule fills it in), and a
+// Context is that micro-batch in one stage (Stage fills it in and hands it to Layer::forward()).
+// Words like stage, replica and recompute: docs/concepts.md.
 #pragma once
 
 #include <cstdint>
@@ -20,27 +24,32 @@ class LayerObserver;
 // One pass of all micro-batches through the network: a training step, an evaluation, or one round
 // of generating tokens.
 struct Pass {
-  bool training = true;  // dropout on, batch norms use the micro-batch's statistics
-  uint64_t seed = 0;
-  int64_t step = 0;                // of the run; random numbers depend on it
-  int64_t first_micro_batch = 0;   // global index of this replica's micro-batch 0
-  float loss_scale = 1.0F;         // 1 / targets of the whole mini-batch
-  Replicas* replicas = nullptr;    // with which batch norms share statistics; null: with none
-  LayerObserver* probe = nullptr;  // is shown all outputs and gradients; null: nobody is
-  // Called, in a pass that does not train, with each micro-batch's index in this replica and its
-  // logits [..., classes], before the loss reads them. The callee may keep the tensor: the loss
-  // does not change it. Null: nobody asks.
+  bool training = true;  // dropout is on, and batch norms use the micro-batch's statistics
+  uint64_t seed = 0;     // of the run
+  int64_t step = 0;      // number of the step in the run; random numbers depend on it
+  // The index of this replica's micro-batch 0 among the micro-batches of all replicas: replica r of
+  // M micro-batches each begins at r * M.
+  int64_t first_micro_batch = 0;
+  float loss_scale = 1.0F;       // losses are multiplied by it: 1 / targets of the whole mini-batch
+  Replicas* replicas = nullptr;  // batch norms share statistics over these; null: with nobody
+  LayerObserver* probe = nullptr;  // is shown all outputs and gradients; null: nothing is shown
+  // Called in a pass that does not train, by the stage with the loss, for each micro-batch: with
+  // its index in this replica and its logits [..., classes], before the loss reads them. The callee
+  // may keep the tensor: the loss does not change it. Null: nothing is called.
   const std::function<void(int micro_batch, const Tensor& logits)>* logits = nullptr;
 };
 
-// One micro-batch of a pass, as all stages see it.
+// One micro-batch of a pass.
 struct MicroBatch {
   Pass pass;
-  int index = 0;                                          // in this replica
-  const std::vector<std::string>* field_names = nullptr;  // one for each of `fields`
-  const std::vector<Tensor>* fields = nullptr;            // those of the batch that layers read
-  const Decoding* decoding = nullptr;  // how tokens are generated; null: they are not
+  int index = 0;  // in this replica, 0 .. M - 1
+  // The fields of the data ("tokens", "labels") that layers of this rank read, and their names, in
+  // the same order.
+  const std::vector<std::string>* field_names = nullptr;
+  const std::vector<Tensor>* fields = nullptr;
+  const Decoding* decoding = nullptr;  // in a round of generating tokens (past.h); else null
 
+  // The index among the micro-batches of all replicas.
   [[nodiscard]] int64_t global_index() const { return pass.first_micro_batch + index; }
 };
 
@@ -48,39 +57,45 @@ struct MicroBatch {
 struct Context {
   const MicroBatch& batch;
   Tape& tape;
-  const ParameterSet& owned;  // what the layers of this stage own
-  DType dtype = DType::F32;   // of activations
-  bool recomputing = false;   // the same forward a second time: count nothing twice
-  float loss_scale = 1.0F;    // the pass's; inside an auxiliary head, that times its weight
-  Tensor* loss = nullptr;     // a loss layer's F64 [3]: sum of losses, hits, targets
-  Tensors* auxiliary_losses = nullptr;  // each AuxiliaryLoss appends its own; null: nobody asks
+  const ParameterSet& owned;  // the parameters and buffers that the layers of this stage declared
+  DType dtype = DType::F32;   // of activations: F32 or BF16
+  // True: this forward is a recompute, the second one of this micro-batch. What a forward adds up
+  // over the step (sums of batch norms) must not be added again.
+  bool recomputing = false;
+  float loss_scale = 1.0F;  // Pass::loss_scale; inside an auxiliary head, that times its weight
+  // Where a loss layer puts its result, F64 [3]: the sum of losses, targets guessed right, targets.
+  Tensor* loss = nullptr;
+  // Each AuxiliaryLoss appends such a result; null: they are not wanted.
+  Tensors* auxiliary_losses = nullptr;
 
   [[nodiscard]] Device& device() const { return tape.device(); }
   [[nodiscard]] bool training() const { return batch.pass.training; }
   // The parameter that the layer declared with that slot.
   [[nodiscard]] Parameter& parameter(const Slot& slot) const { return owned.parameter(slot); }
-  // The parameter of that slot; null where the layer declared none: a bias that is switched off.
+  // The same; null where the layer declared none with that slot: a bias that is switched off.
   [[nodiscard]] Parameter* parameter_if(const Slot& slot) const { return owned.parameter_if(slot); }
-  // Whether the inputs are one position of each row, whose earlier positions are in Decoding::past.
+  // Whether tokens are generated and the inputs are one position of each row only: the keys and
+  // values of earlier positions are in Decoding::past.
   [[nodiscard]] bool one_position() const {
     return batch.decoding != nullptr && batch.decoding->one_position;
   }
   // The batch field of that name. Throws Error(Internal) where Layer::reads() did not name it.
   [[nodiscard]] const Tensor& field(const std::string& name) const;
-  // The random numbers of this micro-batch for whoever has that name: `name_hash` is the hash of a
-  // layer's or an adapter's full name.
+  // The random numbers of one layer for this micro-batch of this step: the same in a recompute, and
+  // wherever the layer is. `name_hash` is hash_name() of the layer's or adapter's full name.
   [[nodiscard]] RandomStream random(uint64_t name_hash) const {
     return random_stream(batch.pass.seed, name_hash, static_cast<uint64_t>(batch.pass.step),
                          static_cast<uint64_t>(batch.global_index()));
   }
-  // The random numbers of that name that all micro-batches of the step share, for numbers by
-  // sample.
+  // The same, but one stream for all micro-batches of the step: for layers that need a number for
+  // each sample of the mini-batch, whichever micro-batch the sample is in (DropPath).
   [[nodiscard]] RandomStream random_of_step(uint64_t name_hash) const {
     return random_stream(batch.pass.seed, name_hash, static_cast<uint64_t>(batch.pass.step));
   }
 };
 
-// The arguments of Layer::end_step(): the step sums in `owned` have been added up over `replicas`.
+// The arguments of Layer::end_step(). `owned` is as in Context; its step sums have been added up
+// over the micro-batches of all `replicas` replicas.
 struct StepEnd {
   Device& device;
   const ParameterSet& owned;

@@ -1,10 +1,16 @@
-// runtime/network/layers/layer.h -- Layer: the unit that a network is made of and that stages are
-// cut between.
+// runtime/network/layers/layer.h -- Layer: the unit that a network is made of; a pipeline's stages
+// are cut between layers.
 //
-// A layer writes only its forward, with the functions of runtime/network/autograd; gradients,
-// pipelining, recompute and devices are none of its business. A layer never changes after it was
-// made: its parameters and buffers lie in a stage, which it asks for them by Slot (slot.h).
-// Networks of your own: derive from Layer (or UnaryLayer), and list the layers in a Sequential.
+// A layer writes only its forward, by calling the functions of
+// runtime/network/autograd/functions.h, which record what a backward needs; gradients, pipelining,
+// recompute and devices are none of its business. A layer object never changes after it was made
+// and holds no weights: its parameters and buffers lie in a stage, from which forward() gets them
+// by Slot (slot.h). So the planner and the pipeline can use the same layer objects at once. For a
+// network of your own, derive from Layer or UnaryLayer and list the layers in a Sequential
+// (example: launch/examples/own_network.cpp).
+//
+// Order of the calls: infer() and declare() before the first step; then forward() for each
+// micro-batch, and again where it is recomputed; end_step() once after each training step.
 #pragma once
 
 #include <memory>
@@ -18,7 +24,8 @@ namespace penstock {
 
 class Layer {
  public:
-  // `name` is the full name and the prefix of the parameters': "blocks.7.attention".
+  // `name` is the layer's full name, "blocks.7.attention"; names of its parameters begin with it:
+  // "blocks.7.attention.query.weight".
   explicit Layer(std::string name) : name_(std::move(name)) {}
   virtual ~Layer() = default;
   Layer(const Layer&) = delete;
@@ -27,26 +34,31 @@ class Layer {
   [[nodiscard]] const std::string& name() const { return name_; }
   // The type, for messages and tables: "self-attention".
   [[nodiscard]] virtual std::string kind() const = 0;
-  // The shapes of the outputs, the batch being axis 0. Throws Error(Input) naming the layer when
-  // the inputs misfit.
+  // The shapes of the outputs for inputs of these shapes; axis 0 is the samples. Throws
+  // Error(Input) naming the layer when the layer cannot take such inputs.
   [[nodiscard]] virtual Shapes infer(const Shapes& inputs) const = 0;
-  // Adds to `set` all that the layer owns, each thing with a slot of its own; allocates nothing.
+  // Adds to `set` each parameter, buffer, step sum and constant of the layer (parameter_set.h),
+  // with a slot of its own; allocates nothing. Default: the layer has none.
   virtual void declare(ParameterSet& /*set*/) const {}
   // Computes the outputs, by functions that record themselves on context.tape.
   virtual Variables forward(Context& context, const Variables& inputs) const = 0;
-  // The batch fields that forward() asks Context::field for.
+  // The fields of the data ("labels") that forward() asks Context::field() for. The stage that
+  // holds the layer then loads these fields, whichever stage it is.
   [[nodiscard]] virtual std::vector<std::string> reads() const { return {}; }
-  // The field of reads() that holds the targets of a loss: in an I32 field every number >= 0 is
-  // one, a field of another type has one for each sample. Empty: the layer is no loss.
+  // For a loss layer, the field of reads() that it compares with. The program counts targets in it:
+  // in an I32 field every number >= 0 is a target; in a field of another type each sample has one.
+  // Empty: the layer is no loss.
   [[nodiscard]] virtual std::string targets() const { return {}; }
-  // Folds the step sums into the layer's buffers; called once after every training step.
+  // Folds the sums of the step (StepSums) into the layer's buffers: batch norm updates its moving
+  // averages. Called once after every training step.
   virtual void end_step(const StepEnd& /*end*/) const {}
-  // How many numbers the layer keeps for each position of a row while tokens are generated: keys
-  // and values (past.h).
+  // How many numbers the layer keeps for each position of a row while tokens are generated, its
+  // cached keys and values (past.h); 0: none.
   [[nodiscard]] virtual int64_t past_width() const { return 0; }
 
-  // ---- skip connections (runtime/network/layers/skip.h); not inside a container
-  // The name under which the last output goes to a later layer, past those between; empty: none.
+  // ---- skip connections (skip.h); layers inside a container (container.h) cannot have any
+  // The name of the skip that the last output begins: it goes to the layer whose pops() is the same
+  // name, and not to the next layer. Empty: none.
   [[nodiscard]] virtual std::string stashes() const { return {}; }
   // The name of the skip that comes in as the last input; empty: none.
   [[nodiscard]] virtual std::string pops() const { return {}; }
@@ -74,9 +86,10 @@ class UnaryLayer : public Layer {
 
 using Layers = std::vector<std::unique_ptr<Layer>>;
 
-// A network: the batch fields that enter the first layer, then the layers.
+// A network: its layers in order, each of which takes the outputs of the one before it (plus
+// skips).
 struct Sequential {
-  std::vector<std::string> inputs;  // names
+  std::vector<std::string> inputs;  // names of the fields of the data that enter the first layer
   Layers layers;
 };
 

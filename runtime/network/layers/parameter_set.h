@@ -1,6 +1,9 @@
-// runtime/network/layers/parameter_set.h -- ParameterSet: the parameters, buffers, step sums and
-// constants that the layers of a stage own. Layers declare them, the stage gives them memory, and
-// layers find each by the slot they declared it with.
+// runtime/network/layers/parameter_set.h -- ParameterSet: the list of all parameters, buffers, step
+// sums and constants that the layers of one stage own, with the tensors that hold their values.
+//
+// Three parties use it, in this order: each layer declares what it owns under its slots (slot.h) in
+// Layer::declare(); the stage gives what was declared memory; then each layer finds its tensors by
+// the same slots in every forward.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +19,8 @@
 
 namespace penstock {
 
-// A tensor of a layer that no gradient trains, fp32: a moving average.
+// A tensor of a layer that training changes without a gradient, fp32: a batch norm's moving
+// average.
 struct Buffer {
   std::string name;  // "blocks.2.norm.running_mean"
   Shape shape;
@@ -24,13 +28,15 @@ struct Buffer {
   Tensor value;  // empty until the stage allocates it
 };
 
-// Sums that a layer gathers during one step: set to zero before it, added to by the micro-batches
-// in ascending order, summed over all replicas, then read in Layer::end_step(). fp32.
+// Sums over a mini-batch that a layer gathers during one step, fp32: a batch norm's sums of x and
+// x^2. The stage sets them to zero before the step, the forwards of the micro-batches add to them
+// in ascending order, the pipeline sums them over all replicas, and Layer::end_step() reads them.
 struct StepSums {
   Shape shape;
   Tensor value;       // empty until the stage allocates it
-  double rows = 0.0;  // rows that `value` sums, of this replica in this step
-  // The statistics over all replicas that normalised a micro-batch, for its recompute.
+  double rows = 0.0;  // how many rows of x are in `value`, of this replica alone
+  // The statistics by which a batch norm over all replicas normalised a micro-batch in its first
+  // forward, kept until its recompute, which must use the same ones.
   struct Remembered {
     int64_t micro_batch;  // global index
     BatchStatistics statistics;
@@ -38,40 +44,41 @@ struct StepSums {
   std::vector<Remembered> remembered;
 };
 
-// All that layers have declared, each kind in the order of declaration. Addresses stay valid.
+// All that layers have declared, each kind in the order of declaration. Addresses of elements stay
+// valid as long as the set lives.
 struct Declared {
   std::deque<Parameter> parameters;
   std::deque<Buffer> buffers;
   std::deque<StepSums> step_sums;
   std::deque<Tensor> constants;
-  // The number of elements of parameters[from], parameters[from + 1] ...; a parameter that several
-  // layers hold counts at its first holder in the set. Throws Error(Input) for more than
-  // kMostElements.
+  // The number of elements of parameters[from] and all behind it. A parameter that several layers
+  // hold counts once, where the first of these layers declared it. Throws Error(Input) for more
+  // than kMostElements (2^50).
   [[nodiscard]] int64_t elements(size_t from = 0) const;
 };
 
 class ParameterSet {
  public:
-  // Declares a parameter. Throws Error(Input) when the name is taken. Weight decay spares kinds
-  // Bias and Norm.
+  // Declares a parameter of this layer alone. Throws Error(Input) when the name is taken.
   Parameter& add(const Slot& slot, const std::string& name, const Shape& shape,
                  const Initializer& init, ParameterKind kind = ParameterKind::Matrix);
-  // Declares a parameter that other layers hold too, in this set or another, under the same name,
-  // shape and initialiser. Throws Error(Input) when an earlier holder's shape differs.
+  // Declares a tied parameter: one that other layers, of this stage or others, declare by share()
+  // too, with the same name, shape and initial values. Throws Error(Input) when a layer of this set
+  // has declared it with another shape.
   Parameter& share(const Slot& slot, const std::string& name, const Shape& shape,
                    const Initializer& init, ParameterKind kind = ParameterKind::Matrix);
   // Declares a buffer, every element `initial` at first. Throws Error(Input) when the name is
   // taken.
   void add_buffer(const Slot& slot, const std::string& name, const Shape& shape, float initial);
-  // Declares sums of a step.
+  // Declares sums of a step, which have no name: nothing is kept of them after the step.
   void add_step_sums(const Slot& slot, const Shape& shape);
-  // Declares a constant: a tensor that the layer makes at its first forward and finds again later.
-  // Layers of this set that give the same `shared_as` share one, so the text must name all that the
-  // tensor depends on; empty: not shared.
+  // Declares a constant, such as a table of cosines: a tensor that the layer makes at its first
+  // forward and finds again in later ones. Layers of this set that give the same `shared_as` share
+  // one tensor, so that text must name all that the tensor depends on; empty: not shared.
   void add_constant(const Slot& slot, const std::string& shared_as = {});
 
-  // The object declared with that slot. Where there is none, parameter_if() returns null and the
-  // others throw Error(Internal).
+  // The object that was declared with that slot. Where there is none, parameter_if() returns null
+  // and the others throw Error(Internal). A constant is an empty tensor until its layer makes it.
   [[nodiscard]] Parameter* parameter_if(const Slot& slot) const { return by_slot_.find(slot); }
   [[nodiscard]] Parameter& parameter(const Slot& slot) const { return found(by_slot_, slot); }
   [[nodiscard]] Buffer& buffer(const Slot& slot) const { return found(buffer_by_slot_, slot); }

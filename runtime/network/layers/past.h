@@ -1,6 +1,11 @@
-// runtime/network/layers/past.h -- Past: the keys and values of earlier positions, kept while
-// tokens are generated one by one, so that a round computes one position of each row instead of
-// whole rows (docs/generation.md).
+// runtime/network/layers/past.h -- Past, the key/value cache: keys and values of earlier positions,
+// kept while a network generates tokens one by one.
+//
+// The first round computes whole rows (the prompts) and calls remember(). In each later round the
+// inputs are one new position of each row; attention takes the keys and values of the earlier
+// positions from here, and puts those of the new one behind them (docs/generation.md). Each rank
+// has one Past, for the attention layers that it holds. A row is one text that is generated; a
+// micro-batch has several rows.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +19,27 @@ namespace penstock {
 
 class Past {
  public:
-  // Keeps keys and values of rows of at most `positions` positions.
+  // `positions` is the length of the longest row, in tokens; memory is taken for all of them.
   explicit Past(int64_t positions) : positions_(positions) {}
 
-  // The keys and values of one attention and one micro-batch, each [rows, positions, inner].
+  // The keys and values of one attention layer and one micro-batch, each [rows, positions, inner];
+  // inner = heads of keys * width of a head.
   struct Kept {
     Tensor keys, values;
   };
 
-  // The keys and values that remember() has made; throws Error(Internal) where it has made none.
-  // `attention` is the hash of the layer's name.
+  // The tensors kept for that layer and micro-batch, to read and to write to; throws
+  // Error(Internal) before the first remember() for them. `attention` is the hash of the layer's
+  // name, `micro_batch` the index among those of all replicas.
   [[nodiscard]] Kept& of(uint64_t attention, int64_t micro_batch);
-  // Copies these rows of `now`, which may have fewer positions, to the beginning of the same rows
-  // here.
+  // Copies the rows with these numbers from `now`, which may have fewer positions, over the
+  // beginning of the same rows here. The first call allocates them, all zero.
   void remember(Device& device, uint64_t attention, int64_t micro_batch, const Kept& now,
                 std::span<const int64_t> rows);
 
-  // Copies row `from` over row `to`, for each move; all are read before any is written. Rows count
-  // through micro-batches of `batch` rows, from `first_micro_batch` on.
+  // Copies row `from` over row `to` in all layers, for each move, as a beam search does when it
+  // goes on with other beginnings. All rows are read before any is written. Row n here is row n %
+  // batch of micro-batch first_micro_batch + n / batch; `batch`: rows of a micro-batch.
   struct Move {
     int64_t from = 0, to = 0;
   };
@@ -48,14 +56,15 @@ class Past {
 // What layers are told of a round of generating tokens (MicroBatch::decoding).
 struct Decoding {
   Past* past = nullptr;
-  // True: the inputs are one position of each row, which the batch fields below name. False: whole
-  // rows.
+  // True: the inputs are one position of each row, and the fields below say which. False: the
+  // inputs are whole rows.
   bool one_position = false;
-  std::vector<int64_t> fresh;  // with whole rows: the rows whose keys and values to remember
+  std::vector<int64_t> fresh;  // with whole rows: numbers of the rows to remember(), from 0
 };
-// The batch fields of a round with one position of each row, I32.
-inline constexpr const char* kPositions = "positions";  // [rows, 1]: the position
-inline constexpr const char* kSeen = "seen";            // [rows]: positions of the row up to it
-inline constexpr const char* kPlaces = "places";  // [rows]: its place in keys [rows x context]
+// The fields, I32, that come with the data in a round with one position of each row; p is the
+// number of that position in its row, from 0.
+inline constexpr const char* kPositions = "positions";  // [rows, 1]: p
+inline constexpr const char* kSeen = "seen";            // [rows]: p + 1, positions it may look at
+inline constexpr const char* kPlaces = "places";  // [rows]: row * context + p, its place in Kept
 
 }  // namespace penstock

@@ -1,6 +1,12 @@
-// runtime/network/layers/skip.h -- skip connections: a tensor that goes from one layer directly to
-// a later one, however many layers and stages lie between (Ronneberger et al. 2015; Kim et al.
-// 2020, "torchgpipe", section 3.2.3). The tensor travels forward once, and its gradient back once.
+// runtime/network/layers/skip.h -- skip connections between distant layers: a tensor that goes from
+// one layer directly to a later one, however many layers and stages lie between, as in a U-Net
+// (Ronneberger et al. 2015; Kim et al. 2020, "torchgpipe", section 3.2.3).
+//
+// The layers of a network are a chain. A Stash layer sends a copy of its input along as the skip
+// called "name", and a Pop layer further down takes it out again:
+//   conv, Stash("a"), conv, ..., Pop("a"), conv
+// Between stages the tensor is sent once forward, straight to the stage of the Pop, and its
+// gradient once back.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +17,8 @@
 
 namespace penstock {
 
-// (x, ...) -> (x, ..., x): the last output goes to the Pop of the same skip.
+// (x, ...) -> (x, ..., x): the last output, a copy of the first input, goes to the Pop of the same
+// skip; the next layer gets the others. `skip` is the name of the skip.
 class Stash final : public Layer {
  public:
   Stash(std::string name, std::string skip) : Layer(std::move(name)), skip_(std::move(skip)) {}
@@ -24,8 +31,8 @@ class Stash final : public Layer {
   std::string skip_;
 };
 
-// (x, s) -> one tensor: x and s, which the Stash of the same skip sent, side by side along the last
-// axis (channels), or added.
+// (x, s) -> one tensor, where x comes from the layer before and s from the Stash of the same skip:
+// side by side along the last axis (channels), or added.
 class Pop final : public Layer {
  public:
   enum class Join : uint8_t { Concat, Add };
@@ -41,7 +48,7 @@ class Pop final : public Layer {
   Join join_;
 };
 
-// A skip of a network, by the numbers of its layers.
+// A skip of a network, by the numbers, from 0, of the layers that stash and pop it.
 struct SkipPath {
   std::string name;
   size_t from_layer = 0, to_layer = 0;
@@ -50,16 +57,17 @@ struct SkipPath {
 // that is stashed or popped twice, popped before it is stashed, or never popped.
 [[nodiscard]] std::vector<SkipPath> find_skips(const Layers& layers);
 
-// The shapes between the layers of a network, computed layer by layer, skips included.
+// Computes the shapes between the layers of a network, layer by layer, skips included. The planner
+// walks through a whole network so to know what goes from stage to stage.
 class ShapeWalk {
  public:
-  explicit ShapeWalk(Shapes entering);
-  // Passes `layer`, the next of the network, and returns the shapes that enter it, that of a popped
-  // tensor last. Throws Error(Input) where the layer refuses its inputs.
+  explicit ShapeWalk(Shapes entering);  // what enters the first layer
+  // Called for each layer in turn: returns the shapes that enter `layer`, that of a popped tensor
+  // last. Throws Error(Input) where the layer refuses its inputs.
   Shapes next(const Layer& layer);
-  // The shapes that the last layer passed hands to the layer after it.
+  // The shapes that go from the layer of the last next() to the layer behind it, without skips.
   [[nodiscard]] const Shapes& between() const { return between_; }
-  // The shape of a skip whose stash was passed.
+  // The shape of that skip. Throws Error(Input) where next() has not seen its Stash.
   [[nodiscard]] const Shape& skipped(const std::string& name) const;
 
  private:

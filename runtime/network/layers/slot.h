@@ -1,10 +1,13 @@
-// runtime/network/layers/slot.h -- Slot: the key by which a layer finds one thing that it owns in a
-// stage.
+// runtime/network/layers/slot.h -- Slot: the key under which a stage keeps one parameter, buffer or
+// constant of a layer, and under which the layer finds it.
 //
-// A layer holds no memory: a stage does, and several stages (the planner's, the pipeline's) may
-// hold memory for the same layer at once. A layer has a Slot for each of its parameters and
-// buffers, declares them with it in declare(), and asks Context for what the stage holds under it.
-// No results depend on a slot's number.
+// A layer object holds no tensors, since several stages (the planner's and the pipeline's) may hold
+// memory for the same layer at once. So a layer has a member of type Slot for each thing that it
+// owns:
+//   Slot weight_;
+//   declare(set):      set.add(weight_, name() + ".weight", shape, init);
+//   forward(context):  context.parameter(weight_)
+// Each Slot gets the next free number of the process; results do not depend on these numbers.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +29,9 @@ class Slot {
   size_t number_;
 };
 
-// A stage's table from slots to objects that others own. A look-up indexes an array: the slots of a
-// network are made together, so their numbers lie close together.
+// A stage's table from slots to objects, which it does not own. A look-up indexes an array that
+// spans the numbers in use: the slots of a network are made together, so their numbers lie close
+// together.
 template <class T>
 class SlotTable {
  public:

@@ -1,5 +1,6 @@
-// runtime/network/models/adapters.h -- what the [lora] section makes of a network: the layers that
-// get adapters, and the patterns that freeze all else.
+// runtime/network/models/adapters.h -- what the [lora] section of a run file means for a network:
+// which of its linear layers get adapters (runtime/network/layers/adapter.h), and which parameters
+// are then frozen.
 #pragma once
 
 #include <string>
@@ -10,16 +11,18 @@
 
 namespace penstock {
 
-// The adapted parts, by the names of the layers inside attention and feed-forward; none where
-// lora.rank is 0. `lora` must have passed check_adapters().
+// The adapters' options and the names of the linear layers that lora.targets chooses inside
+// attention and feed-forward layers: targets are called as model cards call them, and "up" is the
+// layer `in` here, "down" the layer `out`. None where lora.rank is 0. The configuration must have
+// passed check_adapters().
 [[nodiscard]] AdaptedParts adapted_parts(const LoraConfig& lora);
 
-// Throws Error(Input) for adapters in a kind of network that has none, and for a target that no
-// layer of the network has, naming the known ones. Does nothing where lora.rank is 0.
+// Throws Error(Input) if model.kind has no adapters, if lora.targets is empty, or if a target is no
+// layer of this network, naming the known targets. Does nothing where lora.rank is 0.
 void check_adapters(const ModelConfig& config);
 
-// The optimizer.freeze of a run with adapters that gives none itself: patterns that freeze all but
-// the adapters.
+// Patterns of names that fit all parameters but those of adapters: what optimizer.freeze is taken
+// for in a run that has adapters and says nothing of optimizer.freeze.
 [[nodiscard]] std::vector<std::string> all_but_adapters();
 
 }  // namespace penstock

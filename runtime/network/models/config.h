@@ -1,4 +1,8 @@
-// runtime/network/models/config.h -- the [model] section of a run file.
+// runtime/network/models/config.h -- ModelConfig: the [model] section of a run file, key by key;
+// with it the entries [[model.layers]] and the section [lora].
+//
+// Comments that begin with a kind ("decoder: ...") or stand over a group of keys say for which
+// model.kind the keys count; the others do not read them.
 #pragma once
 
 #include <cstdint>
@@ -9,88 +13,106 @@
 
 namespace penstock {
 
-// One entry of `[[model.layers]]`: a kind, its options, and for containers the layers inside.
+// One entry of `[[model.layers]]`, which lists the layers of model.kind = "sequential" one by one:
+// the kind of layer, its options, and for a residual the layers inside.
 struct LayerConfig {
   using Value = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>>;
   std::string kind;
-  std::string name;  // "": the number of the entry, from 0
-  std::map<std::string, Value> options;
-  std::vector<LayerConfig> layers;    // residual: the branch
-  std::vector<LayerConfig> shortcut;  // residual: the other branch, empty = identity
-  std::string where;                  // "run.toml:31", for messages
+  std::string name;                      // of the layer; empty: the number of the entry, from 0
+  std::map<std::string, Value> options;  // by key; LayerOptions (layer_options.h) reads them
+  std::vector<LayerConfig> layers;       // residual: the branch
+  std::vector<LayerConfig> shortcut;     // residual: the other branch; empty: the identity
+  std::string where;                     // file and line of the entry, "run.toml:31", for messages
 };
 
-// The [lora] section: adapters beside matrices that stay as they are (Hu et al. 2021), in the kinds
-// transformer-lm and decoder.
+// The [lora] section: adapters (LoRA, Hu et al. 2021), that is, a trained product of two small
+// matrices beside each of some large matrices that stay as they are; for the kinds transformer-lm
+// and decoder.
 struct LoraConfig {
-  int64_t rank = 0;      // columns between an adapter's two matrices; 0: no adapters
-  double alpha = 8.0;    // what an adapter adds is multiplied by alpha / rank
-  double dropout = 0.0;  // of what goes into an adapter
-  // query | key | value | output of attention, gate | up | down of the feed-forward, or all-linear
+  int64_t rank = 0;      // rows of an adapter's first matrix, columns of its second; 0: no adapters
+  double alpha = 8.0;    // an adapter's product is multiplied by alpha / rank
+  double dropout = 0.0;  // rate of dropout on an adapter's input
+  // The matrices that have adapters: query | key | value | output of attention, gate | up | down of
+  // the feed-forward, or all-linear for all of these.
   std::vector<std::string> targets = {"query", "value"};
-  std::string from = {};  // a folder as peft writes it, whose adapters it starts from; empty: none
+  // A folder of adapters as the library peft writes it, from which training starts; empty: none.
+  std::string from = {};
 };
 
 struct ModelConfig {
   // transformer-lm | decoder | transformer-nmt | amoebanet-d | amoebanet-b | resnet | unet | mlp |
   // sequential
   std::string kind = "transformer-lm";
-  // A Hugging Face folder that says all of a decoder, and has the weights it starts from; empty: no
-  // such folder
+  // A Hugging Face folder: its config.json sets the keys of this section (kind decoder), and
+  // training starts from its weights. Empty: no such folder.
   std::string from = {};
   // transformer-lm, transformer-nmt, decoder
-  int64_t layers = 4;          // transformer-nmt: of the encoder
-  int64_t decoder_layers = 0;  // transformer-nmt; 0: as many as the encoder has
-  int64_t width = 0;           // 0: 128; resnet: channels of the first blocks, 16 (cifar) or 64
-  int64_t heads = 4;           // of attention, in each layer
-  int64_t head_width = 0;      // transformer-nmt, 0: 64; decoder, 0: width / heads
-  int64_t hidden = 0;          // feed-forward width, 0: 4 x width
-  int64_t context = 64;        // tokens of the longest row
-  int64_t vocabulary = 0;      // 0: what the data has
-  std::string activation = "relu";       // relu | gelu | gelu-tanh | silu
+  int64_t layers = 4;          // how many blocks; transformer-nmt: in the encoder
+  int64_t decoder_layers = 0;  // transformer-nmt: blocks in the decoder; 0: as in the encoder
+  // The width of the vectors between layers; 0: 128. resnet: channels of the first blocks; 0: 16
+  // with form cifar, 64 with form imagenet.
+  int64_t width = 0;
+  int64_t heads = 4;                     // of attention, in each layer
+  int64_t head_width = 0;                // transformer-nmt: 0: 64; decoder: 0: width / heads
+  int64_t hidden = 0;                    // inner width of feed-forward layers; 0: 4 x width
+  int64_t context = 64;                  // tokens of the longest row
+  int64_t vocabulary = 0;                // number of token ids; 0: what the data has
+  std::string activation = "relu";       // of feed-forward layers: relu | gelu | gelu-tanh | silu
   std::string positions = "sinusoidal";  // sinusoidal | learned | none; decoder: also rotary
-  bool attention_bias = true;            // decoder: of queries, keys and values alone
-  bool bias = true;                      // feed-forward, softmax (which has none in a decoder)
-  bool final_norm = true;                // a norm before the softmax
-  bool tied_embedding = false;           // the softmax matrix is the embedding table
-  bool depth_scaled_init = false;        // feed-forward layers scaled down by depth (GPipe, 5)
-  double dropout = 0.0;                  // the share of numbers that it sets to zero
-  double label_smoothing = 0.0;          // share of the target that is spread over all classes
-  double logit_clip = 0.0;               // logits are clipped to [-logit_clip, logit_clip]; 0 = off
+  // Attention's linear layers have biases; decoder: those of queries, keys and values alone.
+  bool attention_bias = true;
+  // Feed-forward layers and the classifier have biases; a decoder's classifier never has.
+  bool bias = true;
+  bool final_norm = true;       // a norm before the classifier, and at the end of an encoder
+  bool tied_embedding = false;  // the classifier's matrix is the embedding's table, one parameter
+  // Feed-forward layers start with smaller weights the deeper the stack is (GPipe, section 5).
+  bool depth_scaled_init = false;
+  double dropout = 0.0;          // rate of dropout: the share of numbers set to zero
+  double label_smoothing = 0.0;  // share of the target that is spread over all classes
+  double logit_clip = 0.0;       // logits are clipped to [-logit_clip, logit_clip]; 0 = off
   // decoder: where the families of published language models differ
   int64_t kv_heads = 0;        // heads of keys and values, a divisor of `heads`; 0: `heads`
   bool gated = false;          // feed-forward: out(activation(gate(x)) * in(x))
   std::string norm = "layer";  // layer | rms
+  // The members of RotaryOptions (runtime/network/layers/library/rotary.h), with positions =
+  // "rotary".
   double rotary_base = 10000.0;
   std::string rotary_scaling = "none";  // none | linear | llama3
-  double rotary_factor = 1.0;           // linear, llama3: rotary angles are divided by it
-  double rotary_low = 1.0;              // llama3: low_freq_factor
+  double rotary_factor = 1.0;           // linear, llama3
+  double rotary_low = 1.0;              // llama3: low_freq_factor in config.json
   double rotary_high = 4.0;             // llama3: high_freq_factor
-  int64_t rotary_original = 8192;       // llama3: positions of the model that was extended
-  bool output_bias = true;              // of the layer that ends attention
+  int64_t rotary_original = 8192;       // llama3: original_max_position_embeddings
+  bool output_bias = true;              // a bias in the linear layer that ends attention
   bool query_key_norm = false;          // RMS norm over each head of queries and keys
   int64_t window = 0;  // a position sees itself and the window - 1 before it; 0: all before it
-  std::vector<int64_t> window_layers = {};  // layers with the window, from 0, ascending; empty: all
-  bool packed = false;  // no key of its own: rows hold several samples (data.packed), "starts" says
-                        // where each begins
-  LoraConfig lora = {};  // a section of its own
+  // The blocks that have the window, counted from 0, ascending; empty: all.
+  std::vector<int64_t> window_layers = {};
+  // No key of this section, but a copy of data.packed: a row holds several samples, and the field
+  // "starts" of the data says where each begins.
+  bool packed = false;
+  LoraConfig lora = {};  // the section [lora]
   // resnet
-  int64_t depth = 20;          // CIFAR form: 6n+2; ImageNet form: 18, 34, 50, 101, 152
-  std::string form = "cifar";  // cifar | imagenet
-  // amoebanet: `layers` normal cells in three stages; unet: `layers` levels, each half as large
-  int64_t filters = 32;           // channels of the first stage's cells, of the first level
-  std::string stem = "auto";      // wide | narrow | small; auto: the paper's (d: wide, b: narrow)
-  double auxiliary_weight = 0.0;  // of the loss of the auxiliary head; 0: no head
-  double drop_path = 0.0;         // share of a cell's operations left out, by sample
-  int64_t drop_path_ramp = 0;     // steps over which drop_path grows from 0
+  int64_t depth = 20;          // form cifar: 6n+2; form imagenet: 18, 34, 50, 101 or 152
+  std::string form = "cifar";  // cifar: for small images | imagenet: for large ones
+  // amoebanet: `layers` normal cells, with a reduction cell before the second and the last third;
+  // unet: `layers` levels, each half as large as the one before
+  int64_t filters = 32;  // channels: of the cells of the first third; of the first level
+  // amoebanet, the layers before the cells: wide | narrow | small (for 32 x 32 pixels) | auto (the
+  // paper's: wide for amoebanet-d, narrow for amoebanet-b).
+  std::string stem = "auto";
+  double auxiliary_weight = 0.0;  // amoebanet: weight of the auxiliary head's loss; 0: no head
+  // amoebanet: the probability with which each operation of a cell is left out for a sample.
+  double drop_path = 0.0;
+  int64_t drop_path_ramp = 0;  // steps over which drop_path grows linearly from 0
   // amoebanet, resnet, unet: batch norm
   double norm_decay = 0.9;     // of the moving averages
-  double norm_epsilon = 1e-5;  // decoder: of all its norms
-  bool norm_replicas = false;  // batch norm over the micro-batches of one index of all replicas
+  double norm_epsilon = 1e-5;  // added to variances; decoder: in all its norms
+  // Batch norm takes mean and variance over micro-batch m of all replicas together (norm.h).
+  bool norm_replicas = false;
   // amoebanet, resnet, unet, mlp, sequential: the input
   std::vector<int64_t> image = {3, 32, 32};  // [channels, height, width]
   std::vector<int64_t> input = {};           // mlp, sequential: [features]; empty: an image
-  int64_t classes = 10;                      // 0: what the data has
+  int64_t classes = 10;                      // of the classifier; 0: what the data has
   std::vector<int64_t> hidden_layers = {};   // mlp: widths; empty: `layers` times `hidden`
   std::vector<LayerConfig> sequence;         // sequential
 };

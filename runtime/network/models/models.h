@@ -1,5 +1,8 @@
-// runtime/network/models/models.h -- builds the Sequential of layers that the [model] section of a
-// run file describes.
+// runtime/network/models/models.h -- build_model(): makes the list of layers (Sequential) that the
+// [model] section of a run file describes: Transformers, AmoebaNet, ResNet, U-Net and others.
+//
+// The planner and the pipeline call it through a ModelMaker, since a program may bring a network of
+// its own beside the built-in ones.
 #pragma once
 
 #include <cstdint>
@@ -11,33 +14,35 @@
 
 namespace penstock {
 
-// The batch field that enters the first layer, as one sample has it, and the form of the labels.
-// The field "source_tokens" comes with "source_lengths" (one I32 a sample) and "target_tokens" (one
-// a position).
+// What a network needs of the data: the field that enters the first layer, with the shape that one
+// sample has (without the batch axis), and the form of the labels. With the field "source_tokens"
+// the data also have "source_lengths" (one I32 a sample) and "target_tokens" (one I32 a position),
+// which other layers read.
 struct ModelInput {
   std::string field;  // "tokens", "source_tokens", "images" or "inputs"
   Shape shape;        // [context]; [height, width, channels]; [features]
   DType dtype = DType::F32;
-  bool label_per_position = false;  // one label a token, as in language models; else one a sample
+  bool label_per_position = false;  // one label for each token; else one for each sample
 };
 [[nodiscard]] ModelInput input_of(const ModelConfig& config);
 
-// `vocabulary` and `classes` are what the data has (0: unknown), used where the config says 0.
-// Throws Error(Input) naming the key, layer or line that does not fit. Allocates no weights.
+// The layers of the network. `vocabulary` (number of tokens) and `classes` are those of the data
+// (0: not known), and count where the config says 0. Throws Error(Input) naming the key, layer or
+// line that does not fit. Allocates no weights.
 [[nodiscard]] Sequential build_model(const ModelConfig& config, int64_t vocabulary,
                                      int64_t classes);
 
-// The source of a program's networks: the built-in kinds, or one of its own (launch/penstock.h).
-// `input` is as input_of(), `build` as build_model().
+// The source of the networks of a program: a pair of functions like input_of() and build_model().
+// Programs that bring a network of their own give their own pair (launch/penstock.h).
 struct ModelMaker {
   std::function<ModelInput(const ModelConfig& config)> input;
   std::function<Sequential(const ModelConfig& config, int64_t vocabulary, int64_t classes)> build;
 };
 [[nodiscard]] ModelMaker built_in_models();
-// The built-in models, and `own` for model.kind = "own".
+// `own` where model.kind is "own", else the built-in functions.
 [[nodiscard]] ModelMaker with_own_model(const ModelMaker& own);
 
-// ---- the builders, one .cpp each
+// ---- what build_model() calls for each model.kind, one .cpp each
 // transformer-lm and decoder
 [[nodiscard]] Sequential decoder(const ModelConfig& config, int64_t vocabulary);
 [[nodiscard]] Sequential transformer_nmt(const ModelConfig& config, int64_t vocabulary);

@@ -1,5 +1,10 @@
-// runtime/network/models/transformer_parts.h -- what all Transformers are made of: pre-norm
-// branches (Vaswani et al. 2017 with the norm before the body), embeddings, the classifier.
+// runtime/network/models/transformer_parts.h -- the parts of which decoder.cpp and
+// transformer_nmt.cpp put Transformers together: embedding, attention and feed-forward branches,
+// norms, classifier.
+//
+// Blocks are pre-norm: x + attention(norm(x)), then x + feed_forward(norm(x)). Each function reads
+// the options from the [model] section (`config`); `name` is the full name of the block or layer,
+// with which names of parameters begin.
 #pragma once
 
 #include <memory>
@@ -14,12 +19,13 @@
 
 namespace penstock {
 
-// The choices that only model.kind = "decoder" has keys for; other Transformers have the defaults.
+// The options of a block that only model.kind = "decoder" can choose; other kinds have these
+// defaults.
 struct BlockStyle {
   bool rms = false;       // RMS norms, else layer norms
   float epsilon = 1e-5F;  // of the norms
-  bool gated = false;     // the feed-forward
-  // The others are options of the same name in AttentionLayerOptions.
+  bool gated = false;     // a GatedFeedForward, else a FeedForward
+  // The others are as the members of the same names in AttentionLayerOptions.
   int64_t kv_heads = 0;
   std::optional<bool> output_bias = std::nullopt;
   std::optional<RotaryOptions> rotary = std::nullopt;
@@ -27,7 +33,7 @@ struct BlockStyle {
   int64_t window = 0;
   std::string starts = {};
 };
-// Throws Error(Input) naming keys that do not fit each other.
+// The style that `config` asks for. Throws Error(Input) naming keys that do not fit each other.
 [[nodiscard]] BlockStyle style_of(const ModelConfig& config);
 
 // The widths of the configuration, its zeros replaced by the defaults.
@@ -37,40 +43,42 @@ struct TransformerWidths {
 };
 [[nodiscard]] TransformerWidths widths_of(const ModelConfig& config);
 
-// Factors of the initial standard deviations in a stack of blocks, by its depth.
+// By what the standard deviations of initial weights are multiplied in a stack of blocks, so that
+// deep stacks start with signals of the same size as shallow ones.
 struct DepthFactors {
-  // The factor of the layer that ends a branch, so that the sum of all branches of a stack has unit
-  // variance.
+  // The factor of the last linear layer of each branch: 1 / sqrt(number of branches in the stack),
+  // so that the sum of all branches has unit variance.
   double residual = 1.0;
-  // The factor of both layers of a feed-forward, times `residual` in the second
-  // (model.depth_scaled_init; GPipe 5, after Fixup): depth^(-1/2).
+  // The factor of both linear layers of a feed-forward, the second of which has the factor
+  // `residual` as well: 1 / sqrt(blocks) with model.depth_scaled_init (GPipe, section 5), else 1.
   double feed_forward = 1.0;
 };
 // The factors for a stack of `blocks` blocks that add `branches_per_block` branches each.
 [[nodiscard]] DepthFactors depth_factors(const ModelConfig& config, int64_t blocks,
                                          int64_t branches_per_block);
 
-// [norm, body, dropout]: the branch that a Residual adds to its input; `norm` is the norm's name.
+// The layers norm, body and, if model.dropout > 0, dropout: the branch that a Residual adds to its
+// input. `norm` is the name of the norm.
 [[nodiscard]] Layers branch(const ModelConfig& config, const std::string& norm,
                             std::unique_ptr<Layer> body);
 // A layer norm or RMS norm over the width, as the configuration says.
 [[nodiscard]] std::unique_ptr<Layer> norm_part(const ModelConfig& config, const std::string& name);
 
-// "<name>.residual1": x + attention(norm1(x)). `key_lengths`: the batch field with each sample's
-// number of keys; empty: all keys.
+// A Residual "<name>.residual1": x + attention(norm1(x)). `key_lengths`: the field of the data with
+// each sample's number of keys (AttentionLayerOptions); empty: all are keys.
 [[nodiscard]] std::unique_ptr<Layer> self_attention_part(const ModelConfig& config,
                                                          const std::string& name, bool causal,
                                                          const std::string& key_lengths,
                                                          const DepthFactors& factors);
-// "<name>.residual<number>": x + feed_forward(norm<number>(x)).
+// A Residual "<name>.residual<number>": x + feed_forward(norm<number>(x)).
 [[nodiscard]] std::unique_ptr<Layer> feed_forward_part(const ModelConfig& config,
                                                        const std::string& name, int number,
                                                        const DepthFactors& factors);
 
-// The options of the table of token vectors, one for encoder, decoder and, with
-// model.tied_embedding, the softmax.
+// The options of the embedding, whose table of token vectors encoder and decoder share and, with
+// model.tied_embedding, the classifier too.
 [[nodiscard]] Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabulary);
-// The embedding, then dropout.
+// The embedding, then dropout, as one layer.
 [[nodiscard]] std::unique_ptr<Layer> embedding_part(const ModelConfig& config,
                                                     const std::string& name, int64_t vocabulary);
 // The classifier with its loss, as the last layer.

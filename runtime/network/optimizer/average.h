@@ -1,6 +1,10 @@
-// runtime/network/optimizer/average.h -- WeightAverage: the exponential moving averages of the
-// weights, which evaluate better than the last weights (Polyak & Juditsky 1992), and of the norms'
-// statistics.
+// runtime/network/optimizer/average.h -- WeightAverage: exponential moving averages of the weights
+// and of the statistics of batch norms, which usually evaluate better than the last weights (Polyak
+// & Juditsky 1992).
+//
+// Used where optimizer.moving_average is above 0. Training calls update() after each step; an
+// evaluation calls swap_in(), computes with the averages, and calls swap_out(). Each rank averages
+// what it holds.
 #pragma once
 
 #include <cstdint>
@@ -12,29 +16,30 @@
 
 namespace penstock {
 
-// The decay of step `step` (from 1): min(decay, (1 + step) / (10 + step)). The ramp lets the
-// average forget the initial weights in short runs; TensorFlow's
-// ExponentialMovingAverage(num_updates), with which AmoebaNet was trained, has the same.
+// The decay d of step `step`, counted from 1: min(decay, (1 + step) / (10 + step)). It is smaller
+// in the first steps, so that the average soon forgets the initial weights, as in TensorFlow's
+// ExponentialMovingAverage(num_updates).
 [[nodiscard]] double average_decay(double decay, int64_t step);
 
 class WeightAverage {
  public:
   explicit WeightAverage(double decay) : decay_(decay) {}  // optimizer.moving_average, above 0
 
-  // Gives each trained weight and each trained norm's moving statistics an average
-  // (Purpose::Optimizer), equal to the value now. Where replicas share the updates
-  // (StateEntry::cuts), each averages the elements that it updates. Called once, when the values
-  // exist. Entries and device must outlive this object.
+  // Called once, when the weights have their values. Gives each trained weight, and the moving
+  // statistics of each batch norm that is trained, an average (Purpose::Optimizer) that equals the
+  // value now, in StateEntry::average. Where replicas share the updates out (StateEntry::cuts),
+  // each averages only the elements that it updates. Entries and device must outlive this object.
   void allocate(StateRange range, Device& device);
 
-  // average = d average + (1 - d) value with d = average_decay(decay, step), for weights and
-  // statistics. Called after each step.
+  // average = d * average + (1 - d) * value with d = average_decay(decay, step), for weights and
+  // statistics. Called after each step. Throws Error(Internal) between swap_in() and swap_out().
   void update(int64_t step);
 
-  // Exchanges the elements of weights and statistics with those of their averages: after swap_in
-  // they hold the averages, after swap_out their own values again, to the bit. Called in turn,
-  // swap_in() first. Where replicas share the updates, each exchanges its own elements, and the
-  // caller must gather the others' afterwards.
+  // Exchange the elements of weights and statistics with those of their averages: after swap_in()
+  // the weights hold the averages, after swap_out() their own values again, to the bit. They are
+  // called in turn, swap_in() first; else they throw Error(Internal). Where replicas share the
+  // updates out, each exchanges its own elements only, and the caller must then gather the elements
+  // of the others.
   void swap_in();
   void swap_out();
 
@@ -43,9 +48,9 @@ class WeightAverage {
 
   double decay_;
   bool swapped_ = false;
-  std::vector<StateEntry*> entries_;  // all of the range that is trained
-  std::vector<AverageTensors> list_;  // of one update: kept for its memory
-  Tensor spare_;                      // one piece of a tensor on its way
+  std::vector<StateEntry*> entries_;  // trained entries with elements to average here
+  std::vector<AverageTensors> list_;  // of one update: a member so that its memory is reused
+  Tensor spare_;                      // holds a piece of a tensor while it is exchanged
   Device* device_ = nullptr;
 };
 

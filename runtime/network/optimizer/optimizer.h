@@ -1,8 +1,11 @@
-// runtime/network/optimizer/optimizer.h -- Optimizer: updates the parameters in a range of state
-// tables.
+// runtime/network/optimizer/optimizer.h -- Optimizer: SGD, RMSprop, Adam or AdamW, which once per
+// step changes the weights that this rank holds by their gradients.
 //
-// The optimizer knows no ranks: gradients arrive summed, and clipping arrives as a factor. The
-// arithmetic is in kernels/ops/update.h; the rate of a step in runtime/network/optimizer/rate.h.
+// It works on a list of entries of state tables (runtime/network/stage/state_table.h), one entry
+// for each parameter with its value, its gradient and the optimizer's tensors, such as Adam's
+// moments. It knows no ranks: gradients arrive already summed over micro-batches and replicas, and
+// clipping arrives as a factor. Order: make_optimizer(), allocate() once, step() once per training
+// step. The arithmetic is in kernels/ops/update.h; the rate of a step in rate.h.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +20,9 @@
 
 namespace penstock {
 
-// True when weight decay leaves a parameter alone: a bias or a norm, unless decay_all is set; or
-// some part of no_decay occurs in its name so that only digits stand between it and the end of a
-// dot-separated component: "norm" spares blocks.0.norm1.weight and attention_norm.weight but not
+// True when weight decay leaves a parameter alone: it is a bias or a norm and decay_all is not set,
+// or its name contains a text of no_decay that ends, apart from digits, where a dot-separated part
+// of the name ends. So "norm" spares blocks.0.norm1.weight and attention_norm.weight but not
 // normal.weight; "embedding.position" spares embedding.position.weight.
 [[nodiscard]] bool is_spared_decay(const StateEntry& entry, const OptimizerConfig& config);
 
@@ -29,27 +32,30 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // Gives each trained parameter its states (Purpose::Optimizer, at their first values), for this
-  // replica's elements alone where replicas share the updates (StateEntry::cuts), and notes in the
-  // entry whether it is decayed. Called once, when weights and gradients exist. Entries and device
-  // must outlive this object.
+  // Called once, when weights and gradients exist. Gives each trained parameter its state tensors
+  // (StateEntry::states, Purpose::Optimizer, with their initial values) and sets
+  // StateEntry::decayed. Where replicas share the updates out (StateEntry::cuts), the states have
+  // only the elements that this replica updates. Entries and device must outlive this object.
   void allocate(StateRange range, Device& device);
 
-  // Updates every parameter, or this replica's elements of it, in the given order from its gradient
-  // times gradient_scale. Every rule treats each element by itself.
-  // Allocates no tensors.
+  // Updates the weights and states of every trained parameter, or this replica's elements of them,
+  // from its gradient times gradient_scale (1, or less where the gradient is clipped). Every rule
+  // treats each element by itself. Allocates no tensors.
   void step(double learning_rate, double gradient_scale);
 
-  // Applies the last step() once more, to `copy`: its value and states must be those from before
-  // that step, and value, states and gradient 1-d tensors over the same elements of one parameter.
+  // Applies the last step() once more to a copy of some elements of one parameter, for an audit
+  // (update_audit.h): `copy` must have the value and states that these elements had before that
+  // step and their gradient, all 1-d tensors of one size. steps() does not change.
   void repeat(StateEntry& copy, double learning_rate, double gradient_scale);
 
-  // Steps taken so far, over all runs: Adam's bias correction depends on it.
+  // Steps taken so far, those before a resume included, on which Adam's bias correction depends.
+  // set_steps() is called when a run is resumed from a checkpoint.
   [[nodiscard]] int64_t steps() const { return steps_; }
-  void set_steps(int64_t steps) { steps_ = steps; }  // on resuming
+  void set_steps(int64_t steps) { steps_ = steps; }
 
  protected:
-  // A state tensor that each parameter needs, and the value of all its elements before step 1.
+  // A state tensor that the rule needs for each parameter (Adam has two): its name as PyTorch calls
+  // it, such as "exp_avg", and the value of all its elements before step 1.
   struct Slot {
     std::string name;
     float first = 0.0F;
@@ -58,7 +64,7 @@ class Optimizer {
   Optimizer(const OptimizerConfig& config, Slots slots);
 
   [[nodiscard]] const OptimizerConfig& config() const { return config_; }
-  // The state tensor in that slot of the entry; empty where there is no such slot.
+  // State tensor number `slot` of the entry, in the order of Slots; empty where it has fewer.
   [[nodiscard]] static Tensor state_of(const StateEntry& entry, size_t slot) {
     return slot < entry.states.size() ? entry.states[slot].tensor : Tensor();
   }
@@ -66,7 +72,8 @@ class Optimizer {
   [[nodiscard]] float decay_of(const StateEntry& entry) const {
     return entry.decayed ? static_cast<float>(config_.weight_decay) : 0.0F;
   }
-  // Updates all the entries with one op. `scale` multiplies their gradients.
+  // The rule of a derived class: updates all the entries with one op. `scale` multiplies their
+  // gradients.
   virtual void update(UpdateOps& ops, StateRange entries, float learning_rate, float scale) = 0;
 
  private:
@@ -77,8 +84,8 @@ class Optimizer {
   int64_t steps_ = 0;
 };
 
-// The optimizer of config.kind. Throws Error(Input) for a section that validate()
-// (runtime/network/optimizer/validate.h) refuses.
+// The optimizer of config.kind. Throws Error(Input) where validate() (validate.h) refuses the
+// section.
 [[nodiscard]] std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config);
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
-// runtime/network/optimizer/rate.h -- the learning rate of a step, by warm-up and schedule. A pure
-// function: every rank computes the same value, and a resumed run needs no state of it.
+// runtime/network/optimizer/rate.h -- learning_rate(): the learning rate of a step, by warm-up and
+// schedule. A pure function of its arguments: every rank computes the same value, and a checkpoint
+// keeps nothing of it.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 
 namespace penstock {
 
-// `step` counts from 1; `total_steps` is the run's length. With W = warmup_steps the rate is
-// learning_rate * step / W up to step W, and then learning_rate times
+// `step` counts from 1; `total_steps` is the number of steps of the run. With W = warmup_steps the
+// rate is learning_rate * step / W up to step W, and from there learning_rate times
 //   constant      1
 //   cosine        minimum_rate + (1 - minimum_rate) (1 + cos(pi p)) / 2, where p runs from 0 at
 //                 step W to 1 at decay_steps (0: total_steps) and stays 1 (Loshchilov & Hutter
@@ -20,7 +21,7 @@ namespace penstock {
 //                 minimum_rate (warmup-stable-decay, Hu et al. 2024)
 //   inverse-sqrt  sqrt(max(W, 1) / step) (Vaswani et al. 2017, section 5.3, scaled to its peak)
 //   exponential   decay_rate ^ ((step - W) / decay_steps), with a real exponent
-// so that all of them are continuous at step W. The configuration must have passed validate().
+// So none of them jumps at step W. The configuration must have passed validate().
 [[nodiscard]] double learning_rate(const OptimizerConfig& config, int64_t step,
                                    int64_t total_steps);
 

@@ -1,5 +1,9 @@
-// runtime/network/optimizer/undo.h -- Undo: copies what an update changes, and takes the update
-// back, to the last bit.
+// runtime/network/optimizer/undo.h -- Undo: keeps copies of the weights and of the optimizer's
+// state from before an update, and takes the update back, to the last bit.
+//
+// Used with optimizer.barrier = false, where a stage updates before the loss and the gradient norm
+// of the whole network are known (docs/late_updates.md). Order: allocate() once; in each step
+// save(), the update, and, if it turns out that the update must not stand, restore().
 #pragma once
 
 #include <vector>
@@ -11,16 +15,17 @@ namespace penstock {
 
 class Undo {
  public:
-  // Allocates copies of all that this replica updates: its elements of weights and of the
-  // optimizer's states, which must be there, and the moving statistics of norms. They take as much
-  // memory again (Purpose::Optimizer). Entries and device must outlive this object.
+  // Allocates room for copies of all that this replica updates: its elements of the trained weights
+  // and of the optimizer's states, which Optimizer::allocate() must have made, and the moving
+  // statistics of batch norms. The copies take as much memory as the originals
+  // (Purpose::Optimizer). Entries and device must outlive this object.
   void allocate(StateRange range, Device& device);
 
-  void save();  // copies all of it; called before an update
-  // Writes the saved weights and states back. Elements that other replicas update are not saved
-  // here: the caller must gather them again.
+  void save();  // copies all of that; called before an update
+  // Writes the saved weights and states back. Elements of weights that other replicas update are
+  // not saved here: the caller must gather them from those replicas again.
   void restore();
-  void restore_statistics();  // writes the saved moving statistics of norms back
+  void restore_statistics();  // writes the saved moving statistics of batch norms back
 
  private:
   struct Copy {

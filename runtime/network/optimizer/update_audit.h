@@ -1,9 +1,12 @@
-// runtime/network/optimizer/update_audit.h -- UpdateAudit: computes a part of an update a second
-// time, compares the bits, and computes it a third time where they differ.
+// runtime/network/optimizer/update_audit.h -- UpdateAudit: finds out whether a processor computed a
+// weight update wrongly, by computing a part of it a second time and comparing the bits
+// (docs/audits.md). Where they differ it computes that part a third time, and two of three decide.
 //
-// The part is one stretch of a parameter, drawn from (seed, step, rank), so the audit needs memory
-// for a stretch alone. It has the same bits as in the whole update: update rules treat each element
-// by itself, and compute whole blocks of kSquaresBlock elements alike wherever they begin.
+// The part is one stretch: up to kStretch neighbouring elements of one parameter that this replica
+// updates, drawn at random from (seed, step, rank), so that the audit needs memory for one stretch
+// alone. A stretch begins at a multiple of kSquaresBlock elements, and update rules treat each
+// element by itself, so a second execution of the stretch has the bits that it had within the whole
+// update. Order in an audited step: before(), Optimizer::step(), after().
 #pragma once
 
 #include <cstdint>
@@ -21,19 +24,21 @@ class UpdateAudit {
   // The most elements of a stretch.
   static constexpr int64_t kStretch = int64_t{64} * 4096;
 
-  // Audits the elements that this replica updates. Entries and device must outlive this object.
+  // `range`: the entries of this rank; stretches are drawn from the elements that this replica
+  // updates. Entries and device must outlive this object.
   UpdateAudit(StateRange range, Device& device);
 
-  // Draws a stretch and copies its weights and states. Called before Optimizer::step().
+  // Draws a stretch and copies its weights and states as they are before the update.
   void before(uint64_t seed, int64_t step, int rank);
   struct Finding {
     std::string parameter;           // its name
-    uint64_t first = 0, second = 0;  // checksums over weights and states of the two executions
-    // Two of three executions agreed, and the weights and states are now as these left them.
+    uint64_t first = 0, second = 0;  // checksums over weights and states after each execution
+    // True: the third execution agreed with one of the two, and weights and states are now as these
+    // two left them. False: all three differ, and nothing was changed.
     bool corrected = false;
   };
-  // Called after Optimizer::step(), with the arguments that step() was given. Returns null where
-  // the bits agree. Waits for the device.
+  // Called after Optimizer::step(), with the arguments that step() was given. Returns nullopt where
+  // the two executions left the same bits, else what differed. Waits for the device.
   [[nodiscard]] std::optional<Finding> after(Optimizer& optimizer, double learning_rate,
                                              double gradient_scale);
 
@@ -45,7 +50,9 @@ class UpdateAudit {
   [[nodiscard]] uint64_t sum_of(Tensor Copy::*which);
 
   std::vector<StateEntry*> updated_;
-  std::vector<int64_t> first_stretch_;  // by entry of updated_; last: their number
+  // The stretches of all of updated_ are numbered through: the number of each entry's first one,
+  // then how many there are.
+  std::vector<int64_t> first_stretch_;
   Device& device_;
   Checksums sums_;
   std::vector<Tensor> memory_;  // kept and again of each copy, of kStretch elements

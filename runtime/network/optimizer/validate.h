@@ -1,5 +1,5 @@
-// runtime/network/optimizer/validate.h -- refuses an [optimizer] section that cannot be trained
-// with.
+// runtime/network/optimizer/validate.h -- validate(): checks the values of an [optimizer] section
+// before anything is allocated.
 #pragma once
 
 #include "runtime/network/optimizer/config.h"

@@ -1,5 +1,9 @@
-// runtime/network/stage/cell_sums.h -- CellSums: checksums of the inputs and results of one
-// micro-batch in one stage. Taken from two executions, they say whether both left the same bits.
+// runtime/network/stage/cell_sums.h -- CellSums: checksums of all that one micro-batch reads and
+// computes in one stage, forward and backward.
+//
+// An audit (docs/audits.md) executes a micro-batch twice, takes a CellSums of each execution and
+// compares them: a difference means that the hardware computed something wrong. Each member is a
+// list of checksums, one for each tensor, in the order in which the tensors were made.
 #pragma once
 
 #include <string>
@@ -23,15 +27,15 @@ struct CellSums {
     names.clear();
   }
 
-  Checksums inputs;  // of the tuple that entered the stage
-  // The tuple that left it, the loss in the last stage, and the step sums (StepSums) with this
-  // micro-batch's added.
+  Checksums inputs;  // of the tensors that entered the stage's forward
+  // The tensors that left the forward; the loss, if the stage has one; and the step sums of batch
+  // norms (StepSums) after this micro-batch was added.
   Checksums outputs;
-  Checksums output_gradients;  // of the gradients that entered the backward
-  Checksums input_gradients;   // of the gradients that left it
-  // The parameters' gradients with this micro-batch's added, last layer first.
+  Checksums output_gradients;  // of the gradients that entered the stage's backward
+  Checksums input_gradients;   // of the gradients that left the backward
+  // The gradients of the trained parameters after this micro-batch was added, last layer first.
   Checksums gradients;
-  std::vector<const std::string*> names;  // of the parameters, in the order of `gradients`
+  std::vector<const std::string*> names;  // of these parameters, in the order of `gradients`
 };
 
 }  // namespace penstock

@@ -1,7 +1,15 @@
-// runtime/network/stage/stage.h -- Stage: a run of layers with everything they own on one device.
+// runtime/network/stage/stage.h -- Stage: one stage of the pipeline, that is, a run of neighbouring
+// layers with their weights, gradients and kept activations on one device.
 //
-// A stage owns its weights and the stashes of the micro-batches in flight. It knows nothing of
-// schedules or ranks: the executor says what to do with which micro-batch, in which order.
+// It computes; it neither sends nor decides. The executor of the schedule (runtime/engine/pipeline)
+// tells it which micro-batch to run forward or backward next, hands it the tensors that came from
+// the stage before, and sends on what it returns. For one micro-batch the order of calls is
+//   forward, [recompute,] backward                         or
+//   forward, [recompute,] backward_input, backward_weight
+// and calls for different micro-batches may be mixed, as long as forwards, and also backwards, come
+// in ascending order of micro-batches. In each step: begin_step(), all these calls, the optimizer's
+// update, end_step(). The stash is what a forward keeps for the backward of the same micro-batch.
+// Other words: docs/concepts.md.
 #pragma once
 
 #include <cstdint>
@@ -19,34 +27,35 @@
 
 namespace penstock {
 
-// Activation checkpointing (GPipe, section 2.3): the data that a forward keeps for the backward of
-// the same micro-batch.
+// What a forward keeps for the backward of the same micro-batch (activation checkpointing, GPipe,
+// section 2.3).
 enum class RecomputeMode : uint8_t {
-  None,   // the whole tape
-  Stage,  // the stage's input only; the stage is run again
-  Layer,  // every layer's input; the layers are run again one at a time
+  None,   // the whole tape, with all activations that the backward needs
+  Stage,  // the stage's input only; the forward of the whole stage is run again
+  Layer,  // every layer's input; the layers are run again one at a time, just before their backward
 };
-// "none", "stage" or "layer".
+// The mode called "none", "stage" or "layer". Throws Error(Input) for other names.
 [[nodiscard]] RecomputeMode recompute_mode_named(const std::string& name);
 
-// The place of a stage in its network and run, as far as its work depends on it.
+// What a stage is told of the network and the run around it.
 struct StagePlace {
-  // Parameters whose names match one of these patterns (name_patterns.h) are not trained.
+  // Parameters whose names these patterns choose (name_patterns.h) are not trained.
   std::span<const std::string> freeze = {};
-  // True: the inputs are data or come from layers that train nothing, so their gradients are not
-  // wanted. Then the first `untrained` layers here have no backward either.
+  // True: the inputs of this stage are data, or come from layers before which nothing is trained,
+  // so nobody wants the gradients of the inputs. The first `untrained` layers of this stage then
+  // have no backward either, since they and all before them train nothing.
   bool first = false;
   size_t untrained = 0;
-  // True: there is one micro-batch between two updates, so a form of a weight (a packed copy) that
-  // only its forward or only its backward reads need not be kept (Weight::read_once).
+  // True: a step has one micro-batch. Kernels may then drop their packed copy of a weight after one
+  // use (Weight::read_once()), which saves memory and changes no result.
   bool one_micro_batch = false;
 };
 
-// The facts that follow from the layers of a stage.
+// What others need to know of the layers of a stage.
 struct StageFacts {
   std::string first_layer, last_layer;  // names
-  std::vector<std::string> reads;       // batch fields
-  // Bytes that the layers keep of each position of a row while tokens are generated
+  std::vector<std::string> reads;       // names of the fields of the data that the layers read
+  // Bytes of the key/value cache for each position of a row while tokens are generated
   // (runtime/network/layers/past.h).
   int64_t past_bytes = 0;
 };
@@ -55,68 +64,81 @@ struct StageFacts {
 struct StageLosses {
   // F64 [3]: sum of losses, targets guessed right, targets; empty in stages without a loss.
   Tensor loss;
-  Tensors auxiliary;  // the same of each auxiliary head; none after an evaluation
+  Tensors auxiliary;  // the same of each auxiliary head of this stage; none after an evaluation
 };
 
 class Stage {
  public:
-  // `micro_batches` is the number in a step, `dtype` the type that the layers compute in. `layers`
-  // must outlive the stage; other stages may hold them too.
+  // `layers`: those of this stage, in order; they must outlive it, and other Stage objects may use
+  // the same ones. `micro_batches` is the number M in a step, `dtype` the type in which the layers
+  // compute (F32 or BF16).
   Stage(std::span<const std::unique_ptr<Layer>> layers, RecomputeMode mode, int micro_batches,
         DType dtype, Device& device, const StagePlace& place = {});
 
   // Gives weights and gradients memory and initial values (StageWeights::allocate()).
   void allocate(uint64_t seed, const IsDrawn& is_drawn = {});
-  // `progress` is called between ops, so that messages of other ranks move.
+  // Called before the first forward: `progress` is then called between ops, so that the caller can
+  // move messages on meanwhile.
   void set_progress(const std::function<void()>& progress) { progress_ = progress; }
-  // Called before each layer's forward: returns when the weights that layers up to this one read
-  // have come from the replicas that updated them.
+  // `await` is then called before the forward of each layer, with the layer's number from 0 within
+  // the stage. It returns when this and all earlier layers have their new weights, parts of which
+  // other replicas have updated and send (docs/sharing.md).
   using AwaitWeights = std::function<void(size_t layer)>;
   void set_await_weights(AwaitWeights await) { await_weights_ = std::move(await); }
 
-  // ---- the verbs of a schedule
-  // Tuples hold what passes between neighbouring layers, then the skips that cross the stage's end:
-  // inputs the skips popped here, in the order of their pops, outputs those stashed here, in the
-  // order of their stashes. Tuples of gradients match those of tensors. forward() returns the
-  // outputs. In training it stashes what the mode asks for, or everything with `keep_tape` (no
-  // Recompute will come).
+  // ---- the instructions of a schedule
+  //
+  // A tuple of inputs is the outputs of the layer before this stage, then the skips that this stage
+  // pops and other stages stashed, in the order in which its layers pop them. A tuple of outputs is
+  // the outputs of the last layer, then the skips that this stage stashes for other stages, in the
+  // order in which its layers stash them. A tuple of gradients has one tensor for each of these.
+
+  // Returns the outputs. In training it keeps for the backward what the recompute mode says or,
+  // with `keep_tape`, the whole tape: the schedule then has no recompute() for this micro-batch.
   [[nodiscard]] Tensors forward(const MicroBatch& batch, Tensors inputs, bool keep_tape);
-  // Runs layers again with the tape on: all of them in mode Stage, the last one in mode Layer,
-  // where backward() runs the others again.
+  // Runs the forward again and keeps the tape, before the gradients have arrived: of all layers in
+  // mode Stage, of the last layer in mode Layer, where backward() runs the other layers again.
   void recompute(const MicroBatch& batch);
-  // Returns the gradients of the inputs (empty tensors where nobody wants them) for those of the
-  // outputs, and adds to the parameters' gradients; the stash is gone afterwards.
+  // Takes the gradients of the outputs, adds to the parameters' gradients, and returns the
+  // gradients of the inputs: empty tensors where nobody wants them (StagePlace::first). Frees the
+  // stash.
   [[nodiscard]] Tensors backward(const MicroBatch& batch, Tensors gradients);
-  // The two halves of backward(), one after the other.
+  // The two halves of backward(): the first one returns the gradients of the inputs, the second one
+  // adds to the parameters' gradients and frees the stash.
   [[nodiscard]] Tensors backward_input(const MicroBatch& batch, Tensors gradients);
   void backward_weight(const MicroBatch& batch);
 
-  // ---- audits: what a micro-batch did is done again (runtime/engine/pipeline/audit/audit.h)
-  // Called before the forward of a micro-batch: copies the step sums, and has the forward take the
-  // checksums of what it makes.
+  // ---- audits: a micro-batch is executed a second time and the bits are compared
+  // (docs/audits.md). Order: record_forward(), forward(), record_gradients(), the backward,
+  // repeat().
+
+  // Called right before the forward of the micro-batch: copies the step sums as they are, and has
+  // that forward append to sums.outputs.
   void record_forward(CellSums& sums);
-  // Called before the weight half of a micro-batch, or the backward that includes it: copies the
-  // gradients, and has that half take the checksums of each layer's gradients once it has added to
-  // them.
+  // Called right before the backward() or backward_weight() of the micro-batch: copies the
+  // parameters' gradients as they are, and has that backward append each layer's gradients, once it
+  // has added to them, to sums.gradients and sums.names.
   void record_gradients(CellSums& sums);
-  // Runs the forward and the backward of that micro-batch once more, from its inputs and the
-  // gradients of its outputs, and adds to the copies that record_forward() and record_gradients()
-  // have kept. Takes the checksums that the first execution took; the caller takes those of
-  // `inputs` and `gradients`. The micro-batch must have been differentiated, so that it has no
-  // stash. Changes nothing that anybody else reads: the gradients, the sums of the step and the
-  // losses stay as they are.
+  // Called after the backward of the micro-batch: runs its forward and backward once more, from the
+  // same `inputs` and the same `gradients` of the outputs. It adds to the copies that
+  // record_forward() and record_gradients() made, so that the gradients, the step sums and the
+  // losses of the step stay as they are. Appends to the outputs, input_gradients, gradients and
+  // names of `sums`; the caller adds sums.inputs and sums.output_gradients.
   void repeat(const MicroBatch& batch, const Tensors& inputs, const Tensors& gradients,
               CellSums& sums);
 
   // ---- once per step
-  // Sets gradients and step sums to zero, and forgets the last step's losses and forwards whose
-  // backwards never came. `gradients_stay`: the gradients, which the last update may need once
-  // more, stay until StageGradients::begin_gradients().
+  // Called before the first forward of a step. Sets gradients and step sums to zero, and forgets
+  // the losses of the last step and stashes that no backward has freed. `gradients_stay`: the
+  // gradients of the last step, which its update may need once more (docs/late_updates.md), stay
+  // until StageGradients::begin_gradients().
   void begin_step(bool gradients_stay = false);
-  void end_step(int replicas);  // folds the step sums into the layers' buffers
+  // Called after the update, when the step sums have been summed over `replicas` replicas: calls
+  // Layer::end_step() of each layer.
+  void end_step(int replicas);
 
   // ---- what there is to read
-  // The losses of a micro-batch in its last forward.
+  // The losses of micro-batch `index` of this replica, from its last forward.
   [[nodiscard]] const StageLosses& losses(int index) const {
     return losses_[static_cast<size_t>(index)];
   }
@@ -160,11 +182,11 @@ class Stage {
   Device& device_;
   bool first_;
   bool one_micro_batch_;
-  size_t untrained_;     // layers at the beginning, where first_
-  size_t entering_ = 0;  // tensors of the tuple of inputs
+  size_t untrained_;     // how many layers at the beginning have no backward
+  size_t entering_ = 0;  // number of tensors in the tuple of inputs
   StagePlan plan_;
   std::function<void()> progress_;
-  AwaitWeights await_weights_;  // empty: all weights are here at all times
+  AwaitWeights await_weights_;  // empty: the weights need not be waited for
   StageWeights weights_;
   std::deque<Stash> stashes_;  // every one ever needed
   std::vector<Stash*> spare_;  // stashes that are not in use

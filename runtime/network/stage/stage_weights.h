@@ -1,6 +1,10 @@
-// runtime/network/stage/stage_weights.h -- StageWeights: the parameters and buffers that the layers
-// of one stage have declared: their memory, the table that lists them, and the shares that replicas
-// update.
+// runtime/network/stage/stage_weights.h -- StageWeights: the memory of all parameters and buffers
+// of one stage, the table that lists them, and the division of the updates among replicas.
+//
+// Order: the constructor collects what the layers declare; allocate() gives it memory and initial
+// values; share(), with several replicas, says which elements each replica updates. All fp32
+// weights of a stage lie in one vector, in layer order, all gradients in another one
+// (stage_gradients.h).
 #pragma once
 
 #include <cstdint>
@@ -18,52 +22,58 @@
 
 namespace penstock {
 
-// Whether the parameter of that name gets its initial values, random or constant; else it is zero.
+// Whether the parameter of that name gets the initial values that it declares; else it stays zero,
+// since the caller will read it from a file.
 using IsDrawn = std::function<bool(const std::string& name)>;
 
 class StageWeights {
  public:
-  // Collects what the layers, which compute in `computed`, declare; allocates nothing. Parameters
-  // whose names match a pattern of `freeze` (name_patterns.h) are not trained.
+  // Collects what the layers declare; allocates nothing. Parameters that the patterns `freeze`
+  // (name_patterns.h) choose are not trained. `computed` is the type in which the layers compute:
+  // some frozen weights are kept in it (Parameter::kept_type()).
   StageWeights(std::span<const std::unique_ptr<Layer>> layers, std::span<const std::string> freeze,
                DType computed = DType::F32);
   StageWeights(const StageWeights&) = delete;
   StageWeights& operator=(const StageWeights&) = delete;
 
-  // Parameters and buffers get their initial values, from (seed, name) alone; gradients are zero.
-  // With `is_drawn`, parameters whose names it refuses stay zero: the caller reads them from a
-  // file, and drawing half a billion numbers takes longer than reading them.
+  // Gives parameters and buffers memory and their initial values, which depend on (seed, name)
+  // alone, and makes the gradients, all zero. An `is_drawn` saves the time of drawing random
+  // numbers for parameters that are read from a file anyway; empty: all are drawn.
   void allocate(uint64_t seed, Device& device, const IsDrawn& is_drawn = {});
 
-  // The parameters and buffers by slot, as layers look them up.
+  // The parameters and buffers as layers look them up, by slot.
   [[nodiscard]] ParameterSet& set() { return set_; }
   [[nodiscard]] const ParameterSet& set() const { return set_; }
-  // The parameters that layer number `layer` of this stage has declared and trains.
+  // The trained parameters that layer number `layer` of this stage, from 0, declared.
   [[nodiscard]] std::span<const Parameter* const> parameters_of(size_t layer) const {
     return trained_[layer];
   }
-  // The parameters and buffers as a table, for all others.
+  // The parameters and buffers as a table, for the optimizer, checkpoints and others.
   [[nodiscard]] StateRange state() const { return table_->entries(); }
   // Valid after allocate().
   [[nodiscard]] StageGradients& gradients() { return gradients_; }
 
-  // Called once, after allocate(): shares the updates out over `replicas` replicas (shares.h), of
-  // which this is number `replica`, and writes the cuts to the table.
+  // ---- shares: each replica updates a part of the weights only (ZeRO stage 1, shares.h)
+  // Called at most once, after allocate(): divides the updates among `replicas` replicas, of which
+  // this is number `replica`, and writes the cuts to the table (StateEntry::cuts). Without this
+  // call every replica updates all weights.
   void share(int replicas, int replica);
-  // A part of the gradients or of the values. Replica r has elements [cuts[r], cuts[r + 1]) of it;
-  // with empty `cuts` every replica has all of it.
+  // `part`: a range of the gradients. With `cuts` replica r needs the sum over replicas of elements
+  // [cuts[r], cuts[r + 1]) of it; with empty `cuts` every replica needs the sum of all of it.
   using WithPart = std::function<void(const Tensor& part, std::span<const int64_t> cuts)>;
-  // Called before the last weight half of a step, in which `start` is called with each part of a
-  // bucket as soon as the bucket is complete.
+  // Called before the last weight half of a step: in it `start` is called with the parts of each
+  // bucket of gradients (gradient_buckets.h) as soon as the bucket is complete.
   void begin_reduction(WithPart start);
-  // Values that layers from `first_layer` on read. Replica r updates elements [cuts[r], cuts[r +
-  // 1]) and needs the others from the other replicas.
+  // A range of the values (weights) that layers from number `first_layer` on read. Replica r
+  // updates elements [cuts[r], cuts[r + 1]) and must get the others from the replicas that update
+  // them.
   struct SharedValues {
     size_t first_layer = 0;
     Tensor values;
     std::span<const int64_t> cuts;
   };
-  // All shared values, in layer order: a layer reads no values whose first_layer comes after it.
+  // All ranges, in layer order: layer i reads none whose first_layer is above i. Empty without
+  // share().
   [[nodiscard]] std::vector<SharedValues> shared_values() const;
 
  private:
@@ -83,7 +93,7 @@ class StageWeights {
   std::optional<StateTable> table_;  // of the set, once the layers have declared
   Tensor values_;                    // all fp32 weights, among them all that is trained
   StageGradients gradients_;
-  std::vector<std::vector<Part>> shared_;  // by bucket; empty: not shared
+  std::vector<std::vector<Part>> shared_;  // by bucket; empty: share() was not called
 };
 
 }  // namespace penstock

@@ -1,8 +1,10 @@
-// runtime/network/stage/state_table.h -- StateTable: everything that a stage keeps from step to
-// step, one entry for each parameter and buffer. The optimizer, moving averages, the norm of the
-// gradients and checkpoints go over the table and pick entries by their fields.
+// runtime/network/stage/state_table.h -- StateTable: the list of everything that a stage keeps from
+// step to step, with one entry for each parameter and each buffer.
 //
-// Entries stand in a fixed order, so a part of the table is a range of entries.
+// An entry brings together a parameter's weight, its gradient, the optimizer's tensors for it and
+// its moving average. The optimizer, the averages, the gradient norm and checkpoints go over the
+// table and choose entries by their fields. Entries stand in a fixed order, so that a range of
+// entries is a part of the table, and every rank goes over them in the same order.
 #pragma once
 
 #include <boost/container/small_vector.hpp>
@@ -23,39 +25,46 @@ enum class StateKind : uint8_t {
   Buffer,  // a norm's moving statistics: training changes them, though not by a gradient
 };
 
-// A tensor that belongs to an entry besides its value.
+// A tensor that the optimizer keeps for a parameter, such as Adam's first moment.
 struct StateSlot {
-  std::string name;  // as PyTorch calls it: exp_avg, exp_avg_sq, momentum_buffer, square_avg;
-                     // or average
+  std::string name;  // as PyTorch calls it: exp_avg, exp_avg_sq, momentum_buffer, square_avg
   Tensor tensor;     // fp32, of the value's shape; where replicas share updates, [own_elements()]
 };
 
+// One parameter or one buffer of a stage.
 struct StateEntry {
   std::string name;  // "blocks.0.linear.weight"
   StateKind kind = StateKind::Matrix;
-  size_t place = 0;                 // index in Layout::named, the whole network's tensors
-  std::vector<Parameter*> holders;  // of a parameter: one for each layer here that holds it
-  Buffer* buffer = nullptr;         // of a buffer; null: a parameter
+  // The index in the list of all tensors of the network (Layout::named in
+  // runtime/planning/blueprint/layout.h), once the pipeline has set it.
+  size_t place = 0;
+  // The Parameter objects of the layers of this stage that hold this parameter: one, or several
+  // where layers share it (tied weights). Empty for a buffer.
+  std::vector<Parameter*> holders;
+  Buffer* buffer = nullptr;  // of a buffer; null for a parameter
 
-  // References to the live tensors; empty until the stage has memory. A frozen weight may be bf16
-  // (Parameter::kept_type()), all else is fp32.
-  Tensor value;
-  Tensor gradient;  // of the first holder; empty for buffers and frozen parameters
-  // The optimizer's state; Optimizer::allocate() makes it for trained parameters.
+  // References to the live tensors, not copies; empty until StateTable::bind(). A frozen weight may
+  // be bf16 (Parameter::kept_type()), all else is fp32.
+  Tensor value;     // the weight, or the buffer's value
+  Tensor gradient;  // of the first of `holders`; empty for buffers and frozen parameters
+  // Optimizer::allocate() makes them for trained parameters.
   boost::container::small_vector<StateSlot, 2> states;
-  Tensor average;  // the moving average; WeightAverage::allocate() makes it for all trained entries
+  Tensor average;  // the moving average; WeightAverage::allocate() makes it for trained entries
 
-  bool trained = true;   // a training step changes it: not a frozen parameter, nor the
-                         // statistics of a norm whose parameters are all frozen
+  // Whether training changes it. False for frozen parameters, and for the statistics of a batch
+  // norm whose parameters are all frozen.
+  bool trained = true;
   bool decayed = false;  // weight decay applies; Optimizer::allocate() sets it
   bool tied = false;     // layers of other stages may hold it too
-  bool owned = true;     // no earlier stage holds it: this stage counts it and writes it to files
+  // False: an earlier stage holds this tied parameter too, and that stage counts it and writes it
+  // to files.
+  bool owned = true;
 
-  // The cuts, where replicas share the updates out: replica r updates elements [cuts[r], cuts[r +
-  // 1]), and keeps states and averages of those alone, as 1-d tensors. Empty: every replica updates
-  // all elements.
+  // If replicas share the updates out (docs/sharing.md), replica r updates elements [cuts[r],
+  // cuts[r + 1]) of the value, and has states and average for these alone, as 1-d tensors. Empty:
+  // every replica updates all elements.
   std::vector<int64_t> cuts;
-  int replica = 0;  // this one
+  int replica = 0;  // the number of this replica
 
   [[nodiscard]] bool is_parameter() const { return buffer == nullptr; }
   [[nodiscard]] bool is_shared() const { return !cuts.empty(); }
@@ -66,39 +75,40 @@ struct StateEntry {
   [[nodiscard]] int64_t own_elements() const {
     return is_shared() ? cuts[static_cast<size_t>(replica) + 1] - own_first() : elements();
   }
-  // The part that this replica updates of `whole`: the value, its gradient, or a holder's gradient.
+  // The part of `whole` (the value or a gradient, of the value's shape) that this replica updates,
+  // as a view: 1-d where replicas share the updates out, else `whole` itself.
   [[nodiscard]] Tensor own_part(const Tensor& whole) const {
     return is_shared() ? whole.view(own_first(), {own_elements()}) : whole;
   }
   [[nodiscard]] int64_t elements() const {
     return is_parameter() ? holders.front()->elements() : buffer->shape.elements();
   }
-  // Must be called after the elements of the value were overwritten, so that copies in other
-  // layouts are made anew.
+  // Must be called after the elements of the value were overwritten: kernels keep copies of weights
+  // in other layouts (kernels/weight.h), which are then made anew.
   void changed() {
     if (is_parameter()) holders.front()->weight.changed();
   }
 };
 
-// Entries of one or several stages, in the order of the stages; all of them or a part.
+// Some entries, in order: all those of one stage, or of the several stages of a rank, or a part.
 using StateRange = std::span<StateEntry* const>;
 
-// The states and the average of an entry, with their names in a checkpoint:
-// "blocks.0.linear.weight.exp_avg".
+// The states and the average of an entry, each with the name that it has in a checkpoint:
+// "blocks.0.linear.weight.exp_avg", "blocks.0.linear.weight.average".
 [[nodiscard]] std::vector<StateSlot> kept_beside(const StateEntry& entry);
 
-// The table of one stage: its parameters in layer order, a tied one once, then its buffers. A new
-// table says `owned` of every entry and place 0; Pipeline, which knows the whole network, sets
-// both.
+// The table of one stage: its parameters in layer order, each tied one once, then its buffers. In a
+// new table `owned` is true and `place` is the index in this table; Pipeline, which knows the whole
+// network, sets both.
 class StateTable {
  public:
-  // A table of all that layers have declared, once Parameter::frozen has been set. `set` must
-  // outlive it.
+  // A table of all that layers have declared in `set`, which must outlive it. Parameter::frozen
+  // must have been set.
   explicit StateTable(ParameterSet& set);
   StateTable(const StateTable&) = delete;
   StateTable& operator=(const StateTable&) = delete;
 
-  // Fills in values and gradients; called once the set has memory.
+  // Fills in StateEntry::value and gradient; called once `set` has memory.
   void bind();
   [[nodiscard]] StateRange entries() const { return order_; }
 

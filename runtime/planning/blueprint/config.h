@@ -1,5 +1,10 @@
-// runtime/planning/blueprint/config.h -- Config: a whole run file, typed.
-// launch/program/options/option_table.cpp is the one table that fills it.
+// runtime/planning/blueprint/config.h -- Config: all options of a run, as one struct with a member
+// for each section of a run file ([model], [data], [optimizer], [pipeline], [init], [checkpoint],
+// [run]).
+//
+// launch/program/options/option_table.cpp fills it from the run file and the command line: it has a
+// row for each member, and checks the words that are allowed. docs/run_file.md describes every
+// option for users. Below, "a | b" lists the values that a string can have.
 #pragma once
 
 #include <cstdint>
@@ -12,74 +17,98 @@
 
 namespace penstock {
 
+// [pipeline]: how a step is cut up over ranks.
 struct PipelineConfig {
-  int stages = 1;                    // K
-  int replicas = 1;                  // D
-  int micro_batches = 4;             // M, of each replica
-  int64_t micro_batch_size = 1;      // b; a step takes D x M x b samples
-  int64_t mini_batch = 0;            // D x M x b: gives M, or is checked against M; 0: not given
-  std::string schedule = "1f1b";     // a name (schedule_names()) or a CSV file
-  std::string schedule_csv;          // the text of that file; empty for a name
-  int chunks = 0;                    // stages per rank; 0: the schedule's own, mostly 1
-  std::string recompute = "stage";   // none | stage | layer
-  std::vector<int64_t> split;        // layers per stage; empty: balanced by cost
-  bool automatic = false;            // the planner chooses all of this, for the same mini-batch
-  std::string profile;               // file of measured costs; empty: counted
-  std::string placement = "stages";  // stages | replicas: which neighbours share a node
-  std::string reduction = "fast";    // fast | exact: gradients sum to the same bits for every D
-  std::string wire = "full";         // full | bf16: how fp32 tensors travel between ranks
-  std::string link = "auto";         // auto | nccl | mpi-staged | mpi-cuda | mpi (plan_links())
+  int stages = 1;                // K: parts of the network, one after the other
+  int replicas = 1;              // D: whole pipelines side by side
+  int micro_batches = 4;         // M: parts of a replica's share of the mini-batch
+  int64_t micro_batch_size = 1;  // b: samples of one micro-batch
+  // The samples of a step, D x M x b. Where it is given, M follows from it, or is checked if M is
+  // given, too; 0: not given.
+  int64_t mini_batch = 0;
+  std::string schedule = "1f1b";    // a name (schedule_names()) or the path of a CSV file
+  std::string schedule_csv;         // the text of that CSV file; empty for a name
+  int chunks = 0;                   // stages per rank; 0: the schedule's default, mostly 1
+  std::string recompute = "stage";  // none | stage | layer: what a backward computes again
+  std::vector<int64_t> split;       // layers of each stage; empty: balanced by their costs
+  // The planner chooses all the above for the same mini-batch, except what the command line says.
+  bool automatic = false;
+  // A file in which `penstock profile` wrote measured costs; empty: costs are counted instead.
+  std::string profile;
+  // How ranks are numbered, and so which of them share a node: stages: the stages of one replica
+  // have neighbouring numbers; replicas: the replicas of one stage have.
+  std::string placement = "stages";
+  // fast | exact. exact: gradients are added up in pairs, so that the sums have the same bits for
+  // every number of replicas D.
+  std::string reduction = "fast";
+  // full | bf16: in which type fp32 activations and their gradients travel between ranks.
+  std::string wire = "full";
+  // auto | nccl | mpi-staged | mpi-cuda | mpi: by what tensors travel between ranks (plan_links()).
+  std::string link = "auto";
 };
 
-// The weights before step 1, where they are not random.
+// [init]: where the weights before step 1 come from.
 struct InitConfig {
-  std::string from;                    // a run directory or a checkpoint; empty: nothing
-  std::vector<std::string> skip = {};  // patterns of names that are not read from there
+  std::string from;                    // a run directory or a checkpoint; empty: random weights
+  std::vector<std::string> skip = {};  // patterns of tensor names that stay random all the same
 };
 
+// [checkpoint]: when checkpoints are written, and which of them are kept.
 struct CheckpointConfig {
-  int64_t every = 0;              // steps between two; 0: by the clock
-  double minutes = 10;            // minutes between two, where `every` is 0; 0: only at the end
-  int keep = 3;                   // how many of the newest stay; 0: all
-  int64_t keep_every = 0;         // the first one in every so many steps stays, too; 0: none
-  bool last = true;               // write one when the run ends
-  std::string on_error = "stop";  // stop | continue: when a checkpoint cannot be written
-  // Copies of what each rank keeps, in memory, besides checkpoints on disk
+  int64_t every = 0;       // steps from one checkpoint to the next; 0: `minutes` decides
+  double minutes = 10;     // minutes from one to the next, where `every` is 0; 0: only at the end
+  int keep = 3;            // how many of the newest are kept; 0: all
+  int64_t keep_every = 0;  // the first one in every so many steps is kept for ever; 0: none
+  bool last = true;        // write one when the run ends
+  // stop | continue: what the run does when a checkpoint cannot be written.
+  std::string on_error = "stop";
+  // True: besides checkpoints on disk, each rank's state is copied to the memory of its own host
+  // and of another host, so that a run survives the loss of a host
   // (runtime/engine/training/partner/).
   bool partner = false;
-  int64_t partner_every = 1;             // steps from one to the next
-  std::string partner_dir = "/dev/shm";  // of each host, in memory
+  int64_t partner_every = 1;             // steps from one such copy to the next
+  std::string partner_dir = "/dev/shm";  // their directory, on every host; a file system in memory
 };
 
+// [run]: all else.
 struct RunConfig {
-  int64_t steps = 100;
-  uint64_t seed = 1;
-  std::string out;                  // the run directory; empty: a new numbered one
-  std::string resume = "never";     // auto | never | a run directory or checkpoint
-  bool overwrite = false;           // replace the results of an earlier run in `out`
-  std::string time_limit = "auto";  // auto | none | minutes | [D-]HH:MM:SS
-  std::string device = "auto";      // cpu | cuda | auto
-  bool allow_gpu_sharing = false;   // of one GPU by several ranks
-  bool graphs = true;               // replay CUDA graphs instead of issuing kernels one by one
-  int spare_processors = 0;         // multiprocessors that matrix products leave to messages
-  double wait_limit = 300;  // seconds without progress after which the run ends; 0: no limit
-  // stop | skip: what becomes of a run when a step's loss or gradient is not finite
+  int64_t steps = 100;  // optimizer steps of the whole run
+  uint64_t seed = 1;    // of weights, dropout and the order of data
+  std::string out;      // the run directory; empty: a new numbered one
+  // auto | never | a path. auto: go on from the newest checkpoint in `out`, if there is one. A
+  // path: go on from that checkpoint, or the newest one of that run directory.
+  std::string resume = "never";
+  bool overwrite = false;  // replace the results of an earlier run in `out`
+  // auto | none | minutes | [D-]HH:MM:SS: when to stop, with a checkpoint; auto: before the batch
+  // job ends.
+  std::string time_limit = "auto";
+  std::string device = "auto";     // cpu | cuda | auto (cuda where there is one)
+  bool allow_gpu_sharing = false;  // whether several ranks may use one GPU
+  bool graphs = true;              // replay CUDA graphs instead of launching kernels one by one
+  int spare_processors = 0;  // GPU multiprocessors that matrix products leave free for messages
+  // The run is ended when no rank has made progress for so many seconds; 0: never.
+  double wait_limit = 300;
+  // stop | skip: what to do when the loss or the gradient of a step is infinite or not a number.
   std::string on_nonfinite = "stop";
-  int64_t audit = 0;  // steps between two in which instructions are executed twice; 0: none
-  // stop | retry | exclude: what becomes of a run when their bits differ
+  // Every so many steps each rank runs one micro-batch twice and compares the bits; 0: never.
+  int64_t audit = 0;
+  // stop | retry | exclude: what to do when an audit finds other bits (docs/audits.md).
   std::string on_corruption = "stop";
-  int threads = 0;                    // per rank; 0: the host's cores shared by its ranks
-  std::string bind = "auto";          // to cores: auto | none | split
-  std::string precision = "fp32";     // fp32 | bf16
-  bool measure_processor = true;      // for forecasts and mfu; false: they take a usual one
-  double peak_tflops = 0;             // peak for mfu (model FLOPs utilisation); 0: the device's
-  int64_t eval_every = 0;             // steps; 0: only at the end, when there is validation data
-  int64_t eval_batch = 0;             // samples of one evaluation micro-batch; 0: micro_batch_size
-  int64_t log_every = 10;             // steps between plain log lines
-  int64_t trace = 2;                  // steps recorded in trace.json
-  bool tensorboard = false;           // write the scalars as TensorBoard event files, too
-  bool dry_run = false;               // do all but the arithmetic, whose times are modelled
-  std::string dry_run_model = "cpu";  // the modelled device: device_model_named()
+  int threads = 0;                 // per rank; 0: the cores of a host divided by its ranks
+  std::string bind = "auto";       // auto | none | split: whether ranks are bound to cores
+  std::string precision = "fp32";  // fp32 | bf16: of activations and products
+  // Measure the processor's speed, for forecasts and mfu (model FLOPs utilisation); false: take a
+  // usual processor's.
+  bool measure_processor = true;
+  double peak_tflops = 0;    // what mfu is a share of, TFLOP/s of one rank; 0: found by itself
+  int64_t eval_every = 0;    // steps between evaluations; 0: only at the end of the run
+  int64_t eval_batch = 0;    // samples of one evaluation micro-batch; 0: micro_batch_size
+  int64_t log_every = 10;    // steps between log lines
+  int64_t trace = 2;         // how many steps are recorded in trace.json; 0: none
+  bool tensorboard = false;  // write the metrics as TensorBoard event files, too
+  // Do everything but the arithmetic: real ranks, messages and data, with modelled times.
+  bool dry_run = false;
+  std::string dry_run_model = "cpu";  // the device to model: a name for device_model_named()
 };
 
 struct Config {

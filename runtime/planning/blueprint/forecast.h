@@ -1,5 +1,9 @@
-// runtime/planning/blueprint/forecast.h -- the planner's prediction for the run that is about to
-// start, so that its report can put measured beside predicted.
+// runtime/planning/blueprint/forecast.h -- forecast(): predicts step time, memory and FLOPs of the
+// run that is about to start, so that its reports can show measured values beside predicted ones.
+//
+// The costs of the layers are counted for the run's device, or measured before (`penstock
+// profile`); predict() (runtime/planning/plan/predict.h) simulates the run's own schedule with
+// them.
 #pragma once
 
 #include <string>
@@ -13,30 +17,34 @@
 
 namespace penstock {
 
-// What checkpoint.partner costs: the copies of each rank's state in the memory of its own host and
-// of its partner's.
+// What the option checkpoint.partner costs. With it each rank keeps a copy of its state in the
+// memory of its own host, and sends a second copy to a rank on another host.
 struct CopyCosts {
   std::vector<int64_t> bytes = {};  // of one copy, by rank of one pipeline
-  // How long the copies of a node's ranks keep its network card busy; 0 where all ranks share a
-  // node.
+  // Seconds for which sending the copies of all ranks of a node keeps its network card busy, each
+  // time copies are made; 0 where all ranks are on one node.
   double network_s = 0;
 };
 
 struct Forecast {
   Prediction prediction;
-  std::string basis;  // "counted for cpu, 2 threads", "measured: profile.json"
-  // Model FLOPs of a step over all ranks: thrice the forward of every micro-batch, what is
-  // recomputed not counted (the convention of PaLM, Chowdhery et al. 2022, appendix B).
+  // What it is made from, for reports: "counted for cpu, 2 threads", "measured: profile.json".
+  std::string basis;
+  // Model FLOPs of a step over all ranks: three times those of the forwards of all micro-batches,
+  // without recomputing (the convention of PaLM, Chowdhery et al. 2022, appendix B).
   double step_flops = 0;
-  CopyCosts copies = {};  // empty without checkpoint.partner
+  CopyCosts copies = {};  // no bytes and 0 s without checkpoint.partner
 };
 
-// The costs of checkpoint.partner's copies on the ranks of that prediction.
+// The costs of checkpoint.partner for a run of `candidate` on `cluster`. `prediction` is the
+// candidate's: its memory per rank says what a copy holds.
 [[nodiscard]] CopyCosts copy_costs(const Prediction& prediction, const Arrangement& candidate,
                                    const Cluster& cluster);
 
-// Predicts the run. `profile` (null: none) corrects the counted costs; throws Error(Input) when it
-// is of another network.
+// Predicts the run that `config` and its Blueprint (draw_up()) describe. `device` is the device of
+// every rank. `profile` (null: none) has measured times by which the counted ones are corrected.
+// `ranks_per_node`: 0: all ranks are on one node. Throws Error(Input) when the profile is of
+// another network.
 [[nodiscard]] Forecast forecast(const Config& config, const Blueprint& blueprint,
                                 const DeviceModel& device, const Profile* profile,
                                 int ranks_per_node);

@@ -1,5 +1,9 @@
-// runtime/planning/blueprint/plan_request.h -- makes the arguments of plan()
-// (runtime/planning/plan) from a run's configuration.
+// runtime/planning/blueprint/plan_request.h -- joins a run's configuration to the planner: makes
+// the arguments of plan() (runtime/planning/plan/plan.h) from a Config, and writes what plan()
+// chose back to it.
+//
+// The order of use, for `penstock plan` and pipeline.auto: costs_by_cut(), then plan_request() with
+// the result, then plan(), then apply() of the best candidate.
 #pragma once
 
 #include <functional>
@@ -14,21 +18,29 @@
 
 namespace penstock {
 
-// The Arrangement that `pipeline` describes; its split is empty unless pipeline.split gives one.
+// The Arrangement (the planner's form of the choices: stages, replicas, schedule, ...) that
+// `pipeline` describes. Its split is empty unless pipeline.split gives one. The optimizer's
+// members, `shared` and `barrier`, keep their defaults: the caller sets them.
 [[nodiscard]] Arrangement arrangement_of(const PipelineConfig& pipeline);
 
-// Writes the candidate's choices to `pipeline`: the inverse of arrangement_of().
+// Overwrites in `pipeline` what the candidate chooses: stages, replicas, chunks, micro-batches and
+// their size, schedule, recompute mode and split.
 void apply(const Arrangement& candidate, PipelineConfig& pipeline);
 
+// Returns the costs of all layers for one way to cut samples into micro-batches.
 using CostsByCut = std::function<ModelCosts(MicroBatches)>;
 
-// A function that counts the costs for `device` and corrects them by the profile (null: not). It
-// holds the network.
+// Makes such a function: it counts the costs of the layers of `model` on `device` and, where
+// `profile` is not null, scales the times to the measured ones. The function shares ownership of
+// `model` and copies all else. It throws Error(Input) where bytes would overflow,
+// std::invalid_argument where the profile is of another network.
 [[nodiscard]] CostsByCut costs_by_cut(const Config& config, std::shared_ptr<const Sequential> model,
                                       const ModelInput& input, const DeviceModel& device,
                                       const Profile* profile);
 
-// A request for the run's mini-batch on `ranks` ranks that leaves the planner every choice.
+// A request to plan the run's mini-batch on `ranks` ranks (of all replicas together), in which
+// nothing is fixed: the caller may then set what the planner must keep. `cluster` has the links and
+// nodes; its placement is taken from the configuration.
 [[nodiscard]] PlanRequest plan_request(const Config& config, int ranks, const Cluster& cluster,
                                        CostsByCut costs);
 

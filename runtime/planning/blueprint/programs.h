@@ -1,5 +1,8 @@
-// runtime/planning/blueprint/programs.h -- make_programs(): the programs of a pipeline's ranks from
-// the [pipeline] section. Pure.
+// runtime/planning/blueprint/programs.h -- make_programs(): the instructions of every rank of a
+// pipeline, for training and for evaluation, from the [pipeline] section of a run file.
+//
+// It is a thin layer over runtime/planning/schedule/recipe.h: it translates options into a Recipe,
+// and errors into Error(Input), which ends the program with a sentence for the user.
 #pragma once
 
 #include "runtime/planning/blueprint/config.h"
@@ -7,17 +10,20 @@
 
 namespace penstock {
 
-// The programs of one replica, lowered and verified.
+// The programs of the ranks of one replica (all replicas have the same), complete with messages and
+// proved correct. An evaluation has forwards only.
 struct Programs {
   Schedule training, evaluation;
 };
 
-// These throw Error(Input) when the schedule is unknown, its file is no schedule, or its chunks do
-// not divide the stages; make_programs() also where verify() refuses the programs. `skips` are the
-// pairs of stages that skips join past others.
+// The three functions throw Error(Input) when the schedule is unknown, its CSV text is no schedule,
+// or its chunks (stages per rank) do not divide the stages; make_programs() also where verify()
+// refuses the result. `skips` are the pairs of stages that are joined by skip connections and are
+// not neighbours (Layout::stage_skips()).
 [[nodiscard]] Programs make_programs(const PipelineConfig& pipeline,
                                      const std::vector<Skip>& skips = {});
 [[nodiscard]] int stages_per_rank(const PipelineConfig& pipeline);
+// The ranks of one replica: stages / stages_per_rank().
 [[nodiscard]] int ranks_per_pipeline(const PipelineConfig& pipeline);
 
 }  // namespace penstock

@@ -1,8 +1,8 @@
-// runtime/planning/blueprint/targets.h -- target_field(): finds the batch field that the losses of
-// a network compare with. Pure.
+// runtime/planning/blueprint/targets.h -- target_field(): finds the field of a data batch
+// ("labels", say) that the losses of a network compare their predictions with.
 //
-// A loss is a sum over its targets, which the step divides by the number of targets in the whole
-// mini-batch. So it must know the field that holds them.
+// A training step divides the summed loss by the number of targets in the whole mini-batch. To
+// count the targets it must know which field of the batch holds them.
 #pragma once
 
 #include <string>
@@ -12,13 +12,16 @@
 namespace penstock {
 
 struct TargetField {
-  std::string name;      // "labels"
-  bool is_read = false;  // layers that are no losses read it too, as in an autoencoder
+  std::string name;  // of the field, such as "labels"
+  // Whether layers other than losses read the field, too, as the first layer of an autoencoder
+  // does.
+  bool is_read = false;
 };
 
-// The field that the last layer names (Layer::targets()) or, where it names none, the one field
-// that it reads. Throws Error(Input) naming the layer where it reads no field or several, or where
-// a loss inside the network compares with another field: all losses are divided by the same number.
+// Returns the field that the last layer, which is the loss, names by Layer::targets(); where it
+// names none, the one field that it reads. Throws Error(Input), naming the layer, where the last
+// layer reads no field or several, or where another loss inside the network compares with another
+// field, since all losses of a step are divided by the same number of targets.
 [[nodiscard]] TargetField target_field(const Sequential& model);
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
-// runtime/planning/costs/countable.h -- countable(): refuses costs whose bytes would overflow the
-// 64-bit sums of plans and forecasts.
+// runtime/planning/costs/countable.h -- countable(): refuses networks and batches so large that
+// sums of their bytes would overflow 64-bit integers in plans and forecasts.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace penstock {
 
-// Returns `costs` unchanged. Throws Error(Input) where all bytes of all layers, times
-// `micro_batches`, come near 2^63: their sums would wrap round to small numbers.
+// Returns `costs` unchanged if the bytes of all layers for a step of `micro_batches` micro-batches
+// add up to at most 2^60 (1 EiB). Throws Error(Input) for more.
 [[nodiscard]] ModelCosts countable(ModelCosts costs, int64_t micro_batches);
 
 }  // namespace penstock

@@ -1,10 +1,14 @@
-// runtime/planning/costs/layer_costs.h -- time and memory of every layer of a network, without
-// training it: counted on a device that computes nothing, or measured on the real one.
+// runtime/planning/costs/layer_costs.h -- what each layer of a network costs: seconds, FLOPs and
+// bytes of its forward, backward and update, as the planner needs them to choose and predict.
 //
-// Both walk over the layers, make a Stage of each alone, run every verb on tensors of the inferred
-// shapes and read the accounts of the device's memory; only the meter around the verbs differs. One
-// layer at a time is on the device, so a network too large for a device is measured on it all the
-// same. Of equal layers one is run. Other stages may hold the layers at the same time.
+// There are two ways to find out. counted_costs() needs no hardware: the layers run on a device
+// that computes nothing and adds up FLOPs and bytes by a model of the real device. measured_costs()
+// runs them on the real device and takes the time.
+//
+// Both put one layer at a time on the device, as a Stage with this layer alone, and run it through
+// forward, both halves of the backward, and update, on tensors of the right shapes (layer_probe.h).
+// So a network that is too large for one device can be measured on it. Layers that are equal are
+// run once. The network's layers may be in use elsewhere at the same time.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +22,19 @@
 
 namespace penstock {
 
-// The costs by the model of a device. `dtype` is that of activations. Throws Error(Input) for a
-// layer that its inputs do not fit.
+// Counts the costs of all layers on `device`, for micro-batches as `micro_batches` says. `dtype` is
+// the type of activations; `optimizer` decides which parameters are frozen and what state the
+// others have. Throws Error(Input) for a layer that cannot take the output of the layer before it.
 [[nodiscard]] ModelCosts counted_costs(const Sequential& model, const ModelInput& input,
                                        MicroBatches micro_batches, DType dtype,
                                        const OptimizerConfig& optimizer, const DeviceModel& device);
 
-// The costs by the clock, for steps of several micro-batches: the lower quartile of repetitions,
-// each of which finds the caches filled with other data, as a layer in a training step does. FLOPs
-// are counted. `before_layer` (may be empty) runs before each layer that is measured: a place for
-// ranks that measure together to meet. Each layer is repeated for at least `least_s` seconds, and
-// five times, unless it takes seconds itself.
+// Measures the costs of all layers on `device`, for steps of several micro-batches of
+// `micro_batch_size` samples. Each layer is repeated at least five times and for at least `least_s`
+// seconds (less often if one repetition takes seconds), and the lower quartile of the times is
+// taken. Before each repetition the caches are filled with other data, as in a training step. FLOPs
+// are counted, as above. `before_layer` (may be empty) is called before each layer is measured, so
+// that ranks that measure at the same time can wait for one another there. Throws as above.
 [[nodiscard]] ModelCosts measured_costs(const Sequential& model, const ModelInput& input,
                                         int64_t micro_batch_size, DType dtype,
                                         const OptimizerConfig& optimizer, Device& device,

@@ -1,5 +1,6 @@
-// runtime/planning/costs/probe_data.h -- the inputs of a layer that runs alone: tensors like those
-// of a training run, and the batch fields that it reads.
+// runtime/planning/costs/probe_data.h -- makes up the inputs with which a single layer runs when
+// its costs are measured (layer_probe.h): tensors like those of a training run, and the fields of a
+// data batch that the layer reads.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +14,15 @@
 
 namespace penstock {
 
-// The settings that all probes of a network share.
+// The settings that are the same for all layers of a network.
 struct ProbeSetup {
-  ModelInput input;
-  MicroBatches micro_batches;
-  DType dtype = DType::F32;
+  ModelInput input;            // shape and type of one sample
+  MicroBatches micro_batches;  // the number of samples, and whether there are several per step
+  DType dtype = DType::F32;    // of activations
   OptimizerConfig optimizer;
 };
 
-// The bytes that a tensor of `bytes` bytes takes in a device's memory, which is given out in lines
-// of 64 bytes.
+// The bytes that a tensor of `bytes` bytes takes in a device's memory: the next multiple of 64.
 [[nodiscard]] constexpr int64_t whole_lines(int64_t bytes) {
   return (bytes + 63) / 64 * 64;
 }
@@ -30,17 +30,19 @@ struct ProbeSetup {
 // The shape [batch, extents of the sample ...].
 [[nodiscard]] Shape with_batch(int64_t batch, const Shape& sample);
 
-// A tensor (Purpose::Workspace) of numbers around zero, as activations and gradients are: with
-// zeros, products would draw less power than in a training run, and processors run faster. Integers
-// (ids, labels) are 0, which is always valid. The tensor has no values where the device holds none.
+// A tensor to copy inputs from. Floating-point tensors hold numbers around zero, as activations and
+// gradients do: products of zeros would need less power, and processors would run faster than in
+// training. Integer tensors (ids, labels) hold 0, which is always valid. On the counting device,
+// which has no values, it has none. Its memory counts as Purpose::Workspace.
 [[nodiscard]] Tensor probe_pattern(const Shape& shape, DType dtype, Device& device);
 
-// The batch field of that name as a loader gives it: the network's input, lengths, other tokens, or
-// labels.
+// The made-up values of the batch field `name` (such as the network's input, lengths or labels),
+// with the shape in which a data loader gives it for one micro-batch.
 [[nodiscard]] Tensor probe_field(const std::string& name, const ProbeSetup& setup, Device& device);
 
-// The fields that a layer reads of a batch, with the bytes of their copies on a device with memory
-// of its own. `first`: the layer is the first of its network, which reads the input, too.
+// The batch fields that a layer reads, each with its bytes for one micro-batch on a device with
+// memory of its own. `first`: the layer is the first of its network, so that it reads the network's
+// input, too.
 [[nodiscard]] std::vector<DataField> fields_of(const Layer& layer, bool first,
                                                const ProbeSetup& setup);
 

@@ -1,8 +1,12 @@
-// runtime/planning/drawing/answer.h -- answer(): simulates a schedule for given settings, and
-// collects all that a picture of it shows.
+// runtime/planning/drawing/answer.h -- answer(): what `penstock schedule` draws: a pipeline
+// schedule made for given settings, when each of its instructions runs, and how much each rank
+// keeps.
 //
-// The terminal and the SVG draw this answer. The page begins with it, and computes the answers to
-// other settings itself (page/programs.js); tests/page compares both.
+// ScheduleSettings go in: the name of a schedule, its sizes and the times of its passes. answer()
+// makes the schedule, proves it and simulates one training step. A ScheduleAnswer comes out: the
+// programs, the start and end of each instruction, and the stashes of each rank (what forwards keep
+// for their backwards: saved activations) over time. terminal.h, svg.h, json.h and page.h each turn
+// a ScheduleAnswer into text. The words are those of docs/concepts.md.
 #pragma once
 
 #include <string>
@@ -13,40 +17,48 @@
 
 namespace penstock {
 
-// Times are for all layers of one rank on one micro-batch, in any one unit; each stage of a rank
-// takes an even share, so that schedules with more stages per rank compare with others. A recompute
-// takes the time of a forward; in mode layer it is a part of the backward.
+// The question. Times are those of all layers of one rank on one micro-batch, in one unit of the
+// caller's choice; each of the n stages of a rank takes 1/n of them, so that schedules with
+// different numbers of stages per rank can be compared. A recompute (the forward run again before
+// the backward) takes the time of a forward; in mode "layer" that time is added to the backward.
 struct ScheduleSettings {
-  std::string schedule = "1f1b";
-  // A schedule of the user's as text (runtime/planning/schedule/text/csv.h); empty: none. It has
-  // its own stages, micro-batches and chunks, and `schedule` is only its name.
+  std::string schedule = "1f1b";  // a name in known_schedules.h
+  // A schedule that the user has written, as CSV text (runtime/planning/schedule/text/csv.h);
+  // empty: none. The text sets the sizes, so `stages`, `micro_batches` and `chunks` are not read,
+  // and `schedule` is only the name to show.
   std::string csv = {};
-  int stages = 4;
+  int stages = 4;  // of the whole pipeline
   int micro_batches = 8;
-  int chunks = 0;  // stages per rank; 0: the schedule's own
-  std::string recompute = "none";
+  int chunks = 0;                  // stages per rank; 0: the default of the schedule
+  std::string recompute = "none";  // none | stage | layer
   double forward = 1;
-  double backward_input = 1;
-  double backward_weight = 1;
-  double latency = 0;  // of a message between two ranks
+  double backward_input = 1;   // the half of a backward that gives the gradient of the inputs
+  double backward_weight = 1;  // the half that gives the gradient of the weights
+  double latency = 0;          // what each message between two ranks takes, in the same unit
 };
 
-// How many stashes a rank holds from this time on.
+// A rank holds `held` stashes (one: one micro-batch of one stage) from `time` until the time of the
+// next StashLevel of its list.
 struct StashLevel {
-  double time = 0;
+  double time = 0;  // in the unit of the settings; the step begins at 0
   int held = 0;
 };
 
 struct ScheduleAnswer {
-  ScheduleSettings settings;                   // sizes as the schedule has them
-  Schedule schedule;                           // lowered and verified
-  Timeline timeline;                           // of the simulation
-  std::vector<int> peak_stash;                 // by rank: the most stashes at once
-  std::vector<int> peak_weight_halves;         // by rank: the most weight halves at once
+  // The question, with the sizes that the schedule has in place of 0 and of what a CSV text
+  // overrides.
+  ScheduleSettings settings;
+  Schedule schedule;            // messages and recomputes included (lower()), proved (verify())
+  Timeline timeline;            // simulated start and end of each instruction
+  std::vector<int> peak_stash;  // by rank: the most stashes at once
+  // One per rank: the most micro-batches at once whose input half has run and whose weight half has
+  // not.
+  std::vector<int> peak_weight_halves;
   std::vector<std::vector<StashLevel>> stash;  // by rank, ascending in time
 };
 
-// Throws std::invalid_argument for settings that make no sense, naming the option.
+// Throws std::invalid_argument for an unknown schedule, sizes that it cannot have, negative times
+// or a bad CSV text; the message names the option of `penstock schedule`.
 [[nodiscard]] ScheduleAnswer answer(const ScheduleSettings& settings);
 
 // A line to put above a picture: "zb-v: ranks 4, stages 8, micro-batches 8".

@@ -1,5 +1,9 @@
-// runtime/planning/drawing/json.h -- questions and answers as JSON: what `penstock schedule --json`
-// prints, and what the page begins with.
+// runtime/planning/drawing/json.h -- writes the settings and the answer of `penstock schedule` as
+// JSON text.
+//
+// `penstock schedule --json` prints answer_json(). The HTML page (page.h) holds all three texts,
+// from which its script draws the first picture and fills its menu. docs/output.md describes the
+// format for users.
 #pragma once
 
 #include <string>
@@ -8,20 +12,24 @@
 
 namespace penstock {
 
-// An object with the options' names as keys: schedule, stages, micro_batches, chunks, recompute,
-// times [F, B, W], latency; and csv.
+// The settings as an object with these keys: schedule, stages, micro_batches, chunks, recompute,
+// times (an array: forward, input half, weight half of the backward), latency, csv.
 [[nodiscard]] std::string settings_json(const ScheduleSettings& settings);
 
-// {ranks, stages, micro_batches, programs: [[...]], makespan, makespan_bubble, span_bubble,
-// peak_stash: [...]}, the contract of docs/output.md, with compute instructions only;
-// peak_weight_halves: [...] by rank; and for drawing: rank_of_stage; timeline, by rank
-// [instruction, start, end] of each compute instruction; stash, by rank [time, how many stashes are
-// held from then on].
+// The answer as an object. It lists forwards and backwards only, no messages and no recomputes.
+//
+// The keys that docs/output.md promises to users: ranks, stages, micro_batches; programs (by rank,
+// an array of instructions such as "F0.3": op, stage, micro-batch); makespan, makespan_bubble,
+// span_bubble (timeline.h); peak_stash (by rank).
+//
+// The keys for drawing: peak_weight_halves (by rank); rank_of_stage (by stage); timeline (by rank,
+// an array of [instruction, start, end]); stash (by rank, an array of [time, number of stashes held
+// from that time on]).
 [[nodiscard]] std::string answer_json(const ScheduleAnswer& answer);
 
-// All known schedules, for a menu: [{name, chunks, chunks_vary, about}, ...]. chunks: stages per
-// rank, unless others are asked for; chunks_vary: whether others can be asked for; about: a
-// sentence.
+// All known schedules, for the page's menu: [{name, chunks, chunks_vary, about}, ...]. chunks: the
+// default number of stages per rank; chunks_vary: whether the user may choose another number;
+// about: one sentence of description.
 [[nodiscard]] std::string schedules_json();
 
 }  // namespace penstock

@@ -1,10 +1,12 @@
-// runtime/planning/drawing/page.h -- the page that explains a schedule: one file of HTML that asks
-// the network for nothing.
+// runtime/planning/drawing/page.h -- page(): an HTML page in which a reader explores pipeline
+// schedules with sliders: what `penstock schedule --format html` writes.
 //
-// The page begins with the given answer drawn, and draws another whenever a slider moves: it holds
-// the programs of all schedules, up to the sizes of program_grid.h, and computes their times
-// itself. It opens traces, too (runtime/records/telemetry/trace_json.h). Its parts are the files in
-// page/.
+// The page first shows the given answer. When the reader moves a slider (number of stages, of
+// micro-batches, times), its script draws the schedule for the new settings. No server is asked:
+// the one HTML file holds the programs of all schedules at all sizes that the sliders reach
+// (program_grid.h), and the script computes when each instruction runs. The page also opens
+// trace.json files of runs (runtime/records/telemetry/trace_json.h). Its HTML, CSS and JavaScript
+// are the files in page/.
 #pragma once
 
 #include <string>

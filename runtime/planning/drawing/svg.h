@@ -1,9 +1,11 @@
-// runtime/planning/drawing/svg.h -- svg(): an answer as an SVG picture, for a paper, a README or a
-// browser.
+// runtime/planning/drawing/svg.h -- svg(): a simulated pipeline schedule (answer.h) as an SVG
+// picture, for a paper, a README or a browser: what `penstock schedule --format svg` writes.
 //
-// A row for each rank, a box for each compute instruction, as wide as its time, coloured by op,
-// paler for later stages of a rank, with the number of the micro-batch where it fits. Follows the
-// reader's choice of light or dark. Needs no script, no font, no network.
+// The picture has a row for each rank and time from left to right. Each forward and backward is a
+// box, as wide as it takes time, with a colour for its kind and the number of its micro-batch where
+// there is room. Where a rank holds several stages, the boxes of the later ones are paler. The
+// colours follow the reader's choice of light or dark mode. The picture needs no script, font or
+// network.
 #pragma once
 
 #include <string>
@@ -12,6 +14,7 @@
 
 namespace penstock {
 
+// Returns the whole text of the SVG file.
 [[nodiscard]] std::string svg(const ScheduleAnswer& answer);
 
 }  // namespace penstock

@@ -1,5 +1,8 @@
-// runtime/planning/drawing/terminal.h -- terminal_text(): an answer as text, the picture of draw()
-// (text/draw.h) with figures below.
+// runtime/planning/drawing/terminal.h -- terminal_text(): a simulated pipeline schedule (answer.h)
+// as text for a terminal: what `penstock schedule` prints.
+//
+// The text is the chart of runtime/planning/schedule/text/draw.h (a row for each rank, time from
+// left to right), with the step's length, its bubble and the peak stashes below it.
 #pragma once
 
 #include <string>
@@ -9,8 +12,8 @@
 namespace penstock {
 
 struct TerminalStyle {
-  int columns = 0;       // the longest line, in characters; 0: any length
-  bool colours = false;  // ANSI escapes, with the SVG's colours
+  int columns = 0;       // the longest line of the chart, in characters; 0: no limit
+  bool colours = false;  // whether to colour the chart by ANSI escapes
 };
 
 [[nodiscard]] std::string terminal_text(const ScheduleAnswer& answer,

@@ -1,5 +1,9 @@
-// runtime/planning/partition/loads.h -- Loads: the time and bytes of any stage over any run of
-// layers. Private to this room.
+// runtime/planning/partition/loads.h -- Loads: tells at once how long stage s would take, and how
+// many bytes it would need, if it had the layers [begin, end). The searches for a good split
+// (limited.h) ask this very often.
+//
+// Each answer is a difference of two running sums, so it takes constant time. Used only inside
+// runtime/planning/partition.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +15,13 @@
 
 namespace penstock {
 
+// A limit that everything keeps.
 inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 // Throws std::invalid_argument for fewer than 1 stage or more stages than layers (partition.cpp).
 void check_counts(int layers, int stages);
 
-// [i]: the sum of the first i numbers.
+// Element i of the result is the sum of the first i numbers; it has one element more than `list`.
 inline std::vector<double> running_sums(const std::vector<double>& list) {
   std::vector<double> sums{0.0};
   sums.reserve(list.size() + 1);
@@ -24,6 +29,7 @@ inline std::vector<double> running_sums(const std::vector<double>& list) {
   return sums;
 }
 
+// Refers to the arguments of its constructor, which must outlive it.
 class Loads {
  public:
   Loads(const LayerLoads& layers, std::span<const StageLoads> stages)
@@ -38,7 +44,7 @@ class Loads {
   [[nodiscard]] int layers() const { return static_cast<int>(input_.size()); }
   [[nodiscard]] int stages() const { return static_cast<int>(stages_.size()); }
   [[nodiscard]] const StageLoads& of(int s) const { return stages_[s]; }
-  // The largest end of a stage: later stages need at least one layer each.
+  // The largest `end` that stage s can have: each stage after it needs at least one layer.
   [[nodiscard]] int last_end(int s) const { return layers() - (stages() - 1 - s); }
 
   // Time and bytes of stage s with layers [begin, end).
@@ -46,7 +52,8 @@ class Loads {
     const double plain = time_[end] - time_[begin];
     return stages_[s].recomputes ? plain + (recompute_[end] - recompute_[begin]) : plain;
   }
-  // The time of each of stages 0 to s if they shared the layers before `end` out evenly.
+  // A lower bound for the slowest of the stages 0 .. s: their time if they shared the layers [0,
+  // end) evenly.
   [[nodiscard]] double mean_time(int s, int end) const {
     const auto recomputing = std::count_if(stages_.begin(), stages_.begin() + s + 1,
                                            [](const StageLoads& of) { return of.recomputes; });
@@ -56,8 +63,8 @@ class Loads {
   [[nodiscard]] double bytes(int s, int begin, int end) const {
     return (held(s, end) - held(s, begin)) + stages_[s].stashes * input_[begin] + stages_[s].extra;
   }
-  // Whether starting a stage one layer later never takes more memory, for all stages but the
-  // first, which starts at layer 0.
+  // Whether, in every stage but the first, starting one layer later with the same end never takes
+  // more memory. It can, where a layer's input is much larger than that of the layer before.
   [[nodiscard]] bool shrink_from_the_left() const {
     for (int s = 1; s < stages(); ++s) {
       for (int begin = s; begin + 1 < last_end(s); ++begin) {
@@ -69,15 +76,17 @@ class Loads {
   }
 
  private:
+  // The bytes of the layers [0, end) if stage s had them, without its stashes and `extra`.
   [[nodiscard]] double held(int s, int end) const {
     return fixed_[end] + stages_[s].tapes * tape_[end] + stages_[s].inputs * inputs_[end];
   }
 
-  const std::vector<double>& input_;
+  const std::vector<double>& input_;  // LayerLoads::input, by layer
   std::span<const StageLoads> stages_;
-  std::vector<double> time_, recompute_, fixed_, tape_, inputs_;
+  std::vector<double> time_, recompute_, fixed_, tape_, inputs_;  // running sums
 };
 
+// What each single stage may take.
 struct StageLimits {
   double time = kNoLimit;
   double bytes = kNoLimit;  // of each stage alone
@@ -88,12 +97,14 @@ inline bool within(const Loads& loads, const StageLimits& limits, int s, int beg
   return loads.time(s, begin, end) <= limits.time && loads.bytes(s, begin, end) <= limits.bytes;
 }
 
-// The split with its times and bytes.
+// Fills in the rest of a LimitedSplit for a given split: bottleneck, fullest rank, and whether it
+// fits `limit`, the bytes that a rank may take.
 [[nodiscard]] LimitedSplit described(const Loads& loads, std::vector<int> split, double limit);
 
-// The fastest split that was found within a limit that stages of one rank share, else the one with
-// the emptiest fullest rank (shared_limit.cpp). No split is faster than `fastest`, the answer where
-// each stage may take the whole limit.
+// The search for ranks that hold several stages, which share `limit` bytes (shared_limit.cpp).
+// Returns the fastest split found that fits, else the split found whose fullest rank needs the
+// fewest bytes. `fastest` is the best split if each stage alone may take the whole limit: no split
+// that fits can be faster.
 [[nodiscard]] LimitedSplit search_shared(const Loads& loads, const LimitedSplit& fastest,
                                          double limit);
 

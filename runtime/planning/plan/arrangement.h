@@ -1,5 +1,9 @@
-// runtime/planning/plan/arrangement.h -- Arrangement: one way to run a step on a number of ranks.
-// Cluster: the nodes and links that would run it. Plain data.
+// runtime/planning/plan/arrangement.h -- the planner's two inputs as plain structs. Arrangement:
+// one way to run a training step (so many stages, replicas, micro-batches, which schedule, ...).
+// Cluster: the nodes, links and device memory that would run it.
+//
+// plan() (plan.h) tries many arrangements on one cluster; predict() (predict.h) says how long a
+// step of one takes and what memory it needs. The words are those of docs/concepts.md.
 #pragma once
 
 #include <bit>
@@ -12,49 +16,56 @@
 
 namespace penstock {
 
-// A step takes replicas x micro_batches x micro_batch_size samples, on
-// stages x replicas / chunks ranks.
+// A step takes replicas x micro_batches x micro_batch_size samples, and runs on stages x replicas /
+// chunks ranks. Names like pipeline.reduction are options of a run file (docs/run_file.md).
 struct Arrangement {
-  int stages = 1;         // K
-  int replicas = 1;       // D
-  int chunks = 1;         // stages per rank
-  int micro_batches = 1;  // of one replica
-  int64_t micro_batch_size = 1;
-  std::string schedule = "1f1b";
+  int stages = 1;                   // K
+  int replicas = 1;                 // D: whole pipelines side by side
+  int chunks = 1;                   // stages per rank
+  int micro_batches = 1;            // M, of one replica
+  int64_t micro_batch_size = 1;     // b, samples
+  std::string schedule = "1f1b";    // a name in schedule/generators/known_schedules.h
   std::string recompute = "stage";  // none | stage | layer
-  std::vector<int> split = {};      // layers per stage; empty: to be chosen
-  bool exact = false;               // pipeline.reduction = "exact": gradients are added up in pairs
-  // optimizer.sharded: each replica updates its share of the weights, and keeps the states of that.
+  std::vector<int> split = {};      // layers of each stage; empty: still to be chosen
+  // pipeline.reduction = "exact": gradients are added up in pairs, with the same bits for every D.
+  bool exact = false;
+  // optimizer.sharded: each replica updates a share of the weights and keeps only the optimizer's
+  // state for that share (ZeRO-1).
   bool shared = false;
-  bool barrier = true;  // optimizer.barrier: updates wait for all ranks' gradients
+  bool barrier = true;  // optimizer.barrier: updates wait for the gradients of all ranks
   int64_t audit = 0;    // run.audit: one in so many steps is audited; 0: none is
 
-  [[nodiscard]] int ranks() const { return stages / chunks; }  // of one pipeline
-  // How the arrangement cuts a replica's samples into micro-batches.
+  [[nodiscard]] int ranks() const { return stages / chunks; }  // of one replica
+  // How a replica's samples are cut into micro-batches, as the costs of layers depend on it.
   [[nodiscard]] MicroBatches cut() const { return {micro_batch_size, micro_batches > 1}; }
-  // How many tensors of the gradients' size are needed: the gradients and, where they are added in
-  // pairs, the partial sums (runtime/network/stage/pairwise_sum.h).
+  // How many times the memory of the gradients is needed: once or, where gradients are added up in
+  // pairs, once more for each partial sum (runtime/network/stage/pairwise_sum.h).
   [[nodiscard]] int gradient_copies() const {
     return exact ? 1 + std::bit_width(static_cast<unsigned>(micro_batches - 1)) : 1;
   }
-  // The share of a stage's updates and of the optimizer's state that one replica has.
+  // The share (0 to 1) of a stage's updates, and of the optimizer's state, that one replica has.
   [[nodiscard]] double update_share() const { return shared ? 1.0 / replicas : 1.0; }
-  // False where gradients are added in pairs over several replicas, but a replica's micro-batches
-  // are no power of two and so no whole branch of the tree.
+  // Whether the gradients can be added up as `exact` asks. With several replicas each replica's
+  // micro-batches must make a whole branch of the tree of pairs, so their number must be a power of
+  // two.
   [[nodiscard]] bool can_be_added() const {
     return !exact || replicas == 1 || std::has_single_bit(static_cast<unsigned>(micro_batches));
   }
 };
 
 struct Cluster {
-  LinkTimes within_node, between_nodes;
-  int ranks_per_node = 0;            // 0: all ranks on one node
-  std::string placement = "stages";  // stages | replicas: which neighbours share a node
-  // True: links hold what they send instead of copying it, as NCCL's do. A send waits where a
-  // window of messages is under way, the smallest that the schedule can run with
-  // (schedule/proof/window.h). False: sends never wait.
+  LinkTimes within_node, between_nodes;  // of messages between two ranks on one node, and on two
+  int ranks_per_node = 0;                // 0: all ranks are on one node
+  // stages: the stages of one replica have neighbouring rank numbers, and so share nodes; replicas:
+  // the replicas of one stage have.
+  std::string placement = "stages";
+  // True: links hold the tensors that they send instead of copying them, as NCCL's do; a send then
+  // waits while as many messages are under way as the smallest window with which the schedule can
+  // run (schedule/proof/window.h). False: sends never wait.
   bool sends_wait = false;
-  bool late_weights = true;  // shared weights come during the next step (PipelineCosts)
+  // Whether, with shared updates, the weights that other replicas have updated arrive while the
+  // next step runs (PipelineCosts::late_weights).
+  bool late_weights = true;
   int64_t memory_bytes = 0;  // of each rank's device; 0: no limit
 };
 

@@ -1,6 +1,10 @@
-// runtime/planning/plan/plan.h -- plan(): all ways to run one mini-batch on a number of ranks,
-// fastest first, by stages, replicas, micro-batches, schedule and recompute mode, each with its
-// best split.
+// runtime/planning/plan/plan.h -- plan(): finds the fastest way to run a training step of given
+// size on a given number of ranks: what `penstock plan` prints and pipeline.auto chooses.
+//
+// It tries combinations of stages, replicas, micro-batches, schedule and recompute mode. For each
+// it chooses the best split of the layers, checks that it fits the devices' memory, and simulates a
+// step (predict.h). The result lists all of them, fastest first. The words are those of
+// docs/concepts.md.
 #pragma once
 
 #include <cstdint>
@@ -13,58 +17,69 @@
 
 namespace penstock {
 
+// The question.
 struct PlanRequest {
   int ranks = 1;           // of all replicas together
   int64_t mini_batch = 1;  // samples of a step, the same in every candidate
   Cluster cluster;
-  // The costs of the network for micro-batches of that cut; called once per cut.
+  // Returns the costs of the network's layers for micro-batches of one size; plan() calls it once
+  // for each size that it tries.
   std::function<ModelCosts(MicroBatches)> costs;
 
-  // Values to keep; those without one are varied.
+  // Choices that are fixed: a candidate must have these values. Null: plan() tries all values.
   std::optional<int> stages, replicas, chunks, micro_batches;
   std::optional<int64_t> micro_batch_size;
   std::optional<std::string> schedule, recompute;
-  std::vector<int> split;  // layers per stage; empty: chosen
-  bool exact = false;      // gradients are added up in pairs (pipeline.reduction = "exact")
-  bool shared = false;     // replicas share updates and their state out (optimizer.sharded)
-  bool barrier = true;     // updates wait for all ranks' gradients (optimizer.barrier)
-  int64_t audit = 0;       // one in so many steps is audited (run.audit); 0: none is
+  std::vector<int> split;  // layers of each stage; empty: plan() chooses
+  // Options of the run that every candidate has (see Arrangement).
+  bool exact = false;   // gradients are added up in pairs (pipeline.reduction = "exact")
+  bool shared = false;  // replicas share updates and the optimizer's state (optimizer.sharded)
+  bool barrier = true;  // updates wait for the gradients of all ranks (optimizer.barrier)
+  int64_t audit = 0;    // one in so many steps is audited (run.audit); 0: none is
 
-  // How many of the fastest candidates must be simulated; others may be left out.
+  // How many of the fastest candidates must be simulated. A candidate that is certainly slower than
+  // so many others is not simulated, to save time.
   int wanted = 20;
-  int64_t most_instructions = int64_t{1} << 22;  // candidates with more are not simulated
+  // Candidates whose schedule has more instructions than this are not simulated.
+  int64_t most_instructions = int64_t{1} << 22;
 };
 
+// What is known of a candidate.
 enum class Standing : uint8_t {
-  Ranked,        // fits, and was simulated
-  NotSimulated,  // cannot be one of the fastest, or has too many instructions; may not fit
-  Infeasible,    // does not fit the memory, or cannot be built
+  Ranked,        // it fits the memory, and its step time is simulated
+  NotSimulated,  // too slow by a lower bound, or too many instructions; it may not fit
+  Infeasible,    // it does not fit the memory, or such a pipeline cannot be built
 };
 
 struct PlannedCandidate {
-  Arrangement candidate;  // the split is empty where none was chosen
+  Arrangement candidate;  // its split is empty where none was chosen
   Standing standing = Standing::Ranked;
-  std::string reason = {};     // why it is not Ranked
-  Prediction prediction = {};  // without timeline and bytes; only `memory` where it did not fit
+  std::string reason = {};  // why it is not Ranked, for the user; empty where it is
+  // The members timeline and bytes are empty. Where the candidate does not fit, it has `memory`
+  // only.
+  Prediction prediction = {};
 };
 
+// The answer.
 struct Plan {
-  int64_t parameters = 0;                    // numbers trained, of the network
-  std::vector<PlannedCandidate> candidates;  // Ranked ones by mean_step_s, then NotSimulated, then
-                                             // Infeasible
+  int64_t parameters = 0;  // how many elements the network's parameters have
+  // The Ranked candidates by ascending mean_step_s, then the NotSimulated ones, then the
+  // Infeasible.
+  std::vector<PlannedCandidate> candidates;
+  // The fastest candidate; null if none is Ranked.
   [[nodiscard]] const PlannedCandidate* best() const {
     const bool any = !candidates.empty() && candidates[0].standing == Standing::Ranked;
     return any ? &candidates[0] : nullptr;
   }
 };
 
-// Tries all numbers of stages K and replicas D with K x D / chunks = ranks, every micro-batch size
-// that divides the replica's share of the mini-batch, every schedule (those that take any number of
-// chunks with 2 and 4), and every recompute mode; a pipeline of one rank has no order to choose and
-// is tried with 1f1b only. Leaves mode stage out where it would recompute nothing, as mode none.
-// Does not simulate a candidate that a lower bound, the work of its slowest rank, excludes from the
-// `wanted` fastest. Throws std::invalid_argument for a request that no candidate meets, or what
-// costs() throws.
+// Tries, where the request fixes nothing else: all numbers of stages K and replicas D with K x D /
+// chunks = ranks; every micro-batch size that divides a replica's share of the mini-batch; every
+// schedule, with 2 and 4 chunks (stages per rank) where it allows any number; every recompute mode.
+// Exceptions: a pipeline of one rank is tried with 1f1b only, since all schedules are the same
+// there, and mode "stage" is left out where it would recompute nothing. The work of a candidate's
+// slowest rank is the lower bound by which candidates are left NotSimulated. Throws
+// std::invalid_argument if no candidate meets the request, and whatever costs() throws.
 [[nodiscard]] Plan plan(const PlanRequest& request);
 
 }  // namespace penstock

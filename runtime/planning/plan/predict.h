@@ -1,6 +1,10 @@
-// runtime/planning/plan/predict.h -- predict(): how long a step would take and how much memory each
-// rank would need, without starting a rank. Pure: simulates the schedule that the engine would run
-// with the costs of the layers.
+// runtime/planning/plan/predict.h -- predict(): how long a training step of one Arrangement
+// (arrangement.h) would take and how much memory each rank would need, computed without starting a
+// rank.
+//
+// It makes the schedule that the engine would run, sums the costs of the layers for each stage
+// (layer_cost.h, stage_costs.h), and simulates a step with them. `penstock plan`, forecasts of runs
+// and sweeps all use it. Nothing here has side effects.
 #pragma once
 
 #include <cstdint>
@@ -16,71 +20,78 @@
 
 namespace penstock {
 
-// Bytes of one rank's device, by the purposes of kernels/memory/memory.h. Activations are all that
-// passes between layers and stages, message buffers included.
+// Peak bytes of one rank's device, by what they are for (the Purpose of kernels/memory/memory.h).
+// Activations include what forwards keep for backwards and the tensors and buffers of messages
+// between stages.
 struct RankMemory {
   int64_t parameters = 0, gradients = 0, optimizer = 0;
   int64_t activations = 0, workspace = 0, communication = 0;
   [[nodiscard]] int64_t total() const {
     return parameters + gradients + optimizer + activations + workspace + communication;
   }
-  // The bytes of one copy in host memory, as a checkpoint written during training takes, and each
-  // copy for checkpoint.partner: one replica's share of the weights and of the optimizer's state.
-  // `shared`: `optimizer` is that share already (optimizer.sharded).
+  // The bytes of one copy of the rank's state in host memory: one replica's share of the weights
+  // and of the optimizer's state. A checkpoint that is written while training goes on takes one
+  // such copy, and checkpoint.partner takes them too. `shared`: `optimizer` is one replica's share
+  // already (optimizer.sharded), so that it is not divided by `replicas`.
   [[nodiscard]] int64_t copy(int replicas, bool shared) const {
     return parameters / replicas + (shared ? optimizer : optimizer / replicas);
   }
 };
 
 struct Prediction {
-  double step_s = 0;                   // a step that is not audited
-  double mean_step_s = 0;              // over steps that are audited and steps that are not
-  double samples_per_s = 0;            // of the mean step
-  double bubble = 0;                   // share of the ranks' time without computation, 0 to 1
-  double exposed_communication_s = 0;  // of a step, not hidden behind computation
-  double audited_step_s = 0;           // a step that is audited; 0: none is
-  std::vector<RankMemory> memory;      // peaks, by rank of one pipeline
-  // The timeline of one pipeline; where nodes cut up the replicas' pipelines differently, that of
-  // the slowest.
+  double step_s = 0;         // seconds of a step that is not audited
+  double mean_step_s = 0;    // the mean over steps that are audited and steps that are not
+  double samples_per_s = 0;  // of the mean step
+  double bubble = 0;         // the share of ranks' time in which they do not compute, 0 to 1
+  double exposed_communication_s = 0;  // seconds of a step that communication adds to it
+  // Seconds of a step with an audit (schedule/audits.h); 0 where no step is audited.
+  double audited_step_s = 0;
+  std::vector<RankMemory> memory;  // by rank of one pipeline
+  // When each instruction of one pipeline runs. Where replicas lie on nodes in different ways, it
+  // is that of the slowest replica.
   Timeline timeline;
-  ByteCurve bytes;  // activations in use, for each instruction of the timeline
+  ByteCurve bytes;  // bytes of activations in use at each instruction of `timeline`
 
-  // The rank that needs the most memory, and what it needs.
+  // The rank of a pipeline that needs the most memory, and the bytes that it needs.
   [[nodiscard]] int fullest_rank() const;
   [[nodiscard]] int64_t fullest_bytes() const { return memory[fullest_rank()].total(); }
 };
 
-// The schedule of a training step of that candidate, lowered and proved, with an Audit on each rank
-// where steps are audited. `skips` are the pairs of stages that its split makes of the network's
-// skips (stage_skips()). Throws std::invalid_argument
-// for a schedule that the sizes do not fit.
+// The schedule of a training step of `candidate`, with messages and proved correct, and with an
+// Audit on each rank where steps are audited. `skips` are the pairs of stages that skip connections
+// join (stage_skips.h). Throws std::invalid_argument for a schedule that cannot have the
+// candidate's sizes.
 [[nodiscard]] Schedule schedule_of(const Arrangement& candidate,
                                    const std::vector<Skip>& skips = {});
 
-// The arguments from which that schedule is made.
+// The Recipe (schedule/recipe.h) from which schedule_of() makes its schedule.
 [[nodiscard]] Recipe recipe_of(const Arrangement& candidate, const std::vector<Skip>& skips = {});
 
-// The costs for simulate(), without PipelineCosts::node_of_rank and replica_link. Requirements as
-// for predict().
+// The functions below require that `costs` are for the candidate's micro-batch size, that
+// `schedule` is schedule_of() the candidate, and that candidate.split adds up to the number of
+// layers. They throw std::invalid_argument otherwise.
+
+// What simulate() needs, but for PipelineCosts::node_of_rank and replica_link, which depend on the
+// replica: they stay empty.
 [[nodiscard]] PipelineCosts step_costs(const Arrangement& candidate, const Schedule& schedule,
                                        const ModelCosts& costs, const Cluster& cluster);
 
-// All ranks of that candidate on the cluster's nodes, which have one network card each.
-// Requirements as for predict().
+// All ranks of all replicas on the cluster's nodes, with one network card per node, for
+// replay_step() (runtime/planning/replay/replay_step.h).
 [[nodiscard]] Job job_of(const Arrangement& candidate, const ModelCosts& costs,
                          const Cluster& cluster);
 
-// The rules of that cluster's links, for a lowered schedule. Where sends wait, finds how many
-// messages may be under way, by one replay or a few.
+// The rules by which sends wait on that cluster's links. Where they wait (Cluster::sends_wait),
+// finds the smallest window of messages with which `schedule`, which must be lowered, does not
+// deadlock.
 [[nodiscard]] TransportRules transport_of(const Cluster& cluster, const Schedule& schedule);
 
-// Predicts the memory alone, or time and memory. `costs` must be of the candidate's micro-batch
-// size, `schedule` must be its schedule_of(), which is made where it is not given, and
-// candidate.split must add up to the layers. Throws std::invalid_argument otherwise.
+// The memory of each rank of one pipeline, without time. `rules` are those of transport_of().
 [[nodiscard]] std::vector<RankMemory> predict_memory(const Arrangement& candidate,
                                                      const Schedule& schedule,
                                                      const ModelCosts& costs,
                                                      const TransportRules& rules = {});
+// Time and memory. The second form makes the schedule itself.
 [[nodiscard]] Prediction predict(const Arrangement& candidate, const Schedule& schedule,
                                  const ModelCosts& costs, const Cluster& cluster);
 [[nodiscard]] Prediction predict(const Arrangement& candidate, const ModelCosts& costs,

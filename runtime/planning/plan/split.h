@@ -1,5 +1,9 @@
-// runtime/planning/plan/split.h -- choose_split(): the split of a candidate's layers over its
-// stages, by time and memory.
+// runtime/planning/plan/split.h -- choose_split(): decides how many layers each stage of one
+// candidate of the planner gets: as fast as possible within the memory of each rank.
+//
+// It uses balance_within() (runtime/planning/partition/limited.h), which treats memory as a sum
+// over layers, and then corrects that sum by the exact peak of the candidate's schedule until the
+// split fits, or a few rounds have passed.
 #pragma once
 
 #include <string>
@@ -10,24 +14,24 @@
 namespace penstock {
 
 struct ChosenSplit {
-  std::vector<int> split;   // layers per stage
-  double bottleneck_s = 0;  // of the slowest stage, one micro-batch forward and back
+  std::vector<int> split;   // layers of each stage
+  double bottleneck_s = 0;  // seconds of the slowest stage: one micro-batch, forward and backward
   bool fits = true;
   std::string reason;              // why it does not fit, in words; empty where it fits
-  std::vector<RankMemory> memory;  // what the split needs
+  std::vector<RankMemory> memory;  // what the split needs, by rank of one pipeline
 };
 
-// The fastest split in which no rank needs more than `memory_bytes` (0: no limit), or the fastest
-// found where balance_within() (runtime/planning/partition/limited.h) only searches. That knows
-// memory as a sum over layers, so the exact peak of the schedule corrects the sum until the split
-// fits or a few rounds are over. `schedule` must be the candidate's. Throws std::invalid_argument
-// for more stages than layers.
+// Returns the fastest split in which no rank needs more than `memory_bytes` (0: no limit). Where
+// ranks hold several stages it may only be the fastest that a search found (LimitedSplit::proved).
+// candidate.split is not read. `schedule` must be the candidate's (schedule_of(), predict.h);
+// `rules` say whether sends wait, and so how long messages take memory. Throws
+// std::invalid_argument for more stages than layers.
 [[nodiscard]] ChosenSplit choose_split(const Arrangement& candidate, const Schedule& schedule,
                                        const ModelCosts& costs, int64_t memory_bytes,
                                        const TransportRules& rules = {});
 
-// "needs 95.23 GiB on rank 0, 80 GiB there" for the fullest rank, or "" when all fit into
-// `memory_bytes` (0: no limit).
+// A sentence about the rank that needs the most memory, such as "needs 95.23 GiB on rank 0, 80 GiB
+// there"; empty when every rank fits into `memory_bytes` (0: no limit). `memory` is by rank.
 [[nodiscard]] std::string lack_of_memory(const std::vector<RankMemory>& memory,
                                          int64_t memory_bytes);
 

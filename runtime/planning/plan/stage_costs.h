@@ -1,6 +1,9 @@
-// runtime/planning/plan/stage_costs.h -- the costs of a stage from the costs of its layers, as
-// runtime/network/stage/stage.cpp runs them. `layers` are the stage's layers in order, at least
-// one; `recompute` is none, stage or layer.
+// runtime/planning/plan/stage_costs.h -- adds up the costs of the layers of one stage
+// (layer_cost.h) to the times and bytes of the stage, as simulate() and byte_curve() need them.
+//
+// The sums follow what the engine does (runtime/network/stage/stage.cpp). Everywhere below,
+// `layers` are the layers of the stage in order, at least one, and `recompute` is "none", "stage"
+// or "layer".
 #pragma once
 
 #include <cstdint>
@@ -14,25 +17,30 @@
 
 namespace penstock {
 
-// Seconds for one micro-batch. Mode stage runs all layers again in its Recompute; mode layer runs
-// the last layer again there, and the others inside the backward.
+// Seconds for one micro-batch. In mode "stage" the Recompute instruction runs all layers again. In
+// mode "layer" it runs the last layer again, and the time of the other layers is part of the
+// backward, in which each is run again right before its own backward.
 [[nodiscard]] StageTimes stage_times(std::span<const LayerCost> layers,
                                      const std::string& recompute);
 
-// Bytes for one micro-batch. A backward frees the tape layer by layer. A mode that recomputes keeps
-// the input of the stage or of every layer instead of the tape. Layers that are never
-// differentiated come first in a stage and keep nothing.
+// How each pass changes the bytes in use, for one micro-batch. A backward frees the tape (what
+// forwards keep for it) layer by layer. Mode "stage" keeps the input of the stage instead of the
+// tape, mode "layer" the input of every layer. Layers that have no backward because nothing up to
+// them is trained can only be the first of a stage, and keep nothing.
 [[nodiscard]] StageMemory stage_memory(std::span<const LayerCost> layers,
                                        const std::string& recompute);
 
-// The bytes of a layer that updates need besides weights and gradients: the optimizer's states and,
-// without a barrier, copies of states and weights to take an update back.
+// The bytes that the update of a layer needs on one rank besides weights and gradients: the
+// optimizer's state and, with optimizer.barrier = false, copies of state and weights by which an
+// update can be taken back.
 [[nodiscard]] int64_t updated_bytes(const LayerCost& layer, const Arrangement& candidate);
 
-// The gradients in the order in which replicas sum them: whole layers, the last ones first, at
-// least `bucket_bytes` each but for the bucket of the first layer
-// (runtime/network/stage/gradient_buckets.h). `halves`: weight gradients are an instruction of
-// their own.
+// The buckets in which replicas sum the stage's gradients, in the order in which they become
+// complete: each holds the gradients of whole neighbouring layers, the last layers first, and at
+// least `bucket_bytes` bytes, except the bucket with the first layer
+// (runtime/network/stage/gradient_buckets.h). `halves`: the schedule has BackwardWeight
+// instructions, so that a bucket's ReduceBucket::ready is a share of such an instruction and not of
+// a whole Backward.
 [[nodiscard]] std::vector<ReduceBucket> gradient_buckets(std::span<const LayerCost> layers,
                                                          const std::string& recompute, bool halves,
                                                          double bucket_bytes);

@@ -1,5 +1,9 @@
-// runtime/planning/replay/job.h -- Job: a training step on a cluster, with all ranks of all
-// replicas on their nodes. Plain data.
+// runtime/planning/replay/job.h -- Job: the input of replay_step() (replay_step.h): one training
+// step of a whole job, with all ranks of all replicas, the nodes that they are on, shared network
+// cards, and what makes some ranks slower than others.
+//
+// simulate() (runtime/planning/schedule/timing) knows one pipeline and links of its own for every
+// message; a Job adds the rest of the cluster.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +15,36 @@
 
 namespace penstock {
 
-// What makes ranks unequal. All is drawn from the seed, so the same job has the same stragglers.
+// Random differences between ranks. They depend on the seed alone, so equal jobs have the same
+// stragglers (slow nodes).
 struct Unevenness {
   uint64_t seed = 1;
   double jitter = 0;            // standard deviation of an instruction's time, as a share of it
-  double straggler_share = 0;   // share of the nodes that are slow, on average
-  double straggler_factor = 1;  // factor of the time that slow nodes' ranks take to compute
+  double straggler_share = 0;   // the probability that a node is slow, 0 to 1
+  double straggler_factor = 1;  // by which computing takes longer on a slow node
 };
 
+// A "position" is the number of a rank within its pipeline, 0 .. schedule.ranks - 1. A "world rank"
+// is its number in the whole job.
 struct Job {
-  Schedule schedule;         // of one pipeline, lowered
-  PipelineCosts costs = {};  // node_of_rank and replica_link are not read: they follow from below
-  TransportRules rules = {};
-  int ranks_per_node = 0;  // 0: all ranks on one node
-  // True: world rank = replica x positions + position. False: position x replicas + replica.
+  Schedule schedule;  // of one pipeline, with messages (lower()); all replicas run it
+  // Times and bytes; costs.replicas is the number of replicas. node_of_rank and replica_link are
+  // not read, since the members below say which ranks share a node.
+  PipelineCosts costs = {};
+  TransportRules rules = {};  // whether sends wait
+  int ranks_per_node = 0;     // 0: all ranks are on one node
+  // True: world rank = replica x schedule.ranks + position. False: position x replicas + replica.
   bool by_stages = true;
-  // The number of network cards of a node, which its ranks share evenly; each carries bytes at the
-  // rate of costs.between_nodes, out and in at once. 0: every link between two stages has a card of
-  // its own at both ends.
+  // How many network cards a node has. Its ranks are divided evenly among them. A card sends at the
+  // rate of costs.between_nodes, and receives at the same rate at the same time. 0: nothing is
+  // shared, as if every link between two stages had cards of its own.
   int cards = 1;
-  // The factor of the time that each node's cards take for a byte; empty: 1 for all.
+  // One per node: how many times longer than usual its cards take for a byte; empty: 1 for all.
   std::vector<double> node_slowness = {};
   Unevenness unevenness = {};
 
-  [[nodiscard]] int ranks() const { return schedule.ranks * costs.replicas; }
-  // The rank of the job, and the node, of a pipeline's position in a replica.
+  [[nodiscard]] int ranks() const { return schedule.ranks * costs.replicas; }  // of the whole job
+  // The world rank, and the node, of the rank at a position of a replica.
   [[nodiscard]] int world_rank(int position, int replica) const {
     return by_stages ? replica * schedule.ranks + position : position * costs.replicas + replica;
   }
@@ -48,7 +57,7 @@ struct Job {
 };
 
 // Throws std::invalid_argument, naming what is wrong, for costs that do not fit the schedule
-// (check_costs) or numbers that make no sense.
+// (check_costs()) and for numbers that make no sense.
 void check_job(const Job& job);
 
 }  // namespace penstock

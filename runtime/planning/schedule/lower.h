@@ -1,35 +1,42 @@
-// runtime/planning/schedule/lower.h -- lower(): adds to compute instructions all else that a rank
-// executes.
+// runtime/planning/schedule/lower.h -- lower(): completes a schedule that has only forwards and
+// backwards with all else that a rank executes: messages, recomputes, sums over replicas and the
+// update.
 //
-// A generator orders a rank's compute instructions; the others follow from those and are inserted
-// here:
+// A generator (generators.h) or a CSV file orders each rank's forwards and backwards. The other
+// instructions follow from that order, and lower() inserts them:
+//
 //   RecvActivation   right before the Forward that needs it
 //   SendActivation   right after the Forward
-//   Recompute        before the RecvGradient of its backward, so that it hides in the wait
+//   Recompute        before the RecvGradient of its backward: it runs while the gradient travels
 //   RecvGradient     right before the Backward or BackwardInput that needs it
 //   SendGradient     right after that Backward or BackwardInput
-//   ReduceGradients  of a stage, right before its last weight gradient
+//   ReduceGradients  of a stage, right before its last Backward or BackwardWeight
 //   OptimizerStep    last
-// Stages of one rank hand over directly, without messages. A stage with skips sends several
-// messages in one place, to the nearest stage first, and receives several, from the farthest stage
-// first, whose message has been under way longest. Messages of one directed edge arrive in the
-// order they were sent. verify() proves the result.
+//
+// There is no message between two stages of one rank: they hand over tensors directly. A stage with
+// skip connections (Schedule::skips) sends several messages in one place, the one to the nearest
+// stage first, and receives several, the one from the farthest stage first, because that one has
+// been under way longest. verify() (proof/verify.h) is the next step: it proves that the result can
+// run.
 #pragma once
 
 #include "runtime/planning/schedule/schedule.h"
 
 namespace penstock {
 
+// What to insert besides messages.
 struct Lowering {
-  bool recompute = false;  // insert a Recompute for every backward of every stage
-  // Inserts no Recompute, even so, in a stage whose backwards all directly follow their forwards,
-  // as on the last rank of 1F1B, since it would save no memory.
+  bool recompute = false;  // a Recompute for every backward of every stage
+  // Makes an exception from `recompute`: no Recompute in a stage each of whose backwards directly
+  // follows the forward of the same micro-batch, as on the last rank of 1F1B, because it would save
+  // no memory there.
   bool keep_adjacent = false;
-  bool reduce = false;  // insert ReduceGradients: wanted when there are replicas
-  bool update = false;  // insert OptimizerStep: wanted in training
+  bool reduce = false;  // ReduceGradients: wanted when there are several replicas
+  bool update = false;  // OptimizerStep: wanted in training
 };
 
-// Throws std::invalid_argument if the schedule holds anything but well-formed compute instructions.
+// Returns the completed schedule. Throws std::invalid_argument if `schedule` has instructions other
+// than compute instructions, or is not well-formed (well_formed.h).
 [[nodiscard]] Schedule lower(const Schedule& schedule, const Lowering& options);
 
 }  // namespace penstock

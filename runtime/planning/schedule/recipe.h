@@ -1,6 +1,11 @@
-// runtime/planning/schedule/recipe.h -- makes programs that are ready to run from a Recipe: a
-// schedule by name or as CSV, its sizes, what is recomputed, and the number of replicas. Runs,
-// plans and pictures all make their schedules here, so that what is drawn is what would run.
+// runtime/planning/schedule/recipe.h -- makes schedules that are ready to run: from a Recipe
+// (schedule name or CSV, sizes, recompute mode, number of replicas) to programs with messages,
+// proved correct.
+//
+// A recipe goes through three steps: a generator or the CSV text gives the order of forwards and
+// backwards, lower() (lower.h) adds messages, recomputes, sums and the update, verify()
+// (proof/verify.h) proves the result. Training, planning and drawing all make their schedules here,
+// so what is drawn or planned is what would run.
 #pragma once
 
 #include <string>
@@ -13,36 +18,43 @@
 namespace penstock {
 
 struct Recipe {
-  std::string schedule = "1f1b";  // a name (known_schedules.h), or with `csv` its name for errors
-  // A schedule of the user's as text (csv.h); empty: none. The text has its own sizes: `stages` and
-  // `micro_batches` must equal them or be 0; `chunks` is not read.
+  // A name in known_schedules.h; with `csv` only what error messages call the text.
+  std::string schedule = "1f1b";
+  // A schedule that the user has written, as CSV text (text/csv.h); empty: none. The text has its
+  // own sizes: `stages` and `micro_batches` must equal them or be 0, and `chunks` is not read.
   std::string csv = {};
-  int stages = 1;
-  int micro_batches = 1;
-  int chunks = 0;                  // stages per rank; 0: the schedule's own
-  std::string recompute = "none";  // none | stage | layer
-  int replicas = 1;                // gradients are summed where there are several
-  std::vector<Skip> skips = {};    // Schedule::skips
+  int stages = 1;         // of the whole pipeline
+  int micro_batches = 1;  // of one replica
+  int chunks = 0;         // stages per rank; 0: the schedule's default
+  // none | stage | layer: what of a forward is run again before its backward (docs/concepts.md)
+  std::string recompute = "none";
+  // Whole pipelines side by side; with several, ReduceGradients instructions are added.
+  int replicas = 1;
+  std::vector<Skip> skips = {};  // the skip connections between stages; see Schedule::skips
 };
 
-// A lowered schedule, and its proof under the transport's rules.
+// A schedule with messages, and what verify() found when it proved it under the given
+// TransportRules.
 struct ProvedSchedule {
   Schedule schedule;
   Proof proof;
 };
 
-// All these throw std::invalid_argument with a sentence that names the option: for an unknown
-// schedule or mode, a file that is no schedule or has other sizes, chunks that do not divide the
-// stages, and what verify() refuses.
+// All functions below throw std::invalid_argument with a sentence that names the option: for an
+// unknown schedule or recompute mode, a CSV text that is no schedule or has other sizes, chunks
+// that do not divide the stages, and what verify() refuses.
+
 [[nodiscard]] int stages_per_rank(const Recipe& recipe);
+// The ranks of one replica: stages / stages_per_rank().
 [[nodiscard]] int ranks_per_pipeline(const Recipe& recipe);
-// The training schedule, lowered but not proved: for callers that look at many schedules and run
-// few.
+// The training schedule, lowered but without the proof, which takes time: for the planner, which
+// looks at many schedules and runs one.
 [[nodiscard]] Schedule unproved_training_schedule(const Recipe& recipe);
+// The training schedule, lowered and proved. `rules`: whether sends wait (proof/replay.h).
 [[nodiscard]] ProvedSchedule training_schedule(const Recipe& recipe,
                                                const TransportRules& rules = {});
-// An evaluation: the placement of the training schedule and its order of forwards, with no
-// backward.
+// The schedule of an evaluation, lowered and proved: the forwards of the training schedule on the
+// same ranks and in the same order, without backwards.
 [[nodiscard]] ProvedSchedule evaluation_schedule(const Recipe& recipe,
                                                  const TransportRules& rules = {});
 

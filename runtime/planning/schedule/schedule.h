@@ -1,10 +1,13 @@
-// runtime/planning/schedule/schedule.h -- the work of every rank, and its order, for one
-// mini-batch.
+// runtime/planning/schedule/schedule.h -- Schedule: for every rank of a pipeline, the list of
+// instructions that it runs for one mini-batch (one training step), such as "forward of micro-batch
+// 3 in stage 0" or "send the result to stage 1".
 //
-// A schedule is data. It knows nothing of tensors, MPI or CUDA, so it can be printed, compared,
-// proved free of deadlock and timed on a laptop before any rank is started. Generators make it,
-// lower() completes it, verify() proves it, and the executor (runtime/engine/pipeline) alone turns
-// instructions into work. Receives wait; sends never do, or for room in a window (TransportRules).
+// A schedule is plain data. It knows nothing of tensors, MPI or CUDA, so it can be printed,
+// compared, proved free of deadlock and timed on a laptop before any rank is started. It is made in
+// steps: a generator (generators/) or a CSV file orders forwards and backwards, lower() (lower.h)
+// adds messages and the rest, verify() (proof/verify.h) proves the result. The executor
+// (runtime/engine/pipeline) runs it. A receive waits for its message; a send does not wait, or
+// waits only for room in a window of messages (TransportRules, proof/replay.h).
 //
 // Words used here and everywhere:
 //   stage        one contiguous run of the network's layers, 0 .. stages-1
@@ -13,7 +16,9 @@
 //   stash        what Forward keeps until the backward of the same micro-batch has run
 //   bubble       the share of the time a rank waits
 //
-// This room includes nothing of ours; misuse throws std::invalid_argument with a full sentence.
+// Every function of this folder (runtime/planning/schedule) throws std::invalid_argument, with a
+// full sentence, for arguments that make no sense. The folder includes no header from outside
+// itself.
 #pragma once
 
 #include <cstdint>
@@ -23,24 +28,27 @@
 namespace penstock {
 
 enum class Op : uint8_t {
-  Forward,          // stash grows by one micro-batch
-  Recompute,        // the same forward again, with the tape on; before the wait for the gradient
-  BackwardInput,    // gradient of the stage's input
-  BackwardWeight,   // adds to the gradients of the stage's parameters
-  Backward,         // both halves at once
-  SendActivation,   // to `peer`, a later stage; absent when that stage lives on the same rank
-  RecvActivation,   // from `peer`, an earlier stage
-  SendGradient,     // to `peer`, an earlier stage
-  RecvGradient,     // from `peer`, a later stage
-  ReduceGradients,  // right before the last weight gradient of this stage: as soon as that one has
-                    // completed a bucket of gradients, the bucket is summed over the replicas
-  Audit,            // once per rank, where it waits longest: some steps execute again here what one
-                    // of its micro-batches did, and compare the bits (place_audits())
-  OptimizerStep,    // last of the step, once per rank: weights never change inside a mini-batch
+  Forward,         // of one micro-batch in one stage; keeps a stash for the backward
+  Recompute,       // the same forward again from its stash, now recording for the backward
+  BackwardInput,   // gradient of the stage's input
+  BackwardWeight,  // adds to the gradients of the stage's parameters
+  Backward,        // both halves at once
+  SendActivation,  // to `peer`, a later stage; there is no message to a stage of the same rank
+  RecvActivation,  // from `peer`, an earlier stage
+  SendGradient,    // to `peer`, an earlier stage
+  RecvGradient,    // from `peer`, a later stage
+  // Announces that this stage's gradients are to be summed over the replicas. It stands right
+  // before the last weight gradient of the stage (Backward or BackwardWeight). While that runs,
+  // each bucket of gradients (those of neighbouring layers) is summed as soon as it is complete.
+  ReduceGradients,
+  // At most once per rank, where it waits longest. In some steps the rank runs here the forward and
+  // backward of one finished micro-batch a second time, and compares the bits (audits.h).
+  Audit,
+  OptimizerStep,  // last of the step, once per rank: weights never change inside a mini-batch
 };
 
-// The names, in the order of Op: "F", "R", "I", "W", "B" for compute; "SA", "RA", "SG", "RG",
-// "RED", "AUD", "OPT" for the rest.
+// A short name. In the order of Op: "F", "R", "I", "W", "B", "SA", "RA", "SG", "RG", "RED", "AUD",
+// "OPT".
 [[nodiscard]] const char* name_of(Op op);
 [[nodiscard]] constexpr bool is_compute(Op op) {
   return op <= Op::Backward;
@@ -53,6 +61,7 @@ enum class Op : uint8_t {
   return op == Op::SendActivation || op == Op::SendGradient;
 }
 
+// One instruction of one rank's program.
 struct Instruction {
   Op op = Op::Forward;
   int stage = -1;        // -1 for Audit and OptimizerStep
@@ -60,8 +69,9 @@ struct Instruction {
   int peer = -1;         // the stage at the other end of a message; else -1
   bool operator==(const Instruction&) const = default;
 };
-// "F0.3": op, stage, micro-batch; "RED2" and "OPT" where there is no micro-batch or stage. A
-// message that passes stages by names its other end: "SA0.3>2", "RA2.3<0".
+// The instruction as text. "F0.3" is the Forward of stage 0 for micro-batch 3. "RED2" has no
+// micro-batch, "OPT" neither micro-batch nor stage. A message over a skip connection names the
+// stage at its other end: "SA0.3>2" goes from stage 0 to stage 2, "RA2.3<0" is its receive.
 [[nodiscard]] std::string text(const Instruction& instruction);
 
 // A skip connection: a tensor that a stage hands to a later one directly, past those between. For
@@ -72,12 +82,12 @@ struct Skip {
 };
 
 struct Schedule {
-  int ranks = 0;
-  int stages = 0;  // ranks x chunks held by each rank
-  int micro_batches = 0;
-  std::vector<int> rank_of_stage;                 // by stage; looped or V placement
-  std::vector<std::vector<Instruction>> program;  // program[rank], run strictly in order
-  std::vector<Skip> skips = {};                   // besides the edges from each stage to the next
+  int ranks = 0;                                  // of one pipeline
+  int stages = 0;                                 // every rank holds stages / ranks of them
+  int micro_batches = 0;                          // of one pipeline in one step
+  std::vector<int> rank_of_stage;                 // by stage (generators/placement.h)
+  std::vector<std::vector<Instruction>> program;  // by rank; each runs strictly in order
+  std::vector<Skip> skips = {};                   // each pair of stages once
 };
 
 }  // namespace penstock

@@ -1,28 +1,32 @@
-// runtime/planning/schedule/well_formed.h -- check_well_formed(): whether a value is a schedule at
-// all.
+// runtime/planning/schedule/well_formed.h -- check_well_formed(): refuses a Schedule (schedule.h)
+// whose fields contradict one another, so that other code may index by them safely.
 //
-// It looks at one field or one instruction at a time: sizes agree, every stage has a rank, every
-// instruction names a stage of its own rank, a micro-batch of the step and, for a message, the
-// stage at its other end: a neighbour or the other end of a skip, on another rank. verify() judges
-// what instructions mean together; lower() and draw() need no more than this.
+// It looks at one field or one instruction at a time: the sizes of lists agree, every stage has a
+// rank, and every instruction names a stage of its own rank, a micro-batch of the step and, for a
+// message, a stage of another rank at its other end: the next or previous stage, or the other end
+// of a skip connection. Whether the instructions together make a correct step is checked later, by
+// verify() (proof/verify.h). lower() and draw() need no more than well-formed schedules.
 #pragma once
 
 #include "runtime/planning/schedule/schedule.h"
 
 namespace penstock {
 
-// Limits far above any real pipeline, so that a mistyped size is an error and not an hour of work:
-// stages of a schedule, and stages x micro-batches.
+// The most stages of a schedule, and the largest product stages x micro-batches. Both are far above
+// any real pipeline; they make a mistyped size an error instead of an hour of computing.
 inline constexpr int kMaxStages = 1 << 14;
 inline constexpr int kMaxCells = 1 << 24;
 
-// Throws std::invalid_argument unless each size is at least 1 and both limits are kept.
+// Throws std::invalid_argument unless each size is at least 1 and both limits are kept; the number
+// of stages is ranks x chunks.
 void check_sizes(int ranks, int chunks, int micro_batches);
 
-// Throws std::invalid_argument naming the first field or instruction that makes no sense.
+// Throws std::invalid_argument for the first field or instruction that makes no sense, which its
+// message names.
 void check_well_formed(const Schedule& schedule);
 
-// "B1.3 (instruction 5 of rank 1)", counted from 1: how errors point at an instruction.
+// How error messages point at an instruction: "B1.3 (instruction 5 of rank 1)". `rank` and `index`
+// count from 0; in the text the instruction's number counts from 1.
 [[nodiscard]] std::string where(const Schedule& schedule, int rank, int index);
 
 }  // namespace penstock

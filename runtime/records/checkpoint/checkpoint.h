@@ -1,19 +1,20 @@
-// runtime/records/checkpoint/checkpoint.h -- what a checkpoint is, and what a run asks for when it
-// wants one.
+// runtime/records/checkpoint/checkpoint.h -- what a checkpoint is on disk, and CheckpointRequest:
+// what each rank gives to CheckpointWriter (writer/checkpoint_writer.h) to have one written.
 //
 //   step-00000100/
 //     model-00001-of-0000N.safetensors       weights: a shard for every layer that has some
-//     model.safetensors.index.json           name -> shard, the Hugging Face layout
-//     optimizer-00001-of-0000N.safetensors   optimizer state and weight averages, with its own
-//     optimizer.safetensors.index.json       index; absent when there is no such state
+//     model.safetensors.index.json           tensor name -> shard, the Hugging Face layout
+//     optimizer-00001-of-0000N.safetensors   optimizer state and weight averages, with an index of
+//     optimizer.safetensors.index.json       their own; absent when there is no such state
 //     state.json                             step, seed, samples consumed, configuration, run
 //     manifest.json                          size and checksum of every file above
 //   latest -> step-00000100                  the newest one (layout.h)
 //
-// Shards are cut by the network alone (writer/shards.h), so their bytes depend neither on stages
-// and replicas nor on schedule and recompute mode. All ranks write some at the same time, into a
-// hidden directory that rank 0 renames when everything is on disk. What is saved is named tensors;
-// stages play no part here. writer/checkpoint_writer.h writes it, reader.h reads it back.
+// A checkpoint holds tensors by name and knows nothing of stages. A shard is a file with tensors of
+// one layer (writer/shards.h), so its bytes are the same for every number of stages and replicas
+// and every schedule, and a run may go on with others. All ranks write shards at the same time,
+// into a hidden directory; rank 0 gives it its name when all files are on disk. So a checkpoint is
+// complete or absent. reader.h reads one back.
 #pragma once
 
 #include <cstdint>
@@ -27,51 +28,57 @@ namespace penstock {
 
 class Collective;  // runtime/system/comm/network.h
 
-// The checkpoints of a run that stay when a new one is complete: the newest ones, milestones, and
-// the newest that an audit vouches for.
+// Says which older checkpoints of a run are kept when a new one is complete: those that any of the
+// three members keeps. All others are removed.
 struct Retention {
-  int keep = 0;  // how many of the newest; 0: all
-  // Milestones, which stay for ever: the first checkpoint from each multiple of `keep_every` steps
-  // on; 0: none.
+  int keep = 0;  // the newest so many; 0: all
+  // The first checkpoint at or after each multiple of so many steps, for ever; 0: none.
   int64_t keep_every = 0;
-  // The step of the last audit that found nothing (run.audit): the newest checkpoint up to it
-  // stays, since a later one may hold what no audit has looked at yet. 0: there was none.
+  // The step of the last audit (run.audit: a search for silent hardware errors) that found nothing
+  // wrong; 0: none. The newest checkpoint up to that step is kept, since a later one may hold
+  // errors that no audit has looked for yet.
   int64_t audited = 0;
 };
 
-// A tensor to save, of the network or of its optimizer state, or this replica's part of one.
+// A tensor to save, of the network's weights or of its optimizer state, or one replica's part of
+// it.
 struct PlacedTensor {
-  NamedTensor named;
-  int64_t layer = 0;  // its layer, numbered over the whole network
-  // Set where replicas share the tensor out: the shape of the whole tensor, of which replica r has
-  // elements [cuts[r], cuts[r + 1]); `named` is this replica's part of it, 1-d. No cuts: every
-  // replica has the whole tensor.
+  NamedTensor named;  // the whole tensor, or this replica's part as a 1-d tensor
+  int64_t layer = 0;  // the layer that it belongs to, numbered over the whole network
+  // Only where the replicas share the tensor: the shape of the whole tensor, and where it is cut.
+  // Replica r has the elements [cuts[r], cuts[r + 1]), in row-major order. No cuts: every replica
+  // has the whole tensor.
   Shape whole = {};
   std::vector<int64_t> cuts = {};
 
   [[nodiscard]] bool is_part() const { return !cuts.empty(); }
+  // Shape and bytes of the whole tensor, even where `named` is a part.
   [[nodiscard]] Shape shape() const { return is_part() ? whole : named.tensor.shape(); }
   [[nodiscard]] uint64_t size_bytes() const {
     return static_cast<uint64_t>(shape().elements()) * size_of(named.tensor.dtype());
   }
 };
 
+// What one rank asks for. Of root, retention and state only the values on rank 0 count.
 struct CheckpointRequest {
-  std::string root;  // "<run>/checkpoints", made when missing
+  std::string root;  // the directory of all checkpoints, "<run>/checkpoints"; made when missing
   Retention retention = {};
-  CheckpointState state = {};
-  // The tensors that this rank holds. Each is on one stage only, and there on every replica with
-  // the same bits, or in parts. Each replica writes some of the shards, in which tensors are whole.
+  CheckpointState state = {};  // all that state.json holds: step, configuration, ... (manifest.h)
+  // The tensors that this rank holds, with their current values. A tensor is on the ranks of one
+  // stage only; each replica of that stage has it with the same bits, or has a part of it. Each
+  // replica writes some of the stage's shards, in which tensors are whole.
   std::vector<PlacedTensor> model = {};
   std::vector<PlacedTensor> optimizer = {};
-  int replica = 0, replicas = 1;
-  Collective* between_replicas = nullptr;  // of this stage; may be null where there are no parts
+  int replica = 0, replicas = 1;  // the number of this rank's replica, and how many there are
+  // The ranks that hold the same stage in all replicas. May be null if no tensor is in parts.
+  Collective* between_replicas = nullptr;
 };
 
+// The same on every rank.
 struct CheckpointResult {
   std::string path;         // "<root>/step-00000100"
   uint64_t size_bytes = 0;  // of all its files
-  std::string warning;      // why something old could not be removed; empty: all is well
+  std::string warning;      // why an older checkpoint could not be removed; empty: all were
 };
 
 }  // namespace penstock

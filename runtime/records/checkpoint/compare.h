@@ -1,4 +1,6 @@
-// runtime/records/checkpoint/compare.h -- what differs between two checkpoints, tensor by tensor.
+// runtime/records/checkpoint/compare.h -- compare_checkpoints(): lists the tensors in which two
+// checkpoints differ, bit by bit, and by how much: for users who ask whether two runs computed the
+// same.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +11,21 @@
 
 namespace penstock {
 
+// A tensor that differs.
 struct TensorDifference {
   std::string name;
-  // The shape and type of the tensor in each checkpoint; empty where one has no such tensor.
+  // Shape and type in the first and second checkpoint, as text; empty where it has no such tensor.
   std::string first, second;
-  // The difference of the numbers, where both have the same shape and type:
-  int64_t elements = 0;  // elements whose bits differ
-  double largest = 0.0;  // the largest difference; NaN where a number is not finite, or the type is
-                         // not computed with
+  // How the numbers differ; only where both have the same shape and type.
+  int64_t elements = 0;  // how many elements have different bits
+  // The largest absolute difference of two elements; NaN where a number is infinite or NaN, or the
+  // type is not one of numbers that can be subtracted here.
+  double largest = 0.0;
 };
 
-// The tensors of weights and optimizer state that differ, by name; empty: all have the same bits.
-// Keeps a few MiB of each checkpoint in memory. Throws as CheckpointReader::read.
+// Compares all tensors of weights and optimizer state. Returns those that differ, by name; empty:
+// all have the same bits. Reads a few MiB at a time. Throws Error(Data) naming the file if one is
+// damaged.
 [[nodiscard]] std::vector<TensorDifference> compare_checkpoints(CheckpointReader& first,
                                                                 CheckpointReader& second);
 

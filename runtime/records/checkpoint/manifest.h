@@ -1,8 +1,11 @@
-// runtime/records/checkpoint/manifest.h -- the JSON documents beside the shards, as plain structs:
-// state.json, the indexes of shards, manifest.json.
+// runtime/records/checkpoint/manifest.h -- the JSON files of a checkpoint as plain structs, and
+// functions that write and read their text: state.json (the state of the run, without tensors), the
+// indexes (which tensor is in which file), manifest.json (checksums of all files).
 //
-// The parsers take untrusted input: they throw Error(Data) naming `file` and the key, and file
-// names in them are plain names, never paths out of the checkpoint.
+// checkpoint.h shows the files of a checkpoint. The parse_...() functions take text that may be
+// damaged or forged: they throw Error(Data), naming `file` (the path, for messages) and the key
+// that is wrong. Names of files in such text must be plain names; a path that could lead out of the
+// checkpoint is refused.
 #pragma once
 
 #include <cstdint>
@@ -17,45 +20,49 @@ namespace penstock {
 inline constexpr const char* kManifestFile = "manifest.json";
 inline constexpr const char* kStateFile = "state.json";
 
-// A layer of the network, for programs that show a checkpoint.
+// A layer of the network. `penstock inspect` shows it; nothing is restored from it.
 struct LayerRecord {
   std::string name, kind;
-  int64_t parameters = 0;  // numbers; tied ones count at their first layer
+  int64_t parameters = 0;  // elements; a parameter of several layers counts at the first of them
   bool operator==(const LayerRecord&) const = default;
 };
 
-// The state of the run: everything but the tensors.
+// state.json: the state of the run without tensors. Files of older versions lack some keys; the
+// members then have the values given as "older files".
 struct CheckpointState {
-  int64_t step = 0;
-  uint64_t seed = 0;
-  int64_t consumed_samples = 0;
+  int64_t step = 0;              // how many steps are done
+  uint64_t seed = 0;             // run.seed
+  int64_t consumed_samples = 0;  // training samples used so far: where the data goes on
   int64_t mini_batch = 0;        // samples of a step
   std::string version;           // of the program that wrote it
-  std::string configuration;     // text of the effective run file
-  std::string run = {};          // the identity of the run; empty in older files
-  int64_t optimizer_steps = 0;   // updates made; older files: as many as steps
-  int64_t training_samples = 0;  // of an epoch; 0 in older files
-  int64_t training_content = 0;  // content_sum() of the text; 0: not known, and in older files
-  bool owes_evaluation = false;  // the evaluation after `step` was due and is not done
-  double loss = 0.0;             // of `step`, where the evaluation is owed
-  std::vector<LayerRecord> layers = {};  // of the network; empty in older files
+  std::string configuration;     // the run file, with all options that were in effect
+  std::string run = {};          // the identity of the run; older files: empty
+  int64_t optimizer_steps = 0;   // updates made (a step can skip its update); older files: `step`
+  int64_t training_samples = 0;  // samples of one epoch of the training data; older files: 0
+  int64_t training_content = 0;  // a hash of the training text; 0: not known, and in older files
+  // The evaluation after `step` was due and has not been done: a resumed run does it first.
+  bool owes_evaluation = false;
+  double loss = 0.0;                     // the loss of `step`; only if owes_evaluation
+  std::vector<LayerRecord> layers = {};  // of the network; older files: empty
   bool operator==(const CheckpointState&) const = default;
 };
 [[nodiscard]] std::string encode_state(const CheckpointState& state);
 [[nodiscard]] CheckpointState parse_state(const std::string& text, const std::string& file);
 
-// The shard of each tensor: Hugging Face's model.safetensors.index.json.
+// An index: in which file (shard) each tensor is. It has the form of Hugging Face's
+// model.safetensors.index.json.
 struct ShardIndex {
   uint64_t total_size_bytes = 0;                  // of all tensors
   std::map<std::string, std::string> weight_map;  // tensor name -> file name
 };
-[[nodiscard]] std::string index_file(const std::string& part);  // its name; "model" | "optimizer"
+// The name of the index of `part`, which is "model" or "optimizer": "model.safetensors.index.json".
+[[nodiscard]] std::string index_file(const std::string& part);
 [[nodiscard]] std::string encode_index(const ShardIndex& index);
 [[nodiscard]] ShardIndex parse_index(const std::string& text, const std::string& file);
 
-// The size and checksum of every other file of the checkpoint.
+// manifest.json: size and checksum of every other file of the checkpoint.
 struct Manifest {
-  std::map<std::string, FileDigest> files;  // by name
+  std::map<std::string, FileDigest> files;  // by file name
 };
 [[nodiscard]] std::string encode_manifest(const Manifest& manifest);
 [[nodiscard]] Manifest parse_manifest(const std::string& text, const std::string& file);

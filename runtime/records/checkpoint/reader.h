@@ -1,9 +1,10 @@
-// runtime/records/checkpoint/reader.h -- CheckpointReader: the tensors of a checkpoint by name, for
-// a rank that may hold quite another part of the model than the ranks that wrote it.
+// runtime/records/checkpoint/reader.h -- CheckpointReader: opens a checkpoint and reads tensors
+// from it by name.
 //
-// Opening reads the small documents only. A shard is opened and its checksum compared before its
-// first tensor is read, so a rank touches just the shards it needs. Everything wrong with the
-// files throws Error(Data) naming the file.
+// A rank reads only the tensors that it needs, which may be others than those of the rank that
+// wrote them: the number of stages may have changed. The constructor reads the small JSON files. A
+// shard (one of the safetensors files) is opened, and its checksum compared, when its first tensor
+// is read. Everything wrong with the files throws Error(Data) naming the file.
 #pragma once
 
 #include <map>
@@ -18,41 +19,51 @@
 
 namespace penstock {
 
+// Who compares the checksums of shards, for which each must be read as a whole.
 enum class ShardCheck : uint8_t {
-  BeforeReading,  // each shard is checked before its first tensor is read
-  ByCaller,       // the caller calls verify(part, parts) on several ranks, so that no rank reads
-                  // whole shards for a few tensors of them
+  BeforeReading,  // the reader: each shard before its first tensor is read
+  // The caller, by verify(part, parts) on several ranks, each of which checks some of the files:
+  // better where each rank needs only a few tensors of many shards.
+  ByCaller,
 };
 
 class CheckpointReader {
  public:
+  // `directory` is one checkpoint, "<run>/checkpoints/step-00000100".
   explicit CheckpointReader(std::string directory, ShardCheck check = ShardCheck::BeforeReading);
 
   [[nodiscard]] const std::string& directory() const { return directory_; }
+  // state.json: step, configuration, ...
   [[nodiscard]] const CheckpointState& state() const { return state_; }
+  // Whether there is a tensor of that name, of the weights or of the optimizer state.
   [[nodiscard]] bool contains(const std::string& name) const { return file_of_.contains(name); }
 
+  // A tensor in the checkpoint.
   struct Stored {
     TensorInfo tensor;
-    std::string file;
+    std::string file;  // the name of its shard
   };
-  // The tensors of the weights, and of the optimizer state, by name. Both read all shards' headers.
+  // All tensors of the weights, and of the optimizer state, sorted by name. Both functions open all
+  // shards to read their headers.
   [[nodiscard]] std::vector<Stored> model() const { return list(model_); }
   [[nodiscard]] std::vector<Stored> optimizer() const { return list(optimizer_); }
 
-  // Overwrites `to`, fp32 or bf16, with a tensor of the weights, saved as either of the two.
+  // Overwrites `to`, a tensor of fp32 or bf16 on `device`, with a tensor of the weights, which may
+  // have been saved as the other of the two types.
   void read(const std::string& name, Tensor& to, Device& device);
-  // Overwrites `to` with numbers of a tensor of the weights as fp32, from number `first` on.
+  // Overwrites `to` with to.size() numbers of a tensor of the weights, converted to fp32, from the
+  // one with the row-major index `first` on.
   void read_numbers(const std::string& name, size_t first, std::span<float> to);
-  // The following read bytes, and elements of a tensor of the shape `whole`, from `first` on, as
-  // the functions of SafetensorsFile with these names do.
+  // The next three read without converting: all bytes; bytes from byte `first` on; elements from
+  // element `first` on of a tensor whose shape must be `whole`. See SafetensorsFile.
   void read(const std::string& name, std::span<std::byte> to);
   void read(const std::string& name, uint64_t first, std::span<std::byte> to);
   void read_part(const std::string& name, const Shape& whole, int64_t first, Tensor& to,
                  Device& device);
 
-  // Compares size and checksum of every file, or of every parts-th one, in the order of names, from
-  // number `part` on: so `parts` ranks together read each file once.
+  // Reads files and compares their sizes and checksums with the manifest: of the files in the order
+  // of their names, those with the numbers part, part + parts, part + 2 parts, ... (from 0). So
+  // `parts` ranks with part = 0 .. parts - 1 together read each file once.
   void verify(size_t part = 0, size_t parts = 1) const;
 
  private:
@@ -70,8 +81,8 @@ class CheckpointReader {
   Manifest manifest_;
   CheckpointState state_;
   ShardIndex model_, optimizer_;
-  std::map<std::string, std::string> file_of_;                      // of both indexes
-  std::map<std::string, std::unique_ptr<SafetensorsFile>> shards_;  // the open ones
+  std::map<std::string, std::string> file_of_;  // by tensor name: its shard, from both indexes
+  std::map<std::string, std::unique_ptr<SafetensorsFile>> shards_;  // by file name: the open ones
 };
 
 }  // namespace penstock

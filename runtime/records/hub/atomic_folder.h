@@ -1,5 +1,9 @@
-// runtime/records/hub/atomic_folder.h -- AtomicFolder: a folder that is complete or absent, as it
-// has a temporary name until commit().
+// runtime/records/hub/atomic_folder.h -- AtomicFolder: writes a new folder so that it is complete
+// or absent, even after a crash: files go to a temporary folder, which gets its final name at the
+// end.
+//
+//   AtomicFolder folder("exported");  // then write files to folder.path()
+//   folder.commit();                  // now "exported" exists, with all of them
 #pragma once
 
 #include <string>
@@ -8,16 +12,18 @@ namespace penstock {
 
 class AtomicFolder {
  public:
-  // Makes the temporary folder beside `folder`. Throws Error(Input) where `folder` exists already,
-  // Error(Resource) where the temporary one cannot be made.
+  // Makes the temporary folder beside `folder`, the final path. Throws Error(Input) if `folder`
+  // exists, Error(Resource) if the temporary folder cannot be made.
   explicit AtomicFolder(std::string folder);
-  // Removes what was not committed.
+  // Removes the temporary folder with all files in it, unless commit() was called.
   ~AtomicFolder();
   AtomicFolder(const AtomicFolder&) = delete;
   AtomicFolder& operator=(const AtomicFolder&) = delete;
 
-  [[nodiscard]] const std::string& path() const { return temporary_; }  // until commit()
-  // Renames the temporary folder to `folder`. Throws Error(Input) where that exists by now.
+  // The temporary folder, to which files are written; valid until commit().
+  [[nodiscard]] const std::string& path() const { return temporary_; }
+  // Renames the temporary folder to the final path. Throws Error(Input) if somebody has made that
+  // in the meantime.
   void commit();
 
  private:

@@ -1,5 +1,9 @@
-// runtime/records/hub/export_folder.h -- writes a checkpoint as a Hugging Face folder: what the run
-// has kept of the folder that its network came from, with the checkpoint's weights.
+// runtime/records/hub/export_folder.h -- export_folder(): writes a checkpoint as a Hugging Face
+// model folder that transformers can load: config.json, weights, tokenizer.
+//
+// Weights are read from the checkpoint: running averages where the run keeps averages, with LoRA
+// adapters added to their matrices. The other files come from the folder that the network was
+// loaded from, of which the run has kept a copy (kept_folder.h).
 #pragma once
 
 #include <cstdint>
@@ -10,27 +14,31 @@
 namespace penstock {
 
 struct ExportRequest {
-  std::string checkpoint;  // a step directory
-  // The folder that has config.json and the small files beside it (kept_folder.h). With `config` it
-  // has the tokenizer's files alone, or is empty.
+  std::string checkpoint;  // the directory of one checkpoint, ".../step-00000100"
+  // The folder from which config.json, the tokenizer's files and generation_config.json are copied.
+  // If `config` is set, it is a folder with a tokenizer's files only, or empty: then nothing is
+  // copied.
   std::string folder;
-  std::string config = {};     // config.json of a network that came from no folder; else empty
-  std::string to;              // a new folder
-  std::string dtype = "fp32";  // fp32 | bf16
-  uint64_t shard_bytes = 0;    // most bytes of a file; a larger tensor has one
-  std::string base = {};       // adapters: base_model_name_or_path; empty: what the run knows
-  LoraConfig lora = {};  // the run's adapters, which are added to the weights; lora.rank 0: none
+  // The text of config.json for a network that came from no folder (made_config.h); else empty.
+  std::string config = {};
+  std::string to;              // the folder to write, which must not exist
+  std::string dtype = "fp32";  // fp32 | bf16: the type of the weights in it
+  // The most bytes of a file of weights; a tensor that is larger has a file of its own.
+  uint64_t shard_bytes = 0;
+  // The member base_model_name_or_path in adapter_config.json, for export_adapter() only; empty:
+  // the folder that the run's network came from.
+  std::string base = {};
+  LoraConfig lora = {};  // settings of the run's adapters; lora.rank 0: it has none
 };
 
 struct Exported {
-  size_t tensors = 0, files = 0;
-  uint64_t size_bytes = 0;  // of all tensors
+  size_t tensors = 0, files = 0;  // how many tensors were written, to how many files
+  uint64_t size_bytes = 0;        // of all tensors
 };
 
-// Writes the folder: weights averaged where the run has averages, with adapters added to their
-// matrices. Holds one tensor in memory at most. The folder is complete or absent. Throws Error: of
-// kind Input where `to` exists or the checkpoint is of another network than config.json's, Data for
-// a damaged checkpoint, Resource for a full disk.
+// Writes the folder. Needs memory for one tensor at most. If it throws, there is no folder. Throws
+// Error: of kind Input if `to` exists or the checkpoint's network is not that of config.json; Data
+// for a damaged checkpoint; Resource for a full disk.
 Exported export_folder(const ExportRequest& request);
 
 }  // namespace penstock

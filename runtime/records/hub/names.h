@@ -1,5 +1,11 @@
-// runtime/records/hub/names.h -- the name and layout that a tensor of ours has in a Hugging Face
-// folder: a table for each family, read in both directions. Pure.
+// runtime/records/hub/names.h -- translates between the names that Penstock gives to a network's
+// tensors ("blocks.0.attention.query.weight") and those in a Hugging Face model folder
+// ("model.layers.0.self_attn.q_proj.weight"), by a table for each family of models (gpt2, llama,
+// ...).
+//
+// The tables also say where the layout differs: a tensor may be transposed, or several of ours may
+// be fused into one of the folder's. "Ours" means a name or tensor of Penstock, "theirs" one in the
+// folder.
 #pragma once
 
 #include <cstdint>
@@ -9,49 +15,55 @@
 
 namespace penstock {
 
+// How the folder's tensor relates to ours.
 enum class TensorLayout : uint8_t {
-  Same,        // as ours: linear weights are [out, in]
-  Transposed,  // [in, out]: GPT-2's Conv1D
-  FirstRows,   // as ours, but the folder's may have more rows, which a shorter context leaves out
+  Same,        // the same layout: the weight of a linear layer is [out, in]
+  Transposed,  // theirs is [in, out], ours [out, in]: GPT-2's Conv1D
+  FirstRows,   // theirs may have more rows than ours: position embeddings for a longer context
 };
 
-// A row of a family's table. `#` stands for the number of a block.
+// A row of a family's table: our tensor and where it is in a folder. `#` stands for the number of a
+// transformer block, from 0.
 struct NameRow {
-  const char* ours;    // our name
-  const char* theirs;  // the folder's, without the family's prefix
+  const char* ours;
+  const char* theirs;
   TensorLayout layout = TensorLayout::Same;
-  // The folder's tensor holds `parts` tensors of ours, which have one shape, side by side along our
-  // first axis; this is number `part`.
+  // If parts > 1, the folder's tensor consists of so many tensors of ours, of one shape, one after
+  // the other along our first axis; this row is for number `part`, from 0.
   int part = 0, parts = 1;
 };
 
 struct HubFamily {
-  const char* name;    // model_type
-  const char* prefix;  // of most names; a folder without the classifier may lack it
+  const char* name;    // the model_type in config.json: "gpt2", "llama", ...
+  const char* prefix;  // with which most of its names begin; some folders leave it out everywhere
   std::span<const NameRow> rows;
 };
-// The family with this model_type. Throws Error(Internal) for one that is not supported.
+// The family with this model_type. Throws Error(Internal) for one that is not supported, which
+// read_hub_config() refuses earlier.
 [[nodiscard]] const HubFamily& hub_family(const std::string& name);
 [[nodiscard]] std::span<const HubFamily> hub_families();
 
-// The place of a tensor of ours in a folder; members as in NameRow.
+// The place of a tensor of ours in a folder; the members mean the same as those of NameRow.
 struct HubPlace {
-  std::string name;
+  std::string name;  // theirs, with the number of the block
   TensorLayout layout = TensorLayout::Same;
   int part = 0, parts = 1;
 };
-// The place of our tensor `ours`. Throws Error(Input) naming it where the family has none.
+// The place of our tensor with the name `ours`. Throws Error(Input) with the name if the family has
+// no such tensor.
 [[nodiscard]] HubPlace place_in(const HubFamily& family, const std::string& ours);
 
-// The shape of the folder's tensor at `place`, where our tensor has the shape `ours`.
+// The shape that the folder's whole tensor at `place` must have if our tensor has the shape `ours`
+// (for FirstRows: at least so many rows).
 [[nodiscard]] std::vector<int64_t> shape_in(const HubPlace& place,
                                             const std::vector<int64_t>& ours);
 
 // A shape for messages: "[2, 3]".
 [[nodiscard]] std::string shape_text(const std::vector<int64_t>& shape);
 
-// Whether a tensor of a folder that has no counterpart here may be ignored: masks and frequencies
-// that older versions wrote, and the classifier of a network that ties it.
+// Whether a tensor of a folder that has no counterpart of ours may be ignored: attention masks and
+// rotary frequencies, which older versions stored, and, if `tied` (the classifier shares the
+// embedding's weights), a stored classifier.
 [[nodiscard]] bool is_spare(const std::string& theirs, bool tied);
 
 }  // namespace penstock

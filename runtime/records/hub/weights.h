@@ -1,5 +1,11 @@
-// runtime/records/hub/weights.h -- HubWeights: reads the weights of a Hugging Face folder by our
-// names; each rank reads the ranges that it needs, straight to where they belong.
+// runtime/records/hub/weights.h -- HubWeights: reads the weights of a Hugging Face model folder
+// (safetensors files) by the names that Penstock gives to tensors; each rank reads only the tensors
+// that it needs.
+//
+// The order of calls: the constructor; check(), which one rank may do for all; then, if wanted,
+// expect(); then read() for each tensor. "Ours" is a name of Penstock, "theirs" one in the folder
+// (names.h). Every method throws Error: of kind Input if the folder is not supported, of kind Data
+// if a file of it is damaged or missing. Messages name the file, the tensor and what to do.
 #pragma once
 
 #include <cstdint>
@@ -15,49 +21,56 @@
 
 namespace penstock {
 
-// A tensor of the network that is to be filled.
+// A tensor of the network that is to be filled from the folder.
 struct HubTensor {
-  std::string name;  // ours
-  std::vector<int64_t> shape;
+  std::string name;            // ours
+  std::vector<int64_t> shape;  // ours
 };
 
-// Throws Error: of kind Input where the folder is not supported, of kind Data where a file of it is
-// damaged or missing. Messages name the file, the tensor, and what to do.
 class HubWeights {
  public:
-  // Reads the header of the file where one has all weights, else the index. read_hub_config() has
-  // accepted `folder`; `family` outlives this.
+  // Reads the header of model.safetensors or, if there is no such file, the index
+  // model.safetensors.index.json, which says which tensor is in which file. read_hub_config() must
+  // have accepted `folder`. `family` is its family; it must outlive this.
   HubWeights(std::string folder, const HubFamily& family);
 
-  // Reads all headers and checks that every tensor is there once, in its shape and a supported
-  // dtype, and that none is left over. `tied`: the network has no classifier of its own; where the
-  // folder has one it is compared with the embedding, and no other number is read.
+  // Reads the headers of all files and checks that the folder has the tensors of `network`, all
+  // those of the whole network, in their shapes and of a type that can be read (F32, BF16, F16),
+  // and no others. `tied`: the classifier shares the embedding's weights; if the folder has a
+  // classifier all the same, its numbers are compared with the embedding's. No other numbers are
+  // read.
   void check(std::span<const HubTensor> network, bool tied);
 
-  // Announces the tensors that will be read, in their order: while one is read, the next are
-  // fetched from the disk, a few MiB ahead. Reading others, or in another order, is only slower.
+  // Announces the tensors that will be read, in that order: while one is read, the next bytes are
+  // fetched from the disk, a few MiB ahead. It makes read() faster and changes nothing else; other
+  // tensors and other orders are allowed.
   void expect(std::vector<HubTensor> tensors);
 
-  // Overwrites `to`, fp32 or bf16, row-major and of the shape that was checked. Where the host
-  // cannot address the device's memory a copy of this one tensor is held meanwhile. Throws
-  // Error(Data) for a number that is not finite.
+  // Overwrites `to`, a tensor of fp32 or bf16 on `device` with the shape given to check(), with our
+  // tensor `ours`, converted and transposed as needed. For a GPU it takes a copy of this one tensor
+  // in host memory. Throws Error(Data) also for a number that is infinite or NaN.
   void read(const std::string& ours, Tensor& to, Device& device);
 
  private:
   [[nodiscard]] std::string path_of(const std::string& file) const { return folder_ + "/" + file; }
   void read_index();
   void read_single_file();
-  // The name as the folder has it, with the family's prefix or without; empty when it is not there.
+  // The name `theirs` as this folder has it, with the family's prefix or without; empty if absent.
   [[nodiscard]] std::string name_in_folder(const std::string& theirs) const;
+  // A guess, for messages, why a tensor is missing.
   [[nodiscard]] std::string why_not_there(const std::string& theirs) const;
+  // The file with that tensor, opened if it is not open.
   const SafetensorsFile& file_of(const std::string& theirs);
-  // The bytes that a tensor of ours takes of one of theirs.
+  // A range of bytes in one of their tensors: what is read for a tensor of ours.
   struct Range {
-    std::string name;
+    std::string name;  // theirs
     uint64_t first = 0, size_bytes = 0;
   };
   [[nodiscard]] Range range_of(const HubTensor& tensor);
+  // Fetches what comes after `ours` in expected_.
   void fetch_ahead(const std::string& ours);
+  // Parts of check(): each file has what the index says; a stored classifier equals the embedding;
+  // one tensor has the right shape and type.
   void check_headers();
   void check_head();
   void check_tensor(const HubTensor& tensor, const HubPlace& place);
@@ -66,14 +79,15 @@ class HubWeights {
 
   std::string folder_;
   const HubFamily& family_;
-  bool sharded_ = false;
-  std::map<std::string, std::string> files_;  // of each tensor, by the folder's name for it
-  std::map<std::string, std::unique_ptr<SafetensorsFile>> open_;
-  std::vector<HubTensor> expected_;
-  size_t reading_ = 0, fetched_ = 0;  // how many expected_ are read or being read, and fetched
+  bool sharded_ = false;                      // there is an index and not a single file
+  std::map<std::string, std::string> files_;  // by their name of a tensor: the file that has it
+  std::map<std::string, std::unique_ptr<SafetensorsFile>> open_;  // by file name
+  std::vector<HubTensor> expected_;                               // by expect()
+  // How many of expected_ have been read or are being read, and how many have been fetched.
+  size_t reading_ = 0, fetched_ = 0;
 };
 
-// Whether the folder has weights, in a supported form or another.
+// Whether the folder has files of weights, in a format that can be read here or in another.
 [[nodiscard]] bool has_hub_weights(const std::string& folder);
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
-// runtime/records/report/curve.h -- thins a curve to few enough points for a page, without losing
-// its peaks.
+// runtime/records/report/curve.h -- reduces a curve of many points (the loss of each step, say) to
+// the few hundred that a page can show: thinned() keeps all peaks, averaged() gives a smooth line.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,18 @@
 namespace penstock {
 
 struct CurvePoint {
-  double x = 0, y = 0;  // y is NaN where the run told a number that is not finite
+  double x = 0, y = 0;  // y is NaN where the run recorded a number that is not finite
   bool operator==(const CurvePoint&) const = default;
 };
 
-// At most 2 * buckets + 2 of `points`, which are by ascending x, in their order: all, where they
-// are few enough; else the first, the last, and of each of `buckets` equal parts of the range of x
-// the least and the greatest y. A part without any finite y keeps one point, with NaN, so that the
-// gap can be drawn.
+// Returns at most 2 * buckets + 2 of `points`, which must be by ascending x, in the same order. If
+// there are no more, returns all. Otherwise returns the first, the last, and, for each of `buckets`
+// parts of equal width in x, the points with the smallest and the largest y. Of a part in which no
+// y is finite it keeps one point, so that a gap can be drawn.
 [[nodiscard]] std::vector<CurvePoint> thinned(std::span<const CurvePoint> points, size_t buckets);
 
-// The mean of the finite y of each of `buckets` equal parts of the range of x, at their mean x;
-// parts without any are left out.
+// Returns one point for each of `buckets` parts of equal width in x: the mean x and the mean y of
+// its points with finite y. A part without such points gives none. `points` must be by ascending x.
 [[nodiscard]] std::vector<CurvePoint> averaged(std::span<const CurvePoint> points, size_t buckets);
 
 }  // namespace penstock

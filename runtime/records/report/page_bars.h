@@ -1,5 +1,9 @@
-// runtime/records/report/page_bars.h -- the page's sections of stacked bars, as HTML: memory by
-// purpose, and where the time went. Private to this room.
+// runtime/records/report/page_bars.h -- two sections of report.html, as HTML with stacked bars, a
+// bar for each rank: memory by purpose (weights, activations, ...), and time of a step by activity
+// (computing, waiting, ...).
+//
+// If there are many ranks, only some have a bar. If the run has recorded nothing for a section, the
+// section says so. Only report.cpp uses them.
 #pragma once
 
 #include <string>

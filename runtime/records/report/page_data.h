@@ -1,5 +1,5 @@
-// runtime/records/report/page_data.h -- the data of the page as JSON: what its script draws, and
-// what other programs read.
+// runtime/records/report/page_data.h -- page_data_json(): the numbers inside report.html as JSON:
+// its script draws curves and timelines from them, and other programs may read them.
 #pragma once
 
 #include <string>
@@ -9,17 +9,21 @@
 
 namespace penstock {
 
-// An object with the members
-//   curves    [{id, title, unit, steps: how many points it was made from, series: [{name, style,
-//             thinned, points: [[step, value]], means (only where thinned): averaged [[step,
-//             value]]}]}]
-//   attempts  [{attempt, step: its first}], without the first attempt
-//   timeline  {steps: [{step, parts: [{name: measured or predicted, ranks: [{name, boxes:
-//             [[instruction, start, length, bytes in use where known]]}]}]}], steps_left_out,
-//             ranks_left_out}; times in ms since the beginning of their part
+// Returns an object with these members:
+//
+//   curves    a list of {id, title, unit, steps, series}: steps is the number of points before
+//             thinning; series is a list of {name, style, thinned, points, means}: points are
+//             [step, value]; means, also [step, value], are there only if points were thinned
+//             (curve.h)
+//   attempts  a list of {attempt, step}: for each start of the run but the first, its first step
+//   timeline  {steps, steps_left_out, ranks_left_out}: steps is a list of {step, parts}; parts is
+//             a list of {name: "measured" or "predicted", ranks}; ranks is a list of {name, boxes};
+//             a box is [instruction, start, length, bytes in use (if known)], with times in ms from
+//             the beginning of the step
 //   summary   the content of summary.json
 //   facts     {state, attempts, steps, loss, ...}
-// The last two are for programs that read the page.
+//
+// The script does not need the last two, which are there for other programs.
 [[nodiscard]] std::string page_data_json(const RunFiles& files, const RunFacts& facts);
 
 }  // namespace penstock

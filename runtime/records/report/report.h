@@ -1,5 +1,6 @@
-// runtime/records/report/report.h -- writes report.html: what became of a run, as one file of HTML
-// that loads nothing else. Pure.
+// runtime/records/report/report.h -- run_page(): makes report.html, a page about one run: its
+// state, curves of loss and speed, memory and time of each rank, timelines of steps, log. It is a
+// single HTML file that loads nothing else.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +10,11 @@
 
 namespace penstock {
 
-// The page for what a run directory holds. Its size does not grow with the number of steps: curves
-// keep the least and the greatest value of each of some hundred parts, and long timelines are cut,
-// which the page says. The files are untrusted input and shown as text. Throws Error(Data) where
-// the summary's figures are not what they should be. `reload_s`: how often, in seconds, the page
-// reloads itself while the run goes on; 0: never.
+// Returns the HTML of the page for `files` (read_run_files()). Its size is limited whatever the
+// number of steps: curves are thinned (curve.h), and timelines leave out some steps or ranks, with
+// a note, where there are many. Text from the files is escaped. `reload_s`: while the run goes on,
+// the page reloads itself every so many seconds; 0: never. Throws Error(Data) if summary.json has a
+// value of a wrong type.
 [[nodiscard]] std::string run_page(const RunFiles& files, int64_t reload_s = 0);
 
 }  // namespace penstock

@@ -1,4 +1,6 @@
-// runtime/records/report/time_shares.h -- where the time of a recorded step went, rank by rank.
+// runtime/records/report/time_shares.h -- time_shares(): divides the time of each rank in a
+// recorded training step into computing, waiting, communication, summing and updating, for the bars
+// in report.html.
 #pragma once
 
 #include <vector>
@@ -7,14 +9,14 @@
 
 namespace penstock {
 
-// A rank's time in a step, in milliseconds; the sum is the length of the step.
+// One rank's time in a step, in milliseconds. The members add up to the length of the step.
 struct TimeShares {
   double compute = 0;        // forwards and backwards
-  double recompute = 0;      // forwards that are done again for their backward
-  double bubble = 0;         // waiting for what another rank had not sent yet, and idle time
-  double communication = 0;  // exposed: posting sends, and waiting for what was already sent
-  double reduction = 0;      // sums over replicas, as far as nothing else ran beside
-  double optimizer = 0;      // from the last backward and sum of all ranks to the end of the update
+  double recompute = 0;      // forwards that are run again before their backward
+  double bubble = 0;         // waiting for a message that was not sent yet, and idle time
+  double communication = 0;  // posting sends, and waiting for a message that is on its way
+  double reduction = 0;      // sums of gradients over replicas while the rank does nothing else
+  double optimizer = 0;      // from the last backward and sum of all ranks to the step's end
   [[nodiscard]] double total() const {
     return compute + recompute + bubble + communication + reduction + optimizer;
   }
@@ -22,14 +24,14 @@ struct TimeShares {
 
 struct StepShares {
   double length_ms = 0;           // from the first start on any rank to the last end on any
-  std::vector<TimeShares> ranks;  // in the order of the process
+  std::vector<TimeShares> ranks;  // in the order of RecordedProcess::ranks
 };
 
-// The shares of each rank in a step; the spans of all ranks must be by one clock. A wait for a
-// message counts as bubble until the sender has posted the message (or computed it, where the trace
-// has no span for that), and as exposed communication from then on. Behind a rank's last compute
-// instruction time counts as bubble until all ranks have ended theirs, then as reduction until all
-// sums are done, then as the optimizer's, which needs every gradient for their norm.
+// Computes the shares of each rank in one step; the times of all ranks must be by one common clock.
+// A wait for a message is bubble until the sender has posted it (or, if the trace does not show the
+// send, has computed it), and communication from then on. The time after a rank's last compute
+// instruction is bubble until all ranks have ended theirs, then reduction until all sums are done,
+// then optimizer, since the update needs the norm of all gradients.
 [[nodiscard]] StepShares time_shares(const RecordedProcess& process);
 
 // The mean over ranks and steps.

@@ -1,5 +1,8 @@
-// runtime/records/run_directory/identity.h -- reads and writes run.json: which run a directory
-// belongs to.
+// runtime/records/run_directory/identity.h -- reads and writes run.json in a run directory: the
+// identity of the run that the directory belongs to, and how often it was started.
+//
+// The identity is a random text that is made once, when a run first starts. Checkpoints carry it
+// too, so that those of different runs can be told apart.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +19,16 @@ struct DataSizes {
 };
 
 struct RunIdentity {
-  std::string run;       // 16 hexadecimal digits, made once; checkpoints carry them too
-  int64_t attempts = 0;  // how many have begun
+  std::string run;       // the identity, 16 hexadecimal digits
+  int64_t attempts = 0;  // how many times the run was started
   DataSizes data = {};
 };
-[[nodiscard]] std::string new_run();  // a new RunIdentity::run
+[[nodiscard]] std::string new_run();  // a new identity, for RunIdentity::run
 
-// What run.json says; nothing where the directory has none. Throws Error(Data) naming the file when
-// it is not what write_identity() wrote.
+// The content of run.json; null if the directory has none. Throws Error(Data) naming the file if it
+// is damaged.
 [[nodiscard]] std::optional<RunIdentity> read_identity(const std::string& directory);
-// Writes the file by atomic replacement. Throws Error(Resource).
+// Writes the file, in place of an old one (atomically). Throws Error(Resource).
 void write_identity(const std::string& directory, const RunIdentity& identity);
 
 }  // namespace penstock

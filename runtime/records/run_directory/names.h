@@ -1,18 +1,21 @@
-// runtime/records/run_directory/names.h -- names of the files of a run directory (docs/output.md).
+// runtime/records/run_directory/names.h -- the names of the files in a run directory, the directory
+// to which a run writes all its results (docs/output.md).
+//
+// An attempt is one start of a run; a run that was stopped and resumed has several.
 //
 //   run.json       the identity of the run, how many attempts there were, sizes of its data
-//   classes.json   of images: what the classes are called, by label
-//   run.toml       the effective configuration, itself a run file; its paths are relative to itself
-//   run.lock       who writes here now
+//   classes.json   for images: the name of the class that each label stands for
+//   run.toml       all options in effect, itself a run file; paths in it are relative to it
+//   run.lock       says which process writes here now
 //   log.txt, metrics.jsonl               appended to by every attempt
 //   tensorboard/events.out.tfevents.*    one file of each attempt, where they are asked for
 //   summary.json, trace.json             of the latest attempt that wrote one
-//   pieces-*.model the vocabulary of word pieces
+//   pieces-*.model a tokenizer's vocabulary that was made from the training text
 //   folder/        all but the weights of the Hugging Face folder that the network came from
 //   checkpoints/step-*                   the checkpoints
-//   checkpoints/before-attempt-*/step-*  those set aside when an attempt began at an earlier step
-//   stop           asks the run to stop: made by people
-//   excluded_hosts hosts that an audit found to compute or keep wrong bits
+//   checkpoints/before-attempt-*/step-*  checkpoints of later steps than an attempt began at
+//   stop           a user makes it to ask the run to stop
+//   excluded_hosts names of hosts whose hardware computed or kept wrong bits (docs/audits.md)
 #pragma once
 
 #include <array>
@@ -28,12 +31,13 @@ inline constexpr const char* kLogFile = "log.txt";
 inline constexpr const char* kStopFile = "stop";
 inline constexpr const char* kCheckpointFolder = "checkpoints";
 inline constexpr const char* kEventFolder = "tensorboard";
-// The results of a run, beside its checkpoints.
+// The files that count as results of a run, besides its checkpoints: if one is there, a new run
+// refuses the directory unless it may overwrite them.
 inline constexpr std::array<const char*, 4> kResultFiles = {kMetricsFile, "summary.json",
                                                             "trace.json", "report.html"};
 
-// The first line of every run file that penstock writes: such a file may be overwritten, a user's
-// may not.
+// The first line of every run.toml that Penstock writes. By it a file that may be overwritten is
+// told from a user's own.
 inline constexpr const char* kEffectiveHeader = "# The effective configuration of a Penstock run.";
 
 }  // namespace penstock

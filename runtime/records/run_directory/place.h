@@ -1,5 +1,5 @@
-// runtime/records/run_directory/place.h -- DirectoryPlace: notices when people move or remove the
-// directory at a path while a run goes on.
+// runtime/records/run_directory/place.h -- DirectoryPlace: notices if somebody moves or removes the
+// run directory while the run is going on.
 #pragma once
 
 #include <string>
@@ -10,11 +10,13 @@ namespace penstock {
 
 class DirectoryPlace {
  public:
-  // Keeps the directory open; it can still be moved or removed. Throws Error(Resource).
+  // Opens the directory `path` and keeps it open, which does not keep others from moving or
+  // removing it. Throws Error(Resource).
   explicit DirectoryPlace(std::string path);
 
-  // "runs/a was moved to /data/a" or "runs/a was removed"; empty while it is where it was, or the
-  // file system does not tell. A file server may tell a few seconds late.
+  // What happened to the directory: "runs/a was moved to /data/a" or "runs/a was removed". Empty
+  // while `path` still leads to it, or if that cannot be found out. Over NFS a change may show some
+  // seconds late.
   [[nodiscard]] std::string change() const;
 
  private:

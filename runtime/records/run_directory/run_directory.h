@@ -1,11 +1,13 @@
-// runtime/records/run_directory/run_directory.h -- RunDirectory: owns the directory that a run
-// writes to. Only rank 0 has one; it tells the other ranks what they need.
+// runtime/records/run_directory/run_directory.h -- RunDirectory: chooses, locks and prepares the
+// directory to which a run writes its results, decides whether an older run in it goes on, and
+// watches it during the run. Only rank 0 has one; it tells the other ranks what they need.
 //
-// The constructor looks at the directory, locks it, refuses it if need be, and removes a file
-// `stop` that an earlier attempt was meant by; begin() makes it this run's, once nothing can keep
-// the run from its first step any more. Between the two this class writes nothing, so that what
-// --overwrite replaces is there until something takes its place. (Others put a vocabulary and cut
-// tokens there, under names of their own.) The files of a run directory: names.h.
+// The order of calls: the constructor; then, as needed, pass_over() and look_again(); begin() when
+// nothing more can keep the run from its first step; check() once a step. The constructor writes
+// the lock file, and removes a file `stop` that an earlier attempt was meant by; between it and
+// begin() this class writes nothing, so that results that --overwrite replaces are still there if
+// the run fails to start. names.h lists the files of a run directory. An attempt is one start of a
+// run.
 #pragma once
 
 #include <functional>
@@ -23,54 +25,60 @@
 namespace penstock {
 
 struct RunDirectoryRequest {
-  std::string out;               // empty: a numbered directory below `runs`
-  std::string stem = "run";      // of the numbered directory's name
-  std::string runs = "runs";     // the folder of numbered directories
-  std::string resume = "never";  // never | auto | a step directory or run directory
-  bool overwrite = false;        // what an earlier run left is replaced
-  LockTimes lock = {};
-  std::function<void(const std::string&)> say = {};  // is told notes; may be empty
+  std::string out;            // its path; empty: a new directory <runs>/<stem>-N (numbered.h)
+  std::string stem = "run";   // for numbered directories
+  std::string runs = "runs";  // for numbered directories
+  // never | auto | the path of a checkpoint or run directory (AttemptRequest::resume, attempt.h).
+  std::string resume = "never";
+  bool overwrite = false;  // whether an earlier run's results may be removed
+  LockTimes lock = {};     // how often the lock is renewed, ...
+  std::function<void(const std::string&)> say = {};  // is given notes for the user; may be empty
 };
 
 class RunDirectory {
  public:
-  // Chooses the directory, makes it where it is missing, locks it and chooses the attempt. Throws
-  // Error(Input) where results of another run are in the way or it is locked, Error(Data) where the
-  // checkpoint to resume from is damaged, Error(Resource) where it cannot be written.
+  // Chooses the directory, makes it if it is missing, locks it, and decides by choose_attempt()
+  // (attempt.h) which run and checkpoint go on. May block while the lock is tested (DirectoryLock).
+  // Throws Error(Input) if results of another run are in it or another process holds its lock,
+  // Error(Data) if the checkpoint to resume from is damaged, Error(Resource) if it cannot be
+  // written.
   explicit RunDirectory(const RunDirectoryRequest& request);
-  // Unlocks the directory, and removes it where this made it and begin() was not called.
+  // Unlocks the directory. If the constructor made it, begin() was not called and it is empty,
+  // removes it.
   ~RunDirectory();
   RunDirectory(const RunDirectory&) = delete;
   RunDirectory& operator=(const RunDirectory&) = delete;
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const Attempt& attempt() const { return attempt_; }
-  // The run's identity, made anew where it is a new one.
+  // The identity of the run (identity.h); a new one for a new run.
   [[nodiscard]] const std::string& run() const { return identity_.run; }
 
-  // Called before begin() where the checkpoint that attempt() resumes from is damaged, as its
-  // checksums tell: resumes from the newest one before it, with a note. Throws Error(Data) where
-  // there is none.
+  // Says that the checkpoint attempt().resume_from has turned out to be damaged (`damage`: how), so
+  // that the attempt is chosen again without it: from the next older checkpoint. Before begin()
+  // only. Throws Error(Data) if there is no other.
   void pass_over(const std::string& damage);
 
-  // Chooses the attempt again, when a checkpoint was added meanwhile. Called before begin().
+  // Reads the directory and chooses the attempt again, after somebody has added a checkpoint to it.
+  // Before begin() only.
   void look_again();
 
-  // Makes the directory this run's: removes or sets aside what attempt() says, counts the attempt,
-  // writes the run file and makes the links `latest`. Returns notes for the user: what stays of an
-  // earlier run and where, which link could not be made. Throws Error(Resource).
+  // Makes the directory this run's: removes and sets aside what attempt() says, writes run.json
+  // with the new number of attempts and run.toml with the text `run_file`, removes an old file
+  // `stop`, and makes the link `latest` of numbered directories. Returns notes for the user: what
+  // has been set aside, and where. Throws Error(Resource).
   [[nodiscard]] std::vector<std::string> begin(const std::string& run_file);
-  // Writes the sizes of the data to run.json. Throws Error(Resource).
+  // Writes the sizes of the data to run.json. After begin() only. Throws Error(Resource).
   void keep(const DataSizes& sizes);
 
-  // Whether somebody has put a file `stop` into the directory since the constructor was called.
-  // Asks the file system; any thread may call it.
+  // Whether a user has made a file `stop` in the directory since the constructor was called. Looks
+  // at the file system; any thread may call it.
   [[nodiscard]] bool asked_to_stop() const;
-  // Checks that the directory is still this run's; called once a step. Throws Error(Resource) when
-  // it was moved or removed, Error(Peer) when another process has taken the lock. Tells `say` where
-  // the lock file was gone and the lock was taken again.
+  // Checks that the directory is still this run's. Throws Error(Resource) if it was moved or
+  // removed, Error(Peer) if another process has taken the lock. Gives a note to `say` if somebody
+  // removed the lock file, which has then been made again.
   void check();
-  // Replaces the request's `say` from now on.
+  // Notes go to this `say` from now on, in place of the request's.
   void say_by(std::function<void(const std::string&)> say) { say_ = std::move(say); }
 
  private:
@@ -78,12 +86,13 @@ class RunDirectory {
   void make_directory();
 
   std::string path_;
+  // numbered_: it is <runs>/<stem>-N; made_: the constructor made it; begun_: begin() was called.
   bool numbered_ = false, made_ = false, begun_ = false;
   std::function<void(const std::string&)> say_;
   std::unique_ptr<DirectoryLock> lock_;
   std::optional<DirectoryPlace> place_;
-  AttemptRequest wish_;
-  DirectoryContents contents_;
+  AttemptRequest wish_;         // what was asked for
+  DirectoryContents contents_;  // what was found when the directory was read last
   Attempt attempt_;
   RunIdentity identity_;
 };

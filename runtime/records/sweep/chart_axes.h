@@ -1,5 +1,6 @@
-// runtime/records/sweep/chart_axes.h -- the axes of a chart: where values are on them, and which
-// are written beside them. Pure; private to this room.
+// runtime/records/sweep/chart_axes.h -- the axes of a chart (chart.h): which range of values each
+// covers, where a value lies on it, and which numbers are written beside it. Used only by
+// chart.cpp.
 #pragma once
 
 #include <string>
@@ -10,20 +11,21 @@
 namespace penstock {
 
 struct AxisScale {
-  double low = 0, high = 1;  // low < high
+  double low = 0, high = 1;  // the values at the two ends of the axis; low < high
   bool is_log = false;
-  std::vector<double> ticks = {};  // values to write, ascending, from low to high
+  std::vector<double> ticks = {};  // the values to write beside the axis, ascending
 
-  [[nodiscard]] double share(double value) const;  // place of a value: 0 at low, 1 at high
+  // The place of a value on the axis: 0 at low, 1 at high.
+  [[nodiscard]] double share(double value) const;
 };
 
-// The scale for the x of all dots; its ticks are the numbers of ranks that occur, as far as there
-// is room.
+// The scale for the x of all dots and lines. Its ticks are numbers of ranks that occur in the
+// chart, as many as there is room for.
 [[nodiscard]] AxisScale x_scale(const Chart& chart);
-// The scale for the y of all dots.
+// The scale for the y of all dots and lines; logarithmic if `is_log`.
 [[nodiscard]] AxisScale y_scale(const Chart& chart, bool is_log);
 
-// "50 %" for the share 0.5; "12.5 k".
+// The text of a tick: "50 %" for 0.5 if `is_share`; else "12.5 k" for 12500.
 [[nodiscard]] std::string tick_text(double value, bool is_share);
 
 }  // namespace penstock

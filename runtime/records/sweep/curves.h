@@ -1,5 +1,9 @@
-// runtime/records/sweep/curves.h -- makes the charts of a sweep: throughput and efficiency over
-// ranks, each as ideal, planned and measured. Pure.
+// runtime/records/sweep/curves.h -- sweep_plots(): makes the two charts of a sweep, throughput and
+// efficiency over the number of ranks, each with an ideal, a planned and a measured curve.
+//
+// A sweep runs one experiment at many points (numbers of stages, replicas, ...). A group is the
+// points that train the same network with the same options besides the pipeline's; only they
+// compare.
 #pragma once
 
 #include <string>
@@ -11,12 +15,12 @@
 namespace penstock {
 
 struct SweepPlot {
-  std::string file;  // "throughput.svg"; of the second group "throughput-2.svg"
+  std::string file;  // its name: "throughput.svg"; for the second group "throughput-2.svg"
   Chart chart;
 };
 
-// Two charts for each group of points. Every point is a dot; lines join the points with the highest
-// throughput at each number of ranks. `about` says how it scales: "strong scaling, mini-batch 32".
+// Two charts for each group. Every point is a dot; a line joins, at each number of ranks, the point
+// with the highest throughput. `about` goes into the subtitle: "strong scaling, mini-batch 32".
 [[nodiscard]] std::vector<SweepPlot> sweep_plots(const std::vector<ScalingRow>& rows,
                                                  const std::string& about);
 

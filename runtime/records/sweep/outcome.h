@@ -1,5 +1,6 @@
-// runtime/records/sweep/outcome.h -- Outcome: what became of a point of a sweep, read from its run
-// directory, whether the run goes on or has ended.
+// runtime/records/sweep/outcome.h -- outcome_of(): what has become of one point of a sweep (one run
+// among many of an experiment): not begun, running, failed or finished, with its step times and
+// loss, read from its run directory.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +15,11 @@
 namespace penstock {
 
 enum class PointState : uint8_t {
-  Skipped,      // is not to be run
-  Waiting,      // has not begun, and has no job yet
-  Submitted,    // has a job, which has not begun
-  Running,      // a process that lives holds its directory
-  Interrupted,  // began, did not end, and left no reason: to be resumed
+  Skipped,      // is not to be run, since it cannot (SweepPoint::skipped)
+  Waiting,      // has not begun, and was not given to a batch system
+  Submitted,    // was given to a batch system (Slurm, ...), and has not begun
+  Running,      // a living process holds the lock of its run directory
+  Interrupted,  // began and did not end, without a recorded failure: it will be resumed
   Failed,
   Finished,
 };
@@ -27,27 +28,29 @@ enum class PointState : uint8_t {
 
 // Times of steps in milliseconds.
 struct StepTimes {
-  size_t count = 0;                         // of steps
-  double median = 0, lower = 0, upper = 0;  // lower, upper: the quartiles
+  size_t count = 0;                         // how many steps were measured
+  double median = 0, lower = 0, upper = 0;  // lower and upper quartile
 };
 
+// Null: not known, or not yet.
 struct Outcome {
   PointState state = PointState::Waiting;
-  std::string reason = {};  // why it was skipped or failed
-  int64_t steps = 0;        // done
-  std::optional<StepTimes> step_ms = {};
-  std::optional<double> tokens_per_s = {};  // where samples are tokens
+  std::string reason = {};                  // why it was skipped or failed; else empty
+  int64_t steps = 0;                        // how many are done
+  std::optional<StepTimes> step_ms = {};    // without the warm-up steps
+  std::optional<double> tokens_per_s = {};  // only for networks that train on tokens
   std::optional<double> loss = {};          // of the last step
-  std::optional<double> bubble = {};        // measured
-  std::optional<int64_t> peak_bytes = {};   // of the fullest rank
+  std::optional<double> bubble = {};        // measured, 0 to 1; only if finished
+  std::optional<int64_t> peak_bytes = {};   // of the rank that needs the most; only if finished
 };
 
-// Times of all steps but the first min(warmup, half of its steps) of each attempt. Nothing where no
-// step is left.
+// The times of the steps in `history`, without the first `warmup` steps of each attempt (start of
+// the run), or without the first half if an attempt is shorter than twice that. Null if there are
+// no steps.
 [[nodiscard]] std::optional<StepTimes> steady_times(const History& history, int64_t warmup);
 
-// Reads the outcome of a point of the sweep in the directory `sweep`; writes nothing. A run
-// directory that cannot be made sense of is a failed point, with the reason.
+// Reads the outcome of a point. `sweep` is the directory of the whole sweep; `warmup` is as above.
+// Changes no file. If the run directory is damaged, the point counts as Failed, with the reason.
 [[nodiscard]] Outcome outcome_of(const std::string& sweep, const SweepPoint& point, int64_t warmup);
 
 }  // namespace penstock

@@ -1,13 +1,14 @@
-// runtime/records/sweep/record.h -- SweepRecord: sweep.json, which says the points of a sweep and
-// what was planned of them. Tables and charts are made from it and the run directories beside it.
+// runtime/records/sweep/record.h -- SweepRecord: the file sweep.json, which lists the points of a
+// sweep (many runs of one experiment with other sizes) and what was predicted of each; and the
+// names of the other files of a sweep's directory:
 //
 //   sweep.json    this record
-//   sweep.lock    who works on the sweep now
+//   sweep.lock    says which process works on the sweep now
 //   points/NAME/  the run directory of a point, and in it:
-//     point.toml     the run file, settled when the sweep first began
-//     output.txt     what the ranks printed in all attempts
-//     failure.txt    why the last attempt failed; absent where it has not
-//     job.sh, submitted.txt   of batch sweeps: the job, and the batch system's answer
+//     point.toml     its run file, with all options, made when the sweep first began
+//     output.txt     what the ranks printed in all attempts (starts)
+//     failure.txt    why the last attempt failed; absent if it has not
+//     job.sh, submitted.txt   for batch systems: the job script, and the batch system's answer
 //   table.csv, table.md, throughput.svg, efficiency.svg
 #pragma once
 
@@ -28,36 +29,39 @@ inline constexpr const char* kFailureFile = "failure.txt";
 inline constexpr const char* kJobScript = "job.sh";
 inline constexpr const char* kSubmittedFile = "submitted.txt";
 
-struct PointForecast {  // what the planner expects of a point
-  double step_s = 0;
-  double bubble = 0;       // share of the pipeline's time
-  int64_t peak_bytes = 0;  // of the fullest rank
+// What the planner predicts of a point.
+struct PointForecast {
+  double step_s = 0;       // seconds of a step
+  double bubble = 0;       // 0 to 1: share of the pipeline's time in which ranks do not compute
+  int64_t peak_bytes = 0;  // of the rank that needs the most memory
 };
 
 struct SweepPoint {
-  std::string name = {};  // of its directory, unique in the sweep
+  std::string name = {};  // unique in the sweep: "k2-d1-m8-1f1b"; also names its directory
   PointSizes sizes = {};
-  std::string schedule = {}, recompute = {};
-  int64_t steps = 0;
-  // What the grid sets besides the pipeline: "model.width 64, run.seed 2". Points of different
-  // groups train different things, so each group has a base and curves of its own.
+  std::string schedule = {}, recompute = {};  // options of [pipeline]
+  int64_t steps = 0;                          // how many the run is to do
+  // What the sweep's grid sets besides [pipeline]: "model.width 64, run.seed 2". Only points of one
+  // group train the same thing and can be compared.
   std::string group = {};
-  std::optional<PointForecast> planned = {};
-  std::string skipped = {};  // why it is not run; empty: it is
+  std::optional<PointForecast> planned = {};  // null: there is no prediction
+  std::string skipped = {};                   // why it is not run; empty: it is run
 };
 
 struct SweepRecord {
   Scaling scaling = Scaling::Strong;
-  int64_t mini_batch = 1;  // samples of a step; weak scaling: samples of a step per rank
-  int64_t warmup = 0;      // steps at the beginning of each attempt that are not measured
+  int64_t mini_batch = 1;  // samples of a step; for weak scaling: of a step per rank
+  int64_t warmup = 0;      // how many steps at the beginning of each attempt are not measured
   std::vector<SweepPoint> points = {};
 };
 
 // "<sweep>/points/<name>".
 [[nodiscard]] std::string point_directory(const std::string& sweep, const SweepPoint& point);
 
+// The text of sweep.json.
 [[nodiscard]] std::string record_json(const SweepRecord& record);
-// Throws Error(Data) naming `where` for what record_json() did not write.
+// Reads that text. `where` is the file's path, for messages. Throws Error(Data) naming `where` if
+// it is damaged.
 [[nodiscard]] SweepRecord parse_record(const std::string& text, const std::string& where);
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
-// runtime/records/sweep/scaling.h -- how well a sweep scales: speed-up, and efficiency against the
-// ideal and against the plan. Pure.
+// runtime/records/sweep/scaling.h -- scaling_rows(): computes from the measured step times of a
+// sweep how well the training scales: speed-up and efficiency of each point, against the point with
+// the fewest ranks and against the plan.
 #pragma once
 
 #include <cstddef>
@@ -11,28 +12,28 @@
 
 namespace penstock {
 
-// A point with what is measured of it; absent: not known, or not yet.
+// A point and what is computed of it. Null: not known, or not yet.
 struct ScalingRow {
   SweepPoint point;
   Outcome outcome;
-  std::optional<double> samples_per_s = {};  // at the median step time
-  std::optional<double> planned_samples_per_s = {};
-  // The following compare with the base of the point's group: of its finished points with the
-  // fewest ranks the fastest.
+  std::optional<double> samples_per_s = {};          // mini-batch / median step time
+  std::optional<double> planned_samples_per_s = {};  // mini-batch / predicted step time
+  // The base of a group (SweepPoint::group) is its finished point with the fewest ranks, the
+  // fastest of several. speed_up = samples_per_s / that of the base.
   std::optional<double> speed_up = {};
-  std::optional<double> efficiency = {};  // speed-up over the ideal: ranks over the base's ranks
-  std::optional<double> of_plan = {};     // samples_per_s over planned_samples_per_s
-  std::string base = {};                  // the base's name
+  std::optional<double> efficiency = {};  // speed_up / (ranks / ranks of the base); ideal: 1
+  std::optional<double> of_plan = {};     // samples_per_s / planned_samples_per_s
+  std::string base = {};                  // the name of the base; empty if nothing is compared
 };
 
-// A row for each point; `outcomes` by point. Points that have not finished have samples_per_s, but
-// nothing that compares it.
+// Returns a row for each point. `outcomes` has one entry for each of `points`. Points that have not
+// finished may have samples_per_s, but no speed_up, efficiency or of_plan.
 [[nodiscard]] std::vector<ScalingRow> scaling_rows(const std::vector<SweepPoint>& points,
                                                    const std::vector<Outcome>& outcomes);
 
-// Seconds of training that are left: what the plan says, times the median of measured over planned
-// step times. Nothing where a point that is left has no plan. Start-up, evaluation and checkpoints
-// come on top.
+// Estimates the seconds of training that the points still need: the sum of their predicted step
+// times, times the median ratio of measured to predicted step times of finished points. Null if a
+// point that still has to run has no prediction. Start-up, evaluations and checkpoints come on top.
 [[nodiscard]] std::optional<double> seconds_left(const std::vector<ScalingRow>& rows);
 
 }  // namespace penstock

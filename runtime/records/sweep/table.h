@@ -1,5 +1,5 @@
-// runtime/records/sweep/table.h -- writes the results of a sweep as a table: CSV for programs,
-// Markdown for people. Pure. docs/sweep.md explains the columns.
+// runtime/records/sweep/table.h -- writes the results of a sweep as tables: CSV for programs,
+// Markdown for people. docs/sweep.md explains the columns.
 #pragma once
 
 #include <string>
@@ -9,17 +9,18 @@
 
 namespace penstock {
 
-// A line of names and one for each point, in the order of the sweep; RFC 4180. The columns up to
-// `loss` are the same however often the sweep was interrupted; then comes what was measured. What
-// is not known is empty; numbers read back to the same bits.
+// table.csv: a line with the names of the columns, then a line for each row (RFC 4180). The columns
+// up to `loss` do not depend on the machine or on interruptions; those after it are measured. An
+// unknown value is empty. Numbers have enough digits to read back to the same bits.
 [[nodiscard]] std::string table_csv(const std::vector<ScalingRow>& rows);
 
-// The table, with columns aligned so that it reads on a terminal, too; below it why points were
-// skipped or failed, and which points the speed-ups compare with.
+// table.md: the table with aligned columns, so that it can be read on a terminal, too; below it,
+// why points were skipped or failed, and with which point each speed-up compares.
 [[nodiscard]] std::string table_markdown(const std::vector<ScalingRow>& rows);
 
-// "k2-d1-m8-1f1b: step 14.2 ms planned, 12.3 MiB a rank" for every point, what is skipped, and how
-// long the rest will take.
+// What a sweep prints before it begins: a line for every point, "k2-d1-m8-1f1b: step 14.2 ms
+// planned, 12.3 MiB a rank", or why it is skipped; then how long the points that are left will
+// take.
 [[nodiscard]] std::string forecast_markdown(const std::vector<ScalingRow>& rows);
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
-// runtime/records/telemetry/closing_table.h -- the table that a run prints last: what each rank
-// held, how fast the run was, and how large the bubble was beside what the theory predicts.
+// runtime/records/telemetry/closing_table.h -- closing_table(): the table that a run prints at its
+// end: what each rank held and how busy it was, how fast the run was, and the measured bubble
+// (waiting time) beside the predicted one.
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace penstock {
 
-// Several lines, without the last line's end.
+// Returns several lines of text; the last one has no newline.
 [[nodiscard]] std::string closing_table(const RunSummary& summary);
 
 }  // namespace penstock

@@ -1,6 +1,9 @@
-// runtime/records/telemetry/json_records.h -- writes records as JSON: lines of metrics.jsonl, and
-// summary.json. The keys are a contract (docs/output.md). Floats read back to the same bits; NaN
-// and infinities, which JSON lacks, become null.
+// runtime/records/telemetry/json_records.h -- writes what a run reports (records.h) as JSON: the
+// lines of metrics.jsonl and the text of summary.json.
+//
+// Programs of users read these files, so the keys must not change; docs/output.md lists them.
+// Floats have enough digits to read back to the same bits. NaN and infinities, which JSON does not
+// have, become null.
 #pragma once
 
 #include <string>
@@ -9,9 +12,10 @@
 
 namespace penstock {
 
-// One line, without its end. `tokens`: also write tokens_per_s.
+// A line of metrics.jsonl, without its newline. `tokens`: whether to write tokens_per_s, too.
 [[nodiscard]] std::string json_line(const StepRecord& record, bool tokens);
 [[nodiscard]] std::string json_line(const EvalRecord& record);
-[[nodiscard]] std::string json_text(const RunSummary& summary);  // indented
+// The text of summary.json, indented.
+[[nodiscard]] std::string json_text(const RunSummary& summary);
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
-// runtime/records/telemetry/output_file.h -- LineFile: a file of the run directory that grows line
-// by line, with every write checked.
+// runtime/records/telemetry/output_file.h -- LineFile: a text file to which a run appends lines,
+// such as log.txt and metrics.jsonl, so that what was written survives a crash of the run.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +9,25 @@
 
 namespace penstock {
 
-// What is done with an incomplete last line, which a killed process has left.
+// What the constructor does if the file ends with an incomplete line, left by a killed process.
 enum class TornLine : uint8_t {
-  IsEnded,    // for text: half a sentence is better than none
-  IsRemoved,  // for JSON: every line must parse
+  IsEnded,    // adds a newline: for text, of which half a line is better than none
+  IsRemoved,  // removes it: for JSON, of which every line must be complete
 };
 
-// A text file that grows by whole lines; each is handed to the system before write_line returns, so
-// a run that dies leaves what it had said. What is in the file stays, but for a torn last line.
-// Throws Error(Resource) naming the file and the reason.
+// Every write is given to the operating system before the call returns, so it survives the end of
+// the process, though not a power failure. Whatever fails throws Error(Resource) naming the file
+// and the reason.
 class LineFile {
  public:
+  // Opens the file for appending, or makes it. What is in it stays, except as `torn` says.
   explicit LineFile(std::string path, TornLine torn = TornLine::IsEnded);
-  void write_line(const std::string& line);
-  void write(const std::string& bytes);  // as they are, handed to the system before it returns
+  void write_line(const std::string& line);  // appends the line and a newline
+  void write(const std::string& bytes);      // appends the bytes as they are
 
-  // Whether the file was removed or moved away, so that its path leads elsewhere or nowhere.
+  // Whether somebody has removed or moved the file, so that its path leads to another or none.
   [[nodiscard]] bool is_gone() const;
-  void begin_anew();  // opens or makes the file at the path again
+  void begin_anew();  // opens or makes the file at the path, as the constructor does
 
  private:
   struct Close {

@@ -1,5 +1,11 @@
-// runtime/records/telemetry/records.h -- what a run reports, as plain structs: training fills them
-// on every rank, rank 0 gathers them, and the files of this room write them.
+// runtime/records/telemetry/records.h -- what a run reports, as plain structs: the numbers of a
+// step (StepRecord), of an evaluation (EvalRecord), of a rank (RankRecord) and of the whole run
+// (RunSummary).
+//
+// Training fills them and the Reporter (reporter.h) on rank 0 shows them and writes them to
+// metrics.jsonl and summary.json, whose keys docs/output.md explains. An attempt is one start of a
+// run; a run that was stopped and resumed has several. Times ending in _ms are milliseconds, others
+// seconds; shares are from 0 to 1.
 #pragma once
 
 #include <cstdint>
@@ -11,116 +17,127 @@
 
 namespace penstock {
 
-// The speed of the arithmetic. What counts is the network's own operations: three times those of
-// the forward; recomputation is not counted.
+// The speed of the arithmetic. Counted are the operations of the network itself: three times those
+// of its forwards. Recomputing does not count.
 struct Speed {
   double tflops = 0.0;         // TFLOP/s per rank
-  double mfu = 0.0;            // model FLOPs utilisation: share of the peak
-  double peak_tflops = 0.0;    // TFLOP/s of dense matrix products in the run's precision
-  std::string peak_from = {};  // "published for H100 SXM", "run.peak_tflops"
+  double mfu = 0.0;            // model FLOPs utilisation: tflops / peak_tflops
+  double peak_tflops = 0.0;    // the device's TFLOP/s in dense matrix products, in this precision
+  std::string peak_from = {};  // where that is from: "published for H100 SXM", "run.peak_tflops"
 };
 
-struct StepRecord {  // one line of metrics.jsonl
-  int64_t step = 0;  // 1 for the first
-  // The run's attempt, 1 for the first; the Reporter fills it in. A step that an earlier attempt
-  // also did, after its last checkpoint, has a line from each.
+// One line of metrics.jsonl: a training step. Numbers are over all ranks unless it says otherwise.
+struct StepRecord {
+  int64_t step = 0;  // from 1 on, over all attempts
+  // The number of the attempt, from 1 on; the Reporter sets it. A step after the last checkpoint of
+  // an attempt is done again by the next attempt, and has a line from each.
   int64_t attempt = 1;
   double loss = 0.0;
   double grad_norm = 0.0;
   double learning_rate = 0.0;
-  int64_t samples = 0;      // of this step
-  int64_t tokens = 0;       // positions computed, with padding; 0 where samples have none
-  int64_t loss_tokens = 0;  // those of `tokens` that the loss averages over
+  int64_t samples = 0;      // in the mini-batch
+  int64_t tokens = 0;       // positions in it, padding included; 0 for samples without tokens
+  int64_t loss_tokens = 0;  // how many of them the loss is averaged over
   double step_ms = 0.0;
-  double data_wait_ms = 0.0;                  // part of step_ms in which rank 0 waited for data
-  std::optional<double> accuracy = {};        // of this mini-batch, classifiers
-  std::optional<double> auxiliary_loss = {};  // of heads inside the network; not part of `loss`
-  bool left_out = false;                      // no update: the loss or the norm was not finite
-  bool rolled_back = false;         // the update was made before all ranks agreed, and taken back
-  std::optional<Speed> speed = {};  // absent where the forecast does not know the operations
+  double data_wait_ms = 0.0;                  // of step_ms: how long rank 0 waited for data
+  std::optional<double> accuracy = {};        // on this mini-batch; classifiers only
+  std::optional<double> auxiliary_loss = {};  // of losses inside the network; not part of `loss`
+  bool left_out = false;  // the update was skipped, since loss or gradient norm were not finite
+  // The update was made before all ranks had agreed on it, and then taken back (optimizer.barrier).
+  bool rolled_back = false;
+  std::optional<Speed> speed = {};  // null: the number of operations is not known
 };
 
-struct EvalRecord {  // a line of metrics.jsonl with "eval": true
-  int64_t step = 0;
-  int64_t attempt = 1;  // the Reporter fills it in
+// One line of metrics.jsonl with "eval": true: an evaluation on validation data.
+struct EvalRecord {
+  int64_t step = 0;     // after which it was made
+  int64_t attempt = 1;  // the Reporter sets it
   double loss = 0.0;
-  std::optional<double> accuracy;
-  int64_t samples = 0;
-  double seconds = 0.0;
+  std::optional<double> accuracy;  // classifiers only
+  int64_t samples = 0;             // how many were evaluated
+  double seconds = 0.0;            // how long it took
 };
 
-struct RankRecord {  // an entry of summary.json's ranks_detail
+// One rank in an attempt: an entry of the list ranks_detail in summary.json.
+struct RankRecord {
+  // stage: the rank's position in its pipeline, which is its stage unless ranks hold several.
   int rank = 0, stage = 0, replica = 0;
   std::string host, device;
   std::string layers;      // "blocks.0 .. blocks.3"
-  int64_t parameters = 0;  // numbers that this rank keeps, copies of tied ones too
-  MemoryUse memory;
-  // Host memory of the checkpoint snapshot; where the device uses it, too, memory.total_peak has
-  // it.
+  int64_t parameters = 0;  // elements that this rank keeps; tied ones count on each rank
+  MemoryUse memory;        // of its device, by purpose
+  // Host memory for the copy from which checkpoints are written. On a CPU memory.total_peak
+  // includes it.
   int64_t snapshot_bytes = 0;
-  // The pipeline phase: from a rank's first instruction of a step to the end of its last compute
-  // instruction, waiting included, over all steps but those of the warm-up.
+  // Seconds in the pipeline part of steps: from the rank's first instruction of a step, which may
+  // be a wait, to the end of its last forward or backward; added up over all steps without warm-up.
   double phase_s = 0.0;
-  double busy_fraction = 0.0;                   // the share of phase_s that is spent computing
-  double data_wait_ms = 0.0;                    // per step, waiting for the loader
-  std::optional<int64_t> predicted_peak_bytes;  // of memory.total_peak
-  int64_t data_waits = 0;                       // steps whose data were not there in time
-  // The most in any step from step 3 on: allocations, primitives made, persistent MPI requests
-  // made, and commands given to an accelerator outside of replayed graphs.
+  double busy_fraction = 0.0;                   // the share of phase_s in which it computed
+  double data_wait_ms = 0.0;                    // per step: how long it waited for the data loader
+  std::optional<int64_t> predicted_peak_bytes;  // the planner's prediction of memory.total_peak
+  int64_t data_waits = 0;                       // how many steps had to wait for data
+  // Four counts, each the largest of any step from step 3 on, to show that a steady step makes
+  // nothing new: memory allocations, kernel primitives made, persistent MPI requests made, commands
+  // given to a GPU outside replayed CUDA graphs.
   int64_t allocations_per_step = 0;
   int64_t primitives_per_step = 0;
   int64_t requests_per_step = 0;
   int64_t commands_per_step = 0;
 };
 
-struct ForecastRecord {  // what the planner expected of the run
-  std::string basis;     // "counted for cpu", "measured: profile.json"
+// What the planner predicted of the run.
+struct ForecastRecord {
+  std::string basis;  // from what: "counted for cpu", "measured: profile.json"
   double step_ms = 0.0;
-  double exposed_communication_ms = 0.0;
+  double exposed_communication_ms = 0.0;  // of a step: communication that no computing hides
 };
 
-struct CheckpointRecord {  // summary.json's `checkpoints`
-  int64_t count = 0;       // how many are complete
-  double stall_ms = 0.0;   // mean time that training stood still for one written beside it
-  uint64_t bytes = 0;      // of the last one
+// The member `checkpoints` of summary.json.
+struct CheckpointRecord {
+  int64_t count = 0;      // how many this attempt has completed
+  double stall_ms = 0.0;  // mean time for which one that is written beside training stops it
+  uint64_t bytes = 0;     // of the last one
 };
 
-struct TransferRecord {    // what a run started from: summary.json's `init`
-  std::string checkpoint;  // its directory
-  // Names of tensors of the network, in its order; `unused` are tensors of the checkpoint.
-  std::vector<std::string> loaded;
-  std::vector<std::string> skipped;  // left out on request
+// The member `init` of summary.json: from which weights the run started (the option init.from).
+struct TransferRecord {
+  std::string checkpoint;  // the directory of the checkpoint
+  // Names of the network's tensors, in its order.
+  std::vector<std::string> loaded;   // read from the checkpoint
+  std::vector<std::string> skipped;  // not read, as the option init.skip asks
   std::vector<std::string> missing;  // not in the checkpoint
-  std::vector<std::string> unused;   // not in the network
+  // Names of the checkpoint's tensors that the network does not have.
+  std::vector<std::string> unused;
 };
 
-struct RunSummary {  // summary.json
-  int ranks = 1, stages = 1, replicas = 1, micro_batches = 1;
-  int64_t micro_batch_size = 1;
-  bool dry_run = false;  // nothing was trained: no loss
+// summary.json, which an attempt writes at its end.
+struct RunSummary {
+  int ranks = 1, stages = 1, replicas = 1, micro_batches = 1;  // micro_batches: per replica
+  int64_t micro_batch_size = 1;                                // samples
+  bool dry_run = false;  // run.dry_run: modelled times, nothing was trained, there is no loss
   std::string model, schedule, recompute, device, precision;
-  int threads = 1;
-  int64_t parameters = 0;  // of the whole network; tied ones count once
-  int64_t frozen_parameters = 0;
-  std::optional<TransferRecord> init;
+  int threads = 1;                     // per rank
+  int64_t parameters = 0;              // elements of the whole network; tied ones count once
+  int64_t frozen_parameters = 0;       // how many of them are not trained
+  std::optional<TransferRecord> init;  // null: the run did not start from other weights
   CheckpointRecord checkpoints;
-  int64_t steps = 0;        // done by the whole run
-  int64_t taken = 0;        // done by this attempt
-  int64_t rolled_back = 0;  // those of `taken` whose updates were taken back (optimizer.barrier)
-  int64_t attempt = 1;
-  std::string stopped = {};  // what stopped the run before its end; empty: nothing
-  double final_loss = 0.0;
-  std::optional<EvalRecord> final_eval;
+  int64_t steps = 0;                     // done by the whole run
+  int64_t taken = 0;                     // done by this attempt
+  int64_t rolled_back = 0;               // how many of `taken` had StepRecord::rolled_back
+  int64_t attempt = 1;                   // the Reporter sets it
+  std::string stopped = {};              // why it stopped before its last step; empty: it did not
+  double final_loss = 0.0;               // of the last step
+  std::optional<EvalRecord> final_eval;  // the last evaluation; null: there was none
   double samples_per_s = 0.0;
   std::optional<double> tokens_per_s;
-  std::optional<double> loss_share = {};  // the share of tokens that the loss counts
+  std::optional<double> loss_share = {};  // the share of tokens that the loss averages over
   std::optional<Speed> speed;
-  double bubble_measured = 0.0;
-  double bubble_predicted = 0.0;
+  double bubble_measured = 0.0;   // the share of ranks' time in which they did not compute
+  double bubble_predicted = 0.0;  // the same, of the simulated schedule
   std::optional<ForecastRecord> forecast;
-  double step_ms_median = 0.0, step_ms_p95 = 0.0;
-  double seconds = 0.0;  // of this attempt
-  std::vector<RankRecord> ranks_detail;
+  double step_ms_median = 0.0, step_ms_p95 = 0.0;  // p95: 95th percentile
+  double seconds = 0.0;                            // of this attempt
+  std::vector<RankRecord> ranks_detail;            // by rank
 };
 
 }  // namespace penstock

@@ -1,5 +1,10 @@
-// runtime/records/telemetry/reporter.h -- Reporter: what rank 0 tells the user: a live line, plain
-// log lines, metrics.jsonl, summary.json, trace.json, event files and the closing table.
+// runtime/records/telemetry/reporter.h -- Reporter: writes everything that a run reports while it
+// trains: lines on the terminal, log.txt, metrics.jsonl, summary.json, trace.json and TensorBoard
+// files. Only rank 0 has one.
+//
+// The order of calls: the constructor; note() at any time; open(), once the run directory is this
+// run's; step(), evaluated() and excluded() as they happen; at the end traced() and finished(). An
+// attempt is one start of a run; what earlier attempts have written to the directory stays.
 #pragma once
 
 #include <functional>
@@ -14,34 +19,42 @@ namespace penstock {
 class Reporter {
  public:
   struct Options {
-    std::string directory;  // the run directory
-    int64_t attempt = 1;    // of the run; what earlier attempts have written stays
-    int64_t total_steps = 0;
-    int64_t log_every = 10;    // steps between plain lines
-    bool tokens = false;       // rates in tokens/s beside samples/s
-    bool tensorboard = false;  // an event file as well (TensorBoard)
-    // Called when a file of the directory is gone. Throws where the directory itself is gone; else
-    // the file is begun anew.
+    std::string directory;     // the run directory
+    int64_t attempt = 1;       // its number, which goes into metrics.jsonl
+    int64_t total_steps = 0;   // of the whole run, for "step 120/2000"
+    int64_t log_every = 10;    // steps between lines in the log
+    bool tokens = false;       // report tokens/s besides samples/s
+    bool tensorboard = false;  // write a TensorBoard event file, too
+    // Called when a file has disappeared from the directory. It should throw if the directory
+    // itself has; if it returns, the file is made again.
     std::function<void()> check_directory = {};
   };
-  // Until open() notes go to the terminal, and are held for the log file.
+  // Opens no file. Until open(), notes go to the terminal and are kept in memory for log.txt.
   explicit Reporter(Options options);
   ~Reporter();
   Reporter(const Reporter&) = delete;
   Reporter& operator=(const Reporter&) = delete;
 
-  // Opens the files of the directory, which must exist. Called once, before all calls but note().
-  // Throws Error(Resource). A file that is gone when it is written to is begun anew, with a note.
+  // Opens the files for appending. Must be called once, before all calls but note(); the directory
+  // must exist. This and the calls below throw Error(Resource) if a file cannot be written.
   void open();
-  // A plain line to the terminal and the log file, with the time of day once steps are taken.
+  // Writes a line to the terminal and to log.txt, with the time of day after the first step.
   void note(const std::string& line);
-  void note(const std::string& shown, const std::string& logged);  // on the terminal; in the log
-  void step(const StepRecord& record);       // metrics.jsonl, live line, event file
-  void evaluated(const EvalRecord& record);  // metrics.jsonl, a plain line, event file
-  // Writes hosts that computed or kept wrong bits, one a line, to excluded_hosts.
+  // Writes `shown` to the terminal and `logged` to log.txt.
+  void note(const std::string& shown, const std::string& logged);
+  // Writes a step to metrics.jsonl and the event file, updates the live line and, every log_every
+  // steps, writes a line to log.txt (and to the terminal if that has no live line).
+  void step(const StepRecord& record);
+  // Writes an evaluation to metrics.jsonl, the event file, the terminal and log.txt.
+  void evaluated(const EvalRecord& record);
+  // Appends names of hosts, one a line, whose hardware computed or kept wrong bits (docs/audits.md)
+  // to the file excluded_hosts.
   void excluded(const std::string& hosts);
-  void traced(const Trace& trace);           // trace.json
-  void finished(const RunSummary& summary);  // summary.json, closing table
+  // Writes trace.json, in place of an old one.
+  void traced(const Trace& trace);
+  // Writes summary.json, in place of an old one, and prints the closing table.
+  void finished(const RunSummary& summary);
+
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -1,6 +1,9 @@
-// runtime/system/files/atomic_file.h -- AtomicFile: replaces a file at once, for all files that are
-// read while, or after, they are written again: a reader finds the whole new file or the whole old
-// one, never a part.
+// runtime/system/files/atomic_file.h -- AtomicFile: writes a file so that whoever reads it
+// meanwhile finds the whole old content or the whole new one, never a part, also after a crash.
+//
+// The bytes go to a temporary file beside it; commit() brings them to the disk and renames the
+// temporary file to the final name. It is used for all files that are read while, or after, they
+// are written again.
 #pragma once
 
 #include <cstddef>
@@ -11,35 +14,39 @@
 
 namespace penstock {
 
-// A file that has a temporary name until commit(). One that is not committed is removed.
+// A file under a temporary name until commit(). Without commit() the temporary file is removed, and
+// the old file stays.
 //
-// Nothing but a regular file is ever replaced. Links are followed, and stay; a device or a pipe is
-// written to as it is, at once, and so is an open file that /proc names (/dev/stdout, >(...) of a
-// shell); a directory, a socket, or a pipe that nobody reads is refused.
+// Only a regular file is replaced. A symbolic link is followed, and stays. What cannot be replaced
+// is written to directly, at each write(): a terminal or another character device, a pipe, and a
+// link in /proc to an open file (/dev/stdout, or >(...) of a shell). A directory, a socket, a block
+// device, and a pipe that nobody reads are refused.
 class AtomicFile {
  public:
-  // `suffix` ends the temporary name; processes that may write the same file need different ones.
-  // Throws Error(Resource), as all members do, naming file and reason.
+  // Opens the temporary file, `path` + `suffix`. Processes that may write the same file at the same
+  // time need different suffixes. All members throw Error(Resource), naming file and reason.
   explicit AtomicFile(std::string path, const std::string& suffix = ".new");
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  // The name until commit().
+  // The name that is written to before commit().
   [[nodiscard]] const std::string& temporary() const {
     return temporary_.empty() ? path_ : temporary_;
   }
+  // Appends the bytes.
   void write(const void* data, size_t size_bytes);
-  // Returns once bytes and name are on disk, if the file is on a disk; nothing may be written
-  // after.
+  // Gives the file its final name. Returns when bytes and name are on the disk, if the file is on
+  // one. The last call.
   void commit();
 
  private:
-  std::string path_, temporary_;  // temporary_ is empty where nothing is replaced
+  std::string path_, temporary_;  // temporary_ is empty where the file is written to directly
   Descriptor descriptor_;
 };
 
-// Replaces the file by one with that text. Throws Error(Resource) naming file and reason.
+// Replaces the file by one with this text, in the same way. Throws Error(Resource) naming file and
+// reason.
 void replace_file(const std::string& path, std::string_view text);
 
 }  // namespace penstock

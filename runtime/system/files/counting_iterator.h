@@ -1,6 +1,9 @@
-// runtime/system/files/counting_iterator.h -- CountingIterator: gives nlohmann-json the characters
-// of a text and counts those that it has read, so that errors of ours, not only the library's, can
-// name the place.
+// runtime/system/files/counting_iterator.h -- CountingIterator: an iterator over the characters of
+// a text that counts how many were read.
+//
+// It is handed to the parser of nlohmann-json, which reads through it. When the code that handles
+// the parsed values finds an error of its own, the count tells the byte at which the parser is, for
+// the message (json.h, json_events.h).
 #pragma once
 
 #include <cstddef>
@@ -17,6 +20,8 @@ class CountingIterator {
   using pointer = const char*;
   using reference = const char&;
 
+  // `at`: the character it stands at; `count`: is increased at each step, shared by all copies, and
+  // must outlive them.
   CountingIterator(const char* at, uint64_t* count) : at_(at), count_(count) {}
   reference operator*() const { return *at_; }
   CountingIterator& operator++() {

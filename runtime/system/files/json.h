@@ -1,5 +1,5 @@
-// runtime/system/files/json.h -- reads JSON of untrusted files, which may hold anything, and writes
-// JSON whose texts need not be UTF-8.
+// runtime/system/files/json.h -- reads JSON from files that anybody may have written, with limits
+// and checks that nlohmann-json lacks, and writes JSON with texts that need not be UTF-8 (paths).
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,26 @@
 
 namespace penstock {
 
-// Parses `text`, which must be one object. Refuses what nlohmann-json lets pass: duplicate keys
-// (two readers could see two different files), more than `most_levels` objects and lists within
-// each other, and more than `most_values` values, each of which takes a hundred bytes. For
-// documents of a page; larger ones are read value by value (json_events.h). Throws Error(Data)
-// naming `where` and the byte.
+// The number of values that parse_json() accepts where the caller does not say; each takes about a
+// hundred bytes of memory.
 inline constexpr int64_t kMostJsonValues = 1'000'000;
+// Parses `text`, which must be one JSON object. Refuses what nlohmann-json accepts: a key that is
+// there twice (two readers could see two different documents), objects and lists nested more than
+// `most_levels` deep, and more than `most_values` values. For small documents; large ones are read
+// value by value (json_events.h). Throws Error(Data) naming `where` (the file) and the byte.
 [[nodiscard]] nlohmann::json parse_json(std::string_view text, const std::string& where,
                                         int64_t most_values = kMostJsonValues,
                                         size_t most_levels = kMostJsonLevels);
 
-// The text without the byte order mark of UTF-8 that some editors put before it.
+// The text without the byte order mark (BOM) that some editors put before UTF-8.
 [[nodiscard]] std::string_view without_mark(std::string_view text);
 
-// parse_json() of a file; throws as well where the file cannot be read or is above `most_bytes`.
+// parse_json() of a file. Throws as well where the file cannot be read (InputFile) or is larger
+// than `most_bytes`.
 [[nodiscard]] nlohmann::json read_json_file(const std::string& path, int64_t most_bytes,
                                             FileOwner owner);
 
-// A copy of a document in which `form` has been applied to every text, values and names alike.
+// A copy of a document in which each text, keys included, is replaced by form(text).
 template <class Json, class Form>
 [[nodiscard]] Json with_texts(const Json& document, const Form& form) {
   if (document.is_string()) return form(document.template get_ref<const std::string&>());
@@ -46,8 +48,8 @@ template <class Json, class Form>
   return made;
 }
 
-// A document as text: in one line, or with that indentation. Texts that are not UTF-8, such as
-// paths may be, are shown (shown_bytes()).
+// A document as JSON for people, on one line (indent -1) or indented by `indent` columns. Texts
+// that are not UTF-8, as paths may be, are shown by shown_bytes() (byte_text.h).
 template <class Json>
 [[nodiscard]] std::string shown_json(const Json& document, int indent = -1) {
   try {
@@ -57,21 +59,20 @@ template <class Json>
   }
 }
 
-// A document as text for another rank of the job, and back: texts that are not UTF-8 come out as
-// they were.
+// A document as text for another rank, and back; texts that are not UTF-8 arrive unchanged.
 [[nodiscard]] std::string packed_json(const nlohmann::json& document);
 [[nodiscard]] nlohmann::json unpacked_json(const std::string& text);
 
-// A name from untrusted JSON, for a message of one line: in quotes, control characters escaped, a
-// long one cut.
+// A name from a file, for a one-line message: in quotes, with control characters escaped, cut where
+// it is long.
 [[nodiscard]] std::string quoted(const std::string& name);
 
-// The JSON library's words about a text, without its own prefix: the place first, then what it
-// read, which may be as long as the file and is cut in the middle, and what it wanted.
+// A message from an error of the JSON library, without its prefix and in another order: the place,
+// then what was read there (cut in the middle where it is long), then what was expected.
 [[nodiscard]] std::string json_complaint(const nlohmann::json::exception& error);
 
-// The member `key` of `parent`, as an object, a text or a whole number >= 0. Throw Error(Data)
-// naming `where` and the key where it is not there or of another type.
+// The member `key` of `parent` as an object, a text, or a whole number >= 0. Each throws
+// Error(Data) naming `where` (the file) and the key when the member is missing or of another type.
 [[nodiscard]] const nlohmann::json& json_object(const nlohmann::json& parent, const char* key,
                                                 const std::string& where);
 [[nodiscard]] std::string json_text(const nlohmann::json& parent, const char* key,

@@ -1,8 +1,9 @@
-// runtime/system/files/stand_in.h -- refuses stand-ins for a file that a download did not fetch: a
-// pointer of git-lfs, or a web page that says why.
+// runtime/system/files/stand_in.h -- recognises files that are not what their name says, since a
+// download went wrong: a pointer of git-lfs (a few lines of text in place of a large file), or a
+// web page with an error.
 //
-// InputFile looks for pointers in every file that a user names. A web page may be somebody's text,
-// so only readers of formats in which no page can be valid look for pages.
+// InputFile looks for pointers in every file that a user names. A text file may well be a web page,
+// so only readers of binary formats look for pages as well.
 #pragma once
 
 #include <string>
@@ -10,12 +11,12 @@
 
 namespace penstock {
 
-// The number of bytes of a file that are enough to recognise a stand-in.
+// The number of bytes at the beginning of a file that are enough to recognise one.
 inline constexpr size_t kStandInBytes = 64;
 
-// `beginning`: the first kStandInBytes of the file `path`, or all of a shorter one.
-// refuse_pointer() refuses pointers of git-lfs alone, refuse_stand_in() web pages as well. Throw
-// Error(Data) naming the file, what it is instead, and what to do.
+// `beginning`: the first kStandInBytes bytes of the file `path`, or all of a shorter one.
+// refuse_pointer() looks for pointers of git-lfs, refuse_stand_in() for web pages as well. Each
+// throws Error(Data) when it finds one, saying what the file is and what to do.
 void refuse_pointer(std::string_view beginning, const std::string& path);
 void refuse_stand_in(std::string_view beginning, const std::string& path);
 

@@ -1,5 +1,9 @@
-// runtime/data/datasets/images/augment.h -- pixels to network input: random crop, flip and cutout
-// (training only), then normalisation, in one pass over the output.
+// runtime/data/datasets/images/augment.h -- turns the 8-bit pixels of an image into the
+// floating-point input of a network: augmentation at random (crop, flip, cutout; training only),
+// then normalisation.
+//
+// For each sample draw_augmentation() decides what happens to it, and render() does it in one pass
+// over the output. Images are [height, width, channels].
 #pragma once
 
 #include <array>
@@ -13,27 +17,30 @@
 
 namespace penstock {
 
-// What happens to one sample. The default leaves the image alone.
+// What happens to one sample, in pixels. The default leaves the image as it is.
 struct Augmentation {
-  int64_t shift_y = 0, shift_x = 0;  // output (y, x) shows input (y + shift_y, x + shift_x)
-  bool flip = false;                 // left and right exchanged, before the shift
-  // Rows [cut_top, cut_bottom) x columns [cut_left, cut_right) of the output are blanked.
+  // Output pixel (y, x) is input pixel (y + shift_y, x + shift_x), or padding where there is none.
+  int64_t shift_y = 0, shift_x = 0;
+  bool flip = false;  // left and right of the input are exchanged before it is shifted
+  // Rows [cut_top, cut_bottom) x columns [cut_left, cut_right) of the output are set to 0 (cutout).
   int64_t cut_top = 0, cut_bottom = 0, cut_left = 0, cut_right = 0;
 };
 
-// Draws a crop out of the padded image, a flip with probability 1/2, and a cutout square whose
-// centre is anywhere in the image (DeVries and Taylor 2017), as far as `config` asks for them.
+// Draws, as far as `config` asks for them, a shift by up to data.crop_padding pixels in each
+// direction (a random crop of the padded image), a flip with probability 1/2, and a cutout square
+// of side data.cutout whose centre is anywhere in the image (DeVries and Taylor 2017). `image` is
+// the shape. The same `random` gives the same augmentation.
 [[nodiscard]] Augmentation draw_augmentation(const DataConfig& config, const Shape& image,
                                              const RandomStream& random);
 
-// (value / 255 - mean) / std of the 256 values of each channel.
+// A table for each channel: (value / 255 - mean) / std for the values 0 to 255 of a pixel.
 using Normalisation = std::vector<std::array<float, 256>>;
-// The table for data.mean and data.std. Throws Error(Input) naming the one that does not fit the
-// number of channels.
+// The tables for data.mean and data.std. Throws Error(Input) naming the key whose list does not fit
+// the number of channels, or where a std is not above 0.
 [[nodiscard]] Normalisation normalisation(const DataConfig& config, int64_t channels);
 
-// out [height, width, channels] = the augmented, normalised pixels of the same shape. Padding and
-// the cutout square are 0, which is the mean.
+// Overwrites `out` with the augmented, normalised `pixels`; both are of the shape `image`. Padding
+// and the cutout square become 0, which stands for the mean.
 void render(std::span<float> out, std::span<const uint8_t> pixels, const Shape& image,
             const Augmentation& augmentation, const Normalisation& table);
 

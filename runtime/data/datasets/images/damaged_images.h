@@ -1,5 +1,6 @@
-// runtime/data/datasets/images/damaged_images.h -- DamagedImages: the images that could not be
-// decoded so far, and whether there are too many.
+// runtime/data/datasets/images/damaged_images.h -- DamagedImages: the list of images that could not
+// be decoded so far in a run, which ends the run when there are too many (data.on_damage =
+// "replace", data.damage_limit).
 #pragma once
 
 #include <mutex>
@@ -13,15 +14,16 @@ namespace penstock {
 
 class DamagedImages {
  public:
-  // At most the share `limit` of the folder's files, rounded up, may be damaged. `folder` outlives
-  // this.
+  // `limit`: the share of the folder's files, in [0, 1], that may be damaged; that number of files
+  // is rounded up. `folder` must outlive this object. `warn` may be empty.
   DamagedImages(const ImageFolder& folder, double limit, Warn warn);
 
-  // contains() tells whether that image has been added. Both take the index of a file in the folder
-  // and are called from several threads.
+  // Whether that image has been added. `index` is that of a file in ImageFolder::files. May be
+  // called from several threads, as add() may.
   [[nodiscard]] bool contains(size_t index) const;
-  // Adds the image and warns of it, once, with `why`, the error's text. Throws Error(Data) where
-  // more are damaged than may be.
+  // Adds an image and warns of it; `why` is the text of the error that decoding threw. Does nothing
+  // for an image that was added before. Throws Error(Data) if more images are damaged now than may
+  // be.
   void add(size_t index, const std::string& why);
 
  private:

@@ -1,8 +1,10 @@
-// runtime/data/datasets/images/synthetic.h -- samples of any shape without I/O, for measuring
-// throughput. There is nothing to learn in them: every value is noise.
+// runtime/data/datasets/images/synthetic.h -- SyntheticDataset: random samples of any shape instead
+// of files, for measuring throughput. There is nothing to learn in them.
 //
-// Classification: the input field is F32, of mean 0 and variance 1; the label field is one I32.
-// Language (label_per_position): both fields are I32 [context]; each label is the next token.
+// A sample is computed from its number, so that nothing is read or kept. For classification
+// (SampleShape::label_per_position is false) the input field is F32, of mean 0 and variance 1, and
+// the label field is one I32. For language both fields are I32 [context], and each label is the
+// token that comes next.
 #pragma once
 
 #include <cstdint>
@@ -34,11 +36,12 @@ class SyntheticDataset final : public Dataset {
 struct SyntheticParts {
   int64_t training = 0, held_out = 0;  // samples; held_out 0: data.validation is empty
 };
-// Splits data.samples by the share data.validation. Throws Error(Input) naming the key that is
-// wrong.
+// Divides data.samples (0: 2^20) into training and validation by the share data.validation. Throws
+// Error(Input) naming the key that is wrong.
 [[nodiscard]] SyntheticParts synthetic_parts(const DataConfig& config);
 
-// The training set, and a validation set of the samples behind it where data.validation is a share.
+// The sets of data.kind = "synthetic": training has the first samples of the sequence, and
+// validation, where data.validation is a share, those behind them. Throws as synthetic_parts().
 [[nodiscard]] Datasets open_synthetic(const DataConfig& config, const SampleShape& shape,
                                       uint64_t seed);
 

@@ -1,7 +1,9 @@
-// runtime/data/datasets/text/text.h -- TextDataset: windows of a long text for next-token
-// prediction; its tokens are bytes, word pieces, or come from files of tokens.
+// runtime/data/datasets/text/text.h -- TextDataset: a long row of tokens cut into windows of
+// model.context tokens, each a sample for next-token prediction.
 //
-// Fields of a sample: "tokens" I32 [context], and "labels" I32 [context], the token after each.
+// Fields of a sample: "tokens" I32 [context], and "labels" I32 [context], for each token the one
+// that follows it. Tokens are bytes, word pieces, or come from files of token ids; open_text()
+// opens them as the [data] section says.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +18,17 @@ namespace penstock {
 
 inline constexpr int64_t kByteVocabulary = 256;  // where tokens are bytes
 
-// The windows of the tokens [begin, end), which are this set's part of the text.
+// The windows of the tokens [begin, end) of the row, this set's part of it.
 class TextDataset final : public Dataset {
  public:
   enum class Windows : uint8_t {
-    Moving,  // each begins at its place plus a random offset; every window is full
-    Fixed,   // end to end; every window is full, a shorter rest is left out
-    Padded,  // end to end over the whole part, the last filled up with label -1
+    Moving,  // for training: as Fixed, but each is moved on by a random offset below context
+    Fixed,   // end to end; all are full, and a shorter rest at the end is left out
+    Padded,  // for evaluation: end to end, the last one filled up with tokens 0 and labels -1
   };
 
-  // The part must hold one window: context + 1 tokens, or 2 when padded (checked by the caller,
-  // who can name the key).
+  // [begin, end) must have at least one window: context + 1 tokens or, when padded, 2. The caller
+  // has checked it.
   TextDataset(std::shared_ptr<const TokenSource> tokens, int64_t begin, int64_t end,
               int64_t context, Windows windows);
 
@@ -45,8 +47,9 @@ class TextDataset final : public Dataset {
   std::vector<Field> fields_;
 };
 
-// The training and validation parts of data.kind = "text" or "tokens". Throws Error(Input) naming
-// the file, or the key.
+// Opens the training and validation sets of data.kind = "text" or "tokens" with windows of
+// `context` tokens. Throws Error(Input) naming the file or the key, and as the readers of
+// runtime/data/tokens/ do.
 [[nodiscard]] Datasets open_text(const DataConfig& config, int64_t context);
 
 }  // namespace penstock

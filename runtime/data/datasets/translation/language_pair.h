@@ -1,6 +1,8 @@
-// runtime/data/datasets/translation/language_pair.h -- how [data] names parallel text: pairs =
-// ["en-de", "en-fr"], and one path for all of their files, like "train.{language}.gz" or
-// "{pair}/news.{language}.zst".
+// runtime/data/datasets/translation/language_pair.h -- how [data] names the files of parallel text
+// (sentences and their translations): a list of language pairs and one pattern of paths.
+//
+// Example: data.pairs = ["en-de", "en-fr"] and data.train = "{pair}/train.{language}.gz" mean the
+// files en-de/train.en.gz, en-de/train.de.gz, en-fr/train.en.gz and en-fr/train.fr.gz.
 #pragma once
 
 #include <string>
@@ -12,13 +14,14 @@ namespace penstock {
 
 struct LanguagePair {
   std::string name;            // "en-de"
-  std::string source, target;  // "en", "de"
-  // The piece that tells a model the target language: "<2de>".
+  std::string source, target;  // the languages from and to which is translated: "en", "de"
+  // The special piece that, in front of a source sentence, tells a network the target language:
+  // "<2de>".
   [[nodiscard]] std::string tag() const { return "<2" + target + ">"; }
 };
 
-// The pairs that data.pairs names. Throws Error(Input) naming the key when it is empty or a pair is
-// not written source-target.
+// The pairs of data.pairs, given as `names`. Throws Error(Input) naming the key when the list is
+// empty or an entry is not written source-target.
 [[nodiscard]] inline std::vector<LanguagePair> language_pairs(
     const std::vector<std::string>& names) {
   std::vector<LanguagePair> pairs;
@@ -37,7 +40,8 @@ struct LanguagePair {
   return pairs;
 }
 
-// `path` with {language} and {pair} filled in. Throws Error(Input) where it has no {language}.
+// `path` with {language} replaced by `language` and {pair} by the pair's name. Throws Error(Input)
+// where it has no {language}.
 [[nodiscard]] inline std::string corpus_path(std::string path, const LanguagePair& pair,
                                              const std::string& language) {
   const auto fill = [&path](const std::string& place, const std::string& value) {

@@ -1,12 +1,14 @@
-// runtime/data/datasets/translation/parallel.h -- ParallelDataset: sentence pairs for translation,
-// of any number of language pairs, sampled by temperature (Devlin's multilingual BERT; Huang et al.
-// 2019, 5).
+// runtime/data/datasets/translation/parallel.h -- ParallelDataset: samples for training a
+// translation network, each a sentence and its translation as word pieces, from files of one or
+// several language pairs.
 //
 // Fields of a sample, all I32, t = model.context:
-//   source_tokens [t]   <2de> (where the vocabulary has it), the sentence, end; then 0
+//   source_tokens [t]   <2de> (if the vocabulary has that piece), the sentence, end; then 0
 //   source_lengths []   how many of the source tokens are no padding
 //   target_tokens [t]   begin, the translation; then 0
 //   labels [t]          the translation, end; then -1, which no loss counts
+// Small language pairs are read more often than their size would give them (sampling by
+// temperature, as for Devlin's multilingual BERT; Huang et al. 2019, 5).
 #pragma once
 
 #include <cstdint>
@@ -24,41 +26,43 @@ namespace penstock {
 
 [[nodiscard]] std::vector<Field> parallel_fields(int64_t context);  // the four above
 
-// A sentence and its translation, in pieces.
+// A sentence and its translation, as ids of word pieces.
 struct PairOfSentences {
   std::span<const int32_t> source, target;
   int32_t tag = -1;  // the piece <2de>; -1: none
 };
-// Writes the four fields of a pair to `out`; each side must fit the context with the pieces that
-// are put around it. `begin`, `end`: the vocabulary's pieces for the beginning and end of a
-// sentence.
+// Writes the four fields of a pair to out[0] .. out[3] (null: not wanted). `begin`, `end`: the ids
+// of the pieces for the beginning and end of a sentence. Throws Error(Internal) if a side does not
+// fit the context with the pieces that are put around it.
 void write_pair(const PairOfSentences& pair, int32_t begin, int32_t end, int64_t context,
                 std::span<void* const> out);
 
-// The lines of one file, in pieces.
+// The lines of one file, as ids of word pieces.
 struct EncodedLines {
   std::string path;
   std::shared_ptr<const TokenSource> pieces;  // of all lines, end to end
-  std::vector<uint32_t> starts;               // of the lines in `pieces`, and the end of the last
+  std::vector<uint32_t> starts;  // where each line begins in `pieces`, then the end of the last
   [[nodiscard]] size_t size() const { return starts.size() - 1; }
   [[nodiscard]] size_t pieces_of(size_t line) const { return starts[line + 1] - starts[line]; }
-  // Fills `out`, whose size must be pieces_of(line).
+  // Overwrites `out`, whose size must be pieces_of(line), with the line's pieces.
   void read(size_t line, std::span<int32_t> out) const { pieces->read(starts[line], out); }
 };
 
-// What a set has of one language pair.
+// The sentence pairs of one language pair: line i of `source` and line i of `target` belong
+// together.
 struct PairCorpus {
   std::string name;  // "en-de"
   int32_t tag = -1;  // the piece <2de>; -1: the vocabulary has none
   std::shared_ptr<const EncodedLines> source, target;
-  std::vector<uint32_t> lines;  // lines that are used: neither side is empty or too long
+  std::vector<uint32_t> lines;  // numbers of the lines that are used: no side is empty or too long
 };
 
 class ParallelDataset final : public Dataset {
  public:
-  // An epoch has as many samples as there are sentence pairs. A language pair of n sentence pairs
-  // gets a share of them that is proportional to n^(1/T), T = `temperature`; where the share is
-  // less than n, each epoch sees another part of the n. With T = 1 every share is n.
+  // An epoch has as many samples as there are sentence pairs in all. A language pair with n
+  // sentence pairs gets a share of them that is proportional to n^(1/T), T = `temperature`: with T
+  // = 1 its n sentence pairs once each, with a larger T small language pairs several times. Where
+  // the share is less than n, each epoch has other ones of the n.
   ParallelDataset(std::vector<PairCorpus> pairs, std::shared_ptr<const Pieces> vocabulary,
                   int64_t context, double temperature);
 
@@ -68,7 +72,7 @@ class ParallelDataset final : public Dataset {
   void read(int64_t index, const RandomStream& random, std::span<void* const> out) const override;
 
   [[nodiscard]] const std::vector<PairCorpus>& pairs() const { return pairs_; }
-  // Samples [first(i), first(i + 1)) of an epoch, before it is shuffled, are of language pair i.
+  // Samples first(i) to first(i + 1) - 1 of the set are of language pair i.
   [[nodiscard]] int64_t first(size_t pair) const { return first_[pair]; }
 
  private:
@@ -79,7 +83,9 @@ class ParallelDataset final : public Dataset {
   std::vector<Field> fields_;
 };
 
-// The sets of data.kind = "parallel". Throws Error(Input) naming the file, or the key.
+// Opens the training and validation sets of data.kind = "parallel", with rows of `context` pieces.
+// Throws Error(Input) naming the file or the key, and as text_in_pieces()
+// (runtime/data/tokens/token_cache.h) does.
 [[nodiscard]] Datasets open_parallel(const DataConfig& config, int64_t context);
 
 }  // namespace penstock

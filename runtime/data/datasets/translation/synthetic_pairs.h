@@ -1,5 +1,8 @@
-// runtime/data/datasets/translation/synthetic_pairs.h -- sentence pairs of random lengths and
-// tokens, without I/O: to measure throughput and to test with. Fields as of kind "parallel".
+// runtime/data/datasets/translation/synthetic_pairs.h -- SyntheticPairs: random sentence pairs
+// instead of files, to measure the throughput of translation networks and to test with.
+//
+// Lengths and tokens are random; the fields are those of parallel.h. A sample is computed from its
+// number, so that nothing is read or kept.
 #pragma once
 
 #include "runtime/data/datasets/dataset.h"
@@ -25,7 +28,9 @@ class SyntheticPairs final : public Dataset {
   int64_t first_, size_;
 };
 
-// The training set, and a validation set of the samples behind it where data.validation is a share.
+// The sets of data.kind = "synthetic" for a translation network: training has the first samples of
+// the sequence, and validation, where data.validation is a share, those behind them. Throws
+// Error(Input) naming the key that is wrong.
 [[nodiscard]] Datasets open_synthetic_pairs(const DataConfig& config, const SampleShape& shape,
                                             uint64_t seed);
 

@@ -1,5 +1,6 @@
-// runtime/data/datasets/tuning/chat_template.h -- makes a ChatTemplate of a folder's Jinja
-// template, which is run as it stands.
+// runtime/data/datasets/tuning/chat_template.h -- makes a ChatTemplate (chat.h) of a template in
+// the language Jinja, or opens that of a Hugging Face folder. The template is interpreted as it
+// stands (runtime/data/templates/).
 #pragma once
 
 #include <memory>
@@ -9,20 +10,25 @@
 
 namespace penstock {
 
-// What templates are given besides messages.
+// What a template may write besides the messages.
 struct ChatSpecials {
-  std::string begin, end, padding;  // the texts of the tokens; empty: not defined
-  std::string date = {};  // today's, "2024-07-26"; empty: templates write a date of their own
+  // The texts of the special tokens, which templates read as bos_token, eos_token and pad_token;
+  // empty: not defined.
+  std::string begin, end, padding;
+  // Today's, "2024-07-26"; empty: there is none, and templates write a date of their own.
+  std::string date = {};
 };
 
-// Parses a template; `where` names it in messages. Throws Error(Input) for what is not supported,
-// Error(Data) for what is no template.
+// Parses the source `text` of a template; `where` names the template in messages. Throws
+// Error(Input) for what is not supported and for a `date` that is none, Error(Data) for what is no
+// template.
 [[nodiscard]] std::unique_ptr<ChatTemplate> make_chat_template(const std::string& text,
                                                                const ChatSpecials& specials,
                                                                const std::string& where);
 
-// The chat template of a folder (tokenizer_config.json, chat_template.jinja); null where it has
-// none. `date`: today's, or empty.
+// The chat template of a Hugging Face folder, from chat_template.jinja or tokenizer_config.json;
+// null where the folder has none. `date`: as ChatSpecials::date. Throws as make_chat_template(),
+// and as read_folder_settings() (runtime/data/tokenizer/hub/folder_settings.h).
 [[nodiscard]] std::unique_ptr<ChatTemplate> open_chat_template(const std::string& folder,
                                                                const std::string& date = {});
 

@@ -1,13 +1,13 @@
-// runtime/data/datasets/tuning/line_form.h -- LineContent: what a line of data.kind = "jsonl" says,
-// whichever of these forms it has.
+// runtime/data/datasets/tuning/line_form.h -- content_of(): reads one line of a file of data.kind =
+// "jsonl" (data for fine-tuning), whichever of the known forms it has, as a LineContent.
 //
-// Our own forms, which are those of TRL, and what the loss counts:
+// The forms of our own, which are those of the library TRL, and what of them the loss counts:
 //   {"text": "..."}                                    all of it
 //   {"prompt": "...", "completion": "..."}             the completion
 //   {"prompt": "...", "choices": ["...", ...], "answer": 0}   the choice that is the answer
 //   {"messages": [{"role": "user", "content": "..."}, ...]}   what the assistant says
 //   {"prompt": [messages], "completion": [messages]}   what the assistant says in the completion
-// Forms that others write, and which of ours each is taken for:
+// Foreign forms, and as which of ours each is read:
 //   {"prompt": ..., "response": ...}                   prompt and completion
 //   {"conversations": [{"from": "human", "value": "..."}, ...]}   ShareGPT: messages
 //   {"instruction": "...", "input": "...", "output": "..."}   Alpaca: a user and an assistant
@@ -25,22 +25,23 @@ namespace penstock {
 struct LineContent {
   enum class Kind : uint8_t { Text, Completion, Choices, Conversation };
   enum class Foreign : uint8_t { None, Response, ShareGpt, Alpaca };
-  Kind kind = Kind::Text;
-  Foreign foreign = Foreign::None;
+  Kind kind = Kind::Text;                 // says which of the members below count
+  Foreign foreign = Foreign::None;        // the foreign form that the line has
   std::string text = {};                  // Text
   std::string prompt = {};                // Completion, Choices
-  std::vector<std::string> choices = {};  // Choices: all; Completion: the completion alone
-  size_t answer = 0;                      // the right one of `choices`
+  std::vector<std::string> choices = {};  // Choices: all; Completion: the completion, alone
+  size_t answer = 0;                      // index of the right one in `choices`
   // Conversation:
   std::vector<ChatMessage> messages = {};
-  size_t first = 0;        // messages from this one on may be answers
-  ChatExtras extras = {};  // tools and keywords of the template
-  bool renamed = false;    // a role was written in another way ("human")
-  bool parts = false;      // a content was a list of one text
+  size_t first = 0;        // messages from this index on may be answers; those before are a prompt
+  ChatExtras extras = {};  // what the template is given besides messages
+  bool renamed = false;    // a role had another name, such as "human" for "user"
+  bool parts = false;      // a message had a list of one text as its content
 };
 
-// Reads a line; `where` names file and line. Throws Error(Data) where the line is no JSON object or
-// has none of the forms, Error(Input) where it has two of them or says what is not supported.
+// Reads a line; `where` names file and line in messages. Throws Error(Data) if the line is no JSON
+// object or has none of the forms, Error(Input) if it has two of them or something that is not
+// supported.
 [[nodiscard]] LineContent content_of(std::string_view line, const std::string& where);
 
 }  // namespace penstock

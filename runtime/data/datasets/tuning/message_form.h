@@ -1,5 +1,5 @@
-// runtime/data/datasets/tuning/message_form.h -- reads one message of a conversation, as people
-// write it: other names of its keys and roles are recognised in message_form.cpp.
+// runtime/data/datasets/tuning/message_form.h -- message_of(): reads one message of a conversation
+// from JSON, with the names of keys and roles that different programs write.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,19 +9,20 @@
 
 namespace penstock {
 
-// The keys that messages have; and flags, which message_of() sets but never clears, of forms other
-// than ours that it met.
+// The keys that the messages of a conversation have, set by the caller; and what message_of()
+// found, which it sets to true and never back to false.
 struct MessageForm {
-  const char* role = "role";     // ShareGPT: "from"
-  const char* text = "content";  // ShareGPT: "value"
-  bool renamed = false;          // a role was written in another way: "human", "gpt", "User"
-  bool parts = false;  // a content was a list of one text: [{"type": "text", "text": "..."}]
+  const char* role = "role";     // the key of the role; ShareGPT: "from"
+  const char* text = "content";  // the key of the text; ShareGPT: "value"
+  bool renamed = false;  // found: a role with another name, such as "human", "gpt" or "User"
+  bool parts = false;  // found: a list of one text, [{"type": "text", "text": "..."}], as the text
 };
 
-// Reads a message; `where` names file, line and message. Members that are null are passed over.
-// "weight", as in OpenAI's files, is 1, or 0 where an answer is not to be learnt. Throws
-// Error(Data) where `value` is no object or lacks role or text, Error(Input) where it has something
-// else, such as "tool_calls" or an image.
+// Reads the message `value`; `where` names file, line and message in errors. "human" becomes the
+// role "user", "gpt" and "model" become "assistant". The key "weight", as in OpenAI's files, is 1,
+// or 0 for an answer that is not to be learnt; members that are null are ignored. Throws
+// Error(Data) if `value` is no object or lacks role or text, Error(Input) if it has something else,
+// such as "tool_calls" or an image.
 [[nodiscard]] ChatMessage message_of(const nlohmann::json& value, const std::string& where,
                                      MessageForm& form);
 

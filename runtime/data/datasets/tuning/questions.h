@@ -1,10 +1,11 @@
-// runtime/data/datasets/tuning/questions.h -- what `penstock eval` asks of the validation lines of
-// data.kind = "jsonl" beside their loss: whether the network writes the answer, or finds the right
-// choice the most probable.
+// runtime/data/datasets/tuning/questions.h -- Questions: what `penstock eval` asks of a fine-tuned
+// network besides its loss, made of the validation lines of data.kind = "jsonl": does it write the
+// right answer, or find the right one of several choices the most probable?
 //
-// Greedy decoding writes exactly the answer if each of the answer's tokens is the most probable one
-// behind the prompt and the answer's earlier tokens. One forward of prompt and answer tells that;
-// nothing is generated.
+// Nothing is generated for that. Each text, a prompt with an answer or with one of the choices, is
+// run forward once. Its log-probability is the sum over the answer's tokens; and greedy decoding
+// would write exactly the answer if each of these tokens is the most probable one behind the tokens
+// before it.
 #pragma once
 
 #include <cstdint>
@@ -15,39 +16,46 @@
 
 namespace penstock {
 
+// One line of the validation data. All texts of all questions are numbered through, from 0.
 struct Question {
-  // Texts [first, first + texts), each behind its prompt: the choices, or the answer alone.
+  // The texts of this line are first, first + 1 ... first + texts - 1: one for each choice, or one
+  // with the answer.
   int64_t first = 0, texts = 0;
-  int64_t answer = -1;  // the number of the right choice; -1: there are no choices
+  int64_t answer = -1;  // the index of the right choice, from 0; -1: there are no choices
 };
 
 struct Questions {
   std::vector<Question> all;
-  std::vector<int64_t> characters;  // by text: how many a choice has; 0 for an answer
-  int64_t too_long = 0;             // lines left out: a text is longer than the context
-  int64_t without_token = 0;        // lines left out: no token of a text's answer is predicted
-  // The texts that each sample of the validation set has.
-  PackedRows rows;
-  std::vector<int32_t> lengths;  // positions of each text
+  std::vector<int64_t> characters;  // of each text: the characters of its choice; 0 for an answer
+  int64_t too_long = 0;             // lines left out, for a text is longer than the context
+  int64_t without_token = 0;     // lines left out, for an answer or choice has no token to predict
+  PackedRows rows;               // which texts each sample (row) of the validation set holds
+  std::vector<int32_t> lengths;  // of each text: the positions that it takes in its row
 };
 
-// How a network scores the answer of a text.
+// What a network makes of the answer, or the choice, in one text.
 struct TextScore {
-  double log_probability = 0.0;  // sum over its tokens
-  bool greedy = true;            // greedy decoding writes it
+  double log_probability = 0.0;  // natural logarithm, the sum over its tokens
+  bool greedy = true;            // greedy decoding would write exactly it
 };
 
 struct AnswerScores {
-  int64_t answers = 0, exact = 0;    // lines with an answer; those where greedy decoding writes it
-  int64_t questions = 0, right = 0;  // lines with choices; those where the right one is likeliest
-  int64_t right_by_length = 0;       // those where it is likeliest by log_probability per character
-  int64_t too_long = 0, without_token = 0;  // lines that are left out, as in Questions
+  // Lines with an answer, and those of them where greedy decoding writes exactly it.
+  int64_t answers = 0, exact = 0;
+  // Lines with choices, and those of them where the right one has the largest log-probability.
+  int64_t questions = 0, right = 0;
+  // The number of those where the right one has the largest log-probability divided by its
+  // characters.
+  int64_t right_by_length = 0;
+  int64_t too_long = 0, without_token = 0;  // as in Questions
 };
-// Counts the right answers; `scores` by text. Of equally probable choices the first is taken.
+// Counts the right answers. `scores` has one for each text. Of choices with equal scores the first
+// one counts as the network's.
 [[nodiscard]] AnswerScores score(const Questions& questions, std::span<const TextScore> scores);
 
-// Datasets whose validation set has the texts of the questions that the validation lines ask (null:
-// they ask nothing); the training set is empty. Throws as open_tuning().
+// Opens the validation lines of `config` as questions, with rows of `context` positions. The result
+// has Datasets::questions, the texts as the validation set (null: no line asks anything), and an
+// empty training set. Throws as open_tuning() (tuning_set.h).
 [[nodiscard]] Datasets open_questions(const DataConfig& config, int64_t context);
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
-// runtime/data/datasets/tuning/tuning_line.h -- TuningLines: makes tokens of a line of data.kind =
-// "jsonl", as a sample to learn or as a question to ask.
+// runtime/data/datasets/tuning/tuning_line.h -- TuningLines: turns a line of data.kind = "jsonl"
+// (data for fine-tuning) into tokens, each with a mark whether the loss counts it: as a sample to
+// learn (read()), or as a question to ask (ask()).
 #pragma once
 
 #include <cstdint>
@@ -13,50 +14,53 @@
 
 namespace penstock {
 
-// What a line lacks in which there is nothing to learn. The values are written to files.
+// Why there is nothing to learn in a line. The token cache keeps these values in files, so they
+// must not change.
 enum class Lacks : uint8_t {
-  Answer,     // there is no answer (in messages: none of the assistant)
-  Weight,     // all answers have the weight 0
-  Text,       // the answer comes to no token
-  Prediction  // the sample has one token, which nothing predicts, or none
+  Answer,     // it has no answer (a conversation: no message of the assistant)
+  Weight,     // all its answers have the weight 0
+  Text,       // its answer makes no token
+  Prediction  // the sample has one token, before which there is none to predict it from, or none
 };
 
 struct TuningSample {
-  std::vector<int32_t> ids;
-  std::vector<uint8_t> answer;  // by id: 1 where the loss counts its prediction
-  Lacks lacks = Lacks::Answer;  // why no prediction counts, where none does
-  bool only_last = false;       // earlier answers do not count: the template writes them otherwise
-  bool opened = false;          // an answer begins within the generation prompt
-  bool plain = false;           // no token ends the text, since the tokenizer knows none
-  bool renamed = false;         // a role was written in another way ("human")
-  bool parts = false;           // a content was a list of one text
+  std::vector<int32_t> ids;     // the tokens
+  std::vector<uint8_t> answer;  // for each token 1 if the loss counts its prediction, else 0
+  Lacks lacks = Lacks::Answer;  // has a meaning only where any_counts() is false
+  // What the user is told of such lines; the first two as ChatText::only_last and opened (chat.h).
+  bool only_last = false;
+  bool opened = false;
+  bool plain = false;    // no token ends the text, since the tokenizer has none for it
+  bool renamed = false;  // as LineContent::renamed
+  bool parts = false;    // as LineContent::parts
   LineContent::Foreign foreign = LineContent::Foreign::None;
 };
 
-// What a line asks of a network: to write the answer, or to find one of several texts the most
-// probable.
+// What a line asks of a network: to write the answer, or to find the right one of several choices
+// the most probable.
 struct TuningQuestion {
-  // Prompt and answer; or prompt and choice for each choice, without the token that ends a text.
-  // Empty: nothing is asked.
+  // Without choices one text, prompt and answer; with choices for each of them the prompt and that
+  // choice, without a token that ends the text. Empty: the line asks nothing.
   std::vector<TuningSample> texts;
-  int64_t answer = -1;                   // the number of the right choice; -1: there are no choices
-  std::vector<int64_t> characters = {};  // by choice, blanks at its beginning not counted
+  int64_t answer = -1;                   // the index of the right choice; -1: there are no choices
+  std::vector<int64_t> characters = {};  // of each choice, spaces at its beginning not counted
 };
 
-// Whether the prediction of any token counts; nothing predicts the first one.
+// Whether the loss counts the prediction of any token. The first token is never predicted.
 [[nodiscard]] bool any_counts(const TuningSample& sample);
 
 class TuningLines {
  public:
-  // `chat` may be null: lines with messages are then refused. Both outlive this.
+  // `chat`: the chat template for conversations; null: there is none, and lines with messages are
+  // refused. Both must outlive this object.
   TuningLines(const Tokenizer& tokenizer, const ChatTemplate* chat)
       : tokenizer_(tokenizer), chat_(chat) {}
 
-  // The sample of a line; `where` names file and line. Throws as content_of() does, and
-  // Error(Input) where the template refuses the messages, or does not read the line's tools or
-  // keywords.
+  // The sample of a line; `where` names file and line in messages. May be called by several
+  // threads. Throws as content_of() (line_form.h) does, and Error(Input) if the template refuses
+  // the messages, or would not read the line's tools or keywords.
   [[nodiscard]] TuningSample read(std::string_view line, const std::string& where) const;
-  // The question of a line; a line {"text": ...} asks nothing. Throws as read().
+  // The question of a line; a line {"text": ...} asks nothing. Threads and errors as for read().
   [[nodiscard]] TuningQuestion ask(std::string_view line, const std::string& where) const;
 
  private:

@@ -1,10 +1,13 @@
-// runtime/data/datasets/tuning/tuning_set.h -- TuningSet: data.kind = "jsonl", texts, prompts with
-// completions and conversations, one or several in each row.
+// runtime/data/datasets/tuning/tuning_set.h -- TuningSet: the data set of data.kind = "jsonl", for
+// fine-tuning on texts, prompts with completions and conversations; a row, which is one sample of
+// the Dataset, holds one of them or, packed, several.
 //
-// Fields of a row: "tokens" I32 [context]; "labels" I32 [context], the token after each where it
-// counts, else -1; and where rows are packed "starts" I32 [context], the first position of the
-// sample that a position belongs to. Behind the last sample a row has tokens of 0, labels of -1,
-// and starts[i] = i. A sample of n tokens takes n - 1 positions.
+// Fields of a row:
+//   tokens I32 [context]   the tokens of its samples, one sample behind the other; then 0
+//   labels I32 [context]   for each position the next token, if the loss counts it, else -1
+//   starts I32 [context]   if rows are packed: for each position that at which its sample starts;
+//                          position i behind the last sample has i
+// A sample of n tokens takes n - 1 positions, since behind its last token nothing is predicted.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +23,14 @@ namespace penstock {
 
 class TuningSet final : public Dataset {
  public:
+  // `rows` says which samples of `texts` each row holds, of at most `context` positions together.
+  // Without `packed` there is no field "starts", and each row has one sample.
   TuningSet(std::shared_ptr<const TuningTexts> texts, PackedRows rows, int64_t context,
             bool packed);
 
   [[nodiscard]] int64_t size() const override { return rows_.size(); }
   [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
-  // The most that a row can have. The loss averages over the labels that a mini-batch really has.
+  // The most that a row can have; the loss averages over the labels that a mini-batch really has.
   [[nodiscard]] int64_t targets_per_sample() const override { return context_; }
   void read(int64_t index, const RandomStream& random, std::span<void* const> out) const override;
 
@@ -36,12 +41,13 @@ class TuningSet final : public Dataset {
   std::vector<Field> fields_;
 };
 
-// Where training samples end and validation begins in [0, samples): by data.validation where that
-// is a share, else `samples`. Throws Error(Input) where either part would be empty.
+// How many of `samples` samples are for training, those behind them being for validation: by
+// data.validation if that is a share, else all. Throws Error(Input) if either part would be empty.
 [[nodiscard]] int64_t training_end(const DataConfig& config, int64_t samples);
 
-// The sets of data.kind = "jsonl". Throws Error(Input) naming the key or what is not supported,
-// Error(Data) naming file and line.
+// Opens the training and validation sets of data.kind = "jsonl", with rows of `context` positions;
+// `seed` decides which samples share a row. Throws Error(Input) naming the key or what is not
+// supported, Error(Data) naming file and line.
 [[nodiscard]] Datasets open_tuning(const DataConfig& config, int64_t context, uint64_t seed);
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
-// runtime/data/templates/functions/filters.h -- the filters and tests that templates may use: all
-// of Jinja's that can mean something for a text, but those that make HTML pages.
+// runtime/data/templates/functions/filters.h -- the filters (`value | upper`) and tests (`value is
+// defined`) that templates may use: those of Jinja, except those that are for making HTML pages.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,15 @@
 
 namespace penstock::jinja {
 
-// of | name(with), and `of is name(with)`. All throw Error(Input) naming what is not supported, or
-// is used in a way that is not.
+// The values of `of | name(with)` and of `of is name(with)`. All functions here throw Error(Input)
+// naming the filter or test if it is not supported, or is used in a way that is not.
 [[nodiscard]] Value apply_filter(Budget& budget, const std::string& name, const Value& of,
                                  const Arguments& with);
 [[nodiscard]] bool passes_test(Budget& budget, const std::string& name, const Value& of,
                                const Arguments& with);
 
-// of | name(with) for the filters of texts, and of lists; nothing where `name` is none of those.
+// The two parts of apply_filter(): filters of texts and filters of lists. nullopt: `name` is none
+// of that part.
 [[nodiscard]] std::optional<Value> apply_text_filter(Budget& budget, const std::string& name,
                                                      const Value& of, const Arguments& with);
 [[nodiscard]] std::optional<Value> apply_list_filter(Budget& budget, const std::string& name,

@@ -1,5 +1,5 @@
-// runtime/data/templates/functions/operators.h -- literals and operators of expressions, with
-// Python's results.
+// runtime/data/templates/functions/operators.h -- what the literals and operators of a template's
+// expressions compute, with Python's results: `a + b`, `a in b`, `of.name`, `of[1:3]`.
 #pragma once
 
 #include <optional>
@@ -9,29 +9,29 @@
 
 namespace penstock::jinja {
 
-// All throw Error(Input) where the template asks for what Python refuses, or what is not supported.
+// All throw Error(Input) for what Python refuses, and for what is not supported.
 [[nodiscard]] Value whole_literal(const std::string& digits);  // "12", "0x1f"
-[[nodiscard]] Value real_literal(const std::string& digits);
-[[nodiscard]] Value negated(const Value& of);  // -of
+[[nodiscard]] Value real_literal(const std::string& digits);   // "1.5"
+[[nodiscard]] Value negated(const Value& of);                  // -of
 
-// of.name and of[key]; undefined where there is no such member. Methods of texts, lists and
-// mappings are found as well, as in Jinja: of.name prefers a method to a key, of[key] a key to a
-// method.
+// of.name and of[key]; the value undefined if there is no such member. As in Jinja both find
+// methods of texts, lists and mappings as well as keys of a mapping; if there are both, of.name is
+// the method and of[key] is what the mapping has.
 [[nodiscard]] Value member_of(Budget& budget, const Value& of, const std::string& name);
 [[nodiscard]] Value item_of(Budget& budget, const Value& of, const Value& key);
-// of.a.b[0] for the path "a.b.0", as filters take attributes.
+// of.a.b[0] for the path "a.b.0", which filters such as map(attribute="a.b.0") take.
 [[nodiscard]] Value attribute_of(Budget& budget, const Value& of, const Value& path);
 
-// of[from:to:step] of a text or list; each may be left out.
+// of[from:to:step] of a text or list; nullopt: left out.
 struct Cut {
   std::optional<int64_t> from, to, step;
 };
 [[nodiscard]] Value cut_of(Budget& budget, const Value& of, const Cut& cut);
 
-// left `how` right; `how` is == != < > <= >= in or "not in".
+// left <how> right, where `how` is one of == != < > <= >= in and "not in".
 [[nodiscard]] bool compared(Budget& budget, const std::string& how, const Value& left,
                             const Value& right);
-// left `how` right; `how` is + - * / // % or **.
+// left <how> right, where `how` is one of + - * / // % and **.
 [[nodiscard]] Value combined(Budget& budget, const std::string& how, const Value& left,
                              const Value& right);
 

@@ -1,4 +1,7 @@
-// runtime/data/templates/syntax/parser.h -- parses a template into a tree.
+// runtime/data/templates/syntax/parser.h -- parse_template(): parses the source of a chat template
+// (language Jinja) into a tree of Nodes, which the interpreter runs.
+//
+// Example: "{% if a %}x{% endif %}" becomes Block [If [Name a, Block [Text x], null]].
 #pragma once
 
 #include <cstdint>
@@ -9,8 +12,10 @@
 
 namespace penstock::jinja {
 
-// One part of a template: what `text`, `names` and `parts` are depends on the kind. A null part was
-// left out. A target is a Name, Items of targets, or the Member of a namespace.
+// A statement or expression of a template. The comment beside each kind says what `text`, `names`
+// and `parts` (its children, in order) are; members that it does not name are empty. A child that
+// may be left out is null then. A target, to which a value is assigned, is a Name, Items of
+// targets, or the Member of a namespace.
 struct Node {
   enum class Kind : uint8_t {
     // statements
@@ -20,16 +25,16 @@ struct Node {
     If,         // parts: condition, then, otherwise
     For,        // parts: target, of what, only if, body, otherwise; text: "recursive" or empty
     Set,        // parts: target, value
-    SetBlock,   // parts: target, body, filters (of a Captured) or null
-    Scoped,     // parts: targets and values in turn, body, whose names are its own
-    Filtered,   // parts: filters (of a Captured), body
-    Escaping,   // parts: whether, body; {% autoescape %}
-    Macro,      // text: name; names: parameters; parts: body, values of the last parameters
-    CallBlock,  // parts: the call, a Macro
+    SetBlock,   // {% set x %}...; parts: target, body, filters (of a Captured) or null
+    Scoped,     // {% with %}; parts: targets and values in turn, then the body
+    Filtered,   // {% filter %}; parts: filters (of a Captured), body
+    Escaping,   // {% autoescape %}; parts: whether it is on, body
+    Macro,      // text: name; names: parameters; parts: body, defaults of the last parameters
+    CallBlock,  // {% call %}; parts: the call, the body as a Macro
     Break,      //
     Continue,   //
     // expressions
-    Captured,  // what a block wrote, to which the filters around it are applied
+    Captured,  // stands for the text that a block wrote, inside the Filters applied to it
     String,    // text: its value
     Whole,     // text: its digits
     Real,      // text: its digits
@@ -41,30 +46,32 @@ struct Node {
     Member,    // parts: of, key (a String): of.key
     Item,      // parts: of, key: of[key]
     Slice,     // parts: of, from, to, step
-    Call,      // parts: what, arguments; names: those of the last arguments
-    Filter,    // text: its name; parts: of, arguments; names: those of the last arguments
-    Test,      // text: its name; parts: of, arguments; names: those of the last arguments
-    Not,       // parts: one
-    Minus,     // parts: one
-    Plus,      // parts: one
-    Either,    // parts: value, condition, otherwise
-    And,       // parts: two
-    Or,        // parts: two
-    Compare,   // names: operators; parts: operands, one more
+    Call,      // parts: what is called, arguments; names: those of the last arguments (a=1)
+    Filter,    // of | name(...); text: its name; parts: of, arguments; names: as of a Call
+    Test,      // of is name(...); text: its name; parts: of, arguments; names: as of a Call
+    Not,       // parts: operand
+    Minus,     // parts: operand
+    Plus,      // parts: operand
+    Either,    // value if condition else otherwise; parts: value, condition, otherwise
+    And,       // parts: two operands
+    Or,        // parts: two operands
+    Compare,   // a < b < c; names: operators; parts: operands, one more than operators
     Joined,    // a ~ b ~ c; parts: operands
-    Binary,    // text: operator; parts: two
+    Binary,    // text: operator; parts: two operands
   };
   Kind kind;
-  size_t line = 0;
-  int depth = 1;  // levels of the tree from this part down
+  size_t line = 0;  // of the source, from 1
+  int depth = 1;    // levels of the tree from this node down
   std::string text = {};
   std::vector<std::string> names = {};
   std::vector<std::unique_ptr<Node>> parts = {};
-  bool calls_caller = false;  // of a macro: its body calls caller(), the body of a {% call %}
+  // Whether the body of a Macro calls caller(), so that {% call %} may use the macro.
+  bool calls_caller = false;
 };
 
-// Parses a template. Throws Error(Data) naming `where` and the line for what is no template,
-// Error(Input) for what is not supported.
+// Parses the source `text` and returns the tree, whose root is a Block. Throws Error(Data) naming
+// the template `where` and the line for what is no template, Error(Input) for what is not
+// supported.
 [[nodiscard]] std::unique_ptr<Node> parse_template(std::string_view text, const std::string& where);
 
 }  // namespace penstock::jinja

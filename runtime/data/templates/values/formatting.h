@@ -1,14 +1,16 @@
-// runtime/data/templates/values/formatting.h -- Python's two ways to fill values into a text.
+// runtime/data/templates/values/formatting.h -- Python's two ways to fill values into a text: "%d
+// of %s" % (1, "x"), and "{} of {name}".format(1, name="x").
 #pragma once
 
 #include "runtime/data/templates/functions/arguments.h"
 
 namespace penstock::jinja {
 
-// form % what. Throws for what Python refuses, and by name for conversions that are not supported.
+// The value of `form % what`. Throws Error(Input) for what Python refuses, and naming the
+// conversion for one that is not supported.
 [[nodiscard]] Value percent_formatted(Budget& budget, const Value& form, const Value& what);
 
-// form.format(...). Throws as percent_formatted().
+// The value of form.format(with). Throws as percent_formatted().
 [[nodiscard]] Value brace_formatted(Budget& budget, const Value& form, const Arguments& with);
 
 }  // namespace penstock::jinja

@@ -1,9 +1,12 @@
-// runtime/data/templates/values/value.h -- Value: a value of Python, as expressions of templates
-// (Jinja) compute with it.
+// runtime/data/templates/values/value.h -- Value: a value that a template computes with; the values
+// and their rules are those of Python, in which Jinja, the language of chat templates, has its
+// meaning.
 //
-// Everything but a namespace and a loop stays as it was made, so values are shared and never
-// copied. A list or mapping holds no namespace, loop or function, which keeps values free of
-// cycles.
+// A Value is one of: undefined, none, a bool, an integer of 64 bits, a double, or a shared pointer
+// to a text, a row (list), a table (mapping), a namespace, a loop or a function. All but namespaces
+// and loops never change, so values are shared and not copied. Rows and tables hold no namespace,
+// loop or function, so that values never refer to one another in a circle. Memory of values counts
+// in a Budget. Functions here throw Error(Input).
 #pragma once
 
 #include <cstdint>
@@ -48,12 +51,12 @@ class Value {
 
   [[nodiscard]] bool undefined() const { return std::holds_alternative<Undefined>(data_); }
   [[nodiscard]] bool none() const { return std::holds_alternative<None>(data_); }
-  // Null where the value is of another kind.
+  // ---- pointers to what the value is; null if it is of another kind
   [[nodiscard]] const bool* boolean() const { return std::get_if<bool>(&data_); }
   [[nodiscard]] const int64_t* whole() const { return std::get_if<int64_t>(&data_); }
   [[nodiscard]] const double* real() const { return std::get_if<double>(&data_); }
   [[nodiscard]] const std::string* text() const;
-  [[nodiscard]] bool escaped() const;  // a text of Markup: what joins it is escaped as HTML is
+  [[nodiscard]] bool escaped() const;  // whether it is a text with Text::escaped
   [[nodiscard]] const Row* row() const { return pointed<const Row>(); }
   [[nodiscard]] const Table* table() const { return pointed<const Table>(); }
   [[nodiscard]] Space* space() const { return pointed<Space>(); }
@@ -61,7 +64,7 @@ class Value {
   [[nodiscard]] const Callable* callable() const { return pointed<const Callable>(); }
 
   [[nodiscard]] bool truth() const;  // Python's bool()
-  // `is sameas`, of none, true and false; throws for others.
+  // Jinja's test `is sameas`, for none, true and false; throws for other values.
   [[nodiscard]] bool same(const Value& other) const;
 
  private:
@@ -78,33 +81,35 @@ class Value {
 };
 
 struct Text {
-  std::string text;
-  bool escaped = false;  // Markup
+  std::string text;  // UTF-8
+  // True: the text is safe HTML (Jinja's Markup), so other texts are escaped when they are joined
+  // to it.
+  bool escaped = false;
   Charge charge;
 };
 
 // A list or another sequence.
 struct Row {
-  // Group: a tuple that groupby gives, whose items are called "grouper" and "list". Range: what
-  // range() gives. View: what keys(), values() and items() of a mapping give. Once: a generator, as
-  // map gives it, which can be gone through once.
+  // Group: what the filter groupby gives, a tuple whose items are also called "grouper" and "list".
+  // Range: what range() gives. View: what keys(), values() and items() of a mapping give. Once: a
+  // generator, as the filter map gives it, through which a template can go only once.
   enum class Type : uint8_t { List, Tuple, Group, Range, View, Once };
   Type type = Type::List;
   Values items;
-  int depth = 1;              // levels of lists and mappings from this one down
-  mutable bool gone = false;  // of Once: it was gone through
+  int depth = 1;              // levels of lists and mappings, this one included
+  mutable bool gone = false;  // of Once: a template has gone through it
   Charge charge;
-  [[nodiscard]] bool indexed() const { return type < Type::View; }  // has items by number
+  [[nodiscard]] bool indexed() const { return type < Type::View; }  // has items by index, row[0]
 };
 
-// A mapping.
+// A mapping (Python's dict).
 struct Table {
-  Entries pairs;
-  int depth = 1;  // levels of lists and mappings from this one down
+  Entries pairs;  // keys and values
+  int depth = 1;  // levels of lists and mappings, this one included
   Charge charge;
 };
 
-// A namespace: namespace(a=1).
+// What namespace(a=1) gives: an object whose members a template may set.
 struct Space {
   std::vector<std::pair<std::string, Value>> members;
 };
@@ -116,34 +121,36 @@ struct Scope;
 struct Callable {
   std::string name;
   Value self = {};                   // of a method: the value whose method it is
-  const Node* macro = nullptr;       // else a function or a method
-  std::weak_ptr<Scope> around = {};  // of a macro: where it was defined
+  const Node* macro = nullptr;       // of a macro: its definition; null: a function or method
+  std::weak_ptr<Scope> around = {};  // of a macro: the names where it was defined
   [[nodiscard]] bool method() const { return macro == nullptr && !self.undefined(); }
 };
 
 [[nodiscard]] Value text_value(Budget& budget, std::string text, bool escaped = false);
-// Both throw where a namespace, loop or function is put in, or values are nested too deeply.
+// Both throw if a namespace, loop or function is put in, or if values are nested too deeply.
 [[nodiscard]] Value list_value(Budget& budget, Values items, Row::Type type = Row::Type::List);
 [[nodiscard]] Value table_value(Budget& budget, Entries pairs);
 
-// a == b and a < b of Python; numbers and booleans are compared as numbers. Both throw for what
-// cannot be compared.
+// Python's a == b and a < b; numbers and booleans are compared as numbers. Both throw for values
+// that cannot be compared.
 [[nodiscard]] bool equal(Budget& budget, const Value& a, const Value& b);
 [[nodiscard]] bool less(Budget& budget, const Value& a, const Value& b);
 
-// The value of the key; null where there is none.
+// The value of that key in the mapping; null if it has no such key.
 [[nodiscard]] const Value* found_in(Budget& budget, const Table& table, const Value& key);
 [[nodiscard]] const Value* found_in(Budget& budget, const Table& table, std::string_view key);
-// Makes `value` the value of `key`: in its place, or behind all others where the key is new.
+// Makes `value` the value of `key` in `pairs`; a new key goes behind all others.
 void put(Budget& budget, Entries& pairs, Value key, Value value);
 
-// What `for` goes through, as a row: the items of a row, the keys of a mapping, the characters of a
-// text, nothing for what is undefined. Throws for other values, and for a Once the second time.
+// What a `for` loop over `of` goes through, as a row: the items of a row, the keys of a mapping,
+// the characters of a text, nothing for the value undefined. Throws for other values, and for a
+// Once that was gone through before.
 [[nodiscard]] Value items_of(Budget& budget, const Value& of);
-[[nodiscard]] int64_t characters_in(std::string_view text);
-// "a text", "a list": for messages.
+[[nodiscard]] int64_t characters_in(std::string_view text);  // not bytes; `text` is UTF-8
+// What the value is, for messages: "a text", "a list".
 [[nodiscard]] std::string kind_of(const Value& value);
-// A number or boolean as a number; throws for others.
+// An integer or boolean as an integer, and any number or boolean as a double; both throw for other
+// values.
 [[nodiscard]] int64_t whole_number(const Value& value);
 [[nodiscard]] double real_number(const Value& value);
 [[nodiscard]] inline bool is_number(const Value& value) {

@@ -1,4 +1,5 @@
-// runtime/data/templates/values/written.h -- values as text, as Python writes them.
+// runtime/data/templates/values/written.h -- writes values of a template as text: as Python's str()
+// and repr() write them, as JSON, and escaped for HTML.
 #pragma once
 
 #include <optional>
@@ -8,24 +9,27 @@
 
 namespace penstock::jinja {
 
-// Write str(value) and repr(value). Throw for functions, loops and generators: nobody would want
-// what Python writes of them.
+// Append str(value) and repr(value) to the writer. Throw Error(Input) for functions, loops and
+// generators, for which Python writes an address in memory.
 void write_shown(Writer& writer, const Value& value);
 void write_repr(Writer& writer, const Value& value);
-// str(value) as a value; a text is returned as it is.
+// str(value) as a value; if `value` is a text it is returned as it is.
 [[nodiscard]] Value str_of(Budget& budget, const Value& value);
 
-// The options of json.dumps(): ensure_ascii, sort_keys, indent, separators.
+// The options of Python's json.dumps().
 struct JsonForm {
-  bool ascii = false;
-  bool sorted = false;
-  std::optional<std::string> indent = {};                    // of one level; none: all in one line
-  std::optional<std::string> between = {}, behind_key = {};  // separators
+  bool ascii = false;   // ensure_ascii: other characters are escaped
+  bool sorted = false;  // sort_keys
+  // What each level is indented by; nullopt: all is in one line.
+  std::optional<std::string> indent = {};
+  // The separators between items and behind a key; nullopt: those of json.dumps().
+  std::optional<std::string> between = {}, behind_key = {};
 };
+// Appends the value as JSON.
 void write_json(Writer& writer, const Value& value, const JsonForm& form);
 
 [[nodiscard]] std::string written_real(double number);  // repr(number)
-// Writes `text` with & < > ' " escaped as in HTML.
+// Appends `text` with & < > ' " escaped as in HTML.
 void write_escaped(Writer& writer, std::string_view text);
 
 }  // namespace penstock::jinja

@@ -1,6 +1,9 @@
-// runtime/data/tokenizer/hub/folder_class.h -- the class by which transformers 5 opens a
-// tokenizer.json, and what the class changes in it: some take the file as it stands, others keep
-// only its words, merges and added tokens, and cut texts in their own way. Pure.
+// runtime/data/tokenizer/hub/folder_class.h -- which Python class of the library transformers
+// (version 5) opens a folder's tokenizer, and what that class changes in its tokenizer.json.
+//
+// Some classes take the file as it stands. Others keep only its vocabulary, merges and added
+// tokens, and cut texts in their own way, whatever the file says; to give the same ids, the same
+// changes are made to the file's contents here. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -15,37 +18,39 @@ namespace penstock {
 struct FolderSettings;
 
 enum class FolderClass : uint8_t {
-  AsWritten,  // the file as it stands
+  AsWritten,  // any class that takes the file as it stands
   Gpt2,
   GptNeoX,
   Llama,
   Qwen2,
-  Other,  // cuts in its own way, which is not supported
+  Other,  // any class that cuts in a way of its own which is not supported
 };
 
-// The class that opens a folder. `kind`: "tokenizer_class" without the "Fast" at its end;
-// `model_type`: of config.json; both may be empty. `byte_level`: the text of tokenizer.json has
-// "ByteLevel" in it.
+// The class that opens a folder. `kind`: "tokenizer_class" of tokenizer_config.json without the
+// "Fast" at its end; `model_type`: that of config.json; both may be empty. `byte_level`: the text
+// of tokenizer.json has "ByteLevel" in it.
 [[nodiscard]] FolderClass opened_class(const std::string& kind, const std::string& model_type,
                                        bool byte_level);
 
-// Whether transformers itself has a class of that name, and needs no code of the folder's own.
+// Whether transformers itself has the class `kind`, so that no program of the folder's own is
+// needed.
 [[nodiscard]] bool is_known_class(const std::string& kind);
 
-// The tokens that a class assumes where the folder names none: key and text, such as "eos_token"
-// and "</s>". Such a token counts here only where the vocabulary has it; transformers adds it to
-// other vocabularies, too, where it matters only to texts that happen to contain it.
+// The special tokens that a class assumes if the folder names none: pairs of key and text, such as
+// "eos_token" and "</s>". Here such a token counts only if the vocabulary has it. Transformers adds
+// it to other vocabularies too, which makes a difference only for texts that contain it.
 using DefaultTokens = std::vector<std::pair<const char*, const char*>>;
 [[nodiscard]] DefaultTokens default_tokens(FolderClass of);
 
-// Changes `file` as its class does. Leaves it as it is where the class would cut by other rules
-// than the file has, a space in front and the normalizer not counted, and returns a note that says
-// so; else returns "".
+// Changes `file` as the class settings.opened does, and returns "". If the class would cut texts by
+// other rules than the file has (not counting a space in front and the normalizer), leaves the file
+// as it is and returns a note for the user that says so.
 [[nodiscard]] std::string cut_as_class(TokenizerJson& file, const FolderSettings& settings);
 
-// Changes `file` as the class LlamaTokenizer does: it puts a space before a text and, if `legacy`,
-// before each stretch between added tokens, unless `add_prefix_space` is false; makes spaces part
-// of the word behind them; and writes unknown characters as bytes.
+// Changes `file` as the class LlamaTokenizer does: texts are not cut into words, spaces are written
+// as U+2581, and unknown characters as bytes. A space is put before a text and, with
+// settings.legacy, before each stretch between added tokens; not if settings.add_prefix_space is
+// false.
 void cut_as_llama(TokenizerJson& file, const FolderSettings& settings);
 
 }  // namespace penstock

@@ -1,6 +1,6 @@
-// runtime/data/tokenizer/hub/hub_tokenizer.h -- opens the tokenizer of a Hugging Face folder: its
-// tokenizer.json, or, without one, its tokenizer.model (SentencePiece), with the settings beside
-// it.
+// runtime/data/tokenizer/hub/hub_tokenizer.h -- open_hub_tokenizer(): opens the tokenizer of a
+// Hugging Face folder, from its tokenizer.json or its tokenizer.model (SentencePiece) and the
+// settings beside it, so that it gives the ids that transformers 5 gives.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,22 @@
 
 namespace penstock {
 
-// The folder's tokenizer. Throws Error(Input) where the folder has neither file, or needs what is
-// not supported; Error(Data) where a file is damaged; Error(Resource) where this build lacks a
-// part.
+// The folder's tokenizer. Throws Error(Input) if the folder has neither file or needs what is not
+// supported; Error(Data) if a file is damaged; Error(Resource) if this program was built without
+// the part for tokenizers (runtime/data/parts/part.h).
 [[nodiscard]] std::unique_ptr<Tokenizer> open_hub_tokenizer(const std::string& folder);
 
-// Throws Error(Input), naming the first token without a row and what to do, where the folder has
-// more tokens than a network has rows in its embedding.
+// Checks that a network fits the folder: throws Error(Input), naming the first token without a row
+// and what to do, if the tokenizer has more ids than the network's embedding has `rows`. Throws as
+// open_hub_tokenizer() too.
 void check_rows(const std::string& folder, int64_t rows);
 
-// The path of the file that has the vocabulary: tokenizer.json or tokenizer.model. Throws
-// Error(Input) where there is none.
+// The path of the file that has the vocabulary and is used: tokenizer.json or tokenizer.model.
+// Throws Error(Input) if there is neither.
 [[nodiscard]] std::string hub_tokenizer_file(const std::string& folder);
 
-// The paths of all files that the folder's tokens depend on, special tokens and chat templates too.
-// Throws Error(Input) where there is no tokenizer.
+// The paths of all files of the folder on which the tokens of a text or conversation depend. Throws
+// Error(Input) if there is no tokenizer.
 [[nodiscard]] std::vector<std::string> files_of_tokenizer(const std::string& folder);
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
-// runtime/data/tokenizer/hub/json_source.h -- JsonSource: reads members of a tokenizer.json, each
-// checked for its type, with errors that name the file.
+// runtime/data/tokenizer/hub/json_source.h -- JsonSource: reads members of a tokenizer.json that
+// was parsed as JSON, each checked for its type, with errors that name the file.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,30 +8,36 @@
 
 namespace penstock {
 
-// Functions throw Error(Data) where the file is damaged, Error(Input) for what is not supported.
-// `otherwise`: what an absent member counts as.
+// Functions that read a member throw Error(Data) if it has the wrong type. `parent` is the object
+// that has the member called `key`; `otherwise` is returned if it has none.
 class JsonSource {
  public:
-  explicit JsonSource(std::string path) : path_(std::move(path)) {}
+  explicit JsonSource(std::string path) : path_(std::move(path)) {}  // of the file, for messages
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[noreturn]] void refuse(const std::string& what) const;   // throws "... is not supported"
-  [[noreturn]] void damaged(const std::string& what) const;  // throws Error(Data)
+  // Throws Error(Input): the file has `what`, which is not supported.
+  [[noreturn]] void refuse(const std::string& what) const;
+  // Throws Error(Data): `what` is wrong in the file.
+  [[noreturn]] void damaged(const std::string& what) const;
 
-  // The member; a null pointer where it is absent or null.
+  // The member; a null pointer if it is absent or null.
   [[nodiscard]] static const nlohmann::json* part(const nlohmann::json& parent, const char* key);
-  [[nodiscard]] std::string type_of(const nlohmann::json& value) const;  // its "type"
+  // The member "type" of `value`, which must be an object.
+  [[nodiscard]] std::string type_of(const nlohmann::json& value) const;
   [[nodiscard]] bool flag(const nlohmann::json& parent, const char* key, bool otherwise) const;
   [[nodiscard]] std::string text(const nlohmann::json& parent, const char* key,
                                  const std::string& otherwise) const;
-  [[nodiscard]] int32_t id(const nlohmann::json& value) const;  // in [0, kMostTokenIds)
-  // The list that the member is; an empty one where it is absent.
+  // `value` as a token id, in [0, kMostTokenIds).
+  [[nodiscard]] int32_t id(const nlohmann::json& value) const;
+  // The member, which must be a list; an empty list if it is absent.
   [[nodiscard]] const nlohmann::json& list(const nlohmann::json& parent, const char* key) const;
-  // The steps inside `value`: where its type is Sequence, those under `key`, sequences in it opened
-  // as well; else `value` alone.
+  // The steps of a part such as "normalizer". If the type of `value` is "Sequence", these are the
+  // elements of its list `key`, with sequences among them opened in the same way; else `value`
+  // alone.
   [[nodiscard]] std::vector<const nlohmann::json*> in_sequence(const nlohmann::json& value,
                                                                const char* key) const;
-  // Refuses a member that is there and neither null, false, 0 nor ""; `of` stands before its name.
+  // Calls refuse() if the member is there and is not null, false, 0 or "", so that it would change
+  // the ids. The message names it as `of` followed by `key`.
   void refuse_set(const nlohmann::json& parent, const char* key, const std::string& of) const;
 
  private:

@@ -1,5 +1,6 @@
 // runtime/data/tokenizer/hub/json_steps.h -- reads the parts "normalizer", "pre_tokenizer" and
-// "decoder" of a tokenizer.json as steps.
+// "decoder" of a tokenizer.json, each of which is one step or a sequence of steps, as lists of
+// steps.
 #pragma once
 
 #include <vector>
@@ -11,12 +12,14 @@
 
 namespace penstock {
 
-// All throw as JsonSource does, naming the step. A null pointer, or a part that is null: no steps.
+// All take the part as JSON; a null pointer, or a part that is null, means no steps. All throw as
+// JsonSource does: Error(Input) for a step that is not supported, Error(Data) for a damaged one.
 
 [[nodiscard]] std::vector<NormalStep> read_normal_steps(const JsonSource& source,
                                                         const nlohmann::json* normalizer);
 
-// Sets `byte_level` where the last step writes the words in the byte alphabet.
+// Sets `byte_level` to true if the last step writes words in the byte alphabet (byte_alphabet.h);
+// no step of the result does that, since WordModel takes plain bytes (WordModelData::byte_level).
 [[nodiscard]] std::vector<PreTokenizerStep> read_pre_tokenizer(const JsonSource& source,
                                                                const nlohmann::json* pre_tokenizer,
                                                                bool& byte_level);

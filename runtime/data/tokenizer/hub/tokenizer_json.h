@@ -1,9 +1,10 @@
-// runtime/data/tokenizer/hub/tokenizer_json.h -- a tokenizer.json (Hugging Face) as plain data: how
-// a text is normalised, cut into words and put together again, and the vocabulary that words become
-// ids of.
+// runtime/data/tokenizer/hub/tokenizer_json.h -- TokenizerJson: the contents of a tokenizer.json
+// (Hugging Face) as plain data, and the function that reads the file.
 //
-// Members that would change the ids and are not supported are refused by name, never guessed at.
-// "truncation" and "padding", which transformers does not read either, are passed over.
+// It says how a text is normalised and cut into words, which ids words become, and how ids become
+// text again; word_tokenizer.h does it. Parts of the file that would change the ids and are not
+// supported are refused by name. "truncation" and "padding" are ignored, as transformers ignores
+// them.
 #pragma once
 
 #include <cstdint>
@@ -18,54 +19,56 @@
 
 namespace penstock {
 
-inline constexpr int64_t kMostTokenIds = int64_t{1} << 24;          // ids are below
-inline constexpr int64_t kMostTokenizerBytes = int64_t{128} << 20;  // of a tokenizer.json
+inline constexpr int64_t kMostTokenIds = int64_t{1} << 24;          // ids must be below this
+inline constexpr int64_t kMostTokenizerBytes = int64_t{128} << 20;  // size of a tokenizer.json
 
-// A text that becomes one id wherever it is found, before anything else is done to a text.
+// An added token, such as "<s>": a text that becomes one id wherever it is found, before the rest
+// of a text is cut into words.
 struct AddedToken {
   int32_t id = 0;
   std::string content;
-  bool special = false;              // "special": hidden where text is shown
+  bool special = false;              // it is left out when text is shown to people
   bool left = false, right = false;  // "lstrip", "rstrip": white space on that side belongs to it
-  bool single_word = false;          // found only where no word goes on beside it
-  bool normalized = false;           // looked for in the normalised text, not in the raw one
+  bool single_word = false;          // found only where no character of a word stands beside it
+  bool normalized = false;           // looked for in the normalised text, not in the text as given
 };
 
-// The model that makes ids of a word.
+// The model that makes ids of a word: byte pair encoding, or a unigram model.
 struct WordModelData {
   enum class Kind : uint8_t { BytePairs, Unigram };
   Kind kind = Kind::BytePairs;
-  std::vector<std::pair<std::string, int32_t>> vocabulary;  // any order
-  // The vocabulary is written in the byte alphabet (byte_alphabet.h); words to encode are plain
+  std::vector<std::pair<std::string, int32_t>> vocabulary;  // entries with their ids, in any order
+  // The entries are written in the byte alphabet (byte_alphabet.h), while words to encode are plain
   // bytes.
   bool byte_level = false;
-  bool byte_fallback = false;      // what is not in the vocabulary is written by words like <0x0A>
-  std::optional<int32_t> unknown;  // the id of what the vocabulary cannot write
-  bool fuse_unknown = false;       // neighbours that are unknown are one id
-  // Byte pairs: merges by falling priority.
+  bool byte_fallback = false;      // bytes that no entry has are written by entries like "<0x0A>"
+  std::optional<int32_t> unknown;  // the id for what the vocabulary cannot write; nullopt: none
+  bool fuse_unknown = false;       // several such characters in a row become one id
+  // Byte pairs: the pairs that are merged, the most important first.
   std::vector<std::pair<std::string, std::string>> merges;
-  bool ignore_merges = false;  // a word that is in the vocabulary as a whole is one id
-  // Unigram: the score of each entry of `vocabulary`.
+  bool ignore_merges = false;  // byte pairs: a word that is an entry as a whole is not cut
+  // Unigram: the score (log-probability) of each entry, in the order of `vocabulary`.
   std::vector<double> scores;
 };
 
 struct TokenizerJson {
-  std::string path;  // for messages
+  std::string path;  // of the file, for messages
   std::vector<AddedToken> added;
-  std::vector<NormalStep> normal;
-  std::vector<PreTokenizerStep> pre_tokenizer;
-  WordModelData model;
-  std::vector<int32_t> begin, end;  // ids in front of and behind a whole text
-  std::vector<DecoderStep> decoder;
-  bool split_special = false;  // special tokens are not looked for in a text
+  std::vector<NormalStep> normal;               // what is done to a text first
+  std::vector<PreTokenizerStep> pre_tokenizer;  // how it is then cut into words
+  WordModelData model;                          // how words become ids
+  std::vector<int32_t> begin, end;              // ids in front of and behind a whole text
+  std::vector<DecoderStep> decoder;             // how tokens become a text again
+  bool split_special = false;  // special tokens that stand in a text are cut like other text
 };
 
-// Whether the file normalises by the compiled rules of a SentencePiece model; where the model
-// itself is there, it is used instead. Throws as read_tokenizer_json().
+// Whether the file normalises by the compiled rules of a SentencePiece model, which are not
+// supported: if the folder has that model itself, it is used instead. Throws as
+// read_tokenizer_json().
 [[nodiscard]] bool has_precompiled_rules(const std::string& path);
 
-// Reads the file. Throws Error(Input) where there is none that is readable, or for what is not
-// supported; Error(Data) naming file and key where it is damaged.
+// Reads the file at `path`. Throws Error(Input) if there is no readable file, or for what is not
+// supported; Error(Data) naming file and key if it is damaged.
 [[nodiscard]] TokenizerJson read_tokenizer_json(const std::string& path);
 
 }  // namespace penstock

@@ -1,5 +1,9 @@
-// runtime/data/tokenizer/models/merges.h -- Merges: byte pair encoding of one word (Sennrich et al.
-// 2016).
+// runtime/data/tokenizer/models/merges.h -- Merges: the rules of a byte pair encoding, and their
+// application to one word (Sennrich et al. 2016).
+//
+// A word begins as a row of symbols, numbers for its characters or bytes. A rule says that two
+// symbols that are neighbours become a third one. Example with the rules l o -> lo, lo w -> low:
+// the word l o w e r becomes low e r.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +16,22 @@ namespace penstock {
 
 class Merges {
  public:
-  // Adds the rule that `left` and `right` become `merged`, behind all rules so far. A pair that is
-  // added again has the later place.
+  // Adds the rule that neighbours `left` and `right` become `merged`. Rules that are added earlier
+  // go first; a pair that is added again counts at its later place only.
   void add(int32_t left, int32_t right, int32_t merged);
-  // Names two symbols that, as neighbours in an unmerged word, may end up in one symbol. After the
-  // first call all such pairs must be named: apply() then cuts long words (texts that nothing has
-  // cut) between symbols that are no such pair, and merges each stretch alone.
+  // Makes long words fast; optional. Says that `left` and `right`, as neighbours in a word before
+  // any merge, may end up within one symbol. If it is called at all, it must be called for all such
+  // pairs: apply() then cuts long words between all other neighbours, and merges each stretch by
+  // itself.
   void may_join(int32_t left, int32_t right);
 
-  // Merges the symbols of a word in place until no rule applies: always by the first rule that
-  // applies, at its leftmost place. O(n log n).
+  // Merges the symbols of a word in place until no rule applies. Each time the first of the rules
+  // that apply is used, at its leftmost place. Thread safe once all rules are added. O(n log n).
   void apply(std::vector<int32_t>& symbols) const;
 
  private:
   struct Rule {
-    int32_t rank = 0, merged = 0;
+    int32_t rank = 0, merged = 0;  // the lowest rank goes first
   };
   struct PairHash {
     size_t operator()(uint64_t pair) const {
@@ -40,8 +45,8 @@ class Merges {
   void apply_long(std::vector<int32_t>& symbols) const;
 
   std::unordered_map<uint64_t, Rule, PairHash> rules_;
-  std::unordered_set<uint64_t, PairHash> joins_;  // empty: any may
-  int32_t added_ = 0;
+  std::unordered_set<uint64_t, PairHash> joins_;  // pairs of may_join(); empty: any may join
+  int32_t added_ = 0;                             // rules added so far: the next rank
 };
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
-// runtime/data/tokenizer/steps/added_tokens.h -- AddedTokens: finds added tokens, texts that become
-// one id each, in a text.
+// runtime/data/tokenizer/steps/added_tokens.h -- AddedTokens: finds the added tokens, such as
+// "<s>", in a text: texts that become one id each and that nothing else cuts.
 #pragma once
 
 #include <array>
@@ -17,19 +17,20 @@ namespace penstock {
 
 class AddedTokens {
  public:
-  // `where` names the file for messages. A token without text, as a normaliser may leave it, is
-  // never found.
+  // `where` names the file for messages. A token whose text is empty, as normalising may make it,
+  // is never found. Throws as Expression does.
   AddedTokens(std::vector<AddedToken> tokens, const std::string& where);
 
-  // Calls take() for parts of the text that make it up from left to right: a stretch without added
-  // tokens, and no id; or an added token, with white space that belongs to it, and its id. Of
-  // several tokens that match at a place the longest counts.
+  // Divides the text into parts and calls take(stretch, id) for each, from left to right. A part is
+  // either a stretch without added tokens, and `id` is nullopt; or an added token, with the white
+  // space that belongs to it (AddedToken::left, right), and `id` is its id. Of several tokens that
+  // match at a place the longest counts.
   using Take = std::function<void(std::string_view stretch, std::optional<int32_t> id)>;
   void for_each_part(std::string_view text, const Take& take) const;
 
  private:
   [[nodiscard]] const AddedToken* longest_at(std::string_view text, size_t at) const;
-  // Whether a character of a word is right before `begin` or at `end`.
+  // Whether a character of a word stands right before byte `begin` or at byte `end`.
   [[nodiscard]] bool inside_word(std::string_view text, size_t begin, size_t end) const;
 
   std::vector<AddedToken> tokens_;                           // longest first, then as they came

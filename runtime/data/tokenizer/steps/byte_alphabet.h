@@ -1,6 +1,9 @@
-// runtime/data/tokenizer/steps/byte_alphabet.h -- the alphabet of byte-level vocabularies (Radford
-// et al. 2019): each byte is written as one visible character, so that a vocabulary is a list of
-// texts although its entries are bytes.
+// runtime/data/tokenizer/steps/byte_alphabet.h -- the byte alphabet of GPT-2 (Radford et al. 2019),
+// in which vocabularies are written whose entries are bytes: each byte is written as one visible
+// character.
+//
+// Bytes that are visible characters in Latin-1 are written as these; the others as characters from
+// U+0100 on, so a space is written as U+0120.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +14,8 @@
 namespace penstock {
 
 [[nodiscard]] char32_t character_of_byte(uint8_t byte);
-// The bytes that a word of this alphabet writes; nothing where it has another character, or is no
-// UTF-8.
+// The bytes that a word of this alphabet, given in UTF-8, stands for; nullopt if the word has a
+// character that is not in the alphabet, or is no UTF-8.
 [[nodiscard]] std::optional<std::string> bytes_of_word(std::string_view word);
 
 }  // namespace penstock

@@ -1,6 +1,10 @@
-// runtime/data/tokenizer/steps/normal_form.h -- Unicode's normal forms, lower case, and texts
-// without combining marks, by ICU, with the tables of Unicode 9 where the `tokenizers` package uses
-// those. Every `text` must be valid UTF-8, and so is what comes back.
+// runtime/data/tokenizer/steps/normal_form.h -- what tokenizers do to the characters of a text
+// before they cut it: Unicode's normal forms, lower case, removing combining marks; by the library
+// ICU.
+//
+// Results are those of the package `tokenizers`, which knows the characters of Unicode 9: normal
+// forms and marks leave characters that came later as they are. Every `text` must be valid UTF-8,
+// and so is every result.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +15,22 @@ namespace penstock {
 
 enum class NormalForm : uint8_t { C, D, KC, KD };  // NFC, NFD, NFKC, NFKD
 
-// The text in that form: `text` itself where it has the form already, else `storage`.
+// The text in that form: returns `text` itself if it has the form already; else overwrites
+// `storage` and returns that. `text` may lie in `storage`. Throws Error(Input) for a text of more
+// than 512 MiB, Error(Resource) where ICU's data are missing.
 [[nodiscard]] std::string_view normal_form(std::string_view text, NormalForm form,
                                            std::string& storage);
 
-// Each character by itself, whatever stands beside it: a final sigma becomes like any other.
+// The text in lower case, character by character, whatever stands beside each: a capital sigma at
+// the end of a word becomes the usual small one.
 [[nodiscard]] std::string lower_case(std::string_view text);
 
-// The text without combining marks; composed characters such as U+00E9 stay as they are.
+// The text without its combining marks. Characters that include a mark, such as U+00E9, stay as
+// they are.
 [[nodiscard]] std::string without_marks(std::string_view text);
 
-// The library and its version, which decide which characters are known; empty: a build without ICU.
+// The name and version of the library, on which it depends which characters are known; empty in a
+// build without ICU.
 [[nodiscard]] std::string normal_form_library();
 
 }  // namespace penstock

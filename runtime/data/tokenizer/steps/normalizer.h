@@ -1,5 +1,5 @@
-// runtime/data/tokenizer/steps/normalizer.h -- Normalizer: what a tokenizer.json does to a text
-// before it is cut into words.
+// runtime/data/tokenizer/steps/normalizer.h -- Normalizer: changes a text before it is cut into
+// words, by the steps of the part "normalizer" of a tokenizer.json.
 #pragma once
 
 #include <optional>
@@ -12,9 +12,10 @@
 
 namespace penstock {
 
+// One step; its kind says which of the other members count.
 struct NormalStep {
   enum class Kind : uint8_t {
-    Form,  // to the normal form `form`
+    Form,  // brings the text to the normal form `form` (Unicode)
     Lowercase,
     Strip,         // removes white space on the sides `left` and `right`
     StripAccents,  // removes all combining marks
@@ -34,8 +35,10 @@ class Normalizer {
   // Throws as Expression does; `where` names the file.
   Normalizer(std::vector<NormalStep> steps, const std::string& where);
 
-  // The text after all steps: `text`, which is valid UTF-8, where they change nothing, else
-  // `storage`. Clears `from_start` where a step removed something at the beginning of `text`.
+  // The text after all steps: returns `text`, which must be valid UTF-8, if they change nothing;
+  // else overwrites `storage` and returns that. Sets `from_start` to false if a step removed
+  // something at the beginning of `text`, and leaves it as it is otherwise: the caller then knows
+  // whether the result still begins where the text begins.
   [[nodiscard]] std::string_view apply(std::string_view text, std::string& storage,
                                        bool& from_start) const;
 

@@ -1,5 +1,8 @@
-// runtime/data/tokenizer/steps/pre_tokenizer.h -- PreTokenizer: how a tokenizer.json cuts a text
-// into words (its "pre-tokenizers").
+// runtime/data/tokenizer/steps/pre_tokenizer.h -- PreTokenizer: cuts a text into words, by the
+// steps of the part "pre_tokenizer" of a tokenizer.json.
+//
+// Each step has a pattern and says what becomes of its matches. Example, the pattern `-` in "a-b":
+// Isolated gives a, -, b; Removed a, b; MergedWithPrevious a-, b; MergedWithNext a, -b.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +16,9 @@
 
 namespace penstock {
 
-// A step; each cuts the words that the step before has cut.
+// One step. The first one cuts the text, each further one cuts the words of the step before it.
 struct PreTokenizerStep {
-  // What becomes of the matches of the pattern; what lies between two is a word. `invert`: matches
-  // count as what lies between, and the other way round.
+  // What becomes of the matches of the pattern. Each stretch between two matches is a word.
   enum class Behavior : uint8_t {
     Isolated,            // each match is a word
     Removed,             // only what lies between matches is a word
@@ -24,13 +26,15 @@ struct PreTokenizerStep {
     MergedWithNext,      // a match belongs to the word behind it, unless that is a match
     Contiguous,          // matches without anything between them are one word
   };
-  Pattern pattern = {};  // an empty one cuts nothing
+  Pattern pattern = {};  // an empty text: the step cuts nothing
   Behavior behavior = Behavior::Isolated;
+  // True: the stretches between matches are taken for matches, and matches for such stretches.
   bool invert = false;
-  // What a space becomes before the text is cut (empty: it stays); `put`: whether that is also put
-  // before a text that does not begin with it.
+  // What each space becomes before the word is cut; empty: it stays a space.
   std::string space = {};
-  enum class Put : uint8_t { Never, AtStart, Always };  // AtStart: of the whole text alone
+  // Whether a space, in that form, is put before what the step cuts unless it begins with one.
+  // AtStart: only at the beginning of the whole text.
+  enum class Put : uint8_t { Never, AtStart, Always };
   Put put = Put::Never;
   bool operator==(const PreTokenizerStep&) const = default;
 };
@@ -40,9 +44,9 @@ class PreTokenizer {
   // Throws as Expression does; `where` names the file.
   PreTokenizer(std::vector<PreTokenizerStep> steps, const std::string& where);
 
-  // Calls take() with each word of `text`, a part of a whole text, from left to right; none is
-  // empty. `at_start`: the part is at the beginning of the whole. Throws Error(Data) where a search
-  // takes too long.
+  // Calls take(word) for each word of `text`, from left to right; no word is empty. `text` is a
+  // stretch between added tokens; `at_start` says that the whole text begins with it. Throws
+  // Error(Data) if a search takes too long.
   using Take = std::function<void(std::string_view word)>;
   void for_each_word(std::string_view text, bool at_start, const Take& take) const;
 

@@ -1,5 +1,5 @@
-// runtime/data/tokenizer/steps/token_decoder.h -- how tokens become a text again (the "decoder" of
-// a tokenizer.json).
+// runtime/data/tokenizer/steps/token_decoder.h -- joined_text(): puts tokens together as a text, by
+// the steps of the part "decoder" of a tokenizer.json.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,10 @@
 
 namespace penstock {
 
+// One step, which changes the tokens; its kind says which of the other members count.
 struct DecoderStep {
   enum class Kind : uint8_t {
-    ByteLevel,     // a token written in the byte alphabet becomes its bytes
+    ByteLevel,     // a token written in the byte alphabet (byte_alphabet.h) becomes its bytes
     Replace,       // each `from` becomes `to`
     ByteFallback,  // a token like <0x0A> becomes that byte
     Fuse,          // all tokens become one
@@ -23,13 +24,13 @@ struct DecoderStep {
   int64_t first = 0, last = 0;
 };
 
-// A token as the file writes it.
+// A token as the tokenizer.json writes it.
 struct WrittenToken {
   std::string text;
-  bool added = false;  // an added token: its text is not written in the byte alphabet
+  bool added = false;  // an added token, whose text is never written in the byte alphabet
 };
 
-// The bytes of all tokens, end to end, after all steps.
+// The texts of all tokens after all steps, end to end.
 [[nodiscard]] std::string joined_text(std::vector<WrittenToken> tokens,
                                       const std::vector<DecoderStep>& steps);
 

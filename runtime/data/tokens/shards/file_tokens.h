@@ -1,8 +1,9 @@
-// runtime/data/tokens/shards/file_tokens.h -- FileTokens: tokens that lie end to end in a file as
-// numbers of one width; and checks that the readers of token files have in common.
+// runtime/data/tokens/shards/file_tokens.h -- FileTokens: a TokenSource whose tokens lie end to end
+// in a file, as numbers of 1, 2 or 4 bytes; and checks that all readers of token files need.
 //
-// The file is read by position, not mapped: a mapped file that shrinks ends the process by SIGBUS.
-// The ranks of a host share the pages that the system keeps of the file, and none keeps a copy.
+// Each read() reads just its range from the file. The file is not mapped into memory, since a
+// mapped file that shrinks ends the process by SIGBUS. The ranks of a host share the pages that the
+// system keeps of the file, and none keeps a copy.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +24,10 @@ struct NumberType {
 
 class FileTokens final : public TokenSource {
  public:
-  // `size` little-endian numbers from byte `offset` on, which are there. `unit`: what a token is
-  // called ("token", "byte"). `text`: the path of the text that they were made of, which messages
-  // name instead of the file; may be empty.
+  // The tokens are `size` little-endian numbers from byte `offset` of the file on; the caller has
+  // checked that the file has them. `unit`: what a token is called in messages ("token", "byte").
+  // `text`: the path of the text of which the tokens were made, which messages then name instead of
+  // the file; may be empty.
   FileTokens(std::shared_ptr<const InputFile> file, int64_t offset, int64_t size, NumberType type,
              std::string unit, std::string text = {});
 
@@ -34,8 +36,8 @@ class FileTokens final : public TokenSource {
   }
   [[nodiscard]] int64_t size() const override { return size_; }
   [[nodiscard]] std::string unit() const override { return unit_; }
-  // Reads through a small buffer, without allocating. Throws Error(Data) naming file, byte and
-  // number where a number is no id: negative, or 2^31 or more.
+  // As TokenSource::read(), without allocating memory. Throws Error(Data) naming file, byte and
+  // number for a number that is no token id: a negative one, or one of 2^31 or more.
   void read(int64_t first, std::span<int32_t> out) const override;
 
  private:
@@ -48,14 +50,15 @@ class FileTokens final : public TokenSource {
   std::string unit_, text_;
 };
 
-// Throws Error(Data) that names the file and the byte, and says why it is no file of tokens.
+// Throws Error(Data) that names file and byte and says `why` the file is no file of tokens.
 [[noreturn]] void no_token_file(const std::string& path, int64_t byte, const std::string& why);
 
-// The number that at most eight little-endian bytes hold.
+// The unsigned number that these bytes hold, at most eight of them, little-endian.
 [[nodiscard]] uint64_t unsigned_of(std::span<const uint8_t> bytes);
 
-// Throws Error(Data) unless `tokens` tokens of `width` bytes lie between byte `begin` and the end
-// of the file (AtLeast), or fill it (Exactly).
+// Checks the number of tokens that a header claims: throws Error(Data) unless the file has room for
+// `tokens` tokens of `width` bytes from byte `begin` to its end (AtLeast), or exactly that room
+// (Exactly).
 enum class Room : uint8_t { AtLeast, Exactly };
 void check_room(const InputFile& file, int64_t begin, uint64_t tokens, size_t width, Room room);
 

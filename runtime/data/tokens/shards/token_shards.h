@@ -1,5 +1,5 @@
-// runtime/data/tokens/shards/token_shards.h -- finds the files that a path of data.kind = "tokens"
-// means, and opens them as one row of tokens.
+// runtime/data/tokens/shards/token_shards.h -- opens what data.train names with data.kind =
+// "tokens": one file of token ids or many (shards), as one row of tokens.
 #pragma once
 
 #include <string>
@@ -9,14 +9,15 @@
 
 namespace penstock {
 
-// The files that `path` means, in the order of their names: the one there; those that match it
-// where it is a pattern with * or ? ("fineweb_train_*.bin"); name.idx, where it is the name or
-// name.bin of a pair of Megatron-LM's. Empty: there is none.
+// The paths of the files that `path` stands for, in the order of their names; empty: there is none.
+// `path` is a file; or a pattern with * or ? ("fineweb_train_*.bin"), for all files that match it;
+// or "name" or "name.bin" of a pair of Megatron-LM (megatron_tokens.h), for which name.idx is
+// returned.
 [[nodiscard]] std::vector<std::string> token_files(const std::string& path);
 
-// The files one after another, as if they were one; samples may span two of them. The vocabulary is
-// the largest that any of them names. Throws Error(Input) where there is none, and as
-// open_token_file() does.
+// Opens these files one behind the other, as if they were one file; a sample may begin in one and
+// end in the next. The vocabulary is the largest that any of them names. Throws Error(Input) where
+// there is no file, and as open_token_file() (token_source.h) does.
 [[nodiscard]] TokenFile open_token_files(const std::string& path);
 
 }  // namespace penstock

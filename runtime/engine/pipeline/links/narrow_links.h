@@ -1,9 +1,11 @@
-// runtime/engine/pipeline/links/narrow_links.h -- links over which fp32 tensors travel as bf16
-// (pipeline.wire): half the bytes, for links that are slower than the computation.
+// runtime/engine/pipeline/links/narrow_links.h -- links between stages that send fp32 tensors as
+// bf16: half the bytes, for networks between hosts that are slower than the computation
+// (pipeline.wire = "bf16").
 //
-// What arrives is the sent number rounded to 8 significant bits, so results also depend on where
-// the network is cut between ranks, but on nothing else: each tensor crosses a cut once, and its
-// receiver keeps it as it came. Tensors of other types pass as they are.
+// NarrowSendLink rounds each fp32 tensor to bf16 (8 significant bits) and gives it to a real link;
+// NarrowReceiveLink widens what comes. Tensors of other types pass as they are. The rounding makes
+// results depend on where the network is cut between ranks, but on nothing else: each tensor
+// crosses a cut once. The base classes (runtime/system/comm/network.h) say what each call does.
 #pragma once
 
 #include <deque>
@@ -16,7 +18,7 @@ namespace penstock {
 
 class NarrowSendLink final : public SendLink {
  public:
-  // `link` carries the narrowed tensors. Both arguments must outlive this.
+  // `link` sends the bf16 tensors. Both arguments must outlive this.
   NarrowSendLink(SendLink& link, Device& device) : link_(link), device_(device) {}
 
   void send(std::span<const Tensor> message) override;
@@ -28,12 +30,12 @@ class NarrowSendLink final : public SendLink {
  private:
   SendLink& link_;
   Device& device_;
-  std::vector<Tensor> narrow_;  // of one message, empty between two
+  std::vector<Tensor> narrow_;  // the tensors of one message; empty outside of send()
 };
 
 class NarrowReceiveLink final : public ReceiveLink {
  public:
-  // `link` brings the narrowed tensors. Both arguments must outlive this.
+  // `link` receives the bf16 tensors. Both arguments must outlive this.
   NarrowReceiveLink(ReceiveLink& link, Device& device) : link_(link), device_(device) {}
 
   void expect(std::span<const TensorSpec> specs) override;
@@ -44,7 +46,8 @@ class NarrowReceiveLink final : public ReceiveLink {
  private:
   ReceiveLink& link_;
   Device& device_;
-  std::deque<std::vector<TensorSpec>> expected_;  // as the stages have them
+  // The messages announced by expect(), with the types that the stages use.
+  std::deque<std::vector<TensorSpec>> expected_;
 };
 
 }  // namespace penstock

@@ -1,5 +1,11 @@
 // runtime/engine/training/checkpoints/checkpointing.h -- Checkpointing: writes a run's checkpoints
-// when they are due, measures what that costs, and decides what follows when one cannot be written.
+// when they are due, while training goes on, and decides what follows when one cannot be written.
+//
+// Every rank has one. A checkpoint is due every checkpoint.every steps or every checkpoint.minutes
+// minutes. Training stands still only while each rank copies its part of the state to memory; a
+// thread then writes the copy to disk. All decisions are taken together: what one rank alone knows
+// (its clock, its writing thread) travels with the votes of the step (step_vote.h), and Run calls
+// after_step() with the result.
 #pragma once
 
 #include <chrono>
@@ -19,40 +25,49 @@ namespace penstock {
 
 class Checkpointing {
  public:
+  // Tells the user one line, on rank 0.
   using Note = std::function<void(const std::string& line)>;
-  // `note` tells the user something, on rank 0. All else must outlive this.
+  // All arguments but `note` must outlive this. `station`: which rank this is, with its network,
+  // its place in stages x replicas and its device.
   Checkpointing(const Config& config, Saver& saver, const Station& station, Note note);
 
-  // This rank's StepVote::checkpoint: on rank 0, whether one is due by its clock; elsewhere false.
+  // This rank's StepVote::checkpoint: on rank 0, whether a checkpoint is due by its clock
+  // (checkpoint.minutes); elsewhere false.
   [[nodiscard]] bool is_time() const;
-  // Whether a checkpoint has been begun and is not complete, the same on every rank.
+  // Whether a checkpoint has been begun and is not complete; the same on every rank.
   [[nodiscard]] bool under_way() const { return writer_.under_way(); }
-  // This rank's StepVote::writing: whether a thread of this rank writes a checkpoint.
+  // This rank's StepVote::writing: whether a thread of this rank is writing.
   [[nodiscard]] bool writes() const { return writer_.busy(); }
-  // Collective over all ranks, after a step, with the vote of all. Goes on with the checkpoint that
-  // is under way and begins one that is due; training waits for the copy only. One that is due
-  // while another is under way waits for it; where checkpoints are due by steps, training waits
-  // too. Throws Error on every rank when one cannot be written, unless checkpoint.on_error is
-  // "continue": then there is a note, and the next try is when the next is due.
+  // Called after every step with the vote of all ranks; collective. Goes on with the checkpoint
+  // under way and begins one that is due. When one is due while another is under way: by steps,
+  // training waits for the other to be complete; by minutes, the new one begins later. When one
+  // cannot be written, throws Error on every rank or, with checkpoint.on_error = "continue", notes
+  // it, and the next that is due is the next try.
   void after_step(const Progress& progress, const StepVote& vote);
-  // Collective. Returns when a checkpoint of this step, the last one taken, is complete. Throws
-  // Error on every rank when it cannot be written, whatever on_error says.
+  // Writes a checkpoint of the step last taken and returns when it is complete; does nothing where
+  // that checkpoint is complete already. Collective. Throws Error on every rank when it cannot be
+  // written, whatever checkpoint.on_error says.
   void save(const Progress& progress);
-  // Collective, when there are no more steps: waits for the checkpoint under way, if any. Throws as
-  // after_step().
+  // Called when there are no more steps: waits for the checkpoint under way, if any. Collective.
+  // Throws as after_step() does.
   void finish();
 
-  // What checkpoints have cost so far.
+  // How many checkpoints are complete, their size, and how long training stood still for each: for
+  // the summary.
   [[nodiscard]] CheckpointRecord record() const;
-  // The most seconds that a checkpoint has taken until it was complete; 0: none has been yet.
+  // The longest that a checkpoint has taken from its beginning until it was complete, in seconds;
+  // 0: none is complete yet.
   [[nodiscard]] double longest_seconds() const { return longest_s_; }
-  // Bytes of host memory that this rank needs for checkpoints beside its tensors.
+  // Bytes of host memory that this rank holds for copies of its tensors.
   [[nodiscard]] int64_t snapshot_bytes() const { return writer_.snapshot_bytes(); }
 
  private:
   using Clock = std::chrono::steady_clock;
+  // Begins a checkpoint.
   void begin(const Progress& progress);
+  // Counts a complete checkpoint.
   void completed(const CheckpointResult& result);
+  // Does `work`; with checkpoint.on_error = "continue" an error becomes a note.
   void attempt(const std::function<void()>& work);
 
   const CheckpointConfig& config_;
@@ -63,9 +78,9 @@ class Checkpointing {
   Clock::time_point last_begun_ = Clock::now();
   int64_t last_step_ = 0;      // the step of the checkpoint begun last
   int64_t complete_step_ = 0;  // the step of the last complete checkpoint
-  bool noted_ = false;    // it was said that checkpoints take longer than the time between them
-  int64_t count_ = 0;     // complete ones
-  int64_t begun_ = 0;     // begun while training went on
+  bool noted_ = false;  // the user was told that checkpoints take longer than the time between two
+  int64_t count_ = 0;   // complete checkpoints
+  int64_t begun_ = 0;   // those begun by after_step()
   double stall_s_ = 0.0;  // seconds that training stood still for those
   double longest_s_ = 0.0;
   uint64_t bytes_ = 0;

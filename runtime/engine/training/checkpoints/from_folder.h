@@ -1,5 +1,6 @@
 // runtime/engine/training/checkpoints/from_folder.h -- loads the weights of a Hugging Face folder
-// (`--model.from`) and the adapters of a folder that peft wrote (`--lora.from`).
+// (model.from) and the adapters of a folder that the library peft wrote (model.lora.from) into the
+// parameters of this rank, before the first step.
 #pragma once
 
 #include <string>
@@ -9,12 +10,14 @@
 
 namespace penstock {
 
-// Loads this rank's parameters, except those of adapters, from the folder model.from into the
-// memory that they must have already. Reads no other tensors. Throws Error as HubWeights does.
+// Loads this rank's parameters, except those of adapters, from the folder model.from; their memory
+// is allocated already. Reads only the tensors that this rank needs. Not collective: every rank
+// calls it for itself. Throws as HubWeights does (runtime/records/hub).
 void load_folder(const ModelConfig& model, Pipeline& pipeline, Device& device);
 
-// Loads this rank's adapters from the folder model.lora.from. Throws Error as AdapterWeights does,
-// and Error(Input) for a network of no known family, since the names in the folder are a family's.
+// Loads this rank's adapters from the folder model.lora.from. Throws as AdapterWeights does, and
+// Error(Input) for a network of no family that runtime/records/hub knows, since the names of
+// tensors in the folder depend on the family.
 void load_adapters(const ModelConfig& model, Pipeline& pipeline, Device& device);
 
 }  // namespace penstock

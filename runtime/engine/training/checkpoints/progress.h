@@ -1,5 +1,6 @@
-// runtime/engine/training/checkpoints/progress.h -- Progress: where a run stands in its steps and
-// its data, as numbers that a checkpoint keeps.
+// runtime/engine/training/checkpoints/progress.h -- Progress: the numbers that say where a training
+// run stands. A checkpoint keeps them, so that a resumed run goes on with the next step and the
+// next sample.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +8,17 @@
 namespace penstock {
 
 struct Progress {
-  int64_t step = 0;              // the last one taken; 0: none
-  int64_t consumed_samples = 0;  // of all steps: the global index of the next sample
-  int64_t training_samples = 0;  // in an epoch: another number is other data; 0: not known
-  int64_t training_content = 0;  // content_sum() of the text: another is other text; 0: not known
-  int64_t optimizer_steps = 0;   // updates made: Adam's bias correction depends on it
-  // A stop came before the evaluation that was due after `step`: a resumed run makes it first.
-  // `loss` is then the loss of `step`.
+  int64_t step = 0;  // the last step taken, from 1; 0: none
+  // Samples used by all steps so far, over all replicas: the index of the next one.
+  int64_t consumed_samples = 0;
+  // Samples in the training data, by which a resumed run notices other data; 0: unknown.
+  int64_t training_samples = 0;
+  // A checksum of the training text, content_sum(), for the same purpose; 0: unknown.
+  int64_t training_content = 0;
+  // Updates made, without steps left out; Adam's bias correction depends on it.
+  int64_t optimizer_steps = 0;
+  // The evaluation that was due after `step` was put off, since the run was asked to stop: a
+  // resumed run makes it first. `loss` is then the loss of `step`.
   bool owes_evaluation = false;
   double loss = 0.0;
   bool operator==(const Progress&) const = default;

@@ -1,5 +1,6 @@
-// runtime/engine/training/checkpoints/saver.h -- Saver: gathers what of a run goes into a
-// checkpoint, as a request to write it.
+// runtime/engine/training/checkpoints/saver.h -- Saver: puts together what a checkpoint of the run
+// must contain, as a request to the checkpoint writer (runtime/records/checkpoint/writer). It
+// writes nothing itself.
 #pragma once
 
 #include <string>
@@ -15,17 +16,20 @@ namespace penstock {
 class Saver {
  public:
   // `run_file`: the configuration as text; `run`: the identity of the run (CheckpointState::run).
-  // All else must outlive this.
+  // The other arguments must outlive this. `station`: which rank this is, with its network, its
+  // place in stages x replicas and its device.
   Saver(const Config& config, std::string run_file, std::string run, Pipeline& pipeline,
         const Station& station);
 
-  // The request to write what the pipeline's state tables hold at `progress` to
-  // <out>/checkpoints/step-...: it refers to the tensors, each on one stage. Waits for weights that
-  // are on their way.
+  // The request to write a checkpoint to <run.out>/checkpoints/step-...: the tensors of this rank's
+  // state tables and where the run stands, `progress`. It refers to the tensors and does not copy
+  // them. A parameter that several stages hold is in the request of one of them. Waits for weights
+  // that other replicas are still sending.
   [[nodiscard]] CheckpointRequest request(const Progress& progress);
-  // The part of request() that says where the run stands.
+  // The part of request() that is not tensors: progress, configuration, layers.
   [[nodiscard]] CheckpointState state(const Progress& progress) const;
-  // Sets the last step whose audit found nothing: Retention::audited of later requests.
+  // Sets the last step in whose audit nothing was found: the newest checkpoint up to that step is
+  // then not deleted (Retention::audited).
   void audited(int64_t step) { audited_ = step; }
 
  private:

@@ -1,5 +1,7 @@
-// runtime/engine/training/checkpoints/transfer.h -- starting from the weights of another run
-// (`--init`): which tensors of its checkpoint fit this network, by name.
+// runtime/engine/training/checkpoints/transfer.h -- starts a training run from the weights of
+// another run (transfer learning, option --init): finds out which tensors of that run's checkpoint
+// fit this network, by name and shape, and loads them. The optimizer, the data and the step number
+// start anew.
 #pragma once
 
 #include <string>
@@ -11,19 +13,22 @@
 
 namespace penstock {
 
-// The checkpoint that `path` means: itself, or the newest one of a run directory. Throws
+// The checkpoint that `path` means: itself or, for a run directory, its newest one. Throws
 // Error(Input) when it is neither.
 [[nodiscard]] std::string checkpoint_at(const std::string& path);
 
-// Compares the checkpoint init.from with the network; reads no values. Throws Error(Input) for a
-// pattern of init.skip that fits nothing, a tensor of another shape, or no tensor in common.
+// Compares the names and shapes in the checkpoint init.from with those of the network, and decides
+// which tensors are loaded. Tensors that a pattern of init.skip fits are left out. Reads no values.
+// Throws Error(Input) for a pattern that fits nothing, a tensor of the same name with another
+// shape, or no tensor in common.
 [[nodiscard]] TransferRecord plan_transfer(const InitConfig& init, const Layout& layout);
 
-// Loads the tensors of the plan that this rank holds. To be called before moving averages start at
-// the weights.
+// Loads the tensors of the plan that this rank holds. Called before moving averages of the weights
+// are made, since these start from the weights.
 void transfer(const TransferRecord& plan, Pipeline& pipeline, Device& device);
 
-// "init: 62 of 65 tensors from runs/nine/...; skipped: a, b; not in the checkpoint: c"
+// Text for the user: "init: 62 of 65 tensors from runs/nine/...; skipped: a, b; not in the
+// checkpoint: c".
 [[nodiscard]] std::string describe(const TransferRecord& record);
 
 }  // namespace penstock

@@ -1,10 +1,11 @@
-// runtime/engine/training/dry_run/dry_run.h -- DryRun: a run with everything but the arithmetic:
-// real ranks, messages of real size, sums over replicas, data read as they are; computation takes
-// its modelled time.
+// runtime/engine/training/dry_run/dry_run.h -- DryRun: `penstock train --dry-run`, a rehearsal of a
+// training run with everything but the arithmetic. Ranks, messages of real size, sums over replicas
+// and reading of data are real; in place of computing, a rank waits for as long as its device is
+// modelled to take.
 //
-// It is made of the same parts as Run, on a device that computes nothing
-// (kernels/counting/pacing_device.h). It leaves nothing that could be taken for a result: no loss,
-// no checkpoint, no run directory.
+// It is made of the same parts as Run (run.h), on a device that computes nothing
+// (kernels/counting/pacing_device.h), so a laptop can rehearse a job of many GPUs. It leaves
+// nothing that could be mistaken for a result: no loss, no checkpoint, no run directory.
 #pragma once
 
 #include <functional>
@@ -29,24 +30,28 @@
 
 namespace penstock {
 
-// Configuration and models are the same on every rank.
+// What to rehearse. Configuration and models are the same on every rank.
 struct DryRunOrder {
   const Config& config;
-  const ModelMaker& models;
-  const Profile* profile = nullptr;  // on rank 0: measured times; null: counted ones
-  // Called on every rank once the network is known, before anything is allocated; may be empty.
+  const ModelMaker& models;  // where networks come from
+  // Times measured by `penstock profile`, on rank 0; null: times are counted.
+  const Profile* profile = nullptr;
+  // Called on every rank once the network and its schedule are known, before anything is allocated;
+  // may be empty.
   std::function<void(const Blueprint&)> drawn_up = {};
-  // Called on rank 0 with one line at a time about what goes on.
+  // Called on rank 0 with lines for the user, one at a time; may be empty.
   std::function<void(const std::string&)> say = {};
 };
 
 class DryRun {
  public:
-  // Collective over all ranks. `station.device` is `device`. All that the arguments refer to must
-  // outlive this. Throws Error as Run does.
+  // Collective over all ranks. station.device must be `device`. All that the arguments refer to
+  // must outlive this. Throws Error as Run does. `station`: which rank this is, with its network,
+  // its place in stages x replicas and its device.
   DryRun(const DryRunOrder& order, const Station& station, PacingDevice& device);
 
-  // Collective; once. Takes config.run.steps steps. Complete on rank 0.
+  // Takes config.run.steps steps and returns the summary, complete on rank 0. Collective; called
+  // once.
   [[nodiscard]] RunSummary to_the_end();
   // The recorded steps beside the predicted ones, on rank 0 after to_the_end(); null: none were
   // recorded.
@@ -54,7 +59,9 @@ class DryRun {
 
  private:
   void say(const std::string& line) const;
+  // Tells the user what is about to run. Returns the forecast on rank 0.
   [[nodiscard]] std::optional<Forecast> look_ahead(const DryRunOrder& order) const;
+  // Makes the device take the times of the profile, where there is one.
   void set_pace(const Profile* profile);
   [[nodiscard]] std::span<const Batch> next_batches(int64_t step);
   void take_step(int64_t number);
@@ -66,13 +73,13 @@ class DryRun {
   DataSource source_;
   Blueprint blueprint_;
   std::optional<Forecast> forecast_;  // until the report has it
-  double predicted_ms_ = 0;           // on rank 0
+  double predicted_ms_ = 0;           // of a step, on rank 0
   Pipeline pipeline_;
   RunReport report_;
   TraceRecorder recorder_;
   std::optional<Step> step_;
   std::optional<Batches> batches_;
-  const Trace* traced_ = nullptr;
+  const Trace* traced_ = nullptr;  // what trace() returns
 };
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
-// runtime/engine/training/dry_run/pace.h -- the ratio of measured to counted time of each
-// instruction: with it a dry run takes the times of a profile. Pure.
+// runtime/engine/training/dry_run/pace.h -- lets a dry run take measured times: gives, for each
+// instruction, the factor between the time that a profile measured (`penstock profile`) and the
+// time that the device counted from the operations. Pure.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +16,16 @@
 
 namespace penstock {
 
-// How many numbers paces() gives for that many stages.
+// How many factors paces() returns for so many stages.
 [[nodiscard]] size_t pace_size(int stages);
-// Measured over counted time, for each stage and each kind of its instructions. Throws Error(Input)
-// when the profile is of another network.
+// The factors, measured over counted time: stage by stage, and for each stage forward, recompute,
+// backward of inputs, backward of weights, whole backward, update. 1 where no time was counted.
+// Throws Error(Input) when the profile is of another network.
 [[nodiscard]] std::vector<double> paces(const Config& config, const Blueprint& blueprint,
                                         const DeviceModel& device, const Profile& profile);
-// A function for PacingDevice::set_pace(): the factor of the instruction whose place is `key` in
-// the program of the rank at `position` of a pipeline, and 1 beyond the program's end.
+// A function for PacingDevice::set_pace(). Given `key`, the index of an instruction in the program
+// of the rank at `position` of a pipeline, it returns the factor of that instruction; 1 beyond the
+// program's end.
 [[nodiscard]] std::function<double(int64_t key)> pace_by_section(const Schedule& training,
                                                                  int position,
                                                                  std::vector<double> paces);

@@ -1,5 +1,6 @@
-// runtime/engine/training/partner/copied_state.h -- which part of its replica's state a rank copies
-// to memory (partner_copies.h).
+// runtime/engine/training/partner/copied_state.h -- decides which part of the training state each
+// rank copies to memory (partner_copies.h), so that the ranks together copy every element of their
+// replicas once.
 #pragma once
 
 #include <vector>
@@ -10,13 +11,14 @@
 namespace penstock {
 
 struct CopiedState {
-  std::vector<CopiedPiece> changing;  // what changes from step to step
-  std::vector<CopiedPiece> frozen;    // what no step changes
+  std::vector<CopiedPiece> changing;  // pieces of tensors that steps change
+  std::vector<CopiedPiece> frozen;    // pieces of tensors that no step changes
 };
-// This rank's part of the pipeline's state: each element is copied by exactly one rank. Where
-// replicas share updates out, each copies its own range of weights, states and averages, which the
-// others have later or not at all. An entry that all replicas have alike is copied whole by the
-// replica with the fewest bytes so far. Nothing of it changes between one update and the next.
+// This rank's part, as references to the pipeline's tensors. Where replicas share the updates out
+// (as in ZeRO-1), each copies the range of weights, states and averages that it updates. A tensor
+// that is the same in all replicas is copied whole by one of them, the one with the fewest bytes so
+// far. `replica` is this rank's, of `replicas`. The tensors do not change between one update and
+// the next.
 [[nodiscard]] CopiedState copied_state(const Pipeline& pipeline, int replica, int replicas);
 
 }  // namespace penstock

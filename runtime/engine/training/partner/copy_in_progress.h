@@ -1,5 +1,6 @@
-// runtime/engine/training/partner/copy_in_progress.h -- CopyInProgress: copies a rank's tensors to
-// a slot of its host's memory, a little at a time, and adds up their checksum.
+// runtime/engine/training/partner/copy_in_progress.h -- CopyInProgress: copies the tensors of a
+// rank into one block of host memory, a few bytes at a time between other work, and computes the
+// checksum on the way (for partner_copies.h).
 #pragma once
 
 #include <cstddef>
@@ -14,16 +15,18 @@ namespace penstock {
 
 class CopyInProgress {
  public:
-  // All must outlive this.
+  // `layout` says which tensor goes where in the block. Both arguments must outlive this.
   CopyInProgress(const CopyLayout& layout, Device& device) : layout_(layout), device_(device) {}
 
-  // Starts from the beginning, into `to`, which holds layout.data_bytes.
+  // Begins from the first byte. `to`: layout.data_bytes of memory, valid until the copy is whole.
   void restart(std::span<std::byte> to);
-  // Copies the next bytes, `most_bytes` at most. Waits for the device.
+  // Copies the next `most_bytes` bytes or fewer. Waits for the device.
   void copy(size_t most_bytes);
-  [[nodiscard]] uint64_t copied() const { return copied_; }  // bytes
+  // How many bytes are copied so far.
+  [[nodiscard]] uint64_t copied() const { return copied_; }
+  // Whether all bytes are copied.
   [[nodiscard]] bool is_whole() const { return copied_ == layout_.data_bytes; }
-  // The digest of header and data, once the copy is whole.
+  // The checksum of header and data together. Called when the copy is whole.
   [[nodiscard]] FileDigest digest() const;
 
  private:
@@ -31,7 +34,7 @@ class CopyInProgress {
   Device& device_;
   std::span<std::byte> to_;
   Checksum checksum_;
-  size_t place_ = 0;  // of the layout's places, the one that is being copied
+  size_t place_ = 0;  // index in the layout of the tensor that is being copied
   uint64_t copied_ = 0;
 };
 

@@ -1,5 +1,11 @@
-// runtime/engine/training/partner/held_copies.h -- HeldCopies: the slots of this host's memory with
-// copies of one rank's state: two slots for two steps, and one for what no step changes.
+// runtime/engine/training/partner/held_copies.h -- HeldCopies: memory of this host (files in a
+// folder such as /dev/shm) that holds copies of one rank's training state, where killed processes
+// cannot take it with them (partner_copies.h).
+//
+// A rank has one for its own state, and one for each rank on another host whose partner it is: that
+// rank sends its copies here. There are three slots. Slots 0 and 1 hold the parts that steps
+// change, of two different steps, so that one copy is whole while the other is overwritten; slot 2
+// (kFrozen) holds what no step changes.
 #pragma once
 
 #include <cstddef>
@@ -12,44 +18,54 @@
 
 namespace penstock {
 
-// What a rank tells its partner, which holds second copies for it, about their sizes.
+// How large a rank's copies are, which its partner must know.
 struct CopySizes {
-  std::string header, frozen_header;  // the headers of the slots' files
+  // The first bytes of the files of slots 0 and 1, and of slot 2.
+  std::string header, frozen_header;
+  // Bytes of tensors in slots 0 and 1, each, and in slot 2.
   uint64_t data_bytes = 0, frozen_bytes = 0;
-  uint64_t document_bytes = 0;  // room for the longest document
+  uint64_t document_bytes = 0;  // room for the text that says of which step a copy is
 
   [[nodiscard]] bool has_frozen() const { return frozen_bytes > 0; }
 };
-// Collective: gives each rank's sizes to its partner, in the order of ranks. Returns the sizes of
-// the ranks whose partner this one is, in the same order.
+// Collective over `world`: every rank sends its sizes to its partner. `partners`: by rank, its
+// partner (partners.h). Returns the sizes of the ranks whose partner this rank is, in ascending
+// order of ranks.
 [[nodiscard]] std::vector<CopySizes> exchange_sizes(const CopySizes& mine,
                                                     const std::vector<int>& partners,
                                                     Collective& world);
 
 class HeldCopies {
  public:
-  static constexpr size_t kFrozen = 2;  // the slot of what is frozen; 0 and 1 alternate
-  // The largest message: small enough that the pipeline's messages pass between two of these.
+  static constexpr size_t kFrozen = 2;  // the slot of what no step changes
+  // The largest message to a partner: so small that the pipeline's messages get through between
+  // two.
   static constexpr size_t kMessageBytes = size_t{4} << 20;
 
-  // `owner`: the rank whose state is copied; `folder`: its copies_of_rank(). Takes the memory of
-  // all slots. Throws Error(Resource) where there is not enough.
+  // `owner`: the rank whose state is copied; `folder`: where the files are. Takes the memory of all
+  // slots, of three only where sizes.has_frozen(). Throws Error(Resource) where there is not
+  // enough.
   HeldCopies(int owner, const std::string& folder, const CopySizes& sizes);
 
+  // Whether there is such a slot.
   [[nodiscard]] bool has(size_t slot) const { return slot < slots_.size(); }
+  // The memory for the tensors of a slot.
   [[nodiscard]] std::span<std::byte> data(size_t slot) const { return slots_[slot].data(); }
-  // forget() makes the slot's copy invalid; complete() makes it valid, with its document.
+  // forget() marks the slot as holding no valid copy, before it is overwritten; complete() marks it
+  // as valid, with a text that says of which step it is.
   void forget(size_t slot) const { slots_[slot].forget(); }
   void complete(size_t slot, const std::string& document) const { slots_[slot].complete(document); }
-  // Expects the slot's data from its owner as messages of kMessageBytes, then the document.
+  // Posts the receives of another rank's copy: the slot's data, in messages of kMessageBytes, and
+  // the text. The owner sends them. `courier` is the channel for such bytes, which moves them while
+  // the rank waits for something else.
   void expect(size_t slot, Courier& courier);
-  // Completes the slot with the document that has come, once all messages of expect() have come.
+  // Called when all messages of expect() have come: completes the slot.
   void keep(size_t slot) const;
 
  private:
   int owner_;
   std::vector<CopySlot> slots_;
-  std::string document_;
+  std::string document_;  // the text that is received
 };
 
 }  // namespace penstock

@@ -1,13 +1,18 @@
-// runtime/engine/training/partner/partner_copies.h -- PartnerCopies: copies this rank's state every
-// checkpoint.partner_every steps to its own host's memory and to that of its partner, a rank on
-// another host, so that killed processes or a lost host cost no more than those steps. rescue.h
-// makes a checkpoint of such copies.
+// runtime/engine/training/partner/partner_copies.h -- PartnerCopies: copies the training state to
+// memory every few steps (checkpoint.partner_every), so that a job whose processes or host are lost
+// goes on from there rather than from an older checkpoint on disk.
 //
-// The state does not change between one update and the next, so a copy is made within the next
-// step: piece by piece while the rank waits for others, the rest before the update; where it goes
-// to another host, also between ops, to be on its way early. Two versions alternate. The older one
-// is overwritten only after the newer is whole on all ranks, which they tell each other by a vote
-// of the step (StepVote::copying): at any moment one version is whole everywhere.
+// Each rank copies its part of the state to memory of its own host that outlives the process, and
+// sends the same bytes to its partner, a rank on another host (partners.h), which keeps them in its
+// memory. After a loss, rescue.h makes an ordinary checkpoint of what is left.
+//
+// A copy takes the length of a step, since the state does not change between one update and the
+// next. Pieces of it are copied while the rank waits for others (with a partner also between the
+// ops of a computation), the rest right before the update. There are two slots for copies in each
+// place: the older copy is overwritten only once the newer one is whole on all ranks, which they
+// tell each other by a vote (StepVote::copying). So one whole copy exists at any moment.
+//
+// Order of calls: begin() after a step, copy_the_rest() before the next update, settle() after it.
 #pragma once
 
 #include <functional>
@@ -27,86 +32,90 @@ namespace penstock {
 
 class PartnerCopies final : public SideWork {
  public:
-  // Collective. Removes what earlier attempts of the run have left, takes the memory for all
-  // copies, this rank's and those that it holds for others, and copies what is frozen.
-  // `state` is the run's before the first step. Throws Error(Resource) on every rank where one rank
-  // has no room. All arguments must outlive this.
+  // Collective over all ranks. Removes what earlier attempts at the run have left, takes the memory
+  // for all copies (this rank's, and those that it holds for others), and copies what no step
+  // changes. `state` is where the run stands before its first step here. Throws Error(Resource) on
+  // every rank where one rank has no room. All arguments must outlive this. `station`: which rank
+  // this is, with its network, its place in stages x replicas and its device.
   PartnerCopies(const CheckpointConfig& config, const CheckpointState& state, int64_t attempt,
                 const Pipeline& pipeline, const Station& station);
   ~PartnerCopies() override;
   PartnerCopies(const PartnerCopies&) = delete;
   PartnerCopies& operator=(const PartnerCopies&) = delete;
 
+  // Whether a copy is due after this step.
   [[nodiscard]] bool is_due(int64_t step) const { return step % every_ == 0; }
-  // Whether a copy was begun and settle() has not been called since, the same on every rank.
+  // Whether a copy was begun and settle() has not been called since; the same on every rank.
   [[nodiscard]] bool begun() const { return begun_; }
-  // Begins a copy, after a step whose update is final and when none is begun. `state` is where the
-  // run stands.
+  // Begins a copy of the state after a step whose update is final; none may be begun already.
+  // `state` is where the run stands. With a GPU the whole state is copied at once.
   void begin(const CheckpointState& state);
-  // Copies what is left. To be called before anything changes that is being copied.
+  // Copies what is left of this rank's part. Called before anything changes the tensors.
   void copy_the_rest();
   // This rank's StepVote::copying: whether part of the copy that is begun is not yet where it
-  // should be.
+  // should be, or could not be kept.
   [[nodiscard]] bool under_way() const;
-  // Collective: when this returns, the copy that is begun, if any, is whole on every rank. `waits`:
-  // the ranks have voted that it is not whole yet. Throws Error(Resource) on every rank where one
-  // could not be kept.
+  // Ends the copy that is begun, if any: when this returns, it is whole on every rank. Collective
+  // over all ranks. `waits`: the vote of all ranks, StepVote::copying; where it is false nothing
+  // has to be waited for. Throws Error(Resource) on every rank when a rank could not keep its part.
   void settle(bool waits);
-  // Collective: removes all copies, which the run needs no more.
+  // Removes all copies at the end of the run, when a checkpoint on disk is as new. Collective.
   void remove();
 
-  // A line for the log, on rank 0.
+  // A line for the user: where copies are, and how large. Used on rank 0.
   [[nodiscard]] std::string description() const;
   // How often settle() had to wait, and for how long in all.
   [[nodiscard]] int64_t waits() const { return waits_; }
   [[nodiscard]] double waited_seconds() const { return waited_s_; }
 
-  // Bytes that are copied in one go: a message of the pipeline that comes meanwhile is late by the
-  // time that takes.
+  // Bytes that are copied in one go. A message of the pipeline that comes meanwhile is late by as
+  // long as that takes.
   static constexpr size_t kPieceBytes = size_t{256} << 10;
-  // SideWork: both copy a piece and move messages on.
+  // The network calls these two (SideWork): each copies a piece and moves messages on.
   void while_waiting() override;
   void between_ops() override;
 
  private:
   void make_room(const CopySizes& sizes);
   void remove_own_folders() const;
-  // Begins to fill that slot, in this rank's own copies and in those that it holds for others,
-  // where they have it.
+  // Begins to fill a slot, of this rank's own copies and of those that it holds for others.
   void start(size_t slot);
-  // Copies `most_bytes` at most of this rank's own part of what start() began.
+  // Copies up to `most_bytes` of this rank's part of what start() began.
   void copy_some(size_t most_bytes);
+  // Sends what is copied, and completes the copies of others that have come.
   void move_on();
   void send_what_is_copied();
+  // Whether this rank's part is copied and sent, and the copies that it holds for others have come.
   [[nodiscard]] bool is_at_its_places() const;
-  // Keeps the error that `keep` throws in trouble_: settle() throws it on all ranks.
+  // Does `keep`; an error is kept in trouble_, and settle() throws it on all ranks.
   void attempt(const std::function<void()>& keep);
+  // The text that says of which step and rank a copy is.
   [[nodiscard]] std::string document() const;
   [[nodiscard]] HeldCopies& own() const { return held_->front(); }
 
   const int64_t every_, attempt_;
   const std::string folder_;
-  CheckpointState state_;  // goes into the document of the copy
+  CheckpointState state_;  // the progress that goes into the copy's text
   const Station station_;
   Collective& world_;
-  std::vector<int> partners_;  // by rank
-  int partner_ = -1;           // -1: there is one host
-  CopyLayout changing_layout_, frozen_layout_;
+  std::vector<int> partners_;                   // by rank, its partner
+  int partner_ = -1;                            // this rank's; -1: all ranks are on one host
+  CopyLayout changing_layout_, frozen_layout_;  // which tensor is where in the slots
   CopyInProgress changing_, frozen_;
   size_t document_bytes_ = 0;
   std::unique_ptr<Courier> courier_;
-  // The first of held_ are this rank's own copies, the others those of the ranks whose partner it
-  // is. The members below it, down to trouble_, are about the slot that is being filled.
+  // [0]: this rank's own copies; the others: copies that it holds for the ranks whose partner it
+  // is. The members down to trouble_ are about the slot that is being filled.
   std::unique_ptr<std::vector<HeldCopies>> held_;
   size_t slot_ = 0;
-  CopyInProgress* copy_ = nullptr;  // null: this rank copies nothing to it
+  CopyInProgress* copy_ = nullptr;  // null: this rank has nothing for this slot
   bool begun_ = false;
   bool own_is_kept_ = true, others_are_kept_ = true;
-  size_t sent_ = 0;      // bytes of the data
-  std::string message_;  // the document, on its way
-  std::string trouble_;  // why something could not be kept
-  int64_t waits_ = 0;
-  double waited_s_ = 0.0;
+  size_t sent_ = 0;        // bytes sent to the partner
+  std::string message_;    // the copy's text, while it is sent
+  std::string trouble_;    // why a copy could not be kept
+  int64_t waits_ = 0;      // how often settle() had to wait
+  double waited_s_ = 0.0;  // for how many seconds in all
 };
 
 }  // namespace penstock

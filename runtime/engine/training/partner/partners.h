@@ -1,5 +1,5 @@
-// runtime/engine/training/partner/partners.h -- which rank, on another host, is the partner of a
-// rank: the one that holds a second copy of its state in memory. Pure.
+// runtime/engine/training/partner/partners.h -- chooses for each rank its partner, a rank on
+// another host that holds a second copy of its training state in memory (partner_copies.h). Pure.
 #pragma once
 
 #include <string>
@@ -7,10 +7,11 @@
 
 namespace penstock {
 
-// The partner of each rank, by rank; `hosts` names the host of each. The partner is the rank with
-// the same place on the next host; hosts are in the order of their first ranks, and the first one
-// follows the last. So a host holds copies of one other host only, and a rank's state outlives the
-// loss of any one host. All are -1 where there is one host.
+// The partner of each rank, by rank; `hosts`: by rank, the name of its host. The partner has the
+// same place among the ranks of the next host; hosts are in the order of their first ranks, and the
+// first one follows the last. So a host holds copies of one other host only, and the loss of any
+// one host costs no rank both of its copies. All are -1 where there is only one host. Example: two
+// hosts of two ranks each give {2, 3, 0, 1}.
 [[nodiscard]] std::vector<int> choose_partners(const std::vector<std::string>& hosts);
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
-// runtime/engine/training/partner/rescued_shards.h -- writes a checkpoint's shards from the copies
-// of ranks' states that hosts of this job have in memory.
+// runtime/engine/training/partner/rescued_shards.h -- writes the shards (files of tensors) of a
+// checkpoint from the copies of ranks' states that are in memory on the hosts of this job; the
+// second half of rescue.h.
 #pragma once
 
 #include <string>
@@ -11,20 +12,20 @@
 
 namespace penstock {
 
-// A piece of a tensor, in one of the copies.
+// A piece of a tensor (a range of its elements) in one of the copies.
 struct HeldPiece {
   StoredPiece piece;
-  int holder = 0;    // the rank that reads it
-  std::string file;  // on that rank's host
+  int holder = 0;    // the rank that reads it, which is on the copy's host
+  std::string file;  // the copy's file on that host
 };
-// Collective: the pieces of all the copies, each opened by its holder, in the same order on every
-// rank. Throws Error(Data) on every rank for a file that is no such copy.
+// Lists the pieces in all `copies`, in the same order on every rank. Collective over `world`: each
+// copy is opened by its holder. Throws Error(Data) on every rank for a file that is no such copy.
 [[nodiscard]] std::vector<HeldPiece> gather_pieces(const std::vector<FoundCopy>& copies,
                                                    Collective& world);
 
-// Collective: writes the shards into `directory`. Each shard is written by one of the ranks that
-// hold pieces of it; the others send that rank theirs. Returns this rank's report for
-// Completion::reports. Throws Error(Data) on every rank where pieces are lacking.
+// Writes the shards into `directory`. Collective over `world`: each shard is written by one of the
+// ranks that hold pieces of it, to which the others send theirs. Returns this rank's report, for
+// Completion::reports. Throws Error(Data) on every rank where pieces are missing.
 [[nodiscard]] std::string write_rescued_shards(const std::string& directory,
                                                const std::vector<HeldPiece>& pieces,
                                                Collective& world);

@@ -1,6 +1,11 @@
-// runtime/network/layers/library/attention.h -- multi-head attention (Vaswani et al. 2017, 3.2) of
-// a sequence to itself or to another one. Parameters: `query`, `key`, `value`, `output`; with norms
-// over the heads of queries and keys also `query_norm` and `key_norm`.
+// runtime/network/layers/library/attention.h -- SelfAttention and CrossAttention: multi-head
+// attention layers (Vaswani et al. 2017, 3.2), with grouped queries, rotary positions, windows and
+// packed rows.
+//
+// Each has the linear layers `query`, `key`, `value` and `output`, whose parameters are called
+// "<name>.query.weight", "<name>.query.bias" and so on; with norms over the heads of queries and
+// keys also the RMS norms `query_norm` and `key_norm`. While tokens are generated, keys and values
+// are kept in Decoding::past (runtime/network/layers/past.h).
 #pragma once
 
 #include "runtime/network/layers/library/linear.h"
@@ -10,45 +15,52 @@
 namespace penstock {
 
 struct AttentionLayerOptions {
-  int64_t width = 0;
-  int64_t heads = 1;       // of queries
-  int64_t head_width = 0;  // 0: width / heads; else heads of any width (GPipe's T(L, H, A) has 64)
-  bool causal = true;      // self-attention only
-  bool bias = true;
-  double dropout = 0.0;          // on the attention probabilities
-  double out_init_factor = 1.0;  // of `output`'s initial standard deviation
-  std::string key_lengths = {};  // batch field, I32 [b]: how many keys a sample has; empty: all
-  std::optional<bool> output_bias = std::nullopt;  // nullopt: as `bias`
-  int64_t kv_heads = 0;                            // heads of keys and values; 0: `heads`
+  int64_t width = 0;             // of the input and output vectors
+  int64_t heads = 1;             // of queries
+  int64_t head_width = 0;        // 0: width / heads; else any width
+  bool causal = true;            // a position sees none behind it; self-attention only
+  bool bias = true;              // of the four linear layers
+  double dropout = 0.0;          // rate of dropout on the attention probabilities, in [0, 1)
+  double out_init_factor = 1.0;  // multiplies the standard deviation of `output`'s initial weights
+  // The name of a field of the data, I32 [b], that says how many keys each sample has, the others
+  // being padding; empty: all are keys.
+  std::string key_lengths = {};
+  std::optional<bool> output_bias = std::nullopt;  // bias of `output`; nullopt: as `bias`
+  int64_t kv_heads = 0;  // heads of keys and values, a divisor of `heads`; 0: `heads`
   // The options from here on are for self-attention only.
-  std::optional<RotaryOptions> rotary = std::nullopt;
-  int64_t context = 0;                                 // with rotary: the longest row
-  std::optional<float> query_key_norm = std::nullopt;  // the norms' epsilon; nullopt: no norms
-  int64_t window = 0;         // how many keys a position sees, with its own; 0: all
-  std::string starts = {};    // batch field, I32 [b, t]: where each position's sample starts
-  AdaptedParts adapted = {};  // of query, key, value, output
+  std::optional<RotaryOptions> rotary = std::nullopt;  // nullopt: no rotary positions
+  int64_t context = 0;                                 // with rotary: positions of the longest row
+  std::optional<float> query_key_norm = std::nullopt;  // epsilon of the norms; nullopt: no norms
+  int64_t window = 0;  // a position sees itself and the window - 1 before it; 0: all before it
+  // For rows that pack several samples, the name of a field of the data, I32 [b, t]: the position
+  // in the row at which the sample of each position starts. A position sees none before that.
+  // Empty: a row is one sample.
+  std::string starts = {};
+  AdaptedParts adapted = {};  // those of query, key, value and output that have adapters (LoRA)
 };
 
-// The computation of SelfAttention and CrossAttention.
+// The computation that SelfAttention and CrossAttention have in common; a part of them, no layer.
 class AttentionHeads {
  public:
-  // The keys and values that are kept while tokens are generated one by one (past.h). Growing: each
-  // round adds those of its position. Lasting: those of the first round serve all rounds.
+  // What is kept of keys and values while tokens are generated one by one (past.h). Growing: each
+  // round adds those of its new position (causal self-attention). Lasting: those of the first round
+  // serve all rounds (cross-attention to an encoder's output).
   enum class Keeps : uint8_t { Nothing, Growing, Lasting };
   AttentionHeads(const std::string& name, const AttentionLayerOptions& options, Keeps keeps);
   void declare(ParameterSet& set) const;
-  // Queries from `to` [b, tq, width], keys and values from `from` [b, tk, width] -> [b, tq, width].
+  // The forward: makes queries of `to` [b, tq, width], keys and values of `from` [b, tk, width],
+  // and returns [b, tq, width].
   [[nodiscard]] Variable attend(Context& context, const Variable& to, const Variable& from) const;
   [[nodiscard]] const AttentionLayerOptions& options() const { return options_; }
-  // The reason why the options make no sense; empty: they do.
+  // What is wrong with the options, for an error message; empty: nothing.
   [[nodiscard]] std::string trouble() const;
   // Whether an input of that shape fits: [b, t, width].
   [[nodiscard]] bool takes(const Shape& shape) const {
     return shape.rank() == 3 && shape[2] == options_.width;
   }
-  // The batch fields that the options name.
+  // The fields of the data that the options name: key_lengths and starts.
   [[nodiscard]] std::vector<std::string> reads() const;
-  // The numbers that are kept of each position: its keys and values; 0: none are kept.
+  // How many numbers are kept for each position: those of its key and its value; 0: none are kept.
   [[nodiscard]] int64_t past_width() const;
 
  private:
@@ -58,7 +70,8 @@ class AttentionHeads {
   [[nodiscard]] bool packed(const Context& context) const {
     return !options_.starts.empty() && !context.one_position();
   }
-  // Queries or keys as they are compared: their heads normalised, then turned by their places.
+  // Queries or keys as they are compared: each head normalised by `norm` (null: not), then turned
+  // by the rotary angles of its position, if there are any.
   [[nodiscard]] Variable placed(Context& context, const Variable& x, const RmsNorm* norm) const;
   [[nodiscard]] const Tensor& waves(Context& context, int64_t time) const;
   [[nodiscard]] KeysValues project(Context& context, const Variable& from) const;
@@ -69,7 +82,7 @@ class AttentionHeads {
   uint64_t name_hash_;
   Linear query_, key_, value_, output_;
   std::optional<RmsNorm> query_norm_, key_norm_;
-  Slot waves_;  // a constant, fp32 [places, head width]
+  Slot waves_;  // a constant: the rotary table, fp32 [places, head width]
 };
 
 class SelfAttention final : public UnaryLayer {  // [b, t, width] -> [b, t, width]
@@ -91,7 +104,8 @@ class SelfAttention final : public UnaryLayer {  // [b, t, width] -> [b, t, widt
   AttentionHeads heads_;
 };
 
-// (x [b, tq, width], memory [b, tk, width]) -> [b, tq, width]: x asks, the memory answers.
+// (x [b, tq, width], memory [b, tk, width]) -> [b, tq, width]: queries are made of x, keys and
+// values of the memory, such as an encoder's output.
 class CrossAttention final : public Layer {
  public:
   using Options = AttentionLayerOptions;  // causal has no meaning here

@@ -1,24 +1,30 @@
-// runtime/network/layers/library/embedding.h -- Embedding: turns token ids into vectors, and adds
-// positions.
+// runtime/network/layers/library/embedding.h -- Embedding: the layer that turns token ids into
+// vectors, and adds to each a vector for its position in the row.
 #pragma once
 
 #include "runtime/network/layers/layer.h"
 
 namespace penstock {
 
-// I32 [b, t] -> [b, t, width]: the rows of a table (parameter `token`) plus a position: learned
-// (parameter `position`), or sinusoidal (Vaswani et al. 2017, 3.5, where the rows are scaled by
-// sqrt(width), too).
+// Token ids, I32 [b, t], -> [b, t, width]: row `id` of a table (parameter `token.weight`
+// [vocabulary, width]) plus the vector of the position. None: nothing is added. Learned: a row of a
+// second trained table (parameter `position.weight` [context, width]). Sinusoidal: sines and
+// cosines (Vaswani et al. 2017, 3.5), and the token's row is multiplied by sqrt(width) before.
 class Embedding final : public UnaryLayer {
  public:
   enum class Positions : uint8_t { None, Sinusoidal, Learned };
   struct Options {
     int64_t vocabulary = 0, width = 0, context = 0;  // context: the longest t
     Positions positions = Positions::Sinusoidal;
-    std::string shared = {};  // the table's name, where other layers hold it too
-    std::string starts = {};  // batch field, I32 [b, t]: where positions restart from 0 in a row
+    // If other layers hold the table too (tied weights), the name of that shared parameter.
+    // Empty: the table is this layer's own.
+    std::string shared = {};
+    // For rows that pack several samples, the name of a field of the data, I32 [b, t]: the position
+    // in the row at which the sample of each position starts, from which its place is counted.
+    // Empty: places are counted from the beginning of the row.
+    std::string starts = {};
   };
-  // The initial values of a table with these options, for other layers that hold it.
+  // How a table with these options is initialised, for other layers that share it.
   [[nodiscard]] static Initializer table_initializer(const Options& options);
   Embedding(std::string name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "embedding"; }
@@ -36,7 +42,7 @@ class Embedding final : public UnaryLayer {
 
   Options options_;
   Slot token_, position_;
-  Slot waves_;  // a constant, fp32 [context, width]
+  Slot waves_;  // a constant: the sinusoidal table, fp32 [context, width]
 };
 
 }  // namespace penstock

@@ -1,21 +1,25 @@
-// runtime/network/layers/library/image.h -- convolution, pooling and Flatten: layers over
-// channels-last images [n, height, width, channels].
+// runtime/network/layers/library/image.h -- the layers of image networks: convolution, pooling,
+// up-convolution, global average and Flatten.
+//
+// Images are channels-last, [n, height, width, channels]; axis n is the samples of a micro-batch.
+// In the shapes below oh and ow are the height and width of the output.
 #pragma once
 
 #include "runtime/network/layers/layer.h"
 
 namespace penstock {
 
-// A window of kernel_h x kernel_w with "same" padding for odd kernels: output = ceil(input /
-// stride), in both axes.
+// A window of kernel_h x kernel_w with "same" padding, so that output = ceil(input / stride) in
+// both axes. Of an even kernel's padding the odd row or column is at the bottom or right.
 [[nodiscard]] Window same_window(int kernel_h, int kernel_w, int stride);
 
-// Normal initial values by fan-out (He et al. 2015), which keep the gradient's level through ReLUs.
-// `weight` is [out, in / groups, kernel height, kernel width].
+// Normal initial values for a convolution, with a standard deviation by the fan-out (He et al.
+// 2015) that keeps the size of gradients through layers with ReLUs. `weight` is the weight's shape,
+// [out, in / groups, kernel height, kernel width].
 [[nodiscard]] Initializer fan_out_normal(const Shape& weight, int groups = 1);
 
-// [n, h, w, in] -> [n, oh, ow, out]. Parameters `weight` [out, in / groups, kernel height, kernel
-// width] and `bias`.
+// A convolution, [n, h, w, in] -> [n, oh, ow, out]. Parameters `weight` [out, in / groups, kernel
+// height, kernel width] and, unless it is switched off, `bias` [out].
 class Conv2d final : public UnaryLayer {
  public:
   struct Options {
@@ -23,7 +27,7 @@ class Conv2d final : public UnaryLayer {
     Window window;
     int groups = 1;
     bool bias = true;
-    bool relu = false;  // of the result
+    bool relu = false;  // a ReLU of the result
   };
   Conv2d(std::string name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "conv2d"; }
@@ -56,9 +60,9 @@ class Pool2d final : public UnaryLayer {
 };
 
 // [n, h, w, in] -> [n, 2h, 2w, out]: a transposed convolution of 2 x 2 with stride 2 (the
-// up-convolution of Ronneberger et al. 2015), which makes four pixels of each. Parameter `weight`
-// [4 out, in, 1, 1]: the filters of the four, one after another: top left, top right, bottom left,
-// bottom right.
+// up-convolution of Ronneberger et al. 2015), which makes 2 x 2 pixels of each pixel. Parameter
+// `weight` [4 out, in, 1, 1]: the `out` filters of the top left pixel, then those of the top right,
+// the bottom left and the bottom right one.
 class UpConvolution final : public UnaryLayer {
  public:
   UpConvolution(const std::string& name, int64_t in, int64_t out);
@@ -85,7 +89,7 @@ class GlobalPool final : public UnaryLayer {
   Variable run(Context& context, const Variable& x) const override;
 };
 
-// [n, ...] -> [n, product of the rest].
+// [n, ...] -> [n, product of the other extents].
 class Flatten final : public UnaryLayer {
  public:
   using UnaryLayer::UnaryLayer;

@@ -1,5 +1,8 @@
-// runtime/network/layers/library/linear.h -- Linear, and the Transformer's FeedForward and
-// GatedFeedForward.
+// runtime/network/layers/library/linear.h -- fully connected layers: Linear, and the Transformer's
+// FeedForward and GatedFeedForward, which are made of two and three of it.
+//
+// Each works on the last axis of its input, whatever the other axes are. Optionally a linear layer
+// shares its weight with another layer (tied weights), or has an adapter (LoRA, adapter.h).
 #pragma once
 
 #include <optional>
@@ -13,33 +16,37 @@ namespace penstock {
 // Error(Input) for other names, listing these.
 [[nodiscard]] std::optional<Activation> activation_named(const std::string& name);
 
-// Normal initial values of the standard deviation factor x sqrt(1 / (3 fan_in)), which keeps a deep
-// network's signal level: PyTorch's default has this variance and, at width 768, GPT-2's 0.02.
+// Normal initial values with the standard deviation factor * sqrt(1 / (3 fan_in)). With factor 1
+// that is the variance of PyTorch's default for linear layers and, at a width of 768, the 0.02 of
+// GPT-2. `fan_in`: inputs of the layer.
 [[nodiscard]] Initializer fan_in_normal(int64_t fan_in, double factor = 1.0);
 
-// A weight that other layers hold too, under this name (ParameterSet::share).
+// A weight that other layers hold too (tied weights): the parameter's full name, and its initial
+// values, which must be the same in all of these layers (ParameterSet::share()).
 struct SharedWeight {
   std::string name;
   Initializer init;
 };
 
-// y = f(x W^T + b) over the last axis; what an adapter adds is inside f. Parameters `weight` [out,
-// in] and `bias`.
+// y = f(x W^T + b + what the adapter adds), [..., in] -> [..., out]. Parameters `weight` (W, [out,
+// in]) and, unless it is switched off, `bias` (b, [out]).
 class Linear final : public UnaryLayer {
  public:
   struct Options {
     int64_t in = 0, out = 0;
     bool bias = true;
-    std::optional<Activation> activation = std::nullopt;
-    double init_factor = 1.0;  // multiplies the standard deviation of the initial weights
+    std::optional<Activation> activation = std::nullopt;  // f; nullopt: none
+    double init_factor = 1.0;  // of fan_in_normal(), for the initial weights
     std::optional<SharedWeight> shared = std::nullopt;     // nullopt: its own weight
     std::optional<AdapterOptions> adapter = std::nullopt;  // nullopt: none
   };
   Linear(std::string name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "linear"; }
   void declare(ParameterSet& set) const override;
+  // The slots of its parameters, for a layer that is made of linear layers and calls functions on
+  // their weights itself. bias() is declared only with Options::bias.
   [[nodiscard]] const Slot& weight() const { return weight_; }
-  [[nodiscard]] const Slot& bias() const { return bias_; }  // declared only with Options::bias
+  [[nodiscard]] const Slot& bias() const { return bias_; }
 
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override;
@@ -51,16 +58,17 @@ class Linear final : public UnaryLayer {
   std::optional<Adapter> adapter_;
 };
 
-// [..., width] -> [..., hidden], activation, -> [..., width] (Vaswani et al. 2017, 3.3): parameters
-// `in` and `out`.
+// out(f(in(x))): the linear layer `in` takes [..., width] to [..., hidden], the linear layer `out`
+// takes that back to [..., width] (Vaswani et al. 2017, 3.3). Parameters "in.weight", "in.bias",
+// "out.weight" and "out.bias".
 class FeedForward final : public UnaryLayer {
  public:
   struct Options {
     int64_t width = 0, hidden = 0;
-    bool bias = true;
-    Activation activation = Activation::Relu;
-    double in_init_factor = 1.0, out_init_factor = 1.0;  // of the initial standard deviations
-    AdaptedParts adapted = {};                           // of in, out and, if gated, gate
+    bool bias = true;                                    // of all its linear layers
+    Activation activation = Activation::Relu;            // f
+    double in_init_factor = 1.0, out_init_factor = 1.0;  // Linear::Options::init_factor of each
+    AdaptedParts adapted = {};  // those of in, out and, if gated, gate that have adapters
   };
   FeedForward(const std::string& name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "feed-forward"; }
@@ -76,7 +84,8 @@ class FeedForward final : public UnaryLayer {
   Linear in_, out_;
 };
 
-// The gated form, out(f(gate(x)) in(x)) (Shazeer 2020): parameters `gate`, `in` and `out`.
+// The gated form, out(f(gate(x)) * in(x)), such as SwiGLU (Shazeer 2020): a third linear layer
+// `gate` of the same shape as `in`.
 class GatedFeedForward final : public UnaryLayer {
  public:
   using Options = FeedForward::Options;

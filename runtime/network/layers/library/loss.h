@@ -1,8 +1,9 @@
-// runtime/network/layers/library/loss.h -- ClassifierLoss, the last layer of a network: classifies
-// and compares with the labels; AuxiliaryLoss: a second loss inside the network, in training.
+// runtime/network/layers/library/loss.h -- ClassifierLoss, the last layer of a network, which
+// computes logits and compares them with the labels; and AuxiliaryLoss, a second loss inside a
+// network.
 //
-// The product with the classes and the loss are one layer, so that the logits (often the
-// largest tensor of all) never cross a stage boundary.
+// The product that makes the logits and the loss are one layer, so that the logits, [..., classes]
+// and often the largest tensor of all, never cross a stage boundary.
 #pragma once
 
 #include "runtime/network/layers/container.h"
@@ -10,16 +11,20 @@
 
 namespace penstock {
 
-// [..., width] and the batch field `labels` (one I32 for each vector of [width], negative: ignored)
-// -> no tensors; the loss goes to Context::loss. Parameters `weight` [classes, width] and `bias`.
+// logits = x weight^T + bias for x [..., width], then the cross-entropy with the labels. It has no
+// output tensors: the loss goes to Context::loss. Parameters `weight` [classes, width] and `bias`.
+// Evaluation uses neither label smoothing nor clipping.
 class ClassifierLoss final : public Layer {
  public:
   struct Options {
     int64_t width = 0, classes = 0;
     bool bias = true;
+    // The name of the field of the data with the labels: I32, one class for each vector of x,
+    // counted from 0; a negative one is ignored.
     std::string labels = "labels";
-    CrossEntropyOptions loss = {};
-    std::optional<SharedWeight> shared = std::nullopt;  // the embedding table, as [classes, width]
+    CrossEntropyOptions loss = {};  // label smoothing and clipping of logits, in training
+    // Where `weight` is the embedding's table [vocabulary, width] (tied weights); nullopt: its own.
+    std::optional<SharedWeight> shared = std::nullopt;
   };
   ClassifierLoss(const std::string& name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "classifier"; }
@@ -36,10 +41,11 @@ class ClassifierLoss final : public Layer {
   Linear linear_;
 };
 
-// A head inside a network (Szegedy et al. 2015): all tensors pass unchanged. In training the
-// branch, which ends in a loss, runs on the first tensor, and the gradient of `weight` times that
-// loss is added to the tensor's. The loss goes to Context::auxiliary_losses, unweighted. Evaluation
-// leaves the branch out.
+// An auxiliary head: a second classifier in the middle of a deep network, which helps the layers
+// before it to learn (Szegedy et al. 2015). All input tensors pass on unchanged. In training the
+// layers of `branch`, the last of which is a ClassifierLoss, run on the first of them, and `weight`
+// times that loss is trained along with the network's own. The loss without the weight is appended
+// to Context::auxiliary_losses. Evaluation leaves the branch out.
 class AuxiliaryLoss final : public Layer {
  public:
   AuxiliaryLoss(const std::string& name, Layers branch, double weight);

@@ -1,5 +1,6 @@
-// runtime/network/layers/library/norm.h -- layer norm, RMS norm and batch norm. Parameters `weight`
-// (gamma) and, but for RMS norm, `bias` (beta).
+// runtime/network/layers/library/norm.h -- the normalising layers: layer norm, RMS norm and batch
+// norm. Each has a parameter `weight` (the scale, gamma) and, except RMS norm, `bias` (the shift,
+// beta).
 #pragma once
 
 #include "runtime/network/layers/layer.h"
@@ -40,12 +41,13 @@ class RmsNorm final : public UnaryLayer {
   Slot gamma_;
 };
 
-// Batch norm over all axes but the last. Training normalises with the statistics of each
-// micro-batch, or of the micro-batches of one index on all replicas (Pass::replicas) as if they
-// were one; evaluation with moving averages, into which the sums of the whole mini-batch, over all
-// replicas, are folded once per step (GPipe, section 2.2). A recompute adds nothing to the sums. A
-// layer whose weight and bias are both frozen normalises with its moving averages in training too,
-// and leaves them as they are.
+// Batch norm over all axes but the last (the channels). Training normalises each micro-batch by its
+// own mean and variance; where Pass::replicas is set, micro-batch m of every replica is normalised
+// by the mean and variance of all these micro-batches m together. Evaluation normalises by moving
+// averages (buffers `running_mean` and `running_var`), which end_step() updates once per step from
+// the sums over the whole mini-batch of all replicas (GPipe, section 2.2). A recompute adds nothing
+// to these sums. A layer whose weight and bias are both frozen normalises by its moving averages in
+// training too, and does not change them.
 class BatchNorm final : public UnaryLayer {
  public:
   struct Options {
@@ -67,7 +69,7 @@ class BatchNorm final : public UnaryLayer {
   int64_t channels_;
   Options options_;
   Slot gamma_, beta_, mean_, variance_;
-  Slot sums_;  // [kNormSums, channels]
+  Slot sums_;  // step sums of x and x^2, [kNormSums, channels] (kernels/ops/norm_sums.h)
 };
 
 }  // namespace penstock

@@ -1,11 +1,15 @@
-// runtime/network/layers/library/pointwise.h -- ActivationLayer and the random layers Dropout and
-// DropPath, which keep shapes.
+// runtime/network/layers/library/pointwise.h -- layers that keep the shape of their input:
+// ActivationLayer, and Dropout and DropPath, which set numbers to zero at random in training.
+//
+// Random numbers are a function of the seed, the layer's name and the step, so a recompute draws
+// the same ones, and they do not depend on how the network is cut into stages.
 #pragma once
 
 #include "runtime/network/layers/layer.h"
 
 namespace penstock {
 
+// f(x), element by element.
 class ActivationLayer final : public UnaryLayer {
  public:
   ActivationLayer(std::string name, Activation f) : UnaryLayer(std::move(name)), f_(f) {}
@@ -20,9 +24,8 @@ class ActivationLayer final : public UnaryLayer {
   Activation f_;
 };
 
-// Dropout (Srivastava et al. 2014): elements become zero with probability `rate`, the others are
-// scaled by 1 / (1 - rate). Off in evaluation. The mask is a function of (seed, name, step,
-// micro-batch, element), so a recompute draws it again.
+// Dropout (Srivastava et al. 2014): each element becomes zero with probability `rate`, in [0, 1),
+// the others are multiplied by 1 / (1 - rate). Off in evaluation.
 class Dropout final : public UnaryLayer {
  public:
   Dropout(std::string name, double rate);
@@ -36,15 +39,16 @@ class Dropout final : public UnaryLayer {
   uint64_t name_hash_;
 };
 
-// Stochastic depth (Huang et al. 2016; drop path in Zoph et al. 2018): a sample as a whole becomes
-// zero with probability `rate`, else is scaled by 1 / (1 - rate). Random numbers go by the sample's
-// index in the mini-batch of all replicas, so the cut into micro-batches changes nothing. Off in
-// evaluation.
+// Stochastic depth (Huang et al. 2016; drop path in Zoph et al. 2018): each sample as a whole
+// becomes zero with probability `rate`, else it is multiplied by 1 / (1 - rate). Off in evaluation.
+// A sample's random number goes by its index in the mini-batch of all replicas, so that the result
+// does not depend on how the mini-batch is cut into micro-batches.
 class DropPath final : public UnaryLayer {
  public:
   struct Options {
-    double rate = 0.0;
-    int64_t ramp_steps = 0;  // the rate grows linearly from 0 and is reached at this step
+    double rate = 0.0;  // in [0, 1)
+    // The steps over which the rate grows linearly from 0 to `rate`; 0: it is `rate` at once.
+    int64_t ramp_steps = 0;
   };
   DropPath(std::string name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "drop-path"; }

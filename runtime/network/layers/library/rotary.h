@@ -1,6 +1,9 @@
-// runtime/network/layers/library/rotary.h -- rotary positions (Su et al. 2021): the angles by which
-// pairs of a head's elements turn from place to place, and the tables that AttentionOps::rotary
-// reads. `depth` is the width of a head.
+// runtime/network/layers/library/rotary.h -- the tables of cosines and sines for rotary positions
+// (RoPE, Su et al. 2021), which attention layers make once and hand to the function rotary().
+//
+// A head of `depth` elements is taken as depth / 2 pairs. At place n (position n in the row) pair i
+// is turned by the angle n * speed(i); the speeds fall from 1 radian a place for pair 0 to nearly 1
+// / base for the last pair.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +13,26 @@
 namespace penstock {
 
 struct RotaryOptions {
-  // How a network reads a longer context than it was trained with. Linear: all pairs turn `factor`
-  // times more slowly. Llama3: slow pairs do, fast ones do not.
+  // How speeds are changed so that a network reads a longer context than it was first trained with.
+  // Linear: every speed is divided by `factor`. Llama3: only the speeds of slow pairs are.
   enum class Scaling : uint8_t { None, Linear, Llama3 };
-  double base = 10000.0;  // pair i turns by base^(-2 i / depth) radians from place to place
+  double base = 10000.0;  // speed(i) = base^(-2 i / depth) radians a place, before scaling
   Scaling scaling = Scaling::None;
   double factor = 1.0;
-  // Llama3: a pair that turns fewer than `low` times within `original` places is slow, one that
-  // turns more than `high` times fast; between the two the factor fades out.
+  // Llama3: within `original` places, a pair that turns round fewer than `low` times is slow, one
+  // that turns round more than `high` times keeps its speed; in between the speed goes linearly
+  // from one rule to the other.
   double low = 1.0, high = 4.0;
   int64_t original = 8192;
 };
 
-// A table's name: all that it depends on but its number of places, as text.
+// A text that differs wherever rotary_table() would differ in more than the number of places: by it
+// the attention layers of a stage share one table (ParameterSet::add_constant()).
 [[nodiscard]] std::string rotary_name(const RotaryOptions& options, int64_t depth);
-// The angles, in radians, by which pairs 0 .. depth / 2 - 1 turn from one place to the next.
+// The speeds of pairs 0 .. depth / 2 - 1, in radians a place, after scaling.
 [[nodiscard]] std::vector<double> rotary_speeds(const RotaryOptions& options, int64_t depth);
-// The table [places, depth]: for each place the cosines of its pairs, then their sines.
+// The table, [places, depth] row by row: for each place the cosines of the angles of its depth / 2
+// pairs, then their sines.
 [[nodiscard]] std::vector<float> rotary_table(const RotaryOptions& options, int64_t places,
                                               int64_t depth);
 

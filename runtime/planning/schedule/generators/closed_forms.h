@@ -1,6 +1,12 @@
-// runtime/planning/schedule/generators/closed_forms.h -- closed forms, from papers, of the makespan
-// bubbles and peak stashes of schedules, for the table of known_schedules.h, which says what they
-// mean. Nullopt where a form does not hold. Private to this room.
+// runtime/planning/schedule/generators/closed_forms.h -- formulas from papers for the bubble and
+// the peak memory of each schedule, without simulating it.
+//
+// known_schedules.h has a column for each kind of formula, and known_schedules.cpp fills the
+// columns with these functions; tests compare them with the simulator. A bubble is the makespan
+// bubble (timeline.h) in the unit of `times`; a peak is the most stashes (saved activations,
+// counted in micro-batches of one stage) that a rank, numbered from 0, holds at once. A function
+// returns nullopt for sizes and times for which its formula does not hold. Messages take no time
+// and nothing is recomputed.
 #pragma once
 
 #include <optional>
@@ -9,23 +15,28 @@
 
 namespace penstock {
 
+// Null: no formula holds.
 using KnownBubble = std::optional<double>;
 using KnownPeak = std::optional<int>;
 
-// gpipe, 1f1b, 1f1b-deep: the time of a whole forward and backward, for each rank but one.
+// gpipe, 1f1b and 1f1b-deep: (ranks - 1) x (time of a forward and a whole backward).
 [[nodiscard]] KnownBubble plain_bubble(const PipelineSizes& sizes, const RankTimes& times);
-// interleaved: 1 / chunks of plain_bubble(), where the micro-batches are a multiple of the ranks.
+// interleaved-1f1b: plain_bubble() / chunks, where micro_batches is a multiple of ranks.
 [[nodiscard]] KnownBubble interleaved_bubble(const PipelineSizes& sizes, const RankTimes& times);
-// Each of the schedule in its name.
+// The bubbles of looped-bfs, zb-h1, zb-h2, zb-v and dualpipev.
 [[nodiscard]] KnownBubble looped_bfs_bubble(const PipelineSizes& sizes, const RankTimes& times);
 [[nodiscard]] KnownBubble zb_h1_bubble(const PipelineSizes& sizes, const RankTimes& times);
 [[nodiscard]] KnownBubble zb_h2_bubble(const PipelineSizes& sizes, const RankTimes& times);
 [[nodiscard]] KnownBubble zb_v_bubble(const PipelineSizes& sizes, const RankTimes& times);
 [[nodiscard]] KnownBubble dualpipe_v_bubble(const PipelineSizes& sizes, const RankTimes& times);
 
-[[nodiscard]] KnownPeak peak_of_all(const PipelineSizes& sizes, int rank);  // gpipe, looped-bfs
-[[nodiscard]] KnownPeak peak_behind(const PipelineSizes& sizes, int rank);  // 1f1b, zb-h1
-[[nodiscard]] KnownPeak peak_twice_ahead(const PipelineSizes& sizes, int rank);  // 1f1b-deep, zb-h2
+// gpipe and looped-bfs: every micro-batch of every stage of the rank.
+[[nodiscard]] KnownPeak peak_of_all(const PipelineSizes& sizes, int rank);
+// 1f1b and zb-h1: min(micro_batches, ranks - rank).
+[[nodiscard]] KnownPeak peak_behind(const PipelineSizes& sizes, int rank);
+// 1f1b-deep and zb-h2: min(micro_batches, 2 (ranks - 1 - rank) + 1).
+[[nodiscard]] KnownPeak peak_twice_ahead(const PipelineSizes& sizes, int rank);
+// The peaks of interleaved-1f1b, zb-v and dualpipev.
 [[nodiscard]] KnownPeak interleaved_peak(const PipelineSizes& sizes, int rank);
 [[nodiscard]] KnownPeak zb_v_peak(const PipelineSizes& sizes, int rank);
 [[nodiscard]] KnownPeak dualpipe_v_peak(const PipelineSizes& sizes, int rank);

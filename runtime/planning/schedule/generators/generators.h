@@ -1,27 +1,35 @@
-// runtime/planning/schedule/generators/generators.h -- the generators of all known schedules, as
-// compute instructions only.
+// runtime/planning/schedule/generators/generators.h -- one function for each pipeline schedule that
+// Penstock knows: in which order each rank runs its forwards and backwards.
 //
-// Each function writes one order per rank; lower() then inserts what follows from it (messages,
-// recomputes, reductions, the update). All of them run the backward passes of a stage in ascending
-// micro-batch order, so that every schedule sums the same gradients in the same order.
+// Each function returns a Schedule (schedule.h) with compute instructions only. lower() (lower.h)
+// then inserts messages, recomputes, sums over replicas and the update. known_schedules.h finds the
+// functions by name, which is how programs call them. In all of them each stage runs its backwards
+// in ascending micro-batch order, so that every schedule adds up the same gradients in the same
+// order.
 //
-// The charts (draw.h) have a row per rank and time from left to right: F, I, W and B are forward,
-// input half, weight half and whole backward, of 4 micro-batches on 3 ranks, or of 2 on 2 where a
-// rank holds two stages (F2.0: stage 2, micro-batch 0).
+// The charts below have a row per rank and time from left to right. F, B, I and W are a forward, a
+// whole backward, its input half (gradient of the stage's input) and its weight half (gradient of
+// the weights). The charts with one stage per rank show 4 micro-batches on 3 ranks; F3 is the
+// forward of micro-batch 3. The charts with two stages per rank show 2 micro-batches on 2 ranks;
+// F2.0 is the forward of micro-batch 0 on stage 2.
 //
-// Formulas: p ranks, m micro-batches, T_F and T_B the times of a forward and a whole backward (T_I
-// + T_W when in halves) of one rank's layers on one micro-batch; messages cost nothing. Every
-// function throws std::invalid_argument when a size is below 1 or the sizes together are too large
-// (well_formed.h). known_schedules.h finds them by name.
+// In the formulas p is the number of ranks, m that of micro-batches, r a rank (from 0). T_F and T_B
+// are the times of a forward and a whole backward of all layers of one rank on one micro-batch, T_I
+// and T_W those of its halves (T_B = T_I + T_W); messages take no time. The makespan is the length
+// of the step without sums and update. The stash is what forwards keep for their backwards; its
+// peak is counted in micro-batches of one stage.
+//
+// Every function throws std::invalid_argument when a size is below 1 or the sizes together exceed
+// the limits of well_formed.h.
 #pragma once
 
 #include "runtime/planning/schedule/schedule.h"
 
 namespace penstock {
 
-// All forwards, then all backwards (GPipe, arXiv:1811.06965, figure 2c, whose backwards take the
-// last micro-batch first, in the same time). Makespan (m + p - 1)(T_F + T_B); peak stash m on every
-// rank.
+// All forwards, then all backwards (GPipe, arXiv:1811.06965, figure 2c; there the backwards begin
+// with the last micro-batch, which takes the same time). Makespan (m + p - 1)(T_F + T_B); peak
+// stash m on every rank.
 //   F0 F1 F2 F3                   B0=== B1=== B2=== B3===
 //      F0 F1 F2 F3          B0=== B1=== B2=== B3===
 //         F0 F1 F2 F3 B0=== B1=== B2=== B3===
@@ -43,16 +51,17 @@ namespace penstock {
 //         F0 B0=== F1 B1=== F2 B2=== F3 B3===
 [[nodiscard]] Schedule one_f_one_b_deep(int stages, int micro_batches);
 
-// Every rank holds `chunks` stages, looped, and alternates between them (arXiv:2104.04473, section
-// 2.2). Makespan m(T_F + T_B) + (p - 1)(T_F + T_B) / chunks when m is a multiple of p; otherwise at
-// most the makespan of the next multiple.
+// Interleaved 1F1B: every rank holds `chunks` stages, stage s on rank s mod p, and alternates
+// between them (arXiv:2104.04473, section 2.2). Makespan m(T_F + T_B) + (p - 1)(T_F + T_B) / chunks
+// when m is a multiple of p; otherwise at most the makespan for the next larger multiple of p.
 //   F0.0 F0.1 F2.0 F2.1           B2.0=====      B2.1===== B0.0===== B0.1=====
 //        F1.0 F1.1 F3.0 B3.0===== F3.1 B3.1===== B1.0===== B1.1=====
 [[nodiscard]] Schedule interleaved(int ranks, int chunks, int micro_batches);
 
-// The stages of interleaved() breadth first (arXiv:2211.05953): all micro-batches go through one
-// chunk, then through the next. For m >= p the makespan is that of interleaved(). The peak stash is
-// everything, m * chunks, but a chunk's messages follow one another.
+// Looped breadth-first (arXiv:2211.05953): the stages lie on ranks as in interleaved(), but a rank
+// runs all micro-batches through its first stage, then all through its next. For m >= p the
+// makespan is that of interleaved() with m a multiple of p. The peak stash is everything, m *
+// chunks; in return all messages of one stage follow one another.
 //   F0.0 F0.1 F2.0 F2.1                B2.0===== B2.1===== B0.0===== B0.1=====
 //        F1.0 F1.1 F3.0 F3.1 B3.0===== B3.1===== B1.0===== B1.1=====
 [[nodiscard]] Schedule looped_bfs(int ranks, int chunks, int micro_batches);
@@ -72,22 +81,25 @@ namespace penstock {
 //         F0 I0 F1 I1 F2 I2 F3 I3 W0 W1 W2 W3
 [[nodiscard]] Schedule zb_h2(int stages, int micro_batches);
 
-// Zero-bubble V (arXiv:2405.15362): two stages per rank in a V, peak stash 2p half-size stages on
-// every rank. For T_W <= T_F <= T_I and m >= 2p - 1 every rank is busy from its first to its last
+// Zero-bubble V (arXiv:2405.15362): two stages per rank, placed in a V: rank r holds stages r and
+// 2p - 1 - r. The peak stash is 2p micro-batches of one stage (half of a rank's layers) on every
+// rank. For T_W <= T_F <= T_I and m >= 2p - 1 every rank is busy from its first to its last
 // instruction when T_I = T_W.
 //   F0.0 F0.1      F3.0 I3.0 W3.0 F3.1 I3.1 W3.1 I0.0 W0.0      I0.1 W0.1
 //        F1.0 F2.0 F1.1 F2.1 I2.0 W2.0 I1.0 W1.0 I2.1 W2.1 I1.1 W1.1
 [[nodiscard]] Schedule zb_v(int ranks, int micro_batches);
 
-// DualPipeV (arXiv:2412.19437, folded to a V): two stages per rank, forward and backward of
-// different stages in turn. Peak stash 2p + 1 half-size stages on every rank for m >= 2p; bubble
-// (p - 1) T_F / 2 when forward, input gradient and weight gradient take equally long.
+// DualPipeV (arXiv:2412.19437, folded to a V): two stages per rank, placed as in zb_v(); a rank
+// takes forwards and backwards of its two stages in turn. The peak stash is 2p + 1 micro-batches of
+// one stage (half of a rank's layers) on every rank for m >= 2p. The bubble is (p - 1) T_F / 2 when
+// T_F = T_I = T_W.
 //   F0.0 F0.1      F3.0 I3.0 W3.0 F3.1 B3.1===== B0.0=====           B0.1=====
 //        F1.0 F2.0 F1.1 F2.1 B2.0===== B1.0===== B2.1===== B1.1=====
 [[nodiscard]] Schedule dualpipe_v(int ranks, int micro_batches);
 
-// Evaluation: forwards only. The second form keeps the placement of a training schedule and its
-// order of forwards.
+// Schedules for evaluation: forwards only, no backward. The first form has one stage per rank. The
+// second form leaves the backwards out of a training schedule: each rank keeps its stages and the
+// order of its forwards.
 [[nodiscard]] Schedule forward_only(int stages, int micro_batches);
 [[nodiscard]] Schedule forward_only(const Schedule& training);
 

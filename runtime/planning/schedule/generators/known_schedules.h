@@ -1,8 +1,10 @@
-// runtime/planning/schedule/generators/known_schedules.h -- the one table of schedules: names,
-// descriptions, generators, and closed forms of bubble and peak stash.
+// runtime/planning/schedule/generators/known_schedules.h -- the table of all pipeline schedules:
+// the name that users write, a description, the function that makes the schedule, and formulas for
+// its bubble and memory.
 //
-// A new schedule is a generator (generators.h) and a row here. Menus, help, plans and the page read
-// this table; there is no other list of names.
+// make_schedule("zb-h1", 4, 8) gives the schedule of that name for 4 ranks and 8 micro-batches.
+// Menus, help, the planner and the HTML page all read this table. To add a schedule, write a
+// generator (generators.h) and add a row in known_schedules.cpp.
 #pragma once
 
 #include <optional>
@@ -15,29 +17,35 @@
 namespace penstock {
 
 struct PipelineSizes {
-  int ranks = 1;
-  int chunks = 1;  // stages per rank
-  int micro_batches = 1;
+  int ranks = 1;          // of one pipeline
+  int chunks = 1;         // stages per rank
+  int micro_batches = 1;  // of one pipeline in one step
 };
 
-// Times of all layers of a rank on one micro-batch, in any one unit.
+// Times of all layers of a rank on one micro-batch, in one unit of the caller's choice. The two
+// halves of a backward give the gradient of the inputs and that of the weights.
 struct RankTimes {
   double forward = 1, backward_input = 1, backward_weight = 1;
 };
 
+// A row of the table.
 struct KnownSchedule {
   const char* name;
   const char* about;  // one sentence, for menus
-  int chunks;         // stages per rank, unless others are asked for
-  bool any_chunks;    // whether others can be asked for
+  int chunks;         // stages per rank by default
+  bool any_chunks;    // whether the caller may ask for another number of them
+  // Makes the schedule, with compute instructions only. Throws std::invalid_argument for sizes that
+  // it cannot have.
   Schedule (*make)(const PipelineSizes& sizes);
-  // Closed forms, where messages cost nothing and nothing is recomputed: the makespan bubble
-  // (timeline.h) in the unit of the times, and the most stashes that a rank holds. Nullopt for
-  // sizes and times for which no form is known.
+  // Formulas for steps in which messages take no time and nothing is recomputed (closed_forms.h):
+  // the makespan bubble (timeline.h) in the unit of `times`, and the most stashes (micro-batches of
+  // one stage whose activations are kept) that `rank` holds at once. They return nullopt for sizes
+  // and times for which no formula is known.
   std::optional<double> (*bubble)(const PipelineSizes& sizes, const RankTimes& times);
   std::optional<int> (*peak_stash)(const PipelineSizes& sizes, int rank);
 };
 
+// All rows. The table lives as long as the program.
 [[nodiscard]] std::span<const KnownSchedule> known_schedules();
 // Throws std::invalid_argument for an unknown name, listing the known ones.
 [[nodiscard]] const KnownSchedule& known_schedule(const std::string& name);
@@ -45,12 +53,13 @@ struct KnownSchedule {
 // The names alone, in the table's order.
 [[nodiscard]] std::vector<std::string> schedule_names();
 
-// The stages per rank of that schedule when nobody asks for another number. Throws
+// The default number of stages per rank of the schedule with this name. Throws
 // std::invalid_argument for an unknown name.
 [[nodiscard]] int default_chunks(const std::string& name);
 
-// The schedule of that name. `chunks` is the number of stages per rank; 0 takes the schedule's own.
-// Throws std::invalid_argument for an unknown name, and for sizes that the schedule cannot have.
+// Makes the schedule with this name, with compute instructions only: lower() adds the rest.
+// `chunks` is the number of stages per rank; 0 takes the schedule's default. Throws
+// std::invalid_argument for an unknown name, and for sizes that the schedule cannot have.
 [[nodiscard]] Schedule make_schedule(const std::string& name, int ranks, int micro_batches,
                                      int chunks = 0);
 

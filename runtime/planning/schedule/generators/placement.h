@@ -1,18 +1,25 @@
-// runtime/planning/schedule/generators/placement.h -- empty schedules with their stages placed on
-// ranks.
+// runtime/planning/schedule/generators/placement.h -- which rank holds which stage: makes a
+// Schedule whose stages are placed and whose programs are still empty.
 //
-// A generator starts from looped() or folded() and writes the programs. Both throw
-// std::invalid_argument for sizes below 1 or too large (well_formed.h).
+// Each generator (generators.h) starts from looped() or folded(), and then writes the programs.
+// With 2 ranks and 2 stages each:
+//
+//   looped: rank 0 holds stages 0 and 2, rank 1 stages 1 and 3
+//   folded: rank 0 holds stages 0 and 3, rank 1 stages 1 and 2
+//
+// Both throw std::invalid_argument for sizes below 1 or beyond the limits of well_formed.h.
 #pragma once
 
 #include "runtime/planning/schedule/schedule.h"
 
 namespace penstock {
 
-// Stage s on rank s mod ranks; chunks = 1 is the plain pipeline, one stage per rank.
+// Places stage s of ranks x chunks stages on rank s mod ranks. chunks = 1 is the plain pipeline
+// with one stage per rank.
 [[nodiscard]] Schedule looped(int ranks, int chunks, int micro_batches);
 
-// A V: rank r holds stages r and 2 * ranks - 1 - r, so the first and the last stage share rank 0.
+// Places two stages on each rank in a V: rank r holds stages r and 2 * ranks - 1 - r, so the first
+// and the last stage are both on rank 0.
 [[nodiscard]] Schedule folded(int ranks, int micro_batches);
 
 }  // namespace penstock

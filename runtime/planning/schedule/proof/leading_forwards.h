@@ -1,12 +1,18 @@
-// runtime/planning/schedule/proof/leading_forwards.h -- leading_forwards(): the forwards with which
-// each rank begins a step. With optimizer.barrier = false they run on weights whose update may be
-// taken back; then they are run again.
+// runtime/planning/schedule/proof/leading_forwards.h -- leading_forwards(): how many instructions
+// at the beginning of each rank's program can be run a second time as if the first time had not
+// been.
 //
-// Up to its first instruction that is neither a forward nor a message of one, a rank has changed
-// nothing but its stashes, so all ranks can stop there and start again. Messages of the first try
-// that were not received must be received and thrown away. A message that is sent after its sender
-// has stopped belongs to the second try; so a rank stops before it would receive such a message,
-// and this is repeated until no rank has to stop any earlier.
+// A rank with optimizer.barrier = false begins the next step before it knows whether the last
+// update was valid. If that update is taken back (docs/late_updates.md), the forwards that have run
+// on its weights must be run again. That is simple as long as a rank has only run forwards and
+// their messages, since those change nothing but its stashes (saved activations). So each rank's
+// leading instructions are its forwards and activation messages before the first instruction of
+// another kind: up to there it can stop and begin the step again.
+//
+// Activations that were sent in the first try and not yet received must then be received and thrown
+// away; `surplus` counts them. An activation that its sender sends only after its own leading
+// instructions belongs to the second try. So a receiver's leading instructions end before it would
+// receive such a message; leading_forwards() repeats this cut until no rank's end changes any more.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +24,13 @@ namespace penstock {
 
 struct LeadingForwards {
   std::vector<size_t> end;  // by rank: index one past its last leading instruction
-  // The number of activations, by edge (edges.h), that are sent in the leading forwards and not
-  // received in them.
+  // One per edge (edges.h): the number of activations that the earlier stage sends in its leading
+  // instructions and the later stage does not receive in its own.
   std::vector<int> surplus;
 };
 
-// The leading forwards of a lowered and verified schedule. Pure; O(instructions x ranks) at worst.
+// `schedule` must be lowered and verified (lower.h, verify.h). Takes O(instructions x ranks) at
+// worst.
 [[nodiscard]] LeadingForwards leading_forwards(const Schedule& schedule);
 
 }  // namespace penstock

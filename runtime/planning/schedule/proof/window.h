@@ -1,25 +1,26 @@
-// runtime/planning/schedule/proof/window.h -- message_window(): the smallest limit on the messages
-// of an edge under way with which no rank gets stuck.
+// runtime/planning/schedule/proof/window.h -- message_window(): the smallest number of messages
+// that must be allowed under way between two stages so that the schedule does not deadlock.
 //
-// A link that does not copy what it sends holds the tensors of the messages under way, and a send
-// waits where that window is full. A small window takes less memory, but too small a one makes
-// ranks wait for one another in a circle.
+// Some links (NCCL's) do not copy what they send: the sender's tensors stay in memory until the
+// message has been received. To bound that memory a sender may have only `window` messages under
+// way on one directed edge (from one stage to another, edges.h); a further send waits until the
+// oldest has been received. A small window saves memory, but if it is too small, ranks wait for one
+// another in a circle.
 //
-// The proof holds however far a host runs ahead of its device. A receive is issued when the host
-// gets to it, and a host may have to wait for its device anywhere: for the statistics of a norm
-// over replicas, for memory, for room in a stream. So the proof relies on nothing but that each
-// rank runs its program one instruction after another.
+// The proof assumes only that each rank runs its program one instruction after another. It does not
+// assume that the host posts receives early, since the host may have to wait for its device
+// anywhere.
 #pragma once
 
 #include "runtime/planning/schedule/schedule.h"
 
 namespace penstock {
 
-// The smallest window >= `least` with which every rank gets to its end if send i of a directed edge
-// waits until message i - window has been received. `lowered` is verified. There is always one:
-// with a window of micro_batches no send waits. A larger window never stops a rank that a smaller
-// one does not, so bisection finds it: O(instructions x log micro_batches) at worst, one replay
-// where `least` is enough.
+// Returns the smallest window >= `least` with which every rank gets to the end of its program.
+// `lowered` must be lowered and verified (verify.h). There is always such a window: with one of
+// micro_batches messages no send ever waits. Since a larger window never adds a deadlock, it is
+// found by bisection over replays (replay.h): O(instructions x log micro_batches) at worst, and a
+// single replay where `least` is enough.
 [[nodiscard]] int message_window(const Schedule& lowered, int least = 2);
 
 }  // namespace penstock

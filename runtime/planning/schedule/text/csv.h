@@ -1,13 +1,17 @@
-// runtime/planning/schedule/text/csv.h -- parse_csv() and to_csv(): schedules as text that a
-// spreadsheet or a script can write.
+// runtime/planning/schedule/text/csv.h -- parse_csv() and to_csv(): read and write a pipeline
+// schedule as a table of comma-separated values, so that users can write schedules of their own
+// with a spreadsheet or a script.
 //
-// One line per rank, in order; a cell per compute instruction, separated by commas and written as
-// text() writes it: op, stage, micro-batch.
+// The text has one line per rank, in order of ranks. A cell is one forward or backward, written as
+// text() (schedule.h) writes it: op (F forward, B backward, I and W its input and weight half),
+// stage, micro-batch. Two stages and two micro-batches:
+//
 //   F0.0,F0.1,    ,    ,B0.0,B0.1
 //       ,F1.0,B1.0,F1.1,B1.1
-// Empty cells are idle slots and mean nothing: instructions run as early as they can. Ranks,
-// stages, micro-batches and which rank holds which stage follow from the cells. Recomputes,
-// messages, reductions and the update are not written; lower() inserts them.
+//
+// Empty cells only help the eye: an instruction runs as early as it can. The numbers of ranks,
+// stages and micro-batches, and which rank holds which stage, follow from the cells. Recomputes,
+// messages, sums over replicas and the update are not written; lower() (lower.h) inserts them.
 #pragma once
 
 #include <string>
@@ -17,14 +21,16 @@
 
 namespace penstock {
 
-// Blanks around cells, lines that start with '#', empty lines at the end, CR LF and a byte order
-// mark are no harm. `name` is what errors call the text, a file name for instance. Throws
-// std::invalid_argument naming line and cell if this is no well-formed schedule (well_formed.h)
-// that forwards every micro-batch on every stage; the rest of the proof is verify()'s business.
+// Returns the schedule, with compute instructions only. Ignored are blanks around cells, lines that
+// start with '#', empty lines at the end, a byte order mark, and the CR of CR LF. `name` is what
+// error messages call the text, such as its file name. Throws std::invalid_argument, naming line
+// and cell, if the text is no well-formed schedule (well_formed.h) or lacks the forward of a
+// micro-batch in a stage. All other defects are left to verify() (proof/verify.h).
 [[nodiscard]] Schedule parse_csv(std::string_view text, const std::string& name);
 
-// The compute instructions, without what lower() inserts. From them parse_csv() makes the schedule
-// as it was before lower(), but for its skips.
+// Writes the forwards and backwards of a schedule, and leaves out what lower() inserts. parse_csv()
+// of the result gives the schedule as it was before lower(), but without its skip connections,
+// which CSV cannot hold.
 [[nodiscard]] std::string to_csv(const Schedule& schedule);
 
 }  // namespace penstock

@@ -1,8 +1,10 @@
-// runtime/planning/schedule/text/draw.h -- draw(): a schedule as a picture in text.
+// runtime/planning/schedule/text/draw.h -- draw(): a pipeline schedule as a chart of plain text,
+// for terminals and documents.
 //
-// A row per rank, time from left to right; the length of a cell is the time of its compute
-// instruction. Here forwards and halves of backwards take 1, whole backwards 2: draw(one_f_one_b(3,
-// 4)):
+// The chart has a row per rank and time from left to right. Each forward or backward is a cell,
+// whose length is the time that it takes; blanks are waiting. draw(one_f_one_b(3, 4)), in which a
+// forward takes 1 and a backward 2, is
+//
 //   F0 F1 F2             B0=== F3 B1===    B2===    B3===
 //      F0 F1       B0=== F2 B1=== F3 B2===    B3===
 //         F0 B0=== F1 B1=== F2 B2=== F3 B3===
@@ -15,17 +17,18 @@
 
 namespace penstock {
 
-// `timeline` has the times of the schedule's instructions. Every row ends in a newline and has no
-// blanks before it. Cells name op and micro-batch, and the stage too ("F2.0") where a rank holds
-// several. The shortest cell has room for its name, but the name in a cell far shorter than the
-// longest is cut, and an instruction that takes no time has no cell. Where rows would be longer
-// than `columns` (0: no limit), each column is one letter, that of the instruction that fills most
-// of the column's time.
+// Draws a schedule with given times. `timeline` has the start and end of each instruction
+// (timing/timeline.h). A cell names op and micro-batch ("F0"), with the stage before the
+// micro-batch where a rank holds several ("F2.0": stage 2). The scale is such that the shortest
+// cell has room for its name; but a name is cut in a cell that is far shorter than the longest one,
+// and an instruction that takes no time has no cell. Where rows would be longer than `columns`
+// characters (0: no limit), each column is a single letter: the op that fills most of its time.
+// Every row ends in a newline, and has no blanks at its end.
 [[nodiscard]] std::string draw(const Schedule& schedule, const Timeline& timeline, int columns = 0);
 
-// Draws a step whose messages take no time, with the times of the picture above. Accepts schedules
-// before and after lower(). Throws std::invalid_argument if the schedule is malformed or gets
-// stuck, naming where.
+// Draws a schedule by simulating it: a forward, recompute or half of a backward takes 1, a whole
+// backward 2, a message nothing. Accepts schedules before and after lower(). Throws
+// std::invalid_argument if the schedule is malformed or deadlocks, naming the instruction.
 [[nodiscard]] std::string draw(const Schedule& schedule, int columns = 0);
 
 }  // namespace penstock

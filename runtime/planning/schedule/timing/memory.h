@@ -1,5 +1,11 @@
 // runtime/planning/schedule/timing/memory.h -- byte_curve() and peak_bytes(): predict how many
-// bytes of activations are in use on every rank in the course of a step.
+// bytes of activations each rank has in use during a training step, instruction by instruction.
+//
+// A schedule and the bytes that each stage's passes take and free (StageMemory, costs.h) go in; the
+// bytes in use at every instruction, or the peak of each rank, come out. The planner adds weights
+// and optimizer states to these peaks to see what fits on a device. Counted are stashes and tapes
+// (what forwards keep for their backwards), tensors that go from stage to stage, and buffers for
+// messages.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +23,27 @@ struct BytesInUse {
   int64_t peak = 0;   // the most while it runs
   int64_t after = 0;  // once it is done
 };
-// The bytes in use by rank and instruction of its program; with a timeline of the same schedule, a
-// curve over time.
+// [rank][index of the instruction in the rank's program]. With the times of a Timeline (timeline.h)
+// of the same schedule it is a curve over time.
 using ByteCurve = std::vector<std::vector<BytesInUse>>;
 
-// The bytes of stashes, tapes, halves of tapes that weight gradients need, and tuples between
-// stages in a step of training. Walks each program alone, as the executor would run it:
-//   * verbs change the bytes as `memory`, one entry per stage, says; a stage recomputes if its
-//     program holds a Recompute of it
-//   * a receive brings a tuple in, a send takes one away: at once where sends never wait (memory of
-//     tuples that a slow neighbour takes later is not counted); under a window of w messages once
-//     w more have been sent along the same directed edge, or at the end of the step
-//   * a rank asks for the first message of every edge before the step, and for the next one when
-//     the one before has come: a buffer per edge while messages are still to come
-// `skip_bytes`: the bytes of the tuple that takes each of the schedule's skips; empty: 0.
-// O(instructions). The schedule must be lowered and verified. Throws std::invalid_argument unless
-// there is one entry per stage, or if a stage is never differentiated: evaluation keeps nothing.
+// Walks each rank's program from its beginning, with the bytes of activations at 0:
+//   * a compute instruction changes the bytes as `memory` (by stage) says; a stage is taken to
+//     recompute if the schedule has a Recompute of it
+//   * a send frees the tensors of its message: at once where sends never wait, even though a slow
+//     receiver may take them later; where rules.window is w, when w more messages have been sent
+//     from the same stage to the same stage, or at the end of the step
+//   * a receive buffer for the first message from each stage is there before the step begins, and
+//     a new one is taken whenever a message has come and more are still to come from that stage
+// `skip_bytes`: bytes of a message over each of Schedule::skips; empty: 0. `lowered` must be
+// lowered and verified. Throws std::invalid_argument unless `memory` has one entry per stage, or if
+// a stage has no backward (an evaluation keeps nothing). O(instructions).
 [[nodiscard]] ByteCurve byte_curve(const Schedule& lowered, std::span<const StageMemory> memory,
                                    std::span<const int64_t> skip_bytes = {},
                                    const TransportRules& rules = {});
 
-// The peak of each rank.
+// One per rank: the most bytes in use at any moment of the step. The second form makes the curve
+// itself.
 [[nodiscard]] std::vector<int64_t> peak_bytes(const ByteCurve& curve);
 [[nodiscard]] std::vector<int64_t> peak_bytes(const Schedule& lowered,
                                               std::span<const StageMemory> memory,

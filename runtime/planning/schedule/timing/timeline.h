@@ -1,15 +1,17 @@
-// runtime/planning/schedule/timing/timeline.h -- Timeline: the times at which every instruction of
-// a step ran, or would run; bubbles.
+// runtime/planning/schedule/timing/timeline.h -- Timeline: the start and end of every instruction
+// of a training step; and functions that compute the bubble (the waiting) from it.
 //
-// The executor records a timeline, simulate() predicts one, in one format, so that both can be
-// drawn over one another.
+// simulate() (simulate.h) predicts a timeline; the executor records one while it trains. Both have
+// this format, so they can be drawn over one another.
 //
-// Two bubbles, never to be mixed up. Both look at compute instructions only (work: the time a rank
-// spends in them); the sums over replicas and the update that end a step are no bubble.
-//   makespan bubble  from the first compute instruction of all ranks to the last, less the work of
-//                    a rank, averaged over the ranks: what synchronous SGD waits for
-//   span bubble      one rank's last end less its first start, less its work; the largest over the
-//                    ranks, as the zero-bubble papers report it
+// There are two measures of the bubble in time. Both look only at compute instructions (forwards,
+// recomputes, backwards); the work of a rank is the time that it spends in them. Sums over replicas
+// and the update at the end of a step do not count as bubble.
+//   makespan bubble  the time from the first compute instruction of any rank to the end of the last
+//                    one of any rank, minus the work of a rank, averaged over the ranks
+//   span bubble      the same for one rank alone: from its own first start to its own last end,
+//                    minus its work; the largest over the ranks, as the zero-bubble papers report
+//                    it
 #pragma once
 
 #include <span>
@@ -19,18 +21,18 @@
 
 namespace penstock {
 
-// Times in one unit, seconds in a real run. A receive lasts from when the rank asks to when the
-// message is there; OptimizerStep includes the wait for the last gradient of all ranks. Spans of a
-// rank follow one another, but for ReduceGradients: sums run beside the rest, and end in the
-// OptimizerStep at the latest. In a recorded timeline all sums of a rank end at one time, when the
-// last one does.
+// When one instruction ran, in one unit: seconds in a real run. A receive lasts from the moment at
+// which the rank asks for the message to the moment at which it is there; an OptimizerStep includes
+// the wait for the last gradient. The instructions of a rank follow one another, except
+// ReduceGradients, which covers the sums that run beside the others; sums end before the
+// OptimizerStep does. A recorded timeline has one end for all sums of a rank: that of the last.
 struct TimedInstruction {
   Instruction instruction;
   double start = 0, end = 0;
 };
 
-// Whether an instruction takes time at all; a difference of start and end by rounding alone does
-// not count.
+// Whether an instruction takes any time. A difference between start and end that rounding may have
+// made does not count.
 [[nodiscard]] inline bool takes_time(const TimedInstruction& span) {
   constexpr double kRounding = 1e-12;
   return span.end - span.start > kRounding * span.end;
@@ -40,30 +42,33 @@ struct Timeline {
   std::vector<std::vector<TimedInstruction>> rank;  // rank[r], in the order of its program
 };
 
-// The whole step: from the first start to the last end of what takes time, over all ranks.
+// The length of the whole step: from the first start to the last end of all instructions that take
+// time, over all ranks.
 [[nodiscard]] double makespan(const Timeline& timeline);
 // The two bubbles described above, in the timeline's unit.
 [[nodiscard]] double makespan_bubble(const Timeline& timeline);
 [[nodiscard]] double span_bubble(const Timeline& timeline);
 
-// A rank's time in the pipeline phase of a step: `busy` in compute instructions, `span` from its
-// first instruction, waiting included, to the end of its last compute instruction. Occupancies of
-// several steps may be added up.
+// How busy a rank was in a step: `busy` is the time in compute instructions, `span` the time from
+// the start of its first instruction, which may be a wait, to the end of its last compute
+// instruction. The two numbers of several steps may be added up.
 struct Occupancy {
   double busy = 0, span = 0;
 };
-// The occupancy of one rank in one step: `instructions` are all of its instructions, by any clock.
+// The occupancy of one rank in one step. `instructions` are all its instructions; their clock may
+// start anywhere.
 [[nodiscard]] Occupancy occupancy(std::span<const TimedInstruction> instructions);
 
-// The bubble as a share, 0 to 1: of the ranks' time from the beginning of the step to the end of
-// the last compute instruction of any rank, the part not spent computing. Predictions and recorded
-// steps both report this one, for ranks that begin a step together, as they do after an update that
-// waits for all. 0 when nothing takes time.
+// The bubble as a share from 0 to 1, which predictions and recorded steps report: of the time from
+// the beginning of the step to the end of the last compute instruction of any rank, the part in
+// which ranks do not compute, averaged over the ranks. It is for ranks that begin a step together,
+// as they do after an update that waits for all. 0 when nothing takes time.
 [[nodiscard]] double bubble_share(std::span<const Occupancy> ranks);
-// The share of the ranks' time without computation, the update included, in one of a row of steps
-// of `length` each, which ranks begin at different times (SteadyStep).
+// The same for a run of steps that ranks begin at different times (SteadyStep, simulate.h): the
+// share of `length`, the time from one step to the next, in which ranks do not compute; here the
+// update counts as not computing.
 [[nodiscard]] double steady_bubble(const Timeline& timeline, double length);
-// The bubble share of a timeline whose ranks have one clock.
+// The bubble share of a whole timeline, whose ranks' times are by one common clock.
 [[nodiscard]] double bubble_share(const Timeline& timeline);
 
 }  // namespace penstock

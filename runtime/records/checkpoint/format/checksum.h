@@ -1,5 +1,5 @@
-// runtime/records/checkpoint/format/checksum.h -- Checksum: XXH3-64 of bytes that come piece by
-// piece.
+// runtime/records/checkpoint/format/checksum.h -- Checksum: computes the XXH3-64 hash of bytes that
+// are added piece by piece, by which checkpoint files are checked for damage.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,8 @@
-// runtime/records/checkpoint/format/number_reader.h -- NumberReader: the numbers of a tensor of a
-// safetensors file as fp32 or bf16, whichever of F32, BF16 and F16 the file has.
+// runtime/records/checkpoint/format/number_reader.h -- NumberReader: reads numbers of a tensor in a
+// safetensors file as fp32 or bf16, converting from the type that the file has (F32, BF16 or F16).
+//
+// A run can therefore go on in another precision than its checkpoint has, and load weights that
+// others have published.
 #pragma once
 
 #include <cstddef>
@@ -16,51 +19,56 @@ namespace penstock {
 
 class NumberReader {
  public:
-  // How far ahead of what is converted the system is told to read, into its page cache: one thread
-  // reads and converts in turn, and would else take the sum of both times.
+  // The operating system is asked to read so many bytes ahead (posix_fadvise), so that reading from
+  // the disk goes on while the calling thread converts.
   static constexpr uint64_t kAheadBytes = uint64_t{16} << 20;
 
-  // Both outlive this; the tensor is of type F32, BF16 or F16.
+  // `file` and `tensor` must outlive this. `tensor` is one of file.tensors(), of type F32, BF16 or
+  // F16.
   NumberReader(const SafetensorsFile& file, const TensorInfo& tensor)
       : file_(file), tensor_(tensor), each_(number_bytes(tensor.dtype)) {}
 
-  // From here on read() throws Error(Data) naming file, tensor and place of the first number that
-  // is infinite or none.
+  // After this call, read() throws Error(Data) for a number that is infinite or NaN, naming file,
+  // tensor and the place of the number.
   void refuse_not_finite() { only_finite_ = true; }
 
-  // Overwrites `to` with as many numbers of the tensor, from number `first` on; to bf16 they are
-  // rounded to nearest even. Holds less than a MiB besides. Throws as SafetensorsFile::read().
+  // Overwrites `to` with to.size() numbers of the tensor, in row-major order, from the number with
+  // the index `first` (from 0) on. Conversion to bf16 rounds to nearest even. Needs less than 1 MiB
+  // of other memory. Throws Error as SafetensorsFile::read() does.
   void read(size_t first, std::span<float> to);
   void read(size_t first, std::span<bfloat16> to);
 
  private:
+  // The work of read(), a piece of limited size at a time.
   template <class T>  // float or bfloat16
   void read_pieces(size_t first, std::span<T> to);
-  // `at`: the index of the first number in the tensor.
+  // Throws for a number that is not finite. `at`: the index in the tensor of the first of
+  // `numbers`.
   template <class T>
   void check_finite(std::span<const T> numbers, size_t at) const;
-  // Both convert what is in bytes_.
+  // Converts the numbers in bytes_.
   void convert(std::span<float> to);
   void convert(std::span<bfloat16> to);
-  // Has the system fetch ahead of the piece at `at` of `count` numbers from the `first` on. Called
-  // before that piece is read.
+  // Asks the operating system to read ahead. A read of `count` numbers from the index `first` on is
+  // about to read its piece that begins `at` numbers after `first`.
   void fetch_ahead(size_t first, size_t at, size_t count) const;
 
   const SafetensorsFile& file_;
   const TensorInfo& tensor_;
-  size_t each_;
-  bool only_finite_ = false;
-  std::vector<std::byte> bytes_;  // of a piece of another type
-  std::vector<float> floats_;     // of a piece that is to be rounded
+  size_t each_;                   // bytes of one number in the file
+  bool only_finite_ = false;      // refuse_not_finite() was called
+  std::vector<std::byte> bytes_;  // a piece as the file has it, to be converted
+  std::vector<float> floats_;     // a piece as fp32, to be rounded to bf16
 };
 
-// Overwrites `to`, fp32 or bf16, with the tensor of that name, which the file may have as F32, BF16
-// or F16. Throws as SafetensorsFile::read().
+// Overwrites `to`, a tensor of fp32 or bf16 on `device`, with the tensor of that name in the file,
+// which may be of type F32, BF16 or F16. Throws Error as SafetensorsFile::read() does.
 void read_numbers(const SafetensorsFile& file, const std::string& name, Tensor& to, Device& device);
 
-// fill_tensor() calls fill(numbers) once, which overwrites all numbers of a tensor of fp32 or bf16,
-// a span of that type: in place where the host can address them, else in a copy that then goes to
-// the device. fill_as() does it for the type T.
+// fill_tensor() overwrites all numbers of `to`, a tensor of fp32 or bf16, with what the function
+// `fill` writes. It calls fill(numbers) once, with a span of float or bfloat16 that has room for
+// them: the tensor's own memory where the host can address it, else a buffer that is then copied to
+// the device. fill_as() is the same for a known type T.
 template <class T, class Fill>
 void fill_as(Tensor& to, Device& device, const Fill& fill) {
   if (device.host_addressable()) return fill(to.span<T>());

@@ -1,5 +1,5 @@
-// runtime/records/checkpoint/format/numbers.h -- converts the numbers of safetensors files to fp32
-// and back. Pure.
+// runtime/records/checkpoint/format/numbers.h -- converts arrays of numbers from the types of
+// safetensors files (F32, BF16, F16) to fp32 and back. number_reader.h uses it on what it has read.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,17 @@
 
 namespace penstock {
 
-// Bytes of one number of a dtype: F32, BF16 or F16; 0 for all others.
+// The bytes of one number of type `dtype` ("F32", "BF16" or "F16"); 0 for all other types.
 [[nodiscard]] size_t number_bytes(const std::string& dtype);
 
-[[nodiscard]] float float_of_half(uint16_t bits);  // IEEE 754's 16-bit form
+// The value of an F16 number: IEEE 754's 16-bit form.
+[[nodiscard]] float float_of_half(uint16_t bits);
 
-// Overwrites `to` with the numbers of that dtype in `from`, which are as many. The conversion is
-// exact.
+// Overwrites `to` with the numbers in `from`, which are to.size() numbers of type `dtype`,
+// little-endian. The conversion is exact.
 void to_floats(const std::string& dtype, std::span<const std::byte> from, std::span<float> to);
-// Overwrites `to` with the numbers of `from` as F32 or BF16, rounded to nearest even.
+// Overwrites `to` with the numbers of `from` as type `dtype`: "F32", or "BF16", rounded to nearest
+// even.
 void from_floats(std::span<const float> from, const std::string& dtype, std::span<std::byte> to);
 
 }  // namespace penstock

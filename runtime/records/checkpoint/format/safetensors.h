@@ -1,5 +1,8 @@
-// runtime/records/checkpoint/format/safetensors.h -- writes tensors to a safetensors file, and
-// reads them back (SafetensorsFile).
+// runtime/records/checkpoint/format/safetensors.h -- write_safetensors() and SafetensorsFile: write
+// tensors to a file in Hugging Face's safetensors format, and read them back, whole or in part.
+//
+// Checkpoints and folders of published models both use this format (safetensors_header.h describes
+// it). Numbers are stored in row-major order, little-endian.
 #pragma once
 
 #include <map>
@@ -20,17 +23,18 @@ struct NamedTensor {
   Tensor tensor;
 };
 
-// Writes a new file and returns when it is on disk. `device`: whose memory the tensors are in;
-// null: the host's. Tensors that the host cannot address pass through a buffer of a few MiB: there
-// is never a second copy of the weights.
+// Writes a new file with the tensors and returns when it is on disk. `metadata` are free texts by
+// key. `device` is the device whose memory the tensors are in; null: the host's. Tensors in a GPU's
+// memory are copied through a buffer of a few MiB. Throws Error(Resource) naming the path.
 FileDigest write_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
                              const std::map<std::string, std::string>& metadata, Device* device);
 
-// An open file, whose header the constructor has checked. Throws Error(Data) naming the file for
-// one that is damaged.
+// An open file for reading. Everywhere below, `name` is the name of a tensor in it.
 class SafetensorsFile {
  public:
-  // A run's own file is no symbolic link; a user's may be one, as in the cache of the Hub.
+  // Opens the file and checks its header. `owner` Run: the file is a run's own and must not be a
+  // symbolic link; a user's file may be one, as those in the Hugging Face cache are. Throws
+  // Error(Data) naming the file if it is damaged.
   explicit SafetensorsFile(const std::string& path, FileOwner owner = FileOwner::Run);
 
   [[nodiscard]] const std::string& path() const { return file_.path(); }
@@ -41,17 +45,18 @@ class SafetensorsFile {
   // Null when there is no such tensor.
   [[nodiscard]] const TensorInfo* find(const std::string& name) const;
 
-  // Overwrites `to` with the tensor's bytes, row-major and little-endian. Throws Error(Input)
-  // naming file and tensor when there is none, or when its dtype, shape or size is not that of
-  // `to`.
+  // Overwrites `to` with the whole tensor. Throws Error(Input) naming file and tensor when there is
+  // no such tensor, or its dtype, shape or size in bytes is not that of `to`.
   void read(const std::string& name, std::span<std::byte> to) const;
   void read(const std::string& name, Tensor& to, Device& device) const;
-  // Overwrites `to` with elements of a tensor whose shape is `whole`, from element `first` on.
+  // Overwrites `to` with to.elements() elements of the tensor, whose shape must be `whole`, from
+  // the element with the row-major index `first` on.
   void read_part(const std::string& name, const Shape& whole, int64_t first, Tensor& to,
                  Device& device) const;
-  // Overwrites `to` with a part of the tensor's bytes, from byte `first` on.
+  // Overwrites `to` with to.size() bytes of the tensor, from its byte `first` on.
   void read(const std::string& name, uint64_t first, std::span<std::byte> to) const;
-  // Has the system fetch a part of the tensor's bytes, from byte `first` on, into its page cache.
+  // Asks the operating system to read a part of the tensor's bytes, from its byte `first` on, into
+  // the page cache. Returns at once.
   void will_read(const std::string& name, uint64_t first, uint64_t size_bytes) const;
 
  private:
@@ -59,7 +64,7 @@ class SafetensorsFile {
 
   InputFile file_;
   SafetensorsHeader header_;
-  uint64_t data_begin_ = 0;
+  uint64_t data_begin_ = 0;                        // where in the file the tensors' data begin
   std::unordered_map<std::string, size_t> index_;  // into header_.tensors
 };
 

@@ -1,5 +1,9 @@
-// runtime/records/checkpoint/writer/background.h -- Background: runs a piece of work beside the
-// training, in a thread, which must call no MPI and touch no device.
+// runtime/records/checkpoint/writer/background.h -- Background: runs one piece of work in a thread
+// of its own while training goes on, and keeps its result; the writing of a checkpoint's files, for
+// example.
+//
+// The work must not call MPI and must not use the device, which the training thread uses at the
+// same time. The methods are called by one thread, the one that trains.
 #pragma once
 
 #include <atomic>
@@ -12,28 +16,30 @@ namespace penstock {
 
 class Background {
  public:
-  // Work returns its outcome. It looks at `stop` now and then, and ends early when that asks it to.
+  // A piece of work. It returns its result as JSON. It should look at `stop` now and then, and end
+  // early if a stop is requested.
   using Work = std::function<nlohmann::json(const std::stop_token& stop)>;
 
   Background() = default;
-  ~Background() = default;  // asks the work to stop and waits for it
+  ~Background() = default;  // requests a stop and waits for the end of the work
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
-  // Does the work in a thread, one at a time. If it throws, its outcome is {kind, error}
-  // (attempt()).
+  // Starts the work in a thread and returns; if the system has no more threads, runs it in the
+  // calling thread instead. No other work may be running. If the work throws, its result is {kind,
+  // error} (attempt(), outcome.h).
   void start(Work work);
-  // Does the work at once, in the calling thread, with the same outcome for wait().
+  // Runs the work in the calling thread instead; wait() then returns its result.
   void do_now(const Work& work);
-  // Whether there is work that has not ended.
+  // Whether work is running. Does not block.
   [[nodiscard]] bool busy() const { return busy_.load(std::memory_order_acquire); }
-  // Waits for the end of the work and returns its outcome; null when there was none.
+  // Blocks until the work has ended and returns its result; JSON null if there was no work.
   [[nodiscard]] nlohmann::json wait();
-  // Asks the work to end early, and waits for that.
+  // Requests a stop, and blocks until the work has ended.
   void stop();
 
  private:
-  std::optional<nlohmann::json> outcome_;
+  std::optional<nlohmann::json> outcome_;  // the result of the last work; null: none or taken
   std::atomic<bool> busy_ = false;
   std::jthread thread_;  // the last member: it uses the others until it has ended
 };

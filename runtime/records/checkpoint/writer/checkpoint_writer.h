@@ -1,10 +1,16 @@
-// runtime/records/checkpoint/writer/checkpoint_writer.h -- CheckpointWriter: all ranks together
-// write a checkpoint, while training goes on or at once.
+// runtime/records/checkpoint/writer/checkpoint_writer.h -- CheckpointWriter: writes a checkpoint
+// (checkpoint.h) of all ranks, either while training goes on or at once.
 //
-// Writing has two phases, each in a thread: first every rank writes its shards; then rank 0 writes
-// the documents over them, gives the checkpoint its name and removes what is obsolete. The ranks
-// enter the second phase together, in advance(), when none is busy any more: callers tell each
-// other their busy() in a message that they exchange anyway.
+// While training goes on: begin() copies the tensors to host memory, and each rank writes its
+// shards (files of tensors) in a thread. When no rank's thread is busy() any more, advance() starts
+// the second phase, in which a thread of rank 0 writes the JSON files, gives the checkpoint its
+// final name and removes older checkpoints. A second advance() returns the result.
+//
+//   begin(); ... training steps, until busy() is false on all ranks ... advance();
+//            ... training steps, until busy() is false on all ranks ... advance() -> result
+//
+// busy() is about this rank alone. The training loop tells the others in a message that it sends in
+// each step anyway, so that all ranks call advance() in the same step.
 #pragma once
 
 #include <optional>
@@ -20,57 +26,66 @@
 
 namespace penstock {
 
-// Every collective call is over all ranks of `world`. An error of one rank, such as a full disk, is
-// thrown on all, with its kind, ErrorScope::EveryRank, rank and path. Then the partial directory is
-// gone, earlier checkpoints, also one of this step, are as they were, and the next may begin.
+// Calls that are called collective must be made by all ranks of `world`. An error of one rank, such
+// as a full disk, is thrown on all ranks by the call that learns of it, as an Error of the same
+// kind with ErrorScope::EveryRank; its text names rank and path. Then the unfinished checkpoint is
+// removed, older ones (even one of the same step) are untouched, and the next may begin.
 class CheckpointWriter {
  public:
-  // Both must outlive this.
+  // `world`: all ranks of the run. `device`: where the tensors are. Both must outlive this.
   CheckpointWriter(Collective& world, Device& device);
-  // Asks this rank's thread to end early and waits for it; a checkpoint that is not complete then
-  // is given up.
+  // Asks this rank's thread to end early and waits for it. An unfinished checkpoint is removed.
   ~CheckpointWriter();
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  // Collective. Begins a checkpoint from a copy (Snapshot) of the tensors, which may change
-  // afterwards. No other may be under way. Root, retention and state count on rank 0 only.
+  // Collective. Copies the tensors (Snapshot), which may then change, and starts to write the copy.
+  // No other checkpoint may be under way. Of request.root, retention and state only the values on
+  // rank 0 count.
   void begin(const CheckpointRequest& request);
-  // Whether a checkpoint is under way, the same on every rank.
+  // Whether a checkpoint was begun and is not complete; the same on every rank.
   [[nodiscard]] bool under_way() const { return phase_ != Phase::Idle; }
   // Whether this rank's thread is still at work.
   [[nodiscard]] bool busy() const { return work_.busy(); }
-  // Collective, when a checkpoint is under way; waits for ranks that are busy. Begins the second
-  // phase and returns nothing; or, after that phase, returns the checkpoint, which is complete.
+  // Collective, only while a checkpoint is under way. Blocks while any rank is busy. The first call
+  // starts the second phase and returns null. The second call returns the result: the checkpoint is
+  // complete.
   [[nodiscard]] std::optional<CheckpointResult> advance();
-  // Collective. Advances until the checkpoint under way, if any, is complete, and returns it.
+  // Collective. Calls advance() until no checkpoint is under way, and returns the result; null if
+  // none was.
   std::optional<CheckpointResult> finish();
 
-  // Collective. Writes a checkpoint that is complete when this returns. Where the host can address
-  // the device's memory only tensors that replicas share out are copied.
+  // Collective, in place of begin() and advance(). Blocks until the checkpoint is complete. It
+  // needs less memory: where the host can address the device's memory, only tensors of which each
+  // replica has a part are copied.
   CheckpointResult save(const CheckpointRequest& request);
 
-  // Bytes of host memory that the Snapshot takes.
+  // The bytes of host memory that the copies take on this rank.
   [[nodiscard]] int64_t snapshot_bytes() const { return snapshot_.size_bytes(); }
 
  private:
   enum class Phase : uint8_t { Idle, Shards, Documents };
-  struct Order {  // what this rank writes
+  // What this rank writes.
+  struct Order {
     std::string directory;
     std::vector<Shard> shards;
-    std::vector<std::string> files;  // of the shards
-    bool is_in_parts = false;        // some of their tensors were put together from parts
+    std::vector<std::string> files;  // the name of each shard's file
+    bool is_in_parts = false;        // some tensors were put together from the replicas' parts
   };
+  // Collective. Rank 0 makes the directory, all agree on the names of files, and tensors that are
+  // in parts are put together on the rank that writes them.
   [[nodiscard]] Order agree(const CheckpointRequest& request);
+  // Copies the tensors. False: there was too little memory, which wait() then reports as an error.
   [[nodiscard]] bool takes_copies(Order& order);
+  // Collective. Starts the second phase.
   void publish();
 
   Collective& world_;
   Device& device_;
   Snapshot snapshot_;
   Phase phase_ = Phase::Idle;
-  CheckpointRequest request_;  // without its tensors
-  std::string directory_, prefix_;
+  CheckpointRequest request_;       // without its tensors
+  std::string directory_, prefix_;  // of the files, and of error messages ("cannot save ...: ")
   Background work_;
 };
 

@@ -1,6 +1,7 @@
-// runtime/records/checkpoint/writer/documents.h -- complete(): what rank 0 does once all shards are
-// on disk: it writes the documents over them, gives the directory its final name and removes older
-// checkpoints; and write_shard(), which every rank that writes calls.
+// runtime/records/checkpoint/writer/documents.h -- the two pieces of work of writing a checkpoint,
+// which run in threads (CheckpointWriter): write_shard(), by which each rank writes a file of
+// tensors; then complete(), by which rank 0 writes the JSON files, gives the checkpoint its name
+// and removes older ones.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,21 +13,23 @@
 
 namespace penstock {
 
-// Writes the shard (its tensors lie on `device`, or in host memory where that is null) and returns
-// its entry for Completion::reports.
+// Writes the shard to the new file `directory`/`file`. Its tensors are in the memory of `device`;
+// null: in host memory. Returns what complete() must know of the file (name, checksum, tensors),
+// for Completion::reports. Throws Error(Resource).
 [[nodiscard]] nlohmann::json write_shard(const std::string& directory, const std::string& file,
                                          const Shard& shard, Device* device);
 
 struct Completion {
-  CheckpointRequest request;  // its tensors are not used
-  std::string directory;      // from begin_step()
-  // By rank, packed_json() of {"shards": [what write_shard() returned, ...]} or {kind, error}.
+  CheckpointRequest request;  // its tensors are not read
+  std::string directory;      // where the shards are: what begin_step() (layout.h) returned
+  // By rank, packed_json() of {"shards": [what write_shard() returned, ...]}, or of {kind, error}
+  // if the rank failed (outcome.h).
   std::vector<std::string> reports;
 };
-// Completes the checkpoint, removes those that it makes obsolete, and returns {path, size_bytes,
-// warning}, the warning saying what could not be removed. Throws the Error that a rank's report
-// tells, or one of its own; then the partial directory is gone and earlier checkpoints are as they
-// were.
+// Completes the checkpoint when all ranks have written their shards; called on rank 0. Removes the
+// older checkpoints that request.retention does not keep. Returns {path, size_bytes, warning}, as
+// CheckpointResult has them. Throws an Error if a rank has failed, or if it fails itself; then the
+// directory is removed, and older checkpoints are untouched.
 [[nodiscard]] nlohmann::json complete(const Completion& completion);
 
 }  // namespace penstock

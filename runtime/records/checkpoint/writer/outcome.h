@@ -1,5 +1,10 @@
-// runtime/records/checkpoint/writer/outcome.h -- the outcome of work that may fail, which ranks
-// tell each other: its result as JSON, or {kind, error}.
+// runtime/records/checkpoint/writer/outcome.h -- attempt(): runs work that may throw and returns
+// its result, or its error, as JSON that ranks can send to each other. So an error of one rank can
+// be thrown on all.
+//
+// A rank that threw alone would leave the others waiting in the next collective call. Instead each
+// rank sends the outcome of its attempt(), and all ranks call throw_if_failed() on what they got.
+// The outcome is the result of the work, or {"kind": number of the ErrorKind, "error": text}.
 #pragma once
 
 #include <exception>
@@ -10,8 +15,7 @@
 
 namespace penstock {
 
-// Runs `work` and returns its result, or {kind, error} when it throws: a rank that fails still
-// takes part in what follows, or the others would wait for it forever.
+// Runs `work` and returns the JSON that it returns or, if it throws, {kind, error}. Does not throw.
 template <class Work>
 [[nodiscard]] nlohmann::json attempt(const Work& work) {
   try {
@@ -27,8 +31,8 @@ template <class Work>
   return outcome.contains("error");
 }
 
-// Throws the Error that `outcome` tells of, if any, with `prefix` before its text and the scope
-// EveryRank, since every rank has the outcome.
+// If `outcome` is {kind, error}, throws that Error, with `prefix` before its text. Its scope is
+// EveryRank: the caller makes sure that every rank has the same outcome and calls this.
 inline void throw_if_failed(const nlohmann::json& outcome, const std::string& prefix) {
   if (!has_failed(outcome)) return;
   throw Error(static_cast<ErrorKind>(outcome.at("kind").get<int>()),

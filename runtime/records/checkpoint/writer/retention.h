@@ -1,5 +1,5 @@
-// runtime/records/checkpoint/writer/retention.h -- which checkpoints of a run are removed when a
-// new one is complete.
+// runtime/records/checkpoint/writer/retention.h -- decides which older checkpoints of a run are
+// removed when a new one is complete, and removes them, by the rules of Retention (checkpoint.h).
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace penstock {
 
-// The checkpoints to remove. `of_the_run`: all complete ones of the run, by ascending step up to
-// the new one. Pure.
+// Returns the checkpoints to remove, and removes nothing. `of_the_run`: all complete checkpoints of
+// the run, by ascending step; the last one is the new one.
 [[nodiscard]] std::vector<StepDirectory> retired(const std::vector<StepDirectory>& of_the_run,
                                                  const Retention& retention);
 
-// Removes an earlier checkpoint of the same step `latest`, which the new one has replaced, and the
-// checkpoints of `run` before step `latest` that `retention` does not keep. Leaves alone
-// checkpoints of other runs or later steps, and whatever is no complete checkpoint. Throws
-// Error(Resource) when something cannot be removed.
+// Removes checkpoints below `root` after that of step `latest` is complete: an older checkpoint of
+// the same step, which publish_step() (layout.h) has put aside, and those of the run with the
+// identity `run` before step `latest` that `retention` does not keep. Checkpoints of other runs and
+// of later steps stay. Throws Error(Resource) when something cannot be removed.
 void retire_steps(const std::string& root, const Retention& retention, const std::string& run,
                   int64_t latest);
 

@@ -1,5 +1,10 @@
-// runtime/records/checkpoint/writer/shards.h -- cuts the tensors of a checkpoint into shards, one
-// file each, and says which replica writes each. Pure.
+// runtime/records/checkpoint/writer/shards.h -- cut_shards(): groups the tensors of a checkpoint
+// into shards, one file each; writers_of(): decides which replica writes which shard.
+//
+// A shard has tensors of one layer only, since the network may be cut into stages between any two
+// layers: so the same files come out for every number of stages. All replicas of a stage hold the
+// same tensors, or parts of them, and divide the writing among themselves. Each computes the same
+// answer, without messages.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +16,31 @@
 namespace penstock {
 
 struct Shard {
-  std::string part;   // "model" | "optimizer"
-  int64_t layer = 0;  // the layer whose tensors it has
-  int64_t piece = 0;  // its number among the layer's shards
+  std::string part;   // "model" (weights and buffers) | "optimizer" (its state)
+  int64_t layer = 0;  // whose tensors it has; numbered over the whole network
+  int64_t piece = 0;  // its number among the shards of this layer and part, from 0
   std::vector<PlacedTensor> tensors;
-  [[nodiscard]] uint64_t size_bytes() const;
+  [[nodiscard]] uint64_t size_bytes() const;  // of its tensors, as whole ones
 };
 
 // The most bytes of a shard: enough for a layer of most networks. A larger layer has several, which
 // several replicas can write.
 inline constexpr uint64_t kShardBytes = uint64_t{1} << 30;
 
-// A shard for every layer, or several of at most `limit_bytes`, with tensors by name; a tensor
-// above that has a shard to itself. Layers are never mixed, since stages may be cut between any
-// two.
+// Cuts `tensors`, which are all of one `part`, into shards: one for each layer, or, for a layer of
+// more than `limit_bytes`, several of at most `limit_bytes` each. A tensor that is larger than that
+// has a shard of its own. Tensors are sorted by name within a layer.
 [[nodiscard]] std::vector<Shard> cut_shards(const std::string& part,
                                             std::vector<PlacedTensor> tensors,
                                             uint64_t limit_bytes = kShardBytes);
 
-// The replica that writes each shard: from the largest shard on, each goes to the replica that has
-// the fewest bytes so far. The result is the same on all replicas.
+// Returns, for each shard, the number of the replica that writes it. The shards are given out from
+// the largest to the smallest, each to the replica that has the fewest bytes so far.
 [[nodiscard]] std::vector<int> writers_of(const std::vector<Shard>& shards, int replicas);
-// The shards that this replica writes.
+// Returns those of `shards` that replica number `replica` writes, by writers_of().
 [[nodiscard]] std::vector<Shard> share_of(std::vector<Shard> shards, int replica, int replicas);
 
-// The name of a shard's file: "model-00002-of-00004.safetensors".
+// The name of a shard's file, "model-00002-of-00004.safetensors"; `number` counts from 1.
 [[nodiscard]] std::string shard_file(const std::string& part, int64_t number, int64_t total);
 
 }  // namespace penstock

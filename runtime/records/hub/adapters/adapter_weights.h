@@ -1,5 +1,11 @@
-// runtime/records/hub/adapters/adapter_weights.h -- AdapterWeights: reads the adapters of a folder
-// as peft writes it, by our names; each rank reads those of its own layers.
+// runtime/records/hub/adapters/adapter_weights.h -- AdapterWeights: reads the weights of LoRA
+// adapters from a folder made by Hugging Face's peft library, by the names that Penstock has for
+// them; each rank reads only those of its own layers.
+//
+// The order of calls: the constructor, check(), then read() for each adapter tensor that this rank
+// holds. Every method throws Error: of kind Input if the folder is not supported or belongs to
+// another network, of kind Data if its file is damaged. Messages name the file, the tensor and what
+// to do.
 #pragma once
 
 #include <span>
@@ -12,20 +18,19 @@
 
 namespace penstock {
 
-// Throws Error: of kind Input where the folder is not supported or belongs to another network, of
-// kind Data where its file is damaged. Messages name the file, the tensor, and what to do.
 class AdapterWeights {
  public:
-  // Reads the header of adapter_model.safetensors. read_adapter_config() has accepted `folder`;
-  // `family` outlives this.
+  // Opens adapter_model.safetensors and reads its header. read_adapter_config() (adapter_folder.h)
+  // must have accepted `folder`. `family`: the family of the network, with its table of names; must
+  // outlive this.
   AdapterWeights(const std::string& folder, const HubFamily& family);
 
-  // Checks that the file has exactly these tensors, all of adapters, in their shapes and of a
-  // supported type. Reads no numbers.
+  // Checks that the file has exactly the tensors `adapters`, which are those of the whole network,
+  // in their shapes and of a type that can be read (F32, BF16, F16). Reads no numbers.
   void check(std::span<const HubTensor> adapters) const;
 
-  // Overwrites `to`, fp32 or bf16 and row-major, with the adapter of our name `ours`. Where the
-  // host cannot address the device's memory a copy of this one tensor is held meanwhile.
+  // Overwrites `to`, a tensor of fp32 or bf16 on `device`, with the adapter tensor whose name in
+  // Penstock is `ours`. For a GPU it takes a copy of this one tensor in host memory.
   void read(const std::string& ours, Tensor& to, Device& device) const;
 
  private:

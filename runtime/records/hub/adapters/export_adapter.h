@@ -1,16 +1,16 @@
-// runtime/records/hub/adapters/export_adapter.h -- writes the adapters of a checkpoint as a folder
-// that peft reads.
+// runtime/records/hub/adapters/export_adapter.h -- export_adapter(): writes the LoRA adapters of a
+// checkpoint as a folder that Hugging Face's peft library can load.
 #pragma once
 
 #include "runtime/records/hub/export_folder.h"
 
 namespace penstock {
 
-// Writes adapter_config.json, all adapters (request.lora) to one adapter_model.safetensors,
-// averaged where the run has averages, and the files of the tokenizer, chat template included. The
-// folder is complete or absent. Throws Error: of kind Input where `to` exists, where the checkpoint
-// has no adapters, and where peft has no name for one of them; Data for a damaged checkpoint,
-// Resource for a full disk.
+// Writes the new folder request.to with adapter_config.json, adapter_model.safetensors (all
+// adapters, with the settings request.lora; their running averages where the run keeps averages),
+// and the tokenizer's files with the chat template. If it throws, there is no folder. Throws Error:
+// of kind Input if request.to exists, if the checkpoint has no adapters, or if peft has no name for
+// one of them; Data for a damaged checkpoint; Resource for a full disk.
 Exported export_adapter(const ExportRequest& request);
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
-// runtime/records/hub/adapters/merged_weights.h -- MergedWeights: the weights of a checkpoint as
-// evaluation uses them: averaged where the run has averages, with adapters added to their matrices.
+// runtime/records/hub/adapters/merged_weights.h -- MergedWeights: reads the weights of a checkpoint
+// in the form in which they are evaluated and exported: as running averages where the run keeps
+// averages, and with LoRA adapters added to the matrices that they belong to.
 #pragma once
 
 #include <span>
@@ -13,28 +14,33 @@ namespace penstock {
 
 class MergedWeights {
  public:
-  // `reader` outlives this. Nothing is added where lora.rank is 0.
+  // `reader` is the open checkpoint and must outlive this. `lora` has the run's adapter settings;
+  // with lora.rank 0 no adapters are added.
   MergedWeights(CheckpointReader& reader, const LoraConfig& lora) : reader_(reader), lora_(lora) {}
 
-  // Overwrites `to` with numbers of a tensor of the weights, from number `first` on: its average
-  // where the checkpoint has one; for a matrix W with adapters W + (alpha / rank) B A, summed in
-  // double and rounded once. Throws Error(Data) for adapters that do not fit the matrix.
+  // Overwrites `to` with to.size() numbers of a tensor of the weights, from the one with the
+  // row-major index `first` on. They are numbers of its average if the checkpoint has one. To a
+  // matrix W with adapters A and B, (alpha / rank) B A is added, summed in double and rounded once.
+  // A large tensor may be read in several calls; its adapters are read once. Throws Error(Data) for
+  // adapters that do not fit the matrix.
   void read(const TensorInfo& tensor, size_t first, std::span<float> to);
 
  private:
-  // Reads and keeps the adapters of this matrix, if it has some.
+  // Reads the adapters of this matrix, if it has some, to a_ and b_.
   void open(const TensorInfo& tensor);
+  // Adds the product of a_ and b_ to numbers of the matrix from the index `first` on.
   void add(size_t first, std::span<float> to) const;
   [[nodiscard]] std::vector<float> read_adapter(const std::string& name, size_t elements);
 
   CheckpointReader& reader_;
   LoraConfig lora_;
-  std::string opened_;
-  size_t columns_ = 0;        // of the matrix
+  std::string opened_;        // the tensor whose adapters are in a_ and b_
+  size_t columns_ = 0;        // of that matrix
   std::vector<float> a_, b_;  // [lora.rank, columns], [rows, lora.rank]; empty without adapters
 };
 
-// The name that evaluation reads for this tensor: "<name>.average" where the checkpoint has that.
+// The name of the tensor to read for the weights `name`: "<name>.average" if the checkpoint has it,
+// else `name`.
 [[nodiscard]] std::string averaged_name(const CheckpointReader& reader, const std::string& name);
 
 }  // namespace penstock

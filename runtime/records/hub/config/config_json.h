@@ -1,10 +1,10 @@
-// runtime/records/hub/config/config_json.h -- makes the [model] section of a run file from the
-// config.json of a Hugging Face folder. Pure but for the reading of that one file.
+// runtime/records/hub/config/config_json.h -- reads the config.json of a Hugging Face model folder
+// and makes from it the [model] section of a run file, from which Penstock builds the same network.
 //
-// Members that ask for a network that cannot be built here are refused by name; those known to
-// change nothing are passed over (config_keys.h). Unknown members are refused too, unless their
-// value says that something is not there (null, false, 0, 1.0, empty) or their name begins with an
-// underscore. Rates of dropout are passed over: model.dropout is used.
+// A member of config.json that asks for a network that cannot be built here is refused by name.
+// Members that are known never to change the network are skipped (config_keys.h). An unknown member
+// is refused, unless its value means that nothing is there (null, false, 0, 1.0, empty) or its name
+// begins with an underscore. Dropout rates are skipped: the option model.dropout decides.
 #pragma once
 
 #include <string>
@@ -17,15 +17,17 @@ namespace penstock {
 inline constexpr const char* kConfigFile = "config.json";
 
 struct HubConfig {
-  std::string family;  // model_type: gpt2 | llama | mistral | qwen2 | qwen3
-  ModelConfig model;   // kind "decoder"; what config.json leaves to defaults is set
+  std::string family;  // the member model_type: gpt2 | llama | mistral | qwen2 | qwen3
+  ModelConfig model;   // of kind "decoder"; has transformers' defaults where config.json has none
 };
 
-// The network that `text` describes. Throws Error naming `where`, the member and what to do: of
-// kind Data for what is no JSON, of kind Input for a network that is not supported.
+// The network that `text` describes. `where` is the file's path, for messages. Throws Error(Data)
+// for text that is no JSON, Error(Input) for a network that is not supported; both name `where`,
+// the member and what to do.
 [[nodiscard]] HubConfig parse_hub_config(std::string_view text, const std::string& where);
 
-// parse_hub_config() of the file in `folder`. Throws Error(Input) as well where there is none.
+// Reads the file in `folder` and calls parse_hub_config(). Throws Error(Input) also if there is no
+// such file.
 [[nodiscard]] HubConfig read_hub_config(const std::string& folder);
 
 }  // namespace penstock

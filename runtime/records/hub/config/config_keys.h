@@ -1,13 +1,13 @@
-// runtime/records/hub/config/config_keys.h -- the keys of a config.json that never matter to the
-// network.
+// runtime/records/hub/config/config_keys.h -- the list of members of a Hugging Face config.json
+// that can be skipped, whatever their values, because they do not change what the network computes.
 #pragma once
 
 #include <span>
 
 namespace penstock {
 
-// Keys about Python, training from scratch, generation and other tasks, and what tools write of
-// themselves: the logits do not depend on them, whatever their values.
+// They are about Python classes, initialisation, text generation and other tasks, or notes that
+// tools leave. The logits do not depend on them. The list lives as long as the program.
 [[nodiscard]] std::span<const char* const> keys_without_effect();
 
 }  // namespace penstock

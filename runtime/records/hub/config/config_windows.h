@@ -1,6 +1,9 @@
-// runtime/records/hub/config/config_windows.h -- which layers of a config.json have a sliding
-// window: all of Mistral's; those of Qwen's that layer_types names, or, without that member, those
-// from max_window_layers on; none of the others'.
+// runtime/records/hub/config/config_windows.h -- reads from a config.json which layers use
+// sliding-window attention, in which a token sees only the last so many tokens.
+//
+// Mistral uses one window in all layers. Qwen uses it in the layers that the member layer_types
+// names or, without that member, in those from the number max_window_layers on. The other families
+// have no window. config_json.cpp calls one of the functions, by family.
 #pragma once
 
 #include "runtime/network/models/config.h"
@@ -8,12 +11,15 @@
 
 namespace penstock {
 
-// All throw as ConfigFields does, and where layer_types contradicts the rest of the file. Refuses a
-// layer_types in which some layer has a window.
+// The functions read members of `fields` and throw Error(Input) for bad values and where
+// layer_types contradicts the rest of the file.
+
+// The check for families without windows: throws if layer_types gives any layer a window.
 void refuse_windows(ConfigFields& fields);
-// Sets model.window, for all layers; 0: none.
+// Sets model.window, in tokens, for all layers; 0: no window.
 void read_mistral_window(ConfigFields& fields, ModelConfig& model);
-// Sets model.window, and model.window_layers where only some layers have it; needs model.layers.
+// Sets model.window and, if only some layers have it, model.window_layers. model.layers must be
+// set.
 void read_qwen_window(ConfigFields& fields, ModelConfig& model);
 
 }  // namespace penstock

@@ -1,5 +1,9 @@
-// runtime/records/hub/config/made_config.h -- writes a config.json for a network that came from no
-// folder, of the family (gpt2, llama, ...) that can describe it. Pure but for family_of().
+// runtime/records/hub/config/made_config.h -- make_hub_config(): writes a Hugging Face config.json
+// for a network that was trained here from random weights, so that it can be exported and loaded by
+// transformers.
+//
+// It looks for a family (gpt2, llama, ...) whose architecture includes the network. A network that
+// was loaded from a Hugging Face folder has that folder's config.json instead.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +14,16 @@
 namespace penstock {
 
 struct MadeConfig {
-  std::string family;  // its model_type
-  std::string text;    // config.json, for weights of type float32
+  std::string family;  // the model_type in it: gpt2, llama, ...
+  std::string text;    // the config.json, for weights of type float32
 };
 
-// `model` is of kind decoder, its vocabulary and width known. Throws Error(Input) where no family
-// can describe the network, naming the options that differ from the nearest one.
+// `model` must be of kind "decoder", with its vocabulary and width set. Throws Error(Input) if no
+// family includes the network, naming the options in which it differs from the nearest one.
 [[nodiscard]] MadeConfig make_hub_config(const ModelConfig& model);
 
-// The family of a network: that of the folder that it comes from, else that of make_hub_config().
+// The family of a network. If it came from a folder, reads that folder's config.json; else calls
+// make_hub_config(). Throws as these do.
 [[nodiscard]] std::string family_of(const ModelConfig& model);
 
 }  // namespace penstock

@@ -1,5 +1,10 @@
-// runtime/records/report/reading/history.h -- History: what metrics.jsonl tells of all attempts of
-// a run (json_records.h writes it), with each step once.
+// runtime/records/report/reading/history.h -- HistoryReader: reads metrics.jsonl, in which a run
+// writes a line for each step and each evaluation, and returns each step once, although a run that
+// was stopped and resumed has done some steps twice.
+//
+// An attempt is one start of the run. After a crash the next attempt goes on from the last
+// checkpoint and repeats the steps after it; their later lines count. telemetry/json_records.h
+// writes the lines.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +14,26 @@
 
 namespace penstock {
 
-// Numbers are NaN where the line has none, or none that is finite.
+// The line of one step; its numbers are those of StepRecord (telemetry/records.h). A number is NaN
+// if the line has none, or one that is not finite.
 struct StepPoint {
   int64_t step = 0, attempt = 1;
   double loss = 0, grad_norm = 0, learning_rate = 0;
   double step_ms = 0, data_wait_ms = 0;
   double samples_per_s = 0, tokens_per_s = 0;
-  bool left_out = false;  // the step's update was left out
+  bool left_out = false;  // the update was skipped, since loss or gradient were not finite
 };
 
+// The line of one evaluation, after the step `step`.
 struct EvalPoint {
   int64_t step = 0, attempt = 1;
   double loss = 0, accuracy = 0;
 };
 
-struct AttemptSpan {  // steps of which an attempt has lines
+// The steps for which an attempt has written lines.
+struct AttemptSpan {
   int64_t attempt = 1, first_step = 0, last_step = 0, lines = 0;
-  int64_t replaced = 0;  // lines that do not count: a later attempt did their step again
+  int64_t replaced = 0;  // how many of its lines do not count, since a later attempt repeated them
 };
 
 struct History {
@@ -34,14 +42,14 @@ struct History {
   std::vector<AttemptSpan> attempts;  // ascending
 };
 
-// Takes the lines in the order of the file.
+// Call add() for each line in the order of the file, then finish().
 class HistoryReader {
  public:
-  // Takes a line without its end; empty ones are passed over. Throws Error(Data) naming `where`,
-  // which should be file and line, for what is no such line.
+  // Takes a line without its newline; ignores an empty one. `where` is file and line, for messages.
+  // Throws Error(Data) naming `where` if it is no such line.
   void add(std::string_view line, const std::string& where);
-  // Returns each step once: of several lines of a step, the one of the highest attempt counts, or
-  // the latest of the same attempt. Leaves the reader empty.
+  // Returns what was read. Of several lines for one step the one of the highest attempt counts, or
+  // the last one of the same attempt. Leaves the reader empty.
   [[nodiscard]] History finish();
 
  private:

@@ -1,5 +1,6 @@
-// runtime/records/report/reading/run_files.h -- RunFiles: all that a page shows of a run, read from
-// its directory, whether the run goes on or has ended.
+// runtime/records/report/reading/run_files.h -- read_run_files(): reads all files of a run
+// directory that a report shows (docs/output.md lists them), whether the run is still going on or
+// has ended.
 #pragma once
 
 #include <cstdint>
@@ -13,35 +14,37 @@
 
 namespace penstock {
 
+// How a run stands. An attempt is one start of the run; at its end it writes summary.json.
 enum class RunState : uint8_t {
-  Running,   // a process that lives holds the directory
-  Finished,  // the last attempt went to its end
-  Stopped,   // the last attempt was asked to stop before its end
-  Ended,     // nobody holds the directory, and the last attempt left no summary: it failed
+  Running,   // a living process holds the lock of the directory
+  Finished,  // the last attempt did all its steps
+  Stopped,   // the last attempt was asked to stop earlier (a signal, a time limit, a user)
+  Ended,     // no process holds the lock, and the last attempt has no summary: it failed
 };
 
 // "running", "finished", "stopped", "failed"
 [[nodiscard]] const char* word_of(RunState state);
 
 struct RunFiles {
-  std::string directory;  // as it was given
+  std::string directory;  // the path that was given
   RunState state = RunState::Ended;
-  std::string holder = {};    // host and process of a run that goes on
-  int64_t attempts = 0;       // begun
-  int64_t read_at_s = 0;      // when this was read, seconds since 1970
-  int64_t last_write_s = 0;   // when metrics.jsonl changed, seconds since 1970
-  History history = {};       // of metrics.jsonl
-  bool torn_line = false;     // metrics.jsonl ends in the middle of a line, which was passed over
-  std::string run_toml = {};  // its text; empty where there is none
-  std::optional<nlohmann::json> summary = {};  // of the attempt that it names
-  std::vector<RecordedStep> trace = {};        // of trace.json; empty where there is none
-  std::string trace_note = {};                 // why a trace that is there is not shown
-  std::vector<std::string> log = {};           // the last lines of log.txt
+  std::string holder = {};    // while running: its host and process, for people; else empty
+  int64_t attempts = 0;       // how many have begun
+  int64_t read_at_s = 0;      // when the files were read, seconds since 1970
+  int64_t last_write_s = 0;   // when metrics.jsonl last changed, seconds since 1970
+  History history = {};       // the content of metrics.jsonl
+  bool torn_line = false;     // metrics.jsonl ends with an incomplete line, which was ignored
+  std::string run_toml = {};  // the text of run.toml; empty: there is none
+  // The content of summary.json; null: there is none. It may be of an earlier attempt.
+  std::optional<nlohmann::json> summary = {};
+  std::vector<RecordedStep> trace = {};  // the content of trace.json; empty: there is none
+  std::string trace_note = {};           // why trace.json was not read (too large), for the user
+  std::vector<std::string> log = {};     // the last 40 lines of log.txt
 };
 
-// Reads only. Of these files, metrics.jsonl alone must be there. Throws Error(Input) naming the
-// directory where it is none of a run, Error(Data) naming the file, and line where it has some, for
-// a file that is damaged, Error(Resource) for one that cannot be read.
+// Changes nothing in the directory. Only metrics.jsonl must exist; the other files may be missing.
+// Throws Error(Input) naming the directory if it is no run directory, Error(Data) naming file and
+// line for a damaged file, Error(Resource) for a file that cannot be read.
 [[nodiscard]] RunFiles read_run_files(const std::string& directory);
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
-// runtime/records/run_directory/lock/lock_file.h -- takes, renews and gives back the file behind a
-// DirectoryLock.
+// runtime/records/run_directory/lock/lock_file.h -- the operations on the file of a DirectoryLock
+// (lock.h explains how it works): look who holds it, take it, renew it, give it back.
 #pragma once
 
 #include <chrono>
@@ -12,39 +12,41 @@
 
 namespace penstock {
 
+// The content of a lock file, and its modification time.
 struct LockState {
   LockHolder holder;
-  std::chrono::nanoseconds changed{};  // when it was last renewed, by the file system's clock
+  std::chrono::nanoseconds changed{};  // when it was last renewed, since 1970, by the file system
 };
-// What the lock file says; nothing where there is none. Throws Error(Resource).
+// Reads the lock file `path`; null if there is none. Throws Error(Resource).
 [[nodiscard]] std::optional<LockState> read_lock(const std::string& path);
 
 struct LockTimes {
   std::chrono::milliseconds beat{10'000};    // how often the holder renews the file
-  std::chrono::milliseconds expiry{60'000};  // a lock that is not renewed for so long is nobody's
+  std::chrono::milliseconds expiry{60'000};  // a lock that was not renewed for so long is free
 };
 
 struct LockWait {
   LockTimes times;
-  std::function<void(const std::string&)> say;  // told before a wait; may be empty
+  std::function<void(const std::string&)> say;  // is given a note before a wait; may be empty
 };
-// The holder of the lock, if it lives as far as can be known. A holder on another machine counts as
-// alive while the file is fresh by the clock of the file system, or by this machine's where nothing
-// can be written there. A file dated ahead by more than `expiry` is old: the clock was set back.
-// Throws Error(Resource).
+// Returns the holder of the lock if it is alive, as far as can be known; else null. Takes no lock
+// and does not wait. A holder on another machine counts as alive if the file was renewed within the
+// default expiry, by the clock of the file system, or by this machine's clock if nothing can be
+// written to that file system. A file that is dated further ahead than that counts as old. Throws
+// Error(Resource).
 [[nodiscard]] std::optional<LockHolder> living_holder(const std::string& path);
 
-// Takes the lock as DirectoryLock's constructor says.
+// Takes the lock for `me`. It blocks and throws as DirectoryLock's constructor does (lock.h).
 void take_lock(const std::string& path, const LockHolder& me, const LockWait& wait);
 enum class Renewal : uint8_t {
-  Done,   // renewed; or not, as the file system has trouble, while nobody else has the lock
-  Again,  // somebody had removed the file, and `me` has taken the lock again
+  Done,   // nobody else has the lock; it was renewed, unless the file system has trouble
+  Again,  // somebody had removed the file, and it was made again for `me`
   Taken,  // another process has the lock
 };
-// Renews the lock that `me` holds. Throws Error(Resource) where the file was removed and cannot be
-// made again.
+// Renews the lock that `me` has taken: sets the file's modification time. Throws Error(Resource) if
+// the file was removed and cannot be made again.
 [[nodiscard]] Renewal renew_lock(const std::string& path, const LockHolder& me);
-// Removes the lock if `me` holds it. Never throws, as it is called on the way out.
+// Removes the lock file if `me` holds the lock. Never throws, since destructors call it.
 void give_lock_back(const std::string& path, const LockHolder& me) noexcept;
 
 }  // namespace penstock

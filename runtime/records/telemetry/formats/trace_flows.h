@@ -1,5 +1,6 @@
-// runtime/records/telemetry/formats/trace_flows.h -- TraceFlow: the arrows of a trace, each from
-// the instruction that sends a message to the one that receives it. Pure.
+// runtime/records/telemetry/formats/trace_flows.h -- flows_of(): finds the messages in a timeline
+// of all ranks, so that trace viewers can draw an arrow ("flow") for each, from the instruction
+// that sends it to the one that receives it. trace_json.h writes the arrows.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +10,18 @@
 
 namespace penstock {
 
+// One arrow.
 struct TraceFlow {
-  bool activation = true;          // else a gradient
+  bool activation = true;          // false: the message is a gradient
   size_t from_rank = 0, from = 0;  // the sender, and the index among its instructions
   size_t to_rank = 0, to = 0;      // the receiver, and the index among its instructions
 };
 
-// An arrow for each message that is sent and received in the timeline. `replicas`: the replica of
-// each rank; 0 where absent. An end that took no time, as in a simulation, is replaced by what
-// takes time beside it on its rank: the last instruction before a send, the first after a receive;
-// a message without such a neighbour has no arrow.
+// Returns an arrow for each message whose send and receive are both in the timeline. `replicas` has
+// the number of the replica of each rank, since messages stay within a replica; ranks that it lacks
+// are in replica 0. Viewers draw no instruction that takes no time, such as a simulated send: there
+// the arrow starts at the last instruction before it on its rank that takes time, or ends at the
+// first after it. If there is no such instruction, the message has no arrow.
 [[nodiscard]] std::vector<TraceFlow> flows_of(const Timeline& timeline,
                                               const std::vector<int>& replicas);
 

@@ -1,6 +1,9 @@
-// runtime/data/datasets/images/decoding/archive.h -- ArchiveWalk, read_archive(): the files of a
-// tar archive (plain, gzip, zstd, xz or bzip2), in one pass and never extracted. ArchiveWalk
-// says where in a plain archive the bytes of a file are, so that only headers need to be read.
+// runtime/data/datasets/images/decoding/archive.h -- ArchiveWalk: goes through the files of a tar
+// archive (plain, gzip, zstd, xz or bzip2), one after another, without extracting it; and
+// read_archive(), a loop over it.
+//
+// A caller steps to each file with next() and may then read its bytes with append_to(), or, in a
+// plain archive, ask for their offset() and read them later.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +18,33 @@ struct archive_entry;
 
 namespace penstock {
 
-// Walks over the regular files, in archive order. Throws Error(Input) when there is no readable
-// file, and Error(Data) naming file, byte, and the entry where there is one, when it is not a tar
-// archive, is cut off, is damaged as far as its format can tell (zstd carries a checksum of the
-// contents; plain tar has none, and libarchive does not look at gzip's), or unpacks to more than 4
-// MiB and `unpack_limit` times its size.
+// The constructor throws Error(Input) when there is no readable file at `path`. All functions throw
+// Error(Data) naming archive, byte and file when it is no tar archive, is cut off, is damaged as
+// far as its format can tell (zstd has a checksum of the contents; plain tar has none, and
+// libarchive does not verify gzip's), or unpacks to more than 4 MiB plus `unpack_limit` times its
+// size (0: any amount).
 class ArchiveWalk {
  public:
   explicit ArchiveWalk(const std::string& path, int64_t unpack_limit = kUnpackLimit);
 
-  // Steps to the next file, skipping what was not read of the current one; false after the last.
+  // Steps to the next regular file, in the order of the archive; false after the last one.
   [[nodiscard]] bool next();
-  // The file's name as the archive has it, and its size as its header says.
+  // The current file's name as the archive has it, and its size as its header says.
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] int64_t size_bytes() const { return size_bytes_; }
 
-  // Links that were passed over so far: an archive holds no more than their names.
+  // How many links next() has passed over so far; they are no files.
   [[nodiscard]] int64_t links() const { return links_; }
 
-  // Throws Error(Data) when the name is an absolute path or leads out of the archive by "..".
+  // Throws Error(Data) when the current file's name is an absolute path or leads out of the archive
+  // by "..".
   void check_name() const;
-  // The place of the file's first byte in the archive; nothing where the archive is compressed.
-  // Throws Error(Data) for a file that is cut off, for one with holes, whose bytes lie nowhere in
-  // one piece, and for one above 256 MiB.
+  // The place of the current file's first byte in the archive file; nullopt where the archive is
+  // compressed. Throws Error(Data) for a file that is cut off, that has holes (so that its bytes do
+  // not lie in one piece), or that is above 256 MiB.
   [[nodiscard]] std::optional<int64_t> offset() const;
-  // Appends the file's bytes to `to`, which grows with the bytes that come, not with the size that
-  // the header claims. Throws Error(Data) for more than 256 MiB.
+  // Appends the current file's bytes to `to`, which grows with the bytes that really come, not with
+  // the size that the header claims. Throws Error(Data) for more than 256 MiB.
   void append_to(std::vector<uint8_t>& to);
 
  private:
@@ -57,8 +61,8 @@ class ArchiveWalk {
   std::vector<uint8_t> buffer_;
 };
 
-// Calls take(name, contents) for every regular file whose name `wanted` accepts. Throws as
-// ArchiveWalk does, also for a name that leads out of the archive.
+// Calls take(name, contents) for every regular file for whose name wanted(name) is true. Throws as
+// ArchiveWalk and its check_name() do.
 void read_archive(const std::string& path, const std::function<bool(const std::string&)>& wanted,
                   const std::function<void(const std::string&, std::vector<uint8_t>)>& take,
                   int64_t unpack_limit = kUnpackLimit);

@@ -1,5 +1,8 @@
-// runtime/data/datasets/images/decoding/orientation.h -- whether a file asks to be shown turned or
-// mirrored (EXIF). No image is turned; a note at a run's start says how many ask for it.
+// runtime/data/datasets/images/decoding/orientation.h -- is_turned(): whether an image file asks,
+// by its EXIF data, to be shown turned or mirrored, as photographs from phones do.
+//
+// Images are never turned when they are read; a note at the start of a run tells the user how many
+// ask for it.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +13,8 @@ namespace penstock {
 // The number of bytes at the beginning of a file that are enough to tell.
 inline constexpr int64_t kOrientationBytes = int64_t{1} << 16;
 
-// Whether the image asks to be turned or mirrored (EXIF); false where it is damaged or says
-// nothing. `beginning`: the first kOrientationBytes of a JPEG or PNG, or the whole file if it is
-// shorter.
+// `beginning`: the first kOrientationBytes of a JPEG or PNG, or the whole file if it is shorter.
+// False where the EXIF data are absent or damaged.
 [[nodiscard]] bool is_turned(std::span<const uint8_t> beginning);
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
-// runtime/data/datasets/images/decoding/png.h -- PNG bytes to pixels, by libpng, which no other
-// file calls.
+// runtime/data/datasets/images/decoding/png.h -- decode_png(): the bytes of a PNG file to pixels,
+// by the library libpng, which no other file calls.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace penstock {
 
-// Decodes to 1 (grey) or 3 (colour) channels of 8 bits, in full. Samples are taken as they stand:
-// no gamma is applied, of 16 bits the upper byte is taken, fewer bits fill the range, and alpha is
-// dropped, which is what Pillow and torchvision do. Throws Error(Data) naming `name` and the byte
-// for what libpng cannot read. Its warnings are let pass: they are of colour profiles and the like,
-// and damaged pixels are an error.
+// Decodes `png`, a whole file, in full size to `channels` channels of 8 bits, 1 (grey) or 3 (RGB).
+// As in Pillow and torchvision no gamma is applied, of 16 bits the upper byte is taken, fewer bits
+// are scaled to 0 .. 255, and alpha is dropped. Throws Error(Data) naming `name`, the file, and the
+// byte for what the library cannot read; damaged pixels are such an error. Warnings of the library,
+// which are about colour profiles and the like, are ignored.
 [[nodiscard]] Pixels decode_png(std::span<const uint8_t> png, int64_t channels,
                                 const std::string& name);
 
