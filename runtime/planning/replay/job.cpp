@@ -20,6 +20,7 @@ void check_job(const Job& job) {
   check_costs(job.costs, job.schedule);
   const Unevenness& uneven = job.unevenness;
   require_of_job(job.costs.replicas >= 1, "it needs at least one replica");
+  require_of_job(job.costs.barrier, "a replay has updates behind a barrier (optimizer.barrier)");
   require_of_job(job.cards >= 0, "a node cannot have less than no network card");
   require_of_job(uneven.jitter >= 0 && uneven.jitter < 1, "jitter is a share from 0 to below 1");
   require_of_job(uneven.straggler_share >= 0 && uneven.straggler_share <= 1,

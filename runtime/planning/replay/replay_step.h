@@ -1,20 +1,24 @@
-// runtime/planning/replay/replay_step.h -- replay_step(): how long a step of a whole job takes,
-// with every rank of every replica and the network cards that they share.
+// runtime/planning/replay/replay_step.h -- replay_step(): simulates one training step of a whole
+// job, with every rank of every replica and the network cards that ranks of a node share.
 //
-// Follows the rules of simulate() (runtime/planning/schedule/timing/simulate.h), with the same
-// answer where replicas are alike and no card is shared. In addition:
+// It follows the rules of simulate() (runtime/planning/schedule/timing/simulate.h), which knows one
+// pipeline only, and gives the same answer where replicas are alike and no card is shared. In
+// addition (D is the number of replicas):
 //
-//   card       a message between nodes leaves by the sender's card and enters by the receiver's;
-//              messages that are under way at the same time share a card, slice by slice
-//   sums       a bucket begins when all ranks that hold its stage have completed it and the bucket
-//              before is done; each of these ranks moves 2 (D-1)/D of the bytes (D replicas), and
-//              the part for ranks on other nodes passes its card, out and in
+//   card       a message between nodes leaves through the sender's card and enters through the
+//              receiver's; messages that are under way at the same time share a card by taking
+//              turns, slice by slice
+//   sums       the sum of a bucket (gradients of neighbouring layers) begins when all ranks that
+//              hold its stage have completed it and the bucket before is done; each of these ranks
+//              sends and receives 2 (D-1)/D of its bytes, and the part for ranks on other nodes
+//              passes its card, out and in
 //   update     starts when all gradients of all ranks of the job are there; where replicas share
-//              updates out, sums move only (D-1)/D of the bytes before it
-//   weights    gathered during the step share the cards with the messages of its first forwards
+//              updates (PipelineCosts::updates_are_shared), sums move only (D-1)/D before it
+//   weights    that are exchanged while the next step runs share the cards with the messages of
+//              its first forwards
 //
-// A discrete-event simulation: each rank runs ahead by itself, but a message passes a card only
-// when no earlier one can come any more.
+// An update always waits for all ranks: a job without a barrier (PipelineCosts::barrier) is
+// refused. Audit instructions take no time. step_walk.h describes how the simulation works.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +28,14 @@
 namespace penstock {
 
 struct ReplayedStep {
-  double step_s = 0;
-  double last_compute_s = 0;  // when the last rank ends its last computation
-  double busiest_card_s = 0;  // how long the busiest card was busy, in its busier direction
+  double step_s = 0;          // from the beginning of the step to its end on the last rank
+  double last_compute_s = 0;  // when the last forward or backward of any rank ends
+  double busiest_card_s = 0;  // how long a card was busy in one direction: the most of all cards
 };
 
-// `step` selects the jitter (Unevenness). Throws std::invalid_argument for a job that check_job()
-// refuses, and for a schedule that gets stuck or was not lowered. Takes some 50 ns an instruction
-// and 16 bytes a message.
+// `step` is the number of the step: steps of one job differ in their random jitter (Unevenness,
+// job.h). Throws std::invalid_argument for a job that check_job() refuses, and for a schedule that
+// deadlocks or has no messages. Takes about 50 ns per instruction and 16 bytes per message.
 [[nodiscard]] ReplayedStep replay_step(const Job& job, uint64_t step = 0);
 
 }  // namespace penstock

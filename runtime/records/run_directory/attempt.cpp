@@ -32,6 +32,21 @@ void go_on_from(const KeptCheckpoint& checkpoint, const DirectoryContents& conte
   }
 }
 
+// Throws where results of an earlier run are in the way.
+void refuse_results(const DirectoryContents& contents, const AttemptRequest& request) {
+  if (!contents.ours) {
+    fail_input(
+        fmt::format("{}: {} was not written by penstock, as far as can be told, and would be "
+                    "overwritten; choose another --out",
+                    request.directory, contents.results.front()));
+  }
+  if (request.overwrite) return;
+  fail_input(fmt::format(
+      "{} has the results of a run ({}{}): go on with --resume auto, choose another --out, or "
+      "replace them with --overwrite",
+      request.directory, contents.results.front(), contents.results.size() > 1 ? ", ..." : ""));
+}
+
 Attempt go_on(const DirectoryContents& contents, const AttemptRequest& request) {
   Attempt attempt = next_attempt(contents);
   for (auto one = contents.checkpoints.rbegin(); one != contents.checkpoints.rend(); ++one) {
@@ -49,22 +64,8 @@ Attempt go_on(const DirectoryContents& contents, const AttemptRequest& request) 
                             "or start again with --overwrite",
                             request.directory, attempt.notes.front().substr(6)));
   }
+  if (!contents.ours && !contents.results.empty()) refuse_results(contents, request);
   return attempt;
-}
-
-// Throws where results of an earlier run are in the way.
-void refuse_results(const DirectoryContents& contents, const AttemptRequest& request) {
-  if (!contents.ours) {
-    fail_input(
-        fmt::format("{}: {} was not written by penstock, as far as can be told, and would be "
-                    "overwritten; choose another --out",
-                    request.directory, contents.results.front()));
-  }
-  if (request.overwrite) return;
-  fail_input(fmt::format(
-      "{} has the results of a run ({}{}): go on with --resume auto, choose another --out, or "
-      "replace them with --overwrite",
-      request.directory, contents.results.front(), contents.results.size() > 1 ? ", ..." : ""));
 }
 
 bool continues_in_place(const DirectoryContents& contents, const KeptCheckpoint& source) {

@@ -64,6 +64,9 @@ std::string folder_note(const ImageFolder& folder) {
         std::to_string(over.links));
   }
   add("folders passed over: ", listed_parts(folders));
+  if (over.deeper > 0) {
+    add("folders that lie too deep to be read: ", std::to_string(over.deeper));
+  }
   add("folders without a JPEG or PNG, which are no classes: ", class_list(over.bare));
   return note;
 }

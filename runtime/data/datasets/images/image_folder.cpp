@@ -110,7 +110,6 @@ void list_folder(ImageFolder& folder, Names& names) {
   fs::recursive_directory_iterator entries(folder.path,
                                            fs::directory_options::follow_directory_symlink);
   for (const fs::directory_entry& entry : entries) {
-    if (entries.depth() >= kDeepest) entries.disable_recursion_pending();
     const fs::path name = entry.path().lexically_relative(folder.path);
     std::error_code broken;
     const fs::file_status what = entry.status(broken);
@@ -119,6 +118,9 @@ void list_folder(ImageFolder& folder, Names& names) {
       entries.disable_recursion_pending();
     } else if (fs::is_directory(what)) {
       names.note_place(name);
+      if (entries.depth() < kDeepest) continue;
+      ++folder.passed_over.deeper;
+      entries.disable_recursion_pending();
     } else if (entry.is_symlink() && !fs::is_regular_file(what)) {
       ++folder.passed_over.links;
       entries.disable_recursion_pending();

@@ -86,8 +86,9 @@ int64_t combined_whole(const std::string& how, int64_t a, int64_t b) {
     if (b == -1) {
       over = how == "//" && __builtin_sub_overflow(0, a, &result);
     } else {
-      const int64_t remainder = ((a % b) + b) % b;
-      result = how == "%" ? remainder : (a - remainder) / b;
+      // Rounded down, as Python does, where C++ rounds towards zero.
+      const bool rounds = a % b != 0 && (a < 0) != (b < 0);
+      result = how == "%" ? a % b + (rounds ? b : 0) : a / b - (rounds ? 1 : 0);
     }
   }
   if (over) too_large();

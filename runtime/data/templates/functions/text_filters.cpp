@@ -122,9 +122,11 @@ class TextFilter {
     const int64_t length = given[0] == nullptr ? 255 : whole_number(*given[0]);
     const std::string end = given[2] == nullptr ? "..." : text_of(given[2], called());
     const int64_t leeway = given[3] == nullptr || given[3]->none() ? 5 : whole_number(*given[3]);
+    if (leeway < 0 || length < characters_in(end)) {
+      fail_template("truncates to less than what tells of it");
+    }
+    if (characters_in(text()) - length <= leeway) return of_;
     const int64_t kept = length - characters_in(end);
-    if (kept < 0 || leeway < 0) fail_template("truncates to less than what tells of it");
-    if (characters_in(text()) <= length + leeway) return of_;
     const Value first = cut_of(budget_, of_, {std::nullopt, kept, std::nullopt});
     const std::string& head = *first.text();
     const bool whole_words = given[1] == nullptr || !given[1]->truth();

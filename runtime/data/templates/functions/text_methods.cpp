@@ -212,11 +212,12 @@ class TextMethod {
     const std::string fill = name_ == "zfill"     ? "0"
                              : with[1] == nullptr ? " "
                                                   : text_of(with[1], called());
-    const int64_t missing = std::max<int64_t>(0, whole_number(*with[0]) - characters_in(text_));
+    const int64_t width = std::max<int64_t>(0, whole_number(*with[0]));
+    const int64_t missing = std::max<int64_t>(0, width - characters_in(text_));
     const bool sign = name_ == "zfill" && (text_.starts_with('-') || text_.starts_with('+'));
     int64_t before = name_ == "ljust" ? 0 : missing;
     // CPython puts the odd one in front where both the gap and the width are odd.
-    if (name_ == "center") before = missing / 2 + (missing & whole_number(*with[0]) & 1);
+    if (name_ == "center") before = missing / 2 + (missing & width & 1);
     Writer all(budget_);
     if (sign) all.add(text_.substr(0, 1));
     all.add_times(fill, before);

@@ -38,6 +38,14 @@ nanoseconds change_of(const Descriptor& file) {
   return std::chrono::seconds(info.st_mtim.tv_sec) + nanoseconds(info.st_mtim.tv_nsec);
 }
 
+// Writes the lock. Returns 0, or the system's number of what went wrong.
+int write_lock(const Descriptor& file, const LockHolder& me) {
+  const std::string text = encode(me) + "\n";
+  const ssize_t written = write(file.value(), text.data(), text.size());
+  if (written < 0) return errno;
+  return written == static_cast<ssize_t>(text.size()) ? 0 : ENOSPC;
+}
+
 // A complete lock file under a name of its own, and the time by the file system's clock.
 struct NewLock {
   std::string path;
@@ -48,12 +56,9 @@ NewLock write_new_lock(const std::string& path, const LockHolder& me) {
   const Descriptor file(
       open(new_lock.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
   if (file.value() < 0) fail_on(new_lock.path, "be created", errno);
-  const std::string text = encode(me) + "\n";
-  const bool written =
-      write(file.value(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-      fsync(file.value()) == 0;
-  if (!written) {
-    const int code = errno;
+  int code = write_lock(file, me);
+  if (code == 0 && fsync(file.value()) != 0) code = errno;
+  if (code != 0) {
     (void)unlink(new_lock.path.c_str());
     fail_on(new_lock.path, "be written", code);
   }
@@ -75,9 +80,7 @@ bool make_in_place(const std::string& path, const LockHolder& me) {
     if (errno == EEXIST) return false;
     fail_on(path, "be created", errno);
   }
-  const std::string text = encode(me) + "\n";
-  if (write(file.value(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-    const int code = errno;
+  if (const int code = write_lock(file, me); code != 0) {
     (void)unlink(path.c_str());  // the next start would wait for a holder that left no name
     fail_on(path, "be written", code);
   }

@@ -73,6 +73,14 @@ TEST(Attempts, AutoStartsWhereThereIsNoCheckpointYet) {
   EXPECT_FALSE(attempt.replaces);
 }
 
+// A metrics.jsonl of somebody else's would get our lines behind its own.
+TEST(Attempts, AutoRefusesResultsThatPenstockDidNotWrite) {
+  const DirectoryContents foreign{.results = {"metrics.jsonl"}};
+  EXPECT_THAT(refusal(ErrorKind::Input, [&] { (void)choose(foreign, "auto"); }),
+              AllOf(HasSubstr("metrics.jsonl was not written by penstock"),
+                    HasSubstr("choose another --out")));
+}
+
 TEST(Attempts, AutoPassesOverWhatIsDamagedOrAnothers) {
   DirectoryContents contents = two_checkpoints();
   contents.checkpoints[1].trouble = "model.safetensors has 3 bytes, not 9";
