@@ -13,14 +13,15 @@ namespace penstock {
 namespace {
 
 constexpr const char* kVariable = "PENSTOCK_BIT_FLIPS";
+constexpr const char* kForm =
+    "write RANK STEP INSTRUCTION RESULT ELEMENT BIT, several separated by commas";
 
 uint64_t number_in(const std::string& word, const std::string& order) {
   uint64_t value = 0;
   const auto [end, status] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (status != std::errc() || end != word.data() + word.size()) {
-    fail_input(std::string(kVariable) + ": '" + word + "' in '" + order +
-               "' is not a number; write RANK STEP INSTRUCTION RESULT ELEMENT BIT, several "
-               "separated by commas");
+    fail_input(std::string(kVariable) + ": '" + word + "' in '" + order + "' is not a number; " +
+               kForm);
   }
   return value;
 }
@@ -45,6 +46,10 @@ void BitFlips::arm(int rank) {
     std::istringstream words(text);
     std::array<std::string, 6> word;
     for (std::string& each : word) words >> each;
+    if (std::string more; words >> more) {
+      fail_input(std::string(kVariable) + ": '" + more + "' in '" + text + "' is one too many; " +
+                 kForm);
+    }
     const uint64_t of_rank = number_in(word[0], text);
     if (!is_kept(word[3])) (void)number_in(word[3], text);
     Order order{.step = static_cast<int64_t>(number_in(word[1], text)),
@@ -90,7 +95,7 @@ void BitFlips::result(Device& device, const Tensor& made) {
     if (is_kept(order.result)) continue;
     const uint64_t wanted = std::strtoull(order.result.c_str(), nullptr, 10);
     const uint64_t count = last_count();
-    if (number != (count == 0 ? wanted : wanted % count) || made.elements() == 0) continue;
+    if (number != (count == 0 ? wanted : wanted % count)) continue;
     order.done = true;
     flip(device, made, order.element, order.bit, "result " + std::to_string(number));
   }
@@ -109,6 +114,7 @@ std::vector<BitFlips::Kept> BitFlips::take_kept() {
 
 void BitFlips::flip(Device& device, const Tensor& tensor, uint64_t element, int bit,
                     const std::string& what) const {
+  if (tensor.elements() == 0) return;
   const auto at = static_cast<int64_t>(element % static_cast<uint64_t>(tensor.elements()));
   const size_t size_bytes = size_of(tensor.dtype());
   const auto in_element = static_cast<size_t>(bit) % (8 * size_bytes);

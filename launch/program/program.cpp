@@ -14,6 +14,7 @@
 #include "kernels/suggest.h"
 #include "launch/program/commands/command_table.h"
 #include "launch/program/failure.h"
+#include "launch/program/help/help.h"
 #include "launch/program/help/manual.h"
 #include "launch/program/help/reference.h"
 #include "launch/program/options/command_line.h"
@@ -49,7 +50,17 @@ std::string help(const Arguments& arguments) {
   }
   const Command* command = find_command(arguments[0]);
   if (command == nullptr) refuse_command(arguments[0]);
+  if (arguments.size() > 1 && command->form().lists_keys) return section_help(arguments[1]);
   return help_of(*command);
+}
+
+// The word behind --help, "pipeline"; empty where there is none.
+std::string help_topic(const Arguments& arguments) {
+  for (size_t i = 0; i + 1 < arguments.size(); ++i) {
+    const bool asks = arguments[i] == "--help" || arguments[i] == "-h";
+    if (asks && !arguments[i + 1].starts_with("-")) return arguments[i + 1];
+  }
+  return "";
 }
 
 // Name and number are alone on the first line, where tools look for them.
@@ -68,7 +79,11 @@ std::optional<std::string> plain_answer(const CommandLine& line) {
   if (line.command == "help") return help(line.arguments);
   if (line.command.empty() || wants_help({line.command})) return general_help();
   const Command* command = find_command(line.command);
-  if (command != nullptr && wants_help(line.arguments)) return help_of(*command);
+  if (command != nullptr && wants_help(line.arguments)) {
+    const std::string section = help_topic(line.arguments);
+    return section.empty() || !command->form().lists_keys ? help_of(*command)
+                                                          : section_help(section);
+  }
   if (line.command == "--version" || wants_version(line.arguments)) {
     return version();
   }

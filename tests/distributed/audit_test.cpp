@@ -199,6 +199,8 @@ TEST_F(AuditedRun, IsRefusedWithoutABarrier) {
 TEST_F(AuditedRun, RefusesFlipsThatItCannotRead) {
   const Flips flips("0 3 F0.0 five 17 12");
   expect_refusal(1, train("--run.audit 2"), 2, {"PENSTOCK_BIT_FLIPS", "'five'", "is not a number"});
+  const Flips more("0 3 F0.0 5 17 12 0 4 F0.0 5 17 12");
+  expect_refusal(1, train("--run.audit 2"), 2, {"PENSTOCK_BIT_FLIPS", "'0'", "one too many"});
 }
 
 }  // namespace

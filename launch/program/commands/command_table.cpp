@@ -90,6 +90,7 @@ std::string general_help() {
 A run directory stands for its run.toml.
 
   penstock COMMAND --help   the options of a command
+  penstock train --help run the keys of one section of a run file, such as [run]
   penstock help run-file    every key of a run file, as Markdown
   penstock help man         this manual, as a page for man
   penstock help bash        completion for bash: source <(penstock help bash)

@@ -3,6 +3,9 @@
 #include <dnnl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+
 #include "kernels/cpu/processor/processor.h"
 #include "launch/program/commands/commands.h"
 #include "launch/program/device_choice.h"
@@ -11,6 +14,7 @@
 #include "launch/program/processor/measured_speed.h"
 #include "launch/program/setup.h"
 #include "launch/program/start/machine.h"
+#include "launch/program/start/start_line.h"
 #include "launch/version.h"
 #include "runtime/planning/blueprint/programs.h"
 #include "runtime/records/telemetry/units.h"
@@ -108,6 +112,17 @@ void print_run(const Config& config, const ThreadPlan& plan, int ranks) {
   if (!plan.warning.empty()) answer("note        {}\n", plan.warning);
 }
 
+// The line that starts such a run on this host; `arguments` may begin with its run file.
+void print_start(const Session& session, const Arguments& arguments, const Config& config,
+                 const Machine& machine) {
+  const int64_t ranks = int64_t{ranks_per_pipeline(config.pipeline)} * config.pipeline.replicas;
+  const bool named = !arguments.empty() && !arguments.front().starts_with("--");
+  const HostShape host{.cores = machine.own_cores("").host_cores, .domains = machine.domains()};
+  answer("to start it {}\n", start_line(session.started_by(), host,
+                                        static_cast<int>(std::min<int64_t>(ranks, INT32_MAX)),
+                                        named ? arguments.front() : "RUNFILE.toml"));
+}
+
 }  // namespace
 
 int info_command(Session& session, const Arguments& arguments, const ModelMaker& /*models*/) {
@@ -118,7 +133,8 @@ int info_command(Session& session, const Arguments& arguments, const ModelMaker&
   const DeviceChoice choice = choose_device(world, session, config.run.device);
   const std::vector<std::string> ranks =
       world.gather_text(rank_line(session, choice, plan.threads, config.run));
-  const RankCores cores = Machine().own_cores(session.host());
+  const Machine machine;
+  const RankCores cores = machine.own_cores(session.host());
   ProcessorSpeed speed;
   if (config.run.measure_processor) {
     speed = speed_of_ranks(world, session, plan.threads, cores.host_cores);
@@ -136,6 +152,7 @@ int info_command(Session& session, const Arguments& arguments, const ModelMaker&
   if (!fallback.empty()) answer("{}\n", fallback);
   print_links(config, choice, session.ranks());
   print_run(config, plan, session.ranks());
+  print_start(session, arguments, config, machine);
   return 0;
 }
 

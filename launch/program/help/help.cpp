@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "kernels/error.h"
+#include "kernels/suggest.h"
 #include "launch/program/options/option_table.h"
 
 namespace penstock {
@@ -54,6 +56,15 @@ std::string right_column(const Option& option) {
   return text + (value.empty() ? "" : fmt::format(" [{}]", value));
 }
 
+// In the order of the table.
+std::vector<std::string> sections_of_keys() {
+  std::vector<std::string> sections;
+  for (const Option& option : option_table()) {
+    if (sections.empty() || sections.back() != option.section) sections.push_back(option.section);
+  }
+  return sections;
+}
+
 }  // namespace
 
 std::string help_rows(const std::vector<HelpRow>& rows) {
@@ -78,20 +89,29 @@ std::string help_rows(const std::vector<HelpRow>& rows) {
 }
 
 std::string keys_help() {
-  std::string text;
-  std::string section;
-  std::vector<HelpRow> rows;
-  const auto end_section = [&] {
-    if (!rows.empty()) text += fmt::format("\n[{}]\n{}", section, help_rows(rows));
-    rows.clear();
-  };
+  std::vector<HelpRow> often;
+  std::string sections;
   for (const Option& option : option_table()) {
-    if (option.section != section) end_section();
-    section = option.section;
-    rows.push_back({left_column(option), right_column(option)});
+    if (option.shorthand.empty()) continue;
+    often.push_back({"--" + option.shorthand + " " + option.symbol, right_column(option)});
   }
-  end_section();
-  return text;
+  for (const std::string& section : sections_of_keys()) sections += section_help(section);
+  return "\nChanged most often; all keys follow, by section (--help SECTION prints one alone)\n" +
+         help_rows(often) + sections;
+}
+
+std::string section_help(const std::string& section) {
+  std::vector<HelpRow> rows;
+  for (const Option& option : option_table()) {
+    if (option.section == section) rows.push_back({left_column(option), right_column(option)});
+  }
+  if (rows.empty()) {
+    const std::vector<std::string> all = sections_of_keys();
+    const std::string hint = did_you_mean(section, all);
+    fail_input(fmt::format("--help {}: there is no such section of keys{}; there are {}", section,
+                           hint, fmt::join(all, ", ")));
+  }
+  return fmt::format("\n[{}]\n{}", section, help_rows(rows));
 }
 
 }  // namespace penstock

@@ -90,6 +90,21 @@ RankCores Machine::own_cores(const std::string& host) const {
   return result;
 }
 
+int Machine::domains() const {
+  const hwloc_const_bitmap_t allowed = hwloc_topology_get_allowed_cpuset(topology_->all);
+  const CpuSet counted;  // memory without cores of its own, such as HBM, is beside another's
+  int number = 0;
+  hwloc_obj_t domain = nullptr;
+  while ((domain = hwloc_get_next_obj_by_type(topology_->all, HWLOC_OBJ_NUMANODE, domain)) !=
+         nullptr) {
+    if (hwloc_bitmap_intersects(domain->cpuset, allowed) == 0) continue;
+    if (hwloc_bitmap_intersects(domain->cpuset, counted.get()) != 0) continue;
+    (void)hwloc_bitmap_or(counted.get(), counted.get(), domain->cpuset);
+    ++number;
+  }
+  return std::max(number, 1);
+}
+
 void Machine::bind_to(std::span<const int> cores) const {
   const CpuSet wanted;
   topology_->each_core([&](int core, hwloc_const_bitmap_t threads) {

@@ -21,6 +21,8 @@ class Machine {
   // What this process may use: its cores, by its affinity mask and its control groups, its
   // processor time and OpenMP's limits on threads. `host` is the host's name, for the result.
   [[nodiscard]] RankCores own_cores(const std::string& host) const;
+  // How many NUMA domains have cores that a job on this host may use; at least 1.
+  [[nodiscard]] int domains() const;
   // Binds all threads of this process to those of `cores` that this host has. Memory that this
   // thread, or one that it starts later, touches first then comes from the NUMA nodes beside these
   // cores while they have any. What the system does not allow is silently left as it is.

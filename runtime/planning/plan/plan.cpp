@@ -21,6 +21,19 @@ bool allowed(const std::optional<T>& pinned, const T& value) {
   return !pinned || *pinned == value;
 }
 
+// In ascending order.
+std::vector<int64_t> divisors(int64_t number) {
+  std::vector<int64_t> lower;
+  std::vector<int64_t> upper;
+  for (int64_t d = 1; d <= number / d; ++d) {
+    if (number % d != 0) continue;
+    lower.push_back(d);
+    if (d != number / d) upper.push_back(number / d);
+  }
+  lower.insert(lower.end(), upper.rbegin(), upper.rend());
+  return lower;
+}
+
 std::string milliseconds(double seconds) {
   char text[32];
   (void)std::snprintf(text, sizeof text, "%.3g ms", seconds * 1e3);
@@ -70,8 +83,8 @@ class Planner {
       if (request_.ranks % ranks != 0 || request_.mini_batch % replicas != 0) continue;
       if (!allowed(request_.replicas, replicas)) continue;
       const int64_t share = request_.mini_batch / replicas;
-      for (int64_t b = 1; b <= share; ++b) {
-        if (share % b != 0 || share / b > std::numeric_limits<int>::max()) continue;
+      for (const int64_t b : divisors(share)) {
+        if (share / b > std::numeric_limits<int>::max()) continue;
         const int micro_batches = static_cast<int>(share / b);
         if (!allowed(request_.micro_batch_size, b)) continue;
         if (!allowed(request_.micro_batches, micro_batches)) continue;

@@ -34,6 +34,23 @@ TEST(Help, ListsEveryKeyWithShorthandAndDefault) {
   EXPECT_THAT(help, AllOf(HasSubstr("[1f1b]"), HasSubstr("gpipe | 1f1b")));
 }
 
+TEST(Help, OfOneSectionIsThatAlone) {
+  const std::string all = keys_help();
+  std::string sections;
+  for (const char* name :
+       {"model", "lora", "data", "optimizer", "pipeline", "init", "checkpoint", "run"}) {
+    const std::string one = section_help(name);
+    EXPECT_THAT(one, StartsWith(std::string("\n[") + name + "]\n  --" + name + "."));
+    EXPECT_THAT(all, HasSubstr(one));
+    sections += one;
+  }
+  EXPECT_THAT(all, testing::EndsWith(sections)) << "and there is no other";
+  EXPECT_THAT(all, StartsWith("\nChanged most often"));
+  EXPECT_THAT(all.substr(0, all.find("\n[")), HasSubstr("\n  --stages K"));
+  EXPECT_THAT(input_error([] { (void)section_help("pipelin"); }),
+              AllOf(HasSubstr("did you mean 'pipeline'"), HasSubstr("model, lora, data")));
+}
+
 TEST(Help, OfEveryCommandFitsAHundredColumns) {
   std::string all = general_help();
   for (const Command& command : command_table()) {

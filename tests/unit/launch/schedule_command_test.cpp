@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <boost/program_options.hpp>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 

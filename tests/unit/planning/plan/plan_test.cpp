@@ -188,6 +188,18 @@ TEST(Plan, CountsAuditsInTimeAndMemory) {
   EXPECT_EQ(plan(audited).best(), nullptr) << "nothing fits with audits";
 }
 
+// Sizes of micro-batches were found by trying every number up to the mini-batch.
+TEST(Plan, OfAHugeMiniBatchEnds) {
+  PlanRequest r = request(2);
+  r.mini_batch = int64_t{3} << 40;
+  r.schedule = "1f1b";
+  std::set<int64_t> sizes;
+  for (const PlannedCandidate& c : plan(r).candidates) sizes.insert(c.candidate.micro_batch_size);
+  EXPECT_EQ(*sizes.begin(), 1024) << "of smaller ones there are more than an int can count";
+  EXPECT_EQ(*sizes.rbegin(), int64_t{3} << 40);
+  EXPECT_TRUE(sizes.contains(int64_t{1} << 40));
+}
+
 TEST(Plan, RefusesWhatNoCandidateMeets) {
   PlanRequest r = request(4);
   r.stages = 3;
