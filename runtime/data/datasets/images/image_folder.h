@@ -31,7 +31,7 @@ struct PassedOver {
   std::map<std::string, int64_t> types;
   int64_t hidden = 0;  // files whose names begin with a dot
   int64_t links = 0;   // links that lead nowhere or round in a circle; all links of an archive
-  int64_t deeper = 0;  // folders more than nine levels down, which are not entered
+  int64_t deeper = 0;  // folders below eight others, which are not entered
   std::map<std::string, int64_t> folders;  // by name: hidden ones, @eaDir and __MACOSX
   // Sorted: folders beside those of the classes that have no JPEG or PNG in them.
   std::vector<std::string> bare;

@@ -192,6 +192,7 @@ TEST(Plan, CountsAuditsInTimeAndMemory) {
 TEST(Plan, OfAHugeMiniBatchEnds) {
   PlanRequest r = request(2);
   r.mini_batch = int64_t{3} << 40;
+  r.most_instructions = 100;
   r.schedule = "1f1b";
   std::set<int64_t> sizes;
   for (const PlannedCandidate& c : plan(r).candidates) sizes.insert(c.candidate.micro_batch_size);
