@@ -168,6 +168,11 @@ class CountingUpdate final : public UpdateOps {
                   {&t.weight, &t.weight, &t.first, &t.first, &t.second, &t.second, &t.gradient});
     }
   }
+  void lion(std::span<const LionTensors> all, const LionStep& /*step*/) override {
+    for (const LionTensors& t : all) {
+      tally_.pass(11 * elements(t.weight), {&t.weight, &t.weight, &t.mean, &t.mean, &t.gradient});
+    }
+  }
   void moving_average(std::span<const AverageTensors> all, float /*decay*/) override {
     for (const AverageTensors& t : all) {
       tally_.pass(3 * elements(t.weight), {&t.average, &t.average, &t.weight});

@@ -20,6 +20,9 @@ class CpuUpdate final : public UpdateOps {
   void adam(std::span<const AdamTensors> all, const AdamStep& step) override {
     for (const AdamTensors& t : all) adam_of(t, step);
   }
+  void lion(std::span<const LionTensors> all, const LionStep& step) override {
+    for (const LionTensors& t : all) lion_of(t, step);
+  }
   void moving_average(std::span<const AverageTensors> all, float decay) override {
     for (const AverageTensors& t : all) {
       require_alike("moving_average", t.average, t.weight);
@@ -111,6 +114,20 @@ class CpuUpdate final : public UpdateOps {
       const float spread = std::sqrt(v[i] * v_correction) + s.epsilon;
       wi -= shrink * wi + s.learning_rate * (m[i] * m_correction) / spread;
     });
+  }
+
+  void lion_of(const LionTensors& t, const LionStep& step) {
+    require_alike("lion", t.weight, t.gradient);
+    require_alike("lion", t.weight, t.mean);
+    auto* m = t.mean.data<float>();
+    for_weights(t.weight, t.gradient,
+                [=, s = step, decay = t.weight_decay](float& wi, float gi, int64_t i) {
+                  const float gradient = s.scale * gi;
+                  const float wanted = s.beta1 * m[i] + (1.0F - s.beta1) * gradient;
+                  const float sign = (wanted > 0.0F ? 1.0F : 0.0F) - (wanted < 0.0F ? 1.0F : 0.0F);
+                  m[i] = s.beta2 * m[i] + (1.0F - s.beta2) * gradient;
+                  wi -= s.learning_rate * (sign + decay * wi);
+                });
   }
 
   void squares_of(const Tensor& x, double* sums) {

@@ -37,6 +37,14 @@ struct AdamStep {
   int64_t step;    // 1 for the first step: bias correction
 };
 
+struct LionTensors {
+  Tensor weight, mean, gradient;  // mean: of the gradients
+  float weight_decay = 0.0F;
+};
+struct LionStep {
+  float learning_rate, beta1, beta2, scale;
+};
+
 struct AverageTensors {
   Tensor average, weight;  // the weight is not changed
 };
@@ -59,6 +67,9 @@ class UpdateOps {
   virtual void rmsprop(std::span<const RmsPropTensors> all, const RmsPropStep& step) = 0;
   // Kingma & Ba 2015; decoupled as Loshchilov & Hutter 2019.
   virtual void adam(std::span<const AdamTensors> all, const AdamStep& step) = 0;
+  // Chen et al. 2023: g' = scale g; w -= lr (sign(beta1 mean + (1 - beta1) g') + weight_decay w);
+  // mean = beta2 mean + (1 - beta2) g'. The sign of 0 is 0.
+  virtual void lion(std::span<const LionTensors> all, const LionStep& step) = 0;
   // average = decay average + (1 - decay) w
   virtual void moving_average(std::span<const AverageTensors> all, float decay) = 0;
   // Writes the sums of the squares of each tensor's elements, kSquaresBlock by kSquaresBlock and

@@ -114,6 +114,18 @@ TEST_F(GpuUpdate, AdamAndAdamW) {
   expect_same("adam");
 }
 
+TEST_F(GpuUpdate, Lion) {
+  for (const size_t count : kCounts) {
+    const auto [on_gpu, on_cpu] = list(count, [](const Tensor& w, const Tensor& mean, const Tensor&,
+                                                 const Tensor& g, float decay) {
+      return LionTensors{w, mean, g, decay};
+    });
+    gpu_.lion(on_gpu, {0.1F, 0.9F, 0.99F, 0.5F});
+    cpu_.lion(on_cpu, {0.1F, 0.9F, 0.99F, 0.5F});
+  }
+  expect_same("lion");
+}
+
 TEST_F(GpuUpdate, MovingAverage) {
   for (const size_t count : kCounts) {
     const auto [on_gpu, on_cpu] = list(

@@ -65,6 +65,19 @@ struct Adam {
   }
 };
 
+struct Lion {
+  static constexpr bool kFirst = true, kSecond = false;
+  float learning_rate, beta1, beta2, scale;
+  __device__ void operator()(float& w, float& mean, float& /*second*/, float g,
+                             float weight_decay) const {
+    const float gradient = scale * g;
+    const float wanted = beta1 * mean + (1.0F - beta1) * gradient;
+    const float sign = (wanted > 0.0F ? 1.0F : 0.0F) - (wanted < 0.0F ? 1.0F : 0.0F);
+    mean = beta2 * mean + (1.0F - beta2) * gradient;
+    w -= learning_rate * (sign + weight_decay * w);
+  }
+};
+
 struct Average {  // the weight that moves is the average, its gradient the weight
   static constexpr bool kFirst = false, kSecond = false;
   float decay;
@@ -218,6 +231,15 @@ class CudaUpdate final : public UpdateOps {
     update(Adam{step.learning_rate, step.beta1, step.beta2, step.epsilon, step.scale,
                 correction(step.beta1), correction(step.beta2), step.decoupled ? 0.0F : 1.0F,
                 step.decoupled ? step.learning_rate : 0.0F});
+  }
+
+  void lion(std::span<const LionTensors> all, const LionStep& step) override {
+    if (all.empty()) return;
+    make_rows(all, [](const LionTensors& t) {
+      require_some("lion", t.mean, true);
+      return row_of("lion", t.weight, t.mean, {}, t.gradient, t.weight_decay);
+    });
+    update(Lion{step.learning_rate, step.beta1, step.beta2, step.scale});
   }
 
   void moving_average(std::span<const AverageTensors> all, float decay) override {

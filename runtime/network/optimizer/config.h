@@ -10,7 +10,7 @@
 namespace penstock {
 
 struct OptimizerConfig {
-  std::string kind = "adamw";   // sgd | rmsprop | adam | adamw
+  std::string kind = "adamw";   // sgd | rmsprop | adam | adamw | lion
   double learning_rate = 1e-3;  // the highest rate, at the end of the warm-up
   // constant | cosine | linear | wsd | inverse-sqrt | exponential; formulas in rate.h
   std::string schedule = "constant";
@@ -29,7 +29,7 @@ struct OptimizerConfig {
   double clip_norm = 0.0;             // gradients are clipped to this global norm; 0: off
   double momentum = 0.9;              // sgd, rmsprop
   bool nesterov = false;              // sgd
-  double beta1 = 0.9, beta2 = 0.999;  // adam, adamw
+  double beta1 = 0.9, beta2 = 0.999;  // adam, adamw, lion
   double rms_decay = 0.9;             // rmsprop: decay of the mean of squares, at first 1
   double epsilon = 1e-8;              // rmsprop, adam, adamw: keeps the divisor from 0
   // Patterns of names (runtime/network/autograd/name_patterns.h): these parameters are not trained.

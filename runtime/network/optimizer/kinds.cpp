@@ -79,12 +79,35 @@ class Adam final : public Optimizer {
   std::vector<AdamTensors> list_;  // of one update: kept for its memory
 };
 
+// Lion (Chen et al. 2023, "Symbolic Discovery of Optimization Algorithms"): the sign of a mean of
+// gradients, with a decay that is decoupled as AdamW's.
+class Lion final : public Optimizer {
+ public:
+  explicit Lion(const OptimizerConfig& c) : Optimizer(c, {{"exp_avg"}}) {}
+
+ private:
+  void update(UpdateOps& ops, StateRange entries, float learning_rate, float scale) override {
+    for (const StateEntry* e : entries) {
+      list_.push_back(
+          {e->own_part(e->value), state_of(*e, 0), e->own_part(e->gradient), decay_of(*e)});
+    }
+    ops.lion(list_, {.learning_rate = learning_rate,
+                     .beta1 = static_cast<float>(config().beta1),
+                     .beta2 = static_cast<float>(config().beta2),
+                     .scale = scale});
+    list_.clear();
+  }
+
+  std::vector<LionTensors> list_;  // of one update: kept for its memory
+};
+
 }  // namespace
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config) {
   validate(config);
   if (config.kind == "sgd") return std::make_unique<Sgd>(config);
   if (config.kind == "rmsprop") return std::make_unique<RmsProp>(config);
+  if (config.kind == "lion") return std::make_unique<Lion>(config);
   return std::make_unique<Adam>(config);
 }
 

@@ -90,6 +90,27 @@ TEST_F(UpdateTest, RmsProp) {
   }
 }
 
+// The mean and the gradient are 0 at some elements, whose weights only decay.
+TEST_F(UpdateTest, Lion) {
+  Tensor w = random(1);
+  Tensor m = random(2);
+  const Tensor g = random(3);
+  for (const size_t still : {0U, 7U, 202U}) m.span<float>()[still] = g.span<float>()[still] = 0.0F;
+  Numbers ew = numbers_of(w);
+  Numbers em = numbers_of(m);
+  const Numbers gn = numbers_of(g);
+  for (int t = 0; t < 3; ++t) {
+    ops_->lion(one(LionTensors{w, m, g, 0.05F}), {0.1F, 0.9F, 0.99F, 0.5F});
+    for (size_t i = 0; i < ew.size(); ++i) {
+      const double wanted = 0.9 * em[i] + 0.1 * 0.5 * gn[i];
+      em[i] = 0.99 * em[i] + 0.01 * 0.5 * gn[i];
+      ew[i] -= 0.1 * ((wanted > 0.0) - (wanted < 0.0) + 0.05 * ew[i]);
+    }
+  }
+  expect_close(w, ew, "w");
+  expect_close(m, em, "m");
+}
+
 TEST_F(UpdateTest, AdamAndAdamW) {
   for (const bool decoupled : {false, true}) {
     Tensor w = random(9);
@@ -166,6 +187,7 @@ TEST_F(UpdateTest, PartsThatBeginAtBlocksHaveTheBitsOfTheWhole) {
                    {0.1F, 0.9F, 0.9F, 0.1F, 0.5F});
       ops->rmsprop(one(RmsPropTensors{t[0], t[2], {}, t[3], 0.01F}),
                    {0.1F, 0.9F, 0.0F, 0.1F, 0.5F});
+      ops->lion(one(LionTensors{t[0], t[1], t[3], 0.01F}), {0.1F, 0.9F, 0.99F, 0.5F});
       ops->sgd(one(SgdTensors{t[0], t[1], t[3], 0.01F}), {0.1F, 0.9F, 0.5F, true});
       ops->sgd(one(SgdTensors{t[0], {}, t[3], 0.01F}), {0.1F, 0.0F, 0.5F, false});
       ops->moving_average(one(AverageTensors{t[4], t[0]}), 0.9F);
@@ -209,6 +231,7 @@ TEST_F(UpdateTest, MisfittingStateIsRefused) {
   EXPECT_THROW(ops_->sgd(one(SgdTensors{w, small, w}), {}), Error);
   EXPECT_THROW(ops_->adam(one(AdamTensors{w, w, small, w}), {}), Error);
   EXPECT_THROW(ops_->rmsprop(one(RmsPropTensors{w, small, w, w}), {}), Error);
+  EXPECT_THROW(ops_->lion(one(LionTensors{w, small, w}), {}), Error);
   EXPECT_THROW(ops_->moving_average(one(AverageTensors{w, small}), 0.5F), Error);
   EXPECT_THROW(ops_->squares_by_block(small, {&w, 1}), Error);
 }
@@ -226,6 +249,7 @@ TEST(Update, RepeatsToTheBit) {
     Tensor v = random(4);
     ops->adam(one(AdamTensors{w, m, v, g, 0.01F}), {0.1F, 0.9F, 0.99F, 1e-8F, 0.5F, true, 2});
     ops->rmsprop(one(RmsPropTensors{w, v, m, g, 0.01F}), {0.1F, 0.9F, 0.9F, 0.1F, 0.5F});
+    ops->lion(one(LionTensors{w, m, g, 0.01F}), {0.1F, 0.9F, 0.99F, 0.5F});
     ops->sgd(one(SgdTensors{w, m, g, 0.01F}), {0.1F, 0.9F, 0.5F, true});
     Tensor sum = cpu.poisoned({squares_blocks(150001)}, DType::F64, shift);
     ops->squares_by_block(sum, {&w, 1});

@@ -130,6 +130,13 @@ void adam_rule(Element& e, double g, double decay, double rate, int step,
   e.w -= rate * first / (std::sqrt(second) + c.epsilon);
 }
 
+void lion_rule(Element& e, double g, double decay, double rate, int /*step*/,
+               const OptimizerConfig& c) {
+  const double wanted = c.beta1 * e.a + (1.0 - c.beta1) * g;
+  e.a = c.beta2 * e.a + (1.0 - c.beta2) * g;
+  e.w -= rate * ((wanted > 0.0) - (wanted < 0.0) + decay * e.w);
+}
+
 TEST(Optimizer, SgdFollowsTheTextbook) {
   OptimizerConfig config = config_of("sgd");
   expect_follows(config, sgd_rule);
@@ -186,6 +193,14 @@ TEST(Optimizer, AdamAndAdamWFollowTheTextbook) {
   expect_follows(config, adam_rule);
 }
 
+TEST(Optimizer, LionFollowsItsPaper) {
+  OptimizerConfig config = config_of("lion");
+  config.beta2 = 0.99;
+  expect_follows(config, lion_rule);
+  config.beta1 = 0.5;
+  expect_follows(config, lion_rule);
+}
+
 std::vector<std::string> state_names(const OptimizerConfig& config) {
   Training training(config);
   std::vector<std::string> names;
@@ -202,13 +217,15 @@ TEST(Optimizer, StateIsNamedByParameterAndSlot) {
   EXPECT_THAT(state_names(config_of("rmsprop")),
               ElementsAre("a.linear.weight.square_avg", "a.linear.weight.momentum_buffer",
                           "layers.1.weight.square_avg", "layers.1.weight.momentum_buffer"));
+  EXPECT_THAT(state_names(config_of("lion")),
+              ElementsAre("a.linear.weight.exp_avg", "layers.1.weight.exp_avg"));
   OptimizerConfig plain = config_of("sgd");
   plain.momentum = 0.0;
   EXPECT_TRUE(state_names(plain).empty());
 }
 
 TEST(Optimizer, GoesOnToTheBitFromSavedState) {
-  for (const char* kind : {"sgd", "rmsprop", "adam", "adamw"}) {
+  for (const char* kind : {"sgd", "rmsprop", "adam", "adamw", "lion"}) {
     Training whole(config_of(kind));
     Training resumed(config_of(kind));
     for (int step = 1; step <= 4; ++step) whole.step(step);

@@ -110,7 +110,8 @@ TEST_P(UpdateAuditTest, EveryStretchIsDrawn) {
   EXPECT_THAT(found, testing::Each(true));
 }
 
-INSTANTIATE_TEST_SUITE_P(, UpdateAuditTest, testing::Values("sgd", "rmsprop", "adam", "adamw"));
+INSTANTIATE_TEST_SUITE_P(, UpdateAuditTest,
+                         testing::Values("sgd", "rmsprop", "adam", "adamw", "lion"));
 
 }  // namespace
 }  // namespace penstock
