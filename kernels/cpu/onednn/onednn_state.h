@@ -49,13 +49,17 @@ struct OneDnn::State {
   dnnl::stream stream;
   int64_t primitives_created = 0;
 
+  // What is ready to run, by plan. A Prepared is a oneDNN primitive and its scratch memory; the
+  // other entries have one, and with it say how operands or results are copied to the layouts it
+  // wants.
   std::unordered_map<MatmulPlan, PreparedProduct, PlanHash> products;
   std::unordered_map<ConvolutionPlan, PackedPrimitive, PlanHash> convolutions_forward;
   std::unordered_map<ConvolutionPlan, PackedPrimitive, PlanHash> convolutions_backward_input;
   std::unordered_map<ConvolutionPlan, AddedPrimitive, PlanHash> convolutions_backward_weight;
   std::unordered_map<ActivationPlan, Prepared, PlanHash> activations;
 
-  // Pairs of (value, packed) layouts; an index + 1 is a key of Weight::packing().
+  // Weights keep copies of themselves in the layouts that primitives want. Each pair is the layout
+  // of a weight and that of such a copy; its index + 1 is the copy's key in Weight::packing().
   std::vector<std::pair<dnnl_api::Desc, dnnl_api::Desc>> packings;
 
   // The entry of `plan`, made by `make(state, plan)` on first sight.

@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-// beta is null where the norm is not centred.
+// `shift`, the norm's beta, is null for an RMS norm, which is not centred.
 template <bool kCentred>
 void norm_forward(CudaContext& context, const char* op, Tensor& y,
                   const RowNormStatistics& statistics, const Tensor& x, const Tensor& gamma,

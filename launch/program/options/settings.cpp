@@ -65,8 +65,9 @@ std::optional<double> as_number(const std::string& text) {
   return number;
 }
 
-// Finds a path of data: a file or folder; for tokens also a pattern, or the name of a pair; for
-// parallel text one path with placeholders that stands for the files of all languages.
+// Finds a path of data: a file or folder; for tokens also a pattern, or the name that a .bin and an
+// .idx file share; for parallel text one path with placeholders that stands for the files of all
+// languages.
 std::string data_path(const Settings& settings, const std::string& name, const std::string& path) {
   const DataConfig& data = settings.config.data;
   if (data.kind == "tokens") {

@@ -49,7 +49,8 @@ std::vector<std::string> point_words(const std::string& command, const SweepFile
   if (words.empty() && !command.empty()) {
     fail_input(sweep.path.string() + ": a command of nothing but blanks starts nothing");
   }
-  // No shell reads the words; a batch system that takes a script as input has a `<` at the end.
+  // A lone `<` at the end (`bsub <`) makes the job script the command's input, which the sweep sees
+  // to. Any other `<` would need a shell, and none reads these words.
   for (size_t i = 0; i < words.size(); ++i) {
     if (words[i].front() != '<' || (words[i] == "<" && i > 0 && i + 1 == words.size())) continue;
     fail_input(

@@ -38,7 +38,7 @@ WorkQueue::Entry* WorkQueue::first_waiting() {
 }
 
 void WorkQueue::make(Entry& entry, std::unique_lock<std::mutex>& lock) {
-  entry.state = State::IsMade;
+  entry.state = State::BeingMade;
   lock.unlock();
   entry.work->make();
   lock.lock();

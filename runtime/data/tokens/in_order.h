@@ -57,7 +57,7 @@ class WorkQueue {
   void take_all();
 
  private:
-  enum class State : uint8_t { Waits, IsMade, Done };  // IsMade: a thread is just making it
+  enum class State : uint8_t { Waits, BeingMade, Done };
   struct Entry {
     std::unique_ptr<Work> work;
     State state = State::Waits;
@@ -84,7 +84,9 @@ class WorkQueue {
 //   make(item)  for each item, in any of `threads` threads, several at once; it returns the result
 //   take(made)  for each result, in the calling thread, in the order of the items
 // It returns when all is taken. Where functions throw, run() throws the error of the first item in
-// order whose make or take threw, or else the error of read.
+// order whose make or take threw, or else the error of read. So an Error of read waits until the
+// items before it are made and taken; but one that a stop was asked for (ErrorKind::Stopped), or an
+// exception that is no Error, is thrown at once, and items that were not taken are dropped.
 template <class Item, class Made>
 class InOrder {
  public:
@@ -95,15 +97,15 @@ class InOrder {
   static void run(int threads, const std::function<void(const Give&)>& read, const Make& make,
                   const Take& take) {
     InOrder order(threads, make, take);
-    bool reads = true;
+    bool is_in_read = true;  // not in give(), which throws the errors of items
     try {
       read([&](Item item, size_t bytes) {
-        reads = false;
+        is_in_read = false;
         order.give(std::move(item), bytes);
-        reads = true;
+        is_in_read = true;
       });
     } catch (const Error& error) {
-      if (reads && error.kind() != ErrorKind::Stopped) order.end();
+      if (is_in_read && error.kind() != ErrorKind::Stopped) order.end();
       throw;
     }
     order.end();

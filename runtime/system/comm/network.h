@@ -174,8 +174,10 @@ struct DirectedEdge {
   int from_stage = 0, to_stage = 0;
   int from_position = 0, to_position = 0;  // ranks of the pipeline; different
   Direction direction = Direction::Activation;
-  // The number of messages that may be under way before the sender must be able to wait for the
-  // oldest one: NCCL does not copy their tensors, and somebody has to hold them.
+  // With NCCL, which does not copy what it sends, the link holds the tensors of at most so many
+  // messages: before it posts another one the device's computing (not the host) waits until the
+  // oldest has left. The schedule says which number cannot deadlock (schedule/proof/window.h). MPI
+  // takes a message over at once, and does not look at this.
   int window = 2;
 };
 

@@ -27,12 +27,13 @@ struct TuningSample {
   std::vector<int32_t> ids;     // the tokens
   std::vector<uint8_t> answer;  // for each token 1 if the loss counts its prediction, else 0
   Lacks lacks = Lacks::Answer;  // has a meaning only where any_counts() is false
-  // What the user is told of such lines; the first two as ChatText::only_last and opened (chat.h).
-  bool only_last = false;
-  bool opened = false;
-  bool plain = false;    // no token ends the text, since the tokenizer has none for it
-  bool renamed = false;  // as LineContent::renamed
-  bool parts = false;    // as LineContent::parts
+  // What the user is told of the line, beside its place in the file.
+  bool only_last = false;  // earlier answers are not learnt (ChatText::only_last, chat.h)
+  bool opened = false;     // an answer begins within its generation prompt (ChatText::opened)
+  bool plain = false;      // no token ends the text, since the tokenizer has none for it
+  bool renamed = false;    // a role had another name, such as "human" for "user"
+  bool parts = false;      // a message had a list of one text as its content
+  // The form of other programs that the line has, such as ShareGPT's.
   LineContent::Foreign foreign = LineContent::Foreign::None;
 };
 

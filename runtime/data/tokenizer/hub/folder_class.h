@@ -42,9 +42,10 @@ enum class FolderClass : uint8_t {
 using DefaultTokens = std::vector<std::pair<const char*, const char*>>;
 [[nodiscard]] DefaultTokens default_tokens(FolderClass of);
 
-// Changes `file` as the class settings.opened does, and returns "". If the class would cut texts by
-// other rules than the file has (not counting a space in front and the normalizer), leaves the file
-// as it is and returns a note for the user that says so.
+// Changes `file` as the class settings.opened does, and returns "": Llama changes how texts are cut
+// (cut_as_llama); Gpt2, GptNeoX and Qwen2 put their own space in front and their own normalizer,
+// and have the same rules as the file for the rest. Where their rules are others, and for Other,
+// the file stays as it is, and the note for the user that is returned says so.
 [[nodiscard]] std::string cut_as_class(TokenizerJson& file, const FolderSettings& settings);
 
 // Changes `file` as the class LlamaTokenizer does: texts are not cut into words, spaces are written

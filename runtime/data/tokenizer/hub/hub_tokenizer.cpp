@@ -76,8 +76,9 @@ std::unique_ptr<Tokenizer> folder_of_words(TokenizerJson file, const FolderSetti
   return std::make_unique<FolderOfWords>(std::move(file), settings, std::move(note));
 }
 
-// A model of the class LlamaTokenizer without a tokenizer.json. It begins with <s> unless the
-// folder says otherwise; where there is a tokenizer.json that alone says what is put around a text.
+// A model of the class LlamaTokenizer in a folder without a tokenizer.json: a text's ids begin with
+// <s> unless the folder says otherwise. (In a folder that has a tokenizer.json, that file alone
+// decides what is put around a text.)
 std::unique_ptr<Tokenizer> llama_pieces(const std::string& model, FolderSettings settings) {
   const Pieces pieces(model);
   if (settings.begin.empty()) settings.begin = "<s>";

@@ -34,8 +34,9 @@ const icu::Normalizer2* table_of(NormalForm form, UErrorCode& status) {
   fail_internal("no such normal form");
 }
 
-// A set of characters of Unicode 9, by ICU's pattern. The package composes, and knows marks, by
-// those tables: characters that came later stay as they are.
+// The set of characters of an ICU pattern. Patterns here are of Unicode 9 (age=9.0), by whose
+// tables the package `tokenizers` composes and knows marks: characters that came later stay as they
+// are.
 icu::UnicodeSet frozen_set(const char* pattern) {
   UErrorCode status = U_ZERO_ERROR;
   icu::UnicodeSet set(pattern, status);
