@@ -1,8 +1,8 @@
 #!/bin/sh
-# tests/distributed/failure_test.sh MPIEXEC PROGRAM HOW -- the job ends, soon, and says so by its exit code and words.
+# tests/distributed/failure_test.sh RANKS PROGRAM HOW -- the job ends, soon, and says so by its exit code and words.
 # The exact code is not tested: mpirun itself sometimes crashes while it cleans up after a killed rank.
 set -u
-mpiexec=$1 program=$2 how=$3
+ranks=$1 program=$2 how=$3
 limit=20  # seconds; a hang is for ever, a clean-up takes about two
 log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT
@@ -21,7 +21,7 @@ case $how in
   stranger)  # ... and the mpirun of another MPI
     PMI_SIZE=3 timeout -k 5 $limit "$program" none >"$log" 2>&1 ;;
   *)
-    timeout -k 5 $limit "$mpiexec" --oversubscribe --bind-to none -n 3 "$program" "$how" >"$log" 2>&1 ;;
+    timeout -k 5 $limit "$ranks" -n 3 "$program" "$how" >"$log" 2>&1 ;;
 esac
 code=$?
 

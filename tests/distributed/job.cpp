@@ -31,6 +31,11 @@ std::string program_beside(const std::string& name) {
   return std::filesystem::read_symlink("/proc/self/exe").replace_filename(name).string();
 }
 
+std::string ranks_script() {
+  const char* told = std::getenv("PENSTOCK_RANKS");
+  return told != nullptr ? told : PENSTOCK_RANKS;
+}
+
 JobResult run_penstock(int ranks, const std::string& arguments, int limit_s) {
   return run_ranks(penstock_program(), ranks, arguments, limit_s);
 }
@@ -60,9 +65,8 @@ JobResult run_words(const std::string& words, int limit_s) {
 
 JobResult run_ranks(const std::string& program, int ranks, const std::string& arguments,
                     int limit_s) {
-  return run_words(PENSTOCK_MPIEXEC " --oversubscribe --bind-to none -n " + std::to_string(ranks) +
-                       " " + program + " " + arguments,
-                   limit_s);
+  return run_words(
+      ranks_script() + " -n " + std::to_string(ranks) + " " + program + " " + arguments, limit_s);
 }
 
 JobResult run_alone(const std::string& arguments, int limit_s) {

@@ -24,6 +24,9 @@ struct JobResult {
 // The path of the program `name` in the directory of this test's program.
 [[nodiscard]] std::string program_beside(const std::string& name);
 
+// A script that starts ranks, with the options of mpirun that tests/ranks.sh.in names:
+// PENSTOCK_RANKS in the environment, else that of the build.
+[[nodiscard]] std::string ranks_script();
 // `mpirun -n ranks penstock <arguments>`, at most limit_s seconds (then exit code 124).
 [[nodiscard]] JobResult run_penstock(int ranks, const std::string& arguments, int limit_s = 120);
 // `penstock <arguments>` without mpirun, which takes longer to start than a small run to train.

@@ -36,9 +36,7 @@ TEST_F(Program, OfStrangersOneSpeaks) {
 TEST_F(Program, RefusesRanksThatAreNotOneProgram) {
   const std::string words = train("--stages 2");
   const auto one_of_each = [&](const std::string& first, const std::string& second) {
-    return run_words(
-        PENSTOCK_MPIEXEC " -q --oversubscribe --bind-to none -n 1 " + first + " : -n 1 " + second,
-        30);
+    return run_words(ranks_script() + " -q -n 1 " + first + " : -n 1 " + second, 30);
   };
   const JobResult programs =
       one_of_each(penstock_program() + " " + words, program_beside("own_network") + " " + words);
@@ -62,8 +60,8 @@ TEST_F(Program, NamesTheRankThatDoesNotSeeAFile) {
   (void)scratch_.write("own/input.txt", text);
   const auto seen_by_rank_0 = [&](const std::string& words) {
     const std::string program = "exec " + penstock_program() + " " + words + "'";
-    return run_words(PENSTOCK_MPIEXEC " -q --oversubscribe --bind-to none -n 1 sh -c 'exec 9<" +
-                         scratch_ / "own" + "; " + program + " : -n 1 sh -c '" + program,
+    return run_words(ranks_script() + " -q -n 1 sh -c 'exec 9<" + scratch_ / "own" + "; " +
+                         program + " : -n 1 sh -c '" + program,
                      30);
   };
   const JobResult data = seen_by_rank_0(train(
@@ -80,9 +78,8 @@ TEST_F(Program, NamesTheRankThatDoesNotSeeAFile) {
 
 TEST_F(Program, SaysWhatDiffersBetweenRanksAndWhoWouldNotBeMissed) {
   const std::string words = penstock_program() + " " + train("--stages 2");
-  const JobResult job = run_words(PENSTOCK_MPIEXEC " -q --oversubscribe --bind-to none -n 1 " +
-                                      words + " : -n 1 -x OMP_THREAD_LIMIT=7 " + words,
-                                  30);
+  const JobResult job = run_words(
+      ranks_script() + " -q -n 1 " + words + " : -n 1 env OMP_THREAD_LIMIT=7 " + words, 30);
   EXPECT_EQ(job.exit_code, 0) << job.output;
   EXPECT_THAT(job.output, HasSubstr("note: OMP_THREAD_LIMIT is '7' on rank 1 (host "));
   EXPECT_THAT(job.output, testing::Not(HasSubstr("keepalive"))) << "on one host";

@@ -47,6 +47,17 @@ std::vector<pid_t> processes_naming(const std::string& program, const std::strin
   return found;
 }
 
+// What has started ranks with that directory: mpirun or an mpiexec.
+std::vector<pid_t> launchers_naming(const std::string& directory) {
+  std::vector<pid_t> found;
+  for (const pid_t process : processes_naming("", directory)) {
+    const std::string line = read_file("/proc/" + std::to_string(process) + "/cmdline");
+    const std::string program = std::filesystem::path(line.c_str()).filename();
+    if (program.starts_with("mpirun") || program.starts_with("mpiexec")) found.push_back(process);
+  }
+  return found;
+}
+
 // Whether the process has said what it does about a signal.
 bool catches(pid_t process, int signal) {
   std::ifstream status("/proc/" + std::to_string(process) + "/status");
@@ -245,7 +256,7 @@ TEST_F(Survival, ADirectoryThatIsMovedUnderARunIsToldAsThat) {
 
 TEST_F(Survival, ASignalToMpirunStopsAllRanks) {
   start(2, "--stages 2");
-  const auto launchers = processes_naming(PENSTOCK_MPIEXEC, out_);
+  const auto launchers = launchers_naming(out_);
   ASSERT_EQ(launchers.size(), 1U);
   ASSERT_EQ(kill(launchers[0], SIGUSR1), 0);
   expect_stop("SIGUSR1");
@@ -256,7 +267,7 @@ TEST_F(Survival, AStopEndsALongEvaluation) {
   start(2, "--stages 2 --data.samples 4000000 --data.validation 0.5 --eval-every 40");
   while (steps().size() < 40) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  const auto launchers = processes_naming(PENSTOCK_MPIEXEC, out_);
+  const auto launchers = launchers_naming(out_);
   ASSERT_EQ(launchers.size(), 1U);
   ASSERT_EQ(kill(launchers[0], SIGUSR1), 0);
   expect_stop("SIGUSR1");
@@ -382,12 +393,11 @@ TEST_F(Survival, ASignalToOneRankStopsAll) {
 TEST_F(Survival, SuperviseGoesOnWithTheRanksThatAreLeft) {
   const std::string ranks = scratch_.write("ranks", "2");
   auto job = std::async(std::launch::async, [&] {
-    return run_words(
-        PENSTOCK_SOURCE "/launch/supervise.sh --delay 0 --ranks-command 'cat " + ranks +
-            "' --mpirun '" PENSTOCK_MPIEXEC " -q --oversubscribe --bind-to none' --program " +
-            penstock_program() + " -- " + file_ + " --out " + out_ +
-            " --stages 2 --steps 4000 --checkpoint.every 500",
-        120);
+    return run_words(PENSTOCK_SOURCE "/launch/supervise.sh --delay 0 --ranks-command 'cat " +
+                         ranks + "' --mpirun '" + ranks_script() + " -q' --program " +
+                         penstock_program() + " -- " + file_ + " --out " + out_ +
+                         " --stages 2 --steps 4000 --checkpoint.every 500",
+                     120);
   });
   const std::string checkpoint = out_ + "/checkpoints/step-00000500/manifest.json";
   ASSERT_TRUE(within_a_minute([&] { return std::filesystem::exists(checkpoint); }));

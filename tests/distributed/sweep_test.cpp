@@ -100,8 +100,7 @@ class SweepRuns : public testing::Test {
 
   TemporaryFolder scratch_;
   std::string run_file_ = scratch_.write("run.toml", kSweptRun);
-  std::string file_ = scratch_.write(
-      "sweep.toml", sweep_text(PENSTOCK_MPIEXEC " -q --oversubscribe --bind-to none -n {ranks}"));
+  std::string file_ = scratch_.write("sweep.toml", sweep_text(ranks_script() + " -q -n {ranks}"));
 };
 
 TEST_F(SweepRuns, ADisturbedSweepEndsWithTheTableOfAnUndisturbedOne) {
@@ -149,8 +148,8 @@ size_t processes_of(const std::string& directory) {
 // They would train for ever.
 TEST_F(SweepRuns, AKilledSweepTakesItsRanksWithIt) {
   const std::string file =
-      scratch_.write("endless.toml", "[sweep]\nrun = \"run.toml\"\nlauncher = \"" PENSTOCK_MPIEXEC
-                                     " -q --bind-to none -n {ranks}\"\n[set]\nsteps = 100000000\n");
+      scratch_.write("endless.toml", "[sweep]\nrun = \"run.toml\"\nlauncher = \"" + ranks_script() +
+                                         " -q -n {ranks}\"\n[set]\nsteps = 100000000\n");
   const std::string out = scratch_ / "endless";
   EXPECT_EQ(run(file, out, "k1-d1-m2-1f1b", SIGKILL).exit_code, 128 + SIGKILL);
   for (int i = 0; i < 1000 && processes_of(out) > 0; ++i) {

@@ -55,7 +55,7 @@ END
 cmake -S outside -B outside/build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$folder/moved" >outside.log
 cmake --build outside/build >>outside.log
 [ ! -d moved/lib/glibc-hwcaps ] || outside/build/my_network --version | grep "^kernels for $best, of "
-mpirun --oversubscribe --bind-to none -n 2 outside/build/my_network train moved/share/penstock/examples/own_network.toml --stages 2 --steps 2 \
+"$build/ranks.sh" -n 2 outside/build/my_network train moved/share/penstock/examples/own_network.toml --stages 2 --steps 2 \
   --out run >run.txt
 grep -q '"kind": *"gated-unit"' <(outside/build/my_network inspect run/run.toml --json)
 

@@ -110,7 +110,7 @@ def compare_frozen_matrices(train, penstock, scratch):
         assert torch.equal(checkpoints["fp32"][name].to(torch.bfloat16), narrow[name]), name
 
 
-def main(mpiexec, penstock, logits_program):
+def main(script, penstock, logits_program):
     with tempfile.TemporaryDirectory(prefix="penstock-python-") as scratch:
         out = pathlib.Path(scratch) / "run"
         run_file = pathlib.Path(scratch) / "lm.toml"
@@ -118,7 +118,7 @@ def main(mpiexec, penstock, logits_program):
         (run_file.parent / "water.txt").write_text("Water falls down the penstock, turns the wheel; " * 50)
 
         def train(*options):
-            run(mpiexec, "--oversubscribe", "--bind-to", "none", "-n", 2, penstock, "train", run_file, *options)
+            run(script, "-n", 2, penstock, "train", run_file, *options)
 
         train("--out", out)
         checkpoint = out / "checkpoints" / "latest"

@@ -112,6 +112,6 @@ def scratch_with_tokens(name, seed, steps):
 
 def train(programs, scratch, folder, steps, rate, out, *options):
     """From the folder's weights, in two stages."""
-    mpiexec, penstock, _ = programs
-    run(mpiexec, "--oversubscribe", "--bind-to", "none", "-n", 2, penstock, "train", scratch / "run.toml", "--model.from", folder,
+    script, penstock, _ = programs
+    run(script, "-n", 2, penstock, "train", scratch / "run.toml", "--model.from", folder,
         "--steps", steps, "--optimizer.learning_rate", rate, "--out", out, *options)

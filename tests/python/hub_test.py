@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Hugging Face folders in and out, beside transformers: hub_test.py MPIEXEC PENSTOCK LOGITS
+"""Hugging Face folders in and out, beside transformers: hub_test.py RANKS PENSTOCK LOGITS
 
 Of every family small folders with random weights (tied and untied, grouped queries, windows, also of
 some layers alone, scaled rotary positions, sharded, in

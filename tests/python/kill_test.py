@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Ranks that are killed at any moment: the newest checkpoint is always whole, and nothing else is lost.
 
-usage: kill_test.py MPIEXEC PENSTOCK [--kills N] [--seed S] [--steps N]
+usage: kill_test.py RANKS PENSTOCK [--kills N] [--seed S] [--steps N]
 
 Trains a small network on three ranks, kills a random rank with SIGKILL at a random time, while a
 checkpoint is being written as long as that was so at fewer than a third of the kills, verifies the
@@ -52,9 +52,9 @@ threads = 1
 
 
 class Trainer:
-    def __init__(self, mpiexec, penstock, run_file, steps):
+    def __init__(self, script, penstock, run_file, steps):
         self.penstock = penstock
-        self.words = [mpiexec, "--oversubscribe", "--bind-to", "none", "-n", "3", penstock, "train",
+        self.words = [script, "-n", "3", penstock, "train",
                       run_file, "--steps", str(steps), "--resume", "auto", "--out"]
 
     def start(self, out):
@@ -140,7 +140,7 @@ def one_run(trainer, out, usual, kills, table, dice):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("mpiexec")
+    parser.add_argument("ranks")
     parser.add_argument("penstock")
     parser.add_argument("--kills", type=int, default=2)
     parser.add_argument("--steps", type=int, default=150)
@@ -153,7 +153,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="penstock-kill-") as scratch:
         folder = pathlib.Path(scratch)
         (folder / "run.toml").write_text(RUN_FILE % EVERY)
-        trainer = Trainer(options.mpiexec, options.penstock, str(folder / "run.toml"), options.steps)
+        trainer = Trainer(options.ranks, options.penstock, str(folder / "run.toml"), options.steps)
         began = time.monotonic()
         run(*trainer.words, folder / "undisturbed")
         usual = time.monotonic() - began

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Adapters (LoRA) in and out, beside peft: lora_test.py MPIEXEC PENSTOCK LOGITS
+"""Adapters (LoRA) in and out, beside peft: lora_test.py RANKS PENSTOCK LOGITS
 
 Small networks with random weights, and folders of random adapters as peft writes them. From both, fifty steps of AdamW give the adapters
 that PyTorch has; the exported folder loads in peft, and the one with --merge in transformers, with the same logits. Returns 77 where packages

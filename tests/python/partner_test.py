@@ -3,7 +3,7 @@
 every run ends with the bits of one that nobody disturbed, at another number of stages and replicas too. What is damaged, not
 whole or another run's is passed over with a line, and a directory without room is refused, or gone on without.
 
-usage: partner_test.py MPIEXEC PENSTOCK [--kills N] [--seed S]
+usage: partner_test.py RANKS PENSTOCK [--kills N] [--seed S]
 """
 
 import argparse
@@ -59,9 +59,9 @@ class Runs:
         self.out = folder / "run"
 
     def words(self, out, more=(), ranks=2):
-        return [self.options.mpiexec, "-q", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), self.options.penstock,
-                "train", str(self.run_file), "--steps", str(STEPS), "--resume", "auto", "--out", str(out),
-                "--checkpoint.partner", "--checkpoint.partner_dir", str(self.copies), *more]
+        return [self.options.ranks, "-q", "-n", str(ranks), self.options.penstock, "train",
+                str(self.run_file), "--steps", str(STEPS), "--resume", "auto", "--out", str(out), "--checkpoint.partner",
+                "--checkpoint.partner_dir", str(self.copies), *more]
 
     def go(self, more=(), ranks=2, out=None, code=0):
         """To its end; what it said."""
@@ -291,7 +291,7 @@ def no_room(runs):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("mpiexec")
+    parser.add_argument("ranks")
     parser.add_argument("penstock")
     parser.add_argument("--kills", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)

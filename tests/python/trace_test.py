@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """trace.json of runs of several kinds keeps the rules of trace_rules.py.
 
-usage: trace_test.py MPIEXEC PENSTOCK
+usage: trace_test.py RANKS PENSTOCK
 """
 
 import pathlib
@@ -32,14 +32,14 @@ RUNS = [(2, "--stages 4 --schedule zb-v"), (4, "--stages 2 --replicas 2 --schedu
 
 
 def main():
-    mpiexec, penstock = sys.argv[1:]
+    script, penstock = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         run_file = folder / "run.toml"
         run_file.write_text(RUN_FILE)
         for number, (ranks, options) in enumerate(RUNS):
             out = folder / str(number)
-            subprocess.run([mpiexec, "--oversubscribe", "--bind-to", "none", "-n", str(ranks), penstock, "train",
+            subprocess.run([script, "-n", str(ranks), penstock, "train",
                             run_file, "--out", out, "--checkpoint.last", "false", *options.split()],
                            check=True, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
             found = trace_rules.check(out / "trace.json")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trainings cut up at random, each beside its twin on one rank a replica: the same bits.
 
-usage: bits.py MPIEXEC PENSTOCK [--cases N] [--seed S] [--minutes M] [--keep DIR] [--verbose]
+usage: bits.py RANKS PENSTOCK [--cases N] [--seed S] [--minutes M] [--keep DIR] [--verbose]
 
 A case is a network with data of its own, a training, and a cut of it: stages, replicas, schedule, recompute, split, chunks, reduction,
 wire, barrier, sharding and what else must change no bit. Checkpoints are compared byte by byte, metrics line by line but for times. A run

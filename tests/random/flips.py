@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Audited trainings whose bits change on the way: every change in an audited instruction is found and named, and nothing else is.
 
-usage: flips.py MPIEXEC PENSTOCK [--cases N] [--seed S] [--minutes M] [--keep DIR] [--verbose]
+usage: flips.py RANKS PENSTOCK [--cases N] [--seed S] [--minutes M] [--keep DIR] [--verbose]
 
 A case is a network of bits.py, cut into stages and replicas, with run.audit = N and one changed bit in nearly every step: of an activation, a
 gradient, a weight or a number of the optimizer's, on a rank from dice. What is reported must have been changed there, in that step and that

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trainings that are killed and stopped at random moments, and gone on with: what one is that nobody disturbed.
 
-usage: kills.py MPIEXEC PENSTOCK [--cases N] [--seed S] [--minutes M] [--keep DIR] [--verbose]
+usage: kills.py RANKS PENSTOCK [--cases N] [--seed S] [--minutes M] [--keep DIR] [--verbose]
 
 A case is a small training with checkpoints and evaluations, disturbed several times (a rank, all of them or mpirun; SIGKILL, a stop by
 signal or by file; in the first 0.4 s, while a checkpoint is written, in an evaluation, at any time), gone on with `--resume auto`, mostly

@@ -83,16 +83,15 @@ def has_ranks(job):
 class Program:
     """penstock under mpirun; all that it leaves behind is in `folder`."""
 
-    def __init__(self, mpiexec, penstock, folder):
-        self.mpiexec, self.penstock, self.folder = mpiexec, penstock, folder
+    def __init__(self, ranks_script, penstock, folder):
+        self.ranks_script, self.penstock, self.folder = ranks_script, penstock, folder
         self.environment = {**ENVIRONMENT, **os.environ, "XDG_CACHE_HOME": str(folder / "cache"),
                             "OMPI_MCA_orte_tmpdir_base": str(folder / "sessions")}
 
     def start(self, ranks, words, output):
         """A job whose output, of all ranks, goes to that file; in a process group of its own."""
         with output.open("w") as out:
-            return subprocess.Popen([self.mpiexec, "-q", "--oversubscribe", "--bind-to", "none", "-n", str(ranks),
-                                     self.penstock, *map(str, words)], stdin=subprocess.DEVNULL, stdout=out,
+            return subprocess.Popen([self.ranks_script, "-q", "-n", str(ranks), self.penstock, *map(str, words)], stdin=subprocess.DEVNULL, stdout=out,
                                     stderr=subprocess.STDOUT, env=self.environment, start_new_session=True)
 
     def end(self, job):
@@ -222,7 +221,7 @@ class Driver:
 
     def __init__(self, text):
         parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
-        parser.add_argument("mpiexec")
+        parser.add_argument("ranks")
         parser.add_argument("penstock")
         parser.add_argument("--cases", type=int, default=0, help="how many; 0: as many as the minutes allow")
         parser.add_argument("--seed", type=int, default=1, help="number of the first case")
@@ -235,7 +234,7 @@ class Driver:
         self.causes = collections.Counter()
 
     def repeat(self, number):
-        words = [sys.argv[0], self.options.mpiexec, self.options.penstock, "--seed", str(number), "--cases", "1"]
+        words = [sys.argv[0], self.options.ranks, self.options.penstock, "--seed", str(number), "--cases", "1"]
         return "python3 " + " ".join(map(shlex.quote, words))
 
     def once(self, case, number=0):
@@ -245,7 +244,7 @@ class Driver:
             (folder / "sessions").mkdir()
             began = time.monotonic()
             try:
-                what = case(number, Program(self.options.mpiexec, self.options.penstock, folder), folder)
+                what = case(number, Program(self.options.ranks, self.options.penstock, folder), folder)
                 if self.options.verbose:
                     print(f"case {number}, {time.monotonic() - began:.1f} s: {what}", flush=True)
             except (Difference, OSError, ValueError, LookupError) as difference:  # also a file that is not there or not whole

@@ -10,18 +10,17 @@ namespace {
 struct Launcher {
   const char* size_variable;  // holds how many processes were started
   const char* name;
-  const char* cure;
+  const char* cure;  // null: that of another MPI
 };
 
 constexpr std::array<Launcher, 6> kLaunchers = {{
-    {"OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun",
-     "use the mpirun of the MPI that penstock was built with"},
+    {"OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun", nullptr},
     {"SLURM_STEP_NUM_TASKS", "srun",
      "start it with `srun --mpi=pmix` (Open MPI) or `srun --mpi=pmi2` (MPICH), or with mpirun"},
-    {"PMI_SIZE", "the launcher", "use the mpirun of the MPI that penstock was built with"},
-    {"MPI_LOCALNRANKS", "the launcher", "use the mpirun of the MPI that penstock was built with"},
     {"FLUX_JOB_SIZE", "flux", "start it with `flux run -o mpi=...` or with mpirun"},
     {"JSM_NAMESPACE_SIZE", "jsrun", "use the MPI that belongs to jsrun"},
+    {"PMI_SIZE", "the mpiexec of MPICH or one of its kin", nullptr},
+    {"MPI_LOCALNRANKS", "the mpiexec of MPICH or one of its kin", nullptr},
 }};
 
 int number(const char* text) {
@@ -43,7 +42,7 @@ bool is_unjoined_step(const Environment& environment) {
 
 }  // namespace
 
-std::string launcher_complaint(const Environment& environment) {
+std::string launcher_complaint(const Environment& environment, const std::string& library) {
   const bool by_mpirun = environment("OMPI_COMM_WORLD_SIZE") != nullptr;
   for (const Launcher& launcher : kLaunchers) {
     // Under mpirun the variables of what started its helpers are still there.
@@ -51,7 +50,10 @@ std::string launcher_complaint(const Environment& environment) {
     const int started = number(environment(launcher.size_variable));
     if (started > 1) {
       return std::string(launcher.name) + " started " + std::to_string(started) + " processes (" +
-             launcher.size_variable + ") that MPI does not join into one job: " + launcher.cure;
+             launcher.size_variable + ") that MPI does not join into one job: " +
+             (launcher.cure != nullptr ? launcher.cure
+                                       : "penstock was built with " + library +
+                                             ": start it with the mpiexec of that one");
     }
   }
   return {};

@@ -16,8 +16,9 @@ using Environment = std::function<const char*(const char* name)>;  // null where
 // A sentence that names the launcher and the cure when several processes were started but MPI
 // believes this one to be alone; empty when all is well. `environment`, here and below: as it was
 // before MPI_Init, which adds to it. SLURM_NTASKS alone proves nothing: a batch script has it too,
-// and may well start a single process.
-[[nodiscard]] std::string launcher_complaint(const Environment& environment);
+// and may well start a single process. `library` is the MPI of this program, as it calls itself.
+[[nodiscard]] std::string launcher_complaint(const Environment& environment,
+                                             const std::string& library);
 
 // True when Open MPI would refuse to start, and end the process, in MPI_Init: a Slurm step with
 // neither PMIx nor mpirun above it.

@@ -48,6 +48,10 @@ bool are_all_on_one_host() {
   return here != nullptr && all != nullptr && std::string_view(here) == all;
 }
 
+bool is_open_mpi() {
+  return Session::library_version().starts_with("Open MPI");
+}
+
 // Better defaults for Open MPI and CUDA, where the user has set none; others ignore the names.
 void set_defaults() {
   // Streams that share a hardware queue wait for one another, and a message that waits for another
@@ -62,7 +66,9 @@ void set_defaults() {
     (void)setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
   }
   // Loading the libraries of networks that are not used takes a fifth of the start of 32 ranks.
-  if (are_all_on_one_host() && !Session::takes_gpu_memory()) (void)setenv("OMPI_MCA_pml", "ob1", 0);
+  if (is_open_mpi() && are_all_on_one_host() && !Session::takes_gpu_memory()) {
+    (void)setenv("OMPI_MCA_pml", "ob1", 0);
+  }
 }
 
 // Open MPI's MPI_Abort asks PMIx, which knows the job, to end it, after it has printed a dozen
@@ -127,9 +133,9 @@ bool may_speak_pmi() {
 
 // Refuses in a sentence of ours what Open MPI would end with a paragraph about its configuration.
 void refuse_slurm_without_pmix() {
-  if (!Session::library_version().starts_with("Open MPI")) return;
+  if (!is_open_mpi()) return;
   if (is_slurm_without_pmix(std::getenv) || (is_slurm_with_pmi(std::getenv) && !may_speak_pmi())) {
-    refuse_unjoined(launcher_complaint(std::getenv));
+    refuse_unjoined(launcher_complaint(std::getenv, Session::library_version()));
   }
 }
 
@@ -141,7 +147,8 @@ Session::Session(int& argc, char**& argv) : started_by_(starter(std::getenv)) {
     arguments_ += argv[i];
   }
   refuse_slurm_without_pmix();
-  const std::string complaint = launcher_complaint(std::getenv);  // if this rank is alone
+  const std::string complaint =
+      launcher_complaint(std::getenv, library_version());  // if this rank is alone
   set_defaults();
   int provided = MPI_THREAD_SINGLE;
   PENSTOCK_MPI(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided), kStarting);
@@ -185,31 +192,40 @@ std::string Session::library_version() {
   int length = 0;
   PENSTOCK_MPI(MPI_Get_library_version(words.data(), &length), kStarting);
   const std::string text(words.data(), static_cast<size_t>(length));
-  return text.substr(0, text.find_first_of(",\n"));
+  const std::string line = text.substr(0, text.find_first_of(",\n"));
+  // MPICH's first line is "MPICH Version:", tabs or blanks, and the number.
+  constexpr std::string_view kMpich = "MPICH Version:";
+  if (!line.starts_with(kMpich)) return line;
+  const size_t number = line.find_first_not_of(" \t", kMpich.size());
+  return "MPICH " + (number == std::string::npos ? "" : line.substr(number));
 }
 
 bool Session::takes_gpu_memory() {
-#if defined(MPIX_CUDA_AWARE_SUPPORT)  // else this MPI cannot even be asked
+#if defined(MPIX_CUDA_AWARE_SUPPORT) || defined(MPIX_GPU_SUPPORT_CUDA)  // Open MPI, MPICH
   return MPIX_Query_cuda_support() == 1;
 #else
-  return false;
+  return false;  // this MPI cannot even be asked
 #endif
 }
 
 void Session::abort(int exit_code) const {
   const PmixAbort quiet = pmix_abort();
   if (quiet == nullptr || quiet(exit_code, "", nullptr, 0) != 0) {
+    // MPICH and its kin print a line of their own in this process; ours is to be the last.
+    (void)std::fflush(nullptr);
+    if (std::freopen("/dev/null", "w", stderr) == nullptr) (void)close(STDERR_FILENO);
     (void)MPI_Abort(MPI_COMM_WORLD, exit_code);
   }
   std::_Exit(exit_code);
 }
 
 void Session::end_together(int exit_code) const {
-  if (exit_code == 0 || pmix_abort() == nullptr) return;
+  if (exit_code == 0) return;
   constexpr std::chrono::seconds kStragglers{5};
   constexpr std::chrono::milliseconds kPatience{200};
   (void)std::fflush(nullptr);
   (void)std::signal(SIGTERM, leave);
+  if (pmix_abort() == nullptr) return;  // a request that comes while MPI ends changes no exit code
   const bool all_here = have_all_come(kStragglers);
   if (rank_ == 0 || !all_here) abort(exit_code);
   // Rank 0 ends this process, by a signal that may just have come.

@@ -19,23 +19,36 @@ Environment environment(const std::map<std::string, std::string>& variables) {
   };
 }
 
+std::string complaint_of(const Environment& environment) {
+  return launcher_complaint(environment, "MPICH 4.0.2");
+}
+
 TEST(Launcher, RefusesAStepOfStrangers) {
   const auto srun = environment({{"SLURM_STEP_NUM_TASKS", "4"}});
-  const std::string complaint = launcher_complaint(srun);
+  const std::string complaint = complaint_of(srun);
   EXPECT_THAT(complaint, HasSubstr("srun --mpi=pmix"));
   EXPECT_THAT(complaint, HasSubstr("started 4 processes"));
   EXPECT_TRUE(is_slurm_without_pmix(srun));
 }
 
 TEST(Launcher, RefusesTheMpirunOfAnotherMpi) {
-  EXPECT_THAT(launcher_complaint(environment({{"PMI_SIZE", "2"}})), HasSubstr("PMI_SIZE"));
+  const std::string complaint = complaint_of(environment({{"PMI_SIZE", "2"}}));
+  EXPECT_THAT(complaint, HasSubstr("MPICH or one of its kin started 2 processes (PMI_SIZE)"));
+  EXPECT_THAT(complaint,
+              HasSubstr("penstock was built with MPICH 4.0.2: start it with the mpiexec"));
+}
+
+// A launcher of its own name that speaks PMI, too, is called by its name.
+TEST(Launcher, NamesTheLauncherThatSpeaksPmi) {
+  EXPECT_THAT(complaint_of(environment({{"FLUX_JOB_SIZE", "2"}, {"PMI_SIZE", "2"}})),
+              HasSubstr("flux started 2 processes"));
 }
 
 // An MPICH that is started by what only Open MPI understands.
 TEST(Launcher, RefusesOthersThanOpenMpiUnderItsLaunchers) {
-  EXPECT_THAT(launcher_complaint(environment({{"OMPI_COMM_WORLD_SIZE", "4"}, {"PMIX_RANK", "1"}})),
+  EXPECT_THAT(complaint_of(environment({{"OMPI_COMM_WORLD_SIZE", "4"}, {"PMIX_RANK", "1"}})),
               HasSubstr("Open MPI's mpirun started 4 processes"));
-  EXPECT_THAT(launcher_complaint(environment({{"SLURM_STEP_NUM_TASKS", "4"}, {"PMIX_RANK", "1"}})),
+  EXPECT_THAT(complaint_of(environment({{"SLURM_STEP_NUM_TASKS", "4"}, {"PMIX_RANK", "1"}})),
               HasSubstr("srun --mpi=pmi2"));
 }
 
@@ -45,21 +58,21 @@ TEST(Launcher, LeavesPmixToMpi) {
 }
 
 TEST(Launcher, AcceptsOneProcess) {
-  EXPECT_THAT(launcher_complaint(environment({})), IsEmpty());
-  EXPECT_THAT(launcher_complaint(environment({{"SLURM_STEP_NUM_TASKS", "1"}})), IsEmpty());
+  EXPECT_THAT(complaint_of(environment({})), IsEmpty());
+  EXPECT_THAT(complaint_of(environment({{"SLURM_STEP_NUM_TASKS", "1"}})), IsEmpty());
 }
 
 // `penstock plan` in a batch script of a job with four tasks: the script itself is one process.
 TEST(Launcher, AcceptsOneProcessInABatchScript) {
   const auto batch = environment({{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}});
-  EXPECT_THAT(launcher_complaint(batch), IsEmpty());
+  EXPECT_THAT(complaint_of(batch), IsEmpty());
   EXPECT_FALSE(is_slurm_without_pmix(batch));
 }
 
 // Under Slurm, mpirun starts its daemons with a step of one task a node; its ranks inherit that.
 TEST(Launcher, AcceptsOneRankUnderMpirun) {
   const auto mpirun = environment({{"SLURM_STEP_NUM_TASKS", "2"}, {"OMPI_COMM_WORLD_SIZE", "1"}});
-  EXPECT_THAT(launcher_complaint(mpirun), IsEmpty());
+  EXPECT_THAT(complaint_of(mpirun), IsEmpty());
 }
 
 // Slurm's pmi2 plug-in: another MPI may well be able to start from it, so MPI_Init has the word.
