@@ -60,9 +60,9 @@ closure() {
 echo "== Gathering packages in $into"
 # A machine that compiles has what a compiler needs: above all, its own C library.
 closure build-essential >"$work/there"
-closure "${libraries[@]}" "${test_libraries[@]}" >"$work/needed"
+closure "${open_mpi[@]}" "${libraries[@]}" "${test_libraries[@]}" >"$work/needed"
 comm -13 "$work/there" "$work/needed" >"$work/wanted"
-[ -s "$work/wanted" ] || { echo "bundle.sh: apt-get knows none of: ${libraries[*]} ${test_libraries[*]} (try apt-get update)" >&2; exit 3; }
+[ -s "$work/wanted" ] || { echo "bundle.sh: apt-get knows none of: ${open_mpi[*]} ${libraries[*]} ${test_libraries[*]} (try apt-get update)" >&2; exit 3; }
 rm -f "$into"/*.deb
 wanted=()
 while IFS='=' read -r name version; do

@@ -2,8 +2,9 @@
 # Sourced by launch/setup.sh, which installs them, and launch/bundle.sh, which carries the libraries away.
 # shellcheck shell=bash disable=SC2034
 toolchain=(build-essential cmake ninja-build)
+open_mpi=(libopenmpi-dev openmpi-bin)
+mpich=(libmpich-dev mpich)                           # in the place of Open MPI, or beside it: launch/setup.sh --mpi mpich
 libraries=(
-  libopenmpi-dev openmpi-bin
   libdnnl-dev ocl-icd-opencl-dev  # the latter because oneDNN's CMake package asks for it
   libboost-program-options-dev libtomlplusplus-dev nlohmann-json3-dev libfmt-dev
   libhwloc-dev libarchive-dev libjpeg-dev libpng-dev libxxhash-dev libsentencepiece-dev

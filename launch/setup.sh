@@ -6,12 +6,15 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 usage() {
   cat <<'END'
-usage: launch/setup.sh [PRESET] [--program | --target NAME...] [--cuda] [--page] [--slurm] [--tools] [--configure-only] [--help]
+usage: launch/setup.sh [PRESET] [--program | --target NAME...] [--mpi NAME] [--cuda] [--page] [--slurm] [--tools]
+                       [--configure-only] [--help]
 
   PRESET            release (default), debug, asan, tsan or cuda: see CMakePresets.json; asan and tsan are compiled by Clang
                     (3 packages more) unless CXX or an earlier configuration of the tree names another compiler
   --program         the program `penstock` alone: installs and compiles nothing that only the tests need
   --target NAME     build this target only
+  --mpi NAME        openmpi (default) or mpich, which is built in build/PRESET-mpich; Debian has both at a time. Others are found as
+                    docs/mpi.md says
   --cuda            where there is a CUDA toolkit, compile the CUDA backend even without a GPU, for one architecture, and
                     its tests, which emulate one. Of preset release; without a toolkit nothing happens
                     (where there is one, the headers of NVIDIA's cudnn-frontend are fetched by pip, for fused attention,
@@ -44,6 +47,7 @@ END
 
 preset=release
 program=no
+mpi=openmpi
 cuda=no
 names=()
 also=()
@@ -55,6 +59,7 @@ while [ $# -gt 0 ]; do
     --help | -h) usage; exit 0 ;;
     --program) program=yes; names=(penstock) ;;
     --target) names+=("${2:?--target needs a name}"); shift ;;
+    --mpi) mpi=${2:?--mpi needs a name}; shift ;;
     --cuda) cuda=yes ;;
     --tools) also=("${tools[@]}") ;;
     --page) with_page=yes ;;
@@ -65,12 +70,19 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-packages=("${toolchain[@]}" "${libraries[@]}")
+place=$preset  # below build/
+starter=mpirun
+case $mpi in
+  openmpi) packages=("${open_mpi[@]}") ;;
+  mpich) packages=("${mpich[@]}") place=$preset-mpich starter=mpiexec.mpich ;;
+  *) echo "setup.sh: --mpi is openmpi or mpich, not '$mpi'; docs/mpi.md has the others" >&2; exit 2 ;;
+esac
+packages+=("${toolchain[@]}" "${libraries[@]}")
 [ "$program" = yes ] || packages+=("${test_libraries[@]}" "${test_tools[@]}")
 case $preset in asan | tsan) packages+=("${sanitizers[@]}") ;; esac
 packages+=("${also[@]}")
 
-build=$root/build/$preset
+build=$root/build/$place
 log=$build/setup.log
 if ! { mkdir -p "$build" && : >>"$log"; } 2>/dev/null; then
   echo "setup.sh: cannot write to $build: work on a copy of the tree that is yours" >&2
@@ -211,12 +223,13 @@ configure() {
   if [ "$cuda" = yes ] && [ "$preset" = release ] && [[ $(cached PENSTOCK_CUDA) =~ ^(AUTO)?$ ]]; then
     options+=(-DPENSTOCK_CUDA=TOOLKIT)
   fi
+  [ "$mpi" = openmpi ] || options+=(-DMPI_CXX_COMPILER="$(command -v mpicxx.mpich)" -DMPIEXEC_EXECUTABLE="$(command -v "$starter")")
   [ -z "$frontend" ] || options+=("-DCUDNN_FRONTEND_ROOT=$frontend")
   case ${CI-} in
     '' | 0 | false) ;;
     *) options+=(-DPENSTOCK_WERROR=ON) ;;
   esac
-  (cd "$root" && cmake --preset "$preset" "${options[@]}") >"$log" 2>&1 ||
+  (cd "$root" && cmake --preset "$preset" -B "$build" "${options[@]}") >"$log" 2>&1 ||
     give_up 3 "CMake could not configure: a library is missing, or too old. Needed, by their Debian names:" \
       "${packages[*]}"
   left_out=$(sed -n 's/^-- Penstock: \(CUDA backend OFF: .*\)/\1/p' "$log")
@@ -305,12 +318,12 @@ compile() {
   sed -i '/^\[/!d' "$plan"
   steps=$(wc -l <"$plan")
   if [ "$steps" -eq 0 ]; then
-    say "build/$preset is up to date"
+    say "build/$place is up to date"
     return
   fi
   architectures=$(sed -n 's/^-- Penstock: CUDA sources compiled for \(.*\)/\1/p' "$log" | wc -w)
   expected=$(($(weigh 1) * $(probe) / 10000 / jobs))
-  say "Building $preset in build/$preset: $steps steps, $jobs at a time, $(roughly $expected)"
+  say "Building $preset in build/$place: $steps steps, $jobs at a time, $(roughly $expected)"
   if [ -t 1 ]; then  # ninja's own live line, and its own report of a failure
     "${command[@]}" || { echo "setup.sh: the code does not compile; the message is above" >&2; exit 1; }
   else
@@ -326,7 +339,7 @@ if [ "${PENSTOCK_INSTALL:-yes}" != no ] && command -v apt-get >/dev/null; then
   install_packages
   install_all_extras
 fi
-for needed in cmake ninja c++ mpirun; do
+for needed in cmake ninja c++ "$starter"; do
   command -v "$needed" >/dev/null || {
     printf '%s\n' "setup.sh: '$needed' is not installed. Needed, by their Debian names:" "  ${packages[*]}" >&2
     exit 3

@@ -25,7 +25,7 @@ once, unless this script was told to stop, the run directory has a file `stop`, 
                        an attempt that has not taken the lock of its run directory by then is ended, and counts as a failure:
                        mpirun waits for ever for a rank that died inside MPI's own start; 0: no limit [900]
   --shortest SECONDS   a stop (75) sooner than this after the start is final: the time of the job is over [60]
-  --mpirun 'WORDS'     what starts the ranks, split at blanks [mpirun -q]; -q leaves out Open MPI's own words on failures
+  --mpirun 'WORDS'     what starts the ranks, split at blanks [mpirun --bind-to none]
   --program PATH       [the one built or installed here, else that of PATH]
 
 SIGTERM, SIGUSR1, SIGUSR2 and Ctrl-C are passed on as a request to stop with a checkpoint; a second one ends the run
@@ -41,7 +41,7 @@ refuse() {
 }
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-ranks=1 ranks_command='' exclude='' restarts=5 delay=10 start_limit=900 shortest=60 mpirun='mpirun -q' program=''
+ranks=1 ranks_command='' exclude='' restarts=5 delay=10 start_limit=900 shortest=60 mpirun='mpirun --bind-to none' program=''
 reach='ssh -o BatchMode=yes -o ConnectTimeout=5'
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
   case $1 in
@@ -75,6 +75,7 @@ read -ra start <<<"$mpirun"
 export OMPI_MCA_oob_tcp_keepalive_time=${OMPI_MCA_oob_tcp_keepalive_time:-5}
 export OMPI_MCA_oob_tcp_keepalive_intvl=${OMPI_MCA_oob_tcp_keepalive_intvl:-2}
 export OMPI_MCA_oob_tcp_keepalive_probes=${OMPI_MCA_oob_tcp_keepalive_probes:-3}
+export OMPI_MCA_orte_execute_quiet=1  # mpirun's own words on failures; its option -q is none of Open MPI 5
 read -ra ask <<<"$reach"
 
 # The directory that --out or the run file names for the run. Empty: penstock numbers one.

@@ -1,11 +1,13 @@
 # The one place that knows how tests start ranks: sets PENSTOCK_RANKS to a script, ranks.sh of the build folder, that does it with the
 # mpiexec that find_package(MPI) has found, and PENSTOCK_MPI_ENVIRONMENT to what tests that start ranks have set.
 execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE version ERROR_VARIABLE version)
+set(PENSTOCK_QUIET)
 if(version MATCHES "Open MPI|OpenRTE")
-  set(PENSTOCK_QUIET -q)
+  if(NOT version MATCHES "Open MPI\\) [5-9]") # which know no such option
+    set(PENSTOCK_QUIET -q)
+  endif()
   set(PENSTOCK_UNBOUND "--oversubscribe --bind-to none")
 else() # Hydra: MPICH's, which binds nothing, or Intel MPI's, which does unless this variable says otherwise
-  set(PENSTOCK_QUIET)
   set(PENSTOCK_UNBOUND "-genv I_MPI_PIN 0")
 endif()
 set(PENSTOCK_RANKS ${PROJECT_BINARY_DIR}/ranks.sh)

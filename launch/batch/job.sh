@@ -38,10 +38,11 @@ take_words() {
   [ "$named" = yes ] || words+=(--out "$out")
 }
 
-# notice_lost_hosts TOOL: Open MPI's mpirun then notices a host whose cable is cut after 10 s instead of 488, and reaches hosts by
-# the batch system's TOOL, where it has one (else '').
-notice_lost_hosts() {
+# tell_mpirun TOOL: Open MPI's mpirun then notices a host whose cable is cut after 10 s instead of 488, leaves out its own words on
+# failures (by -q, too, which Open MPI 5 does not know), and reaches hosts by the batch system's TOOL, where it has one (else '').
+tell_mpirun() {
   export OMPI_MCA_oob_tcp_keepalive_time=5 OMPI_MCA_oob_tcp_keepalive_intvl=2 OMPI_MCA_oob_tcp_keepalive_probes=3
+  export OMPI_MCA_orte_execute_quiet=1
   if [ -n "$1" ] && command -v "$1" >/dev/null; then export OMPI_MCA_plm_rsh_agent=$1; fi
 }
 

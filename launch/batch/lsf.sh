@@ -43,8 +43,8 @@ take_words "${words[@]}"
 case ${PENSTOCK_LAUNCH:-mpirun} in
   mpirun)
     # An Open MPI without LSF's library, such as Debian's, is told the hosts, and reaches them by LSF.
-    notice_lost_hosts blaunch
-    command=(mpirun -q --bind-to none -hostfile "$LSB_DJOB_HOSTFILE" -n "$ranks") ;;
+    tell_mpirun blaunch
+    command=(mpirun --bind-to none -hostfile "$LSB_DJOB_HOSTFILE" -n "$ranks") ;;
   jsrun) command=(jsrun -n "$ranks" -a 1 -c 8 -b packed:8) ;; # with GPUs also -g 1
   *) say "PENSTOCK_LAUNCH is mpirun or jsrun, not '$PENSTOCK_LAUNCH'"; exit 2 ;;
 esac

@@ -52,8 +52,8 @@ fi
 
 # An Open MPI without PBS's library, such as Debian's, is told the hosts, and reaches them by PBS where that has a tool for it.
 # `qsig -s SIGUSR1` asks for a checkpoint and the end of this job; SIGTERM is qdel, or the walltime.
-notice_lost_hosts pbs_tmrsh
-run_job mpirun -q --bind-to none -hostfile "$PBS_NODEFILE" -n "$ranks"
+tell_mpirun pbs_tmrsh
+run_job mpirun --bind-to none -hostfile "$PBS_NODEFILE" -n "$ranks"
 if worth_another_turn; then
   say "exit code $code: submitted again, to go on from $(newest)"
   export PENSTOCK_OUT=$out PENSTOCK_START=$((start + 1))

@@ -50,8 +50,8 @@ case ${PENSTOCK_LAUNCH:-srun} in
     [ -z "${SLURM_CPUS_PER_TASK-}" ] || export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK
     command=(srun "--mpi=${PENSTOCK_MPI:-pmix}" --kill-on-bad-exit=1 -n "$ranks") ;;
   mpirun)
-    notice_lost_hosts ''
-    command=(mpirun -q --bind-to none -n "$ranks") ;;
+    tell_mpirun ''
+    command=(mpirun --bind-to none -n "$ranks") ;;
   *) say "PENSTOCK_LAUNCH is srun or mpirun, not '$PENSTOCK_LAUNCH'"; exit 2 ;;
 esac
 

@@ -33,7 +33,7 @@ build() {
   # shellcheck source=launch/packages.sh
   . "$root/launch/packages.sh"
   apt update
-  apt install "${toolchain[@]}" "${libraries[@]}"
+  apt install "${toolchain[@]}" "${open_mpi[@]}" "${libraries[@]}"
   cmake -S "$root" -B "$root/build/container" -G Ninja -DCMAKE_BUILD_TYPE=Release -DPENSTOCK_TESTS=OFF \
     "-DPENSTOCK_ARCH=x86-64-v3;x86-64-v4" "$@"
   cmake --build "$root/build/container" --target penstock

@@ -18,7 +18,10 @@ namespace {
 std::string cure_for_binding(const std::string& starter) {
   if (starter == "srun") return "start with srun --cpus-per-task=CORES";
   if (starter == "flux run") return "start with flux run --cores-per-task=CORES";
-  return "start with " + starter + (starter == "mpiexec" ? " -bind-to none" : " --bind-to none");
+  if (starter == "mpiexec") {
+    return "start with mpiexec -bind-to none (MPICH) or -genv I_MPI_PIN 0 (Intel MPI)";
+  }
+  return "start with " + starter + " --bind-to none";
 }
 
 // The number of ranks, itself included, that may run on a core that `rank` may run on.

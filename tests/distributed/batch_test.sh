@@ -133,9 +133,9 @@ for script in slurm pbs lsf flux; do
   case $script in
     slurm) ranks='srun --mpi=pmix --kill-on-bad-exit=1 -n 4' again='scontrol requeue 7' ;;
     pbs)
-      ranks='mpirun -q --bind-to none -hostfile hosts -n 4' limit=' --time-limit 1:29:00'
+      ranks='mpirun --bind-to none -hostfile hosts -n 4' limit=' --time-limit 1:29:00'
       again='qsub -q long -W depend=afterany:7.s -v RUN,PENSTOCK_OUT,PENSTOCK_START,PENSTOCK_BATCH,PENSTOCK_SUBMIT launch/batch/pbs.sh' ;;
-    lsf) ranks='mpirun -q --bind-to none -hostfile hosts -n 4' again='' ;;
+    lsf) ranks='mpirun --bind-to none -hostfile hosts -n 4' again='' ;;
     flux) ranks='flux run -N 2 -n 4 --exclusive' again="flux --parent batch -q long $batch/flux.sh run.toml --out out" ;;
   esac
   grep -qx -- "$ranks penstock train run.toml --out out$limit --resume auto" started || fail 'the command'
@@ -171,5 +171,5 @@ done
 script=slurm
 export PENSTOCK_LAUNCH=mpirun
 with 0
-grep -q '^mpirun -q --bind-to none -n 4 penstock' started || fail 'mpirun under Slurm'
+grep -q '^mpirun --bind-to none -n 4 penstock' started || fail 'mpirun under Slurm'
 echo "batch_test: all is well"

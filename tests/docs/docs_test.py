@@ -4,6 +4,7 @@
 Of README.md, docs/ and the examples' page:
   * a link leads to a file, and its anchor to a heading
   * a command of penstock has a name and options that the program knows; a script has its options in its --help
+  * a command that starts ranks by mpirun says how they are bound, as docs/cluster.md asks for
   * a block that starts with `$ penstock` shows what that command prints, line by line
   * a block of TOML with a [model] is a run file that `penstock inspect` takes
   * a block of TOML with a [sweep] is a sweep file whose points can be listed
@@ -132,6 +133,8 @@ def check_command(page, line):
         return fail(page, f"no shell reads this: {line}")
     if words and words[0] in ("spack", "module"):
         return None  # to them penstock is the name of a package
+    if "mpirun" in words and "penstock" in line and not any(knows(line, option) for option in ("--bind-to", "--map-by")):
+        fail(page, f"Open MPI binds these ranks to a core each, as --bind-to is missing: {line}")
     for at, word in enumerate(words):
         name = Path(word).name
         if name in ("penstock", "own_network"):

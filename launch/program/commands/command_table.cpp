@@ -97,7 +97,7 @@ A run directory stands for its run.toml.
   penstock --version
 
 A training run needs stages x replicas ranks:
-  mpirun -n 4 penstock train run.toml --stages 4
+  mpirun -n 4 --bind-to none penstock train run.toml --stages 4
 Exit codes: 0 done, 1 a bug of ours, 2 bad usage or configuration, 3 a resource is missing, 4 a peer
 died or a step hung, 5 a data file or checkpoint is damaged, 6 not finite, 75 stopped on request
 with a checkpoint.

@@ -61,8 +61,13 @@ const char* value_of(const char* name, char** environment) {
 
 // Whether this process prints the message: one rank of each host does.
 bool speaks(char** environment) {
-  const char* const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID",
-                               "FLUX_TASK_LOCAL_ID", "PALS_LOCAL_RANKID"};
+  const char* const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK",
+                               "MPI_LOCALRANKID",
+                               "MV2_COMM_WORLD_LOCAL_RANK",
+                               "FLUX_TASK_LOCAL_ID",
+                               "PALS_LOCAL_RANKID",
+                               "JSM_NAMESPACE_LOCAL_RANK",
+                               "SLURM_LOCALID"};
   for (const char* name : names) {
     const char* value = value_of(name, environment);
     if (value != nullptr) return strcmp(value, "0") == 0;

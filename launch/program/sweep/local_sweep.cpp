@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <thread>
@@ -110,6 +111,8 @@ class LocalSweep {
       : sweep_(sweep), record_(record), directory_(directory) {}
 
   int run() {
+    // Open MPI's own paragraphs about exit codes are left out, by any mpirun that can.
+    (void)setenv("OMPI_MCA_orte_execute_quiet", "1", 0);
     const size_t all = record_.points.size();
     for (size_t i = 0; i < all && !was_asked_to_stop(); ++i) {
       const SweepPoint& point = record_.points[i];

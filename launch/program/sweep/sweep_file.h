@@ -39,7 +39,7 @@ struct SweepFile {
   int64_t mini_batch = 0;
   std::vector<int> ranks = {};  // the numbers of ranks wanted; empty: all that the grid makes
   // The command that starts the ranks of a point on this machine; {ranks} becomes their number.
-  std::string launcher = "mpirun -q --bind-to none -n {ranks}";
+  std::string launcher = "mpirun --bind-to none -n {ranks}";
   std::string script = {};  // batch: the path of a job script, such as those in launch/batch
   // Batch: the command that takes a job script; empty: scripts are only written.
   std::string submit = {};

@@ -161,8 +161,9 @@ Session::Session(int& argc, char**& argv) : started_by_(starter(std::getenv)) {
     }
   }
   if (provided < MPI_THREAD_MULTIPLE) {
-    fail_peer("this MPI was built without MPI_THREAD_MULTIPLE (" + library_version() +
-              "): use one that has it");
+    fail_peer(library_version() +
+              " does not give MPI_THREAD_MULTIPLE: use an MPI that was built with it; Cray's wants "
+              "MPICH_MAX_THREAD_SAFETY=multiple, MVAPICH2 MV2_ENABLE_AFFINITY=0");
   }
   if (ranks_ == 1 && !complaint.empty()) refuse_unjoined(complaint);
 
