@@ -10,6 +10,8 @@
 // writes past the buffer before it reports the error.
 #pragma once
 
+#include <mpi.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -83,9 +85,14 @@ class MpiReceiveLink final : public ReceiveLink {
     Tensor tensor;
     int request;
     bool ends_tensor;
+    // Of MPI_Test, the only look that an MPI allows us: in MPICH 5 and Intel MPI the status is
+    // empty once MPI_Request_get_status has been asked.
+    bool has_come = false;
+    int result = MPI_SUCCESS;
+    MPI_Status status = {};
   };
-  void wait(const Piece& piece);
-  [[nodiscard]] bool is_done(const Piece& piece);
+  void wait(Piece& piece);
+  [[nodiscard]] bool is_done(Piece& piece);
 
   std::string context_;
   RequestPool requests_;
