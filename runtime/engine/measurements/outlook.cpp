@@ -89,7 +89,7 @@ std::string outlook(const Forecast& forecast, const Station& station, const Conf
     line += "\n" + copies_text(forecast.copies, prediction.step_s, config.checkpoint.partner_every);
   }
   int64_t here = 0;
-  for (int rank = 0; rank < session.local_ranks(); ++rank) {
+  for (const int rank : session.host_ranks()) {
     const auto position = static_cast<size_t>(station.grid.position_of(rank));
     const RankMemory& memory = prediction.memory[position];
     if (device.host_addressable()) here += memory.total();

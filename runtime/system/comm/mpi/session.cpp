@@ -172,7 +172,11 @@ Session::Session(int& argc, char**& argv) : started_by_(starter(std::getenv)) {
                                    host.address()),
                kStarting);
   PENSTOCK_MPI(MPI_Comm_rank(host.get(), &local_rank_), kStarting);
-  PENSTOCK_MPI(MPI_Comm_size(host.get(), &local_ranks_), kStarting);
+  int on_host = 0;
+  PENSTOCK_MPI(MPI_Comm_size(host.get(), &on_host), kStarting);
+  host_ranks_.resize(static_cast<size_t>(on_host));
+  PENSTOCK_MPI(MPI_Allgather(&rank_, 1, MPI_INT, host_ranks_.data(), 1, MPI_INT, host.get()),
+               kStarting);
   std::array<char, MPI_MAX_PROCESSOR_NAME + 1> name{};
   int length = 0;
   PENSTOCK_MPI(MPI_Get_processor_name(name.data(), &length), kStarting);

@@ -23,8 +23,10 @@ class Session {
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int ranks() const { return ranks_; }
-  [[nodiscard]] int local_rank() const { return local_rank_; }    // on this host
-  [[nodiscard]] int local_ranks() const { return local_ranks_; }  // ranks on this host
+  [[nodiscard]] int local_rank() const { return local_rank_; }  // on this host
+  [[nodiscard]] int local_ranks() const { return static_cast<int>(host_ranks_.size()); }
+  // The ranks on this host, by ascending number.
+  [[nodiscard]] const std::vector<int>& host_ranks() const { return host_ranks_; }
   [[nodiscard]] const std::string& host() const { return host_; }
   // The command that started the ranks, as a user writes it before `-n RANKS` ("mpirun", "srun");
   // and the arguments of this process, separated by spaces.
@@ -43,7 +45,8 @@ class Session {
   void end_together(int exit_code) const;
 
  private:
-  int rank_ = 0, ranks_ = 1, local_rank_ = 0, local_ranks_ = 1;
+  int rank_ = 0, ranks_ = 1, local_rank_ = 0;
+  std::vector<int> host_ranks_ = {0};
   std::string host_, started_by_, arguments_;
 };
 
