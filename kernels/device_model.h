@@ -1,7 +1,7 @@
 // kernels/device_model.h -- DeviceModel: the speeds and the memory of a device, and how its
 // libraries work, for a device that need not be here. The counting device (kernels/counting) turns
 // operations into seconds with these numbers. A new GPU is a row of accelerators() in
-// device_model.cpp.
+// device_model.cpp, and its links one of runtime/planning/costs/interconnects.cpp.
 #pragma once
 
 #include <cstdint>

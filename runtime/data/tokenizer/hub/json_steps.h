@@ -1,6 +1,6 @@
 // runtime/data/tokenizer/hub/json_steps.h -- reads the parts "normalizer", "pre_tokenizer" and
 // "decoder" of a tokenizer.json, each of which is one step or a sequence of steps, as lists of
-// steps.
+// steps. A new "type" of one of them is a branch in json_steps.cpp.
 #pragma once
 
 #include <vector>

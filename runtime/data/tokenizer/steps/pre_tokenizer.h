@@ -1,5 +1,6 @@
 // runtime/data/tokenizer/steps/pre_tokenizer.h -- PreTokenizer: cuts a text into words, by the
-// steps of the part "pre_tokenizer" of a tokenizer.json.
+// steps of the part "pre_tokenizer" of a tokenizer.json. A type that Hugging Face has, such as
+// ByteLevel, becomes steps in hub/json_steps.cpp; only a new way of cutting belongs here.
 //
 // Each step has a pattern and says what becomes of its matches. Example, the pattern `-` in "a-b":
 // Isolated gives a, -, b; Removed a, b; MergedWithPrevious a-, b; MergedWithNext a, -b.
