@@ -1,10 +1,7 @@
 #include "runtime/system/comm/mpi/session.h"
 
-#include <mpi.h>
-#if __has_include(<mpi-ext.h>)
-#include <mpi-ext.h>
-#endif
 #include <dlfcn.h>
+#include <mpi.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -206,11 +203,10 @@ std::string Session::library_version() {
 }
 
 bool Session::takes_gpu_memory() {
-#if defined(MPIX_CUDA_AWARE_SUPPORT) || defined(MPIX_GPU_SUPPORT_CUDA)  // Open MPI, MPICH
-  return MPIX_Query_cuda_support() == 1;
-#else
-  return false;  // this MPI cannot even be asked
-#endif
+  // Open MPI and MPICH have it, and no two declare it alike; others cannot even be asked.
+  using Query = int (*)();
+  const auto query = reinterpret_cast<Query>(dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"));
+  return query != nullptr && query() == 1;
 }
 
 void Session::abort(int exit_code) const {
