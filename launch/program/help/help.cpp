@@ -56,7 +56,7 @@ std::string right_column(const Option& option) {
   return text + (value.empty() ? "" : fmt::format(" [{}]", value));
 }
 
-// In the order of the table.
+// The sections stand in the order of the table.
 std::vector<std::string> sections_of_keys() {
   std::vector<std::string> sections;
   for (const Option& option : option_table()) {
