@@ -194,7 +194,7 @@ std::string Session::library_version() {
   int length = 0;
   PENSTOCK_MPI(MPI_Get_library_version(words.data(), &length), kStarting);
   const std::string text(words.data(), static_cast<size_t>(length));
-  const std::string line = text.substr(0, text.find_first_of(",\n"));
+  std::string line = text.substr(0, text.find_first_of(",\n"));
   // MPICH's first line is "MPICH Version:", tabs or blanks, and the number.
   constexpr std::string_view kMpich = "MPICH Version:";
   if (!line.starts_with(kMpich)) return line;
