@@ -186,9 +186,31 @@ TEST_F(AuditedRun, OfAStoppedRunEndsWhereThatRunEnded) {
   kept.resize(kept.rfind('\n', kept.size() - 2) + 1);  // up to step 4
   (void)scratch_.write("run/metrics.jsonl", kept);
   expect_refusal(1, "audit " + out + " --from 4", 2, {"ends with step 4", "no step after it"});
+  expect_refusal(1, "audit " + out + "/checkpoints", 2, {"is not the directory of a run"});
   expect_refusal(1, "audit " + out + "/run.toml", 2, {"the directory of a run", "is a file"});
   expect_refusal(1, "audit " + out + "/checkpoints/step-00000004", 2,
                  {"is a checkpoint: audit takes the directory of its run, " + out});
+}
+
+// Bits part where settings do, on machines without any fault.
+TEST_F(AuditedRun, OfARunWhoseSettingsChangedSaysSo) {
+  const std::string out = scratch_ / "run";
+  const std::string every = " --checkpoint.every 2 --checkpoint.keep 0";
+  ASSERT_EQ(run(1, "run", "--steps 5" + every).job.exit_code, 0);
+  const std::string on = every + " --optimizer.weight_decay 0.5 --out ";
+  const JobResult changed = run_alone("train " + file(kSmall) + " --resume auto" + on + out);
+  ASSERT_EQ(changed.exit_code, 0) << changed.output;
+  const JobResult differs = run_alone("audit " + out + " --from 2");
+  EXPECT_EQ(differs.exit_code, 1);
+  EXPECT_THAT(differs.output, HasSubstr("attempt 1 took it, and run.toml has the settings of "
+                                        "attempt 2"));
+  EXPECT_EQ(run_alone("audit " + out + " --from 6").exit_code, 0);
+  // A run that began from another one's checkpoint never took the steps before.
+  const JobResult other = run_alone("train " + file(kSmall) + " --resume " + out +
+                                    "/checkpoints/step-00000006" + on + out + "2");
+  ASSERT_EQ(other.exit_code, 0) << other.output;
+  expect_refusal(1, "audit " + out + "2 --from 0", 2,
+                 {"went on from another run's checkpoint and begins with step 7"});
 }
 
 TEST_F(AuditedRun, IsRefusedWithoutABarrier) {

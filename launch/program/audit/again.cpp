@@ -59,7 +59,18 @@ std::string compare_lines(const Lines& then, const Lines& now, Comparison& compa
     const std::string differs = difference(line, again->second);
     if (differs.empty()) continue;
     comparison.equal = false;
-    return fmt::format("{} is the first that differs: {}\n", name_of_place(place), differs);
+    std::string text =
+        fmt::format("{} is the first that differs: {}\n", name_of_place(place), differs);
+    // An attempt that was started with other settings takes other steps on any machine.
+    const int64_t attempt = line.value("attempt", int64_t{1});
+    const int64_t last = then.rbegin()->second.value("attempt", int64_t{1});
+    if (attempt < last) {
+      text += fmt::format(
+          "attempt {} took it, and run.toml has the settings of attempt {}: if log.txt says that "
+          "they were changed, give --from a checkpoint after which all steps are of attempt {}\n",
+          attempt, last, last);
+    }
+    return text;
   }
   return fmt::format("{} of metrics.jsonl: the same to the last bit\n", amount_text(steps, "line"));
 }
@@ -83,9 +94,10 @@ std::string compare_tensors(const std::string& then, const std::string& now, int
 
 }  // namespace
 
-int64_t last_step_of(const std::string& run) {
+StepsTaken steps_of(const std::string& run) {
   const Lines lines = metrics_of(run, 0);
-  return lines.empty() ? 0 : lines.rbegin()->first.first;
+  if (lines.empty()) return {};
+  return {lines.begin()->first.first, lines.rbegin()->first.first};
 }
 
 Comparison compare_runs(const std::string& then, const std::string& now, int64_t from) {

@@ -12,9 +12,12 @@ struct Comparison {
   bool equal = true;  // whether nothing differs
 };
 
-// Returns the last step that is in metrics.jsonl of that run directory; 0: none is. Throws as the
-// reader of that file does.
-[[nodiscard]] int64_t last_step_of(const std::string& run);
+// The first and the last step in metrics.jsonl of a run directory; 0: there are none.
+struct StepsTaken {
+  int64_t first = 0, last = 0;
+};
+// Throws as the reader of that file does.
+[[nodiscard]] StepsTaken steps_of(const std::string& run);
 
 // Compares the run directories `then` and `now` at all steps after `from` that both have: first
 // losses, gradient norms and evaluations in metrics.jsonl (of a step that several attempts took,

@@ -40,6 +40,10 @@ void refuse_other_paths(const std::string& run) {
   if (std::filesystem::is_regular_file(run, absent)) {
     fail_input("audit takes the directory of a run, like runs/latest, and " + run + " is a file");
   }
+  if (!std::filesystem::exists(run + "/" + kRunFile, absent) &&
+      !is_step_name(std::filesystem::path(run).filename().string())) {
+    fail_input(fmt::format("{} is not the directory of a run: it has no {}", run, kRunFile));
+  }
   const std::string step = std::filesystem::path(run).filename().string();
   if (std::filesystem::is_directory(run, absent) && is_step_name(step)) {
     fail_input(
@@ -96,10 +100,16 @@ int audit_command(Session& session, const Arguments& arguments, const ModelMaker
   refuse_loss(run, audit, {rest.begin() + 1, rest.end()});
   const std::string out = audit.into.empty() ? run + ".audit" : audit.into;
   const StepDirectory begin = on_every_rank([&] { return beginning(run, audit.from); });
-  const int64_t last = on_every_rank([&] { return last_step_of(run); });
-  if (last <= begin.step) {
+  const StepsTaken taken = on_every_rank([&] { return steps_of(run); });
+  if (taken.last <= begin.step) {
     fail_input(fmt::format("{} ends with step {}: there is no step after it to be taken again", run,
-                           last));
+                           taken.last));
+  }
+  if (taken.first > begin.step + 1) {
+    fail_input(
+        fmt::format("{} went on from another run's checkpoint and begins with step {}, but the "
+                    "steps to be taken again begin with {}: give --from a checkpoint of its own",
+                    run, taken.first, begin.step + 1));
   }
   // The settings are those of the run's own file, overruled by what this command line gives.
   Arguments words = {run + "/" + kRunFile, "--run.out=" + out,
@@ -107,7 +117,7 @@ int audit_command(Session& session, const Arguments& arguments, const ModelMaker
                      "--run.resume=" + (begin.path.empty() ? "never" : begin.path),
                      "--checkpoint.keep=0"};
   words.insert(words.end(), rest.begin() + 1, rest.end());
-  const int code = train_until(last, session, words, models);
+  const int code = train_until(taken.last, session, words, models);
   if (code != 0) return code;
   const std::unique_ptr<Network> network = starting_network(session);
   const std::string verdict = on_first_rank(network->world(), [&] {

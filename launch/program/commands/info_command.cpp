@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 
 #include "kernels/cpu/processor/processor.h"
 #include "launch/program/commands/commands.h"
@@ -116,11 +117,13 @@ void print_run(const Config& config, const ThreadPlan& plan, int ranks) {
 void print_start(const Session& session, const Arguments& arguments, const Config& config,
                  const Machine& machine) {
   const int64_t ranks = int64_t{ranks_per_pipeline(config.pipeline)} * config.pipeline.replicas;
-  const bool named = !arguments.empty() && !arguments.front().starts_with("--");
+  std::string run = "RUNFILE.toml";
+  if (!arguments.empty() && !arguments.front().starts_with("--")) run = arguments.front();
+  if (std::filesystem::is_directory(run)) run += "/run.toml --resume auto";
   const HostShape host{.cores = machine.own_cores("").host_cores, .domains = machine.domains()};
-  answer("to start it {}\n", start_line(session.started_by(), host,
-                                        static_cast<int>(std::min<int64_t>(ranks, INT32_MAX)),
-                                        named ? arguments.front() : "RUNFILE.toml"));
+  answer("to start it {}\n",
+         start_line(session.started_by(), host,
+                    static_cast<int>(std::min<int64_t>(ranks, INT32_MAX)), run));
 }
 
 }  // namespace

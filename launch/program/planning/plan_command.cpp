@@ -220,8 +220,10 @@ std::string plan_text(const std::vector<std::string>& arguments, const ModelMake
     };
     return plan_json(found, replays, config.checkpoint.partner ? copies_of : nullptr);
   }
+  const std::string left_out =
+      replays.empty() || config.run.audit == 0 ? "" : "replayed steps are without audits\n";
   return heading(config, request, asked, found, device) + restriction +
-         plan_table(found, request.top) + replay_table(replays, found, request.replay) +
+         plan_table(found, request.top) + replay_table(replays, found, request.replay) + left_out +
          safeguards(config, asked, found);
 }
 

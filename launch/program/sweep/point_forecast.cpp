@@ -84,7 +84,7 @@ void PointForecaster::forecast_into(const Config& config, SweepPoint& point) {
         penstock::forecast(settled, blueprint, device, profile, sweep_.ranks_per_node);
     const Prediction& prediction = forecast.prediction;
     point.skipped = lack_of_memory(prediction.memory, memory_bytes_);
-    point.planned = {.step_s = prediction.step_s,
+    point.planned = {.step_s = prediction.mean_step_s,
                      .bubble = prediction.bubble,
                      .peak_bytes = prediction.fullest_bytes()};
   } catch (const Error& refusal) {

@@ -99,7 +99,7 @@ std::shared_ptr<const TokenSource> open_npy(std::shared_ptr<const InputFile> fil
   const std::optional<int64_t> size = npy_length(npy_value(header, "shape", ')'));
   if (!size) no_token_file(path, fixed, "it has not one axis");
   check_room(*file, fixed + header_bytes, static_cast<uint64_t>(*size), numbers.width,
-             Room::AtLeast);
+             Room::Exactly);
   return std::make_shared<FileTokens>(std::move(file), fixed + header_bytes, *size, numbers,
                                       "token");
 }

@@ -368,6 +368,10 @@ bool Run::evaluate(int64_t step) {
   if (!blueprint_.input.label_per_position) record.accuracy = sums->accuracy();
   record.samples = source_.facts().validation_samples;
   record.seconds = seconds_since(start);
+  if (!std::isfinite(record.loss)) {
+    note("warning: the loss on validation data after step " + std::to_string(step) +
+         " is not finite: the last updates have spoilt the weights");
+  }
   report_.evaluated(record);
   if (reporter_ != nullptr) reporter_->evaluated(record);
   return true;
