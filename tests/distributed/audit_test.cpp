@@ -167,7 +167,7 @@ TEST_F(AuditedRun, OfAStoppedRunEndsWhereThatRunEnded) {
   const std::string out = scratch_ / "run";
   const std::string keys = "--checkpoint.every 2 --checkpoint.keep 0 --optimizer.schedule cosine";
   ASSERT_EQ(run(1, "run", keys).job.exit_code, 0);
-  // As a run that was killed after step 5 leaves it: eight steps are in the run file.
+  // Files are now as a run that was killed after step 5 leaves them: run.toml says eight steps.
   std::istringstream lines(read_file(out + "/metrics.jsonl"));
   std::string kept;
   for (std::string line; std::getline(lines, line);) {

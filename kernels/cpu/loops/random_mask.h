@@ -18,7 +18,7 @@ namespace penstock {
 
 inline constexpr int kPhiloxWords = 64;  // that are made at a time
 
-// As many 64-bit lanes as a register of the processor has.
+// A PhiloxLanes has as many 64-bit lanes as a register of the processor.
 #if defined(__AVX512F__)
 using PhiloxLanes = uint64_t __attribute__((vector_size(64)));
 #elif defined(__AVX2__)

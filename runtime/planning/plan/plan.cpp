@@ -21,7 +21,7 @@ bool allowed(const std::optional<T>& pinned, const T& value) {
   return !pinned || *pinned == value;
 }
 
-// In ascending order.
+// The divisors are in ascending order.
 std::vector<int64_t> divisors(int64_t number) {
   std::vector<int64_t> lower;
   std::vector<int64_t> upper;
