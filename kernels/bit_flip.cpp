@@ -16,12 +16,17 @@ constexpr const char* kVariable = "PENSTOCK_BIT_FLIPS";
 constexpr const char* kForm =
     "write RANK STEP INSTRUCTION RESULT ELEMENT BIT, several separated by commas";
 
+[[noreturn]] void refuse(const std::string& word, const std::string& order, const char* why) {
+  std::ostringstream text;
+  text << kVariable << ": '" << word << "' in '" << order << "' is " << why << "; " << kForm;
+  fail_input(text.str());
+}
+
 uint64_t number_in(const std::string& word, const std::string& order) {
   uint64_t value = 0;
   const auto [end, status] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (status != std::errc() || end != word.data() + word.size()) {
-    fail_input(std::string(kVariable) + ": '" + word + "' in '" + order + "' is not a number; " +
-               kForm);
+    refuse(word, order, "not a number");
   }
   return value;
 }
@@ -46,10 +51,7 @@ void BitFlips::arm(int rank) {
     std::istringstream words(text);
     std::array<std::string, 6> word;
     for (std::string& each : word) words >> each;
-    if (std::string more; words >> more) {
-      fail_input(std::string(kVariable) + ": '" + more + "' in '" + text + "' is one too many; " +
-                 kForm);
-    }
+    if (std::string more; words >> more) refuse(more, text, "one too many");
     const uint64_t of_rank = number_in(word[0], text);
     if (!is_kept(word[3])) (void)number_in(word[3], text);
     Order order{.step = static_cast<int64_t>(number_in(word[1], text)),
