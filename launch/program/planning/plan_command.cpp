@@ -210,6 +210,7 @@ std::string plan_text(const std::vector<std::string>& arguments, const ModelMake
   const std::string restriction = keep_to_one_replica(config, asked);
   Config whole = config;
   whole.pipeline.replicas = asked.replicas.value_or(1);
+  if (!asked.micro_batches) whole.pipeline.micro_batches = 1;  // the plan's to choose
   check_together(whole);
   asked.wanted = static_cast<int>(request.top);
   const Plan found = plan(asked);

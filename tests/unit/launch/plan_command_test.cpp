@@ -1,7 +1,9 @@
 // `penstock plan`: what it answers for a small network, and what it refuses in which words.
 #include "launch/program/planning/plan_command.h"
 
+#include <bit>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <stdexcept>
 
 #include "launch/program/planning/profile_file.h"
@@ -100,6 +102,23 @@ TEST_F(PlanCommand, PlansNothingThatARunWouldRefuse) {
     EXPECT_THAT(refusal(with({key, "--replicas", "2"})), HasSubstr("model.norm_replicas"));
   }
   EXPECT_THAT(answer(norms), Not(HasSubstr("one replica alone")));
+}
+
+// The run file's three micro-batches cannot be added in pairs over replicas; others can.
+TEST_F(PlanCommand, ChoosesMicroBatchesThatExactSumsCanHave) {
+  const std::vector<std::string> exact = {
+      "--ranks", "2", "--replicas", "2", "--pipeline.reduction=exact", "--mini-batch", "24"};
+  run_file_ = folder_.write(
+      "three.toml",
+      std::regex_replace(kSmall, std::regex("micro_batches = 4"), "micro_batches = 3"));
+  const auto all = candidates(exact);
+  ASSERT_FALSE(all.empty());
+  for (const Json& c : all) {
+    EXPECT_TRUE(std::has_single_bit(c["micro_batches"].get<unsigned>())) << c;
+  }
+  std::vector<std::string> pinned = exact;
+  pinned.insert(pinned.end(), {"--micro-batches", "3"});
+  EXPECT_THAT(refusal(pinned), HasSubstr("it must be a power of two"));
 }
 
 TEST_F(PlanCommand, SaysWhereARunIsTooShortForAnAudit) {
