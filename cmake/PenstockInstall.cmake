@@ -73,7 +73,7 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/penstock-config.cmake.
                               INSTALL_DESTINATION ${package})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/generated/penstock-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/generated/penstock-config.cmake ${PROJECT_BINARY_DIR}/generated/penstock-config-version.cmake
-              ${PROJECT_SOURCE_DIR}/cmake/FindSentencePiece.cmake ${PROJECT_SOURCE_DIR}/cmake/FindPCRE2.cmake ${PROJECT_SOURCE_DIR}/cmake/FindHwloc.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/PenstockOpenMP.cmake ${PROJECT_SOURCE_DIR}/cmake/FindSentencePiece.cmake ${PROJECT_SOURCE_DIR}/cmake/FindPCRE2.cmake ${PROJECT_SOURCE_DIR}/cmake/FindHwloc.cmake
               ${PROJECT_SOURCE_DIR}/cmake/FindCUDNN.cmake ${PROJECT_SOURCE_DIR}/cmake/FindNCCL.cmake DESTINATION ${package})
 
 # A module file, for sites with Environment Modules or Lmod: `module use PREFIX/share/penstock/modulefiles`.

@@ -9,6 +9,7 @@ libraries=(
   libboost-program-options-dev libtomlplusplus-dev nlohmann-json3-dev libfmt-dev
   libhwloc-dev libarchive-dev libjpeg-dev libpng-dev libxxhash-dev libsentencepiece-dev
   libpcre2-dev libicu-dev
+  libomp5  # OpenMP that keeps its threads (cmake/PenstockOpenMP.cmake)
 )
 test_libraries=(libgtest-dev libgmock-dev)           # the tests alone
 test_tools=(python3 iproute2)                        # likewise: they kill ranks, read checkpoints, and make hosts of namespaces

@@ -234,23 +234,24 @@ void mean_forward(int threads, const Tensor& y, const Tensor& x) {
   const int64_t pixels = x.dim(1) * x.dim(2);
   const int64_t channels = x.dim(3);
   const float share = 1.0F / static_cast<float>(pixels);
-  const T* from = x.data<T>();
-  T* to = y.data<T>();
-  const auto average = [=](int64_t n) {
-    for_each_lanes(channels, [&]<int N>(int64_t c) {
-      const int64_t count = N > 0 ? kLanes : channels;
+  constexpr int64_t kBlock = 4 * kLanes;  // of channels: a single image is shared out, too
+  const int64_t blocks = (channels + kBlock - 1) / kBlock;
+  const auto average = [=, from = x.data<T>(), to = y.data<T>()](int64_t n, int64_t first) {
+    const int64_t here = std::min(kBlock, channels - first);
+    for_each_lanes(here, [&]<int N>(int64_t c) {
+      const int64_t count = N > 0 ? kLanes : here;
       Floats<N> sum{};
       for (int64_t p = 0; p < pixels; ++p) {
-        const T* pixel = from + (n * pixels + p) * channels + c;
+        const T* pixel = from + (n * pixels + p) * channels + first + c;
         for (size_t v = 0; v < sum.size(); ++v) sum[v] += load_lanes(pixel + v * kLanes, count);
       }
       for (size_t v = 0; v < sum.size(); ++v) {
-        store_lanes(to + n * channels + c + v * kLanes, sum[v] * share, count);
+        store_lanes(to + n * channels + first + c + v * kLanes, sum[v] * share, count);
       }
     });
   };
-  share_out(threads, x.dim(0), [&](int64_t first, int64_t last) {
-    for (int64_t n = first; n < last; ++n) average(n);
+  share_out(threads, x.dim(0) * blocks, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) average(i / blocks, i % blocks * kBlock);
   });
 }
 

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "kernels/cpu/processor/processor.h"
 #include "launch/program/failure.h"
 #include "launch/program/options/command_line.h"
 #include "launch/program/options/layer_places.h"
@@ -120,8 +121,8 @@ ThreadPlan shared_threads(Collective& world, const Session& session, const RunCo
   // The first line is the plan, then one for each rank: what it is bound to, or nothing.
   const std::string text = on_first_rank(world, [&] {
     plan = plan_threads(config.threads, parsed_cores(texts), session.started_by());
-    std::string lines =
-        fmt::format("{} {} {} {}", plan.threads, plan.spare, plan.naps ? 1 : 0, plan.warning);
+    std::string lines = fmt::format("{} {} {:d} {:d} {}", plan.threads, plan.spare, plan.naps,
+                                    plan.crowded, plan.warning);
     const std::vector<std::vector<int>> bound = cores_to_bind(config.bind, plan.ranks);
     for (size_t rank = 0; rank < bound.size(); ++rank) {
       lines += fmt::format("\n{}", fmt::join(bound[rank], " "));
@@ -131,7 +132,7 @@ ThreadPlan shared_threads(Collective& world, const Session& session, const RunCo
   });
   std::istringstream lines(text);
   std::string line;
-  if (!(lines >> plan.threads >> plan.spare >> plan.naps)) {
+  if (!(lines >> plan.threads >> plan.spare >> plan.naps >> plan.crowded)) {
     fail_internal("the thread plan of rank 0 has no numbers: " + text);
   }
   (void)lines.get();
@@ -140,6 +141,7 @@ ThreadPlan shared_threads(Collective& world, const Session& session, const RunCo
   std::istringstream numbers(line);
   const std::vector<int> cores{std::istream_iterator<int>(numbers), {}};
   if (!cores.empty()) machine.bind_to(cores);
+  if (plan.crowded) let_idle_threads_sleep();
   return plan;
 }
 

@@ -55,7 +55,8 @@ namespace penstock {
 [[nodiscard]] Grid grid_of(const Config& config, int ranks, const std::string& starter = "mpirun");
 
 // How many threads each rank computes with (threads.h), the same number on all ranks; binds each
-// rank to cores as config.bind says (start/binding.h). Collective.
+// rank to cores as config.bind says (start/binding.h); threads that wait sleep where there are more
+// of them than cores. Collective.
 [[nodiscard]] ThreadPlan shared_threads(Collective& world, const Session& session,
                                         const RunConfig& config);
 

@@ -169,6 +169,7 @@ ThreadPlan plan_threads(int asked, const std::vector<RankCores>& ranks,
   plan.spare = std::clamp(bounds.fair - plan.threads, 1, kMostSpare);
   plan.naps = std::ranges::any_of(
       ranks, [&](const RankCores& rank) { return lack_time(rank, ranks, plan.threads); });
+  plan.crowded = plan.threads > bounds.fair;
   plan.warning = warning_about(plan.threads, asked, bounds, ranks, starter);
   return plan;
 }

@@ -37,6 +37,9 @@ struct ThreadPlan {
   // Whether waiting ranks sleep between two looks for messages, since looking all the time would
   // take processor time from ranks that compute.
   bool naps = false;
+  // Whether there are ranks whose threads are more than their cores, or have less than the
+  // processor time of as many; threads that wait should then sleep (let_idle_threads_sleep()).
+  bool crowded = false;
   std::string warning;  // for the user; empty: nothing
   // The cores that each rank will compute on, by world rank; filled by shared_threads() (setup.h),
   // on rank 0 only.

@@ -5,7 +5,12 @@
 #include <pmmintrin.h>
 #endif
 
+#include <cstdlib>
+
 #include "kernels/parallel.h"
+
+// LLVM's OpenMP has it, GCC's has not.
+extern "C" __attribute__((weak)) void kmp_set_blocktime(int milliseconds);
 
 namespace penstock {
 
@@ -39,6 +44,11 @@ void flush_denormals(int threads) {
   flush_denormals_here();  // threads that start later have it from this one
   // Threads that are there already do not.
   for_shares(threads, threads, [](int /*share*/) { flush_denormals_here(); });
+}
+
+void let_idle_threads_sleep() {
+  const bool asked = std::getenv("KMP_BLOCKTIME") != nullptr;
+  if (kmp_set_blocktime != nullptr && !asked) kmp_set_blocktime(0);
 }
 
 }  // namespace penstock

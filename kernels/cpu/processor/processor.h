@@ -1,5 +1,5 @@
-// kernels/cpu/processor/processor.h -- finds out about the processor of this process, and makes it
-// take denormal numbers for zero.
+// kernels/cpu/processor/processor.h -- finds out about the processor of this process, makes it
+// take denormal numbers for zero, and says how its threads wait.
 #pragma once
 
 #include "kernels/device_model.h"
@@ -19,5 +19,12 @@ namespace penstock {
 // without gradients decay into them. All threads do so alike: which of them has which elements must
 // change no bit. On processors that are not x86 nothing is done.
 void flush_denormals(int threads);
+
+// Makes the threads that help the calling one sleep as soon as a parallel region ends. Else they
+// look for the next region for a while, at no one's cost where they have cores of their own, but
+// where threads share cores they take the time of those that compute. Does nothing under another
+// OpenMP than LLVM's, and where the variable KMP_BLOCKTIME has said how long they look.
+// https://openmp.llvm.org/design/Runtimes.html
+void let_idle_threads_sleep();
 
 }  // namespace penstock

@@ -67,6 +67,16 @@ TEST(Threads, MoreRanksThanCoresAreSaidAloud) {
   EXPECT_EQ(plan_threads(1, four).warning, plan_threads(0, four).warning);
 }
 
+TEST(Threads, AreCrowdedWhereTheyAreMoreThanCores) {
+  const RankCores two = rank("a", 2, {0, 1});
+  EXPECT_FALSE(plan_threads(0, {two}).crowded);
+  EXPECT_FALSE(plan_threads(2, {two}).crowded);
+  EXPECT_TRUE(plan_threads(3, {two}).crowded);
+  EXPECT_TRUE(plan_threads(2, {two, two}).crowded);
+  EXPECT_FALSE(plan_threads(2, {two, rank("b", 2, {0, 1})}).crowded);
+  EXPECT_TRUE(plan_threads(2, {rank("b", 8, {0, 1, 2, 3, 4, 5, 6, 7}), rank("a", 8, {0})}).crowded);
+}
+
 // A container of `docker run --cpus 4` on a machine of 64 cores got 64 threads.
 TEST(Threads, AreNoMoreThanThereIsTimeFor) {
   RankCores four = rank("a", 8, {0, 1, 2, 3, 4, 5, 6, 7});

@@ -29,6 +29,7 @@ class Penstock(CMakePackage, CudaPackage):
     depends_on("cmake@3.24:", type="build")
     depends_on("mpi@3.1:")
     depends_on("onednn@2.6: cpu_runtime=omp")
+    depends_on("llvm-openmp", when="%gcc")  # cmake/PenstockOpenMP.cmake
     depends_on("boost+program_options")
     depends_on("fmt@9:")
     depends_on("tomlplusplus@3.3:")
