@@ -12,6 +12,7 @@
 
 #include "kernels/cpu/processor/processor.h"
 #include "kernels/suggest.h"
+#include "launch/commit.h"
 #include "launch/program/commands/command_table.h"
 #include "launch/program/failure.h"
 #include "launch/program/help/help.h"
@@ -66,6 +67,7 @@ std::string help_topic(const Arguments& arguments) {
 // Name and number are alone on the first line, where tools look for them.
 std::string version() {
   std::string text = fmt::format("penstock {}\n", kVersion);
+  if (!kCommit.empty()) text += fmt::format("commit {}\n", kCommit);
   if (!kBuiltWith.empty()) text += fmt::format("with {}\n", kBuiltWith);
   if (!kBuiltWithout.empty()) text += fmt::format("without {}\n", kBuiltWithout);
   if (!kKernelsLevels.empty()) {

@@ -1,6 +1,5 @@
 // launch/program/commands/info_command.cpp -- `penstock info`: versions, hardware, and what a run
 // here would use.
-#include <dnnl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <filesystem>
 
 #include "kernels/cpu/processor/processor.h"
+#include "launch/commit.h"
 #include "launch/program/commands/commands.h"
 #include "launch/program/device_choice.h"
 #include "launch/program/failure.h"
@@ -16,6 +16,7 @@
 #include "launch/program/setup.h"
 #include "launch/program/start/machine.h"
 #include "launch/program/start/start_line.h"
+#include "launch/program/start/start_record.h"
 #include "launch/version.h"
 #include "runtime/planning/blueprint/programs.h"
 #include "runtime/records/telemetry/units.h"
@@ -23,11 +24,6 @@
 
 namespace penstock {
 namespace {
-
-std::string onednn_version() {
-  const dnnl_version_t* version = dnnl_version();
-  return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
-}
 
 // The line of this rank: "rank 0  host n1  cpu (avx512_core_bf16, 2 threads)".
 std::string rank_line(const Session& session, const DeviceChoice& choice, int threads,
@@ -69,7 +65,8 @@ void print_cuda() {
 }
 
 void print_versions() {
-  answer("penstock    {}\n", kVersion);
+  answer("penstock    {}{}\n", kVersion,
+         kCommit.empty() ? "" : fmt::format(", commit {}", kCommit));
   answer("built with  {}, {}\n", kCompiler, kBuildType);
   answer("            with {}\n", kBuiltWith.empty() ? "none of the optional parts" : kBuiltWith);
   if (!kBuiltWithout.empty()) answer("            without {}\n", kBuiltWithout);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "launch/program/commands/commands.h"
@@ -19,6 +20,7 @@
 #include "launch/program/setup.h"
 #include "launch/program/start/data_places.h"
 #include "launch/program/start/rank_table.h"
+#include "launch/program/start/start_record.h"
 #include "launch/program/stopping/start_watch.h"
 #include "launch/program/stopping/stop_requests.h"
 #include "runtime/engine/training/checkpoints/transfer.h"
@@ -257,8 +259,11 @@ int train_until(int64_t step, Session& session, const Arguments& arguments,
   if (config.run.dry_run) {
     return try_out(*made, {session, *network, made->grid, *made->device}, models);
   }
+  std::set<std::string> hosts;
+  for (const RankCores& rank : made->threads.ranks) hosts.insert(rank.host);
   const std::unique_ptr<Reporter> reporter =
-      reporter_for(network->world(), config, made->to, made->notes);
+      reporter_for(network->world(), config, made->to, made->notes,
+                   start_record(session, arguments, static_cast<int>(hosts.size())));
   try {
     return train_in_place(*made, {session, *network, made->grid, *made->device}, models,
                           reporter.get());

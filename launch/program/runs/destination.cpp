@@ -35,7 +35,8 @@ std::string attempt_note(const RunDirectory& directory) {
 }
 
 std::unique_ptr<Reporter> make_reporter(const Config& config, RunDirectory& directory,
-                                        const std::vector<std::string>& notes) {
+                                        const std::vector<std::string>& notes,
+                                        const StartRecord& start) {
   auto reporter =
       std::make_unique<Reporter>(Reporter::Options{.directory = directory.path(),
                                                    .attempt = directory.attempt().number,
@@ -43,6 +44,7 @@ std::unique_ptr<Reporter> make_reporter(const Config& config, RunDirectory& dire
                                                    .log_every = config.run.log_every,
                                                    .tokens = reads_tokens(config.data),
                                                    .tensorboard = config.run.tensorboard,
+                                                   .start = start,
                                                    .check_directory = [&] { directory.check(); }});
   reporter->note(attempt_note(directory));
   for (const std::string& note : directory.attempt().notes) reporter->note(note);
@@ -124,14 +126,14 @@ bool nothing_is_left(Collective& world, const Config& config, const Destination&
 }
 
 std::unique_ptr<Reporter> reporter_for(Collective& world, const Config& config,
-                                       const Destination& to,
-                                       const std::vector<std::string>& notes) {
+                                       const Destination& to, const std::vector<std::string>& notes,
+                                       const StartRecord& start) {
   std::unique_ptr<Reporter> reporter;
   (void)on_first_rank(world, [&] {
     if (!to.resume_from.empty()) {
       (void)refuse_other_run(to.resume_from, config, kept_run_file(config));
     }
-    reporter = make_reporter(config, *to.directory, notes);
+    reporter = make_reporter(config, *to.directory, notes, start);
     return std::string();
   });
   return reporter;

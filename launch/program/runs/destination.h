@@ -51,11 +51,12 @@ void settle_checkpoint(Collective& world, const Config& config, Destination& to)
 [[nodiscard]] bool nothing_is_left(Collective& world, const Config& config, const Destination& to);
 
 // Makes the reporter on rank 0 (elsewhere the result is null), which tells the terminal which
-// attempt this is, and `notes`, without empty ones. Throws Error where the checkpoint is another
-// run's.
+// attempt this is, and `notes`, without empty ones; `start` is rank 0's. Throws Error where the
+// checkpoint is another run's.
 [[nodiscard]] std::unique_ptr<Reporter> reporter_for(Collective& world, const Config& config,
                                                      const Destination& to,
-                                                     const std::vector<std::string>& notes);
+                                                     const std::vector<std::string>& notes,
+                                                     const StartRecord& start);
 
 // Makes the directory this run's own; from now on the reporter writes there.
 void begin(Collective& world, const Config& config, Destination& to, Reporter* reporter);

@@ -15,6 +15,7 @@
 #include "kernels/error.h"
 #include "launch/program/start/build_id.h"
 #include "launch/program/start/rank_ranges.h"
+#include "launch/program/start/start_record.h"
 #include "runtime/system/files/json.h"
 
 namespace penstock {
@@ -79,9 +80,7 @@ StartFacts own_start_facts(const Session& session) {
   for (const char* name : kVariables) {
     if (const char* value = std::getenv(name)) facts.conditions[name] = value;
   }
-  const dnnl_version_t* version = dnnl_version();
-  facts.conditions["oneDNN's version"] =
-      fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
+  facts.conditions["oneDNN's version"] = onednn_version();
   facts.conditions["instruction set"] = dnnl_cpu_isa2str(dnnl_get_effective_cpu_isa());
   facts.conditions[kLevel] = kernels_level();
   return facts;

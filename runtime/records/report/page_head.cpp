@@ -144,6 +144,8 @@ std::string facts_table(const RunFacts& facts) {
                                  ? "1: " + facts.hosts[0]
                                  : fmt::format("{}: {} … {}", facts.hosts.size(), facts.hosts[0],
                                                facts.hosts.back()));
+  if (!facts.program.empty()) table += fact_row("Program", facts.program);
+  if (!facts.started.empty()) table += fact_row("Started", facts.started);
   return table + "</table>\n";
 }
 

@@ -9,6 +9,7 @@
 //   run.lock       says which process writes here now
 //   log.txt, metrics.jsonl               appended to by every attempt
 //   tensorboard/events.out.tfevents.*    one file of each attempt, where they are asked for
+//   starts.jsonl   when, by what and how each attempt was started; appended to
 //   summary.json, trace.json             of the latest attempt that wrote one
 //   pieces-*.model a tokenizer's vocabulary that was made from the training text
 //   folder/        all but the weights of the Hugging Face folder that the network came from
@@ -33,8 +34,8 @@ inline constexpr const char* kCheckpointFolder = "checkpoints";
 inline constexpr const char* kEventFolder = "tensorboard";
 // The files that count as results of a run, besides its checkpoints: if one is there, a new run
 // refuses the directory unless it may overwrite them.
-inline constexpr std::array<const char*, 4> kResultFiles = {kMetricsFile, "summary.json",
-                                                            "trace.json", "report.html"};
+inline constexpr std::array<const char*, 5> kResultFiles = {
+    kMetricsFile, "starts.jsonl", "summary.json", "trace.json", "report.html"};
 
 // The first line of every run.toml that Penstock writes. By it a file that may be overwritten is
 // told from a user's own.

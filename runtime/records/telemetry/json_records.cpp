@@ -71,6 +71,14 @@ Json eval_json(const EvalRecord& record) {
   return json;
 }
 
+Json start_json(const StartRecord& record) {
+  return {{"attempt", record.attempt},     {"date", record.date},
+          {"command", record.command},     {"program", record.program},
+          {"build", record.build},         {"libraries", record.libraries},
+          {"host", record.host},           {"hosts", record.hosts},
+          {"processor", record.processor}, {"environment", record.environment}};
+}
+
 Json transfer_json(const TransferRecord& record) {
   return {{"checkpoint", record.checkpoint},
           {"loaded", record.loaded.size()},
@@ -80,6 +88,10 @@ Json transfer_json(const TransferRecord& record) {
 }
 
 }  // namespace
+
+std::string json_line(const StartRecord& record) {
+  return dump(start_json(record), -1);
+}
 
 std::string json_line(const StepRecord& record, bool tokens) {
   Json json = {
@@ -151,6 +163,7 @@ std::string json_text(const RunSummary& summary) {
   json["checkpoints"] = {{"count", summary.checkpoints.count},
                          {"stall_ms", summary.checkpoints.stall_ms},
                          {"bytes", summary.checkpoints.bytes}};
+  if (summary.start) json["start"] = start_json(*summary.start);
   json["ranks_detail"] = Json::array();
   for (const RankRecord& record : summary.ranks_detail) {
     json["ranks_detail"].push_back(rank_json(record));

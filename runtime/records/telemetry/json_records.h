@@ -1,5 +1,5 @@
 // runtime/records/telemetry/json_records.h -- writes what a run reports (records.h) as JSON: the
-// lines of metrics.jsonl and the text of summary.json.
+// lines of metrics.jsonl and starts.jsonl and the text of summary.json.
 //
 // Programs of users read these files, so the keys must not change; docs/output.md lists them.
 // Floats have enough digits to read back to the same bits. NaN and infinities, which JSON does not
@@ -12,6 +12,8 @@
 
 namespace penstock {
 
+// A line of starts.jsonl, without its newline.
+[[nodiscard]] std::string json_line(const StartRecord& record);
 // A line of metrics.jsonl, without its newline. `tokens`: whether to write tokens_per_s, too.
 [[nodiscard]] std::string json_line(const StepRecord& record, bool tokens);
 [[nodiscard]] std::string json_line(const EvalRecord& record);

@@ -1,14 +1,15 @@
 // runtime/records/telemetry/records.h -- what a run reports, as plain structs: the numbers of a
 // step (StepRecord), of an evaluation (EvalRecord), of a rank (RankRecord) and of the whole run
-// (RunSummary).
+// (RunSummary), and how it was started (StartRecord).
 //
 // Training fills them and the Reporter (reporter.h) on rank 0 shows them and writes them to
-// metrics.jsonl and summary.json, whose keys docs/output.md explains. An attempt is one start of a
-// run; a run that was stopped and resumed has several. Times ending in _ms are milliseconds, others
-// seconds; shares are from 0 to 1.
+// metrics.jsonl, starts.jsonl and summary.json, whose keys docs/output.md explains. An attempt is
+// one start of a run; a run that was stopped and resumed has several. Times ending in _ms are
+// milliseconds, others seconds; shares are from 0 to 1.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -110,6 +111,21 @@ struct TransferRecord {
   std::vector<std::string> unused;
 };
 
+// How an attempt was started, and what with: a line of starts.jsonl, and the member `start` of
+// summary.json. Of several ranks, it is rank 0's.
+struct StartRecord {
+  int64_t attempt = 1;    // the Reporter sets it
+  std::string date = {};  // UTC: "2026-11-28T19:30:00Z"
+  std::vector<std::string> command =
+      {};                    // the words of the command line, behind those of the launcher
+  std::string program = {};  // "penstock 0.1.0 (90511e60f1b2)", with the commit
+  std::string build = {};    // "GNU 12.2.0, Release for native, with images"
+  std::vector<std::string> libraries = {};  // "Open MPI v4.1.4", "oneDNN 2.6.3"
+  std::string host = {}, processor = {};
+  int hosts = 1;                                        // how many the ranks are on
+  std::map<std::string, std::string> environment = {};  // the variables that such libraries read
+};
+
 // summary.json, which an attempt writes at its end.
 struct RunSummary {
   int ranks = 1, stages = 1, replicas = 1, micro_batches = 1;  // micro_batches: per replica
@@ -121,13 +137,14 @@ struct RunSummary {
   int64_t frozen_parameters = 0;       // how many of them are not trained
   std::optional<TransferRecord> init;  // null: the run did not start from other weights
   CheckpointRecord checkpoints;
-  int64_t steps = 0;                     // done by the whole run
-  int64_t taken = 0;                     // done by this attempt
-  int64_t rolled_back = 0;               // how many of `taken` had StepRecord::rolled_back
-  int64_t attempt = 1;                   // the Reporter sets it
-  std::string stopped = {};              // why it stopped before its last step; empty: it did not
-  double final_loss = 0.0;               // of the last step
-  std::optional<EvalRecord> final_eval;  // the last evaluation; null: there was none
+  int64_t steps = 0;                      // done by the whole run
+  int64_t taken = 0;                      // done by this attempt
+  int64_t rolled_back = 0;                // how many of `taken` had StepRecord::rolled_back
+  int64_t attempt = 1;                    // the Reporter sets it
+  std::optional<StartRecord> start = {};  // likewise; null: in a dry run
+  std::string stopped = {};               // why it stopped before its last step; empty: it did not
+  double final_loss = 0.0;                // of the last step
+  std::optional<EvalRecord> final_eval;   // the last evaluation; null: there was none
   double samples_per_s = 0.0;
   std::optional<double> tokens_per_s;
   std::optional<double> loss_share = {};  // the share of tokens that the loss averages over

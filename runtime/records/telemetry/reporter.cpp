@@ -109,11 +109,14 @@ struct Reporter::State {
 
 Reporter::Reporter(Options options) : state_(std::make_unique<State>(std::move(options))) {
   if (state_->options.log_every < 1) state_->options.log_every = 1;
+  state_->options.start.attempt = state_->options.attempt;
 }
 Reporter::~Reporter() = default;
 
 void Reporter::open() {
   state_->files.emplace(state_->options);
+  LineFile starts(state_->options.directory + "/starts.jsonl", TornLine::IsRemoved);
+  starts.write_line(json_line(state_->options.start));
   for (const std::string& lines : std::exchange(state_->held, {})) state_->write_log(lines);
 }
 
@@ -178,6 +181,7 @@ void Reporter::traced(const Trace& trace) {
 void Reporter::finished(const RunSummary& summary) {
   RunSummary numbered = summary;
   numbered.attempt = state_->options.attempt;
+  numbered.start = state_->options.start;
   replace_file(state_->options.directory + "/summary.json", json_text(numbered) + "\n");
   state_->say(closing_table(summary));
 }

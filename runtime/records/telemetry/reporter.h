@@ -1,6 +1,6 @@
 // runtime/records/telemetry/reporter.h -- Reporter: writes everything that a run reports while it
-// trains: lines on the terminal, log.txt, metrics.jsonl, summary.json, trace.json and TensorBoard
-// files. Only rank 0 has one.
+// trains: lines on the terminal, log.txt, metrics.jsonl, starts.jsonl, summary.json, trace.json and
+// TensorBoard files. Only rank 0 has one.
 //
 // The order of calls: the constructor; note() at any time; open(), once the run directory is this
 // run's; step(), evaluated() and excluded() as they happen; at the end traced() and finished(). An
@@ -25,6 +25,7 @@ class Reporter {
     int64_t log_every = 10;    // steps between lines in the log
     bool tokens = false;       // report tokens/s besides samples/s
     bool tensorboard = false;  // write a TensorBoard event file, too
+    StartRecord start = {};    // of this attempt; its number is set here
     // Called when a file has disappeared from the directory. It should throw if the directory
     // itself has; if it returns, the file is made again.
     std::function<void()> check_directory = {};
@@ -35,8 +36,9 @@ class Reporter {
   Reporter(const Reporter&) = delete;
   Reporter& operator=(const Reporter&) = delete;
 
-  // Opens the files for appending. Must be called once, before all calls but note(); the directory
-  // must exist. This and the calls below throw Error(Resource) if a file cannot be written.
+  // Opens the files for appending, and adds this start to starts.jsonl. Must be called once, before
+  // all calls but note(); the directory must exist. This and the calls below throw Error(Resource)
+  // if a file cannot be written.
   void open();
   // Writes a line to the terminal and to log.txt, with the time of day after the first step.
   void note(const std::string& line);

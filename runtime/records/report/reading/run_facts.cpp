@@ -102,6 +102,29 @@ void add_figures(const RunFiles& files, RunFacts& facts) {
   facts.bubble_predicted = figure_below(files, "bubble", "predicted");
 }
 
+// A list of texts as one text.
+std::string texts_in(const RunFiles& files, const json& parent, const char* key,
+                     const char* between) {
+  const auto found = parent.find(key);
+  if (found == parent.end()) return {};
+  if (!found->is_array()) refuse_member(files, key, "a list");
+  std::string all;
+  for (const json& text : *found) {
+    if (!text.is_string()) refuse_member(files, key, "a list of texts");
+    all += (all.empty() ? "" : between) + text.get<std::string>();
+  }
+  return all;
+}
+
+void add_start(const RunFiles& files, RunFacts& facts) {
+  const auto start = files.summary->find("start");
+  if (start == files.summary->end()) return;  // an older run
+  if (!start->is_object()) refuse_member(files, "start", "an object");
+  facts.program = text_in(files, *start, "program") + ": " + text_in(files, *start, "build") +
+                  "; " + texts_in(files, *start, "libraries", ", ");
+  facts.started = text_in(files, *start, "date") + ": " + texts_in(files, *start, "command", " ");
+}
+
 // The quantile of the finite values, as the summary does it.
 std::optional<double> quantile_of(std::vector<double> values, double share) {
   std::erase_if(values, [](double value) { return !std::isfinite(value); });
@@ -132,6 +155,7 @@ void add_recent_figures(const History& history, RunFacts& facts) {
 
 void add_description(const RunFiles& files, RunFacts& facts) {
   const json& summary = *files.summary;
+  add_start(files, facts);
   facts.model = text_in(files, summary, "model");
   facts.schedule = text_in(files, summary, "schedule");
   facts.recompute = text_in(files, summary, "recompute");

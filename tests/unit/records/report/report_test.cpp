@@ -59,6 +59,22 @@ TEST(RunPage, ShowsTheFiguresOfTheSummary) {
                           HasSubstr("10.0 MiB"), HasSubstr("predicted 9.00 MiB")));
 }
 
+TEST(RunPage, TellsByWhatAndHowTheRunWasStarted) {
+  RunFiles files = finished_run();
+  EXPECT_THAT(run_page(files), Not(HasSubstr("Started"))) << "a run of an older program";
+  (*files.summary)["start"] = {{"date", "2026-11-28T19:30:00Z"},
+                               {"command", {"penstock", "train", "a<b.toml"}},
+                               {"program", "penstock 0.1.0 (90511e60f1b2)"},
+                               {"build", "GNU 12.2.0"},
+                               {"libraries", {"Open MPI v4.1.4", "oneDNN 2.6.3"}}};
+  EXPECT_THAT(run_page(files),
+              AllOf(HasSubstr("2026-11-28T19:30:00Z: penstock train a&lt;b.toml<"),
+                    HasSubstr("penstock 0.1.0 (90511e60f1b2): GNU 12.2.0; Open MPI v4.1.4, oneDNN "
+                              "2.6.3<")));
+  (*files.summary)["start"]["command"] = 3;
+  EXPECT_THROW((void)run_page(files), Error);
+}
+
 TEST(RunPage, WithoutASummaryGoesByTheMetricsAndTheRunFile) {
   RunFiles files = finished_run();
   files.summary.reset();

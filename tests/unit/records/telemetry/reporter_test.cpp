@@ -34,10 +34,14 @@ class ReporterTest : public ::testing::Test {
     return text.str();
   }
   // Seven steps, an evaluation and a summary; returns what was written to standard output.
-  std::string run() {
+  std::string run(int64_t attempt = 1) {
     ::testing::internal::CaptureStdout();
     {
-      Reporter reporter({.directory = folder_.path(), .total_steps = 7, .log_every = 3});
+      Reporter reporter({.directory = folder_.path(),
+                         .attempt = attempt,
+                         .total_steps = 7,
+                         .log_every = 3,
+                         .start = {.program = "penstock 0.1.0", .environment = {{"A", "\xff"}}}});
       reporter.open();
       reporter.note("hello");
       for (int64_t step = 1; step <= 7; ++step) {
@@ -74,6 +78,20 @@ TEST_F(ReporterTest, WritesOneObjectALine) {
 }
 
 // What was written then went to a file without a name.
+TEST_F(ReporterTest, KeepsHowEachAttemptWasStarted) {
+  run();
+  run(2);
+  std::istringstream lines(read("starts.jsonl"));
+  std::string first, second, none;
+  std::getline(lines, first);
+  std::getline(lines, second);
+  EXPECT_FALSE(std::getline(lines, none));
+  EXPECT_EQ(json::parse(first)["attempt"], 1);
+  EXPECT_EQ(json::parse(second)["attempt"], 2);
+  EXPECT_EQ(json::parse(second)["program"], "penstock 0.1.0");
+  EXPECT_EQ(json::parse(read("summary.json"))["start"], json::parse(second));
+}
+
 TEST_F(ReporterTest, AFileThatIsRemovedOrMovedIsBegunAnewWithALine) {
   ::testing::internal::CaptureStdout();
   Reporter reporter({.directory = folder_.path(), .total_steps = 9, .tensorboard = true});
