@@ -32,15 +32,19 @@ void convert(To* to, const From* from, int64_t elements, int threads) {
 
 }  // namespace
 
-OneDnn::State::State(int thread_count, Memory& scratch_memory, Bf16 bf16)
+OneDnn::State::State(int thread_count, Memory& scratch_memory, const Processor& processor)
     : threads(thread_count),
       memory(scratch_memory),
-      native_bf16(bf16 == Bf16::Auto && processor_at_hand().bf16),
+      native_bf16(processor.bf16),
+      operand_copies(penstock::operand_copies(processor)),
       engine(dnnl::engine::kind::cpu, 0),
       stream(engine) {}
 
-OneDnn::OneDnn(int threads, Memory& memory, Bf16 bf16)
-    : state_(std::make_unique<State>(threads, memory, bf16)) {}
+OneDnn::OneDnn(int threads, Memory& memory, Bf16 bf16) {
+  Processor processor = processor_at_hand();
+  if (bf16 != Bf16::Auto) processor.bf16 = false;
+  state_ = std::make_unique<State>(threads, memory, processor);
+}
 OneDnn::~OneDnn() = default;
 
 int64_t OneDnn::primitives_created() const {
@@ -52,9 +56,7 @@ bool OneDnn::native_bf16() const {
 }
 
 OperandCopies OneDnn::operand_copies() const {
-  Processor processor = processor_at_hand();
-  processor.bf16 = state_->native_bf16;
-  return penstock::operand_copies(processor);
+  return state_->operand_copies;
 }
 
 std::string OneDnn::isa() const {

@@ -40,11 +40,13 @@ struct PlanHash {
 };
 
 struct OneDnn::State {
-  State(int thread_count, Memory& scratch_memory, Bf16 bf16);
+  // `processor`: the one at hand, without bf16 where that is to be emulated.
+  State(int thread_count, Memory& scratch_memory, const Processor& processor);
 
   const int threads;
   Memory& memory;
   const bool native_bf16;
+  const OperandCopies operand_copies;
   dnnl::engine engine;
   dnnl::stream stream;
   int64_t primitives_created = 0;
