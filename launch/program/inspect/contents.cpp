@@ -10,7 +10,10 @@
 
 #include "runtime/data/tokenizer/vocabulary.h"
 #include "runtime/network/autograd/name_patterns.h"
+#include "runtime/network/layers/skip.h"
 #include "runtime/planning/blueprint/layout.h"
+#include "runtime/planning/costs/layer_costs.h"
+#include "runtime/planning/costs/probe_data.h"
 #include "runtime/records/telemetry/units.h"
 #include "runtime/system/files/json.h"
 
@@ -46,6 +49,71 @@ template <class Thing>  // a Parameter or a Buffer
 Contents::Entry entry_of(const Thing& thing, DType type) {
   const auto extents = thing.shape.extents();
   return {thing.name, {extents.begin(), extents.end()}, safetensors_dtype(type), ""};
+}
+
+std::vector<Contents::Work> work_of(const Sequential& model, const ModelInput& input,
+                                    const Config& config, DType computed) {
+  const int64_t samples = config.pipeline.micro_batch_size;
+  const MicroBatches cut{.size = samples, .several = config.pipeline.micro_batches > 1};
+  const ModelCosts costs =
+      counted_costs(model, input, cut, computed, config.optimizer, cpu_model({}));
+  ShapeWalk shapes(Shapes{with_batch(samples, input.shape)});
+  std::vector<Contents::Work> all;
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    (void)shapes.next(*model.layers[i]);
+    const LayerCost& cost = costs.layers[i];
+    Contents::Work work{.forward_flops = cost.forward_flops,
+                        .output_bytes = cost.output_bytes,
+                        .kept_bytes = cost.tape_bytes};
+    for (const Shape& shape : shapes.between()) {
+      work.outputs.emplace_back(shape.extents().begin(), shape.extents().end());
+    }
+    all.push_back(std::move(work));
+  }
+  return all;
+}
+
+using Row = std::vector<std::string>;
+
+// The rows of the table of layers, headings first.
+std::vector<Row> layer_rows(const Contents& contents) {
+  std::vector<Row> rows = {{"layer", "kind", "parameters"}};
+  if (!contents.work.empty()) {
+    for (const char* more : {"output", "FLOPs", "bytes", "kept"}) rows[0].push_back(more);
+  }
+  for (size_t i = 0; i < contents.layers.size(); ++i) {
+    const LayerRecord& layer = contents.layers[i];
+    rows.push_back({layer.name, layer.kind, fmt::format("{}", layer.parameters)});
+    if (contents.work.empty()) continue;
+    const Contents::Work& work = contents.work[i];
+    std::string outputs;
+    for (const std::vector<int64_t>& shape : work.outputs) {
+      outputs += fmt::format("{}[{}]", outputs.empty() ? "" : " ", fmt::join(shape, ", "));
+    }
+    rows.back().insert(rows.back().end(),
+                       {outputs, count_text(work.forward_flops), bytes_text(work.output_bytes),
+                        bytes_text(work.kept_bytes)});
+  }
+  return rows;
+}
+
+// The rows in columns: names, kinds and shapes begin below one another, numbers end so.
+std::string in_columns(const std::vector<Row>& rows) {
+  std::vector<size_t> widths(rows[0].size());
+  for (const Row& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      const bool words = i == 0 || i == 1 || i == 3;
+      line += words ? fmt::format("{:<{}}  ", row[i], widths[i])
+                    : fmt::format("{:>{}}  ", row[i], widths[i]);
+    }
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
 }
 
 std::string entry_table(const char* title, const std::vector<Contents::Entry>& entries) {
@@ -127,6 +195,7 @@ Contents contents_of(const Config& config, const ModelMaker& models) {
     contents.tensors.insert(contents.tensors.end(), mine.begin(), mine.end());
   }
   contents.parameters = all.declared().elements();
+  contents.work = work_of(model, models.input(config.model), config, computed);
   return contents;
 }
 
@@ -135,29 +204,29 @@ std::string contents_table(const Contents& contents) {
   text += contents.layers.empty()
               ? "\n"
               : " in " + amount_text(std::ssize(contents.layers), "layer") + "\n";
-  size_t name_width = 5;
-  size_t kind_width = 4;
-  for (const LayerRecord& layer : contents.layers) {
-    name_width = std::max(name_width, layer.name.size());
-    kind_width = std::max(kind_width, layer.kind.size());
+  if (!contents.work.empty()) {
+    text +=
+        "of a micro-batch: a layer's output, the operations of its forward, the bytes of the "
+        "output, and those kept for the backward\n";
   }
-  if (!contents.layers.empty()) {
-    text += fmt::format("\n{:{}}  {:{}}  {:>12}\n", "layer", name_width, "kind", kind_width,
-                        "parameters");
-  }
-  for (const LayerRecord& layer : contents.layers) {
-    text += fmt::format("{:{}}  {:{}}  {:12}\n", layer.name, name_width, layer.kind, kind_width,
-                        layer.parameters);
-  }
+  if (!contents.layers.empty()) text += "\n" + in_columns(layer_rows(contents));
   return text + entry_table("tensor", contents.tensors) +
          entry_table("optimizer's and averages", contents.optimizer_tensors);
 }
 
 std::string contents_json(const Contents& contents) {
   Json layers = Json::array();
-  for (const LayerRecord& layer : contents.layers) {
-    layers.push_back(
-        {{"name", layer.name}, {"kind", layer.kind}, {"parameters", layer.parameters}});
+  for (size_t i = 0; i < contents.layers.size(); ++i) {
+    const LayerRecord& layer = contents.layers[i];
+    Json json = {{"name", layer.name}, {"kind", layer.kind}, {"parameters", layer.parameters}};
+    if (!contents.work.empty()) {
+      const Contents::Work& work = contents.work[i];
+      json["outputs"] = work.outputs;
+      json["forward_flops"] = work.forward_flops;
+      json["output_bytes"] = work.output_bytes;
+      json["kept_bytes"] = work.kept_bytes;
+    }
+    layers.push_back(std::move(json));
   }
   Json json = {{"parameters", contents.parameters},
                {"layers", std::move(layers)},

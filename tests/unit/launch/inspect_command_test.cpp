@@ -16,6 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -164,6 +165,29 @@ kind = "synthetic"
   EXPECT_EQ(elements, sum);
   EXPECT_THAT(look({here_ / "run.toml", "--model.layers", "2"}).text,
               AllOf(HasSubstr("in 5 layers"), HasSubstr("blocks.1.attention.query.weight")));
+}
+
+TEST_F(InspectCommand, SaysWhatEachLayerGivesAndCosts) {
+  put(here_ / "run.toml", R"([model]
+kind = "mlp"
+image = [3, 4, 4]
+hidden_layers = [16]
+classes = 10
+[pipeline]
+micro_batch_size = 4
+)");
+  const Json layers = Json::parse(look({here_ / "run.toml", "--json"}).text)["layers"];
+  ASSERT_EQ(layers.size(), 3U);
+  const Json& hidden = layers[1];
+  EXPECT_EQ(hidden["outputs"], Json({{4, 16}}));
+  EXPECT_EQ(hidden["output_bytes"], 4 * 16 * 4);
+  EXPECT_GE(hidden["forward_flops"], 2.0 * 4 * 48 * 16);
+  EXPECT_LE(hidden["forward_flops"], 2.2 * 4 * 48 * 16) << "with bias and activation";
+  EXPECT_GE(hidden["kept_bytes"], 4 * 16 * 4) << "the output, which the next layer's weights need";
+  const std::string text = look({here_ / "run.toml"}).text;
+  EXPECT_THAT(text, ContainsRegex("hidden.0 +linear +784 +\\[4, 16\\] +[0-9.]+ k +256 B"));
+  save(1, 1.0F);
+  EXPECT_THAT(look({run_}).text, Not(HasSubstr("of a micro-batch")));
 }
 
 TEST_F(InspectCommand, RefusesWhatItCannotLookAt) {
