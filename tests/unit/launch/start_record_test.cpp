@@ -1,4 +1,4 @@
-// Which variables of the environment a run's record of its start has.
+// The record of a start: which variables of the environment it has.
 #include "launch/program/start/start_record.h"
 
 #include <gtest/gtest.h>
