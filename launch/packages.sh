@@ -15,5 +15,5 @@ test_libraries=(libgtest-dev libgmock-dev)           # the tests alone
 test_tools=(python3 iproute2)                        # likewise: they kill ranks, read checkpoints, and make hosts of namespaces
 tools=(clang-format-14 clang-tidy-14 libomp-14-dev)  # launch/check.sh; the last for clang's own omp.h
 sanitizers=(clang-14 libclang-rt-14-dev libomp-14-dev)  # presets asan and tsan, which GCC takes 1.8 times as long for
-page=(chromium fonts-dejavu-core)                    # the tests of the pages in a browser, which are skipped without
+page=(chromium fonts-dejavu-core librsvg2-bin)       # the tests of the pages in a browser, which are skipped without
 slurm=(slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge)  # likewise

@@ -19,8 +19,8 @@ usage: launch/setup.sh [PRESET] [--program | --target NAME...] [--mpi NAME] [--c
                     its tests, which emulate one. Of preset release; without a toolkit nothing happens
                     (where there is one, the headers of NVIDIA's cudnn-frontend are fetched by pip, for fused attention,
                     as they are for preset cuda and where there is a GPU; CUDNN_FRONTEND_ROOT says where they are already)
-  --page            also install chromium, where apt-get has it, for the tests of the pages that `penstock schedule --format html`
-                    and `penstock report` make: some 190 MB to fetch, 680 MB on disk; without it those tests are skipped
+  --page            also install chromium and rsvg-convert, where apt-get has them, for the tests of the pages and pictures that
+                    `penstock schedule`, `report` and `sweep` make: some 190 MB to fetch, 680 MB on disk; without it those tests are skipped
   --slurm           also install Slurm (7 packages, 20 MB to fetch), for the test of launch/batch/slurm.sh, which starts one
                     of its own; without it that test is skipped
   --tools           also install clang-format and clang-tidy, for launch/check.sh

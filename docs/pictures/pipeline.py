@@ -32,6 +32,7 @@ def main():
     drawn = subprocess.run([sys.argv[1], *COMMAND.split()], check=True, capture_output=True, text=True).stdout
     head = drawn[: LANE.search(drawn).start()]
     head = head.replace('viewBox="0 0 1200 186"', 'viewBox="0 0 1268 326"').replace("@media", STYLE, 1)
+    head = head.replace('width="1200" height="186"', 'width="1268" height="326"')
     head = head.replace("1f1b: ranks 3, stages 3, micro-batches 4", "1f1b: 3 stages x 2 replicas on 6 ranks, 4 micro-batches")
     print(head.replace("</title>", f"</title>\n<desc>docs/pictures/pipeline.py, from: penstock {COMMAND}</desc>", 1), end="")
     for x, name, meaning in ((256, "sum", "sum of gradients over the replicas"), (500, "update", "update")):

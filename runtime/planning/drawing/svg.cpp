@@ -18,15 +18,17 @@ constexpr double kTop = 84;
 constexpr double kDigit = 7;  // width of a digit of a label, generously
 
 constexpr const char* kStyle = R"(<style>
-svg { background: #ffffff; color: #1d2730; font: 12px system-ui, sans-serif; }
-text { fill: currentColor; }
+svg { font: 12px system-ui, sans-serif; }
+.paper { fill: #ffffff; }
+text { fill: #1d2730; }
 .title { font-size: 17px; font-weight: 600; }
 .name { text-anchor: end; }
 .lane { fill: #eef1f4; }
 .box text { fill: #10202c; text-anchor: middle; font-size: 11px; }
 .F { fill: #8ab6f9; } .R { fill: #cbb2ef; } .I { fill: #7ed3b2; } .B { fill: #7ed3b2; } .W { fill: #f5c469; }
 @media (prefers-color-scheme: dark) {
-  svg { background: #14181d; color: #dfe6ec; }
+  .paper { fill: #14181d; }
+  text { fill: #dfe6ec; }
   .lane { fill: #20262d; }
 }
 </style>
@@ -158,11 +160,11 @@ std::string svg(const ScheduleAnswer& answer) {
   const double height = kTop + answer.schedule.ranks * layout.pitch + 12;
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {:.6g}\" role=\"img\">\n"
-      "<title>{}</title>\n{}"
+      "<title>{}</title>\n{}<rect class=\"paper\" width=\"{}\" height=\"{:.6g}\"/>\n"
       "<text class=\"title\" x=\"{}\" y=\"26\">{}</text>\n"
       "<text x=\"{}\" y=\"47\">makespan {:g}, bubble {:g} ({:.1f} %), peak stash {}</text>\n",
-      kWidth, height, escaped(title(answer)), kStyle, kLeft, escaped(title(answer)), kLeft, time,
-      bubble, 100 * bubble_share(answer.timeline), peaks(answer.peak_stash));
+      kWidth, height, escaped(title(answer)), kStyle, kWidth, height, kLeft, escaped(title(answer)),
+      kLeft, time, bubble, 100 * bubble_share(answer.timeline), peaks(answer.peak_stash));
   out += legend(answer);
   for (int rank = 0; rank < answer.schedule.ranks; ++rank) draw_rank(out, layout, answer, rank);
   return out + "</svg>\n";

@@ -20,22 +20,31 @@ constexpr double kRight = 16;
 constexpr double kTop = 92;
 constexpr double kBottom = 52;
 
+// Colours are literal: what draws pictures for papers (librsvg, Inkscape) knows no variables.
 constexpr const char* kStyle = R"(<style>
-svg { background: #ffffff; color: #1d2730; font: 15px system-ui, sans-serif; --soft: #586672; --line: #dde3e8; --ideal: #7a8791; --planned: #1f6fd1; --measured: #c2410c; }
-text { fill: currentColor; }
+svg { font: 15px system-ui, sans-serif; }
+.paper { fill: #ffffff; }
+text { fill: #1d2730; }
 .title { font-size: 18px; font-weight: 600; }
-.soft { fill: var(--soft); }
-.grid { stroke: var(--line); }
+.soft { fill: #586672; }
+.grid { stroke: #dde3e8; }
 .line { fill: none; stroke-width: 2.5; stroke-linejoin: round; }
-.ideal { stroke: var(--ideal); stroke-dasharray: 3 5; }
-.planned { stroke: var(--planned); stroke-dasharray: 9 5; }
-.measured { stroke: var(--measured); }
+.ideal { stroke: #7a8791; stroke-dasharray: 3 5; }
+.planned { stroke: #1f6fd1; stroke-dasharray: 9 5; }
+.measured { stroke: #c2410c; }
 .mark { stroke-width: 2; }
 .mark.planned { fill: none; stroke-dasharray: none; }
-.mark.measured { fill: var(--measured); }
+.mark.measured { fill: #c2410c; }
 .beside { opacity: .5; }
 @media (prefers-color-scheme: dark) {
-  svg { background: #14181d; color: #dfe6ec; --soft: #9aa8b4; --line: #2b333b; --ideal: #8b98a3; --planned: #6aa9f4; --measured: #f59e5b; }
+  .paper { fill: #14181d; }
+  text { fill: #dfe6ec; }
+  .soft { fill: #9aa8b4; }
+  .grid { stroke: #2b333b; }
+  .ideal { stroke: #8b98a3; }
+  .planned { stroke: #6aa9f4; }
+  .measured { stroke: #f59e5b; }
+  .mark.measured { fill: #f59e5b; }
 }
 </style>
 )";
@@ -141,10 +150,10 @@ std::string chart_svg(const Chart& chart) {
   const std::string title = escaped_html(drawn.title);
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" role=\"img\">\n"
-      "<title>{}</title>\n{}"
+      "<title>{}</title>\n{}<rect class=\"paper\" width=\"{}\" height=\"{}\"/>\n"
       "<text class=\"title\" x=\"12\" y=\"26\">{}</text>\n"
       "<text class=\"soft\" x=\"12\" y=\"48\">{}</text>\n",
-      kWidth, kHeight, title, kStyle, title, escaped_html(drawn.subtitle));
+      kWidth, kHeight, title, kStyle, kWidth, kHeight, title, escaped_html(drawn.subtitle));
   draw_axes(out, drawn, paper);
   for (const ChartCurve& curve : drawn.curves) draw_curve(out, drawn, paper, curve);
   return out + legend(drawn.curves) + "</svg>\n";

@@ -139,6 +139,9 @@ TEST(SweepPlots, HaveIdealPlannedAndMeasured) {
   }
   // Self-contained, for light and dark, and no number that is none.
   EXPECT_THAT(svg, HasSubstr("prefers-color-scheme: dark"));
+  // Colours are literal, for programs that know no variables of style sheets.
+  EXPECT_THAT(svg, AllOf(HasSubstr(".measured { stroke: #c2410c"), Not(HasSubstr("var(")),
+                         Not(HasSubstr("currentColor"))));
   EXPECT_THAT(svg, AllOf(Not(HasSubstr("<script")), Not(HasSubstr("url(")), Not(HasSubstr("nan")),
                          Not(HasSubstr("inf"))));
 }
