@@ -22,48 +22,6 @@ class ConvNode final : public ProductNode {
   int groups_;
 };
 
-class PoolNode final : public Node {
- public:
-  PoolNode(const Variable& x, Tensor chosen, int y_slot, const Window& window, Pool kind)
-      : x_shape_(x.shape()),
-        chosen_(std::move(chosen)),
-        x_slot_(x.slot),
-        y_slot_(y_slot),
-        window_(window),
-        kind_(kind) {}
-  void input_gradient(Tape& tape) override {
-    const Tensor g = tape.take_gradient(y_slot_);
-    if (!g) return;
-    Tensor dx = new_tensor(tape, x_shape_, g.dtype());
-    tape.device().image().pool2d_backward(dx, g, chosen_ ? &chosen_ : nullptr, window_, kind_);
-    tape.give_gradient(x_slot_, std::move(dx));
-  }
-
- private:
-  Shape x_shape_;
-  Tensor chosen_;
-  int x_slot_, y_slot_;
-  Window window_;
-  Pool kind_;
-};
-
-class GlobalAverageNode final : public Node {
- public:
-  GlobalAverageNode(const Variable& x, int y_slot)
-      : x_shape_(x.shape()), x_slot_(x.slot), y_slot_(y_slot) {}
-  void input_gradient(Tape& tape) override {
-    const Tensor g = tape.take_gradient(y_slot_);
-    if (!g) return;
-    Tensor dx = new_tensor(tape, x_shape_, g.dtype());
-    tape.device().image().global_average_backward(dx, g);
-    tape.give_gradient(x_slot_, std::move(dx));
-  }
-
- private:
-  Shape x_shape_;
-  int x_slot_, y_slot_;
-};
-
 }  // namespace
 
 Variable conv2d(Tape& tape, const Variable& x, Parameter& weight, Parameter* bias,
@@ -87,7 +45,11 @@ Variable pool2d(Tape& tape, const Variable& x, const Window& window, Pool kind) 
   }
   tape.device().image().pool2d_forward(value, chosen ? &chosen : nullptr, x.value, window, kind);
   Variable y = tape.output(std::move(value), x.tracked());
-  if (y.tracked()) tape.add<PoolNode>(x, std::move(chosen), y.slot, window, kind);
+  record(tape, y, [&tape, to = x.slot, before = x.shape(), chosen, window, kind](const Tensor& g) {
+    Tensor dx = new_tensor(tape, before, g.dtype());
+    tape.device().image().pool2d_backward(dx, g, address_of(chosen), window, kind);
+    tape.give_gradient(to, std::move(dx));
+  });
   return y;
 }
 
@@ -95,7 +57,11 @@ Variable global_average(Tape& tape, const Variable& x) {
   Tensor value = new_tensor(tape, {x.shape()[0], x.shape()[3]}, x.value.dtype());
   tape.device().image().global_average_forward(value, x.value);
   Variable y = tape.output(std::move(value), x.tracked());
-  if (y.tracked()) tape.add<GlobalAverageNode>(x, y.slot);
+  record(tape, y, [&tape, to = x.slot, before = x.shape()](const Tensor& g) {
+    Tensor dx = new_tensor(tape, before, g.dtype());
+    tape.device().image().global_average_backward(dx, g);
+    tape.give_gradient(to, std::move(dx));
+  });
   return y;
 }
 

@@ -5,67 +5,7 @@
 namespace penstock {
 namespace {
 
-class ReshapeNode final : public Node {
- public:
-  ReshapeNode(const Variable& x, int y_slot)
-      : shape_(x.shape()), x_slot_(x.slot), y_slot_(y_slot) {}
-  void input_gradient(Tape& tape) override {
-    const Tensor g = tape.take_gradient(y_slot_);
-    if (g) tape.give_gradient(x_slot_, g.reshaped(shape_));
-  }
-
- private:
-  Shape shape_;
-  int x_slot_, y_slot_;
-};
-
-class TransposeNode final : public Node {
- public:
-  TransposeNode(const Variable& x, int y_slot, std::span<const int> order)
-      : shape_(x.shape()), x_slot_(x.slot), y_slot_(y_slot) {
-    for (int axis = 0; axis < static_cast<int>(order.size()); ++axis) {
-      back_[static_cast<size_t>(order[static_cast<size_t>(axis)])] = axis;
-    }
-  }
-  void input_gradient(Tape& tape) override {
-    const Tensor g = tape.take_gradient(y_slot_);
-    if (!g) return;
-    Tensor dx = new_tensor(tape, shape_, g.dtype());
-    tape.device().layout().transpose(dx, g, {back_.data(), static_cast<size_t>(shape_.rank())});
-    tape.give_gradient(x_slot_, std::move(dx));
-  }
-
- private:
-  Shape shape_;
-  std::array<int, Shape::kMaxRank> back_{};
-  int x_slot_, y_slot_;
-};
-
-class ConcatNode final : public Node {
- public:
-  ConcatNode(const Variables& parts, int y_slot, int axis) : y_slot_(y_slot), axis_(axis) {
-    for (const Variable& part : parts) {
-      shapes_.push_back(part.shape());
-      slots_.push_back(part.slot);
-    }
-  }
-  void input_gradient(Tape& tape) override {
-    const Tensor g = tape.take_gradient(y_slot_);
-    if (!g) return;
-    Tensors parts;
-    for (const Shape& shape : shapes_) parts.push_back(new_tensor(tape, shape, g.dtype()));
-    tape.device().layout().split({parts.data(), parts.size()}, g, axis_);
-    for (size_t i = 0; i < parts.size(); ++i) {
-      if (slots_[i] >= 0) tape.give_gradient(slots_[i], std::move(parts[i]));
-    }
-  }
-
- private:
-  Shapes shapes_;
-  boost::container::small_vector<int, 4> slots_;
-  int y_slot_;
-  int axis_;
-};
+using Slots = boost::container::small_vector<int, 4>;
 
 class SplitNode final : public Node {
  public:
@@ -95,7 +35,7 @@ class SplitNode final : public Node {
   Shape shape_;
   DType dtype_;
   Shapes shapes_;
-  boost::container::small_vector<int, 4> slots_;
+  Slots slots_;
   int x_slot_;
   int axis_;
 };
@@ -104,19 +44,28 @@ class SplitNode final : public Node {
 
 Variable reshape(Tape& tape, const Variable& x, const Shape& shape) {
   Variable y = tape.output(x.value.reshaped(shape), x.tracked());
-  if (y.tracked()) tape.add<ReshapeNode>(x, y.slot);
+  record(tape, y, [&tape, to = x.slot, before = x.shape()](const Tensor& g) {
+    tape.give_gradient(to, g.reshaped(before));
+  });
   return y;
 }
 
 Variable transpose(Tape& tape, const Variable& x, std::span<const int> order) {
   Shape shape = x.shape();
+  std::array<int, Shape::kMaxRank> back{};
   for (int axis = 0; axis < shape.rank(); ++axis) {
-    shape[axis] = x.shape()[order[static_cast<size_t>(axis)]];
+    const int from = order[static_cast<size_t>(axis)];
+    shape[axis] = x.shape()[from];
+    back[static_cast<size_t>(from)] = axis;
   }
   Tensor value = new_tensor(tape, shape, x.value.dtype());
   tape.device().layout().transpose(value, x.value, order);
   Variable y = tape.output(std::move(value), x.tracked());
-  if (y.tracked()) tape.add<TransposeNode>(x, y.slot, order);
+  record(tape, y, [&tape, to = x.slot, before = x.shape(), back](const Tensor& g) {
+    Tensor dx = new_tensor(tape, before, g.dtype());
+    tape.device().layout().transpose(dx, g, {back.data(), static_cast<size_t>(before.rank())});
+    tape.give_gradient(to, std::move(dx));
+  });
   return y;
 }
 
@@ -125,15 +74,26 @@ Variable concat(Tape& tape, const Variables& parts, int axis) {
   shape[axis] = 0;
   bool tracked = false;
   Tensors values;
+  Slots slots;
+  Shapes shapes;
   for (const Variable& part : parts) {
     shape[axis] += part.shape()[axis];
     tracked = tracked || part.tracked();
     values.push_back(part.value);
+    slots.push_back(part.slot);
+    shapes.push_back(part.shape());
   }
   Tensor value = new_tensor(tape, shape, parts[0].value.dtype());
   tape.device().layout().concat(value, {values.data(), values.size()}, axis);
   Variable y = tape.output(std::move(value), tracked);
-  if (y.tracked()) tape.add<ConcatNode>(parts, y.slot, axis);
+  record(tape, y, [&tape, slots, shapes, axis](const Tensor& g) {
+    Tensors gradients;
+    for (const Shape& part : shapes) gradients.push_back(new_tensor(tape, part, g.dtype()));
+    tape.device().layout().split({gradients.data(), gradients.size()}, g, axis);
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (slots[i] >= 0) tape.give_gradient(slots[i], std::move(gradients[i]));
+    }
+  });
   return y;
 }
 

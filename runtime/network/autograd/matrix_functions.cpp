@@ -45,31 +45,6 @@ class ActivatedLinearNode final : public LinearNode {
   Activation f_;
 };
 
-class MatmulNode final : public Node {
- public:
-  MatmulNode(Variable a, Variable b, int c_slot)
-      : a_(std::move(a)), b_(std::move(b)), c_slot_(c_slot) {}
-  void input_gradient(Tape& tape) override {
-    const Tensor g = tape.take_gradient(c_slot_);
-    if (!g) return;
-    DenseOps& ops = tape.device().dense();
-    if (a_.tracked()) {
-      Tensor da = new_like(tape, a_.value);
-      ops.matmul(da, g, b_.value, false, true, false);
-      tape.give_gradient(a_.slot, std::move(da));
-    }
-    if (b_.tracked()) {
-      Tensor db = new_like(tape, b_.value);
-      ops.matmul(db, a_.value, g, true, false, false);
-      tape.give_gradient(b_.slot, std::move(db));
-    }
-  }
-
- private:
-  Variable a_, b_;
-  int c_slot_;
-};
-
 Tensor new_result(Tape& tape, const Tensor& x, const Parameter& weight) {
   Shape shape = x.shape();
   shape[shape.rank() - 1] = weight.shape[0];
@@ -115,7 +90,19 @@ Variable matmul(Tape& tape, const Variable& a, const Variable& b) {
   Tensor value = new_tensor(tape, {a.shape()[0], a.shape()[1], b.shape()[2]}, a.value.dtype());
   tape.device().dense().matmul(value, a.value, b.value, false, false, false);
   Variable c = tape.output(std::move(value), a.tracked() || b.tracked());
-  if (c.tracked()) tape.add<MatmulNode>(a, b, c.slot);
+  record(tape, c, [&tape, a, b](const Tensor& g) {
+    DenseOps& ops = tape.device().dense();
+    if (a.tracked()) {
+      Tensor da = new_like(tape, a.value);
+      ops.matmul(da, g, b.value, false, true, false);
+      tape.give_gradient(a.slot, std::move(da));
+    }
+    if (b.tracked()) {
+      Tensor db = new_like(tape, b.value);
+      ops.matmul(db, a.value, g, true, false, false);
+      tape.give_gradient(b.slot, std::move(db));
+    }
+  });
   return c;
 }
 

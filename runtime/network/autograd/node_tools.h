@@ -18,6 +18,37 @@ namespace penstock {
   return g.unique() ? g : new_like(tape, g);
 }
 
+// Null where the tensor is empty, as ops take what may be missing.
+[[nodiscard]] inline const Tensor* address_of(const Tensor& t) {
+  return t ? &t : nullptr;
+}
+// The tensor, empty where there is none: the other way round.
+[[nodiscard]] inline Tensor held(const Tensor* t) {
+  return t != nullptr ? *t : Tensor();
+}
+
+// What an op without weights leaves on the tape. `pull`, a function object, is the op's pullback:
+// given the gradient of its one result, it gives the tape those of its inputs.
+template <class Pull>
+class PullbackNode final : public Node {
+ public:
+  PullbackNode(int y_slot, Pull pull) : y_slot_(y_slot), pull_(std::move(pull)) {}
+  void input_gradient(Tape& tape) override {
+    Tensor g = tape.take_gradient(y_slot_);
+    if (g) pull_(g);
+  }
+
+ private:
+  int y_slot_;
+  Pull pull_;
+};
+// Records the op without weights whose result is y, unless nobody wants its gradient. pull(Tensor&)
+// is not called where nobody gave y one. It owns what it needs, and may refer to the tape.
+template <class Pull>
+void record(Tape& tape, const Variable& y, Pull pull) {
+  if (y.tracked()) tape.add<PullbackNode<Pull>>(y.slot, std::move(pull));
+}
+
 // True when one of the parameters is trained (not frozen): the op then has a weight half, that is,
 // a gradient of weights to compute. Null: no such parameter.
 [[nodiscard]] inline bool any_trained(const Parameter* a, const Parameter* b = nullptr) {

@@ -6,10 +6,18 @@
 namespace penstock {
 namespace {
 
-class LayerNormNode final : public Node, public Recomputable {
+// Layer norm, and RMS norm where `beta` is null and `mean` empty.
+void norm_forward(Device& device, Tensor& y, Tensor& mean, Tensor& rstd, const Tensor& x,
+                  const Parameter& gamma, const Parameter* beta, float epsilon) {
+  RowNormOps& ops = device.row_norm();
+  if (beta == nullptr) return ops.rms_norm_forward(y, rstd, x, gamma.weight.value(), epsilon);
+  ops.layer_norm_forward(y, mean, rstd, x, gamma.weight.value(), beta->weight.value(), epsilon);
+}
+
+class RowNormNode final : public Node, public Recomputable {
  public:
-  LayerNormNode(const Variable& x, int y_slot, Tensor mean, Tensor rstd, Parameter& gamma,
-                Parameter& beta, float epsilon)
+  RowNormNode(const Variable& x, int y_slot, Tensor mean, Tensor rstd, Parameter& gamma,
+              Parameter* beta, float epsilon)
       : epsilon_(epsilon),
         x_(x.value),
         mean_(std::move(mean)),
@@ -23,8 +31,7 @@ class LayerNormNode final : public Node, public Recomputable {
   Tensor recompute(Tape& tape) override {
     if (!again_) {
       again_ = new_like(tape, x_);
-      tape.device().row_norm().layer_norm_forward(again_, mean_, rstd_, x_, gamma_.weight.value(),
-                                                  beta_.weight.value(), epsilon_);
+      norm_forward(tape.device(), again_, mean_, rstd_, x_, gamma_, beta_, epsilon_);
     }
     return again_;
   }
@@ -33,19 +40,26 @@ class LayerNormNode final : public Node, public Recomputable {
     g_ = tape.take_gradient(y_slot_);
     if (!g_ || x_slot_ < 0) return;
     Tensor dx = new_like(tape, x_);
-    tape.device().row_norm().layer_norm_backward_input(dx, g_, x_, mean_, rstd_,
-                                                       gamma_.weight.value());
+    RowNormOps& ops = tape.device().row_norm();
+    const Tensor& gamma = gamma_.weight.value();
+    if (beta_ == nullptr) {
+      ops.rms_norm_backward_input(dx, g_, x_, rstd_, gamma);
+    } else {
+      ops.layer_norm_backward_input(dx, g_, x_, mean_, rstd_, gamma);
+    }
     tape.give_gradient(x_slot_, std::move(dx));
   }
   void weight_gradient(Tape& tape) override {
     again_.reset();
-    if (!g_ || !any_trained(&gamma_, &beta_)) return;
+    if (!g_ || !any_trained(&gamma_, beta_)) return;
+    RowNormOps& ops = tape.device().row_norm();
     Tensor dgamma = gradient_of(tape, gamma_);
-    Tensor dbeta = gradient_of(tape, beta_);
-    tape.device().row_norm().layer_norm_backward_weight(dgamma, dbeta, g_, x_, mean_, rstd_);
+    if (beta_ == nullptr) return ops.rms_norm_backward_weight(dgamma, g_, x_, rstd_);
+    Tensor dbeta = gradient_of(tape, *beta_);
+    ops.layer_norm_backward_weight(dgamma, dbeta, g_, x_, mean_, rstd_);
   }
   [[nodiscard]] bool has_weights() const override {
-    return relied_on() || any_trained(&gamma_, &beta_);
+    return relied_on() || any_trained(&gamma_, beta_);
   }
 
  private:
@@ -53,47 +67,22 @@ class LayerNormNode final : public Node, public Recomputable {
   Tensor x_, mean_, rstd_, g_, again_;
   int x_slot_, y_slot_;
   Parameter& gamma_;
-  Parameter& beta_;
+  Parameter* beta_;
 };
 
-class RmsNormNode final : public Node, public Recomputable {
- public:
-  RmsNormNode(const Variable& x, int y_slot, Tensor rstd, Parameter& gamma, float epsilon)
-      : epsilon_(epsilon),
-        x_(x.value),
-        rstd_(std::move(rstd)),
-        x_slot_(x.slot),
-        y_slot_(y_slot),
-        gamma_(gamma) {}
-  // The result is computed once for all nodes that ask, as of a layer norm.
-  Tensor recompute(Tape& tape) override {
-    if (!again_) {
-      again_ = new_like(tape, x_);
-      tape.device().row_norm().rms_norm_forward(again_, rstd_, x_, gamma_.weight.value(), epsilon_);
-    }
-    return again_;
+Variable row_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter* beta, float epsilon) {
+  const Shape rows = {x.shape().rows()};
+  Tensor value = new_like(tape, x.value);
+  Tensor mean = beta != nullptr ? new_tensor(tape, rows, DType::F32) : Tensor();
+  Tensor rstd = new_tensor(tape, rows, DType::F32);
+  norm_forward(tape.device(), value, mean, rstd, x.value, gamma, beta, epsilon);
+  Variable y = tape.output(std::move(value), x.tracked() || any_trained(&gamma, beta));
+  if (y.tracked()) {
+    y.source =
+        &tape.add<RowNormNode>(x, y.slot, std::move(mean), std::move(rstd), gamma, beta, epsilon);
   }
-  void input_gradient(Tape& tape) override {
-    again_.reset();
-    g_ = tape.take_gradient(y_slot_);
-    if (!g_ || x_slot_ < 0) return;
-    Tensor dx = new_like(tape, x_);
-    tape.device().row_norm().rms_norm_backward_input(dx, g_, x_, rstd_, gamma_.weight.value());
-    tape.give_gradient(x_slot_, std::move(dx));
-  }
-  void weight_gradient(Tape& tape) override {
-    again_.reset();
-    if (!g_ || !any_trained(&gamma_)) return;
-    tape.device().row_norm().rms_norm_backward_weight(summed_gradient(tape, gamma_), g_, x_, rstd_);
-  }
-  [[nodiscard]] bool has_weights() const override { return relied_on() || any_trained(&gamma_); }
-
- private:
-  float epsilon_;
-  Tensor x_, rstd_, g_, again_;
-  int x_slot_, y_slot_;
-  Parameter& gamma_;
-};
+  return y;
+}
 
 std::vector<float> on_host(Device& device, const Tensor& t) {
   std::vector<float> values(static_cast<size_t>(t.elements()));
@@ -194,54 +183,15 @@ class BatchNormNode final : public Node {
   Replicas* replicas_;
 };
 
-// dx = g gamma / sqrt(variance + epsilon): the map itself, of mean and beta zero.
-class FixedBatchNormNode final : public Node {
- public:
-  FixedBatchNormNode(int x_slot, int y_slot, const Tensor& variance, const Parameter& gamma,
-                     float epsilon)
-      : variance_(variance), gamma_(gamma), epsilon_(epsilon), x_slot_(x_slot), y_slot_(y_slot) {}
-  void input_gradient(Tape& tape) override {
-    const Tensor g = tape.take_gradient(y_slot_);
-    if (!g) return;
-    const Tensor zero = tape.device().zeros({gamma_.elements()}, DType::F32, Purpose::Activations);
-    Tensor dx = new_like(tape, g);
-    tape.device().batch_norm().inference(dx, g, zero, variance_, gamma_.weight.value(), zero,
-                                         epsilon_);
-    tape.give_gradient(x_slot_, std::move(dx));
-  }
-
- private:
-  Tensor variance_;
-  const Parameter& gamma_;
-  float epsilon_;
-  int x_slot_, y_slot_;
-};
-
 }  // namespace
 
 Variable layer_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta,
                     float epsilon) {
-  const int64_t rows = x.shape().rows();
-  Tensor value = new_like(tape, x.value);
-  Tensor mean = new_tensor(tape, {rows}, DType::F32);
-  Tensor rstd = new_tensor(tape, {rows}, DType::F32);
-  tape.device().row_norm().layer_norm_forward(value, mean, rstd, x.value, gamma.weight.value(),
-                                              beta.weight.value(), epsilon);
-  Variable y = tape.output(std::move(value), x.tracked() || any_trained(&gamma, &beta));
-  if (y.tracked()) {
-    y.source =
-        &tape.add<LayerNormNode>(x, y.slot, std::move(mean), std::move(rstd), gamma, beta, epsilon);
-  }
-  return y;
+  return row_norm(tape, x, gamma, &beta, epsilon);
 }
 
 Variable rms_norm(Tape& tape, const Variable& x, Parameter& gamma, float epsilon) {
-  Tensor value = new_like(tape, x.value);
-  Tensor rstd = new_tensor(tape, {x.shape().rows()}, DType::F32);
-  tape.device().row_norm().rms_norm_forward(value, rstd, x.value, gamma.weight.value(), epsilon);
-  Variable y = tape.output(std::move(value), x.tracked() || any_trained(&gamma));
-  if (y.tracked()) y.source = &tape.add<RmsNormNode>(x, y.slot, std::move(rstd), gamma, epsilon);
-  return y;
+  return row_norm(tape, x, gamma, nullptr, epsilon);
 }
 
 Variable batch_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta, float epsilon,
@@ -283,7 +233,14 @@ Variable fixed_batch_norm(Tape& tape, const Variable& x, const Tensor& mean, con
   tape.device().batch_norm().inference(value, x.value, mean, variance, gamma.weight.value(),
                                        beta.weight.value(), epsilon);
   Variable y = tape.output(std::move(value), x.tracked());
-  if (y.tracked()) tape.add<FixedBatchNormNode>(x.slot, y.slot, variance, gamma, epsilon);
+  // dx = g gamma / sqrt(variance + epsilon): the map itself, of mean and beta zero.
+  record(tape, y, [&tape, &gamma, to = x.slot, variance, epsilon](const Tensor& g) {
+    const Tensor zero = tape.device().zeros({gamma.elements()}, DType::F32, Purpose::Activations);
+    Tensor dx = new_like(tape, g);
+    tape.device().batch_norm().inference(dx, g, zero, variance, gamma.weight.value(), zero,
+                                         epsilon);
+    tape.give_gradient(to, std::move(dx));
+  });
   return y;
 }
 

@@ -53,38 +53,6 @@ class GatedNode final : public Node, public Recomputable {
   Activation f_;
 };
 
-// A ReLU's derivative follows from its output, which the next layer mostly keeps as its input: so
-// the ReLU's own input may be freed.
-class ReluNode final : public Node {
- public:
-  ReluNode(const Variable& x, const Variable& y) : y_(y.value), x_slot_(x.slot), y_slot_(y.slot) {}
-  void input_gradient(Tape& tape) override {
-    const Tensor g = tape.take_gradient(y_slot_);
-    if (!g) return;
-    Tensor dx = writable(tape, g);
-    tape.device().activation().fused_backward(dx, g, y_, Fused::Relu);
-    tape.give_gradient(x_slot_, std::move(dx));
-  }
-
- private:
-  Tensor y_;
-  int x_slot_, y_slot_;
-};
-
-class AddNode final : public Node {
- public:
-  AddNode(int a_slot, int b_slot, int y_slot) : a_slot_(a_slot), b_slot_(b_slot), y_slot_(y_slot) {}
-  void input_gradient(Tape& tape) override {
-    Tensor g = tape.take_gradient(y_slot_);
-    if (!g) return;
-    if (a_slot_ >= 0) tape.give_gradient(a_slot_, g);
-    if (b_slot_ >= 0) tape.give_gradient(b_slot_, std::move(g));
-  }
-
- private:
-  int a_slot_, b_slot_, y_slot_;
-};
-
 class DuplicateNode final : public Node {
  public:
   DuplicateNode(int x_slot, int first_slot, int second_slot)
@@ -98,44 +66,6 @@ class DuplicateNode final : public Node {
 
  private:
   int x_slot_, first_slot_, second_slot_;
-};
-
-class MultiplyNode final : public Node {
- public:
-  MultiplyNode(Variable a, Variable b, int y_slot)
-      : a_(std::move(a)), b_(std::move(b)), y_slot_(y_slot) {}
-  void input_gradient(Tape& tape) override {
-    const Tensor g = tape.take_gradient(y_slot_);
-    if (!g) return;
-    if (a_.tracked()) give_product(tape, a_.slot, g, b_.value);
-    if (b_.tracked()) give_product(tape, b_.slot, g, a_.value);
-  }
-
- private:
-  static void give_product(Tape& tape, int slot, const Tensor& g, const Tensor& other) {
-    Tensor product = new_like(tape, g);
-    tape.device().pointwise().multiply(product, g, other);
-    tape.give_gradient(slot, std::move(product));
-  }
-  Variable a_, b_;
-  int y_slot_;
-};
-
-class ScaleNode final : public Node {
- public:
-  ScaleNode(int x_slot, int y_slot, float factor)
-      : x_slot_(x_slot), y_slot_(y_slot), factor_(factor) {}
-  void input_gradient(Tape& tape) override {
-    const Tensor g = tape.take_gradient(y_slot_);
-    if (!g) return;
-    Tensor dx = writable(tape, g);
-    tape.device().pointwise().scale(dx, g, factor_);
-    tape.give_gradient(x_slot_, std::move(dx));
-  }
-
- private:
-  int x_slot_, y_slot_;
-  float factor_;
 };
 
 class AddTableNode final : public Node {
@@ -160,53 +90,21 @@ class AddTableNode final : public Node {
   Parameter& table_;
 };
 
-class DropoutNode final : public Node {
- public:
-  DropoutNode(int x_slot, int y_slot, float rate, const RandomStream& stream)
-      : x_slot_(x_slot), y_slot_(y_slot), rate_(rate), stream_(stream) {}
-  void input_gradient(Tape& tape) override {
-    const Tensor g = tape.take_gradient(y_slot_);
-    if (!g) return;
-    Tensor dx = writable(tape, g);
-    tape.device().pointwise().dropout(dx, g, rate_, stream_);
-    tape.give_gradient(x_slot_, std::move(dx));
-  }
-
- private:
-  int x_slot_, y_slot_;
-  float rate_;
-  RandomStream stream_;
-};
-
-class DropoutRowsNode final : public Node {
- public:
-  DropoutRowsNode(int x_slot, int y_slot, float rate, const RandomStream& stream, int64_t first)
-      : x_slot_(x_slot), y_slot_(y_slot), rate_(rate), stream_(stream), first_(first) {}
-  void input_gradient(Tape& tape) override {
-    const Tensor g = tape.take_gradient(y_slot_);
-    if (!g) return;
-    Tensor dx = writable(tape, g);
-    tape.device().pointwise().dropout_rows(dx, g, rate_, stream_, first_);
-    tape.give_gradient(x_slot_, std::move(dx));
-  }
-
- private:
-  int x_slot_, y_slot_;
-  float rate_;
-  RandomStream stream_;
-  int64_t first_;
-};
-
 }  // namespace
 
 Variable activation(Tape& tape, const Variable& x, Activation f) {
   Tensor value = new_like(tape, x.value);
   tape.device().activation().forward(value, x.value, f);
   Variable y = tape.output(std::move(value), x.tracked());
-  if (!y.tracked()) return y;
   if (f == Activation::Relu) {
-    tape.add<ReluNode>(x, y);
-  } else {
+    // The derivative follows from the output, which the next layer mostly keeps as its input: so
+    // the input of this one may be freed.
+    record(tape, y, [&tape, to = x.slot, out = y.value](const Tensor& g) {
+      Tensor dx = writable(tape, g);
+      tape.device().activation().fused_backward(dx, g, out, Fused::Relu);
+      tape.give_gradient(to, std::move(dx));
+    });
+  } else if (y.tracked()) {
     y.source = &tape.add<ActivationNode>(x, y.slot, f);
   }
   return y;
@@ -224,7 +122,10 @@ Variable add(Tape& tape, const Variable& a, const Variable& b) {
   Tensor value = new_like(tape, a.value);
   tape.device().pointwise().add(value, a.value, b.value);
   Variable y = tape.output(std::move(value), a.tracked() || b.tracked());
-  if (y.tracked()) tape.add<AddNode>(a.slot, b.slot, y.slot);
+  record(tape, y, [&tape, to_a = a.slot, to_b = b.slot](Tensor& g) {
+    if (to_a >= 0) tape.give_gradient(to_a, g);
+    if (to_b >= 0) tape.give_gradient(to_b, std::move(g));
+  });
   return y;
 }
 
@@ -239,7 +140,16 @@ Variable multiply(Tape& tape, const Variable& a, const Variable& b) {
   Tensor value = new_like(tape, a.value);
   tape.device().pointwise().multiply(value, a.value, b.value);
   Variable y = tape.output(std::move(value), a.tracked() || b.tracked());
-  if (y.tracked()) tape.add<MultiplyNode>(a, b, y.slot);
+  record(tape, y, [&tape, a, b](const Tensor& g) {
+    const auto give_product = [&](int slot, const Tensor& other) {
+      if (slot < 0) return;
+      Tensor product = new_like(tape, g);
+      tape.device().pointwise().multiply(product, g, other);
+      tape.give_gradient(slot, std::move(product));
+    };
+    give_product(a.slot, b.value);
+    give_product(b.slot, a.value);
+  });
   return y;
 }
 
@@ -247,7 +157,11 @@ Variable scale(Tape& tape, const Variable& x, float factor) {
   Tensor value = new_like(tape, x.value);
   tape.device().pointwise().scale(value, x.value, factor);
   Variable y = tape.output(std::move(value), x.tracked());
-  if (y.tracked()) tape.add<ScaleNode>(x.slot, y.slot, factor);
+  record(tape, y, [&tape, to = x.slot, factor](const Tensor& g) {
+    Tensor dx = writable(tape, g);
+    tape.device().pointwise().scale(dx, g, factor);
+    tape.give_gradient(to, std::move(dx));
+  });
   return y;
 }
 
@@ -271,7 +185,11 @@ Variable dropout(Tape& tape, const Variable& x, float rate, const RandomStream& 
   Tensor value = new_like(tape, x.value);
   tape.device().pointwise().dropout(value, x.value, rate, stream);
   Variable y = tape.output(std::move(value), x.tracked());
-  if (y.tracked()) tape.add<DropoutNode>(x.slot, y.slot, rate, stream);
+  record(tape, y, [&tape, to = x.slot, rate, stream](const Tensor& g) {
+    Tensor dx = writable(tape, g);
+    tape.device().pointwise().dropout(dx, g, rate, stream);
+    tape.give_gradient(to, std::move(dx));
+  });
   return y;
 }
 
@@ -280,7 +198,11 @@ Variable dropout_rows(Tape& tape, const Variable& x, float rate, const RandomStr
   Tensor value = new_like(tape, x.value);
   tape.device().pointwise().dropout_rows(value, x.value, rate, stream, first);
   Variable y = tape.output(std::move(value), x.tracked());
-  if (y.tracked()) tape.add<DropoutRowsNode>(x.slot, y.slot, rate, stream, first);
+  record(tape, y, [&tape, to = x.slot, rate, stream, first](const Tensor& g) {
+    Tensor dx = writable(tape, g);
+    tape.device().pointwise().dropout_rows(dx, g, rate, stream, first);
+    tape.give_gradient(to, std::move(dx));
+  });
   return y;
 }
 
