@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
 
 #include "kernels/error.h"
+#include "kernels/parse_number.h"
 
 namespace penstock {
 namespace {
@@ -23,12 +23,9 @@ constexpr const char* kForm =
 }
 
 uint64_t number_in(const std::string& word, const std::string& order) {
-  uint64_t value = 0;
-  const auto [end, status] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (status != std::errc() || end != word.data() + word.size()) {
-    refuse(word, order, "not a number");
-  }
-  return value;
+  const std::optional<uint64_t> value = parse_number<uint64_t>(word);
+  if (!value) refuse(word, order, "not a number");
+  return *value;
 }
 
 bool is_kept(const std::string& result) {

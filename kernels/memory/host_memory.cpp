@@ -3,8 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
+
+#include "kernels/parse_number.h"
 
 namespace penstock {
 namespace {
@@ -23,12 +24,8 @@ Limit limit_in(const std::string& path) {
   std::ifstream file(path);
   std::string word;
   if (!(file >> word)) return std::nullopt;
-  int64_t bytes = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), bytes);
-  if (error != std::errc() || end != word.data() + word.size() || bytes >= kNone) {
-    return std::nullopt;
-  }
-  return bytes;
+  const Limit bytes = parse_number<int64_t>(word);
+  return bytes && *bytes < kNone ? bytes : std::nullopt;
 }
 
 // The limit of the group at `path` below `mount` and of all groups above it. A container may see a

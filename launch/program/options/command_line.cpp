@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
-#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <sstream>
 
 #include "kernels/error.h"
+#include "kernels/parse_number.h"
 #include "kernels/suggest.h"
 #include "launch/program/options/run_file.h"
 #include "runtime/records/hub/config/config_json.h"
@@ -30,10 +30,7 @@ const Option* find_argument(std::string_view name) {
 template <typename Number>
 std::optional<Number> number_in(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  return parse_number<Number>(text);
 }
 
 // The text without the blanks around it; blanks inside stay ("golden retriever").

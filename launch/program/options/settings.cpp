@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "kernels/error.h"
+#include "kernels/parse_number.h"
 #include "kernels/suggest.h"
 #include "launch/program/found_path.h"
 #include "launch/program/hub/lora_section.h"
@@ -58,13 +58,6 @@ void settle_mini_batch(Settings& settings) {
   }
 }
 
-std::optional<double> as_number(const std::string& text) {
-  double number = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 // Finds a path of data: a file or folder; for tokens also a pattern, or the name that a .bin and an
 // .idx file share; for parallel text one path with placeholders that stands for the files of all
 // languages.
@@ -100,7 +93,7 @@ void settle_without_training_data(Settings& settings, DataRead read, const Error
     data.train = path_places(settings, "data.train", data.train).front().string();
     return;
   }
-  const bool separate = !data.validation.empty() && !as_number(data.validation);
+  const bool separate = !data.validation.empty() && !parse_number<double>(data.validation);
   if (read == DataRead::All || data.kind == "images") throw missing;
   if (!separate) {
     fail_input(fmt::format("{}; to evaluate without it, name a text with --data.validation PATH",
@@ -131,7 +124,7 @@ void settle_data_paths(Settings& settings, DataRead read) {
     data.vocabulary = found_path(settings, "data.vocabulary", data.vocabulary).string();
   }
   if (data.validation.empty()) return;
-  const std::optional<double> share = as_number(data.validation);
+  const std::optional<double> share = parse_number<double>(data.validation);
   if (!share) {
     if (read != DataRead::Nothing) {
       data.validation = data_path(settings, "data.validation", data.validation);

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <sstream>
 #include <vector>
 
 #include "kernels/error.h"
+#include "kernels/parse_number.h"
 #include "runtime/system/files/proc.h"
 
 namespace penstock {
@@ -19,11 +19,8 @@ namespace {
 
 template <class Number>
 std::optional<Number> whole(std::string_view text) {
-  Number number{};
-  const char* end = text.data() + text.size();
-  const auto [last, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || last != end || text.empty() || !(number >= 0)) return std::nullopt;
-  return number;
+  const std::optional<Number> number = parse_number<Number>(text);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 // "1:30:00" or "30:00"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/algorithm/string/replace.hpp>
 #include <filesystem>
 #include <sstream>
 
@@ -33,11 +34,7 @@ std::vector<std::string> point_words(const std::string& command, const SweepFile
   std::vector<std::string> words;
   std::istringstream stream(command);
   for (std::string word; stream >> word;) {
-    for (const auto& [place, value] : places) {
-      for (size_t at = word.find(place); at != std::string::npos; at = word.find(place)) {
-        word.replace(at, place.size(), value);
-      }
-    }
+    for (const auto& [place, value] : places) boost::replace_all(word, place, value);
     if (word.find('{') != std::string::npos) {
       fail_input(
           fmt::format("{}: '{}' of '{}' means nothing here: there are {{ranks}}, {{nodes}}, "

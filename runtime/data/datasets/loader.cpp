@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "kernels/error.h"
+#include "kernels/joined.h"
 #include "kernels/philox.h"
 #include "runtime/data/datasets/read_ahead.h"
 
@@ -38,13 +39,11 @@ void check(const LoaderConfig& config) {
 }
 
 size_t find_field(const Dataset& dataset, const std::string& name) {
-  std::string known;
   for (size_t f = 0; f < dataset.fields().size(); ++f) {
     if (dataset.fields()[f].name == name) return f;
-    known += (f == 0 ? "" : ", ") + dataset.fields()[f].name;
   }
-  fail_input("the model reads the field '" + name + "', and the data set has only " + known +
-             ": change model.kind or data.kind");
+  fail_input("the model reads the field '" + name + "', and the data set has only " +
+             joined(dataset.fields(), ", ", &Field::name) + ": change model.kind or data.kind");
 }
 
 // What a sample beyond the end of the data holds: labels that no loss counts.

@@ -2,19 +2,13 @@
 // number. Four passes, each as a regular expression that goes on behind its last match would make
 // them; bytes do for characters, since all that matter are ASCII.
 #include <array>
+#include <boost/algorithm/string/replace.hpp>
 #include <cstdint>
 
 #include "runtime/data/scores/bleu.h"
 
 namespace penstock {
 namespace {
-
-void replace_all(std::string& text, std::string_view what, std::string_view with) {
-  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
-    text.replace(at, what.size(), with);
-    at += with.size();
-  }
-}
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -117,13 +111,13 @@ std::string without_trailing_space(std::string_view line) {
 
 std::string tokenize_13a(std::string_view line) {
   std::string text = without_trailing_space(line);
-  replace_all(text, "<skipped>", "");
-  replace_all(text, "-\n", "");
-  replace_all(text, "\n", " ");
-  replace_all(text, "&quot;", "\"");
-  replace_all(text, "&amp;", "&");
-  replace_all(text, "&lt;", "<");
-  replace_all(text, "&gt;", ">");
+  boost::replace_all(text, "<skipped>", "");
+  boost::replace_all(text, "-\n", "");
+  boost::replace_all(text, "\n", " ");
+  boost::replace_all(text, "&quot;", "\"");
+  boost::replace_all(text, "&amp;", "&");
+  boost::replace_all(text, "&lt;", "<");
+  boost::replace_all(text, "&gt;", ">");
   text = symbols_alone(" " + text + " ");
   static constexpr std::array<Spacing, 3> passes = {
       {{[](char a, char b) { return !is_digit(a) && is_stop(b); }, "", " ", " "},

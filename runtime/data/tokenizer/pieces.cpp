@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "kernels/error.h"
+#include "kernels/joined.h"
 #include "runtime/data/tokenizer/piece_model.h"
 #include "runtime/system/files/input_file.h"
 #include "runtime/system/files/stand_in.h"
@@ -51,12 +52,6 @@ bool loads(sentencepiece::SentencePieceProcessor& model, std::string_view proto)
   } catch (const std::exception&) {
     return false;
   }
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string all;
-  for (const std::string& word : words) all += (all.empty() ? "" : ",") + word;
-  return all;
 }
 
 }  // namespace
@@ -151,7 +146,7 @@ std::string train_pieces(const std::vector<std::string>& sentences, const PieceT
       {"max_sentence_length", "16384"},
       {"num_threads", "1"},  // sums in one order: the same file everywhere
       {"minloglevel", "2"}};
-  if (!how.control.empty()) options["control_symbols"] = joined(how.control);
+  if (!how.control.empty()) options["control_symbols"] = joined(how.control, ",");
   Sentences all(sentences);
   std::string proto;
   const auto status = sentencepiece::SentencePieceTrainer::Train(options, &all, &proto);

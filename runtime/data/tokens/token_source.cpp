@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
 
 #include "kernels/error.h"
+#include "kernels/parse_number.h"
 #include "kernels/philox.h"
 #include "runtime/data/tokens/packed_tokens.h"
 #include "runtime/data/tokens/shards/file_tokens.h"
@@ -64,11 +64,8 @@ std::string npy_type(const std::string& type) {
 // The n of "(n,)"; nothing for another shape.
 std::optional<int64_t> npy_length(const std::string& shape) {
   if (shape.size() < 4 || !shape.starts_with('(') || !shape.ends_with(",)")) return std::nullopt;
-  int64_t length = 0;
-  const char* const last = shape.data() + shape.size() - 2;
-  const auto [end, error] = std::from_chars(shape.data() + 1, last, length);
-  if (error != std::errc() || end != last || length < 0) return std::nullopt;
-  return length;
+  const auto length = parse_number<int64_t>(std::string_view(shape).substr(1, shape.size() - 3));
+  return length && *length >= 0 ? length : std::nullopt;
 }
 
 std::shared_ptr<const TokenSource> open_npy(std::shared_ptr<const InputFile> file,

@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "kernels/error.h"
+#include "kernels/joined.h"
 #include "runtime/data/datasets/translation/language_pair.h"
 
 namespace penstock {
@@ -15,8 +16,7 @@ int32_t tag_of(const Config& config, const std::string& target, const Pieces& pi
   for (const LanguagePair& pair : language_pairs(config.data.pairs)) {
     if (std::ranges::find(known, pair.target) == known.end()) known.push_back(pair.target);
   }
-  std::string list;
-  for (const std::string& language : known) list += (list.empty() ? "" : ", ") + language;
+  const std::string list = joined(known, ", ");
   if (target.empty() && known.size() > 1) {
     fail_input("the network translates into " + list + ": name one with --to LANGUAGE");
   }

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "kernels/error.h"
+#include "kernels/joined.h"
 #include "kernels/suggest.h"
 
 namespace penstock {
@@ -59,8 +60,7 @@ void check_adapters(const ModelConfig& config) {
                " has no adapters; decoder and transformer-lm have them");
   }
   const std::vector<std::string> there = targets_in(config);
-  std::string list;
-  for (const std::string& name : there) list.append(list.empty() ? "" : ", ").append(name);
+  const std::string list = joined(there, ", ");
   if (lora.targets.empty()) fail_input("lora.targets is empty; there are " + list);
   for (const std::string& target : lora.targets) {
     if (std::find(there.begin(), there.end(), target) != there.end()) continue;

@@ -1,6 +1,7 @@
 #include "runtime/network/models/layer_options.h"
 
 #include "kernels/error.h"
+#include "kernels/joined.h"
 
 namespace penstock {
 
@@ -65,10 +66,8 @@ std::vector<int64_t> LayerOptions::pair(const std::string& key, int64_t otherwis
 void LayerOptions::finish() const {
   for (const auto& [key, value] : config_.options) {
     if (known_.contains(key)) continue;
-    std::string list;
-    for (const std::string& known : known_) list += (list.empty() ? "" : ", ") + known;
     fail("does not know the option '" + key + "'" +
-         (list.empty() ? "; it has none" : "; it knows " + list));
+         (known_.empty() ? "; it has none" : "; it knows " + joined(known_, ", ")));
   }
 }
 

@@ -2,6 +2,7 @@
 #include "runtime/planning/drawing/page.h"
 
 #include <array>
+#include <boost/algorithm/string/replace.hpp>
 #include <string_view>
 #include <utility>
 
@@ -14,10 +15,7 @@ namespace {
 
 // JSON inside a <script>: no text of it may look like the end of the script.
 std::string inside_script(std::string json) {
-  constexpr std::string_view kLess = "\\u003c";
-  for (size_t at = json.find('<'); at != std::string::npos; at = json.find('<', at + 1)) {
-    json.replace(at, 1, kLess);
-  }
+  boost::replace_all(json, "<", "\\u003c");
   return json;
 }
 

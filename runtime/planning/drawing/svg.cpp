@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/algorithm/string/replace.hpp>
 #include <iterator>
 
 namespace penstock {
@@ -129,20 +130,7 @@ std::string legend(const ScheduleAnswer& answer) {
 
 // A name may come from a file: what XML would read as markup is spelled out.
 std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
+  return boost::replace_all_copy(boost::replace_all_copy(text, "&", "&amp;"), "<", "&lt;");
 }
 
 std::string peaks(const std::vector<int>& peak_stash) {

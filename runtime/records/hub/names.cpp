@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "kernels/error.h"
+#include "kernels/joined.h"
 
 namespace penstock {
 namespace {
@@ -116,9 +117,7 @@ std::vector<int64_t> shape_in(const HubPlace& place, const std::vector<int64_t>&
 }
 
 std::string shape_text(const std::vector<int64_t>& shape) {
-  std::string text = "[";
-  for (const int64_t extent : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
-  return text + "]";
+  return "[" + joined(shape, ", ", [](int64_t extent) { return std::to_string(extent); }) + "]";
 }
 
 bool is_spare(const std::string& theirs, bool tied) {

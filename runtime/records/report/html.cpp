@@ -2,51 +2,28 @@
 
 #include <fmt/format.h>
 
+#include <boost/algorithm/string/replace.hpp>
+
 #include "runtime/system/files/byte_text.h"
 
 namespace penstock {
 
 std::string escaped_html(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (const char letter : shown_bytes(text)) {
-    switch (letter) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        // Control characters, such as a terminal's colours, are nothing for a page.
-        if (letter == '\n' || letter == '\t' || static_cast<unsigned char>(letter) >= 0x20) {
-          out += letter;
-        }
-    }
-  }
+  std::string out = shown_bytes(text);
+  // Control characters, such as a terminal's colours, are nothing for a page.
+  std::erase_if(out, [](char letter) {
+    return letter != '\n' && letter != '\t' && static_cast<unsigned char>(letter) < 0x20;
+  });
+  boost::replace_all(out, "&", "&amp;");
+  boost::replace_all(out, "<", "&lt;");
+  boost::replace_all(out, ">", "&gt;");
+  boost::replace_all(out, "\"", "&quot;");
+  boost::replace_all(out, "'", "&#39;");
   return out;
 }
 
 std::string json_for_script(std::string_view json) {
-  std::string out;
-  out.reserve(json.size());
-  for (const char letter : json) {
-    if (letter == '<') {
-      out += "\\u003c";
-    } else {
-      out += letter;
-    }
-  }
-  return out;
+  return boost::replace_all_copy(std::string(json), "<", "\\u003c");
 }
 
 std::string figure_tile(const std::string& name, const std::string& value,

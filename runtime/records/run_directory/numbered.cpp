@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
 
 #include "kernels/error.h"
+#include "kernels/parse_number.h"
 
 namespace penstock {
 namespace {
@@ -21,11 +21,8 @@ namespace fs = std::filesystem;
 int64_t number_of(const std::string& name, const std::string& stem) {
   const std::string prefix = stem + "-";
   if (!name.starts_with(prefix)) return 0;
-  int64_t number = 0;
-  const char* end = name.data() + name.size();
-  const auto [last, error] = std::from_chars(name.data() + prefix.size(), end, number);
-  const bool exact = error == std::errc() && last == end && number > 0;
-  return exact && name == fmt::format("{}{}", prefix, number) ? number : 0;
+  const int64_t number = parse_number<int64_t>(name.substr(prefix.size())).value_or(0);
+  return number > 0 && name == fmt::format("{}{}", prefix, number) ? number : 0;
 }
 
 int64_t highest_number(const std::string& folder, const std::string& stem) {

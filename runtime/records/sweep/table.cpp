@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/algorithm/string/replace.hpp>
 #include <functional>
 #include <set>
 
+#include "kernels/joined.h"
 #include "runtime/records/telemetry/units.h"
 
 namespace penstock {
@@ -26,9 +28,7 @@ std::string known(const std::optional<Value>& value) {
 
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char letter : text) quoted += letter == '"' ? "\"\"" : std::string(1, letter);
-  return quoted + "\"";
+  return '"' + boost::replace_all_copy(text, "\"", "\"\"") + '"';
 }
 
 template <class Field>
@@ -219,12 +219,9 @@ std::string bases(const std::vector<ScalingRow>& rows) {
   for (const ScalingRow& row : rows) {
     if (!row.base.empty()) names.insert(row.base);
   }
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text.empty()
-             ? text
-             : "\nSpeed-up and ideal are against the fastest point on the fewest ranks: " + text +
-                   ".\n";
+  if (names.empty()) return {};
+  return "\nSpeed-up and ideal are against the fastest point on the fewest ranks: " +
+         joined(names, ", ") + ".\n";
 }
 
 void append(std::vector<Column>& columns, std::vector<Column> more) {
@@ -236,15 +233,10 @@ void append(std::vector<Column>& columns, std::vector<Column> more) {
 std::string table_csv(const std::vector<ScalingRow>& rows) {
   std::vector<Column> columns = settled_columns();
   append(columns, measured_columns());
-  std::string text;
-  for (const Column& column : columns) text += (text.empty() ? "" : ",") + std::string(column.name);
-  text += "\n";
+  std::string text = joined(columns, ",", &Column::name) + "\n";
   for (const ScalingRow& row : rows) {
-    std::string line;
-    for (const Column& column : columns) {
-      line += (&column == columns.data() ? "" : ",") + csv_field(column.cell(row));
-    }
-    text += line + "\n";
+    const auto field = [&row](const Column& column) { return csv_field(column.cell(row)); };
+    text += joined(columns, ",", field) + "\n";
   }
   return text;
 }

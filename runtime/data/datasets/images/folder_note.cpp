@@ -1,19 +1,15 @@
 #include "runtime/data/datasets/images/folder_note.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "kernels/error.h"
+#include "kernels/joined.h"
 #include "runtime/data/datasets/images/decoding/orientation.h"
 
 namespace penstock {
 namespace {
-
-std::string listed_parts(const std::vector<std::string>& parts) {
-  std::string all;
-  for (const std::string& part : parts) all += (all.empty() ? "" : ", ") + part;
-  return all;
-}
 
 std::string number_of(int64_t count, const std::string& one, const std::string& many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
@@ -22,7 +18,7 @@ std::string number_of(int64_t count, const std::string& one, const std::string& 
 }  // namespace
 
 std::string class_list(const std::vector<std::string>& classes, size_t most) {
-  if (classes.size() <= most) return listed_parts(classes);
+  if (classes.size() <= most) return joined(classes, ", ");
   return classes.front() + " to " + classes.back();
 }
 
@@ -42,7 +38,7 @@ std::string not_read(const PassedOver& files) {
   }
   if (others > 0) parts.push_back(std::to_string(others) + " of other endings");
   if (files.hidden > 0) parts.push_back(std::to_string(files.hidden) + " hidden");
-  return listed_parts(parts);
+  return joined(parts, ", ");
 }
 
 std::string folder_note(const ImageFolder& folder) {
@@ -63,7 +59,7 @@ std::string folder_note(const ImageFolder& folder) {
     add(packed ? "links, which are not followed in an archive: " : "links that lead nowhere: ",
         std::to_string(over.links));
   }
-  add("folders passed over: ", listed_parts(folders));
+  add("folders passed over: ", joined(folders, ", "));
   if (over.deeper > 0) {
     add("folders that lie too deep to be read: ", std::to_string(over.deeper));
   }
@@ -91,8 +87,8 @@ std::string turned_note(const ImageFolder& folder) {
 
 std::string some_of(const std::vector<std::string>& names) {
   constexpr size_t kMost = 10;
-  if (names.size() <= kMost) return listed_parts(names);
-  return listed_parts({names.begin(), names.begin() + kMost}) + " and " +
+  if (names.size() <= kMost) return joined(names, ", ");
+  return joined(std::span(names).first(kMost), ", ") + " and " +
          number_of(static_cast<int64_t>(names.size() - kMost), "other", "others");
 }
 

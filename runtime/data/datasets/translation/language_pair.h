@@ -5,6 +5,7 @@
 // files en-de/train.en.gz, en-de/train.de.gz, en-fr/train.en.gz and en-fr/train.fr.gz.
 #pragma once
 
+#include <boost/algorithm/string/replace.hpp>
 #include <string>
 #include <vector>
 
@@ -44,18 +45,12 @@ struct LanguagePair {
 // where it has no {language}.
 [[nodiscard]] inline std::string corpus_path(std::string path, const LanguagePair& pair,
                                              const std::string& language) {
-  const auto fill = [&path](const std::string& place, const std::string& value) {
-    for (size_t at = path.find(place); at != std::string::npos;
-         at = path.find(place, at + value.size())) {
-      path.replace(at, place.size(), value);
-    }
-  };
   if (path.find("{language}") == std::string::npos) {
     fail_input("'" + path + "' names one file, and a language pair has two: write {language} " +
                "where their names differ, like train.{language}.gz");
   }
-  fill("{language}", language);
-  fill("{pair}", pair.name);
+  boost::replace_all(path, "{language}", language);
+  boost::replace_all(path, "{pair}", pair.name);
   return path;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "kernels/parse_number.h"
 #include "runtime/data/templates/functions/methods.h"
 #include "runtime/data/templates/values/formatting.h"
 #include "runtime/data/templates/values/written.h"
@@ -163,11 +164,9 @@ Value whole_literal(const std::string& digits) {
 }
 
 Value real_literal(const std::string& digits) {
-  double number = 0;
-  const char* const last = digits.data() + digits.size();
-  const auto [end, error] = std::from_chars(digits.data(), last, number);
-  if (error != std::errc() || end != last) too_large();
-  return number;
+  const std::optional<double> number = parse_number<double>(digits);
+  if (!number) too_large();
+  return *number;
 }
 
 Value negated(const Value& of) {

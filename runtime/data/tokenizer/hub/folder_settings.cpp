@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "kernels/error.h"
+#include "kernels/parse_number.h"
 #include "runtime/system/files/json.h"
 #include "runtime/system/files/stand_in.h"
 
@@ -119,13 +119,11 @@ std::optional<bool> switch_in(const json& settings, const char* key) {
 }
 
 int32_t id_of_key(const std::string& key, const std::string& path) {
-  int32_t id = 0;
-  const char* const last = key.data() + key.size();
-  const auto [end, error] = std::from_chars(key.data(), last, id);
-  if (error != std::errc() || end != last || id < 0 || id >= kMostTokenIds) {
+  const std::optional<int32_t> id = parse_number<int32_t>(key);
+  if (!id || *id < 0 || *id >= kMostTokenIds) {
     fail_data(path + ": " + penstock::quoted(key) + " in added_tokens_decoder is no id");
   }
-  return id;
+  return *id;
 }
 
 // {"5": {"content": "<s>", ...}, ...}

@@ -1,20 +1,13 @@
 #include "runtime/data/tokenizer/steps/token_decoder.h"
 
+#include <boost/algorithm/string/replace.hpp>
+
+#include "kernels/joined.h"
 #include "runtime/data/tokenizer/steps/byte_alphabet.h"
 #include "runtime/data/tokenizer/steps/byte_words.h"
 
 namespace penstock {
 namespace {
-
-void replace_all(std::string& text, const std::string& from, const std::string& to) {
-  std::string out;
-  size_t done = 0;
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, done)) {
-    out.append(text, done, at - done).append(to);
-    done = at + from.size();
-  }
-  text = out.append(text, done);
-}
 
 void strip(std::string& text, const DecoderStep& step) {
   for (int64_t i = 0; i < step.first && text.starts_with(step.from); ++i) {
@@ -25,31 +18,24 @@ void strip(std::string& text, const DecoderStep& step) {
   }
 }
 
-std::string all_of(const std::vector<WrittenToken>& tokens, const std::string& between) {
-  std::string all;
-  for (const WrittenToken& token : tokens)
-    all += (&token == tokens.data() ? "" : between) + token.text;
-  return all;
-}
-
 void apply(const DecoderStep& step, std::vector<WrittenToken>& tokens) {
   using Kind = DecoderStep::Kind;
   if (step.kind == Kind::Fuse || step.kind == Kind::Spaces) {
-    tokens = {{all_of(tokens, step.kind == Kind::Spaces ? " " : ""), false}};
+    tokens = {{joined(tokens, step.kind == Kind::Spaces ? " " : "", &WrittenToken::text), false}};
     return;
   }
   for (WrittenToken& token : tokens) {
     if (step.kind == Kind::ByteLevel) {
       if (!token.added) token.text = bytes_of_word(token.text).value_or(token.text);
     } else if (step.kind == Kind::Replace) {
-      replace_all(token.text, step.from, step.to);
+      boost::replace_all(token.text, step.from, step.to);
     } else if (step.kind == Kind::ByteFallback) {
       if (const auto byte = byte_of_word(token.text)) token.text = std::string(1, *byte);
     } else if (step.kind == Kind::Strip) {
       strip(token.text, step);
     } else if (step.kind == Kind::Metaspace) {
       const bool first = &token == tokens.data() && step.first > 0;
-      replace_all(token.text, step.from, first ? "" : " ");
+      boost::replace_all(token.text, step.from, first ? "" : " ");
     }
   }
 }
@@ -58,7 +44,7 @@ void apply(const DecoderStep& step, std::vector<WrittenToken>& tokens) {
 
 std::string joined_text(std::vector<WrittenToken> tokens, const std::vector<DecoderStep>& steps) {
   for (const DecoderStep& step : steps) apply(step, tokens);
-  return all_of(tokens, "");
+  return joined(tokens, "", &WrittenToken::text);
 }
 
 }  // namespace penstock

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/error.h"
+#include "kernels/joined.h"
 #include "runtime/records/hub/config/config_json.h"
 #include "runtime/system/files/json.h"
 
@@ -196,10 +197,8 @@ MadeConfig make_hub_config(const ModelConfig& model) {
   Candidate found = nearest(wanted);
   const std::string family = found.config["model_type"];
   if (!found.obstacles.empty()) {
-    std::string needed;
-    for (const std::string& one : found.obstacles) needed += (needed.empty() ? "" : ", ") + one;
     fail_input("no family that transformers knows says this network; the nearest, " + family +
-               ", would take " + needed);
+               ", would take " + joined(found.obstacles, ", "));
   }
   found.config["tie_word_embeddings"] = wanted.tied_embedding;
   found.config["vocab_size"] = wanted.vocabulary;

@@ -1,13 +1,13 @@
 #include "runtime/records/report/reading/run_facts.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <sstream>
 #include <utility>
 
 #include "kernels/error.h"
+#include "kernels/parse_number.h"
 #include "runtime/records/telemetry/quantile.h"
 
 namespace penstock {
@@ -177,11 +177,7 @@ void add_keys(const std::map<std::string, std::string>& keys, RunFacts& facts) {
   };
   const auto count = [&](const char* key, std::optional<int64_t>& to) {
     const auto found = keys.find(key);
-    int64_t value = 0;
-    if (found == keys.end() || to) return;
-    const std::string& digits = found->second;
-    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (read.ec == std::errc() && read.ptr == digits.data() + digits.size()) to = value;
+    if (found != keys.end() && !to) to = parse_number<int64_t>(found->second);
   };
   text("model.kind", facts.model);
   text("pipeline.schedule", facts.schedule);
