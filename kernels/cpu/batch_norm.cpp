@@ -40,19 +40,10 @@ class CpuBatchNorm final : public BatchNormOps {
  public:
   explicit CpuBatchNorm(CpuContext& context) : context_(context) {}
 
-  void forward(Tensor& y, Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
-               const Tensor& gamma, const Tensor& beta, float epsilon) override {
-    constexpr const char* kOp = "batch_norm_forward";
-    check_channels(kOp, y, x, mean, rstd, gamma);
-    require_alike(kOp, gamma, beta);
-    statistics(mean, rstd, sums, x, epsilon);
-    apply(y, x, mean, rstd, gamma, beta);
-  }
-
   void statistics(Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
                   float epsilon) override {
     constexpr const char* kOp = "batch_norm_statistics";
-    check_channels(kOp, x, x, mean, rstd, mean);
+    require_channels(kOp, x, x, mean, rstd, mean);
     require_elements(kOp, sums, kNormSums * mean.elements());
     with_element_type(x.dtype(), kOp,
                       [&]<class T>(T) { batch_statistics<T>(mean, rstd, sums, x, epsilon); });
@@ -73,7 +64,7 @@ class CpuBatchNorm final : public BatchNormOps {
   void apply(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& rstd,
              const Tensor& gamma, const Tensor& beta) override {
     constexpr const char* kOp = "batch_norm_apply";
-    check_channels(kOp, y, x, mean, rstd, gamma);
+    require_channels(kOp, y, x, mean, rstd, gamma);
     require_alike(kOp, gamma, beta);
     with_element_type(x.dtype(), kOp, [&]<class T>(T) {
       const auto* a = rstd.data<float>();
@@ -84,7 +75,7 @@ class CpuBatchNorm final : public BatchNormOps {
   void inference(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& variance,
                  const Tensor& gamma, const Tensor& beta, float epsilon) override {
     constexpr const char* kOp = "batch_norm_inference";
-    check_channels(kOp, y, x, mean, variance, gamma);
+    require_channels(kOp, y, x, mean, variance, gamma);
     require_alike(kOp, gamma, beta);
     with_element_type(x.dtype(), kOp, [&]<class T>(T) {
       const auto* v = variance.data<float>();
@@ -94,20 +85,10 @@ class CpuBatchNorm final : public BatchNormOps {
     });
   }
 
-  void backward(Tensor& dx, Tensor& dparameters, const Tensor& g, const Tensor& x,
-                const Tensor& mean, const Tensor& rstd, const Tensor& gamma) override {
-    constexpr const char* kOp = "batch_norm_backward";
-    check_channels(kOp, dx, x, mean, rstd, gamma);
-    require_alike(kOp, g, x);
-    require_elements(kOp, dparameters, 2 * mean.elements());
-    gradients(dparameters, g, x, mean, rstd);
-    backward_input(dx, dparameters, x.shape().rows(), g, x, mean, rstd, gamma);
-  }
-
   void gradients(Tensor& dparameters, const Tensor& g, const Tensor& x, const Tensor& mean,
                  const Tensor& rstd) override {
     constexpr const char* kOp = "batch_norm_gradients";
-    check_channels(kOp, g, x, mean, rstd, mean);
+    require_channels(kOp, g, x, mean, rstd, mean);
     require_elements(kOp, dparameters, 2 * mean.elements());
     with_element_type(x.dtype(), kOp,
                       [&]<class T>(T) { gradient_sums<T>(dparameters, g, x, mean, rstd); });
@@ -117,7 +98,7 @@ class CpuBatchNorm final : public BatchNormOps {
                       const Tensor& x, const Tensor& mean, const Tensor& rstd,
                       const Tensor& gamma) override {
     constexpr const char* kOp = "batch_norm_backward_input";
-    check_channels(kOp, dx, x, mean, rstd, gamma);
+    require_channels(kOp, dx, x, mean, rstd, gamma);
     require_alike(kOp, g, x);
     require_elements(kOp, dparameters, 2 * mean.elements());
     with_element_type(x.dtype(), kOp, [&]<class T>(T) {
@@ -127,12 +108,6 @@ class CpuBatchNorm final : public BatchNormOps {
 
  private:
   static float gamma_at(const Tensor& gamma, int64_t c) { return gamma.data<float>()[c]; }
-
-  static void check_channels(const char* op, const Tensor& y, const Tensor& x, const Tensor& mean,
-                             const Tensor& spread, const Tensor& gamma) {
-    require_alike(op, y, x);
-    for (const Tensor* t : {&mean, &spread, &gamma}) require_elements(op, *t, x.shape().back());
-  }
 
   // Sums are taken of x minus the channel's first value, so that the variance of a channel far from
   // zero does not drown in its mean. Without any positions mean and variance are 0.

@@ -4,24 +4,10 @@
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/linear_plans.h"
 #include "kernels/cpu/onednn/onednn.h"
+#include "kernels/ops/product_shape.h"
 
 namespace penstock {
 namespace {
-
-[[noreturn]] void misfit(const char* op, const Tensor& a, const Tensor& b, const Tensor& c) {
-  fail_internal(std::string(op) + ": " + a.shape().text() + " " + name_of(a.dtype()) + ", " +
-                b.shape().text() + " " + name_of(b.dtype()) + " and " + c.shape().text() + " " +
-                name_of(c.dtype()) + " do not fit together");
-}
-
-// The rows of input and output of a linear layer; `in` and `out` are those of its weight.
-int64_t linear_rows(const char* op, const Tensor& x, const Tensor& y, const Tensor& w) {
-  const bool fits = w.shape().rank() == 2 && (w.dtype() == DType::F32 || w.dtype() == x.dtype()) &&
-                    x.dtype() == y.dtype() && x.shape().back() == w.dim(1) &&
-                    y.shape().back() == w.dim(0) && x.shape().rows() == y.shape().rows();
-  if (!fits) misfit(op, x, w, y);
-  return x.shape().rows();
-}
 
 class CpuDenseOps final : public DenseOps {
  public:
@@ -74,17 +60,7 @@ class CpuDenseOps final : public DenseOps {
  private:
   static MatmulPlan product(const Tensor& c, const Tensor& a, const Tensor& b, bool transpose_a,
                             bool transpose_b, bool accumulate) {
-    if (a.shape().rank() != 3 || b.shape().rank() != 3 || c.shape().rank() != 3) {
-      misfit("matmul", a, b, c);
-    }
-    const int64_t batch = c.dim(0);
-    const int64_t m = c.dim(1);
-    const int64_t n = c.dim(2);
-    const int64_t k = transpose_a ? a.dim(1) : a.dim(2);
-    const bool fits = a.shape() == (transpose_a ? Shape{batch, k, m} : Shape{batch, m, k}) &&
-                      b.shape() == (transpose_b ? Shape{batch, n, k} : Shape{batch, k, n}) &&
-                      a.dtype() == c.dtype() && b.dtype() == c.dtype();
-    if (!fits) misfit("matmul", a, b, c);
+    const auto [batch, m, n, k] = matmul_sizes(c, a, b, transpose_a, transpose_b);
     return {.batch = batch,
             .m = m,
             .n = n,

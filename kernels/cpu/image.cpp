@@ -5,31 +5,21 @@
 #include "kernels/cpu/linear_plans.h"
 #include "kernels/cpu/onednn/onednn.h"
 #include "kernels/cpu/pool.h"
+#include "kernels/ops/product_shape.h"
 
 namespace penstock {
 namespace {
 
-[[noreturn]] void misfit(const std::string& op, const Tensor& x, const Tensor& y) {
-  fail_internal(op + ": " + x.shape().text() + " " + name_of(x.dtype()) + " and " +
-                y.shape().text() + " " + name_of(y.dtype()) + " do not fit together");
-}
-
 ConvolutionPlan convolution(const Tensor& x, const Tensor& y, const Tensor& w, const Window& window,
                             int groups) {
-  const int64_t in = x.shape().back();
-  const int64_t out = y.shape().back();
-  const bool fits = groups > 0 && in % groups == 0 && out % groups == 0 && x.dtype() == y.dtype() &&
-                    w.dtype() == DType::F32 &&
-                    w.shape() == Shape{out, in / groups, window.kernel_h, window.kernel_w} &&
-                    y.shape() == window_output(x.shape(), window, out);
-  if (!fits) misfit("convolution with weight " + w.shape().text(), x, y);
+  check_convolution(x, y, w, window, groups);
   return {.n = x.dim(0),
           .h = x.dim(1),
           .w = x.dim(2),
-          .in = in,
+          .in = x.shape().back(),
           .out_h = y.dim(1),
           .out_w = y.dim(2),
-          .out = out,
+          .out = y.shape().back(),
           .groups = groups,
           .window = window,
           .type = x.dtype()};
@@ -41,19 +31,6 @@ bool is_product(const ConvolutionPlan& plan) {
 }
 LinearExtents extents(const ConvolutionPlan& plan, OperandCopies copies) {
   return {plan.n * plan.h * plan.w, plan.in, plan.out, plan.type, copies};
-}
-
-void check_pooling(const Tensor& x, const Tensor& y, const Tensor* chosen, const Window& window) {
-  const bool fits = x.dtype() == y.dtype() &&
-                    y.shape() == window_output(x.shape(), window, x.shape().back()) &&
-                    (chosen == nullptr || chosen->shape() == y.shape());
-  if (!fits) misfit("pooling", x, y);
-}
-
-void check_global_average(const Tensor& x, const Tensor& y) {
-  const bool fits = x.dtype() == y.dtype() && x.shape().rank() == 4 &&
-                    y.shape() == Shape{x.dim(0), x.dim(3)} && x.dim(1) * x.dim(2) > 0;
-  if (!fits) misfit("global average", x, y);
 }
 
 class CpuImageOps final : public ImageOps {

@@ -193,13 +193,6 @@ class CpuPointwise final : public PointwiseOps {
   }
 
  private:
-  static void require_fraction(const char* op, const Tensor& part, const Tensor& whole) {
-    if (part.elements() == 0 || whole.elements() % part.elements() != 0) {
-      fail_internal(std::string(op) + ": " + part.shape().text() + " does not repeat to " +
-                    whole.shape().text());
-    }
-  }
-
   CpuContext& context_;
 };
 

@@ -22,7 +22,7 @@ class CpuRowNorm final : public RowNormOps {
 
   void layer_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, const Tensor& x,
                           const Tensor& gamma, const Tensor& beta, float epsilon) override {
-    check_rows("layer_norm_forward", y, x, mean, rstd, gamma);
+    require_rows("layer_norm_forward", y, x, mean, rstd, gamma);
     require_alike("layer_norm_forward", gamma, beta);
     const int64_t width = x.shape().back();
     with_element_type(x.dtype(), "layer_norm_forward", [&]<class T>(T) {
@@ -39,7 +39,7 @@ class CpuRowNorm final : public RowNormOps {
 
   void layer_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& mean,
                                  const Tensor& rstd, const Tensor& gamma) override {
-    check_rows("layer_norm_backward_input", dx, x, mean, rstd, gamma);
+    require_rows("layer_norm_backward_input", dx, x, mean, rstd, gamma);
     require_alike("layer_norm_backward_input", g, x);
     const int64_t width = x.shape().back();
     with_element_type(x.dtype(), "layer_norm_backward_input", [&]<class T>(T) {
@@ -53,7 +53,7 @@ class CpuRowNorm final : public RowNormOps {
 
   void layer_norm_backward_weight(Tensor& dgamma, Tensor& dbeta, const Tensor& g, const Tensor& x,
                                   const Tensor& mean, const Tensor& rstd) override {
-    check_rows("layer_norm_backward_weight", g, x, mean, rstd, dgamma);
+    require_rows("layer_norm_backward_weight", g, x, mean, rstd, dgamma);
     require_alike("layer_norm_backward_weight", dgamma, dbeta);
     const int64_t width = x.shape().back();
     const Tensor sums = scratch(context_, 2 * width, DType::F64);
@@ -77,7 +77,7 @@ class CpuRowNorm final : public RowNormOps {
 
   void rms_norm_forward(Tensor& y, Tensor& rstd, const Tensor& x, const Tensor& gamma,
                         float epsilon) override {
-    check_rows("rms_norm_forward", y, x, rstd, rstd, gamma);
+    require_rows("rms_norm_forward", y, x, rstd, rstd, gamma);
     const int64_t width = x.shape().back();
     with_element_type(x.dtype(), "rms_norm_forward", [&]<class T>(T) {
       for_rows_of(context_, x, [&](int64_t row) {
@@ -89,7 +89,7 @@ class CpuRowNorm final : public RowNormOps {
 
   void rms_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& rstd,
                                const Tensor& gamma) override {
-    check_rows("rms_norm_backward_input", dx, x, rstd, rstd, gamma);
+    require_rows("rms_norm_backward_input", dx, x, rstd, rstd, gamma);
     require_alike("rms_norm_backward_input", g, x);
     const int64_t width = x.shape().back();
     with_element_type(x.dtype(), "rms_norm_backward_input", [&]<class T>(T) {
@@ -103,7 +103,7 @@ class CpuRowNorm final : public RowNormOps {
 
   void rms_norm_backward_weight(Tensor& dgamma, const Tensor& g, const Tensor& x,
                                 const Tensor& rstd) override {
-    check_rows("rms_norm_backward_weight", g, x, rstd, rstd, dgamma);
+    require_rows("rms_norm_backward_weight", g, x, rstd, rstd, dgamma);
     const int64_t width = x.shape().back();
     const Tensor sums = scratch(context_, width, DType::F64);
     with_element_type(x.dtype(), "rms_norm_backward_weight", [&]<class T>(T) {
@@ -122,13 +122,6 @@ class CpuRowNorm final : public RowNormOps {
   }
 
  private:
-  static void check_rows(const char* op, const Tensor& y, const Tensor& x, const Tensor& mean,
-                         const Tensor& rstd, const Tensor& gamma) {
-    require_alike(op, y, x);
-    require_elements(op, mean, x.shape().rows());
-    require_elements(op, rstd, x.shape().rows());
-    require_elements(op, gamma, x.shape().back());
-  }
   CpuContext& context_;
 };
 

@@ -15,7 +15,10 @@ class BatchNormOps {
   // variance), and sums[kNormSums, c] of x and x^2: added up over a mini-batch, they give moments()
   // what the moving averages take (GPipe 2.2).
   virtual void forward(Tensor& y, Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
-                       const Tensor& gamma, const Tensor& beta, float epsilon) = 0;
+                       const Tensor& gamma, const Tensor& beta, float epsilon) {
+    statistics(mean, rstd, sums, x, epsilon);
+    apply(y, x, mean, rstd, gamma, beta);
+  }
   // Writes mean[c] and the unbiased variance[c] of `positions` rows, from their sums as forward()
   // writes them, added up in fp32. The variance is never below zero, and 0 of a single row.
   virtual void moments(Tensor& mean, Tensor& variance, const Tensor& sums, double positions) = 0;
@@ -25,7 +28,10 @@ class BatchNormOps {
   // The gradients of forward(). Writes dparameters[2, c] = (dgamma, dbeta): dx needs both sums
   // anyway, so that the backward of the weights only adds them.
   virtual void backward(Tensor& dx, Tensor& dparameters, const Tensor& g, const Tensor& x,
-                        const Tensor& mean, const Tensor& rstd, const Tensor& gamma) = 0;
+                        const Tensor& mean, const Tensor& rstd, const Tensor& gamma) {
+    gradients(dparameters, g, x, mean, rstd);
+    backward_input(dx, dparameters, x.shape().rows(), g, x, mean, rstd, gamma);
+  }
 
   // ---- forward() and backward() in two steps each, between which replicas may add up their sums
   // Writes mean, rstd and sums as forward() does.

@@ -140,19 +140,10 @@ class CudaBatchNorm final : public BatchNormOps {
  public:
   explicit CudaBatchNorm(CudaContext& context) : context_(context) {}
 
-  void forward(Tensor& y, Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
-               const Tensor& gamma, const Tensor& beta, float epsilon) override {
-    constexpr const char* kOp = "batch_norm_forward";
-    check_channels(kOp, y, x, mean, rstd, gamma);
-    require_alike(kOp, gamma, beta);
-    statistics(mean, rstd, sums, x, epsilon);
-    apply(y, x, mean, rstd, gamma, beta);
-  }
-
   void statistics(Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
                   float epsilon) override {
     constexpr const char* kOp = "batch_norm_statistics";
-    check_channels(kOp, x, x, mean, rstd, mean);
+    require_channels(kOp, x, x, mean, rstd, mean);
     require_elements(kOp, sums, kNormSums * mean.elements());
     if (x.elements() == 0) return;
     const int64_t channels = x.shape().back();
@@ -178,7 +169,7 @@ class CudaBatchNorm final : public BatchNormOps {
   void apply(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& rstd,
              const Tensor& gamma, const Tensor& beta) override {
     constexpr const char* kOp = "batch_norm_apply";
-    check_channels(kOp, y, x, mean, rstd, gamma);
+    require_channels(kOp, y, x, mean, rstd, gamma);
     require_alike(kOp, gamma, beta);
     constexpr float kNoEpsilon = 0.0F;  // it is in rstd
     normalize<false>(kOp, y, x, mean, rstd, gamma, beta, kNoEpsilon);
@@ -187,24 +178,15 @@ class CudaBatchNorm final : public BatchNormOps {
   void inference(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& variance,
                  const Tensor& gamma, const Tensor& beta, float epsilon) override {
     constexpr const char* kOp = "batch_norm_inference";
-    check_channels(kOp, y, x, mean, variance, gamma);
+    require_channels(kOp, y, x, mean, variance, gamma);
     require_alike(kOp, gamma, beta);
     normalize<true>(kOp, y, x, mean, variance, gamma, beta, epsilon);
-  }
-
-  void backward(Tensor& dx, Tensor& dparameters, const Tensor& g, const Tensor& x,
-                const Tensor& mean, const Tensor& rstd, const Tensor& gamma) override {
-    constexpr const char* kOp = "batch_norm_backward";
-    check_channels(kOp, dx, x, mean, rstd, gamma);
-    require_alike(kOp, g, x);
-    gradients(dparameters, g, x, mean, rstd);
-    backward_input(dx, dparameters, x.shape().rows(), g, x, mean, rstd, gamma);
   }
 
   void gradients(Tensor& dparameters, const Tensor& g, const Tensor& x, const Tensor& mean,
                  const Tensor& rstd) override {
     constexpr const char* kOp = "batch_norm_gradients";
-    check_channels(kOp, g, x, mean, rstd, mean);
+    require_channels(kOp, g, x, mean, rstd, mean);
     require_elements(kOp, dparameters, 2 * mean.elements());
     if (x.elements() == 0) return;
     const int64_t channels = x.shape().back();
@@ -219,7 +201,7 @@ class CudaBatchNorm final : public BatchNormOps {
                       const Tensor& x, const Tensor& mean, const Tensor& rstd,
                       const Tensor& gamma) override {
     constexpr const char* kOp = "batch_norm_backward_input";
-    check_channels(kOp, dx, x, mean, rstd, gamma);
+    require_channels(kOp, dx, x, mean, rstd, gamma);
     require_alike(kOp, g, x);
     require_elements(kOp, dparameters, 2 * mean.elements());
     if (x.elements() == 0) return;
@@ -251,12 +233,6 @@ class CudaBatchNorm final : public BatchNormOps {
           gamma.data<float>(), beta.data<float>(), double{epsilon}};
       launch_columns(context_, body, x.elements(), x.shape().back());
     });
-  }
-
-  static void check_channels(const char* op, const Tensor& y, const Tensor& x, const Tensor& mean,
-                             const Tensor& spread, const Tensor& gamma) {
-    require_alike(op, y, x);
-    for (const Tensor* t : {&mean, &spread, &gamma}) require_elements(op, *t, x.shape().back());
   }
 
   CudaContext& context_;

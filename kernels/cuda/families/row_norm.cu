@@ -53,7 +53,7 @@ class CudaRowNorm final : public RowNormOps {
 
   void layer_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, const Tensor& x,
                           const Tensor& gamma, const Tensor& beta, float epsilon) override {
-    check_rows("layer_norm_forward", y, x, mean, rstd, gamma);
+    require_rows("layer_norm_forward", y, x, mean, rstd, gamma);
     require_alike("layer_norm_forward", gamma, beta);
     norm_forward<true>(context_, "layer_norm_forward", y, {mean.data<float>(), rstd.data<float>()},
                        x, gamma, beta.data<float>(), epsilon);
@@ -61,7 +61,7 @@ class CudaRowNorm final : public RowNormOps {
 
   void layer_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& mean,
                                  const Tensor& rstd, const Tensor& gamma) override {
-    check_rows("layer_norm_backward_input", dx, x, mean, rstd, gamma);
+    require_rows("layer_norm_backward_input", dx, x, mean, rstd, gamma);
     require_alike("layer_norm_backward_input", g, x);
     norm_backward_input<true>(context_, "layer_norm_backward_input", dx, g, x,
                               {mean.data<float>(), rstd.data<float>()}, gamma);
@@ -69,7 +69,7 @@ class CudaRowNorm final : public RowNormOps {
 
   void layer_norm_backward_weight(Tensor& dgamma, Tensor& dbeta, const Tensor& g, const Tensor& x,
                                   const Tensor& mean, const Tensor& rstd) override {
-    check_rows("layer_norm_backward_weight", g, x, mean, rstd, dgamma);
+    require_rows("layer_norm_backward_weight", g, x, mean, rstd, dgamma);
     require_alike("layer_norm_backward_weight", dgamma, dbeta);
     const AddRowNormTotals finish{dgamma.data<float>(), dbeta.data<float>()};
     with_element_type(x.dtype(), "layer_norm_backward_weight", [&]<class T>(T) {
@@ -81,14 +81,14 @@ class CudaRowNorm final : public RowNormOps {
 
   void rms_norm_forward(Tensor& y, Tensor& rstd, const Tensor& x, const Tensor& gamma,
                         float epsilon) override {
-    check_rows("rms_norm_forward", y, x, rstd, rstd, gamma);
+    require_rows("rms_norm_forward", y, x, rstd, rstd, gamma);
     norm_forward<false>(context_, "rms_norm_forward", y, {nullptr, rstd.data<float>()}, x, gamma,
                         nullptr, epsilon);
   }
 
   void rms_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& rstd,
                                const Tensor& gamma) override {
-    check_rows("rms_norm_backward_input", dx, x, rstd, rstd, gamma);
+    require_rows("rms_norm_backward_input", dx, x, rstd, rstd, gamma);
     require_alike("rms_norm_backward_input", g, x);
     norm_backward_input<false>(context_, "rms_norm_backward_input", dx, g, x,
                                {nullptr, rstd.data<float>()}, gamma);
@@ -96,7 +96,7 @@ class CudaRowNorm final : public RowNormOps {
 
   void rms_norm_backward_weight(Tensor& dgamma, const Tensor& g, const Tensor& x,
                                 const Tensor& rstd) override {
-    check_rows("rms_norm_backward_weight", g, x, rstd, rstd, dgamma);
+    require_rows("rms_norm_backward_weight", g, x, rstd, rstd, dgamma);
     const AddRowNormScaleTotals finish{dgamma.data<float>()};
     with_element_type(x.dtype(), "rms_norm_backward_weight", [&]<class T>(T) {
       const RowNormScaleGradient<T> body{g.data<T>(), x.data<T>(), rstd.data<float>()};
@@ -105,13 +105,6 @@ class CudaRowNorm final : public RowNormOps {
   }
 
  private:
-  static void check_rows(const char* op, const Tensor& y, const Tensor& x, const Tensor& mean,
-                         const Tensor& rstd, const Tensor& gamma) {
-    require_alike(op, y, x);
-    require_elements(op, mean, x.shape().rows());
-    require_elements(op, rstd, x.shape().rows());
-    require_elements(op, gamma, x.shape().back());
-  }
   CudaContext& context_;
 };
 

@@ -6,40 +6,12 @@
 #include "kernels/cuda/dense/bias_function.h"
 #include "kernels/cuda/image/convolution_way.h"
 #include "kernels/cuda/image/pool.h"
+#include "kernels/ops/product_shape.h"
 
 namespace penstock {
 namespace {
 
 using Pass = ConvolutionShape::Pass;
-
-[[noreturn]] void image_misfit(const std::string& op, const Tensor& x, const Tensor& y) {
-  fail_internal(op + ": " + x.shape().text() + " " + name_of(x.dtype()) + " and " +
-                y.shape().text() + " " + name_of(y.dtype()) + " do not fit together");
-}
-
-void check_convolution(const Tensor& x, const Tensor& y, const Tensor& w, const Window& window,
-                       int groups) {
-  const int64_t in = x.shape().back();
-  const int64_t out = y.shape().back();
-  const bool fits = groups > 0 && in % groups == 0 && out % groups == 0 && x.dtype() == y.dtype() &&
-                    w.dtype() == DType::F32 &&
-                    w.shape() == Shape{out, in / groups, window.kernel_h, window.kernel_w} &&
-                    y.shape() == window_output(x.shape(), window, out);
-  if (!fits) image_misfit("convolution with weight " + w.shape().text(), x, y);
-}
-
-void check_pooling(const Tensor& x, const Tensor& y, const Tensor* chosen, const Window& window) {
-  const bool fits = x.dtype() == y.dtype() &&
-                    y.shape() == window_output(x.shape(), window, x.shape().back()) &&
-                    (chosen == nullptr || chosen->shape() == y.shape());
-  if (!fits) image_misfit("pooling", x, y);
-}
-
-void check_global_average(const Tensor& x, const Tensor& y) {
-  const bool fits = x.dtype() == y.dtype() && x.shape().rank() == 4 &&
-                    y.shape() == Shape{x.dim(0), x.dim(3)} && x.dim(1) * x.dim(2) > 0;
-  if (!fits) image_misfit("global average", x, y);
-}
 
 class CudaImage final : public ImageOps {
  public:
