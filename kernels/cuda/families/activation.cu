@@ -133,7 +133,7 @@ class CudaActivation final : public ActivationOps {
     require_alike("activation_forward", y, x);
     with_function(f, [&]<class F>(F) {
       with_element_type(x.dtype(), "activation_forward", [&]<class T>(T) {
-        launch_elementwise(context_, MapOne<F, T, T>{y.data<T>(), x.data<T>()}, x.elements());
+        launch_elementwise(context_, MapOne<F, T, T>{{y.data<T>(), x.data<T>()}}, x.elements());
       });
     });
   }

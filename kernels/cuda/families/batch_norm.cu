@@ -13,16 +13,12 @@ struct Affine {
 
 // y = (x - mean) gamma spread + beta, where spread is rstd, or comes from a variance.
 template <class T, bool kFromVariance>
-struct Normalize {
-  static constexpr int kWide = kGroup<T>;
-  T* y;
-  const T* x;
+struct Normalize : OneOperand<T> {
   const float* mean;
   const float* spread;
   const float* gamma;
   const float* beta;
   double epsilon;
-  [[nodiscard]] bool aligned() const { return is_aligned<kWide>(y) && is_aligned<kWide>(x); }
   template <int N>
   __device__ Affine<N> columns(int64_t j, int64_t channels) const {
     Affine<N> a{repeated<N>(mean, j, channels), repeated<N>(spread, j, channels),
@@ -38,14 +34,10 @@ struct Normalize {
     return a;
   }
   template <int N>
-  __device__ Floats<N> load(int64_t i) const {
-    return penstock::load<N>(x + i);
-  }
-  template <int N>
   __device__ void finish(int64_t i, const Floats<N>& in, const Affine<N>& a) const {
     Floats<N> out;
     for (int k = 0; k < N; ++k) out[k] = (in[k] - a.mean[k]) * a.factor[k] + a.shift[k];
-    store<N>(y + i, out);
+    store<N>(this->y + i, out);
   }
 };
 
@@ -228,9 +220,9 @@ class CudaBatchNorm final : public BatchNormOps {
                  const Tensor& spread, const Tensor& gamma, const Tensor& beta, float epsilon) {
     if (x.elements() == 0) return;
     with_element_type(x.dtype(), op, [&]<class T>(T) {
-      const Normalize<T, kFromVariance> body{
-          y.data<T>(),         x.data<T>(),        mean.data<float>(), spread.data<float>(),
-          gamma.data<float>(), beta.data<float>(), double{epsilon}};
+      const Normalize<T, kFromVariance> body{{y.data<T>(), x.data<T>()}, mean.data<float>(),
+                                             spread.data<float>(),       gamma.data<float>(),
+                                             beta.data<float>(),         double{epsilon}};
       launch_columns(context_, body, x.elements(), x.shape().back());
     });
   }

@@ -10,17 +10,9 @@ namespace penstock {
 // One block of Philox words serves four elements. It takes about twenty integer instructions an
 // element: half of what the arithmetic units can do while an element of bf16 is read and written.
 template <class T>
-struct DropElements {
-  static constexpr int kWide = kGroup<T>;
-  T* y;
-  const T* x;
+struct DropElements : OneOperand<T> {
   RandomStream stream;
   float rate, scale;  // scale: 1 / (1 - rate)
-  [[nodiscard]] bool aligned() const { return is_aligned<kWide>(y) && is_aligned<kWide>(x); }
-  template <int N>
-  __device__ Floats<N> load(int64_t i) const {
-    return penstock::load<N>(x + i);
-  }
   template <int N>
   __device__ void finish(int64_t i, const Floats<N>& in) const {
     Floats<N> out;
@@ -33,7 +25,7 @@ struct DropElements {
         for (int w = 0; w < 4; ++w) out[k + w] = kept(in[k + w], words[w]);
       }
     }
-    store<N>(y + i, out);
+    store<N>(this->y + i, out);
   }
   // A dropped element is 0, not 0 x, since x may be infinite.
   [[nodiscard]] __device__ float kept(float element, uint32_t word) const {
@@ -43,18 +35,10 @@ struct DropElements {
 
 // One Philox word serves all of a row. A group of elements may lie in several rows.
 template <class T>
-struct DropRows {
-  static constexpr int kWide = kGroup<T>;
-  T* y;
-  const T* x;
+struct DropRows : OneOperand<T> {
   RandomStream stream;
   int64_t first, width;  // the number of row 0; elements of a row
   float rate, scale;     // scale: 1 / (1 - rate)
-  [[nodiscard]] bool aligned() const { return is_aligned<kWide>(y) && is_aligned<kWide>(x); }
-  template <int N>
-  __device__ Floats<N> load(int64_t i) const {
-    return penstock::load<N>(x + i);
-  }
   template <int N>
   __device__ void finish(int64_t i, const Floats<N>& in) const {
     int64_t row = i / width, left = width - i % width;
@@ -67,7 +51,7 @@ struct DropRows {
       }
       out[k] = keep ? in[k] * scale : 0.0F;  // not 0 x: it may be infinite
     }
-    store<N>(y + i, out);
+    store<N>(this->y + i, out);
   }
   [[nodiscard]] __device__ bool keeps(int64_t row) const {
     const auto number = static_cast<uint64_t>(first + row);

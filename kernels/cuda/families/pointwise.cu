@@ -22,21 +22,13 @@ struct Same {
 };
 
 template <class T>
-struct Scale {
-  static constexpr int kWide = kGroup<T>;
-  T* y;
-  const T* a;
+struct Scale : OneOperand<T> {
   double factor;  // a float; of eight bytes, so that nothing pads
-  [[nodiscard]] bool aligned() const { return is_aligned<kWide>(y) && is_aligned<kWide>(a); }
-  template <int N>
-  __device__ Floats<N> load(int64_t i) const {
-    return penstock::load<N>(a + i);
-  }
   template <int N>
   __device__ void finish(int64_t i, const Floats<N>& in) const {
     Floats<N> out;
     for (int k = 0; k < N; ++k) out[k] = static_cast<float>(factor) * in[k];
-    store<N>(y + i, out);
+    store<N>(this->y + i, out);
   }
 };
 
@@ -62,25 +54,17 @@ struct Fill {
 };
 
 template <class T>
-struct AddRepeated {
-  static constexpr int kWide = kGroup<T>;
-  T* y;
-  const T* a;
+struct AddRepeated : OneOperand<T> {
   const float* b;
-  [[nodiscard]] bool aligned() const { return is_aligned<kWide>(y) && is_aligned<kWide>(a); }
   template <int N>
   __device__ Floats<N> columns(int64_t j, int64_t period) const {
     return repeated<N>(b, j, period);
   }
   template <int N>
-  __device__ Floats<N> load(int64_t i) const {
-    return penstock::load<N>(a + i);
-  }
-  template <int N>
   __device__ void finish(int64_t i, const Floats<N>& in, const Floats<N>& addend) const {
     Floats<N> out;
     for (int k = 0; k < N; ++k) out[k] = in[k] + addend[k];
-    store<N>(y + i, out);
+    store<N>(this->y + i, out);
   }
 };
 
@@ -153,7 +137,7 @@ class CudaPointwise final : public PointwiseOps {
   void scale(Tensor& y, const Tensor& a, float factor) override {
     require_alike("scale", y, a);
     with_element_type(a.dtype(), "scale", [&]<class T>(T) {
-      launch_elementwise(context_, Scale<T>{y.data<T>(), a.data<T>(), double{factor}},
+      launch_elementwise(context_, Scale<T>{{y.data<T>(), a.data<T>()}, double{factor}},
                          a.elements());
     });
   }
@@ -162,7 +146,7 @@ class CudaPointwise final : public PointwiseOps {
     require_alike("add_broadcast", y, a);
     require_fraction("add_broadcast", b, a);
     with_element_type(a.dtype(), "add_broadcast", [&]<class T>(T) {
-      const AddRepeated<T> body{y.data<T>(), a.data<T>(), b.data<float>()};
+      const AddRepeated<T> body{{y.data<T>(), a.data<T>()}, b.data<float>()};
       launch_columns(context_, body, a.elements(), b.elements());
     });
   }
@@ -178,7 +162,7 @@ class CudaPointwise final : public PointwiseOps {
     require_alike("dropout", y, x);
     const float scale = scale_of_kept(rate);
     with_element_type(x.dtype(), "dropout", [&]<class T>(T) {
-      const DropElements<T> body{y.data<T>(), x.data<T>(), stream, rate, scale};
+      const DropElements<T> body{{y.data<T>(), x.data<T>()}, stream, rate, scale};
       launch_elementwise(context_, body, x.elements());
     });
   }
@@ -189,7 +173,7 @@ class CudaPointwise final : public PointwiseOps {
     if (x.elements() == 0) return;
     const int64_t width = x.elements() / x.dim(0);
     with_element_type(x.dtype(), "dropout_rows", [&]<class T>(T) {
-      const DropRows<T> body{y.data<T>(), x.data<T>(), stream, first, width, rate, scale};
+      const DropRows<T> body{{y.data<T>(), x.data<T>()}, stream, first, width, rate, scale};
       launch_elementwise(context_, body, x.elements());
     });
   }
@@ -214,7 +198,7 @@ class CudaPointwise final : public PointwiseOps {
     if (y.dtype() == x.dtype()) return copy_bytes(y, x);
     with_element_type(y.dtype(), "copy", [&]<class Y>(Y) {
       with_element_type(x.dtype(), "copy", [&]<class X>(X) {
-        launch_elementwise(context_, MapOne<Same, Y, X>{y.data<Y>(), x.data<X>()}, x.elements());
+        launch_elementwise(context_, MapOne<Same, Y, X>{{y.data<Y>(), x.data<X>()}}, x.elements());
       });
     });
   }

@@ -47,6 +47,17 @@ void norm_backward_input(CudaContext& context, const char* op, Tensor& dx, const
   });
 }
 
+template <bool kCentred>
+void norm_backward_weight(CudaContext& context, const char* op, Tensor& dgamma, float* dbeta,
+                          const Tensor& g, const Tensor& x, const RowNormStatistics& statistics) {
+  const AddRowNormTotals<kCentred> finish{dgamma.data<float>(), dbeta};
+  with_element_type(x.dtype(), op, [&]<class T>(T) {
+    const RowNormGradient<T, kCentred> body{g.data<T>(), x.data<T>(), statistics.mean,
+                                            statistics.rstd};
+    launch_column_sums(context, body, finish, x.elements(), x.shape().back());
+  });
+}
+
 class CudaRowNorm final : public RowNormOps {
  public:
   explicit CudaRowNorm(CudaContext& context) : context_(context) {}
@@ -71,12 +82,8 @@ class CudaRowNorm final : public RowNormOps {
                                   const Tensor& mean, const Tensor& rstd) override {
     require_rows("layer_norm_backward_weight", g, x, mean, rstd, dgamma);
     require_alike("layer_norm_backward_weight", dgamma, dbeta);
-    const AddRowNormTotals finish{dgamma.data<float>(), dbeta.data<float>()};
-    with_element_type(x.dtype(), "layer_norm_backward_weight", [&]<class T>(T) {
-      const RowNormGradient<T> body{g.data<T>(), x.data<T>(), mean.data<float>(),
-                                    rstd.data<float>()};
-      launch_column_sums(context_, body, finish, x.elements(), x.shape().back());
-    });
+    norm_backward_weight<true>(context_, "layer_norm_backward_weight", dgamma, dbeta.data<float>(),
+                               g, x, {mean.data<float>(), rstd.data<float>()});
   }
 
   void rms_norm_forward(Tensor& y, Tensor& rstd, const Tensor& x, const Tensor& gamma,
@@ -97,11 +104,8 @@ class CudaRowNorm final : public RowNormOps {
   void rms_norm_backward_weight(Tensor& dgamma, const Tensor& g, const Tensor& x,
                                 const Tensor& rstd) override {
     require_rows("rms_norm_backward_weight", g, x, rstd, rstd, dgamma);
-    const AddRowNormScaleTotals finish{dgamma.data<float>()};
-    with_element_type(x.dtype(), "rms_norm_backward_weight", [&]<class T>(T) {
-      const RowNormScaleGradient<T> body{g.data<T>(), x.data<T>(), rstd.data<float>()};
-      launch_column_sums(context_, body, finish, x.elements(), x.shape().back());
-    });
+    norm_backward_weight<false>(context_, "rms_norm_backward_weight", dgamma, nullptr, g, x,
+                                {nullptr, rstd.data<float>()});
   }
 
  private:

@@ -149,11 +149,12 @@ void by_norm_width(int64_t width, bool aligned, const F& f) {
   }
 }
 
-// (dgamma, dbeta): the sums over the rows of g n and of g.
-template <class T>
+// (dgamma, dbeta): the sums over the rows of g n and of g; of an RMS norm, which has no `mean`, the
+// first alone.
+template <class T, bool kCentred>
 struct RowNormGradient {
   static constexpr int kWide = kGroup<T>;
-  static constexpr int kTerms = 2;
+  static constexpr int kTerms = kCentred ? 2 : 1;
   static constexpr bool kByRow = true;
   const T* g;
   const T* x;
@@ -165,54 +166,25 @@ struct RowNormGradient {
     return {};
   }
   template <int N, bool kAligned>
-  __device__ void add(Floats<N> (&sums)[2], int64_t row, int64_t i, NoColumns /*c*/) const {
+  __device__ void add(Floats<N> (&sums)[kTerms], int64_t row, int64_t i, NoColumns /*c*/) const {
     const Floats<N> gradient = load<N, kAligned>(g + i);
     const Floats<N> from = load<N, kAligned>(x + i);
-    const float mu = mean[row];
+    const float mu = kCentred ? mean[row] : 0.0F;
     const float scale = rstd[row];
     for (int k = 0; k < N; ++k) {
       sums[0][k] += gradient[k] * ((from[k] - mu) * scale);
-      sums[1][k] += gradient[k];
+      if constexpr (kCentred) sums[1][k] += gradient[k];
     }
   }
 };
 // Adds the totals of RowNormGradient.
+template <bool kCentred>
 struct AddRowNormTotals {
   float* dgamma;
   float* dbeta;
-  __device__ void operator()(int64_t column, const double (&totals)[2]) const {
+  __device__ void operator()(int64_t column, const double (&totals)[kCentred ? 2 : 1]) const {
     dgamma[column] += static_cast<float>(totals[0]);
-    dbeta[column] += static_cast<float>(totals[1]);
-  }
-};
-
-// dgamma of an RMS norm: the sums over the rows of g x rstd.
-template <class T>
-struct RowNormScaleGradient {
-  static constexpr int kWide = kGroup<T>;
-  static constexpr int kTerms = 1;
-  static constexpr bool kByRow = true;
-  const T* g;
-  const T* x;
-  const float* rstd;
-  [[nodiscard]] bool aligned() const { return is_aligned<kWide>(g) && is_aligned<kWide>(x); }
-  template <int N>
-  __device__ NoColumns columns(int64_t /*j*/, int64_t /*columns*/) const {
-    return {};
-  }
-  template <int N, bool kAligned>
-  __device__ void add(Floats<N> (&sums)[1], int64_t row, int64_t i, NoColumns /*c*/) const {
-    const Floats<N> gradient = load<N, kAligned>(g + i);
-    const Floats<N> from = load<N, kAligned>(x + i);
-    const float scale = rstd[row];
-    for (int k = 0; k < N; ++k) sums[0][k] += gradient[k] * (from[k] * scale);
-  }
-};
-// Adds the totals of RowNormScaleGradient.
-struct AddRowNormScaleTotals {
-  float* dgamma;
-  __device__ void operator()(int64_t column, const double (&totals)[1]) const {
-    dgamma[column] += static_cast<float>(totals[0]);
+    if constexpr (kCentred) dbeta[column] += static_cast<float>(totals[1]);
   }
 };
 

@@ -59,9 +59,9 @@ void launch_elementwise(CudaContext& context, const Body& body, int64_t elements
   }
 }
 
-// y[i] = F::of(x[i])
-template <class F, class Y, class X>
-struct MapOne {
+// What Bodies with one operand of the result's size derive from; theirs is finish().
+template <class Y, class X = Y>
+struct OneOperand {
   static constexpr int kWide = kGroup<Y, X>;
   Y* y;
   const X* x;
@@ -70,11 +70,16 @@ struct MapOne {
   __device__ Floats<N> load(int64_t i) const {
     return penstock::load<N>(x + i);
   }
+};
+
+// y[i] = F::of(x[i])
+template <class F, class Y, class X>
+struct MapOne : OneOperand<Y, X> {
   template <int N>
   __device__ void finish(int64_t i, const Floats<N>& in) const {
     Floats<N> out;
     for (int k = 0; k < N; ++k) out[k] = F::of(in[k]);
-    store<N>(y + i, out);
+    store<N>(this->y + i, out);
   }
 };
 
