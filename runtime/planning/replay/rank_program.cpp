@@ -3,24 +3,6 @@
 #include <stdexcept>
 
 namespace penstock {
-namespace {
-
-double seconds_of(const StageTimes& times, Op op) {
-  switch (op) {
-    case Op::Forward:
-      return times.forward;
-    case Op::Recompute:
-      return times.recompute;
-    case Op::BackwardInput:
-      return times.backward_input;
-    case Op::BackwardWeight:
-      return times.backward_weight;
-    default:
-      return times.backward;
-  }
-}
-
-}  // namespace
 
 RankPrograms::RankPrograms(const Job& job) {
   const Edges edges(job.schedule);

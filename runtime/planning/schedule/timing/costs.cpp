@@ -1,4 +1,4 @@
-// Refusals of costs that do not fit a schedule.
+// Refusals of costs that do not fit a schedule, and what is looked up in them.
 #include "runtime/planning/schedule/timing/costs.h"
 
 #include <cmath>
@@ -68,6 +68,21 @@ void check_bucket_times(const PipelineCosts& costs) {
 }
 
 }  // namespace
+
+double seconds_of(const StageTimes& times, Op op) {
+  switch (op) {
+    case Op::Forward:
+      return times.forward;
+    case Op::Recompute:
+      return times.recompute;
+    case Op::BackwardInput:
+      return times.backward_input;
+    case Op::BackwardWeight:
+      return times.backward_weight;
+    default:
+      return times.backward;
+  }
+}
 
 void check_costs(const PipelineCosts& costs, const Schedule& schedule) {
   check_counts(costs, schedule);

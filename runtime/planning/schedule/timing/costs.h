@@ -22,6 +22,8 @@ struct StageTimes {
   double backward_weight = 1;  // the half that computes the gradients of the weights
   double backward = 2;         // both halves at once
 };
+// How long an instruction that computes takes.
+[[nodiscard]] double seconds_of(const StageTimes& times, Op op);
 
 // A link between two ranks, after the LogGP model (Alexandrov et al. 1995).
 struct LinkTimes {

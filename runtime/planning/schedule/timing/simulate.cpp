@@ -156,28 +156,12 @@ class Simulation {
       wait(state, happened_[awaited] + (here ? 0 : link(from, instruction.stage).latency));
     }
     const double start = state.clock;
-    state.clock += duration(instruction);
+    state.clock += seconds_of(costs_.stage[instruction.stage], instruction.op);
     if (instruction.op == Op::Forward) wait(state, weights_there_[instruction.stage]);
     if (const int64_t caused = events_.caused_by(instruction); caused >= 0) {
       happened_[caused] = state.clock;
     }
     return start;
-  }
-
-  [[nodiscard]] double duration(const Instruction& instruction) const {
-    const StageTimes& times = costs_.stage[instruction.stage];
-    switch (instruction.op) {
-      case Op::Forward:
-        return times.forward;
-      case Op::Recompute:
-        return times.recompute;
-      case Op::BackwardInput:
-        return times.backward_input;
-      case Op::BackwardWeight:
-        return times.backward_weight;
-      default:
-        return times.backward;
-    }
   }
 
   static void wait(RankState& state, double until) {
