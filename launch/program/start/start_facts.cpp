@@ -19,6 +19,9 @@
 #include "runtime/system/files/json.h"
 
 namespace penstock {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StartFacts, host, program, kernels, arguments, conditions)
+
 namespace {
 
 // Variables of the environment that OpenMP and oneDNN read for themselves.
@@ -87,23 +90,12 @@ StartFacts own_start_facts(const Session& session) {
 }
 
 std::string text_of(const StartFacts& facts) {
-  return packed_json({{"host", facts.host},
-                      {"program", facts.program},
-                      {"kernels", facts.kernels},
-                      {"arguments", facts.arguments},
-                      {"conditions", facts.conditions}});
+  return packed_json(facts);
 }
 
 StartFacts parse_start_facts(const std::string& text) {
   try {
-    const nlohmann::json json = unpacked_json(text);
-    StartFacts facts;
-    json.at("host").get_to(facts.host);
-    json.at("program").get_to(facts.program);
-    json.at("kernels").get_to(facts.kernels);
-    json.at("arguments").get_to(facts.arguments);
-    json.at("conditions").get_to(facts.conditions);
-    return facts;
+    return unpacked_json(text).get<StartFacts>();
   } catch (const nlohmann::json::exception& error) {
     fail_internal("a rank's start facts cannot be read: " + std::string(error.what()));
   }
