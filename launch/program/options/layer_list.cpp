@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 #include <utility>
 
 #include "kernels/error.h"
@@ -75,29 +74,6 @@ LayerConfig read_layer(const toml::table& table, const std::string& path, const 
   return layer;
 }
 
-template <typename Value>
-std::string layer_text(const Value& value) {
-  std::ostringstream out;
-  out << toml::value<Value>(value);
-  return out.str();
-}
-
-std::string layer_text(const std::string& text) {
-  return toml_string(text);
-}
-
-std::string layer_text(double number) {
-  return number_text(number);
-}
-
-std::string layer_text(const std::vector<int64_t>& integers) {
-  std::string text = "[";
-  for (const int64_t integer : integers) {
-    text += fmt::format("{}{}", text.size() > 1 ? ", " : "", integer);
-  }
-  return text + "]";
-}
-
 std::string write_list(const std::vector<LayerConfig>& layers, const std::string& before_each,
                        const std::string& after_all);
 
@@ -108,15 +84,15 @@ std::string toml_key(const std::string& key) {
            c == '-';
   };
   const bool all_bare = !key.empty() && std::all_of(key.begin(), key.end(), bare);
-  return all_bare ? key : layer_text(key);
+  return all_bare ? key : toml_text(key);
 }
 
 std::string write_layer(const LayerConfig& layer) {
-  std::string text = "{ kind = " + layer_text(layer.kind);
-  if (!layer.name.empty()) text += ", name = " + layer_text(layer.name);
+  std::string text = "{ kind = " + toml_text(layer.kind);
+  if (!layer.name.empty()) text += ", name = " + toml_text(layer.name);
   for (const auto& [key, value] : layer.options) {
     text += ", " + toml_key(key) + " = ";
-    text += std::visit([](const auto& option) { return layer_text(option); }, value);
+    text += std::visit([](const auto& option) { return toml_text(option); }, value);
   }
   if (!layer.layers.empty()) text += ", layers = " + write_list(layer.layers, " ", " ");
   if (!layer.shortcut.empty()) text += ", shortcut = " + write_list(layer.shortcut, " ", " ");
@@ -136,12 +112,6 @@ std::string write_list(const std::vector<LayerConfig>& layers, const std::string
 
 std::string place(const std::string& file, const toml::source_region& source) {
   return fmt::format("{}:{}", file, source.begin.line);
-}
-
-std::string number_text(double number) {
-  std::string text = fmt::format("{}", number);
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  return text;
 }
 
 std::vector<LayerConfig> read_layers(const toml::node& node, const std::string& key,

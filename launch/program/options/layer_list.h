@@ -18,10 +18,6 @@ namespace penstock {
 // "run.toml:12": the line of `file` at which a node stands; `source` is the node's place.
 [[nodiscard]] std::string place(const std::string& file, const toml::source_region& source);
 
-// The shortest text that reads back to the same double (toml++ would write 17 digits), with a
-// decimal point, so that TOML takes it for a float.
-[[nodiscard]] std::string number_text(double number);
-
 // Reads a list of layers. `node` is the list; `key` is its name for messages, "model.layers" for
 // the outermost one (lists may be nested); `file` is the file's name. Throws Error(Input) naming
 // file, line and key.

@@ -5,7 +5,6 @@
 #include <toml++/toml.h>
 
 #include <optional>
-#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -67,35 +66,6 @@ void read_key(const std::string& section, const toml::key& toml_key, const toml:
                          did_you_mean(written, sections)));
 }
 
-std::string toml_text(const OptionValue& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return toml_string(*text);
-  std::ostringstream out;
-  if (const auto* flag = std::get_if<bool>(&value)) {
-    out << toml::value<bool>(*flag);
-  } else if (const auto* integer = std::get_if<int64_t>(&value)) {
-    out << toml::value<int64_t>(*integer);
-  } else if (const auto* number = std::get_if<double>(&value)) {
-    return number_text(*number);
-  }
-  return out.str();
-}
-
-template <typename Value>
-std::string list_text(const std::vector<Value>& list) {
-  std::string text = "[";
-  for (const Value& element : list) {
-    text += (text.size() > 1 ? ", " : "") + toml_text(element);
-  }
-  return text + "]";
-}
-
-std::string written(const OptionValue& value) {
-  if (const auto* integers = std::get_if<std::vector<int64_t>>(&value)) return list_text(*integers);
-  if (const auto* numbers = std::get_if<std::vector<double>>(&value)) return list_text(*numbers);
-  if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) return list_text(*texts);
-  return toml_text(value);
-}
-
 }  // namespace
 
 void parse_run_file(const std::string& text, const std::string& name, Settings& settings) {
@@ -131,7 +101,7 @@ std::string write_run_file(const Config& config) {
     const bool as_list = option.name() == "model.layers" && !config.model.sequence.empty();
     text +=
         fmt::format("{} = {}\n", option.key,
-                    as_list ? write_layers(config.model.sequence) : written(option.get(config)));
+                    as_list ? write_layers(config.model.sequence) : toml_text(option.get(config)));
   }
   return text;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/error.h"
+#include "kernels/joined.h"
 #include "launch/program/options/layer_list.h"
 #include "launch/program/options/shortened.h"
 #include "launch/program/options/toml_nesting.h"
@@ -102,11 +103,9 @@ std::string escaped_string(const std::string& unicode) {
   return text + "\"";
 }
 
-}  // namespace
-
 // toml++ 3.3 puts a text of several lines between ''' even where ''' is in it, or, where it may not
 // write several lines, between single quotes, which forbid line feeds: nobody can read either.
-std::string toml_string(const std::string& text) {
+std::string written(const std::string& text) {
   if (const std::string unicode = unicode_of(text); unicode != text) return escaped_string(unicode);
   using Flags = toml::format_flags;
   Flags flags = toml::toml_formatter::default_flags;
@@ -116,6 +115,28 @@ std::string toml_string(const std::string& text) {
   std::ostringstream out;
   out << toml::toml_formatter(toml::value<std::string>(text), flags);
   return out.str();
+}
+
+std::string written(double number) {
+  std::string text = fmt::format("{}", number);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+template <typename Number>
+std::string written(Number number) {
+  return fmt::format("{}", number);
+}
+
+template <typename Value>
+std::string written(const std::vector<Value>& list) {
+  return "[" + joined(list, ", ", [](const Value& element) { return written(element); }) + "]";
+}
+
+}  // namespace
+
+std::string toml_text(const OptionValue& value) {
+  return std::visit([](const auto& typed) { return written(typed); }, value);
 }
 
 toml::table parse_toml(const std::string& text, const std::string& name, const std::string& what) {

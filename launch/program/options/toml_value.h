@@ -18,8 +18,9 @@ namespace penstock {
 // The node about as the user wrote it, cut to fit into a message of one line.
 [[nodiscard]] std::string excerpt(const toml::node& node);
 
-// The text as a TOML string, with quotes and escapes, on one line.
-[[nodiscard]] std::string toml_string(const std::string& text);
+// The value as TOML, on one line: texts with quotes and escapes, doubles in the shortest form that
+// reads back to the same double (toml++ would write 17 digits), with a decimal point or exponent.
+[[nodiscard]] std::string toml_text(const OptionValue& value);
 
 // Parses the text of a file. Throws Error(Input) naming file and line where it is not TOML or is
 // nested too deeply. In messages `what` is the kind of file, "run file", and `name` its name.
