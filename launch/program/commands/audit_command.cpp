@@ -26,13 +26,15 @@ struct AuditOptions {
   std::string into;
 };
 
-void add_audit_options(CommandOptions& options, AuditOptions& audit) {
+CommandOptions audit_options_into(AuditOptions& audit) {
+  CommandOptions options;
   options.add_options()(
       "from",
       po::value<int64_t>()->notifier([&](int64_t step) { audit.from = step; })->value_name("STEP"),
       "of the checkpoint to begin with; 0: the beginning [the last but one]")(
       "into", po::value(&audit.into)->value_name("DIR"),
       "a new run directory for the steps taken again [RUN.audit, which is replaced]");
+  return options;
 }
 
 void refuse_other_paths(const std::string& run) {
@@ -88,9 +90,7 @@ StepDirectory beginning(const std::string& run, std::optional<int64_t> from) {
 
 int audit_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
   AuditOptions audit;
-  CommandOptions options;
-  add_audit_options(options, audit);
-  Arguments rest = read_options(audit_form(), options, arguments);
+  Arguments rest = read_options(audit_form(), audit_options_into(audit), arguments);
   if (rest.empty() || rest.front().starts_with("--")) {
     fail_input("audit needs a run directory: penstock audit runs/latest");
   }
@@ -141,15 +141,9 @@ which line of metrics.jsonl is the first that differs, and which tensors of the 
 that does.
 )",
       .closing = "Exit code: 0 where all bits are the same, 1 where some differ.\n",
-      .needs_ranks = true};
+      .needs_ranks = true,
+      .options = unread(audit_options_into)};
   return form;
-}
-
-CommandOptions audit_command_options() {
-  CommandOptions options;
-  AuditOptions unused;
-  add_audit_options(options, unused);
-  return options;
 }
 
 }  // namespace penstock

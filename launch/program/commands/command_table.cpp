@@ -16,10 +16,6 @@
 namespace penstock {
 namespace {
 
-CommandOptions no_options() {
-  return {};
-}
-
 int answer_plan(const Arguments& arguments, const ModelMaker& models) {
   write_answer(fit_for_output(plan_text(arguments, models)));
   return 0;
@@ -47,20 +43,20 @@ int answer_schedule(const Arguments& arguments, const ModelMaker& /*models*/) {
 }
 
 constexpr Command kCommands[] = {
-    {train_form, no_options, train_command, nullptr, true},
-    {eval_form, eval_command_options, eval_command},
-    {translate_form, translate_command_options, translate_command},
-    {generate_form, generate_command_options, generate_command},
-    {predict_form, predict_command_options, predict_command},
-    {plan_form, plan_command_options, nullptr, answer_plan},
-    {profile_form, profile_command_options, profile_command},
-    {sweep_form, sweep_command_options, nullptr, sweep_command},
-    {export_form, export_command_options, nullptr, answer_export},
-    {report_form, report_command_options, nullptr, answer_report},
-    {inspect_form, inspect_command_options, nullptr, answer_inspect},
-    {audit_form, audit_command_options, audit_command},
-    {schedule_form, schedule_command_options, nullptr, answer_schedule},
-    {info_form, no_options, info_command},
+    {train_form, train_command, nullptr, true},
+    {eval_form, eval_command},
+    {translate_form, translate_command},
+    {generate_form, generate_command},
+    {predict_form, predict_command},
+    {plan_form, nullptr, answer_plan},
+    {profile_form, profile_command},
+    {sweep_form, nullptr, sweep_command},
+    {export_form, nullptr, answer_export},
+    {report_form, nullptr, answer_report},
+    {inspect_form, nullptr, answer_inspect},
+    {audit_form, audit_command},
+    {schedule_form, nullptr, answer_schedule},
+    {info_form, info_command},
 };
 
 }  // namespace
@@ -105,7 +101,7 @@ with a checkpoint.
 }
 
 std::string help_of(const Command& command) {
-  const std::string text = command_help(command.form(), command.options());
+  const std::string text = command_help(command.form());
   return command.form().lists_keys ? text + keys_help() : text;
 }
 

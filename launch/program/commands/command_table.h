@@ -12,10 +12,8 @@
 namespace penstock {
 
 struct Command {
-  // The functions that give its name and texts, and its own options (besides the keys of a run
-  // file).
+  // Gives its name, texts and own options.
   const CommandForm& (*form)();
-  CommandOptions (*options)();
   // What the command does; one of the two is set. on_ranks() runs on every rank of an MPI job and
   // is collective over all of them; alone() runs in one process and uses no MPI. Both return the
   // exit code.

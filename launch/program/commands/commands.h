@@ -49,11 +49,5 @@ int info_command(Session& session, const Arguments& arguments, const ModelMaker&
 [[nodiscard]] const CommandForm& profile_form();
 [[nodiscard]] const CommandForm& audit_form();
 [[nodiscard]] const CommandForm& info_form();
-[[nodiscard]] CommandOptions eval_command_options();
-[[nodiscard]] CommandOptions translate_command_options();
-[[nodiscard]] CommandOptions generate_command_options();
-[[nodiscard]] CommandOptions predict_command_options();
-[[nodiscard]] CommandOptions profile_command_options();
-[[nodiscard]] CommandOptions audit_command_options();
 
 }  // namespace penstock

@@ -193,20 +193,22 @@ std::string as_text(const EvalResult& all) {
   return text;
 }
 
-void add_eval_options(CommandOptions& options, UseOptions& use) {
+CommandOptions eval_options_into(UseOptions& use) {
+  CommandOptions options;
   add_checkpoint_option(options, use);
   add_beam_options(options, use);
   add_cache_option(options, use, "words");
   options.add_options()("confusion", flag(use.confusion),
                         "of a network that tells classes: which is taken for which")(
       "json", flag(use.json), "for programs");
+  return options;
 }
 
 }  // namespace
 
 int eval_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
   const UseOptions options =
-      on_every_rank([&] { return read_use_options(eval_form(), add_eval_options, arguments); });
+      on_every_rank([&] { return read_use_options(eval_form(), eval_options_into, arguments); });
   const TrainedRun run(session, options, models, true);
   run.use(session, [&] {
     SayLine say;
@@ -247,15 +249,9 @@ and how often the right one of several choices is the most probable (acc) and th
 the character (acc_norm). The run file is best the run.toml of the run directory; any number of
 stages and replicas will do.
 )",
-      .needs_ranks = true};
+      .needs_ranks = true,
+      .options = unread(eval_options_into)};
   return form;
-}
-
-CommandOptions eval_command_options() {
-  CommandOptions options;
-  UseOptions unused;
-  add_eval_options(options, unused);
-  return options;
 }
 
 }  // namespace penstock

@@ -56,7 +56,8 @@ auto* into(std::optional<Number>& asked, const char* name) {
       ->value_name(name);
 }
 
-void add_generate_options(CommandOptions& options, UseOptions& use) {
+CommandOptions generate_options_into(UseOptions& use) {
+  CommandOptions options;
   namespace po = boost::program_options;
   GenerationAsked& asked = use.asked;
   options.add_options()("prompt", po::value(&use.prompts)->composing()->value_name("TEXT"),
@@ -88,6 +89,7 @@ void add_generate_options(CommandOptions& options, UseOptions& use) {
       "repetition-penalty", into(asked.repetition_penalty, "X"),
       "tokens that the text has are made less probable by X; 1: none [as the folder says, else 1]");
   add_cache_option(options, use, "tokens");
+  return options;
 }
 
 // Throws Error(Input) naming the option that is out of its range.
@@ -116,7 +118,7 @@ void check_asked(const UseOptions& options) {
 
 int generate_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
   const UseOptions options = on_every_rank([&] {
-    UseOptions read = read_use_options(generate_form(), add_generate_options, arguments);
+    UseOptions read = read_use_options(generate_form(), generate_options_into, arguments);
     check_asked(read);
     return read;
   });
@@ -157,15 +159,9 @@ generation_config.json names. --seed S is that of the draws, with the number of 
 token [run.seed]. The network sees model.context tokens: of a longer prompt, or once the text is
 longer, the last ones.
 )",
-      .needs_ranks = true};
+      .needs_ranks = true,
+      .options = unread(generate_options_into)};
   return form;
-}
-
-CommandOptions generate_command_options() {
-  CommandOptions options;
-  UseOptions unused;
-  add_generate_options(options, unused);
-  return options;
 }
 
 }  // namespace penstock

@@ -29,16 +29,18 @@ struct PredictArguments {
   std::vector<std::string> files;
 };
 
-void add_predict_options(CommandOptions& options, UseOptions& use) {
+CommandOptions predict_options_into(UseOptions& use) {
+  CommandOptions options;
   add_checkpoint_option(options, use);
   options.add_options()("json", flag(use.json), "for programs, with the five most probable");
+  return options;
 }
 
 // `RUN FILE... --key value... -- FILE...`: behind "--" all are files, whatever they begin with.
 PredictArguments read_arguments(const Arguments& arguments) {
   const auto end = std::ranges::find(arguments, "--");
   PredictArguments read;
-  read.use = read_use_options(predict_form(), add_predict_options, {arguments.begin(), end});
+  read.use = read_use_options(predict_form(), predict_options_into, {arguments.begin(), end});
   Arguments& rest = read.use.rest;
   const auto is_key = [](const std::string& argument) { return argument.starts_with("--"); };
   const auto keys = std::ranges::find_if(rest, is_key);
@@ -240,15 +242,9 @@ behind --, and may then begin with a dash. Images are read as those of the train
           R"(Of several files, one that cannot be read costs a warning (with --json a member of "not_read") and,
 at the end, exit code 2 where it is not there, 5 where it is no image; the others are told.
 )",
-      .needs_ranks = true};
+      .needs_ranks = true,
+      .options = unread(predict_options_into)};
   return form;
-}
-
-CommandOptions predict_command_options() {
-  CommandOptions options;
-  UseOptions unused;
-  add_predict_options(options, unused);
-  return options;
 }
 
 }  // namespace penstock

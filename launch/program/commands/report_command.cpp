@@ -77,13 +77,9 @@ no other file. The run may still be going on: the page shows what it has written
       .closing =
           "Exit codes: 0 done; 2 no run directory; 3 the page cannot be written; 5 a file of the "
           "run is\ndamaged.\n",
-      .takes_keys = false};
+      .takes_keys = false,
+      .options = unread(report_options_into)};
   return form;
-}
-
-CommandOptions report_command_options() {
-  ReportOptions unused;
-  return report_options_into(unused);
 }
 
 }  // namespace penstock

@@ -15,6 +15,5 @@ namespace penstock {
 [[nodiscard]] std::string report_text(const std::vector<std::string>& arguments);
 // The command's texts and its own options, for command_table.h.
 [[nodiscard]] const CommandForm& report_form();
-[[nodiscard]] CommandOptions report_command_options();
 
 }  // namespace penstock

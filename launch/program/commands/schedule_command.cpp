@@ -159,13 +159,9 @@ const CommandForm& schedule_form() {
           R"(Prints what every rank would do in one step, proved free of deadlock, and how long it would take.
 Needs no ranks.
 )",
-      .takes_keys = false};
+      .takes_keys = false,
+      .options = unread(schedule_options_into)};
   return form;
-}
-
-CommandOptions schedule_command_options() {
-  ScheduleOptions unused;
-  return schedule_options_into(unused);
 }
 
 }  // namespace penstock

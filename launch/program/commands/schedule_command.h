@@ -17,7 +17,6 @@ namespace penstock {
                                         const TerminalStyle& terminal = {});
 // The command's texts and its own options, for command_table.h.
 [[nodiscard]] const CommandForm& schedule_form();
-[[nodiscard]] CommandOptions schedule_command_options();
 
 // The style for standard output: where it is a terminal, its width, and colours unless the
 // environment variable NO_COLOR is set (no-color.org).

@@ -60,7 +60,8 @@ void translate_input(const TrainedRun& run, const UseOptions& options,
   });
 }
 
-void add_translate_options(CommandOptions& options, UseOptions& use) {
+CommandOptions translate_options_into(UseOptions& use) {
+  CommandOptions options;
   namespace po = boost::program_options;
   options.add_options()("to", po::value(&use.translation.target)->value_name("LANGUAGE"),
                         "one of data.pairs; may be left out where there is one");
@@ -69,13 +70,14 @@ void add_translate_options(CommandOptions& options, UseOptions& use) {
   add_cache_option(options, use, "words");
   options.add_options()("reference", po::value(&use.reference)->value_name("FILE"),
                         "print the BLEU score of the translations to standard error");
+  return options;
 }
 
 }  // namespace
 
 int translate_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
   const UseOptions options = on_every_rank(
-      [&] { return read_use_options(translate_form(), add_translate_options, arguments); });
+      [&] { return read_use_options(translate_form(), translate_options_into, arguments); });
   std::vector<std::string> sentences;
   const auto read = [&] {
     sentences = lines_of_input();
@@ -96,15 +98,9 @@ const CommandForm& translate_form() {
           R"(Translates standard input line by line with a trained network, to standard output. The run file is
 best the run.toml of the run directory; any number of stages and replicas will do.
 )",
-      .needs_ranks = true};
+      .needs_ranks = true,
+      .options = unread(translate_options_into)};
   return form;
-}
-
-CommandOptions translate_command_options() {
-  CommandOptions options;
-  UseOptions unused;
-  add_translate_options(options, unused);
-  return options;
 }
 
 }  // namespace penstock

@@ -31,12 +31,10 @@ void add_cache_option(CommandOptions& options, UseOptions& use, const std::strin
                         help.c_str());
 }
 
-UseOptions read_use_options(const CommandForm& form, void (*add)(CommandOptions&, UseOptions&),
+UseOptions read_use_options(const CommandForm& form, CommandOptions (*into)(UseOptions&),
                             const Arguments& arguments) {
   UseOptions use;
-  CommandOptions options;
-  add(options, use);
-  use.rest = read_options(form, options, arguments);
+  use.rest = read_options(form, into(use), arguments);
   return use;
 }
 

@@ -41,9 +41,9 @@ void add_beam_options(CommandOptions& options, UseOptions& use);
 // `what` completes the help: what the cached keys and values are of, "words".
 void add_cache_option(CommandOptions& options, UseOptions& use, const std::string& what);
 
-// Parses `arguments` with the options that `add` gives to the command. Throws Error(Input).
+// Parses `arguments` with the command's options, which `into` makes. Throws Error(Input).
 [[nodiscard]] UseOptions read_use_options(const CommandForm& form,
-                                          void (*add)(CommandOptions&, UseOptions&),
+                                          CommandOptions (*into)(UseOptions&),
                                           const Arguments& arguments);
 
 }  // namespace penstock

@@ -62,7 +62,12 @@ po::parsed_options parsed_options(const CommandForm& form, const CommandOptions&
 
 }  // namespace
 
-std::string command_help(const CommandForm& form, const CommandOptions& options) {
+CommandOptions own_options(const CommandForm& form) {
+  return form.options ? form.options() : CommandOptions();
+}
+
+std::string command_help(const CommandForm& form) {
+  const CommandOptions options = own_options(form);
   std::string text =
       fmt::format("usage: {}penstock {}{}", form.needs_ranks ? "mpirun -n RANKS " : "", form.name,
                   form.operand.empty() ? "" : " " + form.operand);

@@ -3,6 +3,7 @@
 // options (of the library Boost.Program_options).
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,10 +27,23 @@ struct CommandForm {
   bool needs_ranks = false;  // whether it is started by mpirun
   bool takes_keys = true;    // whether the keys of a run file are options as well
   bool lists_keys = false;   // whether its --help lists all these keys
+  std::function<CommandOptions()> options = {};  // makes its own options; empty: it has none
 };
 
+// For CommandForm::options: the options that `into` makes to store values in a struct, of a struct
+// that nobody reads. They are for texts only.
+template <class Values>
+[[nodiscard]] std::function<CommandOptions()> unread(CommandOptions (*into)(Values&)) {
+  return [into] {
+    Values unread_values;
+    return into(unread_values);
+  };
+}
+// The command's own options, for texts.
+[[nodiscard]] CommandOptions own_options(const CommandForm& form);
+
 // The text of --help for a command, at most 100 columns wide.
-[[nodiscard]] std::string command_help(const CommandForm& form, const CommandOptions& options);
+[[nodiscard]] std::string command_help(const CommandForm& form);
 
 // Parses the arguments: stores the values of `options` in the variables for which each option was
 // made, and returns all other arguments in their order (operands and, where the form takes them,

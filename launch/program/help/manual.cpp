@@ -35,7 +35,7 @@ std::string command_section(const Command& command) {
   const CommandForm& form = command.form();
   std::string text =
       fmt::format(".SS penstock {} {}\n{}\n", form.name, troff(form.operand), troff(form.about));
-  const CommandOptions options = command.options();
+  const CommandOptions options = own_options(command.form());
   for (const auto& option : options.options()) {
     const bool alone = is_flag(*option);
     text += fmt::format(".TP\n.B \\-\\-{}{}\n{}\n", troff(option->long_name()),
@@ -95,7 +95,7 @@ std::string bash_completion() {
     const CommandForm& form = command.form();
     names.push_back(form.name);
     std::vector<std::string> words = {"--help"};
-    const CommandOptions options = command.options();
+    const CommandOptions options = own_options(command.form());
     for (const auto& option : options.options()) {
       words.push_back("--" + option->long_name());
     }

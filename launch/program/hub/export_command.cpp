@@ -172,13 +172,9 @@ becomes that of the family which says the same network. Of a run with adapters (
 DIR is a folder of adapters for peft, adapter_config.json and adapter_model.safetensors with the
 files of the tokenizer, unless --merge asks for the whole network. Needs no ranks, and memory for
 one tensor.
-)"};
+)",
+      .options = unread(export_options_into)};
   return form;
-}
-
-CommandOptions export_command_options() {
-  ExportOptions unused;
-  return export_options_into(unused);
 }
 
 }  // namespace penstock

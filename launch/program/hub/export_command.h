@@ -15,6 +15,5 @@ namespace penstock {
 
 // The command's texts and its own options, for command_table.h.
 [[nodiscard]] const CommandForm& export_form();
-[[nodiscard]] CommandOptions export_command_options();
 
 }  // namespace penstock

@@ -190,13 +190,9 @@ two checkpoints tensor by tensor. Needs no ranks, and no memory for the weights.
 )",
       .closing =
           "Exit codes: 0 done, or equal; 1 the two differ; 2 bad usage; 5 a checkpoint is "
-          "damaged.\n"};
+          "damaged.\n",
+      .options = unread(inspect_options_into)};
   return form;
-}
-
-CommandOptions inspect_command_options() {
-  InspectOptions unused;
-  return inspect_options_into(unused);
 }
 
 }  // namespace penstock

@@ -22,6 +22,5 @@ struct Inspection {
                                  const ModelMaker& models);
 // The command's texts and its own options, for command_table.h.
 [[nodiscard]] const CommandForm& inspect_form();
-[[nodiscard]] CommandOptions inspect_command_options();
 
 }  // namespace penstock

@@ -240,13 +240,9 @@ no ranks.
 )",
       .closing =
           "Keys of the run file given here (--stages 8, --schedule zb-v, ...) are kept as they "
-          "are.\n"};
+          "are.\n",
+      .options = unread(plan_options_into)};
   return form;
-}
-
-CommandOptions plan_command_options() {
-  PlanOptions unused;
-  return plan_options_into(unused);
 }
 
 }  // namespace penstock

@@ -18,7 +18,6 @@ namespace penstock {
                                     const ModelMaker& models);
 // The command's texts and its own options, for command_table.h.
 [[nodiscard]] const CommandForm& plan_form();
-[[nodiscard]] CommandOptions plan_command_options();
 
 // The number of bytes that "80GiB", "16GB", "512MiB" or a plain number means. Throws Error(Input).
 [[nodiscard]] int64_t parse_bytes(const std::string& text);

@@ -234,13 +234,9 @@ time, so a network larger than a device can be measured too; trains nothing. Any
 all measure at once, as a run would load the machine, and the mean is written. With two ranks or
 more the links between them are measured as well, within a host and between two.
 )",
-      .needs_ranks = true};
+      .needs_ranks = true,
+      .options = unread(profile_options_into)};
   return form;
-}
-
-CommandOptions profile_command_options() {
-  ProfileOptions unused;
-  return profile_options_into(unused);
 }
 
 }  // namespace penstock

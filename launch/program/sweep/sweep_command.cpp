@@ -136,13 +136,9 @@ a sweep directory.
           "request, "
           "the same\ncommand goes on; otherwise that of the first point that failed: the table has "
           "its reason.\n",
-      .takes_keys = false};
+      .takes_keys = false,
+      .options = unread(sweep_options_into)};
   return form;
-}
-
-CommandOptions sweep_command_options() {
-  SweepOptions unused;
-  return sweep_options_into(unused);
 }
 
 }  // namespace penstock

@@ -18,6 +18,5 @@ namespace penstock {
                                 const ModelMaker& models);
 // The command's texts and its own options, for command_table.h.
 [[nodiscard]] const CommandForm& sweep_form();
-[[nodiscard]] CommandOptions sweep_command_options();
 
 }  // namespace penstock

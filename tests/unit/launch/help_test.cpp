@@ -59,7 +59,7 @@ TEST(Help, OfEveryCommandFitsAHundredColumns) {
                 HasSubstr("\n  " + form.name + (form.operand.empty() ? " " : " " + form.operand)));
     const std::string help = help_of(command);
     EXPECT_THAT(help, HasSubstr("penstock " + form.name));
-    const CommandOptions options = command.options();
+    const CommandOptions options = own_options(command.form());
     for (const auto& option : options.options()) {
       EXPECT_THAT(help, HasSubstr("\n  --" + option->long_name() + " ")) << form.name;
       EXPECT_FALSE(option->description().empty()) << option->long_name();
