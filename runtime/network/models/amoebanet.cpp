@@ -102,12 +102,7 @@ class Builder {
   }
 
   [[nodiscard]] ClassifierLoss::Options classifier(int64_t width) const {
-    return {.width = width,
-            .classes = classes_,
-            .bias = true,
-            .labels = "labels",
-            .loss = {.label_smoothing = static_cast<float>(config_.label_smoothing),
-                     .clip = static_cast<float>(config_.logit_clip)}};
+    return {.width = width, .classes = classes_, .loss = loss_of(config_)};
   }
 
   // The auxiliary head of Real et al. 2019. Their pool needs maps of 5 x 5; smaller ones are pooled

@@ -81,8 +81,7 @@ class OperandMaker {
                                                  .out = channels_,
                                                  .window = same_window(kernel, kernel, stride),
                                                  .groups = static_cast<int>(channels_),
-                                                 .bias = false,
-                                                 .relu = false}));
+                                                 .bias = false}));
       add_convolution(operand_.layers, next(), channels_, filters_, kPoint, style_.norm);
       channels_ = filters_;
       ++made_;
@@ -126,9 +125,7 @@ void add_previous(Layers& layers, const std::string& name, const CellShape& shap
 void add_convolution(Layers& layers, const std::string& name, int64_t in, int64_t out,
                      const Window& window, const BatchNorm::Options& norm) {
   layers.push_back(std::make_unique<Conv2d>(
-      name + ".conv",
-      Conv2d::Options{
-          .in = in, .out = out, .window = window, .groups = 1, .bias = false, .relu = false}));
+      name + ".conv", Conv2d::Options{.in = in, .out = out, .window = window, .bias = false}));
   layers.push_back(std::make_unique<BatchNorm>(name + ".norm", out, norm));
 }
 

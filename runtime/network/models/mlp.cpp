@@ -23,21 +23,16 @@ Sequential mlp(const ModelConfig& config, int64_t classes) {
         name, Linear::Options{.in = in,
                               .out = widths[i],
                               .bias = config.bias,
-                              .activation = activation_named(config.activation),
-                              .init_factor = 1.0}));
+                              .activation = activation_named(config.activation)}));
     if (config.dropout > 0.0) {
       model.layers.push_back(std::make_unique<Dropout>(name + ".dropout", config.dropout));
     }
     in = widths[i];
   }
   model.layers.push_back(std::make_unique<ClassifierLoss>(
-      "classifier", ClassifierLoss::Options{
-                        .width = in,
-                        .classes = classes,
-                        .bias = config.bias,
-                        .labels = "labels",
-                        .loss = {.label_smoothing = static_cast<float>(config.label_smoothing),
-                                 .clip = static_cast<float>(config.logit_clip)}}));
+      "classifier",
+      ClassifierLoss::Options{
+          .width = in, .classes = classes, .bias = config.bias, .loss = loss_of(config)}));
   return model;
 }
 

@@ -56,6 +56,11 @@ ModelInput input_of(const ModelConfig& config) {
   return {"images", image_shape(config), DType::F32, false};
 }
 
+CrossEntropyOptions loss_of(const ModelConfig& config) {
+  return {.label_smoothing = static_cast<float>(config.label_smoothing),
+          .clip = static_cast<float>(config.logit_clip)};
+}
+
 Sequential build_model(const ModelConfig& config, int64_t vocabulary, int64_t classes) {
   check_adapters(config);
   const int64_t tokens = config.vocabulary > 0 ? config.vocabulary : vocabulary;

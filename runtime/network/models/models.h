@@ -25,6 +25,8 @@ struct ModelInput {
   bool label_per_position = false;  // one label for each token; else one for each sample
 };
 [[nodiscard]] ModelInput input_of(const ModelConfig& config);
+// The loss that a network is trained by: label smoothing and the clipping of logits.
+[[nodiscard]] CrossEntropyOptions loss_of(const ModelConfig& config);
 
 // The layers of the network. `vocabulary` (number of tokens) and `classes` are those of the data
 // (0: not known), and count where the config says 0. Throws Error(Input) naming the key, layer or

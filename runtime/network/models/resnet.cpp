@@ -16,12 +16,9 @@ namespace {
 void add_conv(Layers& layers, const std::string& name, int64_t in, int64_t out, int kernel,
               int stride, const BatchNorm::Options& norm) {
   layers.push_back(std::make_unique<Conv2d>(
-      name + ".conv", Conv2d::Options{.in = in,
-                                      .out = out,
-                                      .window = same_window(kernel, kernel, stride),
-                                      .groups = 1,
-                                      .bias = false,
-                                      .relu = false}));
+      name + ".conv",
+      Conv2d::Options{
+          .in = in, .out = out, .window = same_window(kernel, kernel, stride), .bias = false}));
   layers.push_back(std::make_unique<BatchNorm>(name + ".norm", out, norm));
 }
 
@@ -116,13 +113,8 @@ Sequential resnet(const ModelConfig& config, int64_t classes) {
   }
   model.layers.push_back(std::make_unique<GlobalPool>("pool"));
   model.layers.push_back(std::make_unique<ClassifierLoss>(
-      "classifier", ClassifierLoss::Options{
-                        .width = channels,
-                        .classes = classes,
-                        .bias = true,
-                        .labels = "labels",
-                        .loss = {.label_smoothing = static_cast<float>(config.label_smoothing),
-                                 .clip = static_cast<float>(config.logit_clip)}}));
+      "classifier",
+      ClassifierLoss::Options{.width = channels, .classes = classes, .loss = loss_of(config)}));
   return model;
 }
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 
+#include "kernels/joined.h"
 #include "runtime/network/layers/container.h"
 #include "runtime/network/layers/library/attention.h"
 #include "runtime/network/layers/library/embedding.h"
@@ -74,8 +75,7 @@ LayerPtr make_linear(const std::string& name, LayerOptions& options, const Layer
       name, Linear::Options{.in = input.back(),
                             .out = options.integer("width", 1),
                             .bias = options.flag("bias", true),
-                            .activation = activation_named(options.text("activation", "none")),
-                            .init_factor = 1.0});
+                            .activation = activation_named(options.text("activation", "none"))});
 }
 
 LayerPtr make_conv(const std::string& name, LayerOptions& options, const LayerConfig&,
@@ -149,8 +149,7 @@ LayerPtr make_attention(const std::string& name, LayerOptions& options, const La
                                    .heads = options.integer("heads", 1, 1),
                                    .causal = options.flag("causal", true),
                                    .bias = options.flag("bias", true),
-                                   .dropout = options.number("dropout", 0.0),
-                                   .out_init_factor = 1.0});
+                                   .dropout = options.number("dropout", 0.0)});
 }
 
 LayerPtr make_feed_forward(const std::string& name, LayerOptions& options, const LayerConfig&,
@@ -161,9 +160,7 @@ LayerPtr make_feed_forward(const std::string& name, LayerOptions& options, const
       name, FeedForward::Options{.width = input.back(),
                                  .hidden = options.integer("hidden", 1, 4 * input.back()),
                                  .bias = options.flag("bias", true),
-                                 .activation = *activation,
-                                 .in_init_factor = 1.0,
-                                 .out_init_factor = 1.0});
+                                 .activation = *activation});
 }
 
 LayerPtr make_residual(const std::string& name, LayerOptions& options, const LayerConfig& config,
@@ -193,9 +190,7 @@ LayerPtr make_classifier(const std::string& name, LayerOptions& options, const L
                 .width = input.back(),
                 .classes = options.integer("classes", 2, text ? around.vocabulary : around.classes),
                 .bias = options.flag("bias", true),
-                .labels = "labels",
-                .loss = {.label_smoothing = static_cast<float>(around.model.label_smoothing),
-                         .clip = static_cast<float>(around.model.logit_clip)}});
+                .loss = loss_of(around.model)});
 }
 
 LayerPtr make_stash(const std::string& name, LayerOptions& options, const LayerConfig&,
@@ -250,9 +245,8 @@ LayerPtr make_layer(const LayerConfig& config, const std::string& name, const Sh
   LayerOptions options(config);
   const auto found = makers().find(config.kind);
   if (found == makers().end()) {
-    std::string list;
-    for (const auto& [kind, maker] : makers()) list += (list.empty() ? "" : ", ") + kind;
-    options.fail("no such kind of layer; known are " + list);
+    const auto kind_of = [](const auto& entry) { return entry.first; };
+    options.fail("no such kind of layer; known are " + joined(makers(), ", ", kind_of));
   }
   if (shapes.size() != 1) options.fail("stands after the classifier, which must be last");
   if (config.kind == "embedding" && name != around.first) {

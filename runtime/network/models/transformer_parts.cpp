@@ -6,6 +6,7 @@
 #include "runtime/network/layers/library/norm.h"
 #include "runtime/network/layers/library/pointwise.h"
 #include "runtime/network/models/adapters.h"
+#include "runtime/network/models/models.h"
 
 namespace penstock {
 namespace {
@@ -177,14 +178,11 @@ std::unique_ptr<Layer> classifier_part(const ModelConfig& config, int64_t vocabu
     shared = SharedWeight{table.shared, Embedding::table_initializer(table)};
   }
   return std::make_unique<ClassifierLoss>(
-      "classifier", ClassifierLoss::Options{
-                        .width = widths_of(config).width,
-                        .classes = vocabulary,
-                        .bias = config.bias && config.kind != "decoder",
-                        .labels = "labels",
-                        .loss = {.label_smoothing = static_cast<float>(config.label_smoothing),
-                                 .clip = static_cast<float>(config.logit_clip)},
-                        .shared = shared});
+      "classifier", ClassifierLoss::Options{.width = widths_of(config).width,
+                                            .classes = vocabulary,
+                                            .bias = config.bias && config.kind != "decoder",
+                                            .loss = loss_of(config),
+                                            .shared = shared});
 }
 
 }  // namespace penstock

@@ -18,13 +18,9 @@ std::unique_ptr<Layer> double_convolution(const std::string& name, int64_t in, i
                                           const BatchNorm::Options& norm) {
   Layers layers;
   for (const char* at : {".0", ".1"}) {
-    layers.push_back(std::make_unique<Conv2d>(name + at + ".conv",
-                                              Conv2d::Options{.in = in,
-                                                              .out = out,
-                                                              .window = same_window(3, 3, 1),
-                                                              .groups = 1,
-                                                              .bias = false,
-                                                              .relu = false}));
+    layers.push_back(std::make_unique<Conv2d>(
+        name + at + ".conv",
+        Conv2d::Options{.in = in, .out = out, .window = same_window(3, 3, 1), .bias = false}));
     layers.push_back(std::make_unique<BatchNorm>(name + at + ".norm", out, norm));
     layers.push_back(std::make_unique<ActivationLayer>(name + at + ".relu", Activation::Relu));
     in = out;
@@ -79,13 +75,8 @@ Sequential unet(const ModelConfig& config, int64_t classes) {
   }
   layers.push_back(std::make_unique<GlobalPool>("pool"));
   layers.push_back(std::make_unique<ClassifierLoss>(
-      "classifier", ClassifierLoss::Options{
-                        .width = width,
-                        .classes = classes,
-                        .bias = true,
-                        .labels = "labels",
-                        .loss = {.label_smoothing = static_cast<float>(config.label_smoothing),
-                                 .clip = static_cast<float>(config.logit_clip)}}));
+      "classifier",
+      ClassifierLoss::Options{.width = width, .classes = classes, .loss = loss_of(config)}));
   return model;
 }
 

@@ -29,7 +29,7 @@ struct Walk {
   ProbeSetup setup;
   Device& device;
   Measure measure;
-  std::function<void()> before_layer;
+  std::function<void()> before_layer = {};
 };
 
 std::string text(const Shapes& shapes) {
@@ -229,8 +229,7 @@ ModelCosts counted_costs(const Sequential& model, const ModelInput& input,
   return walk_layers({.model = model,
                       .setup = {input, micro_batches, dtype, optimizer},
                       .device = *counting,
-                      .measure = [&meter](LayerProbe& probe) { return probe.times(meter, {}); },
-                      .before_layer = {}});
+                      .measure = [&meter](LayerProbe& probe) { return probe.times(meter, {}); }});
 }
 
 ModelCosts measured_costs(const Sequential& model, const ModelInput& input,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "kernels/joined.h"
 #include "kernels/ops/layout.h"
 #include "runtime/network/layers/library/places.h"
 
@@ -23,22 +24,15 @@ int64_t kv_width(const AttentionLayerOptions& options) {
 
 Linear::Options inwards(const AttentionLayerOptions& options, int64_t inner,
                         std::string_view part) {
-  return {.in = options.width,
-          .out = inner,
-          .bias = options.bias,
-          .activation = std::nullopt,
-          .init_factor = 1.0,
-          .shared = std::nullopt,
-          .adapter = options.adapted.of(part)};
+  return {
+      .in = options.width, .out = inner, .bias = options.bias, .adapter = options.adapted.of(part)};
 }
 
 Linear::Options outwards(const AttentionLayerOptions& options) {
   return {.in = inner_width(options),
           .out = options.width,
           .bias = options.output_bias.value_or(options.bias),
-          .activation = std::nullopt,
           .init_factor = options.out_init_factor,
-          .shared = std::nullopt,
           .adapter = options.adapted.of("output")};
 }
 
@@ -210,10 +204,8 @@ CrossAttention::CrossAttention(const std::string& name, const Options& options)
 Shapes CrossAttention::infer(const Shapes& inputs) const {
   if (inputs.size() != 2 || !heads_.takes(inputs[0]) || !heads_.takes(inputs[1]) ||
       inputs[0][0] != inputs[1][0]) {
-    std::string given;
-    for (const Shape& shape : inputs) given += (given.empty() ? "" : " and ") + shape.text();
     misfit("expects two sequences [batch, time, " + std::to_string(heads_.options().width) +
-           "] but is given " + given);
+           "] but is given " + joined(inputs, " and ", &Shape::text));
   }
   return {inputs[0]};
 }

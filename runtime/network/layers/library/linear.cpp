@@ -85,7 +85,6 @@ Linear::Options first_layer(const FeedForward::Options& options, std::optional<A
           .bias = options.bias,
           .activation = f,
           .init_factor = options.in_init_factor,
-          .shared = std::nullopt,
           .adapter = options.adapted.of(part)};
 }
 
@@ -93,9 +92,7 @@ Linear::Options last_layer(const FeedForward::Options& options) {
   return {.in = options.hidden,
           .out = options.width,
           .bias = options.bias,
-          .activation = std::nullopt,
           .init_factor = options.out_init_factor,
-          .shared = std::nullopt,
           .adapter = options.adapted.of("out")};
 }
 

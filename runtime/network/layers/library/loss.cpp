@@ -11,8 +11,6 @@ ClassifierLoss::ClassifierLoss(const std::string& name, const Options& options)
       linear_(name, {.in = options.width,
                      .out = std::max<int64_t>(options.classes, 1),
                      .bias = options.bias,
-                     .activation = std::nullopt,
-                     .init_factor = 1.0,
                      .shared = options.shared}) {
   if (options.classes < 2) misfit("needs at least 2 classes");
 }

@@ -31,9 +31,9 @@ struct RankTimes {
 // A row of the table.
 struct KnownSchedule {
   const char* name;
-  const char* about;  // one sentence, for menus
-  int chunks;         // stages per rank by default
-  bool any_chunks;    // whether the caller may ask for another number of them
+  const char* about;        // one sentence, for menus
+  int chunks = 1;           // stages per rank by default
+  bool any_chunks = false;  // whether the caller may ask for another number of them
   // Makes the schedule, with compute instructions only. Throws std::invalid_argument for sizes that
   // it cannot have.
   Schedule (*make)(const PipelineSizes& sizes);
