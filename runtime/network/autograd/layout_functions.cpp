@@ -7,6 +7,32 @@ namespace {
 
 using Slots = boost::container::small_vector<int, 4>;
 
+class ConcatNode final : public Node {
+ public:
+  ConcatNode(const Variables& parts, int y_slot, int axis) : y_slot_(y_slot), axis_(axis) {
+    for (const Variable& part : parts) {
+      shapes_.push_back(part.shape());
+      slots_.push_back(part.slot);
+    }
+  }
+  void input_gradient(Tape& tape) override {
+    const Tensor g = tape.take_gradient(y_slot_);
+    if (!g) return;
+    Tensors parts;
+    for (const Shape& shape : shapes_) parts.push_back(new_tensor(tape, shape, g.dtype()));
+    tape.device().layout().split({parts.data(), parts.size()}, g, axis_);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (slots_[i] >= 0) tape.give_gradient(slots_[i], std::move(parts[i]));
+    }
+  }
+
+ private:
+  Shapes shapes_;
+  Slots slots_;
+  int y_slot_;
+  int axis_;
+};
+
 class SplitNode final : public Node {
  public:
   SplitNode(const Variable& x, const Variables& parts, int axis)
@@ -74,26 +100,15 @@ Variable concat(Tape& tape, const Variables& parts, int axis) {
   shape[axis] = 0;
   bool tracked = false;
   Tensors values;
-  Slots slots;
-  Shapes shapes;
   for (const Variable& part : parts) {
     shape[axis] += part.shape()[axis];
     tracked = tracked || part.tracked();
     values.push_back(part.value);
-    slots.push_back(part.slot);
-    shapes.push_back(part.shape());
   }
   Tensor value = new_tensor(tape, shape, parts[0].value.dtype());
   tape.device().layout().concat(value, {values.data(), values.size()}, axis);
   Variable y = tape.output(std::move(value), tracked);
-  record(tape, y, [&tape, slots, shapes, axis](const Tensor& g) {
-    Tensors gradients;
-    for (const Shape& part : shapes) gradients.push_back(new_tensor(tape, part, g.dtype()));
-    tape.device().layout().split({gradients.data(), gradients.size()}, g, axis);
-    for (size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i] >= 0) tape.give_gradient(slots[i], std::move(gradients[i]));
-    }
-  });
+  if (y.tracked()) tape.add<ConcatNode>(parts, y.slot, axis);
   return y;
 }
 
