@@ -30,8 +30,8 @@ struct CommandForm {
   std::function<CommandOptions()> options = {};  // makes its own options; empty: it has none
 };
 
-// For CommandForm::options: the options that `into` makes to store values in a struct, of a struct
-// that nobody reads. They are for texts only.
+// Makes CommandForm::options of `into`, which makes options that store their values in a struct:
+// here in one that nobody reads, since these options are for texts only.
 template <class Values>
 [[nodiscard]] std::function<CommandOptions()> unread(CommandOptions (*into)(Values&)) {
   return [into] {
