@@ -161,6 +161,20 @@ TEST_F(Program, ALossThatIsNotFiniteEndsTheRunOrIsLeftOut) {
   EXPECT_THAT(job.output, HasSubstr("as before 10 others in a row"));
 }
 
+TEST_F(Program, ALastUpdateThatSpoilsTheNetworkEndsTheRun) {
+  const std::string one = train("--stages 2 --steps 1 --optimizer.kind sgd ");
+  expect_refusal(2, one + "--optimizer.learning_rate 3e38 --optimizer.weight_decay 10", 6,
+                 {"'embedding.token.weight' is not finite after step 1", "is not saved"});
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "run/checkpoints/step-00000001"));
+  // These weights are finite, and what they compute is not.
+  const std::string options =
+      "--optimizer.learning_rate 1e30 --data.samples 200 --data.validation 0.2";
+  const std::string says = "the loss on validation data after step 1 is not finite";
+  expect_refusal(2, one + options, 6, {says, "learning_rate"});
+  EXPECT_TRUE(std::filesystem::exists(scratch_ / "run/checkpoints/step-00000001"));
+  expect_refusal(2, "train " + scratch_ / "run/run.toml" + " --resume auto", 6, {says});
+}
+
 TEST_F(Program, LeavesWhatItPromises) {
   const std::string out = scratch_ / "run";
   const JobResult job = run_penstock(

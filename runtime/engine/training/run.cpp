@@ -8,6 +8,7 @@
 #include "runtime/engine/training/checkpoints/from_folder.h"
 #include "runtime/engine/training/checkpoints/transfer.h"
 #include "runtime/engine/training/evaluation/evaluation.h"
+#include "runtime/engine/training/spoilt_weights.h"
 #include "runtime/network/optimizer/rate.h"
 #include "runtime/records/telemetry/units.h"
 
@@ -22,6 +23,13 @@ double seconds_since(Clock::time_point start) {
 // Whether something that happens every so many steps (0: only at the end) happens now.
 bool is_due(int64_t step, int64_t every) {
   return every > 0 && step % every == 0;
+}
+
+// What ends a run that has diverged, on every rank.
+Error diverged(const std::string& what) {
+  return {ErrorKind::Diverged,
+          what + ". Lower optimizer.learning_rate, add warmup_steps or set optimizer.clip_norm",
+          ErrorScope::EveryRank};
 }
 
 }  // namespace
@@ -82,15 +90,16 @@ RunSummary Run::to_the_end() {
     take_step(number);
     stops = conclude(number);
     if (!doubted_.empty()) end_in_doubt(doubted_);
+    const bool last = number == config_.run.steps;
+    if (last) refuse_spoilt_weights();
     if (step_->audit() != nullptr) saver_.audited(step_->audit()->last_passed());
     begin_copy(number);
     if (number == before + 1 && station_.network.activity_log() != nullptr) {
       station_.network.activity_log()->settle();
     }
     for (const std::string& line : report_.slow_ranks()) note("warning: " + line);
-    const bool last = number == config_.run.steps;
     owes = is_evaluated(number) && (stops ? put_off_evaluation(number) : !evaluate(number));
-    stops = stops || owes;
+    stops = stops || (owes && spoilt_.empty());
     if (stops || (last && config_.checkpoint.last)) {
       save_last(progress(owes));
     } else {
@@ -101,6 +110,10 @@ RunSummary Run::to_the_end() {
   pipeline_.drain();
   end_copies();
   write_trace();
+  if (!spoilt_.empty()) {
+    throw diverged(spoilt_ +
+                   (unsaved_ ? std::string(", and are not saved: ") + unsaved_->what() : ""));
+  }
   report_.saved(checkpoints_.record(), checkpoints_.snapshot_bytes());
   RunSummary summary = report_.summary(last_.loss, seconds_since(start), batches_->waits());
   summary.steps = last_.step;
@@ -291,10 +304,16 @@ void Run::leave_out(const StepRecord& record) {
   }
   if (!goes_on) end += ", as before " + std::to_string(kMostInARow) + " others in a row";
   pipeline_.drain();
-  throw Error(
-      ErrorKind::Diverged,
-      what + end + ". Lower optimizer.learning_rate, add warmup_steps or set optimizer.clip_norm",
-      ErrorScope::EveryRank);
+  throw diverged(what + end);
+}
+
+void Run::refuse_spoilt_weights() {
+  const std::string spoilt = find_spoilt_weights(pipeline_, station_);
+  if (spoilt.empty()) return;
+  checkpoints_.finish();
+  pipeline_.drain();
+  throw diverged(spoilt + " is not finite after step " + std::to_string(last_.step) +
+                 ", the last; that state is not saved, and checkpoints are of states before it");
 }
 
 void Run::answer_doubt(int64_t number, std::span<const Batch> batches, StepRecord& record) {
@@ -368,12 +387,16 @@ bool Run::evaluate(int64_t step) {
   if (!blueprint_.input.label_per_position) record.accuracy = sums->accuracy();
   record.samples = source_.facts().validation_samples;
   record.seconds = seconds_since(start);
-  if (!std::isfinite(record.loss)) {
-    note("warning: the loss on validation data after step " + std::to_string(step) +
-         " is not finite: the last updates have spoilt the weights");
-  }
   report_.evaluated(record);
   if (reporter_ != nullptr) reporter_->evaluated(record);
+  if (std::isfinite(record.loss)) return true;
+  const std::string what = "the loss on validation data after step " + std::to_string(step) +
+                           " is not finite: the last updates have spoilt the weights";
+  if (step == config_.run.steps) {
+    spoilt_ = what;
+    return false;
+  }
+  note("warning: " + what);
   return true;
 }
 

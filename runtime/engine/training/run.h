@@ -98,7 +98,7 @@ class Run {
   // Reports one step.
   void conclude(StepRecord record);
   [[nodiscard]] bool is_evaluated(int64_t number) const;
-  // Makes the evaluation that an earlier attempt put off. Returns false when a stop was asked for.
+  // Makes the evaluation that an earlier attempt left to this one. Returns what evaluate() does.
   [[nodiscard]] bool make_up_evaluation();
   [[nodiscard]] bool put_off_evaluation(int64_t step);
   [[nodiscard]] Progress progress(bool owes_evaluation) const;
@@ -107,12 +107,15 @@ class Run {
   // Called for a step that changed nothing since its loss or gradient is not finite: notes it, or
   // ends the run.
   void leave_out(const StepRecord& record);
+  // Called after the last step: ends the run where its update has left weights or averages that are
+  // not finite, which no checkpoint or copy in memory should hold.
+  void refuse_spoilt_weights();
   // Called when the audit of the step just run has found something: takes the step again where
   // run.on_corruption is "retry", or ends the run.
   void answer_doubt(int64_t number, std::span<const Batch> batches, StepRecord& record);
   [[noreturn]] void end_in_doubt(const std::string& what);
-  // Evaluates after this step. Returns false when a stop was asked for meanwhile: then the
-  // evaluation is put off to the next attempt.
+  // Evaluates after this step. Returns false where the next attempt has to do it again: a stop was
+  // asked for meanwhile, or this is the last step and its loss is not finite (spoilt_).
   [[nodiscard]] bool evaluate(int64_t step);
   void save_last(const Progress& progress);
   // Does `work` for copies in memory. When it fails and checkpoint.on_error is "continue", the run
@@ -143,6 +146,7 @@ class Run {
   std::unique_ptr<PartnerCopies> copies_;  // null: there are none
   bool copies_fail_ = false;               // making copies has failed, and no more are made
   int left_out_in_a_row_ = 0;              // steps left out since the last one that was not
+  std::string spoilt_;   // why the run ends: the loss on validation data after the last step
   std::string doubted_;  // why the run ends after this step: an audit found an update wrong
   // What clocks know of steps whose outcome is not known yet.
   boost::container::static_vector<StepRecord, 2> timed_;

@@ -37,7 +37,7 @@ enum class Activity : int32_t {
   Data,        // waiting for the samples of a step
   Evaluation,  // a pass over the validation data
   Checkpoint,  // saving or loading one
-  Diagnosis,   // a second pass over a step whose loss or gradient was not finite
+  Diagnosis,   // looking for what is not finite
   Input,       // waiting for a person
 };
 [[nodiscard]] const char* name_of(Activity activity);  // "RecvGradient"
