@@ -198,6 +198,11 @@ CrossAttention::CrossAttention(const std::string& name, const Options& options)
             return all_keys;
           }(),
           AttentionHeads::Keeps::Lasting) {
+  if (options.rotary || options.query_key_norm || options.window > 0 || !options.starts.empty()) {
+    misfit(
+        "rotary positions, norms of queries and keys, windows and packed rows are for "
+        "self-attention");
+  }
   if (const std::string trouble = heads_.trouble(); !trouble.empty()) misfit(trouble);
 }
 

@@ -242,6 +242,14 @@ TEST(Kinds, RefuseOptionsThatMakeNoLayer) {
   }
   EXPECT_EQ(option_refusal<Dropout>(0.0), "nothing was thrown");
   EXPECT_EQ(option_refusal<SelfAttention>(Attention{.width = 6, .heads = 3}), "nothing was thrown");
+  EXPECT_EQ(option_refusal<CrossAttention>(Attention{.width = 6, .heads = 3}),
+            "nothing was thrown");
+  for (const Attention& options :
+       {Attention{.width = 6, .rotary = RotaryOptions{}, .context = 4},
+        Attention{.width = 6, .query_key_norm = 1e-5F}, Attention{.width = 6, .window = 2},
+        Attention{.width = 6, .starts = "starts"}}) {
+    EXPECT_THAT(option_refusal<CrossAttention>(options), HasSubstr("are for self-attention"));
+  }
 }
 
 TEST(Kinds, SameWindowsKeepTheExtentOverTheStride) {
