@@ -43,6 +43,7 @@ class ArrayElements {
     } else if (c == ']' || c == '}') {
       --depth_;
       ended_ = depth_ == 0;
+      if (ended_ && c != ']') fail_data(where() + ": the array that it is in ends with }");
     }
     const bool parts = !in_text_ && depth_ == 1 && c == ',';
     if (parts || ended_) return element(parts);
@@ -54,10 +55,11 @@ class ArrayElements {
   [[nodiscard]] std::string where() const {
     return path_ + ", element " + std::to_string(number_ + 1);
   }
-  // Ends an element; an empty one is allowed only before the end of an array.
+  // Ends an element; an array may have none, but no empty one.
   void element(bool another) {
     const bool blank = element_.find_first_not_of(kBlanks) == std::string::npos;
     if (blank && another) fail_data(where() + ": there is nothing before the comma");
+    if (blank && number_ > 0) fail_data(where() + ": there is nothing behind the comma");
     if (!blank) take_(element_, where());
     ++number_;
     element_.clear();

@@ -197,6 +197,10 @@ TEST_F(Tuning, LinesThatAreNoneAreNamed) {
                [&] { (void)open(R"([{"text": "a"},)", 8); });
   expect_error(ErrorKind::Data, {"train.jsonl", "behind the array"},
                [&] { (void)open("[{\"text\": \"a\"}]\n{}", 8); });
+  expect_error(ErrorKind::Data, {"train.jsonl, element 2", "nothing behind the comma"},
+               [&] { (void)open("[{\"text\": \"a\"},\n]", 8); });
+  expect_error(ErrorKind::Data, {"train.jsonl, element 1", "ends with }"},
+               [&] { (void)open(R"([{"text": "a"}})", 8); });
   expect_error(ErrorKind::Data, {"train.jsonl, element 2", "no"},
                [&] { (void)open(R"([{"text": "a"}, 5])", 8); });
   write_file(files_ / "folder/chat_template.jinja", "{{ raise_exception('never') }}");
