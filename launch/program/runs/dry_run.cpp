@@ -12,6 +12,7 @@
 #include "launch/program/output.h"
 #include "launch/program/start/processor_time.h"
 #include "runtime/engine/training/dry_run/dry_run.h"
+#include "runtime/records/run_directory/names.h"
 #include "runtime/records/telemetry/closing_table.h"
 #include "runtime/records/telemetry/json_records.h"
 #include "runtime/records/telemetry/trace_json.h"
@@ -29,7 +30,7 @@ PacingDevice& pacing(Device& device) {
 void keep(const RunSummary& summary, const Trace* trace, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  replace_file(folder + "/dry_run.json", json_text(summary) + "\n");
+  replace_file(folder + "/" + kDryRunFile, json_text(summary) + "\n");
   if (trace != nullptr) replace_file(folder + "/trace.json", trace_json(*trace));
   answer(
       "{}\ndry run: nothing was trained; memory is what each rank would need; all of this is in "

@@ -32,6 +32,7 @@ inline constexpr const char* kLogFile = "log.txt";
 inline constexpr const char* kStopFile = "stop";
 inline constexpr const char* kCheckpointFolder = "checkpoints";
 inline constexpr const char* kEventFolder = "tensorboard";
+inline constexpr const char* kDryRunFile = "dry_run.json";  // of a dry run, in its own DIR.dry-run
 // The files that count as results of a run, besides its checkpoints: if one is there, a new run
 // refuses the directory unless it may overwrite them.
 inline constexpr std::array<const char*, 5> kResultFiles = {

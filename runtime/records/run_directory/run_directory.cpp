@@ -73,8 +73,13 @@ RunDirectory::RunDirectory(const RunDirectoryRequest& request) : say_(request.sa
     contents_ = look_into(path_);
     attempt_ = choose_attempt(contents_, wish_);
     // A request to stop that is here now was to an earlier attempt: this one was started after it.
-    std::error_code ignored;
-    fs::remove(path_ + "/" + kStopFile, ignored);
+    std::error_code error;
+    fs::remove(path_ + "/" + kStopFile, error);
+    if (error) {
+      fail_resource(
+          fmt::format("cannot remove {}/{}, which would end the run after its first step: {}",
+                      path_, kStopFile, error.message()));
+    }
   } catch (...) {
     lock_.reset();
     std::error_code ignored;

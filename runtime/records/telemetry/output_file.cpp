@@ -38,6 +38,7 @@ off_t end_of_lines(int file, off_t size, const std::string& path) {
 }
 
 void mend_last_line(std::FILE* stream, TornLine torn, const std::string& path) {
+  if (torn == TornLine::IsNone) return;
   const int file = fileno(stream);
   struct stat info {};
   if (fstat(file, &info) != 0) fail("be inspected", path);

@@ -1,5 +1,5 @@
-// runtime/records/telemetry/output_file.h -- LineFile: a text file to which a run appends lines,
-// such as log.txt and metrics.jsonl, so that what was written survives a crash of the run.
+// runtime/records/telemetry/output_file.h -- LineFile: a file to which a run appends lines, such as
+// log.txt and metrics.jsonl, or bytes, so that what was written survives a crash of the run.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@ namespace penstock {
 enum class TornLine : uint8_t {
   IsEnded,    // adds a newline: for text, of which half a line is better than none
   IsRemoved,  // removes it: for JSON, of which every line must be complete
+  IsNone,     // nothing: for bytes that are no lines
 };
 
 // Every write is given to the operating system before the call returns, so it survives the end of

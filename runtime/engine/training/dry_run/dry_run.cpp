@@ -9,6 +9,7 @@
 #include "runtime/engine/measurements/outlook.h"
 #include "runtime/engine/training/dry_run/pace.h"
 #include "runtime/records/telemetry/units.h"
+#include "runtime/system/comm/agreement.h"
 
 namespace penstock {
 namespace {
@@ -74,9 +75,9 @@ void DryRun::set_pace(const Profile* profile) {
   if (!profiled) return;
   std::vector<double> factors(pace_size(blueprint_.layout.stages), 1.0);
   Collective& world = station_.network.world();
-  if (station_.session.rank() == 0 && profile != nullptr) {
-    factors = paces(config_, blueprint_, device_.model(), *profile);
-  }
+  agree(world, "", [&] {
+    if (profile != nullptr) factors = paces(config_, blueprint_, device_.model(), *profile);
+  });
   world.broadcast({factors.data(), factors.size()}, 0);
   const int position = station_.grid.position_of(station_.session.rank());
   device_.set_pace(pace_by_section(blueprint_.programs.training, position, std::move(factors)));

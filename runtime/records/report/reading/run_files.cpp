@@ -86,6 +86,11 @@ const char* word_of(RunState state) {
 RunFiles read_run_files(const std::string& directory) {
   const std::string metrics = directory + "/" + kMetricsFile;
   if (!fs::is_directory(directory)) fail_input(directory + ": there is no such run directory");
+  if (fs::exists(directory + "/" + kDryRunFile)) {
+    fail_input(
+        directory + " is of a dry run, which trained nothing: " + kDryRunFile +
+        " in it has the figures, and trace.json the steps, for chrome://tracing or Perfetto");
+  }
   if (!fs::exists(metrics)) {
     fail_input(metrics + " does not exist: " + directory + " is not the directory of a run");
   }

@@ -79,7 +79,8 @@ std::string with_folder(const std::string& path) {
 
 }  // namespace
 
-EventFile::EventFile(const std::string& path) : path_(path), file_(with_folder(path)) {
+EventFile::EventFile(const std::string& path)
+    : path_(path), file_(with_folder(path), TornLine::IsNone) {
   write_version();
 }
 

@@ -38,6 +38,13 @@ TEST(RunFilesOf, WhatIsNoRunIsRefused) {
   EXPECT_THAT(refusal_of(folder.path(), ErrorKind::Input), HasSubstr("metrics.jsonl"));
 }
 
+TEST(RunFilesOf, ADryRunIsCalledThat) {
+  const RunFolder folder;
+  folder.write("dry_run.json", "{}");
+  EXPECT_THAT(refusal_of(folder.path(), ErrorKind::Input),
+              AllOf(HasSubstr("of a dry run"), HasSubstr("dry_run.json"), HasSubstr("trace.json")));
+}
+
 TEST(RunFilesOf, ADamagedFileNamesIt) {
   const RunFolder folder;
   folder.write("metrics.jsonl", metrics_line(1));

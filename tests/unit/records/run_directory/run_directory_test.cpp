@@ -369,6 +369,13 @@ TEST_F(RunDirectories, AFileCalledStopAsksOneAttemptToStop) {
   EXPECT_TRUE(directory.asked_to_stop()) << "that was a wish while the run started";
 }
 
+// A run that could not take the wish away would end after its first step, every time.
+TEST_F(RunDirectories, AStopThatCannotBeRemovedIsNamed) {
+  folder_.write("run/stop/here", "");
+  EXPECT_THAT(refusal(ErrorKind::Resource, [&] { RunDirectory directory(request("run")); }),
+              AllOf(HasSubstr("cannot remove"), HasSubstr("run/stop, which would end the run")));
+}
+
 TEST_F(RunDirectories, AFileInItsPlaceIsNamed) {
   folder_.write("file", "x");
   EXPECT_THAT(refusal(ErrorKind::Resource, [&] { RunDirectory directory(request("file")); }),

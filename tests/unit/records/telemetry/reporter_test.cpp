@@ -198,6 +198,15 @@ TEST_F(ReporterTest, AppendsToWhatEarlierAttemptsHaveWritten) {
   EXPECT_EQ(summary["stopped"], "SIGUSR1");
 }
 
+// A byte between two records would be the end of what TensorBoard reads.
+TEST_F(ReporterTest, AppendsToAnEventFileNothingButRecords) {
+  const std::string path = event_file_path(folder_.path(), 1);
+  { const EventFile file(path); }
+  const auto once = std::filesystem::file_size(path);
+  { const EventFile file(path); }
+  EXPECT_EQ(std::filesystem::file_size(path), 2 * once);
+}
+
 TEST(LineFile, AFullDiskIsAnError) {
   LineFile file("/dev/full");
   EXPECT_THROW(file.write_line("x"), Error);
