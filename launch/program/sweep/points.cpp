@@ -14,6 +14,7 @@
 #include "launch/program/sweep/point_forecast.h"
 #include "runtime/data/tokenizer/vocabulary.h"
 #include "runtime/planning/blueprint/programs.h"
+#include "runtime/records/telemetry/units.h"
 
 namespace penstock {
 namespace {
@@ -87,6 +88,7 @@ class PointDrawer {
           "{} combinations of the grid are no pipeline on any of sweep.ranks, and no points",
           left_out_));
     }
+    note_short_points();
     if (drawn_.record.points.empty()) {
       fail_input(sweep_.path.string() +
                  ": no combination of the grid is a pipeline on one of sweep.ranks");
@@ -95,6 +97,19 @@ class PointDrawer {
   }
 
  private:
+  // The rule is that of steady_times() (outcome.h), which measures half of the steps at least.
+  void note_short_points() {
+    for (const SweepPoint& point : drawn_.record.points) {
+      const int64_t left_out = point.steps / 2;
+      if (sweep_.warmup <= left_out) continue;
+      return drawn_.notes.push_back(fmt::format(
+          "{} takes {}, of which {} are left out of the measurement and not sweep.warmup = {}: "
+          "what is measured is in part the warm-up; give run.steps = {} or more",
+          point.name, amount_text(point.steps, "step"), left_out, sweep_.warmup,
+          2 * sweep_.warmup));
+    }
+  }
+
   // Builds the network; where it cannot be built, there is nothing to forecast from.
   void look_at_network(const Config& config) {
     try {

@@ -70,6 +70,13 @@ double learning_rate(const OptimizerConfig& config, int64_t step, int64_t total_
 }
 
 std::string rate_note(const OptimizerConfig& config, int64_t total_steps) {
+  const bool never_reached = config.warmup_steps > total_steps;
+  if (never_reached || (config.warmup_steps == total_steps && config.schedule != "constant")) {
+    return "note: optimizer.warmup_steps = " + std::to_string(config.warmup_steps) +
+           " leaves none of the " + std::to_string(total_steps) + " steps to schedule " +
+           config.schedule +
+           (never_reached ? ": the rate does not reach optimizer.learning_rate" : "");
+  }
   if (config.decay_steps == 0) return "";
   const std::string given = "note: optimizer.decay_steps = " + std::to_string(config.decay_steps) +
                             " of schedule " + config.schedule;

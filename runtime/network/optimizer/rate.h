@@ -25,8 +25,8 @@ namespace penstock {
 [[nodiscard]] double learning_rate(const OptimizerConfig& config, int64_t step,
                                    int64_t total_steps);
 
-// A line for people where decay_steps is a number that the schedule cannot keep to, which says what
-// happens instead; else empty.
+// A line for people where warmup_steps or decay_steps is a number that the schedule cannot keep to,
+// which says what happens instead; else empty.
 [[nodiscard]] std::string rate_note(const OptimizerConfig& config, int64_t total_steps);
 
 }  // namespace penstock

@@ -72,6 +72,17 @@ TEST_F(Sweeps, TheGridMakesThePoints) {
   EXPECT_GT(point.planned->peak_bytes, 0);
 }
 
+TEST_F(Sweeps, PointsThatAreShorterThanTwoWarmUpsAreTold) {
+  const std::string grid = "[grid]\nstages = [1, 2]\n";
+  const auto notes = [&](const char* steps) {
+    return drawn("warmup = 4\n[set]\nsteps = " + std::string(steps) + "\n" + grid).notes;
+  };
+  EXPECT_THAT(notes("7"), ElementsAre(AllOf(HasSubstr("takes 7 steps, of which 3"),
+                                            HasSubstr("sweep.warmup = 4"),
+                                            HasSubstr("run.steps = 8 or more"))));
+  EXPECT_THAT(notes("8"), ElementsAre());
+}
+
 TEST_F(Sweeps, OtherKeysMakeGroupsAndWeakScalingGrows) {
   const DrawnSweep sweep = drawn(
       "scaling = \"weak\"\n[grid]\nreplicas = [1, 2]\nrun.seed = [1, 2]\npipeline.recompute = "

@@ -100,6 +100,20 @@ TEST(LearningRate, SaysWhereADecayIsNotAsLongAsItWasAskedFor) {
   EXPECT_EQ(note("exponential", 500), "");
 }
 
+TEST(LearningRate, SaysWhereTheWarmUpLeavesNoStep) {
+  for (const char* schedule : {"linear", "cosine", "wsd", "inverse-sqrt"}) {
+    const std::string text = std::string(" steps to schedule ") + schedule;
+    EXPECT_EQ(rate_note(with(schedule, 99), 100), "");
+    EXPECT_EQ(rate_note(with(schedule, 100), 100),
+              "note: optimizer.warmup_steps = 100 leaves none of the 100" + text);
+    EXPECT_EQ(rate_note(with(schedule, 101), 100),
+              "note: optimizer.warmup_steps = 101 leaves none of the 100" + text +
+                  ": the rate does not reach optimizer.learning_rate");
+  }
+  EXPECT_EQ(rate_note(with("constant", 100), 100), "");
+  EXPECT_NE(rate_note(with("constant", 101), 100), "");
+}
+
 TEST(LearningRate, InverseSqrtMeetsTheWarmUp) {
   const OptimizerConfig config = with("inverse-sqrt", 16);
   EXPECT_DOUBLE_EQ(learning_rate(config, 8, 1), 0.4);
