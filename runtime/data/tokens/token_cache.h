@@ -12,9 +12,8 @@
 // the pages that the system keeps of it. The file is not mapped into memory, since a mapped file
 // that shrinks, or whose server is gone, ends the process by SIGBUS.
 //
-// Layout: a token file "PSTOKENS" (token_source.h; small vocabularies have tokens of 1 byte here),
-// then u32 starts of lines, for the forms that have them, then "PSCACHE1", u64 key (the hash), u64
-// number of starts, u64 checksum of all before.
+// Layout: a token file "PSTOKENS" (token_source.h), then u32 starts of lines, for the forms that
+// have them, then "PSCACHE1", u64 key (the hash), u64 number of starts, u64 checksum of all before.
 #pragma once
 
 #include <cstdint>

@@ -101,6 +101,17 @@ std::shared_ptr<const TokenSource> open_npy(std::shared_ptr<const InputFile> fil
                                       "token");
 }
 
+// Whether tokens that end at this byte are followed by what token_cache.h puts behind those of a
+// text that has no lines, and nothing else.
+bool ends_like_a_cache(const InputFile& file, int64_t end) {
+  constexpr int64_t kFooter = 32;
+  if (file.size_bytes() != end + kFooter) return false;
+  std::array<uint8_t, kFooter> footer{};
+  file.read(end, footer);
+  const std::string_view magic(reinterpret_cast<const char*>(footer.data()), 8);
+  return magic == "PSCACHE1" && unsigned_of(std::span(footer).subspan(16, 8)) == 0;
+}
+
 TokenFile open_plain(std::shared_ptr<const InputFile> file) {
   const std::string& path = file->path();
   constexpr int64_t kHeader = 32;
@@ -112,10 +123,12 @@ TokenFile open_plain(std::shared_ptr<const InputFile> file) {
   const uint64_t width = unsigned_of(bytes.subspan(12, 4));
   const uint64_t size = unsigned_of(bytes.subspan(16, 8));
   const uint64_t vocabulary = unsigned_of(bytes.subspan(24, 8));
-  if (version != 1 || (width != 2 && width != 4) || vocabulary > INT32_MAX) {
+  if (version != 1 || (width != 1 && width != 2 && width != 4) || vocabulary > INT32_MAX) {
     no_token_file(path, 8, "its header makes no sense");
   }
   check_room(*file, kHeader, size, width, Room::AtLeast);
+  const int64_t end = kHeader + static_cast<int64_t>(size * width);
+  if (!ends_like_a_cache(*file, end)) check_room(*file, kHeader, size, width, Room::Exactly);
   TokenFile opened;
   opened.tokens = std::make_shared<FileTokens>(std::move(file), kHeader, static_cast<int64_t>(size),
                                                NumberType{width}, "token");

@@ -47,7 +47,8 @@ struct TokenFile {
 // Opens a file of token ids that another program has made, and reads from it where it lies. One of
 //   - what numpy.save() writes: one axis of uint8, uint16, uint32 or int32;
 //   - 32 bytes of header and the tokens: "PSTOKENS", then little-endian u32 version = 1, u32 bytes
-//     of a token (2 or 4), u64 number of tokens, u64 size of the vocabulary (0: unknown);
+//     of a token (1, 2 or 4), u64 number of tokens, u64 size of the vocabulary (0: unknown); a file
+//     that a run keeps of a text (token_cache.h) has 32 bytes more;
 //   - what llm.c's scripts write (shards/llmc_tokens.h);
 //   - an index of Megatron's with the file beside it (shards/megatron_tokens.h).
 // Throws Error(Input) when there is no readable file, Error(Data) naming file and byte when it is

@@ -46,6 +46,18 @@ void check_vocabulary(const Config& config, int64_t of_data) {
   check_rows(config.data.vocabulary, of_model);
 }
 
+// A line about token files whose vocabulary is not the network's; empty: there is nothing to say.
+std::string vocabulary_note(const Config& config, int64_t of_data) {
+  const int64_t of_model = config.model.vocabulary;
+  if (config.data.kind != "tokens" || of_data == 0 || of_model == 0 || of_data == of_model) {
+    return {};
+  }
+  return "note: " + config.data.train + " says a vocabulary of " + std::to_string(of_data) +
+         ", and model.vocabulary is " + std::to_string(of_model) +
+         (of_data < of_model ? ": the rows from there on are never learnt"
+                             : ": a token from there on ends the run");
+}
+
 // Refuses data with another number of classes than the network's: a network of 10 that learns 2
 // would be counted among 10, and 12 do not fit.
 void check_classes(const Config& config, const Datasets& datasets) {
@@ -81,6 +93,7 @@ DataSource::DataSource(const Config& config, const ModelMaker& models, Collectiv
   facts_ = numbers_of_first_rank<DataFacts>(world, [&] {
     datasets_ = open_datasets(config.data, shape_, config.run.seed, warn_of_damage);
     note_ = datasets_.note;
+    if (note_.empty()) note_ = vocabulary_note(config, datasets_.vocabulary);
     questions_ = datasets_.questions;
     class_names_ = datasets_.labels;
     check_vocabulary(config, datasets_.vocabulary);

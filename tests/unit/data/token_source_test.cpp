@@ -39,6 +39,11 @@ std::string own(uint64_t width, uint64_t size, uint64_t vocabulary, const std::s
          little_endian(vocabulary, 8) + data;
 }
 
+// What is behind the tokens, and the starts of that many lines, that a run keeps of a text.
+std::string cache_footer(uint64_t starts) {
+  return "PSCACHE1" + little_endian(1, 8) + little_endian(starts, 8) + little_endian(1, 8);
+}
+
 std::string numbers(const std::vector<uint32_t>& values, int width) {
   std::string data;
   for (const uint32_t value : values) data += little_endian(value, width);
@@ -76,6 +81,8 @@ TEST_F(TokenFiles, OfOursAreRead) {
   EXPECT_THAT(all_of(*file.tokens), ElementsAre(7, 300, 499));
   EXPECT_EQ(file.vocabulary, 500);
   EXPECT_THAT(all_of(*open(own(4, 2, 0, numbers({70000, 1}, 4))).tokens), ElementsAre(70000, 1));
+  EXPECT_THAT(all_of(*open(own(1, 2, 256, "a\xff")).tokens), ElementsAre('a', 255));
+  EXPECT_THAT(all_of(*open(own(1, 1, 256, "a" + cache_footer(0))).tokens), ElementsAre('a'));
 }
 
 TEST_F(TokenFiles, AreReadInTheMiddle) {
@@ -111,6 +118,8 @@ TEST(ContentSum, TellsTextsOfOneLengthApart) {
 
 TEST_F(TokenFiles, OfAnotherFormAreRefused) {
   const std::string three = numbers({1, 2, 3}, 2);
+  // What a run keeps of lines or samples is not one row of tokens.
+  const std::string kept_lines = numbers({0, 6}, 4) + cache_footer(2);
   for (const auto& [contents, why] : std::vector<std::pair<std::string, std::string>>{
            {"", "cut off"},
            {"just text, long enough for a header", "does not begin"},
@@ -131,6 +140,8 @@ TEST_F(TokenFiles, OfAnotherFormAreRefused) {
            {npy("<u2", "(4,)", three), "shorter"},
            {npy("<u2", "(3,)", three).substr(0, 60), "cut off"},
            {own(2, 4, 0, three), "shorter"},
+           {own(2, 2, 0, three), "byte 36: it is no token file (it is longer"},
+           {own(1, 6, 0, three + kept_lines), "longer"},
            {own(3, 2, 0, three), "header"},
            {own(2, 3, 0, three).substr(0, 20), "cut off"}}) {
     const std::string& bytes = contents;  // Clang 14 captures no structured binding
