@@ -16,6 +16,7 @@
 
 #include "runtime/records/checkpoint/layout.h"
 #include "runtime/records/checkpoint/reader.h"
+#include "runtime/system/files/file_system.h"
 
 namespace penstock {
 namespace {
@@ -173,6 +174,28 @@ TEST_F(Program, ALastUpdateThatSpoilsTheNetworkEndsTheRun) {
   expect_refusal(2, one + options, 6, {says, "learning_rate"});
   EXPECT_TRUE(std::filesystem::exists(scratch_ / "run/checkpoints/step-00000001"));
   expect_refusal(2, "train " + scratch_ / "run/run.toml" + " --resume auto", 6, {says});
+}
+
+TEST_F(Program, TokensOfAnotherVocabularyAreTold) {
+  std::string tokens("PSTOKENS\1\0\0\0\1\0\0\0\x90\1\0\0\0\0\0\0\12\0\0\0\0\0\0\0", 32);
+  for (int i = 0; i < 100; ++i) tokens += "\1\2\3\7";
+  const std::string path = scratch_.write("tokens.bin", tokens);
+  const std::string options = "--data.kind tokens --steps 1 --data.train " + path;
+  const JobResult job = run_penstock(1, train(options));
+  EXPECT_EQ(job.exit_code, 0) << job.output;
+  EXPECT_THAT(job.output, HasSubstr("says a vocabulary of 10, and model.vocabulary is 20"));
+  const JobResult alike = run_penstock(1, train(options + " --model.vocabulary 10"));
+  EXPECT_EQ(alike.output.find("says a vocabulary"), std::string::npos) << alike.output;
+}
+
+TEST_F(Program, CopiesInMemoryAreWhereADirectoryIsAndOnADiskWithAWord) {
+  const std::string copies = train("--stages 2 --checkpoint.partner --checkpoint.partner_dir ");
+  expect_refusal(2, copies + scratch_ / "absent", 2, {"absent is no directory", "host"});
+  std::filesystem::create_directories(scratch_ / "copies");
+  const JobResult job = run_penstock(2, copies + scratch_ / "copies");
+  EXPECT_EQ(job.exit_code, 0) << job.output;
+  const bool in_memory = file_system_of(scratch_.path()).in_memory;
+  EXPECT_EQ(job.output.find("not in memory") == std::string::npos, in_memory) << job.output;
 }
 
 TEST_F(Program, LeavesWhatItPromises) {

@@ -188,7 +188,7 @@ void add_checkpoint(std::vector<Option>& table) {
   rows.add("on_error", &C::on_error, "NAME", one_of({"stop", "continue"}), "what a run does that cannot write one: a full disk");
   rows.add("partner", &C::partner, "", any(), "after each step a copy of what every rank keeps in its host's memory and in that of a rank on another host, while the next step runs: --resume auto goes on from there, so that a killed rank or host costs a step");
   rows.add("partner_every", &C::partner_every, "N", between(1, 1e15), "partner: steps from one copy to the next, and so what a failure costs at most");
-  rows.add("partner_dir", &C::partner_dir, "DIR", any(), "partner: where copies are, on every host: a directory in memory");
+  rows.add("partner_dir", &C::partner_dir, "DIR", any(), "partner: where copies are, on every host: a directory in memory, from the root, that is there");
 }
 
 void add_run(std::vector<Option>& table) {
@@ -199,7 +199,7 @@ void add_run(std::vector<Option>& table) {
   rows.add("out", "out", &R::out, "DIR", any(), "the run directory; empty: runs/<run file>-<number>, and runs/latest leads to the newest");
   rows.add("resume", "resume", &R::resume, "auto|never|PATH", any(), "auto: go on from the newest checkpoint of the run directory, or start where there is none; PATH: from that checkpoint, or the newest of that run directory");
   rows.add("overwrite", "overwrite", &R::overwrite, "", any(), "replace the results of an earlier run in the run directory");
-  rows.add("time_limit", "time-limit", &R::time_limit, "MINUTES|HH:MM:SS", any(), "stop in time before it, with a checkpoint and exit code 75; auto: when the batch job ends (Slurm, PBS); none").accepts_number = true;
+  rows.add("time_limit", "time-limit", &R::time_limit, "MINUTES|[D-]HH:MM:SS", any(), "stop in time before it, with a checkpoint and exit code 75; auto: when the batch job ends (Slurm, PBS); none").accepts_number = true;
   rows.add("device", "device", &R::device, "NAME", one_of({"cpu", "cuda", "auto"}), "auto: cuda where there is one");
   rows.add("allow_gpu_sharing", "allow-gpu-sharing", &R::allow_gpu_sharing, "", any(), "let several ranks compute on one GPU");
   rows.add("graphs", &R::graphs, "", any(), "cuda: replay each instruction as a CUDA graph, which saves the time to launch its kernels");

@@ -131,8 +131,8 @@ void settle_data_paths(Settings& settings, DataRead read) {
     }
   } else if (!(*share > 0.0 && *share < 1.0)) {
     fail_input(
-        fmt::format("{}: 'data.validation' must be a share above 0 and below 1 or a path, "
-                    "not {}; leave it out for no validation",
+        fmt::format("{0}: 'data.validation' must be a share above 0 and below 1 or a path, "
+                    "not {1}; ./{1} is a path, and nothing means no validation",
                     settings.place_of("data.validation"), data.validation));
   }
 }
@@ -188,6 +188,16 @@ void settle_profile(Settings& settings, DataRead read) {
   std::string& profile = settings.config.pipeline.profile;
   if (profile.empty() || read != DataRead::All) return;
   profile = found_path(settings, "pipeline.profile", profile).string();
+}
+
+// A relative path would be another directory for a start from elsewhere, which would find no
+// copies.
+void check_copies(const Settings& settings, DataRead read) {
+  const std::string& directory = settings.config.checkpoint.partner_dir;
+  if (read != DataRead::All || fs::path(directory).is_absolute()) return;
+  fail_input(fmt::format(
+      "{}: 'checkpoint.partner_dir' must be a path from the root, the same on every host, not '{}'",
+      settings.place_of("checkpoint.partner_dir"), directory));
 }
 
 // The run file of a run directory is about that directory, wherever it has been moved to.
@@ -269,6 +279,7 @@ void complete(Settings& settings, DataRead read) {
   check_layers(settings);
   settle_tuning(settings);
   settle_data_paths(settings, read);
+  check_copies(settings, read);
   settle_run_directory(settings);
 }
 

@@ -102,8 +102,8 @@ TimeLimit time_limit(const std::string& option, const TimeLimitFacts& facts) {
   if (option != "auto") {
     const std::optional<Seconds> length = parse_time_limit(option);
     if (!length) {
-      fail_input(
-          fmt::format("run.time_limit is auto, none, minutes or HH:MM:SS, not '{}'", option));
+      fail_input(fmt::format(
+          "run.time_limit is auto, none, minutes, HH:MM:SS or D-HH:MM:SS, not '{}'", option));
     }
     return {after(facts.program_start, *length), "--time-limit"};
   }

@@ -39,6 +39,12 @@ TEST(MiniBatch, OfTheCommandLineIsWorthMoreThanMicroBatchesOfTheRunFile) {
   EXPECT_THAT(argument_error({both}), HasSubstr("is 9 samples"));
 }
 
+TEST(CopiesInMemory, AreNotInARelativeDirectory) {
+  EXPECT_THAT(argument_error({"--checkpoint.partner_dir", "copies"}),
+              AllOf(HasSubstr("--checkpoint.partner_dir"), HasSubstr("from the root"),
+                    HasSubstr("'copies'")));
+}
+
 TEST(DataPaths, AreFoundBesideTheRunFileThenHere) {
   const TemporaryFolder folder;
   folder.write("sub/data.txt", "x");

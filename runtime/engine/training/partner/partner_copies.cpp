@@ -11,6 +11,7 @@
 #include "runtime/records/checkpoint/copies/copy_document.h"
 #include "runtime/records/telemetry/units.h"
 #include "runtime/system/comm/agreement.h"
+#include "runtime/system/files/file_system.h"
 
 namespace penstock {
 namespace {
@@ -37,7 +38,8 @@ PartnerCopies::PartnerCopies(const CheckpointConfig& config, const CheckpointSta
                              int64_t attempt, const Pipeline& pipeline, const Station& station)
     : every_(config.partner_every),
       attempt_(attempt),
-      folder_(copies_folder(config.partner_dir, state.run)),
+      directory_(config.partner_dir),
+      folder_(copies_folder(directory_, state.run)),
       state_(state),
       station_(station),
       world_(station.network.world()),
@@ -75,9 +77,16 @@ void PartnerCopies::make_room(const CopySizes& sizes) {
   const int me = world_.rank();
   const std::string who =
       "copies in memory: rank " + std::to_string(me) + " (host " + station_.session.host() + ")";
+  std::string on_disk;  // where this host's directory is not in memory
   agree(world_, who, [&] {
-    if (station_.session.local_rank() == 0) remove_copies(folder_);
+    if (station_.session.local_rank() != 0) return;
+    const FileSystem system = file_system_of(directory_);
+    if (!system.in_memory) on_disk = system.kind + " (host " + station_.session.host() + ")";
+    remove_copies(folder_);
   });
+  for (const std::string& host : world_.gather_text(on_disk)) {
+    if (not_in_memory_.empty()) not_in_memory_ = host;
+  }
   const std::vector<CopySizes> others = exchange_sizes(sizes, partners_, world_);
   const auto take = [&] {
     held_->emplace_back(me, copies_of_rank(folder_, me, me), sizes);
@@ -244,7 +253,11 @@ std::string PartnerCopies::description() const {
                                 ? ", of this host alone: it is the only one, and its loss would "
                                   "cost what is not on disk"
                                 : ", and of a rank on another host";
-  return "copies in memory (" + folder_ + "): " + bytes_text(mine) + " of rank 0 " +
+  const std::string what = not_in_memory_.empty()
+                               ? "copies in memory"
+                               : "warning: copies in files on " + not_in_memory_ +
+                                     ", not in memory, whose writes training may wait for";
+  return what + " (" + folder_ + "): " + bytes_text(mine) + " of rank 0 " +
          (every_ == 1 ? "after each step" : "every " + std::to_string(every_) + " steps") + where;
 }
 

@@ -35,7 +35,8 @@ class PartnerCopies final : public SideWork {
   // Collective over all ranks. Removes what earlier attempts at the run have left, takes the memory
   // for all copies (this rank's, and those that it holds for others), and copies what no step
   // changes. `state` is where the run stands before its first step here. Throws Error(Resource) on
-  // every rank where one rank has no room. All arguments must outlive this. `station`: which rank
+  // every rank where one rank has no room, and Error(Input) where config.partner_dir is
+  // no directory on a host. All arguments must outlive this. `station`: which rank
   // this is, with its network, its place in stages x replicas and its device.
   PartnerCopies(const CheckpointConfig& config, const CheckpointState& state, int64_t attempt,
                 const Pipeline& pipeline, const Station& station);
@@ -94,8 +95,9 @@ class PartnerCopies final : public SideWork {
   [[nodiscard]] HeldCopies& own() const { return held_->front(); }
 
   const int64_t every_, attempt_;
-  const std::string folder_;
-  CheckpointState state_;  // the progress that goes into the copy's text
+  const std::string directory_, folder_;  // of all copies on a host, and of this run's
+  std::string not_in_memory_;  // on rank 0, the first file system and host that is no memory
+  CheckpointState state_;      // the progress that goes into the copy's text
   const Station station_;
   Collective& world_;
   std::vector<int> partners_;                   // by rank, its partner
