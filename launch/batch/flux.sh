@@ -48,10 +48,10 @@ take_words "$@"
 signals_reach_ranks=yes
 run_job flux run -N "$nodes" -n "$ranks" --exclusive ${PENSTOCK_GPUS:+-o gpu-affinity=off}
 if worth_another_turn; then
-  say "exit code $code: submitted again, to go on from $(newest)"
+  say "exit code $code: submitted again, $(onward)"
   export PENSTOCK_OUT=$out PENSTOCK_START=$((start + 1))
   # The new job goes to the Flux instance that this one is part of. $0 is Flux's copy of this file, with the #FLUX lines.
   read -ra options <<<"${PENSTOCK_SUBMIT-}"
-  flux --parent batch "${options[@]}" "$0" "${submitted[@]}" || say "a job cannot be submitted from here: submit it again with --out $out"
+  flux --parent batch "${options[@]}" "$0" "${submitted[@]}" || say "a job cannot be submitted from here: submit it again with $(again)"
 fi
 exit "$code"

@@ -17,7 +17,7 @@ in_a_job() {
 
 # take_words WORD...: the run as words for penstock train, into words, with --out at the end where they name no directory: the one
 # that `out` has. Sets out to that directory, and limited to whether they say when to stop. Ends the script where they say --resume,
-# which is this script's own, or PENSTOCK_RETRIES is no number.
+# which is this script's own, or --overwrite, or PENSTOCK_RETRIES is no number.
 take_words() {
   words=("$@") limited=no
   local named=no i
@@ -28,6 +28,9 @@ take_words() {
       --time-limit | --time-limit=* | --run.time_limit | --run.time_limit=*) limited=yes ;;
       --resume | --resume=* | --run.resume | --run.resume=*)
         say "${words[i]}: leave it out. A job goes on from its own run directory by itself (--resume auto); --out names that of another run"
+        exit 2 ;;
+      --overwrite | --overwrite=* | --run.overwrite | --run.overwrite=*)
+        say "${words[i]}: leave it out. A job that is queued again would replace what it has done; --out names another directory"
         exit 2 ;;
     esac
   done
@@ -46,7 +49,16 @@ tell_mpirun() {
   if [ -n "$1" ] && command -v "$1" >/dev/null; then export OMPI_MCA_plm_rsh_agent=$1; fi
 }
 
+# again: the words for --out by which a job that is submitted again goes on, to be pasted.
+again() { printf -- '--out %q' "$out"; }
 newest() { find "$out/checkpoints/" -mindepth 1 -maxdepth 1 -name 'step-*' 2>/dev/null | sort | tail -n 1; }
+
+# onward: what the next turn begins with, for messages.
+onward() {
+  local from
+  from=$(newest)
+  if [ -n "$from" ]; then echo "to go on from $from"; else echo 'to start again: there is no checkpoint on disk yet'; fi
+}
 
 # run_job COMMAND...: starts the ranks with `words` and waits for their end. SIGUSR1 to this shell is passed on, so that they finish
 # their step, write a checkpoint and end with code 75; SIGTERM is somebody who cancels the job, after which it is not queued again.

@@ -52,11 +52,11 @@ esac
 # LSF signals the job two minutes before its limit (-wa, -wt), and queues it again for exit code 75 (-Q). SIGTERM is bkill.
 run_job "${command[@]}"
 if worth_another_turn; then
-  say "exit code $code: queued again, to go on from $(newest)"
+  say "exit code $code: queued again, $(onward)"
   exit 75
 fi
 if [ "$code" -eq 75 ]; then
-  say "stopped on request: submit it again with --out $out to go on"
+  say "stopped on request: submit it again with $(again) to go on"
   exit 0 # 75 would be queued again
 fi
 exit "$code"

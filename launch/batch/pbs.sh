@@ -55,7 +55,7 @@ fi
 tell_mpirun pbs_tmrsh
 run_job mpirun --bind-to none -hostfile "$PBS_NODEFILE" -n "$ranks"
 if worth_another_turn; then
-  say "exit code $code: submitted again, to go on from $(newest)"
+  say "exit code $code: submitted again, $(onward)"
   export PENSTOCK_OUT=$out PENSTOCK_START=$((start + 1))
   names=RUN,PENSTOCK_OUT,PENSTOCK_START
   for name in PENSTOCK PENSTOCK_BATCH PENSTOCK_SCRIPT PENSTOCK_SUBMIT PENSTOCK_RETRIES; do
@@ -63,6 +63,6 @@ if worth_another_turn; then
   done
   read -ra options <<<"${PENSTOCK_SUBMIT-}"
   qsub "${options[@]}" -W "depend=afterany:$job" -v "$names" "${PENSTOCK_SCRIPT:-launch/batch/pbs.sh}" ||
-    say "a job cannot be submitted from here: submit it again with --out $out"
+    say "a job cannot be submitted from here: submit it again with $(again)"
 fi
 exit "$code"

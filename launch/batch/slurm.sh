@@ -58,7 +58,7 @@ esac
 # Slurm signals this shell two minutes before the end. SIGTERM is scancel, which tells the ranks itself, too.
 run_job "${command[@]}"
 if worth_another_turn; then
-  say "exit code $code: queued again, to go on from $(newest)"
-  scontrol requeue "$job" || say "this cluster does not requeue the job: submit it again with --out $out"
+  say "exit code $code: queued again, $(onward)"
+  scontrol requeue "$job" || say "this cluster does not requeue the job: submit it again with $(again)"
 fi
 exit "$code"

@@ -105,7 +105,7 @@ SLURM_JOB_ID=7 SLURM_NTASKS=4 "$batch/slurm.sh" run.toml --out= >output 2>&1
 code=$?
 { [ "$code" -eq 2 ] && grep -q 'names no directory' output && [ ! -e started ]; } || fail 'a directory without a name'
 
-# Outside a job, and with a --resume or a number of retries that would be overruled or not understood, nothing is started.
+# Outside a job, and with a --resume, an --overwrite or a number of retries that would be overruled or not understood, nothing is started.
 refused() { # MESSAGE WHAT
   { [ "$code" -eq 2 ] && grep -q -- "$1" output && [ ! -e started ]; } || fail "$2"
 }
@@ -125,6 +125,11 @@ script=slurm
 SLURM_JOB_ID=7 SLURM_NTASKS=4 "$batch/slurm.sh" run.toml --resume runs/other >output 2>&1
 code=$?
 refused '--resume: leave it out' 'a --resume of its own'
+for word in --overwrite --run.overwrite=true; do
+  SLURM_JOB_ID=7 SLURM_NTASKS=4 "$batch/slurm.sh" run.toml $word >output 2>&1
+  code=$?
+  refused "$word: leave it out" 'results that every turn would replace'
+done
 
 for script in slurm pbs lsf flux; do
   with 0
@@ -141,11 +146,15 @@ for script in slurm pbs lsf flux; do
   grep -qx -- "$ranks penstock train run.toml --out out$limit --resume auto" started || fail 'the command'
   PENSTOCK_SUBMIT='-q long' with '75 checkpoint'
   expect 75 2 'a stop with a checkpoint is queued again'
+  grep -q 'to go on from out/checkpoints/step-1$' output || fail 'where the next turn begins'
   ! grep -q 'start :' output || fail 'a number of starts that is none'
   [ -z "$again" ] || tail -n 1 started | grep -qx -- "$again" || fail "not: $again"
   case $script in
     pbs | flux) [ "$(grep -cx 'PENSTOCK_OUT=out\|PENSTOCK_START=2' submitted)" -eq 2 ] || fail 'what the next job is told' ;;
   esac
+  with '75'
+  expect 75 2 'a stop before the first checkpoint is queued again'
+  grep -q 'to start again: there is no checkpoint' output || fail 'a next turn that has no checkpoint'
   with '75 stop'
   if [ "$script" = lsf ]; then expect 0 1 'a stop by the file is final'; else expect 75 1 'a stop by the file is final'; fi
   with '2'
@@ -169,6 +178,11 @@ for script in slurm pbs lsf flux; do
   fi
 done
 script=slurm
+ln -sf /bin/false bin/scontrol
+echo 75 >plan
+SLURM_JOB_ID=7 SLURM_NTASKS=4 "$batch/slurm.sh" run.toml --out 'my out' >output 2>&1
+grep -q 'submit it again with --out my\\ out$' output || fail 'a directory with a blank, to be pasted'
+ln -sf player bin/scontrol
 export PENSTOCK_LAUNCH=mpirun
 with 0
 grep -q '^mpirun --bind-to none -n 4 penstock' started || fail 'mpirun under Slurm'
