@@ -89,8 +89,8 @@ Grid grid_of(const Config& config, int ranks, const std::string& starter) {
     const std::string here = ranks == 1 ? "is 1" : fmt::format("are {}", ranks);
     throw Error(
         ErrorKind::Input,
-        fmt::format("{}{} x {} need {}, but there {}: {} -n {} "
-                    "penstock train RUNFILE.toml, or change --stages and --replicas",
+        fmt::format("{}{} x {} need {}, but there {}: start by {} -n {}, or change --stages and "
+                    "--replicas",
                     amount_text(pipeline.stages, "stage"),
                     positions == pipeline.stages ? "" : " on " + amount_text(positions, "rank"),
                     amount_text(pipeline.replicas, "replica"), amount_text(needed, "rank"), here,

@@ -1,5 +1,7 @@
 // Audits of whole runs: what is executed twice changes nothing, bits that a test has changed are
 // found and named, and a run goes on as if they had not been.
+#include <signal.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
@@ -187,9 +189,27 @@ TEST_F(AuditedRun, OfAStoppedRunEndsWhereThatRunEnded) {
   (void)scratch_.write("run/metrics.jsonl", kept);
   expect_refusal(1, "audit " + out + " --from 4", 2, {"ends with step 4", "no step after it"});
   expect_refusal(1, "audit " + out + "/checkpoints", 2, {"is not the directory of a run"});
+  expect_refusal(1, "audit " + out + " --resume auto", 2,
+                 {"--resume: audit begins with", "--from"});
+  expect_refusal(1, "audit " + out + " --into " + out + ".audit", 2, {"has the results of a run"});
+  expect_refusal(1, "audit " + out + " --stages 2", 2, {"there is 1: start by", "-n 2, or change"});
   expect_refusal(1, "audit " + out + "/run.toml", 2, {"the directory of a run", "is a file"});
   expect_refusal(1, "audit " + out + "/checkpoints/step-00000004", 2,
                  {"is a checkpoint: audit takes the directory of its run, " + out});
+}
+
+TEST_F(AuditedRun, TakenAgainAndStoppedSaysThatNothingWasCompared) {
+  const std::string out = scratch_ / "my run";
+  const std::string trained = "train " + file(kSmall) + " --steps 1500 --out '" + out + "'";
+  ASSERT_EQ(run_alone(trained).exit_code, 0);
+  // Checkpoints after each step take the time in which the signal comes.
+  const JobResult job =
+      run_and_signal(1, "audit '" + out + "' --checkpoint.every 1 --into " + scratch_ / "again",
+                     scratch_ / "again", SIGTERM, 0);
+  EXPECT_EQ(job.exit_code, 75) << job.output;
+  EXPECT_THAT(job.output, HasSubstr("nothing was compared; to take them again: "));
+  EXPECT_THAT(job.output, HasSubstr("penstock audit '" + out + "' --checkpoint.every 1 --into"));
+  EXPECT_THAT(job.output, Not(HasSubstr("penstock train")));
 }
 
 // Bits part where settings do, on machines without any fault.

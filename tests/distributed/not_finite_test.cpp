@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <utility>
 
 #include "runtime/engine/training/batches.h"
+#include "runtime/engine/training/spoilt_weights.h"
 #include "runtime/engine/training/step.h"
 #include "runtime/network/layers/library/embedding.h"
 #include "runtime/network/layers/library/linear.h"
@@ -140,6 +142,21 @@ class NotFinite : public testing::TestWithParam<std::tuple<bool, const char*>> {
 };
 
 // One token's embedding is far too large for the first layer's weights.
+// No step follows the last update, whose loss would tell.
+TEST_P(NotFinite, WeightsAndAveragesAreNamedAfterTheLastUpdate) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(find_spoilt_weights(*pipeline_, *station_), "");
+  for (StateEntry* entry : pipeline_->state()) {
+    if (entry->name != "c.weight") continue;
+    entry->average = device_->empty(entry->value.shape(), DType::F32, Purpose::Optimizer);
+    std::ranges::fill(entry->average.span<float>(), 1.0F);
+    entry->average.span<float>()[35] = kInfinity;
+  }
+  EXPECT_EQ(find_spoilt_weights(*pipeline_, *station_), "the average of 'c.weight'");
+  scale("b", kInfinity, 35, 1);
+  EXPECT_EQ(find_spoilt_weights(*pipeline_, *station_), "'b.weight'");
+}
+
 TEST_P(NotFinite, OutputsAreNamedByLayerAndMicroBatch) {
   const std::span<const Batch> batches = batches_->next();
   const auto [token, micro_batch] = late_token(batches);

@@ -11,6 +11,7 @@
 #include "launch/program/commands/commands.h"
 #include "launch/program/output.h"
 #include "launch/program/setup.h"
+#include "launch/program/shell_word.h"
 #include "runtime/records/checkpoint/layout.h"
 #include "runtime/records/run_directory/contents.h"
 #include "runtime/records/run_directory/names.h"
@@ -58,16 +59,32 @@ void refuse_other_paths(const std::string& run) {
 void refuse_loss(const std::string& run, const AuditOptions& audit, const Arguments& keys) {
   for (const std::string& key : keys) {
     const std::string name = key.substr(0, key.find('='));
-    if (name != "--out" && name != "--run.out" && name != "--overwrite" &&
-        name != "--run.overwrite") {
-      continue;
+    if (name == "--resume" || name == "--run.resume") {
+      fail_input(name + ": audit begins with the checkpoint of the run that --from names");
     }
-    fail_input(name + ": audit writes into the new directory that --into names");
+    if (name == "--out" || name == "--run.out" || name == "--overwrite" ||
+        name == "--run.overwrite") {
+      fail_input(name + ": audit writes into the new directory that --into names");
+    }
   }
   std::error_code absent;
-  if (!audit.into.empty() && std::filesystem::equivalent(audit.into, run, absent)) {
+  if (audit.into.empty()) return;
+  if (std::filesystem::equivalent(audit.into, run, absent)) {
     fail_input("--into " + audit.into + " is the run itself: name a new directory");
   }
+  if (std::filesystem::exists(audit.into + "/" + kIdentityFile, absent)) {
+    fail_input("--into " + audit.into + " has the results of a run: name a new directory");
+  }
+}
+
+// What an audit says that was stopped: it has compared nothing, and begins anew.
+std::string how_to_begin_anew(const Session& session, const AuditOptions& audit,
+                              const Arguments& arguments) {
+  std::string line =
+      fmt::format("and nothing was compared; to take them again: {} -n {} penstock audit",
+                  session.started_by(), session.ranks());
+  for (const std::string& word : arguments) line += " " + shell_word(word);
+  return line + (audit.into.empty() ? "" : ", when " + audit.into + " is removed");
 }
 
 // The checkpoint where the steps begin; an empty path: the beginning of the run.
@@ -117,7 +134,8 @@ int audit_command(Session& session, const Arguments& arguments, const ModelMaker
                      "--run.resume=" + (begin.path.empty() ? "never" : begin.path),
                      "--checkpoint.keep=0"};
   words.insert(words.end(), rest.begin() + 1, rest.end());
-  const int code = train_until(taken.last, session, words, models);
+  const int code =
+      train_until(taken.last, how_to_begin_anew(session, audit, arguments), session, words, models);
   if (code != 0) return code;
   const std::unique_ptr<Network> network = starting_network(session);
   const std::string verdict = on_first_rank(network->world(), [&] {

@@ -14,6 +14,7 @@
 #include "launch/program/output.h"
 #include "launch/program/processor/measured_speed.h"
 #include "launch/program/setup.h"
+#include "launch/program/shell_word.h"
 #include "launch/program/start/machine.h"
 #include "launch/program/start/start_line.h"
 #include "launch/program/start/start_record.h"
@@ -115,8 +116,11 @@ void print_start(const Session& session, const Arguments& arguments, const Confi
                  const Machine& machine) {
   const int64_t ranks = int64_t{ranks_per_pipeline(config.pipeline)} * config.pipeline.replicas;
   std::string run = "RUNFILE.toml";
-  if (!arguments.empty() && !arguments.front().starts_with("--")) run = arguments.front();
-  if (std::filesystem::is_directory(run)) run += "/run.toml --resume auto";
+  if (!arguments.empty() && !arguments.front().starts_with("--")) {
+    const std::string& path = arguments.front();
+    run = std::filesystem::is_directory(path) ? shell_word(path + "/run.toml") + " --resume auto"
+                                              : shell_word(path);
+  }
   const HostShape host{.cores = machine.own_cores("").host_cores, .domains = machine.domains()};
   answer("to start it {}\n",
          start_line(session.started_by(), host,

@@ -18,6 +18,7 @@
 #include "launch/program/runs/kept_run.h"
 #include "launch/program/runs/planned_run.h"
 #include "launch/program/setup.h"
+#include "launch/program/shell_word.h"
 #include "launch/program/start/data_places.h"
 #include "launch/program/start/rank_table.h"
 #include "launch/program/start/start_record.h"
@@ -42,7 +43,8 @@ struct Preparation {
   TimeLimit limit;
   std::unique_ptr<StartWatch> start;  // until the first step
   std::unique_ptr<StopRequests> stopping;
-  int64_t until = 0;  // RunOrder::until
+  int64_t until = 0;   // RunOrder::until
+  std::string onward;  // what a stopped command says of its going on; empty: as train does
   ThreadPlan threads;
   DeviceChoice choice;
   std::unique_ptr<Device> device;
@@ -80,14 +82,18 @@ void check_kept_classes(Collective& world, const Run& run, const Preparation& ma
 }
 
 // Notes on rank 0 how to resume the stopped run.
-int stopped(const RunSummary& summary, const Session& session, const Config& config,
+int stopped(const RunSummary& summary, const Session& session, const Preparation& made,
             Reporter* reporter) {
   if (reporter != nullptr) {
-    reporter->note(fmt::format(
-        "stopped after step {} of {}, by {}, with a checkpoint; to go on: {} -n {} penstock train "
-        "{}/run.toml --resume auto",
-        summary.steps, config.run.steps, summary.stopped, session.started_by(), session.ranks(),
-        config.run.out));
+    const RunConfig& run = made.run.config.run;
+    std::string onward = made.onward;
+    if (onward.empty()) {
+      onward =
+          fmt::format("with a checkpoint; to go on: {} -n {} penstock train {} --resume auto",
+                      session.started_by(), session.ranks(), shell_word(run.out + "/" + kRunFile));
+    }
+    reporter->note(fmt::format("stopped after step {} of {}, by {}, {}", summary.steps, run.steps,
+                               summary.stopped, onward));
   }
   return kStoppedExitCode;
 }
@@ -204,7 +210,7 @@ int train(Preparation& made, const Station& station, const ModelMaker& models, R
   keep_sizes(run, made.to.directory.get());
   const RunSummary summary = run.to_the_end();
   if (summary.stopped.empty()) return 0;
-  return stopped(summary, station.session, config, reporter);
+  return stopped(summary, station.session, made, reporter);
 }
 
 // Trains as train() does. A write that failed because the directory was moved or removed is
@@ -236,14 +242,15 @@ int try_out(const Preparation& made, const Station& station, const ModelMaker& m
 }  // namespace
 
 int train_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
-  return train_until(0, session, arguments, models);
+  return train_until(0, {}, session, arguments, models);
 }
 
-int train_until(int64_t step, Session& session, const Arguments& arguments,
-                const ModelMaker& models) {
+int train_until(int64_t step, const std::string& onward, Session& session,
+                const Arguments& arguments, const ModelMaker& models) {
   std::optional<Preparation> made = prepare(session, arguments, models);
   if (!made) return 0;
   made->until = step;
+  made->onward = onward;
   const Config& config = made->run.config;
   const LinkPlan links = on_every_rank(
       [&] { return plan_links(config.pipeline.link, made->choice.ranks, made->grid); });

@@ -24,15 +24,24 @@ namespace po = boost::program_options;
   fail_input(fmt::format("{}: unknown option '{}'{}", form.name, written, hint));
 }
 
-// A flag that stands alone must not take the next argument for its value.
+// A flag that stands alone must not take the next argument for its value; and the library takes
+// `--data.validation=`, which empties a key, in two parts alone.
 std::vector<std::string> with_values(const CommandOptions& options,
-                                     std::vector<std::string> arguments) {
-  for (std::string& argument : arguments) {
+                                     const std::vector<std::string>& arguments) {
+  std::vector<std::string> result;
+  for (const std::string& argument : arguments) {
+    result.push_back(argument);
     if (!argument.starts_with("--")) continue;
-    const auto* option = options.find_nothrow(argument.substr(2), false);
-    if (option != nullptr && is_flag(*option)) argument += "=true";
+    const bool is_emptied = argument.ends_with('=');
+    const std::string name = argument.substr(2, argument.size() - (is_emptied ? 3 : 2));
+    const auto* option = options.find_nothrow(name, false);
+    if (is_emptied && option == nullptr) {
+      result.back().pop_back();
+      result.emplace_back();
+    }
+    if (!is_emptied && option != nullptr && is_flag(*option)) result.back() += "=true";
   }
-  return arguments;
+  return result;
 }
 
 // Refuses options that are neither the command's nor keys: where keys are taken, Boost lets all

@@ -116,6 +116,11 @@ TEST(CommandForm, EveryOptionTakesItsValueBehindASpaceOrAnEqualsSign) {
   EXPECT_EQ(dir + (json ? " json" : ""), "a json");
   EXPECT_EQ(read_options(form, options, {"--checkpoint", "b", "--stages=2"}), Texts{"--stages=2"});
   EXPECT_EQ(dir, "b");
+  EXPECT_EQ(read_options(form, options, {"--data.validation=", "--stages=2"}),
+            (Texts{"--data.validation", "", "--stages=2"}))
+      << "an empty value empties a key";
+  EXPECT_THAT(input_error([&] { (void)read_options(form, options, {"--checkpoint="}); }),
+              HasSubstr("--checkpoint"));
   EXPECT_EQ(read_options(form, options, {"--json=0", "r.toml"}), Texts{"r.toml"});
   EXPECT_FALSE(json);
   EXPECT_THAT(input_error([&] { (void)read_options(form, options, {"--checkpoint"}); }),
