@@ -14,9 +14,9 @@
 #include <regex>
 #include <thread>
 
+#include "runtime/records/checkpoint/copies/file_system.h"
 #include "runtime/records/checkpoint/layout.h"
 #include "runtime/records/checkpoint/reader.h"
-#include "runtime/system/files/file_system.h"
 
 namespace penstock {
 namespace {

@@ -9,9 +9,9 @@
 #include "kernels/error.h"
 #include "runtime/engine/training/partner/partners.h"
 #include "runtime/records/checkpoint/copies/copy_document.h"
+#include "runtime/records/checkpoint/copies/file_system.h"
 #include "runtime/records/telemetry/units.h"
 #include "runtime/system/comm/agreement.h"
-#include "runtime/system/files/file_system.h"
 
 namespace penstock {
 namespace {

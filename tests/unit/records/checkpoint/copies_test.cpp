@@ -9,6 +9,7 @@
 #include "runtime/records/checkpoint/copies/copy_layout.h"
 #include "runtime/records/checkpoint/copies/copy_list.h"
 #include "runtime/records/checkpoint/copies/copy_slot.h"
+#include "runtime/records/checkpoint/copies/file_system.h"
 #include "runtime/records/checkpoint/format/checksum.h"
 #include "tests/support/temporary_folder.h"
 
@@ -98,6 +99,13 @@ TEST_F(Copies, WithoutRoomAreRefusedWithACure) {
     EXPECT_THAT(error.what(), HasSubstr("--checkpoint.partner_dir"));
   }
   EXPECT_FALSE(std::filesystem::exists(folder_ / "slot/copy.safetensors"));
+}
+
+TEST_F(Copies, KnowWhetherADirectoryIsInMemory) {
+  EXPECT_TRUE(file_system_of("/dev/shm").in_memory);
+  EXPECT_EQ(file_system_of("/dev/shm").kind, "tmpfs");
+  EXPECT_FALSE(file_system_of("/proc").in_memory);
+  EXPECT_THROW((void)file_system_of(folder_ / "absent"), Error);
 }
 
 TEST_F(Copies, OfAnotherRunAreNeverTaken) {

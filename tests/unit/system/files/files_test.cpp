@@ -13,7 +13,6 @@
 
 #include "kernels/error.h"
 #include "runtime/system/files/atomic_file.h"
-#include "runtime/system/files/file_system.h"
 #include "runtime/system/files/input_file.h"
 #include "runtime/system/files/json.h"
 #include "runtime/system/files/long_work.h"
@@ -50,15 +49,6 @@ std::string refused(ErrorKind kind, const std::function<void()>& use) {
     return error.what();
   }
   return "nothing was refused";
-}
-
-TEST_F(Files, LieInMemoryOrNot) {
-  EXPECT_TRUE(file_system_of("/dev/shm").in_memory);
-  EXPECT_EQ(file_system_of("/dev/shm").kind, "tmpfs");
-  EXPECT_FALSE(file_system_of("/proc").in_memory);
-  const std::string file = made("file", "text");
-  EXPECT_THAT(refused(ErrorKind::Input, [&] { (void)file_system_of(file); }),
-              HasSubstr("file is no directory"));
 }
 
 TEST_F(Files, OfAUserMayBeLinksAndOfARunMayNot) {

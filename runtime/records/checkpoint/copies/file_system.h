@@ -1,4 +1,4 @@
-// runtime/system/files/file_system.h -- which file system a directory lies on.
+// runtime/records/checkpoint/copies/file_system.h -- which file system a directory lies on.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-#include "runtime/system/files/file_system.h"
+#include "runtime/records/checkpoint/copies/file_system.h"
 
 #include <linux/magic.h>
 #include <sys/vfs.h>
