@@ -1,4 +1,5 @@
 // kernels/cpu/update.cpp -- optimizer arithmetic: one pass over flat fp32 arrays, bound by memory.
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/cpu/loops/loops.h"
@@ -40,6 +41,16 @@ class CpuUpdate final : public UpdateOps {
       squares_of(x, sums);
       sums += squares_blocks(x.elements());
     }
+  }
+  void divide_by_norm(Tensor& x, const Tensor& squares, float least) override {
+    require_elements("divide_by_norm", squares, squares_blocks(x.elements()));
+    double sum = 0.0;
+    for (const double of_block : squares.span<const double>()) sum += of_block;
+    const auto factor = static_cast<float>(1.0 / std::max(std::sqrt(sum), double{least}));
+    auto* values = x.data<float>();
+    for_elements(context_, x.elements(), [=](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) values[i] *= factor;
+    });
   }
 
  private:

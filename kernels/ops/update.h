@@ -76,6 +76,8 @@ class UpdateOps {
   // tensor by tensor, to `results` (F64, squares_blocks() of each). A rank that adds up a tensor's
   // sums in order thus has the same bits as one that received some of them from other ranks.
   virtual void squares_by_block(Tensor& results, std::span<const Tensor> all) = 0;
+  // x /= max(norm of x, least), where `squares` holds the sums that squares_by_block() made of x.
+  virtual void divide_by_norm(Tensor& x, const Tensor& squares, float least) = 0;
 };
 
 }  // namespace penstock

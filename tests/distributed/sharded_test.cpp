@@ -19,6 +19,7 @@ struct SharedCase {
   int stages, replicas;
   int numbers;  // of state per weight, averages included
   const char* run_file;
+  int64_t whole = 0;  // elements of the largest parameter that replicas do not cut
 };
 
 void PrintTo(const SharedCase& shared, std::ostream* out) {
@@ -70,6 +71,16 @@ epsilon = 1.0
 moving_average = 0.9
 clip_norm = 0.5
 )"},
+    {"muon_clipped_averaged", 1, 3, 3, R"(
+[optimizer]
+kind = "muon"
+momentum = 0.95
+adamw_rate = 3e-3
+weight_decay = 0.1
+clip_norm = 0.5
+moving_average = 0.9
+)",
+     48 * 203},
 };
 
 constexpr const char* kSharedRest = R"(learning_rate = 1e-2
@@ -126,10 +137,11 @@ TEST_P(Sharded, GivesTheBitsOfUnsharedUpdatesWithAShareOfTheirState) {
   const std::vector<int64_t> own = optimizer_bytes(scratch_ / "run", &parameters);
   ASSERT_EQ(whole.losses.size(), 4U);
   expect_same_bits(whole, shared, "shared");
-  // A granule over, in the tensor that averages pass through too, one more for what is tied, and
-  // the lines of 64 bytes that tensors take.
+  // A granule over, and a parameter that is not cut, in the tensor that averages pass through too,
+  // one more for what is tied, and the lines of 64 bytes that tensors take.
   const int64_t granules = case_.numbers + 1 + (case_.stages > 1 ? case_.numbers : 0);
-  const int64_t over = granules * 4 * 4096 + 100 * int64_t{64} * case_.numbers;
+  const int64_t over =
+      granules * 4 * 4096 + 100 * int64_t{64} * case_.numbers + 4 * case_.whole * case_.numbers;
   ASSERT_EQ(all.size(), own.size());
   for (size_t rank = 0; rank < own.size(); ++rank) {
     const int64_t bound = all[rank] / case_.replicas + over;
@@ -139,10 +151,13 @@ TEST_P(Sharded, GivesTheBitsOfUnsharedUpdatesWithAShareOfTheirState) {
 }
 
 // The files of both kinds of runs are the same (above), so this is the other way round, too.
-TEST(ShardedResume, GoesOnUnsharedAndAtAnotherNumberOfReplicas) {
+class ShardedResume : public testing::TestWithParam<const char*> {};
+
+TEST_P(ShardedResume, GoesOnUnsharedAndAtAnotherNumberOfReplicas) {
   const TemporaryFolder scratch;
+  const auto* shared = std::ranges::find(kShared, std::string(GetParam()), &SharedCase::name);
   const std::string run_file =
-      scratch.write("run.toml", std::string(kTransformer) + kShared[0].run_file + kSharedRest);
+      scratch.write("run.toml", std::string(kTransformer) + shared->run_file + kSharedRest);
   const auto run = [&](const std::string& out, int replicas, const std::string& more) {
     const JobResult job = run_penstock(
         replicas, "train " + run_file + " --reduction exact --replicas " +
@@ -160,6 +175,10 @@ TEST(ShardedResume, GoesOnUnsharedAndAtAnotherNumberOfReplicas) {
   expect_same_bits(whole, run("four", 4, resume), "four replicas");
 }
 
+INSTANTIATE_TEST_SUITE_P(Optimizers, ShardedResume,
+                         testing::Values("adamw_tied_frozen_clipped_averaged",
+                                         "muon_clipped_averaged"),
+                         [](const auto& test) { return std::string(test.param); });
 INSTANTIATE_TEST_SUITE_P(Optimizers, Sharded, testing::ValuesIn(kShared),
                          [](const auto& test) { return std::string(test.param.name); });
 

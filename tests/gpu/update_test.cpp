@@ -157,6 +157,19 @@ TEST_F(GpuUpdate, SumsOfSquares) {
   }
 }
 
+TEST_F(GpuUpdate, DividesByTheNorm) {
+  for (const Parameter& p : parameters_) {
+    Twin sums = poisoned({squares_blocks(p.g.gpu.elements())}, DType::F64);
+    Tensor on_gpu = p.g.gpu;
+    Tensor on_cpu = p.g.cpu;
+    gpu_.squares_by_block(sums.gpu, {&on_gpu, 1});
+    cpu_.squares_by_block(sums.cpu, {&on_cpu, 1});
+    gpu_.divide_by_norm(on_gpu, sums.gpu, 1e-7F);
+    cpu_.divide_by_norm(on_cpu, sums.cpu, 1e-7F);
+    expect_close(p.g, "g of " + p.g.gpu.shape().text());
+  }
+}
+
 TEST_F(GpuUpdate, ASteadyListAllocatesNothing) {
   const auto update = [&] {
     const auto [on_gpu, on_cpu] =

@@ -36,13 +36,15 @@ def another_shape(dice, shape):
 
 
 def optimizer(dice, steps):
-    kind = dice.choice(["sgd", "rmsprop", "adam", "adamw", "adamw", "lion"])
+    kind = dice.choice(["sgd", "rmsprop", "adam", "adamw", "adamw", "lion", "muon", "muon"])
     keys = {"kind": kind, "learning_rate": dice.choice([1e-3, 1e-2]), "weight_decay": dice.choice([0.0, 0.1]),
             "decay_all": dice.random() < 0.2, "clip_norm": dice.choice([0.0, 0.0, 0.3, 1.0]),
             "moving_average": dice.choice([0.0, 0.9]), "schedule": dice.choice(["constant", "cosine", "inverse-sqrt", "exponential"]),
             "warmup_steps": dice.choice([0, 2]), "decay_steps": dice.choice([2, steps])}
     if kind == "sgd":
         keys["nesterov"] = dice.random() < 0.5
+    if kind == "muon":
+        keys["adamw_rate"] = dice.choice([0.0, 3e-3])
     if dice.random() < 0.1:
         keys["freeze"] = [dice.choice(["*.bias", "embedding*", "blocks.0.*", "*1*"])]
     return keys

@@ -157,6 +157,21 @@ __global__ void __launch_bounds__(kUpdateThreads)
     square_one_kernel(double* partial, TensorRow row) {
   square_piece(partial, row, blockIdx.x);
 }
+
+// Every block adds up all the sums, in the same order.
+__global__ void __launch_bounds__(kUpdateThreads)
+    divide_by_norm_kernel(float* x, int64_t elements, const double* squares, int64_t count,
+                          float least) {
+  __shared__ double parts[kUpdateThreads / kWarp];
+  double sum = 0.0;
+  for (int64_t i = threadIdx.x; i < count; i += kUpdateThreads) sum += squares[i];
+  sum = row_reduce<kUpdateThreads>(sum, parts, Plus{});
+  const auto factor = static_cast<float>(1.0 / fmax(sqrt(sum), static_cast<double>(least)));
+  const int64_t begin = static_cast<int64_t>(blockIdx.x) * kPiece;
+  const int64_t end = begin + kPiece < elements ? begin + kPiece : elements;
+  for (int64_t i = begin + threadIdx.x; i < end; i += kUpdateThreads) x[i] *= factor;
+}
+
 LaunchShape blocks(int64_t count) {
   return {.grid = {static_cast<uint32_t>(count)}, .block = {kUpdateThreads}};
 }
@@ -263,6 +278,14 @@ class CudaUpdate final : public UpdateOps {
     }
     const TensorTable table = tables_.of(rows_);
     launch(context_.queue, &square_list_kernel, blocks(table.count), to, table.rows, table.pieces);
+  }
+
+  void divide_by_norm(Tensor& x, const Tensor& squares, float least) override {
+    const int64_t pieces = squares_blocks(x.elements());
+    require_elements("divide_by_norm", squares, pieces);
+    if (pieces == 0) return;
+    launch(context_.queue, &divide_by_norm_kernel, blocks(pieces), x.data<float>(), x.elements(),
+           squares.data<const double>(), pieces, least);
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "runtime/network/models/adapter_names.h"
+#include "runtime/network/optimizer/optimizer.h"
 #include "runtime/planning/schedule/proof/window.h"
 
 namespace penstock {
@@ -77,7 +78,10 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
   const bool shares_updates = config.optimizer.is_shared_by(grid.replicas);
   if (shares_updates) {
     const int replica = network.replicas().rank();
-    for (auto& stage : stages_) stage->weights().share(replicas_, replica);
+    const auto is_whole = [&config](const Parameter& parameter) {
+      return is_updated_whole(parameter, config.optimizer);
+    };
+    for (auto& stage : stages_) stage->weights().share(replicas_, replica, is_whole);
   }
   list_state();
   reads_ = {fields(), holds_loss() ? targets.name : ""};

@@ -10,7 +10,7 @@
 namespace penstock {
 
 struct OptimizerConfig {
-  std::string kind = "adamw";   // sgd | rmsprop | adam | adamw | lion
+  std::string kind = "adamw";   // sgd | rmsprop | adam | adamw | lion | muon
   double learning_rate = 1e-3;  // the highest rate, at the end of the warm-up
   // constant | cosine | linear | wsd | inverse-sqrt | exponential; formulas in rate.h
   std::string schedule = "constant";
@@ -27,11 +27,15 @@ struct OptimizerConfig {
   // (is_spared_decay() in optimizer.h).
   std::vector<std::string> no_decay = {};
   double clip_norm = 0.0;             // gradients are clipped to this global norm; 0: off
-  double momentum = 0.9;              // sgd, rmsprop
+  double momentum = 0.9;              // sgd, rmsprop, muon
   bool nesterov = false;              // sgd
-  double beta1 = 0.9, beta2 = 0.999;  // adam, adamw, lion
+  double beta1 = 0.9, beta2 = 0.999;  // adam, adamw, lion; muon: of what AdamW updates
   double rms_decay = 0.9;             // rmsprop: decay of the mean of squares, at first 1
-  double epsilon = 1e-8;              // rmsprop, adam, adamw: keeps the divisor from 0
+  double epsilon = 1e-8;  // rmsprop, adam, adamw, muon (as beta1): keeps the divisor from 0
+  // muon: patterns of names of matrices that AdamW updates, as it does biases and norms, and the
+  // highest learning rate of all that AdamW updates; 0: learning_rate.
+  std::vector<std::string> adamw_for = {"*embedding*", "*classifier*"};
+  double adamw_rate = 0.0;
   // Patterns of names (runtime/network/autograd/name_patterns.h): these parameters are not trained.
   std::vector<std::string> freeze = {};
   // The decay of the averages of weights with which evaluations compute (average.h); 0: off.

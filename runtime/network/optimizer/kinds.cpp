@@ -1,6 +1,7 @@
 // runtime/network/optimizer/kinds.cpp -- the optimizers: which state each keeps and which op it
 // runs.
 #include "kernels/ops/update.h"
+#include "runtime/network/optimizer/muon.h"
 #include "runtime/network/optimizer/optimizer.h"
 #include "runtime/network/optimizer/validate.h"
 
@@ -14,15 +15,15 @@ class Sgd final : public Optimizer {
       : Optimizer(c, c.momentum > 0.0 ? Slots{{"momentum_buffer"}} : Slots{}) {}
 
  private:
-  void update(UpdateOps& ops, StateRange entries, float learning_rate, float scale) override {
+  void update(Device& device, StateRange entries, float learning_rate, float scale) override {
     for (const StateEntry* e : entries) {
       list_.push_back(
           {e->own_part(e->value), state_of(*e, 0), e->own_part(e->gradient), decay_of(*e)});
     }
-    ops.sgd(list_, {.learning_rate = learning_rate,
-                    .momentum = static_cast<float>(config().momentum),
-                    .scale = scale,
-                    .nesterov = config().nesterov});
+    device.update().sgd(list_, {.learning_rate = learning_rate,
+                                .momentum = static_cast<float>(config().momentum),
+                                .scale = scale,
+                                .nesterov = config().nesterov});
     list_.clear();
   }
 
@@ -39,16 +40,16 @@ class RmsProp final : public Optimizer {
                                       : Slots{{"square_avg", 1.0F}}) {}
 
  private:
-  void update(UpdateOps& ops, StateRange entries, float learning_rate, float scale) override {
+  void update(Device& device, StateRange entries, float learning_rate, float scale) override {
     for (const StateEntry* e : entries) {
       list_.push_back({e->own_part(e->value), state_of(*e, 0), state_of(*e, 1),
                        e->own_part(e->gradient), decay_of(*e)});
     }
-    ops.rmsprop(list_, {.learning_rate = learning_rate,
-                        .decay = static_cast<float>(config().rms_decay),
-                        .momentum = static_cast<float>(config().momentum),
-                        .epsilon = static_cast<float>(config().epsilon),
-                        .scale = scale});
+    device.update().rmsprop(list_, {.learning_rate = learning_rate,
+                                    .decay = static_cast<float>(config().rms_decay),
+                                    .momentum = static_cast<float>(config().momentum),
+                                    .epsilon = static_cast<float>(config().epsilon),
+                                    .scale = scale});
     list_.clear();
   }
 
@@ -61,18 +62,18 @@ class Adam final : public Optimizer {
   explicit Adam(const OptimizerConfig& c) : Optimizer(c, {{"exp_avg"}, {"exp_avg_sq"}}) {}
 
  private:
-  void update(UpdateOps& ops, StateRange entries, float learning_rate, float scale) override {
+  void update(Device& device, StateRange entries, float learning_rate, float scale) override {
     for (const StateEntry* e : entries) {
       list_.push_back({e->own_part(e->value), state_of(*e, 0), state_of(*e, 1),
                        e->own_part(e->gradient), decay_of(*e)});
     }
-    ops.adam(list_, {.learning_rate = learning_rate,
-                     .beta1 = static_cast<float>(config().beta1),
-                     .beta2 = static_cast<float>(config().beta2),
-                     .epsilon = static_cast<float>(config().epsilon),
-                     .scale = scale,
-                     .decoupled = config().kind == "adamw",
-                     .step = steps()});
+    device.update().adam(list_, {.learning_rate = learning_rate,
+                                 .beta1 = static_cast<float>(config().beta1),
+                                 .beta2 = static_cast<float>(config().beta2),
+                                 .epsilon = static_cast<float>(config().epsilon),
+                                 .scale = scale,
+                                 .decoupled = config().kind == "adamw",
+                                 .step = steps()});
     list_.clear();
   }
 
@@ -86,15 +87,15 @@ class Lion final : public Optimizer {
   explicit Lion(const OptimizerConfig& c) : Optimizer(c, {{"exp_avg"}}) {}
 
  private:
-  void update(UpdateOps& ops, StateRange entries, float learning_rate, float scale) override {
+  void update(Device& device, StateRange entries, float learning_rate, float scale) override {
     for (const StateEntry* e : entries) {
       list_.push_back(
           {e->own_part(e->value), state_of(*e, 0), e->own_part(e->gradient), decay_of(*e)});
     }
-    ops.lion(list_, {.learning_rate = learning_rate,
-                     .beta1 = static_cast<float>(config().beta1),
-                     .beta2 = static_cast<float>(config().beta2),
-                     .scale = scale});
+    device.update().lion(list_, {.learning_rate = learning_rate,
+                                 .beta1 = static_cast<float>(config().beta1),
+                                 .beta2 = static_cast<float>(config().beta2),
+                                 .scale = scale});
     list_.clear();
   }
 
@@ -107,6 +108,7 @@ std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config) {
   validate(config);
   if (config.kind == "sgd") return std::make_unique<Sgd>(config);
   if (config.kind == "rmsprop") return std::make_unique<RmsProp>(config);
+  if (config.kind == "muon") return make_muon(config);
   if (config.kind == "lion") return std::make_unique<Lion>(config);
   return std::make_unique<Adam>(config);
 }

@@ -7,6 +7,7 @@
 #include "kernels/error.h"
 #include "kernels/ops/pointwise.h"
 #include "kernels/ops/update.h"
+#include "runtime/network/autograd/name_patterns.h"
 
 namespace penstock {
 namespace {
@@ -32,6 +33,11 @@ bool is_spared_decay(const StateEntry& entry, const OptimizerConfig& config) {
                      [&](const std::string& part) { return matches(entry.name, part); });
 }
 
+bool is_updated_whole(const Parameter& parameter, const OptimizerConfig& config) {
+  return config.kind == "muon" && parameter.kind == ParameterKind::Matrix &&
+         parameter.shape.rank() >= 2 && !matches_any(parameter.name, config.adamw_for);
+}
+
 Optimizer::Optimizer(const OptimizerConfig& config, Slots slots)
     : config_(config), slots_(std::move(slots)) {}
 
@@ -44,22 +50,23 @@ void Optimizer::allocate(StateRange range, Device& device) {
       fail_internal("the optimizer got " + entry->name + " before its weight and gradient");
     }
     entry->decayed = !is_spared_decay(*entry, config_);
+    entry->updated_whole = is_updated_whole(*entry->holders.front(), config_);
     entry->states.clear();
     const Shape shape = entry->own_part(entry->value).shape();
-    for (const Slot& slot : slots_) {
+    for (const Slot& slot : slots_of(*entry)) {
       Tensor state = device.empty(shape, DType::F32, Purpose::Optimizer);
       device.pointwise().fill(state, slot.first);
       entry->states.push_back({slot.name, std::move(state)});
     }
     if (shape.elements() > 0) entries_.push_back(entry);
   }
+  allocate_scratch(entries_, device);
 }
 
 void Optimizer::step(double learning_rate, double gradient_scale) {
   if (device_ == nullptr) fail_internal("an optimizer step before allocate()");
   ++steps_;
-  update(device_->update(), entries_, static_cast<float>(learning_rate),
-         static_cast<float>(gradient_scale));
+  update(*device_, entries_, static_cast<float>(learning_rate), static_cast<float>(gradient_scale));
   for (StateEntry* entry : entries_) {
     entry->changed();
     after_op(*device_, entry->own_part(entry->value));
@@ -69,7 +76,7 @@ void Optimizer::step(double learning_rate, double gradient_scale) {
 
 void Optimizer::repeat(StateEntry& copy, double learning_rate, double gradient_scale) {
   StateEntry* one = &copy;
-  update(device_->update(), {&one, 1}, static_cast<float>(learning_rate),
+  update(*device_, {&one, 1}, static_cast<float>(learning_rate),
          static_cast<float>(gradient_scale));
 }
 

@@ -1,5 +1,5 @@
-// runtime/network/optimizer/optimizer.h -- Optimizer: SGD, RMSprop, Adam or AdamW, which once per
-// step changes the weights that this rank holds by their gradients.
+// runtime/network/optimizer/optimizer.h -- Optimizer: SGD, Adam, Muon and others, which once per
+// step change the weights that this rank holds by their gradients.
 //
 // It works on a list of entries of state tables (runtime/network/stage/state_table.h), one entry
 // for each parameter with its value, its gradient and the optimizer's tensors, such as Adam's
@@ -26,6 +26,10 @@ namespace penstock {
 // normal.weight; "embedding.position" spares embedding.position.weight.
 [[nodiscard]] bool is_spared_decay(const StateEntry& entry, const OptimizerConfig& config);
 
+// True when the update of each element of a parameter hangs on all its elements, so that one
+// replica must update all of it: a matrix of muon. The same for all layers that hold the parameter.
+[[nodiscard]] bool is_updated_whole(const Parameter& parameter, const OptimizerConfig& config);
+
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -34,18 +38,24 @@ class Optimizer {
 
   // Called once, when weights and gradients exist. Gives each trained parameter its state tensors
   // (StateEntry::states, Purpose::Optimizer, with their initial values) and sets
-  // StateEntry::decayed. Where replicas share the updates out (StateEntry::cuts), the states have
-  // only the elements that this replica updates. Entries and device must outlive this object.
+  // StateEntry::decayed and updated_whole. Where replicas share the updates out (StateEntry::cuts), the
+  // states have only the elements that this replica updates. Entries and device must outlive this
+  // object.
   void allocate(StateRange range, Device& device);
+
+  // The bytes that an update needs beside the states (Purpose::Workspace), as many as its largest
+  // parameter wants.
+  [[nodiscard]] virtual int64_t scratch_bytes() const { return 0; }
 
   // Updates the weights and states of every trained parameter, or this replica's elements of them,
   // from its gradient times gradient_scale (1, or less where the gradient is clipped). Every rule
-  // treats each element by itself. Allocates no tensors.
+  // treats each element by itself, but those of entries that are `updated_whole`. Allocates no tensors.
   void step(double learning_rate, double gradient_scale);
 
   // Applies the last step() once more to a copy of some elements of one parameter, for an audit
   // (update_audit.h): `copy` must have the value and states that these elements had before that
-  // step and their gradient, all 1-d tensors of one size. steps() does not change.
+  // step and their gradient, all 1-d tensors of one size; of an entry that is `updated_whole` all elements,
+  // in its shape. steps() does not change.
   void repeat(StateEntry& copy, double learning_rate, double gradient_scale);
 
   // Steps taken so far, those before a resume included, on which Adam's bias correction depends.
@@ -64,6 +74,11 @@ class Optimizer {
   Optimizer(const OptimizerConfig& config, Slots slots);
 
   [[nodiscard]] const OptimizerConfig& config() const { return config_; }
+  // What the entry has: by default all the slots of the constructor.
+  [[nodiscard]] virtual const Slots& slots_of(const StateEntry& /*entry*/) const { return slots_; }
+  // Called at the end of allocate() with the entries that are updated here: makes what updates need
+  // beside the states.
+  virtual void allocate_scratch(StateRange /*entries*/, Device& /*device*/) {}
   // State tensor number `slot` of the entry, in the order of Slots; empty where it has fewer.
   [[nodiscard]] static Tensor state_of(const StateEntry& entry, size_t slot) {
     return slot < entry.states.size() ? entry.states[slot].tensor : Tensor();
@@ -72,9 +87,9 @@ class Optimizer {
   [[nodiscard]] float decay_of(const StateEntry& entry) const {
     return entry.decayed ? static_cast<float>(config_.weight_decay) : 0.0F;
   }
-  // The rule of a derived class: updates all the entries with one op. `scale` multiplies their
+  // The rule of a derived class: updates all the entries, on `device`. `scale` multiplies their
   // gradients.
-  virtual void update(UpdateOps& ops, StateRange entries, float learning_rate, float scale) = 0;
+  virtual void update(Device& device, StateRange entries, float learning_rate, float scale) = 0;
 
  private:
   OptimizerConfig config_;

@@ -16,7 +16,8 @@ UpdateAudit::UpdateAudit(StateRange range, Device& device)
     if (!entry->trained || !entry->is_parameter() || !entry->gradient) continue;
     if (entry->own_elements() == 0) continue;
     updated_.push_back(entry);
-    const int64_t stretches = (entry->own_elements() + kStretch - 1) / kStretch;
+    if (entry->updated_whole) longest_ = std::max(longest_, entry->elements());
+    const int64_t stretches = entry->updated_whole ? 1 : (entry->own_elements() + kStretch - 1) / kStretch;
     first_stretch_.push_back(first_stretch_.back() + stretches);
   }
 }
@@ -35,11 +36,12 @@ void UpdateAudit::before(uint64_t seed, int64_t step, int rank) {
   const auto which = static_cast<size_t>(next - first_stretch_.begin()) - 1;
   drawn_ = updated_[which];
   const int64_t first = (drawn - first_stretch_[which]) * kStretch;
-  const int64_t elements = std::min(kStretch, drawn_->own_elements() - first);
+  const int64_t elements =
+      drawn_->updated_whole ? drawn_->elements() : std::min(kStretch, drawn_->own_elements() - first);
   const auto stretch_of = [&](const Tensor& own) { return own.view(first, {elements}); };
   const auto memory = [&](size_t number) {
     while (memory_.size() <= number) {
-      memory_.push_back(device_.empty({kStretch}, DType::F32, Purpose::Workspace));
+      memory_.push_back(device_.empty({longest_}, DType::F32, Purpose::Workspace));
     }
     return memory_[number].view(0, {elements});
   };
@@ -60,10 +62,12 @@ void UpdateAudit::update_again(Optimizer& optimizer, double learning_rate, doubl
   StateEntry copy;
   copy.kind = drawn_->kind;
   copy.decayed = drawn_->decayed;
+  copy.updated_whole = drawn_->updated_whole;
   copy.gradient = gradient_;
   for (size_t i = 0; i < copies_.size(); ++i) {
     device_.pointwise().copy(copies_[i].again, copies_[i].kept);
-    if (i == 0) copy.value = copies_[i].again;
+    const Tensor& value = copies_[0].again;
+    if (i == 0) copy.value = copy.updated_whole ? value.reshaped(drawn_->value.shape()) : value;
     if (i > 0) copy.states.push_back({drawn_->states[i - 1].name, copies_[i].again});
   }
   optimizer.repeat(copy, learning_rate, gradient_scale);

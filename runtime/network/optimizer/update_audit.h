@@ -6,7 +6,8 @@
 // updates, drawn at random from (seed, step, rank), so that the audit needs memory for one stretch
 // alone. A stretch begins at a multiple of kSquaresBlock elements, and update rules treat each
 // element by itself, so a second execution of the stretch has the bits that it had within the whole
-// update. Order in an audited step: before(), Optimizer::step(), after().
+// update. A parameter whose elements hang on each other (StateEntry::updated_whole) is one stretch. Order
+// in an audited step: before(), Optimizer::step(), after().
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ namespace penstock {
 
 class UpdateAudit {
  public:
-  // The most elements of a stretch.
+  // The most elements of a stretch, of a parameter that is not `updated_whole`.
   static constexpr int64_t kStretch = int64_t{64} * 4096;
 
   // `range`: the entries of this rank; stretches are drawn from the elements that this replica
@@ -55,7 +56,8 @@ class UpdateAudit {
   std::vector<int64_t> first_stretch_;
   Device& device_;
   Checksums sums_;
-  std::vector<Tensor> memory_;  // kept and again of each copy, of kStretch elements
+  int64_t longest_ = kStretch;  // of the stretches
+  std::vector<Tensor> memory_;  // kept and again of each copy, of longest_ elements
   StateEntry* drawn_ = nullptr;
   std::vector<Copy> copies_;  // weights, then states
   Tensor gradient_;

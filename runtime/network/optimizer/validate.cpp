@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::array kKinds = {"sgd", "rmsprop", "adam", "adamw", "lion"};
+constexpr std::array kKinds = {"sgd", "rmsprop", "adam", "adamw", "lion", "muon"};
 constexpr std::array kSchedules = {"constant", "cosine",       "linear",
                                    "wsd",      "inverse-sqrt", "exponential"};
 
@@ -75,6 +75,8 @@ void validate(const OptimizerConfig& c) {
   require(is_share(c.rms_decay), "rms_decay", c.rms_decay, "in [0, 1)");
   require(c.epsilon > 0.0 && std::isfinite(c.epsilon), "epsilon", c.epsilon,
           "a finite number above 0");
+  require(c.adamw_rate >= 0.0 && std::isfinite(c.adamw_rate), "adamw_rate", c.adamw_rate,
+          "a finite number, 0 (learning_rate) or more");
   require(is_share(c.moving_average), "moving_average", c.moving_average, "in [0, 1), 0 is off");
 }
 

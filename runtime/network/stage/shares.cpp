@@ -17,7 +17,8 @@ std::vector<Candidate> candidates_in(std::span<const ParameterPlace> places) {
   int64_t before = 0;
   int64_t at = 0;
   for (const ParameterPlace& place : places) {
-    for (int64_t first = 0; first < place.elements; first += kShareGranule) {
+    const int64_t step = place.whole ? place.elements : kShareGranule;
+    for (int64_t first = 0; first < place.elements; first += step) {
       all.push_back({at + first, before + first});
     }
     before += place.elements;

@@ -3,9 +3,9 @@
 // Rajbhandari et al. 2020). Pure arithmetic, the same on every rank (docs/sharing.md).
 //
 // A share is ranges of elements and not whole tensors, since one large embedding would make the
-// shares unequal. Every bucket of gradients (gradient_buckets.h) is cut by itself into one range
-// for each replica: as soon as the bucket is complete, each replica sums its range over all
-// replicas.
+// shares unequal; only what must be updated as a whole (muon's matrices) is not cut. Every bucket
+// of gradients (gradient_buckets.h) is cut by itself into one range for each replica: as soon as
+// the bucket is complete, each replica sums its range over all replicas.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,8 @@ struct ParameterPlace {
   // True: layers of other stages may hold the parameter too. It is cut by its size alone, so that
   // all these stages cut it alike.
   bool tied = false;
+  // True: one replica must update all of its elements, so that it is not cut.
+  bool whole = false;
 };
 
 // Neighbouring parameters, without gaps in both vectors, that are cut as one range of elements.
@@ -47,8 +49,8 @@ class ShareCutter {
   // Called for one bucket after another, the last layers' first: returns the stretches that the
   // bucket's parameters, given in the order of their gradients, are cut into. A cut lies up to half
   // a granule beside the equal part, and later buckets make up for that: after each bucket no
-  // replica has more than one granule beyond its equal part of all buckets so far, tied parameters
-  // not counted.
+  // replica has more than one granule, or the largest parameter that is not cut, beyond its equal
+  // part of all buckets so far, tied parameters not counted.
   [[nodiscard]] std::vector<Stretch> cut(std::span<const ParameterPlace> bucket);
 
  private:

@@ -89,11 +89,12 @@ std::vector<StageWeights::SharedValues> StageWeights::shared_values() const {
 }
 
 // All replicas need the step sums, which follow the layers' gradients, as a whole.
-void StageWeights::share(int replicas, int replica) {
+void StageWeights::share(int replicas, int replica, const IsWhole& is_whole) {
   ShareCutter cutter(replicas);
   size_t last_layer = trained_.size();
   for (const GradientBuckets::Bucket& bucket : gradients_.buckets()) {
-    const std::vector<Stretch> stretches = cutter.cut(places_of(bucket.first_layer, last_layer));
+    const std::vector<Stretch> stretches =
+        cutter.cut(places_of(bucket.first_layer, last_layer, is_whole));
     say_in_table(stretches, replica);
     std::vector<Part>& parts = shared_.emplace_back();
     for (const Stretch& stretch : stretches) {
@@ -111,7 +112,8 @@ void StageWeights::share(int replicas, int replica) {
 }
 
 // The places of the parameters that layers [first_layer, last_layer) train.
-std::vector<ParameterPlace> StageWeights::places_of(size_t first_layer, size_t last_layer) {
+std::vector<ParameterPlace> StageWeights::places_of(size_t first_layer, size_t last_layer,
+                                                    const IsWhole& is_whole) {
   std::vector<ParameterPlace> places;
   for (size_t layer = first_layer; layer < last_layer; ++layer) {
     for (const Parameter* p : trained_[layer]) {
@@ -121,7 +123,8 @@ std::vector<ParameterPlace> StageWeights::places_of(size_t first_layer, size_t l
                                      : -1,
                         .elements = p->elements(),
                         .room = with_padding(p->elements()),
-                        .tied = p->tied || p->first != nullptr});
+                        .tied = p->tied || p->first != nullptr,
+                        .whole = is_whole && is_whole(*p)});
     }
   }
   return places;

@@ -56,8 +56,10 @@ class StageWeights {
   // ---- shares: each replica updates a part of the weights only (ZeRO stage 1, shares.h)
   // Called at most once, after allocate(): divides the updates among `replicas` replicas, of which
   // this is number `replica`, and writes the cuts to the table (StateEntry::cuts). Without this
-  // call every replica updates all weights.
-  void share(int replicas, int replica);
+  // call every replica updates all weights. A parameter for which `is_whole` is true is not cut:
+  // one replica updates all of it; empty: all may be cut.
+  using IsWhole = std::function<bool(const Parameter&)>;
+  void share(int replicas, int replica, const IsWhole& is_whole = {});
   // `part`: a range of the gradients. With `cuts` replica r needs the sum over replicas of elements
   // [cuts[r], cuts[r + 1]) of it; with empty `cuts` every replica needs the sum of all of it.
   using WithPart = std::function<void(const Tensor& part, std::span<const int64_t> cuts)>;
@@ -84,7 +86,8 @@ class StageWeights {
     Tensor gradients, values;  // values: empty where an earlier layer holds them
     std::vector<int64_t> cuts;
   };
-  [[nodiscard]] std::vector<ParameterPlace> places_of(size_t first_layer, size_t last_layer);
+  [[nodiscard]] std::vector<ParameterPlace> places_of(size_t first_layer, size_t last_layer,
+                                                      const IsWhole& is_whole);
   void say_in_table(const std::vector<Stretch>& stretches, int replica);
 
   DType computed_;

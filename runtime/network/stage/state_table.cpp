@@ -1,6 +1,7 @@
 #include "runtime/network/stage/state_table.h"
 
 #include <unordered_map>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -23,12 +24,18 @@ std::string layer_of(const std::string& name) {
 
 }  // namespace
 
-std::vector<StateSlot> kept_beside(const StateEntry& entry) {
-  std::vector<StateSlot> all;
+std::vector<KeptBeside> kept_beside(const StateEntry& entry) {
+  std::vector<KeptBeside> all;
+  const Shape& shape = entry.value.shape();
   for (const StateSlot& state : entry.states) {
-    all.push_back({entry.name + "." + state.name, state.tensor});
+    KeptBeside kept{entry.name + "." + state.name, state.tensor, shape, entry.cuts};
+    if (state.own_shape.rank() > 0) {
+      kept.shape = state.own_shape;
+      for (int64_t& cut : kept.cuts) cut = cut == 0 ? 0 : kept.shape.elements();
+    }
+    all.push_back(std::move(kept));
   }
-  if (entry.average) all.push_back({entry.name + ".average", entry.average});
+  if (entry.average) all.push_back({entry.name + ".average", entry.average, shape, entry.cuts});
   return all;
 }
 

@@ -29,6 +29,9 @@ enum class StateKind : uint8_t {
 struct StateSlot {
   std::string name;  // as PyTorch calls it: exp_avg, exp_avg_sq, momentum_buffer, square_avg
   Tensor tensor;     // fp32, of the value's shape; where replicas share updates, [own_elements()]
+  // Rank 1 or more: the state has this shape, not the value's, and is all here or, where another
+  // replica updates the whole value, [0].
+  Shape own_shape = {};
 };
 
 // One parameter or one buffer of a stage.
@@ -55,7 +58,10 @@ struct StateEntry {
   // norm whose parameters are all frozen.
   bool trained = true;
   bool decayed = false;  // weight decay applies; Optimizer::allocate() sets it
-  bool tied = false;     // layers of other stages may hold it too
+  // The update of each element hangs on all others (is_updated_whole() in optimizer.h), so that one
+  // replica updates all of them; Optimizer::allocate() sets it.
+  bool updated_whole = false;
+  bool tied = false;  // layers of other stages may hold it too
   // False: an earlier stage holds this tied parameter too, and that stage counts it and writes it
   // to files.
   bool owned = true;
@@ -93,9 +99,16 @@ struct StateEntry {
 // Some entries, in order: all those of one stage, or of the several stages of a rank, or a part.
 using StateRange = std::span<StateEntry* const>;
 
-// The states and the average of an entry, each with the name that it has in a checkpoint:
-// "blocks.0.linear.weight.exp_avg", "blocks.0.linear.weight.average".
-[[nodiscard]] std::vector<StateSlot> kept_beside(const StateEntry& entry);
+// A state or the average of an entry, as a checkpoint has it.
+struct KeptBeside {
+  std::string name;  // "blocks.0.linear.weight.exp_avg", "blocks.0.linear.weight.average"
+  Tensor tensor;     // what this replica has of it
+  Shape shape;       // of the whole
+  // If replicas share the updates out, replica r has elements [cuts[r], cuts[r + 1]) of the whole;
+  // else empty.
+  std::vector<int64_t> cuts;
+};
+[[nodiscard]] std::vector<KeptBeside> kept_beside(const StateEntry& entry);
 
 // The table of one stage: its parameters in layer order, each tied one once, then its buffers. In a
 // new table `owned` is true and `place` is the index in this table; Pipeline, which knows the whole

@@ -72,7 +72,7 @@ void list_tensors(const Declared& all, const DeclaredBy& layers, Layout& layout)
   }
 }
 
-void check_freeze(const Layout& layout, const std::vector<std::string>& freeze) {
+void check_patterns(const Layout& layout, const OptimizerConfig& optimizer) {
   std::vector<std::string> names;
   bool trained = false;
   for (const NetworkTensor& tensor : layout.named) {
@@ -80,12 +80,18 @@ void check_freeze(const Layout& layout, const std::vector<std::string>& freeze) 
     names.push_back(tensor.name);
     trained = trained || !tensor.frozen;
   }
-  refuse_unmatched("optimizer.freeze", freeze, names);
-  if (!trained && !freeze.empty()) fail_input("optimizer.freeze leaves nothing to train");
+  refuse_unmatched("optimizer.freeze", optimizer.freeze, names);
+  if (!trained && !optimizer.freeze.empty()) {
+    fail_input("optimizer.freeze leaves nothing to train");
+  }
+  const bool chosen = optimizer.adamw_for != OptimizerConfig{}.adamw_for;
+  if (optimizer.kind == "muon" && chosen) {
+    refuse_unmatched("optimizer.adamw_for", optimizer.adamw_for, names);
+  }
 }
 
-void count_parameters(const Sequential& model, const std::vector<std::string>& freeze,
-                      Layout& layout) {
+void count_parameters(const Sequential& model, const OptimizerConfig& optimizer, Layout& layout) {
+  const std::vector<std::string>& freeze = optimizer.freeze;
   layout.first_trained = freeze.empty() ? 0 : model.layers.size();
   DeclaredBy layers;
   ParameterSet all;  // one set for all layers: names must not repeat, unless they are shared
@@ -104,7 +110,7 @@ void count_parameters(const Sequential& model, const std::vector<std::string>& f
     }
   }
   list_tensors(all.declared(), layers, layout);
-  check_freeze(layout, freeze);
+  check_patterns(layout, optimizer);
   std::erase_if(layout.ties, [](const LayerTie& tie) { return tie.layers.size() == 1; });
 }
 
@@ -153,7 +159,7 @@ Layout lay_out(const Sequential& model, const ModelInput& input, const Config& c
   const PipelineConfig& pipeline = config.pipeline;
   Layout layout;
   layout.stages = pipeline.stages;
-  count_parameters(model, config.optimizer.freeze, layout);
+  count_parameters(model, config.optimizer, layout);
   layout.skips = find_skips(model.layers);
   const int layers = static_cast<int>(model.layers.size());
   std::vector<int> counts;

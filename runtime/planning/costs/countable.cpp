@@ -24,7 +24,7 @@ double bytes_of_micro_batch(const LayerCost& layer) {
 double bytes_of_run(const LayerCost& layer) {
   double bytes = 0.0;
   for (const int64_t part : {layer.parameter_bytes, layer.gradient_bytes, layer.optimizer_bytes,
-                             layer.workspace_bytes}) {
+                             layer.workspace_bytes, layer.update_scratch_bytes}) {
     bytes += static_cast<double>(part);
   }
   return bytes;

@@ -49,7 +49,8 @@ std::string signature(const std::unique_ptr<Layer>& layer, const Shapes& inputs,
     layer->declare(set);
     for (const Parameter& parameter : set.declared().parameters) {
       const bool frozen = matches_any(parameter.name, setup.optimizer.freeze);
-      all += (frozen ? " frozen" : " ") + parameter.shape.text();
+      const bool whole = is_updated_whole(parameter, setup.optimizer);
+      all += (frozen ? " frozen" : whole ? " whole" : " ") + parameter.shape.text();
     }
   }
   const auto counting = make_counting_device(device);
@@ -85,6 +86,8 @@ LayerCost cost_of(const Layer& layer, const Found& found) {
   cost.parameter_bytes = m.parameters;
   cost.gradient_bytes = m.gradients;
   cost.optimizer_bytes = m.optimizer;
+  cost.whole_bytes = m.whole;
+  cost.update_scratch_bytes = m.update_scratch;
   cost.workspace_bytes = m.workspace;
   return cost;
 }

@@ -18,7 +18,7 @@ int64_t bytes_in_use(const Tensor& tensor) {
 int64_t state_bytes(StateRange range) {
   int64_t bytes = 0;
   for (const StateEntry* entry : range) {
-    for (const StateSlot& state : kept_beside(*entry)) bytes += bytes_in_use(state.tensor);
+    for (const KeptBeside& kept : kept_beside(*entry)) bytes += bytes_in_use(kept.tensor);
   }
   return bytes;
 }
@@ -139,6 +139,10 @@ ProbeMemory LayerProbe::memory() {
   memory.gradients = use.current_of(Purpose::Gradients) - no_gradients;
   memory.workspace = use.current_of(Purpose::Workspace) - workspace;
   memory.optimizer = state_bytes(weights.state());
+  for (const StateEntry* entry : weights.state()) {
+    if (entry->updated_whole) memory.whole = std::max(memory.whole, bytes_in_use(entry->value));
+  }
+  memory.update_scratch = optimizer_->scratch_bytes();
   read_recording(memory);
   read_halves(memory);
   read_plain_forward(memory);

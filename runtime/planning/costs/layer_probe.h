@@ -62,7 +62,9 @@ struct ProbeMemory {
   int64_t forward_peak = 0, record_peak = 0, backward_peak = 0, backward_input_peak = 0;
   // Bytes that stay for the whole run: weights, their gradients, the optimizer's state.
   int64_t parameters = 0, gradients = 0, optimizer = 0;
-  int64_t workspace = 0;  // bytes of copies of the weights in other layouts or types
+  int64_t whole = 0;           // bytes of the largest weight that one replica updates as a whole
+  int64_t update_scratch = 0;  // bytes that an update needs beside the optimizer's state
+  int64_t workspace = 0;       // bytes of copies of the weights in other layouts or types
 };
 
 // What of the layer's place in its network changes its costs.

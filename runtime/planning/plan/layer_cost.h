@@ -60,13 +60,16 @@ struct LayerCost {
   int64_t backward_peak_bytes = 0;
   int64_t backward_input_peak_bytes = 0;
 
-  // The next two follow from a run's options and device, and are not stored in profile files.
+  // The next four follow from a run's options and device, and are not stored in profile files.
 
   // False where neither this layer nor any before it is trained: then it has no backward and no
   // recompute, and keeps nothing.
   bool differentiated = true;
   // The batch fields that the layer reads; empty where the device can read the host's memory.
   std::vector<DataField> reads;
+  // Bytes of the largest weight that one replica updates as a whole (muon's matrices), and of what
+  // its update needs meanwhile; 0 where replicas may cut all weights. A rank has the latter once.
+  int64_t whole_bytes = 0, update_scratch_bytes = 0;
 
   // Bytes that stay for the whole run: weights, gradients, the optimizer's state.
   int64_t parameter_bytes = 0, gradient_bytes = 0, optimizer_bytes = 0;

@@ -129,14 +129,16 @@ std::vector<double> audit_times(const Schedule& schedule, const PipelineCosts& c
 // after a second one.
 int64_t audited_update_bytes(const Stages& stages, const Schedule& schedule, int rank) {
   int64_t tensors = 0;
+  int64_t largest = kAuditedUpdate;
   for (int s = 0; s < schedule.stages; ++s) {
     if (schedule.rank_of_stage[s] != rank) continue;
     for (const LayerCost& layer : stages[s]) {
       if (layer.gradient_bytes == 0) continue;
+      largest = std::max(largest, layer.whole_bytes);
       tensors = std::max(tensors, 1 + layer.optimizer_bytes / layer.gradient_bytes);
     }
   }
-  return 2 * tensors * kAuditedUpdate;
+  return 2 * tensors * largest;
 }
 
 // Skips to the next stage go with what passes to it anyway, the others by themselves.
@@ -168,6 +170,29 @@ int64_t data_bytes(const Schedule& schedule, const Stages& stages, int rank) {
                     : bytes * most_data_held(data_use(schedule.program[rank], reads), kDataAhead);
 }
 
+// What the updates of a rank need beside weights and gradients.
+struct UpdateMemory {
+  int64_t all = 0;      // bytes of states (updated_bytes()), if one replica made all updates
+  int64_t whole = 0;    // of these, for the largest parameter that replicas do not cut
+  int64_t scratch = 0;  // bytes that are needed once
+
+  void add(const LayerCost& layer, const Arrangement& candidate) {
+    const int64_t updated = updated_bytes(layer, candidate);
+    all += updated;
+    if (layer.whole_bytes > 0) {
+      const auto states = static_cast<double>(updated) / static_cast<double>(layer.gradient_bytes);
+      whole =
+          std::max<int64_t>(whole, std::llround(states * static_cast<double>(layer.whole_bytes)));
+    }
+    scratch = std::max(scratch, layer.update_scratch_bytes);
+  }
+  // The most that a replica has: its share of all, and one parameter too much.
+  [[nodiscard]] int64_t own(const Arrangement& candidate) const {
+    const double share = std::ceil(static_cast<double>(all) * candidate.update_share());
+    return std::min(all, static_cast<int64_t>(share) + whole);
+  }
+};
+
 // The peak memory of each rank; `curve`, unless null, is set to the activations over the step.
 std::vector<RankMemory> memory_of(const Arrangement& candidate, const Schedule& schedule,
                                   const ModelCosts& costs, const TransportRules& rules,
@@ -175,6 +200,7 @@ std::vector<RankMemory> memory_of(const Arrangement& candidate, const Schedule& 
   const Stages stages = stages_of(candidate, costs);
   std::vector<StageMemory> of_stage;
   std::vector<RankMemory> memory(schedule.ranks);
+  std::vector<UpdateMemory> updates(schedule.ranks);
   // An audit keeps the gradients as they were before the micro-batch, and those of another replica.
   const int audits = !runs(schedule, Op::Audit) ? 0 : candidate.replicas > 1 ? 2 : 1;
   const int64_t copies = candidate.gradient_copies() + audits;
@@ -184,7 +210,7 @@ std::vector<RankMemory> memory_of(const Arrangement& candidate, const Schedule& 
     for (const LayerCost& layer : stages[s]) {
       rank.parameters += layer.parameter_bytes;
       rank.gradients += layer.gradient_bytes * copies;
-      rank.optimizer += updated_bytes(layer, candidate);
+      updates[schedule.rank_of_stage[s]].add(layer, candidate);
       rank.workspace += layer.workspace_bytes;
     }
   }
@@ -196,10 +222,9 @@ std::vector<RankMemory> memory_of(const Arrangement& candidate, const Schedule& 
   const std::vector<int64_t> activations =
       curve != nullptr ? peak_bytes(*curve) : peak_bytes(schedule, of_stage, skipped, rules);
   for (int r = 0; r < schedule.ranks; ++r) {
-    const double own = static_cast<double>(memory[r].optimizer) * candidate.update_share();
-    memory[r].optimizer = static_cast<int64_t>(std::ceil(own));
+    memory[r].optimizer = updates[r].own(candidate);
     memory[r].activations = activations[r];
-    memory[r].workspace += data_bytes(schedule, stages, r);
+    memory[r].workspace += updates[r].scratch + data_bytes(schedule, stages, r);
     if (audits > 0) memory[r].workspace += audited_update_bytes(stages, schedule, r);
     memory[r].communication = kReduceScratch * (candidate.replicas - 1) / candidate.replicas;
   }

@@ -90,6 +90,23 @@ TEST_F(UpdateTest, RmsProp) {
   }
 }
 
+TEST_F(UpdateTest, DividesByTheNorm) {
+  const Tensor x = cpu_.random({9001}, DType::F32, 1, -1.0, 1.0);
+  Numbers expected = numbers_of(x);
+  double squares = 0.0;
+  for (const double number : expected) squares += number * number;
+  for (double& number : expected) number /= std::sqrt(squares);
+  Tensor sums = cpu_.random({3}, DType::F64, 1, 0.0, 0.0);
+  Tensor y = x;
+  ops_->squares_by_block(sums, one(y));
+  ops_->divide_by_norm(y, sums, 1e-7F);
+  expect_close(y, expected, "x");
+  for (double& number : expected) number /= 2.0;
+  ops_->squares_by_block(sums, one(y));
+  ops_->divide_by_norm(y, sums, 2.0F);  // of a norm of 1
+  expect_close(y, expected, "x by the least");
+}
+
 // The mean and the gradient are 0 at some elements, whose weights only decay.
 TEST_F(UpdateTest, Lion) {
   Tensor w = random(1);

@@ -34,11 +34,12 @@ void refuse_other_data(const CheckpointState& saved, const Progress& begin,
 void read_entry(CheckpointReader& reader, StateEntry& entry, Device& device) {
   reader.read(entry.name, entry.value, device);
   entry.changed();
-  for (StateSlot& state : kept_beside(entry)) {
+  for (KeptBeside& kept : kept_beside(entry)) {
     if (entry.is_shared()) {
-      reader.read_part(state.name, entry.value.shape(), entry.own_first(), state.tensor, device);
+      const int64_t first = kept.cuts[static_cast<size_t>(entry.replica)];
+      reader.read_part(kept.name, kept.shape, first, kept.tensor, device);
     } else {
-      reader.read(state.name, state.tensor, device);
+      reader.read(kept.name, kept.tensor, device);
     }
   }
 }

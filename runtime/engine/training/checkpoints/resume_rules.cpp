@@ -39,6 +39,7 @@ constexpr RuleOf kRules[] = {
     {"data.threads", Rule::Free},
     {"optimizer.kind", Rule::Fixed},
     {"optimizer.freeze", Rule::Fixed},
+    {"optimizer.adamw_for", Rule::Fixed},
     {"optimizer.momentum", Rule::BothOrNone},
     {"optimizer.moving_average", Rule::BothOrNone},
     {"optimizer.*", Rule::Free},

@@ -55,11 +55,11 @@ void Saver::add_tensors(CheckpointRequest& request) const {
     if (!entry->owned) continue;
     const auto layer = static_cast<int64_t>(layout.named[entry->place].layer);
     request.model.push_back({{entry->name, entry->value}, layer});
-    for (StateSlot& state : kept_beside(*entry)) {
-      request.optimizer.push_back({{std::move(state.name), std::move(state.tensor)},
+    for (KeptBeside& kept : kept_beside(*entry)) {
+      request.optimizer.push_back({{std::move(kept.name), std::move(kept.tensor)},
                                    layer,
-                                   entry->value.shape(),
-                                   entry->cuts});
+                                   kept.shape,
+                                   std::move(kept.cuts)});
     }
   }
 }

@@ -14,14 +14,14 @@ class Dealer {
   void add(const StateEntry& entry, int64_t layer, CopiedState& state) {
     std::vector<CopiedPiece> pieces;
     const Tensor value = entry.is_shared() ? entry.own_part(entry.value) : entry.value;
-    pieces.push_back({{entry.name, value}, "model", layer});
-    for (StateSlot& slot : kept_beside(entry)) {
-      pieces.push_back({{std::move(slot.name), std::move(slot.tensor)}, "optimizer", layer});
+    pieces.push_back({{entry.name, value}, "model", layer, entry.value.shape(), entry.own_first()});
+    for (KeptBeside& kept : kept_beside(entry)) {
+      const int64_t first = entry.is_shared() ? kept.cuts[replica_] : 0;
+      pieces.push_back(
+          {{std::move(kept.name), std::move(kept.tensor)}, "optimizer", layer, kept.shape, first});
     }
     if (!entry.is_shared() && !is_dealt_here(pieces)) return;
     for (CopiedPiece& piece : pieces) {
-      piece.whole = entry.value.shape();
-      piece.first = entry.own_first();
       if (piece.named.tensor.elements() == 0) continue;
       (entry.trained ? state.changing : state.frozen).push_back(std::move(piece));
     }

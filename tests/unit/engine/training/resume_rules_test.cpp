@@ -62,6 +62,7 @@ TEST(ResumeRules, RefuseWhatMakesItAnotherRunWithBothValues) {
                                      {"data", "shuffle"},
                                      {"optimizer", "kind"},
                                      {"optimizer", "freeze"},
+                                     {"optimizer", "adamw_for"},
                                      {"lora", "rank"},
                                      {"lora", "targets"},
                                      {"a_new_section", "key"}}) {

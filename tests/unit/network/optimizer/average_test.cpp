@@ -80,8 +80,8 @@ TEST(WeightAverage, FollowsTheWeights) {
     }
   }
   EXPECT_FALSE(subject.still().average);
-  const StateSlot weights = kept_beside(subject.of_weights()).at(0);
-  const StateSlot of_statistic = kept_beside(subject.of_statistic()).at(0);
+  const KeptBeside weights = kept_beside(subject.of_weights()).at(0);
+  const KeptBeside of_statistic = kept_beside(subject.of_statistic()).at(0);
   EXPECT_EQ(weights.name, "a.weight.average");
   EXPECT_EQ(of_statistic.name, "a.running_mean.average");
   for (int64_t i = 0; i < 7; ++i) {

@@ -55,9 +55,9 @@ class Training {
   UpdateDevice& device() { return device_; }
   StateEntry& entry(int p) { return *table_->entries()[static_cast<size_t>(p)]; }
   uint64_t version(int p) { return entry(p).holders.front()->weight.version(); }
-  std::vector<StateSlot> states() {
-    std::vector<StateSlot> all = kept_beside(entry(0));
-    for (const StateSlot& state : kept_beside(entry(1))) all.push_back(state);
+  std::vector<KeptBeside> states() {
+    std::vector<KeptBeside> all = kept_beside(entry(0));
+    for (const KeptBeside& state : kept_beside(entry(1))) all.push_back(state);
     return all;
   }
 
@@ -204,7 +204,7 @@ TEST(Optimizer, LionFollowsItsPaper) {
 std::vector<std::string> state_names(const OptimizerConfig& config) {
   Training training(config);
   std::vector<std::string> names;
-  for (const StateSlot& state : training.states()) names.push_back(state.name);
+  for (const KeptBeside& state : training.states()) names.push_back(state.name);
   return names;
 }
 
@@ -225,7 +225,7 @@ TEST(Optimizer, StateIsNamedByParameterAndSlot) {
 }
 
 TEST(Optimizer, GoesOnToTheBitFromSavedState) {
-  for (const char* kind : {"sgd", "rmsprop", "adam", "adamw", "lion"}) {
+  for (const char* kind : {"sgd", "rmsprop", "adam", "adamw", "lion", "muon"}) {
     Training whole(config_of(kind));
     Training resumed(config_of(kind));
     for (int step = 1; step <= 4; ++step) whole.step(step);
@@ -233,8 +233,8 @@ TEST(Optimizer, GoesOnToTheBitFromSavedState) {
       std::ranges::copy(whole.entry(p).value.span<float>(),
                         resumed.entry(p).value.span<float>().begin());
     }
-    const std::vector<StateSlot> from = whole.states();
-    const std::vector<StateSlot> to = resumed.states();
+    const std::vector<KeptBeside> from = whole.states();
+    const std::vector<KeptBeside> to = resumed.states();
     for (size_t i = 0; i < from.size(); ++i) {
       std::ranges::copy(from[i].tensor.span<float>(), to[i].tensor.span<float>().begin());
     }

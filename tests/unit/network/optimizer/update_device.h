@@ -1,6 +1,6 @@
 // tests/unit/network/optimizer/update_device.h -- UpdateDevice: the part of the CPU backend that
-// optimizers and checkpoints use: memory, copies, pointwise and update ops. It can pretend to be an
-// accelerator.
+// optimizers and checkpoints use: memory, copies, dense, pointwise and update ops. It can pretend
+// to be an accelerator.
 #pragma once
 
 #include <algorithm>
@@ -20,6 +20,7 @@ class UpdateDevice final : public Device {
     set_facts({.description = "the CPU's update ops",
                .model = device_model_named("cpu"),
                .host_addressable = addressable});
+    ops_.dense = cpu_dense_ops(context_);
     ops_.pointwise = cpu_pointwise_ops(context_);
     ops_.update = cpu_update_ops(context_);
   }

@@ -41,7 +41,7 @@ TEST(ValidateOptimizer, AcceptsTheDefaultsAndTheLimits) {
 TEST(ValidateOptimizer, ListsWhatItKnows) {
   EXPECT_THAT(refusal([](OptimizerConfig& c) { c.kind = "adagrad"; }),
               AllOf(HasSubstr("optimizer.kind"), HasSubstr("adagrad"),
-                    HasSubstr("sgd, rmsprop, adam, adamw, lion")));
+                    HasSubstr("sgd, rmsprop, adam, adamw, lion, muon")));
   EXPECT_THAT(refusal([](OptimizerConfig& c) { c.schedule = "stepwise"; }),
               AllOf(HasSubstr("optimizer.schedule"),
                     HasSubstr("constant, cosine, linear, wsd, inverse-sqrt, exponential")));
@@ -54,6 +54,7 @@ TEST(ValidateOptimizer, RefusesEachKeyOutOfRange) {
       {"learning_rate", [](OptimizerConfig& c) { c.learning_rate = 0.0; }},
       {"learning_rate", [](OptimizerConfig& c) { c.learning_rate = kInfinity; }},
       {"learning_rate", [](OptimizerConfig& c) { c.learning_rate = kNaN; }},
+      {"adamw_rate", [](OptimizerConfig& c) { c.adamw_rate = -1.0; }},
       {"warmup_steps", [](OptimizerConfig& c) { c.warmup_steps = -1; }},
       {"decay_steps", [](OptimizerConfig& c) { c.decay_steps = -1; }},
       {"decay_steps", [](OptimizerConfig& c) { c.schedule = "exponential"; }},

@@ -79,6 +79,39 @@ TEST(Shares, OfATiedParameterDependOnItsSizeAlone) {
   EXPECT_THAT(here[1].cuts, testing::ElementsAre(0, 4 * kShareGranule, 8 * kShareGranule, 50000));
 }
 
+// Buckets of matrices that are not cut, and of others between them.
+TEST(Shares, OfWholeParametersAreEqualButForTheLargest) {
+  std::mt19937 engine(2);
+  for (const int replicas : {2, 3, 7}) {
+    ShareCutter cutter(replicas);
+    std::vector<int64_t> shares(static_cast<size_t>(replicas), 0);
+    int64_t all = 0;
+    int64_t largest = kShareGranule;
+    for (int bucket = 0; bucket < 20; ++bucket) {
+      std::vector<int64_t> sizes;
+      for (int i = 0; i < 9; ++i) sizes.push_back(std::uniform_int_distribution(1, 100000)(engine));
+      Places places = side_by_side(sizes);
+      for (size_t p = 0; p < places.size(); p += 1 + p % 2) {
+        places[p].whole = true;
+        largest = std::max(largest, places[p].elements);
+      }
+      const std::vector<Stretch> stretches = cutter.cut(places);
+      ASSERT_EQ(stretches.size(), 1U);
+      for (const ParameterPlace& place : places) {
+        all += place.elements;
+        const auto inside = [&](int64_t cut) {
+          return cut > place.gradient && cut < place.gradient + place.elements;
+        };
+        EXPECT_TRUE(!place.whole || std::ranges::none_of(stretches[0].cuts, inside));
+      }
+      for (size_t r = 0; r < shares.size(); ++r) {
+        shares[r] += own(stretches[0], places, r);
+        EXPECT_LE(shares[r], all / replicas + largest) << "replica " << r << " of " << replicas;
+      }
+    }
+  }
+}
+
 // A frozen parameter has a value and no gradient: what is behind it is a stretch of its own.
 TEST(Shares, StretchesLieSideBySideInBothVectors) {
   Places places = side_by_side({32, 32, 32});

@@ -216,5 +216,23 @@ TEST(Layout, RefusesToFreezeNothingOrAll) {
   EXPECT_THAT(refusal(small_transformer(), {}, {"*"}), HasSubstr("nothing to train"));
 }
 
+// The patterns that are the default need not fit: a network may have no embedding.
+TEST(Layout, RefusesNamesThatMuonDoesNotFind) {
+  const ModelConfig model = small_transformer();
+  const Sequential layers = build_model(model, 0, 0);
+  Config config;
+  config.optimizer.kind = "muon";
+  const Schedule training = make_programs(config.pipeline).training;
+  (void)lay_out(layers, input_of(model), config, training);
+  config.optimizer.adamw_for.emplace_back("blokcs.0.*");
+  try {
+    (void)lay_out(layers, input_of(model), config, training);
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("optimizer.adamw_for: no tensor of the network is called "
+                                        "'blokcs.0.*'"));
+  }
+}
+
 }  // namespace
 }  // namespace penstock

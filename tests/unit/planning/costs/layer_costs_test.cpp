@@ -208,6 +208,50 @@ TEST(LayerCosts, WhatLastsAllRunIsExact) {
   }
 }
 
+// Of scratch a stage has the most that a layer wants, and a layer's largest matrix is known.
+TEST(LayerCosts, WhatRulesForMatricesKeepIsExact) {
+  for (const char* kind : {"muon"}) {
+    for (Case c : {cases()[0], cases()[1], cases()[2], cases()[3]}) {
+      SCOPED_TRACE(std::string(c.name) + " " + kind);
+      const int64_t before = Whole(c).use().current_of(Purpose::Workspace);
+      c.optimizer.kind = kind;
+      const ModelCosts costs = counted(c, kPrecisions[0]);
+      Whole whole(c);
+      const MemoryUse use = whole.use();
+      EXPECT_EQ(total(costs, &LayerCost::optimizer_bytes), use.current_of(Purpose::Optimizer));
+      int64_t scratch = 0;
+      int64_t largest = 0;
+      for (const LayerCost& layer : costs.layers) {
+        scratch = std::max(scratch, layer.update_scratch_bytes);
+        largest = std::max(largest, layer.whole_bytes);
+        EXPECT_LE(layer.whole_bytes, layer.gradient_bytes) << layer.name;
+      }
+      EXPECT_EQ(scratch, use.current_of(Purpose::Workspace) - before);
+      EXPECT_GT(largest, 0);
+    }
+  }
+}
+
+// A block of a Transformer has 12 matrices of w x w and their like, and five iterations for each.
+TEST(LayerCosts, ProductsOfMuonTakeTheirTime) {
+  ModelConfig config = transformer();
+  config.width = 1024;
+  config.hidden = 4096;
+  OptimizerConfig muon;
+  muon.kind = "muon";
+  const ModelCosts by_adamw = counted(config, 4, DType::F32, {}, "a100");
+  const ModelCosts by_muon = counted(config, 4, DType::F32, muon, "a100");
+  const double width = 1024.0;
+  const double square = 5 * 6 * std::pow(width, 3);          // of w x w: the attention has four
+  const double wide = 5 * (4 * 4 + 2) * std::pow(width, 3);  // of w x 4 w
+  const double peak = device_model_named("a100").fp32.rate(ProductKind::Linear);
+  const double longer = by_muon.layers.at(1).update_s - by_adamw.layers.at(1).update_s;
+  EXPECT_GT(longer, (4 * square + 2 * wide) / peak);
+  EXPECT_LT(longer, 2 * (4 * square + 2 * wide) / peak);
+  // The embedding is AdamW's.
+  EXPECT_EQ(by_muon.layers.at(0).update_s, by_adamw.layers.at(0).update_s);
+}
+
 // Forward keeps tape after tape, backward gives them back from the last.
 int64_t predicted_peak(const ModelCosts& costs) {
   int64_t before = 0;

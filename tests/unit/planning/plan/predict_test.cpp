@@ -172,6 +172,29 @@ TEST(Predict, ReplicasThatShareUpdatesHaveAFourthOfThemAndOfTheirState) {
   EXPECT_EQ(replay_step(job_of(c, costs, cluster)).step_s, waits.step_s);
 }
 
+// What is not cut may fall to one replica beside its share; what an update needs meanwhile is there
+// once a rank, whatever replicas share.
+TEST(Predict, ReplicasHaveAMatrixTooMuchAndScratchOnce) {
+  Arrangement c = candidate("gpipe", "none");
+  c.replicas = 4;
+  ModelCosts costs = network(8);
+  for (LayerCost& layer : costs.layers) {
+    layer.whole_bytes = 10;  // half of the weights, and so of the states
+    layer.update_scratch_bytes = 70;
+  }
+  costs.layers[1].update_scratch_bytes = 90;
+  const RankMemory whole = predict(c, costs, {}).memory[0];
+  EXPECT_EQ(whole.optimizer, 80);
+  EXPECT_EQ(whole.workspace, predict(c, network(8), {}).memory[0].workspace + 90);
+  c.shared = true;
+  const RankMemory shared = predict(c, costs, {}).memory[0];
+  EXPECT_EQ(shared.optimizer, 20 + 20);
+  EXPECT_EQ(shared.workspace, whole.workspace);
+  c.replicas = 2;
+  for (LayerCost& layer : costs.layers) layer.whole_bytes = layer.gradient_bytes;
+  EXPECT_EQ(predict(c, costs, {}).memory[0].optimizer, 80);  // two parameters, a replica each
+}
+
 // Pipelines of three ranks on nodes of four: replica 0 is on one node, replica 1 begins on it and
 // ends on the next. The step is that of the slowest.
 TEST(Predict, NodesCutUpReplicasDifferently) {

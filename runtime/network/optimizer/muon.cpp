@@ -1,0 +1,90 @@
+#include "runtime/network/optimizer/muon.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/ops/pointwise.h"
+#include "kernels/ops/update.h"
+#include "runtime/network/optimizer/newton_schulz.h"
+
+namespace penstock {
+namespace {
+
+// A view of all the elements, 1-d.
+Tensor flat(const Tensor& t) {
+  return t.view(0, {t.elements()});
+}
+
+class Muon final : public Optimizer {
+ public:
+  explicit Muon(const OptimizerConfig& c) : Optimizer(c, {{"momentum_buffer"}}) {}
+
+  [[nodiscard]] int64_t scratch_bytes() const override { return newton_schulz_.size_bytes(); }
+
+ private:
+  [[nodiscard]] const Slots& slots_of(const StateEntry& entry) const override {
+    return entry.updated_whole ? Optimizer::slots_of(entry) : adam_slots_;
+  }
+
+  void allocate_scratch(StateRange entries, Device& device) override {
+    std::vector<MatrixSize> matrices;
+    for (const StateEntry* e : entries) {
+      if (e->updated_whole) matrices.push_back(matrix_size(e->value.shape()));
+    }
+    if (!matrices.empty()) newton_schulz_.allocate(matrices, device);
+  }
+
+  void update(Device& device, StateRange entries, float learning_rate, float scale) override {
+    for (const StateEntry* e : entries) {
+      if (e->updated_whole) {
+        update_matrix(device, *e, learning_rate, scale);
+      } else {
+        list_.push_back({e->own_part(e->value), state_of(*e, 0), state_of(*e, 1),
+                         e->own_part(e->gradient), decay_of(*e)});
+      }
+    }
+    const auto relative = static_cast<float>(
+        config().adamw_rate > 0.0 ? config().adamw_rate / config().learning_rate : 1.0);
+    device.update().adam(list_, {.learning_rate = learning_rate * relative,
+                                 .beta1 = static_cast<float>(config().beta1),
+                                 .beta2 = static_cast<float>(config().beta2),
+                                 .epsilon = static_cast<float>(config().epsilon),
+                                 .scale = scale,
+                                 .decoupled = true,
+                                 .step = steps()});
+    list_.clear();
+  }
+
+  void update_matrix(Device& device, const StateEntry& e, float learning_rate, float scale) {
+    const MatrixSize size = matrix_size(e.value.shape());
+    PointwiseOps& pointwise = device.pointwise();
+    const auto momentum = static_cast<float>(config().momentum);
+    Tensor mean = flat(state_of(e, 0));
+    Tensor ahead = newton_schulz_.matrix(size);
+    Tensor spare = newton_schulz_.spare(size);
+    pointwise.scale(ahead, flat(e.gradient), (1.0F - momentum) * scale);
+    pointwise.scale(mean, mean, momentum);
+    pointwise.accumulate(mean, ahead);
+    pointwise.scale(spare, mean, momentum);
+    pointwise.accumulate(ahead, spare);
+    const Tensor direction = newton_schulz_.orthogonalize(size);
+    const auto longer = static_cast<double>(std::max(size.rows, size.columns));
+    const SgdTensors moved{flat(e.value), {}, direction, decay_of(e)};
+    device.update().sgd({&moved, 1}, {.learning_rate = learning_rate,
+                                      .momentum = 0.0F,
+                                      .scale = static_cast<float>(0.2 * std::sqrt(longer)),
+                                      .nesterov = false});
+  }
+
+  const Slots adam_slots_ = {{"exp_avg"}, {"exp_avg_sq"}};
+  NewtonSchulz newton_schulz_;
+  std::vector<AdamTensors> list_;  // of one update: kept for its memory
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_muon(const OptimizerConfig& config) {
+  return std::make_unique<Muon>(config);
+}
+
+}  // namespace penstock
