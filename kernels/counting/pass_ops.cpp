@@ -187,6 +187,15 @@ class CountingUpdate final : public UpdateOps {
       at += blocks;
     }
   }
+  void adafactor_change(Tensor& change, const Tensor& gradient, const Tensor& rows,
+                        const Tensor& columns, const Tensor& mean, float /*scale*/) override {
+    tally_.pass(6 * elements(change), {&change, &gradient, &rows, some(columns), some(mean)});
+  }
+  void adafactor_move(Tensor& weight, const Tensor& change, const Tensor& weight_squares,
+                      const Tensor& change_squares, const AdafactorMove& /*move*/) override {
+    tally_.pass(4 * elements(weight),
+                {&weight, &weight, &change, &weight_squares, &change_squares});
+  }
   void divide_by_norm(Tensor& x, const Tensor& squares, float /*least*/) override {
     tally_.pass(elements(x), {&x, &x, &squares});
   }

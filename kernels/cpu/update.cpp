@@ -24,6 +24,40 @@ class CpuUpdate final : public UpdateOps {
   void lion(std::span<const LionTensors> all, const LionStep& step) override {
     for (const LionTensors& t : all) lion_of(t, step);
   }
+  void adafactor_change(Tensor& change, const Tensor& gradient, const Tensor& rows,
+                        const Tensor& columns, const Tensor& mean, float scale) override {
+    require_alike("adafactor", change, gradient);
+    const int64_t width = columns ? columns.elements() : 1;
+    require_elements("adafactor", gradient, rows.elements() * width);
+    const float spread =
+        columns ? 1.0F / std::max(*mean.data<const float>(), kAdafactorLeast) : 1.0F;
+    const float one = 1.0F;
+    const float* row = rows.data<const float>();
+    const float* column = columns ? columns.data<const float>() : &one;
+    const float* from = gradient.data<const float>();
+    float* to = change.data<float>();
+    for_ranges(context_, rows.elements(), width, [=](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) {
+        for (int64_t j = 0; j < width; ++j) {
+          const float moment =
+              std::max(row[i] * column[j] * spread, kAdafactorLeast * kAdafactorLeast);
+          to[i * width + j] = scale * from[i * width + j] / std::sqrt(moment);
+        }
+      }
+    });
+  }
+  void adafactor_move(Tensor& weight, const Tensor& change, const Tensor& weight_squares,
+                      const Tensor& change_squares, const AdafactorMove& move) override {
+    require_alike("adafactor", weight, change);
+    const auto elements = static_cast<double>(weight.elements());
+    const double size = std::sqrt(sum_of(weight_squares) / elements);
+    const double change_size = std::sqrt(sum_of(change_squares) / elements);
+    const auto factor = static_cast<float>(move.rate * std::max(kAdafactorLeastSize, size) /
+                                           std::max(1.0, change_size));
+    const float shrink = move.learning_rate * move.weight_decay;
+    for_weights(weight, change,
+                [=](float& wi, float ui, int64_t /*i*/) { wi -= shrink * wi + factor * ui; });
+  }
   void moving_average(std::span<const AverageTensors> all, float decay) override {
     for (const AverageTensors& t : all) {
       require_alike("moving_average", t.average, t.weight);
@@ -44,9 +78,8 @@ class CpuUpdate final : public UpdateOps {
   }
   void divide_by_norm(Tensor& x, const Tensor& squares, float least) override {
     require_elements("divide_by_norm", squares, squares_blocks(x.elements()));
-    double sum = 0.0;
-    for (const double of_block : squares.span<const double>()) sum += of_block;
-    const auto factor = static_cast<float>(1.0 / std::max(std::sqrt(sum), double{least}));
+    const double norm = std::sqrt(sum_of(squares));
+    const auto factor = static_cast<float>(1.0 / std::max(norm, double{least}));
     auto* values = x.data<float>();
     for_elements(context_, x.elements(), [=](int64_t first, int64_t last) {
       for (int64_t i = first; i < last; ++i) values[i] *= factor;
@@ -54,6 +87,12 @@ class CpuUpdate final : public UpdateOps {
   }
 
  private:
+  static double sum_of(const Tensor& sums) {
+    double sum = 0.0;
+    for (const double of_block : sums.span<const double>()) sum += of_block;
+    return sum;
+  }
+
   void sgd_of(const SgdTensors& t, const SgdStep& step) {
     const Tensor& w = t.weight;
     const Tensor& g = t.gradient;

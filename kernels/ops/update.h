@@ -45,6 +45,11 @@ struct LionStep {
   float learning_rate, beta1, beta2, scale;
 };
 
+struct AdafactorMove {
+  float learning_rate, weight_decay;  // of the decay
+  float rate;                         // of the change
+};
+
 struct AverageTensors {
   Tensor average, weight;  // the weight is not changed
 };
@@ -55,6 +60,9 @@ inline constexpr int64_t kSquaresBlock = 4096;
 [[nodiscard]] constexpr int64_t squares_blocks(int64_t elements) {
   return (elements + kSquaresBlock - 1) / kSquaresBlock;
 }
+
+inline constexpr float kAdafactorLeast = 0x1p-23F;   // e of adafactor_change()
+inline constexpr double kAdafactorLeastSize = 1e-3;  // of a weight, in adafactor_move()
 
 class UpdateOps {
  public:
@@ -70,6 +78,17 @@ class UpdateOps {
   // Chen et al. 2023: g' = scale g; w -= lr (sign(beta1 mean + (1 - beta1) g') + weight_decay w);
   // mean = beta2 mean + (1 - beta2) g'. The sign of 0 is 0.
   virtual void lion(std::span<const LionTensors> all, const LionStep& step) = 0;
+  // Adafactor (Shazeer & Stern 2018) in PyTorch's form, in two halves. The first writes
+  // change[i, j] = scale g[i, j] / sqrt(max(rows[i] columns[j] / max(mean, e), e^2)), where rows
+  // and columns are second moments, `mean` [1] is the mean of rows and e is 2^-23. With empty
+  // columns and mean, rows has the size of g: change[i] = scale g[i] / sqrt(max(rows[i], e^2)).
+  virtual void adafactor_change(Tensor& change, const Tensor& gradient, const Tensor& rows,
+                                const Tensor& columns, const Tensor& mean, float scale) = 0;
+  // The second: w -= learning_rate weight_decay w
+  //   + rate max(1e-3, rms of w) / max(1, rms of change) change,
+  // with the root mean squares of before, by what squares_by_block() made of weight and change.
+  virtual void adafactor_move(Tensor& weight, const Tensor& change, const Tensor& weight_squares,
+                              const Tensor& change_squares, const AdafactorMove& move) = 0;
   // average = decay average + (1 - decay) w
   virtual void moving_average(std::span<const AverageTensors> all, float decay) = 0;
   // Writes the sums of the squares of each tensor's elements, kSquaresBlock by kSquaresBlock and

@@ -81,6 +81,13 @@ clip_norm = 0.5
 moving_average = 0.9
 )",
      48 * 203},
+    {"adafactor_tied_averaged", 1, 2, 1, R"(tied_embedding = true
+[optimizer]
+kind = "adafactor"
+weight_decay = 0.1
+moving_average = 0.9
+)",
+     48 * 301},
 };
 
 constexpr const char* kSharedRest = R"(learning_rate = 1e-2
@@ -177,7 +184,7 @@ TEST_P(ShardedResume, GoesOnUnsharedAndAtAnotherNumberOfReplicas) {
 
 INSTANTIATE_TEST_SUITE_P(Optimizers, ShardedResume,
                          testing::Values("adamw_tied_frozen_clipped_averaged",
-                                         "muon_clipped_averaged"),
+                                         "muon_clipped_averaged", "adafactor_tied_averaged"),
                          [](const auto& test) { return std::string(test.param); });
 INSTANTIATE_TEST_SUITE_P(Optimizers, Sharded, testing::ValuesIn(kShared),
                          [](const auto& test) { return std::string(test.param.name); });

@@ -170,6 +170,34 @@ TEST_F(GpuUpdate, DividesByTheNorm) {
   }
 }
 
+// A matrix of 37 columns, and a vector.
+TEST_F(GpuUpdate, AdafactorChangesAndMoves) {
+  for (const int64_t columns : {37, 0}) {
+    const Shape shape = columns == 0 ? Shape{5000} : Shape{211, columns};
+    const Twin gradient = random(shape, DType::F32, 1);
+    const Twin rows = random({shape[0]}, DType::F32, 2, 1e-3, 1.0);
+    const Twin of_columns = random({std::max<int64_t>(columns, 1)}, DType::F32, 3, 1e-3, 1.0);
+    const Twin mean = random({1}, DType::F32, 4, 0.4, 0.6);
+    Twin weight = random(shape, DType::F32, 5);
+    Twin change = poisoned(shape, DType::F32);
+    Twin squares[2] = {poisoned({squares_blocks(shape.elements())}, DType::F64),
+                       poisoned({squares_blocks(shape.elements())}, DType::F64)};
+    const auto run = [&](UpdateOps& ops, Tensor Twin::*on) {
+      const bool matrix = columns > 0;
+      ops.adafactor_change(change.*on, gradient.*on, rows.*on, matrix ? of_columns.*on : Tensor(),
+                           matrix ? mean.*on : Tensor(), 0.5F);
+      ops.squares_by_block(squares[0].*on, {&(weight.*on), 1});
+      ops.squares_by_block(squares[1].*on, {&(change.*on), 1});
+      ops.adafactor_move(weight.*on, change.*on, squares[0].*on, squares[1].*on,
+                         {.learning_rate = 0.1F, .weight_decay = 0.2F, .rate = 0.05F});
+    };
+    run(gpu_, &Twin::gpu);
+    run(cpu_, &Twin::cpu);
+    expect_close(change, "change");
+    expect_close(weight, "weight");
+  }
+}
+
 TEST_F(GpuUpdate, ASteadyListAllocatesNothing) {
   const auto update = [&] {
     const auto [on_gpu, on_cpu] =

@@ -36,7 +36,7 @@ def another_shape(dice, shape):
 
 
 def optimizer(dice, steps):
-    kind = dice.choice(["sgd", "rmsprop", "adam", "adamw", "adamw", "lion", "muon", "muon"])
+    kind = dice.choice(["sgd", "rmsprop", "adam", "adamw", "adamw", "lion", "muon", "muon", "adafactor", "adafactor"])
     keys = {"kind": kind, "learning_rate": dice.choice([1e-3, 1e-2]), "weight_decay": dice.choice([0.0, 0.1]),
             "decay_all": dice.random() < 0.2, "clip_norm": dice.choice([0.0, 0.0, 0.3, 1.0]),
             "moving_average": dice.choice([0.0, 0.9]), "schedule": dice.choice(["constant", "cosine", "inverse-sqrt", "exponential"]),

@@ -158,18 +158,56 @@ __global__ void __launch_bounds__(kUpdateThreads)
   square_piece(partial, row, blockIdx.x);
 }
 
-// Every block adds up all the sums, in the same order.
-__global__ void __launch_bounds__(kUpdateThreads)
-    divide_by_norm_kernel(float* x, int64_t elements, const double* squares, int64_t count,
-                          float least) {
+// The norm of a tensor from the sums of its blocks' squares. Every block of threads adds them all
+// up, in the same order.
+__device__ double norm_of(const double* squares, int64_t count) {
   __shared__ double parts[kUpdateThreads / kWarp];
   double sum = 0.0;
   for (int64_t i = threadIdx.x; i < count; i += kUpdateThreads) sum += squares[i];
-  sum = row_reduce<kUpdateThreads>(sum, parts, Plus{});
-  const auto factor = static_cast<float>(1.0 / fmax(sqrt(sum), static_cast<double>(least)));
+  return sqrt(row_reduce<kUpdateThreads>(sum, parts, Plus{}));
+}
+
+// Calls f(i) for the elements of this block's piece.
+template <class F>
+__device__ void for_piece(int64_t elements, const F& f) {
   const int64_t begin = static_cast<int64_t>(blockIdx.x) * kPiece;
   const int64_t end = begin + kPiece < elements ? begin + kPiece : elements;
-  for (int64_t i = begin + threadIdx.x; i < end; i += kUpdateThreads) x[i] *= factor;
+  for (int64_t i = begin + threadIdx.x; i < end; i += kUpdateThreads) f(i);
+}
+
+__global__ void __launch_bounds__(kUpdateThreads)
+    divide_by_norm_kernel(float* x, int64_t elements, const double* squares, int64_t count,
+                          float least) {
+  const double norm = norm_of(squares, count);
+  const auto factor = static_cast<float>(1.0 / fmax(norm, static_cast<double>(least)));
+  for_piece(elements, [=](int64_t i) { x[i] *= factor; });
+}
+
+// `columns`, of which there are `width`, and `mean` are null for a vector.
+__global__ void __launch_bounds__(kUpdateThreads)
+    adafactor_change_kernel(float* change, const float* gradient, const float* rows,
+                            const float* columns, const float* mean, int64_t width,
+                            int64_t elements, float scale) {
+  const float spread = mean == nullptr ? 1.0F : 1.0F / fmaxf(*mean, kAdafactorLeast);
+  for_piece(elements, [=](int64_t i) {
+    const float column = columns == nullptr ? 1.0F : columns[i % width];
+    const float moment =
+        fmaxf(rows[i / width] * column * spread, kAdafactorLeast * kAdafactorLeast);
+    change[i] = scale * gradient[i] / sqrtf(moment);
+  });
+}
+
+__global__ void __launch_bounds__(kUpdateThreads)
+    adafactor_move_kernel(float* weight, const float* change, const double* weight_squares,
+                          const double* change_squares, int64_t count, int64_t elements,
+                          AdafactorMove move) {
+  const double root = sqrt(static_cast<double>(elements));
+  const double size = norm_of(weight_squares, count) / root;
+  const double change_size = norm_of(change_squares, count) / root;
+  const auto factor =
+      static_cast<float>(move.rate * fmax(kAdafactorLeastSize, size) / fmax(1.0, change_size));
+  const float shrink = move.learning_rate * move.weight_decay;
+  for_piece(elements, [=](int64_t i) { weight[i] -= shrink * weight[i] + factor * change[i]; });
 }
 
 LaunchShape blocks(int64_t count) {
@@ -255,6 +293,30 @@ class CudaUpdate final : public UpdateOps {
       return row_of("lion", t.weight, t.mean, {}, t.gradient, t.weight_decay);
     });
     update(Lion{step.learning_rate, step.beta1, step.beta2, step.scale});
+  }
+
+  void adafactor_change(Tensor& change, const Tensor& gradient, const Tensor& rows,
+                        const Tensor& columns, const Tensor& mean, float scale) override {
+    require_alike("adafactor", change, gradient);
+    const int64_t width = columns ? columns.elements() : 1;
+    require_elements("adafactor", gradient, rows.elements() * width);
+    const int64_t pieces = squares_blocks(change.elements());
+    if (pieces == 0) return;
+    launch(context_.queue, &adafactor_change_kernel, blocks(pieces), change.data<float>(),
+           gradient.data<const float>(), rows.data<const float>(),
+           static_cast<const float*>(address(columns)), static_cast<const float*>(address(mean)),
+           width, change.elements(), scale);
+  }
+  void adafactor_move(Tensor& weight, const Tensor& change, const Tensor& weight_squares,
+                      const Tensor& change_squares, const AdafactorMove& move) override {
+    require_alike("adafactor", weight, change);
+    const int64_t pieces = squares_blocks(weight.elements());
+    require_elements("adafactor", weight_squares, pieces);
+    require_elements("adafactor", change_squares, pieces);
+    if (pieces == 0) return;
+    launch(context_.queue, &adafactor_move_kernel, blocks(pieces), weight.data<float>(),
+           change.data<const float>(), weight_squares.data<const double>(),
+           change_squares.data<const double>(), pieces, weight.elements(), move);
   }
 
   void moving_average(std::span<const AverageTensors> all, float decay) override {

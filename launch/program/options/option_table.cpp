@@ -127,14 +127,14 @@ void add_data(std::vector<Option>& table) {
 void add_optimizer(std::vector<Option>& table) {
   using O = OptimizerConfig;
   OptionRows rows(table, "optimizer", &Config::optimizer);
-  rows.add("kind", &O::kind, "NAME", one_of({"sgd", "rmsprop", "adam", "adamw", "lion", "muon"}), "the update rule; muon: momentum made orthogonal for matrices, adamw for the rest");
+  rows.add("kind", &O::kind, "NAME", one_of({"sgd", "rmsprop", "adam", "adamw", "lion", "muon", "adafactor"}), "the update rule; muon: momentum made orthogonal for matrices, adamw for the rest");
   rows.add("learning_rate", &O::learning_rate, "X", at_least(0), "its peak");
   rows.add("schedule", &O::schedule, "NAME", one_of({"constant", "cosine", "linear", "wsd", "inverse-sqrt", "exponential"}), "of the learning rate, after the warm-up");
   rows.add("warmup_steps", &O::warmup_steps, "N", between(0, 1e15), "linear from 0");
   rows.add("decay_steps", &O::decay_steps, "N", between(0, 1e15), "cosine, linear: where it ends (0: the run's steps); wsd: how many at the end decay (0: a tenth); exponential: period");
   rows.add("decay_rate", &O::decay_rate, "X", above(0), "exponential: factor per decay_steps");
   rows.add("minimum_rate", &O::minimum_rate, "X", between(0, 1), "cosine, linear, wsd: the floor, which the last step has, as a share of learning_rate");
-  rows.add("weight_decay", &O::weight_decay, "X", at_least(0), "of all but biases and norms; decoupled (adamw, lion, muon) or added to the gradient");
+  rows.add("weight_decay", &O::weight_decay, "X", at_least(0), "of all but biases and norms; decoupled (adamw, lion, muon, adafactor) or added to the gradient");
   rows.add("decay_all", &O::decay_all, "", any(), "biases and norms too");
   rows.add("no_decay", &O::no_decay, "NAME,..", any(), "parts of the names of further parameters that are not decayed");
   rows.add("clip_norm", &O::clip_norm, "X", at_least(0), "bound on the norm of the gradient; 0: none");

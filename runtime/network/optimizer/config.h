@@ -10,7 +10,7 @@
 namespace penstock {
 
 struct OptimizerConfig {
-  std::string kind = "adamw";   // sgd | rmsprop | adam | adamw | lion | muon
+  std::string kind = "adamw";   // sgd | rmsprop | adam | adamw | lion | muon | adafactor
   double learning_rate = 1e-3;  // the highest rate, at the end of the warm-up
   // constant | cosine | linear | wsd | inverse-sqrt | exponential; formulas in rate.h
   std::string schedule = "constant";

@@ -1,6 +1,7 @@
 // runtime/network/optimizer/kinds.cpp -- the optimizers: which state each keeps and which op it
 // runs.
 #include "kernels/ops/update.h"
+#include "runtime/network/optimizer/adafactor.h"
 #include "runtime/network/optimizer/muon.h"
 #include "runtime/network/optimizer/optimizer.h"
 #include "runtime/network/optimizer/validate.h"
@@ -108,6 +109,7 @@ std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config) {
   validate(config);
   if (config.kind == "sgd") return std::make_unique<Sgd>(config);
   if (config.kind == "rmsprop") return std::make_unique<RmsProp>(config);
+  if (config.kind == "adafactor") return make_adafactor(config);
   if (config.kind == "muon") return make_muon(config);
   if (config.kind == "lion") return std::make_unique<Lion>(config);
   return std::make_unique<Adam>(config);

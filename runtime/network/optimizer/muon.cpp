@@ -10,16 +10,9 @@
 namespace penstock {
 namespace {
 
-// A view of all the elements, 1-d.
-Tensor flat(const Tensor& t) {
-  return t.view(0, {t.elements()});
-}
-
 class Muon final : public Optimizer {
  public:
   explicit Muon(const OptimizerConfig& c) : Optimizer(c, {{"momentum_buffer"}}) {}
-
-  [[nodiscard]] int64_t scratch_bytes() const override { return newton_schulz_.size_bytes(); }
 
  private:
   [[nodiscard]] const Slots& slots_of(const StateEntry& entry) const override {

@@ -25,10 +25,6 @@ int64_t room_of_square(const MatrixSize& size) {
 
 }  // namespace
 
-MatrixSize matrix_size(const Shape& weight) {
-  return {weight[0], weight[0] == 0 ? 0 : weight.elements() / weight[0]};
-}
-
 void NewtonSchulz::allocate(std::span<const MatrixSize> matrices, Device& device) {
   device_ = &device;
   int64_t numbers = 0;
@@ -39,10 +35,6 @@ void NewtonSchulz::allocate(std::span<const MatrixSize> matrices, Device& device
   }
   memory_ = device.empty({numbers}, DType::F32, Purpose::Workspace);
   squares_ = device.empty({blocks}, DType::F64, Purpose::Workspace);
-}
-
-int64_t NewtonSchulz::size_bytes() const {
-  return memory_ ? static_cast<int64_t>(memory_.size_bytes() + squares_.size_bytes()) : 0;
 }
 
 Tensor NewtonSchulz::matrix(const MatrixSize& size) const {

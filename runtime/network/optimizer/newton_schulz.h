@@ -11,24 +11,15 @@
 #include <span>
 
 #include "kernels/device.h"
+#include "runtime/network/optimizer/matrix_size.h"
 
 namespace penstock {
-
-struct MatrixSize {
-  int64_t rows = 0, columns = 0;
-  [[nodiscard]] int64_t elements() const { return rows * columns; }
-  // The rows and columns of G, which is taken on the shorter side.
-  [[nodiscard]] int64_t shorter() const { return rows < columns ? rows : columns; }
-};
-// A weight as a matrix: [out, all the rest], so that a filter of a convolution is one, too.
-[[nodiscard]] MatrixSize matrix_size(const Shape& weight);
 
 class NewtonSchulz {
  public:
   // Makes memory for any one of these matrices at a time (Purpose::Workspace). The device must
   // outlive this object.
   void allocate(std::span<const MatrixSize> matrices, Device& device);
-  [[nodiscard]] int64_t size_bytes() const;
 
   // Two tensors [elements] of that memory: the caller writes the matrix, row by row, to the first;
   // the second is free until orthogonalize().

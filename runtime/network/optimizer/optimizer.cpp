@@ -8,6 +8,7 @@
 #include "kernels/ops/pointwise.h"
 #include "kernels/ops/update.h"
 #include "runtime/network/autograd/name_patterns.h"
+#include "runtime/network/optimizer/matrix_size.h"
 
 namespace penstock {
 namespace {
@@ -34,12 +35,19 @@ bool is_spared_decay(const StateEntry& entry, const OptimizerConfig& config) {
 }
 
 bool is_updated_whole(const Parameter& parameter, const OptimizerConfig& config) {
+  if (config.kind == "adafactor") return true;
   return config.kind == "muon" && parameter.kind == ParameterKind::Matrix &&
          parameter.shape.rank() >= 2 && !matches_any(parameter.name, config.adamw_for);
 }
 
 Optimizer::Optimizer(const OptimizerConfig& config, Slots slots)
     : config_(config), slots_(std::move(slots)) {}
+
+Shape Optimizer::own_shape_of(const Slot& slot, const StateEntry& entry) {
+  if (slot.extent == Extent::Elements) return {};
+  const MatrixSize size = matrix_size(entry.value.shape());
+  return {slot.extent == Extent::Rows ? size.rows : size.columns};
+}
 
 void Optimizer::allocate(StateRange range, Device& device) {
   if (device_ != nullptr) fail_internal("the optimizer's state was allocated twice");
@@ -53,12 +61,15 @@ void Optimizer::allocate(StateRange range, Device& device) {
     entry->updated_whole = is_updated_whole(*entry->holders.front(), config_);
     entry->states.clear();
     const Shape shape = entry->own_part(entry->value).shape();
+    const bool here = shape.elements() > 0;
     for (const Slot& slot : slots_of(*entry)) {
-      Tensor state = device.empty(shape, DType::F32, Purpose::Optimizer);
+      const Shape own = own_shape_of(slot, *entry);
+      Tensor state =
+          device.empty(own.rank() == 0 || !here ? shape : own, DType::F32, Purpose::Optimizer);
       device.pointwise().fill(state, slot.first);
-      entry->states.push_back({slot.name, std::move(state)});
+      entry->states.push_back({slot.name, std::move(state), own});
     }
-    if (shape.elements() > 0) entries_.push_back(entry);
+    if (here) entries_.push_back(entry);
   }
   allocate_scratch(entries_, device);
 }

@@ -27,7 +27,8 @@ namespace penstock {
 [[nodiscard]] bool is_spared_decay(const StateEntry& entry, const OptimizerConfig& config);
 
 // True when the update of each element of a parameter hangs on all its elements, so that one
-// replica must update all of it: a matrix of muon. The same for all layers that hold the parameter.
+// replica must update all of it: a matrix of muon, any of adafactor. The same for all layers that
+// hold the parameter.
 [[nodiscard]] bool is_updated_whole(const Parameter& parameter, const OptimizerConfig& config);
 
 class Optimizer {
@@ -38,24 +39,21 @@ class Optimizer {
 
   // Called once, when weights and gradients exist. Gives each trained parameter its state tensors
   // (StateEntry::states, Purpose::Optimizer, with their initial values) and sets
-  // StateEntry::decayed and updated_whole. Where replicas share the updates out (StateEntry::cuts), the
-  // states have only the elements that this replica updates. Entries and device must outlive this
-  // object.
+  // StateEntry::decayed and updated_whole. Where replicas share the updates out (StateEntry::cuts),
+  // the states have only the elements that this replica updates. Entries and device must outlive
+  // this object.
   void allocate(StateRange range, Device& device);
-
-  // The bytes that an update needs beside the states (Purpose::Workspace), as many as its largest
-  // parameter wants.
-  [[nodiscard]] virtual int64_t scratch_bytes() const { return 0; }
 
   // Updates the weights and states of every trained parameter, or this replica's elements of them,
   // from its gradient times gradient_scale (1, or less where the gradient is clipped). Every rule
-  // treats each element by itself, but those of entries that are `updated_whole`. Allocates no tensors.
+  // treats each element by itself, but those of entries that are `updated_whole`. Allocates no
+  // tensors.
   void step(double learning_rate, double gradient_scale);
 
   // Applies the last step() once more to a copy of some elements of one parameter, for an audit
   // (update_audit.h): `copy` must have the value and states that these elements had before that
-  // step and their gradient, all 1-d tensors of one size; of an entry that is `updated_whole` all elements,
-  // in its shape. steps() does not change.
+  // step and their gradient, all 1-d tensors of one size; of an entry that is `updated_whole` all
+  // elements, in its shape. steps() does not change.
   void repeat(StateEntry& copy, double learning_rate, double gradient_scale);
 
   // Steps taken so far, those before a resume included, on which Adam's bias correction depends.
@@ -65,19 +63,25 @@ class Optimizer {
 
  protected:
   // A state tensor that the rule needs for each parameter (Adam has two): its name as PyTorch calls
-  // it, such as "exp_avg", and the value of all its elements before step 1.
+  // it, such as "exp_avg", the value of all its elements before step 1, and whether it has one for
+  // each element of the parameter or, of a matrix that is updated as a whole, for each row or
+  // column.
+  enum class Extent : uint8_t { Elements, Rows, Columns };
   struct Slot {
     std::string name;
     float first = 0.0F;
+    Extent extent = Extent::Elements;
   };
   using Slots = std::vector<Slot>;
   Optimizer(const OptimizerConfig& config, Slots slots);
 
   [[nodiscard]] const OptimizerConfig& config() const { return config_; }
+  // The shape of a state of the entry, if it is not the value's; else of rank 0.
+  [[nodiscard]] static Shape own_shape_of(const Slot& slot, const StateEntry& entry);
   // What the entry has: by default all the slots of the constructor.
   [[nodiscard]] virtual const Slots& slots_of(const StateEntry& /*entry*/) const { return slots_; }
   // Called at the end of allocate() with the entries that are updated here: makes what updates need
-  // beside the states.
+  // beside the states (Purpose::Workspace), as much as the largest parameter wants.
   virtual void allocate_scratch(StateRange /*entries*/, Device& /*device*/) {}
   // State tensor number `slot` of the entry, in the order of Slots; empty where it has fewer.
   [[nodiscard]] static Tensor state_of(const StateEntry& entry, size_t slot) {

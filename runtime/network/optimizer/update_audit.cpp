@@ -16,10 +16,19 @@ UpdateAudit::UpdateAudit(StateRange range, Device& device)
     if (!entry->trained || !entry->is_parameter() || !entry->gradient) continue;
     if (entry->own_elements() == 0) continue;
     updated_.push_back(entry);
-    if (entry->updated_whole) longest_ = std::max(longest_, entry->elements());
-    const int64_t stretches = entry->updated_whole ? 1 : (entry->own_elements() + kStretch - 1) / kStretch;
+    const bool whole = entry->updated_whole;
+    make_room(0, whole ? entry->elements() : kStretch);
+    for (size_t i = 0; i < entry->states.size(); ++i) {
+      make_room(i + 1, whole ? entry->states[i].tensor.elements() : kStretch);
+    }
+    const int64_t stretches = whole ? 1 : (entry->own_elements() + kStretch - 1) / kStretch;
     first_stretch_.push_back(first_stretch_.back() + stretches);
   }
+}
+
+void UpdateAudit::make_room(size_t number, int64_t elements) {
+  if (longest_.size() <= number) longest_.resize(number + 1, 0);
+  longest_[number] = std::max(longest_[number], elements);
 }
 
 void UpdateAudit::before(uint64_t seed, int64_t step, int rank) {
@@ -36,25 +45,26 @@ void UpdateAudit::before(uint64_t seed, int64_t step, int rank) {
   const auto which = static_cast<size_t>(next - first_stretch_.begin()) - 1;
   drawn_ = updated_[which];
   const int64_t first = (drawn - first_stretch_[which]) * kStretch;
-  const int64_t elements =
-      drawn_->updated_whole ? drawn_->elements() : std::min(kStretch, drawn_->own_elements() - first);
-  const auto stretch_of = [&](const Tensor& own) { return own.view(first, {elements}); };
-  const auto memory = [&](size_t number) {
+  const int64_t most = drawn_->updated_whole ? drawn_->elements() : kStretch;
+  const auto stretch_of = [&](const Tensor& own) {
+    return own.view(first, {std::min(most, own.elements() - first)});
+  };
+  const auto memory = [&](size_t number, int64_t elements) {
     while (memory_.size() <= number) {
-      memory_.push_back(device_.empty({longest_}, DType::F32, Purpose::Workspace));
+      memory_.push_back(
+          device_.empty({longest_[memory_.size() / 2]}, DType::F32, Purpose::Workspace));
     }
     return memory_[number].view(0, {elements});
   };
   const auto keep = [&](const Tensor& own) {
     const size_t number = 2 * copies_.size();
-    Copy copy{stretch_of(own), memory(number), memory(number + 1)};
+    const Tensor live = stretch_of(own);
+    Copy copy{live, memory(number, live.elements()), memory(number + 1, live.elements())};
     device_.pointwise().copy(copy.kept, copy.live);
     copies_.push_back(std::move(copy));
   };
   keep(drawn_->own_part(drawn_->value));
-  for (const StateSlot& slot : drawn_->states) {
-    keep(drawn_->is_shared() ? slot.tensor : drawn_->own_part(slot.tensor));
-  }
+  for (const StateSlot& slot : drawn_->states) keep(slot.tensor);
   gradient_ = stretch_of(drawn_->own_part(drawn_->gradient));
 }
 

@@ -6,8 +6,8 @@
 // updates, drawn at random from (seed, step, rank), so that the audit needs memory for one stretch
 // alone. A stretch begins at a multiple of kSquaresBlock elements, and update rules treat each
 // element by itself, so a second execution of the stretch has the bits that it had within the whole
-// update. A parameter whose elements hang on each other (StateEntry::updated_whole) is one stretch. Order
-// in an audited step: before(), Optimizer::step(), after().
+// update. A parameter whose elements hang on each other (StateEntry::updated_whole) is one stretch.
+// Order in an audited step: before(), Optimizer::step(), after().
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class UpdateAudit {
   // The most elements of a stretch, of a parameter that is not `updated_whole`.
   static constexpr int64_t kStretch = int64_t{64} * 4096;
 
-  // `range`: the entries of this rank; stretches are drawn from the elements that this replica
-  // updates. Entries and device must outlive this object.
+  // `range`: the entries of this rank, which have their states; stretches are drawn from the
+  // elements that this replica updates. Entries and device must outlive this object.
   UpdateAudit(StateRange range, Device& device);
 
   // Draws a stretch and copies its weights and states as they are before the update.
@@ -49,6 +49,7 @@ class UpdateAudit {
   };
   void update_again(Optimizer& optimizer, double learning_rate, double gradient_scale);
   [[nodiscard]] uint64_t sum_of(Tensor Copy::*which);
+  void make_room(size_t number, int64_t elements);
 
   std::vector<StateEntry*> updated_;
   // The stretches of all of updated_ are numbered through: the number of each entry's first one,
@@ -56,7 +57,9 @@ class UpdateAudit {
   std::vector<int64_t> first_stretch_;
   Device& device_;
   Checksums sums_;
-  int64_t longest_ = kStretch;  // of the stretches
+  // By number of the tensor, the weight being 0 and its states 1, 2: the most elements of a
+  // stretch.
+  std::vector<int64_t> longest_;
   std::vector<Tensor> memory_;  // kept and again of each copy, of longest_ elements
   StateEntry* drawn_ = nullptr;
   std::vector<Copy> copies_;  // weights, then states

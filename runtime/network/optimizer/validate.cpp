@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::array kKinds = {"sgd", "rmsprop", "adam", "adamw", "lion", "muon"};
+constexpr std::array kKinds = {"sgd", "rmsprop", "adam", "adamw", "lion", "muon", "adafactor"};
 constexpr std::array kSchedules = {"constant", "cosine",       "linear",
                                    "wsd",      "inverse-sqrt", "exponential"};
 

@@ -72,7 +72,9 @@ LayerProbe::LayerProbe(const std::unique_ptr<Layer>& layer, const Shapes& inputs
       field_names_(layer->reads()) {
   stage_.allocate(kSeed);
   const StateRange state = stage_.weights().state();
+  const int64_t workspace = device.memory().use().current_of(Purpose::Workspace);
   optimizer_->allocate(state, device);
+  update_scratch_ = device.memory().use().current_of(Purpose::Workspace) - workspace;
   if (setup.optimizer.moving_average > 0.0) {
     average_ = std::make_unique<WeightAverage>(setup.optimizer.moving_average);
     average_->allocate(state, device);
@@ -142,7 +144,7 @@ ProbeMemory LayerProbe::memory() {
   for (const StateEntry* entry : weights.state()) {
     if (entry->updated_whole) memory.whole = std::max(memory.whole, bytes_in_use(entry->value));
   }
-  memory.update_scratch = optimizer_->scratch_bytes();
+  memory.update_scratch = update_scratch_;
   read_recording(memory);
   read_halves(memory);
   read_plain_forward(memory);

@@ -113,6 +113,7 @@ class LayerProbe {
   Stage stage_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<WeightAverage> average_;  // null: none
+  int64_t update_scratch_ = 0;              // bytes, ProbeMemory::update_scratch
   Tensor squares_;                          // receives the sums of squares of the gradients
   // Made-up inputs and gradients of the outputs, from which each pass gets copies.
   Tensors input_patterns_, gradient_patterns_;

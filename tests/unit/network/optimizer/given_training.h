@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,7 +32,10 @@ inline constexpr double kClipped = 0.5;
 
 class GivenTraining {
  public:
-  GivenTraining(const OptimizerConfig& config, std::span<const GivenParameter> given)
+  // `prepare` is called for each entry before the optimizer's state is made.
+  GivenTraining(
+      const OptimizerConfig& config, std::span<const GivenParameter> given,
+      const std::function<void(StateEntry&)>& prepare = [](StateEntry&) {})
       : optimizer_(make_optimizer(config)), slots_(given.size()) {
     for (size_t p = 0; p < given.size(); ++p) {
       set_.add(slots_[p], given[p].name, given[p].shape, {}, given[p].kind);
@@ -40,13 +44,15 @@ class GivenTraining {
       parameter.weight = Weight(device_.empty(parameter.shape, DType::F32, Purpose::Parameters));
       parameter.gradient = device_.empty(parameter.shape, DType::F32, Purpose::Gradients);
       for (int64_t i = 0; i < parameter.elements(); ++i) {
-        parameter.weight.value().data<float>()[i] = static_cast<float>(i % 13 - 6) * 0.1F;
+        parameter.weight.value().data<float>()[i] = start_at(i);
       }
     }
     table_.emplace(set_);
     table_->bind();
+    for (StateEntry* entry : entries()) prepare(*entry);
     optimizer_->allocate(table_->entries(), device_);
   }
+  static float start_at(int64_t i) { return static_cast<float>(i % 13 - 6) * 0.1F; }
   static float gradient_at(int step, int64_t i) {
     return static_cast<float>(std::sin(1.3 * step + 0.7 * static_cast<double>(i * i % 101)));
   }

@@ -225,7 +225,7 @@ TEST(Optimizer, StateIsNamedByParameterAndSlot) {
 }
 
 TEST(Optimizer, GoesOnToTheBitFromSavedState) {
-  for (const char* kind : {"sgd", "rmsprop", "adam", "adamw", "lion", "muon"}) {
+  for (const char* kind : {"sgd", "rmsprop", "adam", "adamw", "lion", "muon", "adafactor"}) {
     Training whole(config_of(kind));
     Training resumed(config_of(kind));
     for (int step = 1; step <= 4; ++step) whole.step(step);

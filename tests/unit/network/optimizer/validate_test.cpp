@@ -41,7 +41,7 @@ TEST(ValidateOptimizer, AcceptsTheDefaultsAndTheLimits) {
 TEST(ValidateOptimizer, ListsWhatItKnows) {
   EXPECT_THAT(refusal([](OptimizerConfig& c) { c.kind = "adagrad"; }),
               AllOf(HasSubstr("optimizer.kind"), HasSubstr("adagrad"),
-                    HasSubstr("sgd, rmsprop, adam, adamw, lion, muon")));
+                    HasSubstr("sgd, rmsprop, adam, adamw, lion, muon, adafactor")));
   EXPECT_THAT(refusal([](OptimizerConfig& c) { c.schedule = "stepwise"; }),
               AllOf(HasSubstr("optimizer.schedule"),
                     HasSubstr("constant, cosine, linear, wsd, inverse-sqrt, exponential")));

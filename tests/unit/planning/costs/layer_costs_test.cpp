@@ -210,7 +210,7 @@ TEST(LayerCosts, WhatLastsAllRunIsExact) {
 
 // Of scratch a stage has the most that a layer wants, and a layer's largest matrix is known.
 TEST(LayerCosts, WhatRulesForMatricesKeepIsExact) {
-  for (const char* kind : {"muon"}) {
+  for (const char* kind : {"muon", "adafactor"}) {
     for (Case c : {cases()[0], cases()[1], cases()[2], cases()[3]}) {
       SCOPED_TRACE(std::string(c.name) + " " + kind);
       const int64_t before = Whole(c).use().current_of(Purpose::Workspace);
