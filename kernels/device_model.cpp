@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 #include <vector>
 
 #include "kernels/cpu/processor/processor.h"
@@ -15,10 +14,19 @@ constexpr int64_t kGiB = int64_t{1} << 30;
 constexpr double kTera = 1e12;
 constexpr double kGiga = 1e9;
 
+// What a device's libraries compute in one pass (DeviceModel::fuses_attention, fuses_gelu).
+struct FusedPasses {
+  bool attention = false, gelu = false;
+};
+constexpr FusedPasses kFusesNothing;
+constexpr FusedPasses kFusesGelu = {.gelu = true};  // where there are bf16 products
+// Hopper alone: the workspace that attention would need on other GPUs is not known.
+constexpr FusedPasses kFusesBoth = {.attention = true, .gelu = true};
+
 // The shares of the peak that large products and streaming kernels of the vendors' libraries
 // usually reach, and the cost of a kernel's launch from a queue that is never empty.
 DeviceModel accelerator(const char* name, double fp32_tera, double bf16_tera, double giga_bytes_s,
-                        int64_t gibibytes) {
+                        int64_t gibibytes, FusedPasses fused) {
   constexpr double kReached = 0.6;
   const auto products = [](double tera) {
     return ProductSpeed{
@@ -32,26 +40,26 @@ DeviceModel accelerator(const char* name, double fp32_tera, double bf16_tera, do
           .memory_efficiency = 0.8,
           .op_overhead_s = 5e-6,
           .memory_bytes = gibibytes * kGiB,
-          .own_memory = true};
+          .own_memory = true,
+          .fuses_attention = fused.attention,
+          .fuses_gelu = fused.gelu};
 }
 
 // Dense products summed in fp32, no sparsity, fp32 without TF32; the NVIDIA ones are the SXM forms,
 // a B200's those of HGX at 1,000 W, a GeForce RTX 4090's those of NVIDIA's paper on Ada. Volta and
 // Pascal have no bf16 and compute it in fp32. A TPU multiplies fp32 numbers in bf16 passes unless
-// told otherwise; its figures are half of a chip's, which has two cores. A new model is a row here,
-// in the order on which the loops below count.
+// told otherwise; its figures are half of a chip's, which has two cores. A new model is a row here.
 std::vector<DeviceModel> accelerators() {
-  std::vector<DeviceModel> all = {
-      accelerator("h200", 66.9, 989.4, 4800, 140),    accelerator("h100", 66.9, 989.4, 3352, 80),
-      accelerator("b200", 75, 2250, 7700, 180),       accelerator("a100", 19.5, 312, 2039, 80),
-      accelerator("rtx-4090", 82.6, 165.2, 1008, 24), accelerator("v100-16gb", 15.7, 15.7, 900, 16),
-      accelerator("v100-32gb", 15.7, 15.7, 900, 32),  accelerator("p100", 10.6, 10.6, 732, 16),
-      accelerator("tpu-v2", 22.5, 22.5, 350, 8),      accelerator("tpu-v3", 61.5, 61.5, 450, 16)};
-  // The first two, Hopper, alone: the workspace that other GPUs would need is not known.
-  for (DeviceModel& model : std::span(all).first(2)) model.fuses_attention = true;
-  // The first five have bf16 products.
-  for (DeviceModel& model : std::span(all).first(5)) model.fuses_gelu = true;
-  return all;
+  return {accelerator("h200", 66.9, 989.4, 4800, 140, kFusesBoth),
+          accelerator("h100", 66.9, 989.4, 3352, 80, kFusesBoth),
+          accelerator("b200", 75, 2250, 7700, 180, kFusesGelu),
+          accelerator("a100", 19.5, 312, 2039, 80, kFusesGelu),
+          accelerator("rtx-4090", 82.6, 165.2, 1008, 24, kFusesGelu),
+          accelerator("v100-16gb", 15.7, 15.7, 900, 16, kFusesNothing),
+          accelerator("v100-32gb", 15.7, 15.7, 900, 32, kFusesNothing),
+          accelerator("p100", 10.6, 10.6, 732, 16, kFusesNothing),
+          accelerator("tpu-v2", 22.5, 22.5, 350, 8, kFusesNothing),
+          accelerator("tpu-v3", 61.5, 61.5, 450, 16, kFusesNothing)};
 }
 
 // NVIDIA's data sheets of H100 (SXM5), H200 (SXM), B200 (HGX), A100 (SXM4 and PCIe) and GeForce RTX
