@@ -39,7 +39,7 @@ threads = 1
 trace = 0
 """
 PINNED = ["--stages", "8", "--replicas", "8", "--micro-batches", "32", "--micro-batch-size", "1", "--schedule", "1f1b",
-          "--recompute", "stage"]
+          "--recompute", "stage", "--placement", "replicas"]
 HERE = ["mpirun", "--oversubscribe", "--bind-to", "none"]
 LINK = str(pathlib.Path(__file__).resolve().parent / "shaped_link.sh")
 # Ranks of one host by shared memory; messages whole, so that they do not wait for answers behind others.

@@ -8,8 +8,8 @@
 
 #include "kernels/error.h"
 #include "launch/program/help/flag.h"
+#include "launch/program/options/parse_bytes.h"
 #include "launch/program/options/run_file.h"
-#include "launch/program/planning/plan_command.h"
 #include "runtime/data/tokenizer/vocabulary.h"
 #include "runtime/network/autograd/name_patterns.h"
 #include "runtime/network/models/adapter_names.h"

@@ -3,7 +3,6 @@
 // prediction, before any job is submitted. One process does it, without MPI.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,8 +17,5 @@ namespace penstock {
                                     const ModelMaker& models);
 // The command's texts and its own options, for command_table.h.
 [[nodiscard]] const CommandForm& plan_form();
-
-// The number of bytes that "80GiB", "16GB", "512MiB" or a plain number means. Throws Error(Input).
-[[nodiscard]] int64_t parse_bytes(const std::string& text);
 
 }  // namespace penstock

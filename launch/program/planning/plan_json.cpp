@@ -24,18 +24,19 @@ Json candidate_json(const PlannedCandidate& planned, const CopiesOf& copies_of) 
                {"micro_batch_size", c.micro_batch_size},
                {"schedule", c.schedule},
                {"recompute", c.recompute},
+               {"placement", c.placement},
                {"split", c.split},
                {"feasible", simulated},
                {"simulated", simulated},
                {"reason", planned.reason},
-               {"step_ms", known(p.mean_step_s * 1e3)},
+               {"step_ms", known(p.step.mean_s * 1e3)},
                {"samples_per_s", known(p.samples_per_s)},
                {"bubble", known(p.bubble)},
                {"exposed_communication_ms", known(p.exposed_communication_s * 1e3)},
                {"peak_bytes", std::move(peaks)}};
   if (c.audit > 0) {
-    json["unaudited_step_ms"] = known(p.step_s * 1e3);
-    json["audited_step_ms"] = known(p.audited_step_s * 1e3);
+    json["unaudited_step_ms"] = known(p.step.plain_s * 1e3);
+    json["audited_step_ms"] = known(p.step.audited_s * 1e3);
   }
   if (copies_of && simulated) {
     const CopyCosts copies = copies_of(planned);
@@ -45,17 +46,36 @@ Json candidate_json(const PlannedCandidate& planned, const CopiesOf& copies_of) 
   return json;
 }
 
+Json link_json(const LinkTimes& link, const std::string& from) {
+  return {{"gb_per_s", 1e-9 / link.seconds_per_byte},
+          {"latency_us", 1e6 * link.latency},
+          {"from", from}};
+}
+
+Json cluster_json(const DescribedCluster& described) {
+  const Cluster& cluster = described.cluster;
+  return {
+      {"ranks_per_node", described.has_several_nodes() ? cluster.ranks_per_node : described.ranks},
+      {"cards", cluster.cards},
+      {"cards_from", described.cards_from},
+      {"within_node", link_json(cluster.within_node, described.within_from)},
+      {"between_nodes", link_json(cluster.between_nodes, described.between_from)}};
+}
+
 }  // namespace
 
-std::string plan_json(const Plan& plan, const std::vector<Replayed>& replays,
-                      const CopiesOf& copies_of) {
-  Json json = {{"parameters", plan.parameters}, {"candidates", Json::array()}};
+std::string plan_json(const Plan& plan, const DescribedCluster& described,
+                      const std::vector<Replayed>& replays, const CopiesOf& copies_of) {
+  Json json = {{"parameters", plan.parameters},
+               {"cluster", cluster_json(described)},
+               {"step_from", described.has_several_nodes() ? "replay" : "simulation"},
+               {"candidates", Json::array()}};
   for (const PlannedCandidate& planned : plan.candidates) {
     json["candidates"].push_back(candidate_json(planned, copies_of));
   }
   for (const Replayed& replay : replays) {
     Json& of = json["candidates"][replay.candidate]["replayed"];
-    of = {{"step_ms", replay.step_s * 1e3},
+    of = {{"step_ms", replay.step.mean_s * 1e3},
           {"slowest_ms", replay.slowest_s * 1e3},
           {"card_busy", replay.card_busy},
           {"goodput", replay.goodput}};

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/program/planning/cluster_options.h"
 #include "launch/program/planning/plan_replay.h"
 #include "runtime/planning/blueprint/forecast.h"
 #include "runtime/planning/plan/plan.h"
@@ -16,16 +17,21 @@ namespace penstock {
 using CopiesOf = std::function<CopyCosts(const PlannedCandidate&)>;
 
 // The document is
-//   {parameters, candidates: [{stages, replicas, chunks, micro_batches, micro_batch_size, schedule,
-//     recompute, split, feasible, simulated, reason, step_ms, samples_per_s, bubble,
-//     exposed_communication_ms, peak_bytes: [by rank of one pipeline]}]}
-// with the fastest candidate first. A feasible candidate fits into memory and was simulated; any
+//   {parameters,
+//    cluster: {ranks_per_node, cards, cards_from, within_node: {gb_per_s, latency_us, from},
+//      between_nodes: likewise},
+//    step_from, candidates: [{stages, replicas, chunks, micro_batches, micro_batch_size, schedule,
+//      recompute, placement, split, feasible, simulated, reason, step_ms, samples_per_s, bubble,
+//      exposed_communication_ms, peak_bytes: [by rank of one pipeline]}]}
+// with the fastest candidate first. step_from says what times are of, "replay" where ranks are on
+// several nodes or else "simulation". A feasible candidate fits into memory and was simulated; any
 // other has a reason, and null for its times. Where steps are audited, step_ms is the mean, beside
 // unaudited_step_ms and audited_step_ms. With `copies_of` (null: there are no copies) a simulated
 // candidate has copy_bytes: [by rank] and copy_network_ms. Where `replays` has a candidate, it also
 // has
 //   replayed: {step_ms, slowest_ms, card_busy, goodput, checkpoint_interval_s (with failures)}
-[[nodiscard]] std::string plan_json(const Plan& plan, const std::vector<Replayed>& replays = {},
+[[nodiscard]] std::string plan_json(const Plan& plan, const DescribedCluster& described = {},
+                                    const std::vector<Replayed>& replays = {},
                                     const CopiesOf& copies_of = nullptr);
 
 }  // namespace penstock

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "kernels/error.h"
+#include "launch/program/planning/plan_table.h"
 #include "runtime/planning/replay/availability.h"
 #include "runtime/planning/replay/replay_step.h"
 #include "runtime/records/telemetry/quantile.h"
@@ -19,6 +20,8 @@ namespace penstock {
 namespace {
 
 namespace po = boost::program_options;
+
+constexpr int kSteps = 5;  // replayed where there is jitter
 
 // "A,B" as numbers.
 std::pair<double, double> two_numbers(const std::string& option, const std::string& text) {
@@ -33,7 +36,6 @@ std::pair<double, double> two_numbers(const std::string& option, const std::stri
 }
 
 void make_uneven(const ReplayOptions& options, Job& job) {
-  job.cards = options.cards;
   job.unevenness.jitter = options.jitter;
   if (!options.stragglers.empty()) {
     std::tie(job.unevenness.straggler_share, job.unevenness.straggler_factor) =
@@ -54,13 +56,14 @@ void add_failures(const ReplayOptions& options, int nodes, Replayed& replay) {
   const FailureModel failures{.job_mtbf_s = 3600 * options.node_mtbf_h / nodes,
                               .checkpoint_s = options.checkpoint_s,
                               .restart_s = options.restart_s};
-  replay.interval_s = std::max(best_checkpoint_interval(failures), replay.step_s);
+  replay.interval_s = std::max(best_checkpoint_interval(failures), replay.step.mean_s);
   replay.goodput = goodput(failures, *replay.interval_s);
 }
 
-Replayed replay_of(const ReplayOptions& options, const Job& job, size_t candidate) {
+Replayed replay_of(const ReplayOptions& options, const Job& job, const StepSeconds& predicted,
+                   size_t candidate) {
   std::vector<ReplayedStep> steps;
-  const int count = options.jitter == 0 ? 1 : options.steps;  // without it all are alike
+  const int count = options.jitter == 0 ? 1 : options.steps.value_or(kSteps);
   steps.reserve(static_cast<size_t>(count));
   for (int step = 0; step < count; ++step) {
     steps.push_back(replay_step(job, static_cast<uint64_t>(step)));
@@ -72,8 +75,8 @@ Replayed replay_of(const ReplayOptions& options, const Job& job, size_t candidat
     card_busy.push_back(step.busiest_card_s / step.step_s);
   }
   Replayed replay{.candidate = candidate,
-                  .step_s = quantile(step_s, 0.5),
-                  .slowest_s = std::ranges::max(step_s),
+                  .step = predicted.with_plain(quantile(step_s, 0.5)),
+                  .slowest_s = predicted.with_plain(std::ranges::max(step_s)).audited_s,
                   .card_busy = quantile(std::move(card_busy), 0.5)};
   add_failures(options, job.nodes(), replay);
   return replay;
@@ -81,37 +84,35 @@ Replayed replay_of(const ReplayOptions& options, const Job& job, size_t candidat
 
 std::string interval_text(const Replayed& replay) {
   if (!replay.interval_s) return "-";
-  const double steps = std::max(1.0, *replay.interval_s / replay.step_s);
+  const double steps = std::max(1.0, *replay.interval_s / replay.step.mean_s);
   return fmt::format("{:.0f} ({:.3g} min)", steps, *replay.interval_s / 60);
 }
 
 std::string replay_row(const Replayed& replay, const Plan& plan) {
   const Arrangement& c = plan.candidates[replay.candidate].candidate;
   const double samples =
-      static_cast<double>(c.micro_batch_size) * c.micro_batches * c.replicas / replay.step_s;
+      static_cast<double>(c.micro_batch_size) * c.micro_batches * c.replicas / replay.step.mean_s;
   return fmt::format(
-      "{:4}  {:>9} {:>9}  {:<18} {:<6} {:>10.4g} {:>10.4g} {:>7.1f} {:>16} {:>9.2f} {:>10.4g}\n",
+      "{:4}  {:>9} {:>9}  {:<18} {:<6} {:<9} {:>10.4g} {:>10.4g} {:>7.1f} {:>16} {:>9.2f} "
+      "{:>10.4g}\n",
       replay.candidate + 1, fmt::format("{}x{}", c.stages, c.replicas),
       fmt::format("{}x{}", c.micro_batches, c.micro_batch_size), c.schedule, c.recompute,
-      replay.step_s * 1e3, replay.slowest_s * 1e3, 100 * replay.card_busy, interval_text(replay),
-      100 * replay.goodput, samples * replay.goodput);
+      c.placement, replay.step.mean_s * 1e3, replay.slowest_s * 1e3, 100 * replay.card_busy,
+      interval_text(replay), 100 * replay.goodput, samples * replay.goodput);
 }
 
 }  // namespace
 
 void ReplayOptions::add_to(po::options_description& options) {
-  options.add_options()(
-      "replay", po::value(&candidates)->value_name("N"),
-      "replay the N fastest as whole jobs, rank by rank, with shared network cards [0]")(
-      "cards", po::value(&cards)->value_name("N"),
-      "network cards of a node, shared by its ranks; 0: nothing is shared [1]")(
+  options.add_options()("replay", po::value(&candidates)->value_name("N"),
+                        "replay the N fastest with what follows, rank by rank [0]")(
       "jitter", po::value(&jitter)->value_name("X"),
       "deviation of every computation's time, as a share of it [0]")(
       "stragglers", po::value(&stragglers)->value_name("S,F"),
       "a share S of the nodes takes F times as long to compute")(
       "slow-node", po::value(&slow_node)->value_name("N,F"),
       "the network card of node N takes F times as long")(
-      "replay-steps", po::value(&steps)->value_name("N"),
+      "replay-steps", po::value<int>()->notifier([&](int n) { steps = n; })->value_name("N"),
       "steps to replay where there is jitter [5]")(
       "node-mtbf", po::value(&node_mtbf_h)->value_name("HOURS"),
       "a node fails once in so long: says how often to write checkpoints, and the goodput")(
@@ -126,8 +127,12 @@ void check(const ReplayOptions& options) {
     if (!holds) fail_input(std::string("plan: ") + what);
   };
   require(options.candidates >= 0, "--replay is how many candidates to replay, at least 0");
-  require(options.steps >= 1, "--replay-steps is how many steps to replay, at least 1");
-  require(options.cards >= 0, "--cards is how many network cards a node has; 0: nothing is shared");
+  const bool of_replays = options.steps || options.jitter != 0 || !options.stragglers.empty() ||
+                          !options.slow_node.empty() || options.node_mtbf_h != 0;
+  require(options.candidates > 0 || !of_replays,
+          "--replay-steps, --jitter, --stragglers, --slow-node and --node-mtbf are about replays: "
+          "say of how many candidates by --replay N");
+  require(options.steps.value_or(1) >= 1, "--replay-steps is how many steps to replay, at least 1");
   require(options.jitter >= 0 && options.jitter < 1, "--jitter is a share from 0 to below 1");
   require(options.node_mtbf_h >= 0, "--node-mtbf is in hours, above 0; 0: nodes do not fail");
   require(options.checkpoint_s > 0, "--checkpoint-seconds must be above 0");
@@ -144,7 +149,7 @@ std::vector<Replayed> replayed(const ReplayOptions& options, const Plan& plan,
     Job job = job_of(planned.candidate, costs, request.cluster);
     make_uneven(options, job);
     try {
-      replays.push_back(replay_of(options, job, i));
+      replays.push_back(replay_of(options, job, planned.prediction.step, i));
     } catch (const std::invalid_argument& refusal) {
       fail_input(fmt::format("plan: {}", refusal.what()));
     }
@@ -153,14 +158,18 @@ std::vector<Replayed> replayed(const ReplayOptions& options, const Plan& plan,
 }
 
 std::string replay_table(const std::vector<Replayed>& replays, const Plan& plan,
-                         const ReplayOptions& options) {
+                         const Cluster& cluster, const ReplayOptions& options) {
   if (replays.empty()) return "";
   std::string text = fmt::format(
-      "replayed rank by rank, {} network card{} a node shared by its ranks:\n"
-      "{:>4}  {:>9} {:>9}  {:<18} {:<6} {:>10} {:>10} {:>7} {:>16} {:>9} {:>10}\n",
-      options.cards, options.cards == 1 ? "" : "s", "", "K x D", "M x b", "schedule", "recomp",
-      "step ms", "slowest", "card%", "checkpoint", "goodput%", "samples/s");
+      "replayed rank by rank, {}:\n"
+      "{:>4}  {:>9} {:>9}  {:<18} {:<6} {:<9} {:>10} {:>10} {:>7} {:>16} {:>9} {:>10}\n",
+      cards_text(cluster), "", "K x D", "M x b", "schedule", "recomp", "placement", "step ms",
+      "slowest", "card%", "checkpoint", "goodput%", "samples/s");
   for (const Replayed& replay : replays) text += replay_row(replay, plan);
+  if (options.steps && options.jitter == 0) {
+    text += fmt::format("--replay-steps {}: without --jitter all steps are alike: one of each\n",
+                        *options.steps);
+  }
   if (options.node_mtbf_h > 0) {
     text += fmt::format(
         "checkpoint: steps (minutes of training) from one to the next that lose least, where a "

@@ -1,6 +1,6 @@
-// launch/program/planning/plan_replay.h -- the second half of `penstock plan`: simulates steps of
-// the best candidates again as whole jobs on their nodes, with shared network cards, jitter and
-// slow nodes (runtime/planning/replay), and works out what failures of nodes would cost.
+// launch/program/planning/plan_replay.h -- the second half of `penstock plan`: replays steps of the
+// best candidates as whole jobs whose nodes are not all alike, with jitter, stragglers and slow
+// cards (runtime/planning/replay), and works out what failures of nodes would cost.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,9 @@ namespace penstock {
 
 struct ReplayOptions {
   int candidates = 0;  // how many of the fastest are replayed; 0: none
-  int steps = 5;  // how many steps of each, every one with other jitter; one where `jitter` is 0
-  int cards = 1;  // network cards of a node, which its ranks share; 0: ranks share none
+  // How many steps of each, every one with other jitter; null: 5. Without jitter all are alike, and
+  // one is replayed.
+  std::optional<int> steps;
   double jitter = 0;  // standard deviation of a computation's time, as a share of it
   // "SHARE,FACTOR": this share of the nodes computes slower by the factor; empty: none.
   std::string stragglers;
@@ -36,8 +37,8 @@ void check(const ReplayOptions& options);
 // The times of a candidate as a whole job.
 struct Replayed {
   size_t candidate = 0;  // its index in Plan::candidates
-  double step_s = 0;     // seconds of a step: the median of the steps replayed
-  double slowest_s = 0;  // the slowest of these steps
+  StepSeconds step;      // of the median of the steps replayed; audits take what they are predicted
+  double slowest_s = 0;  // the slowest of these steps, audited where some are
   double card_busy = 0;  // the share of a step in which the busiest network card works; median
   // The best time of training between two checkpoints, in seconds; nothing where no failures are
   // counted.
@@ -52,8 +53,8 @@ struct Replayed {
 [[nodiscard]] std::vector<Replayed> replayed(const ReplayOptions& options, const Plan& plan,
                                              const PlanRequest& request);
 
-// The replays as a table for the terminal.
+// The replays, on that cluster, as a table for the terminal.
 [[nodiscard]] std::string replay_table(const std::vector<Replayed>& replays, const Plan& plan,
-                                       const ReplayOptions& options);
+                                       const Cluster& cluster, const ReplayOptions& options);
 
 }  // namespace penstock

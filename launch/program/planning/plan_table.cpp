@@ -2,11 +2,13 @@
 #include "launch/program/planning/plan_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <vector>
 
+#include "runtime/planning/schedule/generators/known_schedules.h"
 #include "runtime/records/telemetry/units.h"
 
 namespace penstock {
@@ -18,10 +20,10 @@ std::string row(size_t place, const PlannedCandidate& planned) {
   const std::string schedule =
       c.chunks > 1 ? fmt::format("{} ({} a rank)", c.schedule, c.chunks) : c.schedule;
   return fmt::format(
-      "{:4}  {:>7} {:>9}  {:<28} {:<6} {:>10.4g} {:>10.4g} {:>7.1f} {:>9.3g}  {:>10}  {}\n", place,
-      fmt::format("{}x{}", c.stages, c.replicas),
-      fmt::format("{}x{}", c.micro_batches, c.micro_batch_size), schedule, c.recompute,
-      p.mean_step_s * 1e3, p.samples_per_s, p.bubble * 100, p.exposed_communication_s * 1e3,
+      "{:4}  {:>7} {:>9}  {:<28} {:<6} {:<9} {:>10.4g} {:>10.4g} {:>7.1f} {:>9.3g}  {:>10}  {}\n",
+      place, fmt::format("{}x{}", c.stages, c.replicas),
+      fmt::format("{}x{}", c.micro_batches, c.micro_batch_size), schedule, c.recompute, c.placement,
+      p.step.mean_s * 1e3, p.samples_per_s, p.bubble * 100, p.exposed_communication_s * 1e3,
       bytes_text(p.fullest_bytes()), short_split(c.split));
 }
 
@@ -65,7 +67,38 @@ std::string left_out(const Plan& plan) {
   return text;
 }
 
+// The options that make a run this candidate's.
+std::string options_of(const Arrangement& c) {
+  std::string text = fmt::format(
+      "--stages {} --replicas {} --micro-batches {} --micro-batch-size {} --schedule {}", c.stages,
+      c.replicas, c.micro_batches, c.micro_batch_size, c.schedule);
+  if (c.chunks != default_chunks(c.schedule))
+    text += fmt::format(" --pipeline.chunks {}", c.chunks);
+  return text + fmt::format(" --recompute {} --placement {} --split {}", c.recompute, c.placement,
+                            fmt::join(c.split, ","));
+}
+
 }  // namespace
+
+std::string cards_text(const Cluster& cluster) {
+  if (cluster.cards == 0) return "no network card shared";
+  const int ranks = cluster.ranks_per_node;
+  return amount_text(cluster.cards, "network card") + " a node, " +
+         (cluster.cards < ranks ? "shared by its " + amount_text(ranks, "rank") : "one a rank");
+}
+
+std::string recommendation(const Plan& plan, const Cluster& cluster, int ranks) {
+  if (plan.best() == nullptr) return "";
+  const bool one_node = cluster.ranks_per_node <= 0 || cluster.ranks_per_node >= ranks;
+  const std::string from =
+      one_node ? "of a simulated step"
+               : fmt::format("of a step replayed on all {} ranks, {}", ranks, cards_text(cluster));
+  return fmt::format(
+      "step ms: {}\n"
+      "K: the stages of a pipeline, one a rank, or as many as stand in brackets\n"
+      "recommended, the fastest {}: {}\n",
+      from, one_node ? "by the simulation" : "by the replay", options_of(plan.best()->candidate));
+}
 
 std::string short_split(const std::vector<int>& split) {
   std::string text;
@@ -89,9 +122,10 @@ std::string plan_table(const Plan& plan, size_t top) {
   if (place == 0) {
     text = "nothing fits\n";
   } else {
-    text = fmt::format("{:>4}  {:>7} {:>9}  {:<28} {:<6} {:>10} {:>10} {:>7} {:>9}  {:>10}  {}\n",
-                       "", "K x D", "M x b", "schedule", "recomp", "step ms", "samples/s",
-                       "bubble%", "comm ms", "memory", "layers per stage") +
+    text = fmt::format(
+               "{:>4}  {:>7} {:>9}  {:<28} {:<6} {:<9} {:>10} {:>10} {:>7} {:>9}  {:>10}  {}\n", "",
+               "K x D", "M x b", "schedule", "recomp", "placement", "step ms", "samples/s",
+               "bubble%", "comm ms", "memory", "layers per stage") +
            text;
   }
   return text + left_out(plan);

@@ -13,6 +13,13 @@ namespace penstock {
 // reason.
 [[nodiscard]] std::string plan_table(const Plan& plan, size_t top);
 
+// "1 network card a node, shared by its 8 ranks"
+[[nodiscard]] std::string cards_text(const Cluster& cluster);
+
+// The options of the fastest candidate, for `penstock train`, and where its step time comes from: a
+// replay where the job's `ranks` are on several nodes. Empty where nothing fits.
+[[nodiscard]] std::string recommendation(const Plan& plan, const Cluster& cluster, int ranks);
+
 // The number of layers of each stage, with equal neighbours counted: "4 8x6 4" is 4, then 8 six
 // times, then 4.
 [[nodiscard]] std::string short_split(const std::vector<int>& split);

@@ -17,7 +17,6 @@ namespace penstock {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 constexpr int64_t kMostBytes = 16 << 10;
 
@@ -25,20 +24,20 @@ std::string path_of(const std::string& folder, const std::string& key) {
   return fmt::format("{}/processor-{:016x}.json", folder, std::hash<std::string>()(key));
 }
 
-json json_of_products(const ProductSpeed& speed) {
+nlohmann::json json_of_products(const ProductSpeed& speed) {
   return {{"peak", speed.peak},
           {"linear", speed.linear},
           {"attention", speed.attention},
           {"convolution", speed.convolution}};
 }
 
-double positive(const json& object, const char* key) {
+double positive(const nlohmann::json& object, const char* key) {
   const double value = object.at(key).get<double>();
   if (!std::isfinite(value) || value <= 0) fail_input("no speed");
   return value;
 }
 
-ProductSpeed products_of(const json& object) {
+ProductSpeed products_of(const nlohmann::json& object) {
   return {.peak = positive(object, "peak"),
           .linear = positive(object, "linear"),
           .attention = positive(object, "attention"),
@@ -61,7 +60,7 @@ std::string cache_folder() {
 std::optional<ProcessorSpeed> read_speed(const std::string& folder, const std::string& key) {
   if (folder.empty()) return std::nullopt;
   try {
-    const json file = read_json_file(path_of(folder, key), kMostBytes, FileOwner::Run);
+    const nlohmann::json file = read_json_file(path_of(folder, key), kMostBytes, FileOwner::Run);
     if (file.at("key").get<std::string>() != key) return std::nullopt;
     return ProcessorSpeed{.fp32 = products_of(file.at("fp32")),
                           .bf16 = products_of(file.at("bf16")),
@@ -77,14 +76,14 @@ std::optional<ProcessorSpeed> read_speed(const std::string& folder, const std::s
 
 void write_speed(const std::string& folder, const std::string& key, const ProcessorSpeed& speed) {
   if (folder.empty()) return;
-  const json file = {{"key", key},
-                     {"fp32", json_of_products(speed.fp32)},
-                     {"bf16", json_of_products(speed.bf16)},
-                     {"pass_flops", speed.pass_flops},
-                     {"memory_bytes_per_s", speed.memory_bytes_per_s},
-                     {"op_overhead_s", speed.op_overhead_s},
-                     {"measurements", speed.measurements},
-                     {"undisturbed", speed.undisturbed}};
+  const nlohmann::json file = {{"key", key},
+                               {"fp32", json_of_products(speed.fp32)},
+                               {"bf16", json_of_products(speed.bf16)},
+                               {"pass_flops", speed.pass_flops},
+                               {"memory_bytes_per_s", speed.memory_bytes_per_s},
+                               {"op_overhead_s", speed.op_overhead_s},
+                               {"measurements", speed.measurements},
+                               {"undisturbed", speed.undisturbed}};
   try {
     fs::create_directories(folder);
     const std::string text = file.dump(1) + "\n";

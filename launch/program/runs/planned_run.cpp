@@ -20,12 +20,12 @@ namespace {
 std::string describe(const Arrangement& chosen, const Prediction& prediction,
                      const std::string& basis) {
   return fmt::format(
-      "planned: {} x {}, {} of {}, schedule {}, recompute {}, layers {}: {:.4g} ms a step "
-      "predicted ({})",
+      "planned: {} x {}, {} of {}, schedule {}, recompute {}, placement {}, layers {}: {:.4g} "
+      "ms a step predicted ({})",
       amount_text(chosen.stages, "stage"), amount_text(chosen.replicas, "replica"),
       amount_text(chosen.micro_batches, "micro-batch", "es"), chosen.micro_batch_size,
-      chosen.schedule, chosen.recompute, fmt::join(chosen.split, ","), 1e3 * prediction.mean_step_s,
-      basis);
+      chosen.schedule, chosen.recompute, chosen.placement, fmt::join(chosen.split, ","),
+      1e3 * prediction.step.mean_s, basis);
 }
 
 // Plans the run; exists on rank 0 only.
@@ -37,8 +37,7 @@ class Planner {
       : config_(settings.config) {
     auto model =
         std::make_shared<Sequential>(models.build(config_.model, facts.vocabulary, facts.classes));
-    Cluster cluster = cluster_of(device, profile);
-    cluster.ranks_per_node = session.local_ranks();
+    Cluster cluster = cluster_of(device, profile, session.local_ranks());
     // What the user has settled is not refused: the forecast warns where memory is short.
     cluster.memory_bytes = config_.pipeline.automatic ? rank_bytes : 0;
     request_ = plan_request(
@@ -88,6 +87,7 @@ void pin_whole_pipeline(const PipelineConfig& pipeline, PlanRequest& plan) {
   plan.micro_batch_size = given.micro_batch_size;
   plan.schedule = given.schedule;
   plan.recompute = given.recompute;
+  plan.placement = given.placement;
 }
 
 void pin_what_was_asked_for(const Settings& settings, PlanRequest& plan) {
@@ -110,6 +110,7 @@ void pin_what_was_asked_for(const Settings& settings, PlanRequest& plan) {
     plan.schedule = pipeline.schedule;
   }
   if (asked("recompute")) plan.recompute = pipeline.recompute;
+  if (asked("placement")) plan.placement = pipeline.placement;
   if (asked("split")) plan.split.assign(pipeline.split.begin(), pipeline.split.end());
 }
 

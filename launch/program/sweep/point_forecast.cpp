@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "kernels/error.h"
-#include "launch/program/planning/plan_command.h"
+#include "launch/program/options/parse_bytes.h"
 #include "launch/program/planning/profile_file.h"
 #include "launch/program/processor/measured_speed.h"
 #include "launch/program/runs/planned_run.h"
@@ -54,8 +54,7 @@ Config PointForecaster::with_planned_split(const Config& config, const Profile& 
                                            const DeviceModel& device) const {
   auto model = std::make_shared<Sequential>(
       models_.build(config.model, known_vocabulary(config.data), config.model.classes));
-  Cluster cluster = cluster_of(device, &profile);
-  cluster.ranks_per_node = sweep_.ranks_per_node;
+  Cluster cluster = cluster_of(device, &profile, sweep_.ranks_per_node);
   cluster.memory_bytes = 0;
   PlanRequest request = plan_request(
       config, ranks, cluster,
@@ -84,7 +83,7 @@ void PointForecaster::forecast_into(const Config& config, SweepPoint& point) {
         penstock::forecast(settled, blueprint, device, profile, sweep_.ranks_per_node);
     const Prediction& prediction = forecast.prediction;
     point.skipped = lack_of_memory(prediction.memory, memory_bytes_);
-    point.planned = {.step_s = prediction.mean_step_s,
+    point.planned = {.step_s = prediction.step.mean_s,
                      .bubble = prediction.bubble,
                      .peak_bytes = prediction.fullest_bytes()};
   } catch (const Error& refusal) {

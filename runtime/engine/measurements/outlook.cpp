@@ -30,10 +30,10 @@ std::string audits_text(const Prediction& prediction, const RunConfig& run) {
     return "warning: run.audit = " + std::to_string(run.audit) + " audits none of the run's " +
            amount_text(run.steps, "step");
   }
-  const double longer = prediction.audited_step_s / prediction.step_s - 1.0;
+  const double longer = prediction.step.audited_s / prediction.step.plain_s - 1.0;
   return "audits: every " + (run.audit == 1 ? "step" : std::to_string(run.audit) + " steps") +
          ", such a step takes " + percent_text(longer) + " longer, all together " +
-         percent_text(prediction.mean_step_s / prediction.step_s - 1.0);
+         percent_text(prediction.step.mean_s / prediction.step.plain_s - 1.0);
 }
 
 std::string copies_text(const CopyCosts& copies, double step_s, int64_t every) {
@@ -75,7 +75,7 @@ std::string outlook(const Forecast& forecast, const Station& station, const Conf
   const Session& session = station.session;
   const Device& device = station.device;
   const Prediction& prediction = forecast.prediction;
-  std::string line = "predicted: " + milliseconds_text(1e3 * prediction.step_s) +
+  std::string line = "predicted: " + milliseconds_text(1e3 * prediction.step.plain_s) +
                      " a step, bubble " + percent_text(prediction.bubble) + ", " +
                      bytes_text(prediction.fullest_bytes()) + " on the fullest rank (" +
                      forecast.basis + ")";
@@ -86,7 +86,8 @@ std::string outlook(const Forecast& forecast, const Station& station, const Conf
     if (!warning.empty()) line += "\n" + warning;
   }
   if (!forecast.copies.bytes.empty()) {
-    line += "\n" + copies_text(forecast.copies, prediction.step_s, config.checkpoint.partner_every);
+    line += "\n" +
+            copies_text(forecast.copies, prediction.step.plain_s, config.checkpoint.partner_every);
   }
   int64_t here = 0;
   for (const int rank : session.host_ranks()) {

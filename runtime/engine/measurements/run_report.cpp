@@ -236,7 +236,7 @@ void RunReport::add_forecast(RunSummary& summary) const {
   const bool shared = config_.optimizer.is_shared_by(grid_.replicas);
   summary.bubble_predicted = prediction.bubble;
   summary.forecast = {.basis = forecast_->basis,
-                      .step_ms = 1e3 * prediction.step_s,
+                      .step_ms = 1e3 * prediction.step.plain_s,
                       .exposed_communication_ms = 1e3 * prediction.exposed_communication_s};
   for (RankRecord& rank : summary.ranks_detail) {
     const auto position = static_cast<size_t>(grid_.position_of(rank.rank));

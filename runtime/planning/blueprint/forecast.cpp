@@ -45,9 +45,7 @@ Forecast forecast(const Config& config, const Blueprint& blueprint, const Device
     candidate.barrier = config.optimizer.barrier;
     candidate.audit = config.run.audit;
     candidate.shared = config.optimizer.is_shared_by(candidate.replicas);
-    Cluster cluster = cluster_of(device, profile);
-    cluster.ranks_per_node = ranks_per_node;
-    cluster.placement = config.pipeline.placement;
+    Cluster cluster = cluster_of(device, profile, ranks_per_node);
     // A modelled accelerator goes on computing while its host moves bytes.
     if (config.run.dry_run) cluster.within_node.receiver_copies = false;
     const ModelCosts layers = costs(candidate.cut());

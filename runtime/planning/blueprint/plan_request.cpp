@@ -27,6 +27,7 @@ Arrangement arrangement_of(const PipelineConfig& pipeline) {
   candidate.micro_batch_size = pipeline.micro_batch_size;
   candidate.schedule = pipeline.schedule;
   candidate.recompute = pipeline.recompute;
+  candidate.placement = pipeline.placement;
   candidate.exact = pipeline.reduction == "exact";
   candidate.split.assign(pipeline.split.begin(), pipeline.split.end());
   return candidate;
@@ -41,6 +42,7 @@ void apply(const Arrangement& candidate, PipelineConfig& pipeline) {
   if (candidate.schedule != pipeline.schedule) pipeline.schedule_csv.clear();
   pipeline.schedule = candidate.schedule;
   pipeline.recompute = candidate.recompute;
+  pipeline.placement = candidate.placement;
   pipeline.split.assign(candidate.split.begin(), candidate.split.end());
 }
 
@@ -74,7 +76,6 @@ PlanRequest plan_request(const Config& config, int ranks, const Cluster& cluster
   request.audit = config.run.audit;
   request.shared = config.optimizer.sharded != "false";
   request.cluster = cluster;
-  request.cluster.placement = pipeline.placement;
   request.costs = std::move(costs);
   return request;
 }

@@ -24,7 +24,7 @@ namespace penstock {
 [[nodiscard]] Arrangement arrangement_of(const PipelineConfig& pipeline);
 
 // Overwrites in `pipeline` what the candidate chooses: stages, replicas, chunks, micro-batches and
-// their size, schedule, recompute mode and split.
+// their size, schedule, recompute mode, placement and split.
 void apply(const Arrangement& candidate, PipelineConfig& pipeline);
 
 // Returns the costs of all layers for one way to cut samples into micro-batches.
@@ -39,8 +39,7 @@ using CostsByCut = std::function<ModelCosts(MicroBatches)>;
                                       const Profile* profile);
 
 // A request to plan the run's mini-batch on `ranks` ranks (of all replicas together), in which
-// nothing is fixed: the caller may then set what the planner must keep. `cluster` has the links and
-// nodes; its placement is taken from the configuration.
+// nothing is fixed: the caller may then set what the planner must keep.
 [[nodiscard]] PlanRequest plan_request(const Config& config, int ranks, const Cluster& cluster,
                                        CostsByCut costs);
 

@@ -3,8 +3,8 @@
 // ones for the kind of device.
 //
 // Both functions return a Cluster (runtime/planning/plan/arrangement.h) with the times of links
-// within and between nodes and the memory of a device. The caller sets the number of ranks per node
-// and their placement.
+// within and between nodes, the network cards of a node and the memory of a device.
+// `ranks_per_node`: 0: all ranks are on one node.
 #pragma once
 
 #include "kernels/device_model.h"
@@ -15,10 +15,13 @@ namespace penstock {
 
 // The cluster of devices like `device`: usual_cluster(), with the link times that `profile` (null:
 // none) has measured in place of the typical ones.
-[[nodiscard]] Cluster cluster_of(const DeviceModel& device, const Profile* profile);
+[[nodiscard]] Cluster cluster_of(const DeviceModel& device, const Profile* profile,
+                                 int ranks_per_node);
+// Whether a profile has such a link.
+[[nodiscard]] bool is_measured(const LinkTimes& link);
 
 // The cluster of devices like `device` with typical links: 80 % of the bandwidth that vendors
 // state, which large messages reach.
-[[nodiscard]] Cluster usual_cluster(const DeviceModel& device);
+[[nodiscard]] Cluster usual_cluster(const DeviceModel& device, int ranks_per_node = 0);
 
 }  // namespace penstock

@@ -9,11 +9,16 @@
 #include "kernels/ops/pointwise.h"
 #include "runtime/network/autograd/name_patterns.h"
 #include "runtime/network/layers/skip.h"
+#include "runtime/network/stage/gradient_buckets.h"
 #include "runtime/planning/costs/kept_once.h"
 #include "runtime/planning/costs/layer_probe.h"
+#include "runtime/planning/plan/stage_costs.h"
 
 namespace penstock {
 namespace {
+
+static_assert(kBucketBytes == GradientBuckets::kBucketBytes,
+              "plans must know the buckets in which the engine sums gradients");
 
 using Clock = std::chrono::steady_clock;
 

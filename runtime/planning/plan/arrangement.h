@@ -27,6 +27,9 @@ struct Arrangement {
   std::string schedule = "1f1b";    // a name in schedule/generators/known_schedules.h
   std::string recompute = "stage";  // none | stage | layer
   std::vector<int> split = {};      // layers of each stage; empty: still to be chosen
+  // pipeline.placement. stages: the stages of one replica have neighbouring rank numbers, and so
+  // share nodes; replicas: the replicas of one stage have.
+  std::string placement = "stages";
   // pipeline.reduction = "exact": gradients are added up in pairs, with the same bits for every D.
   bool exact = false;
   // optimizer.sharded: each replica updates a share of the weights and keeps only the optimizer's
@@ -56,9 +59,7 @@ struct Arrangement {
 struct Cluster {
   LinkTimes within_node, between_nodes;  // of messages between two ranks on one node, and on two
   int ranks_per_node = 0;                // 0: all ranks are on one node
-  // stages: the stages of one replica have neighbouring rank numbers, and so share nodes; replicas:
-  // the replicas of one stage have.
-  std::string placement = "stages";
+  int cards = 1;  // network cards of a node, which its ranks share (Job::cards); 0: none is shared
   // True: links hold the tensors that they send instead of copying them, as NCCL's do; a send then
   // waits while as many messages are under way as the smallest window with which the schedule can
   // run (schedule/proof/window.h). False: sends never wait.

@@ -7,8 +7,8 @@
 #include <map>
 #include <stdexcept>
 
+#include "runtime/planning/plan/bounds.h"
 #include "runtime/planning/plan/split.h"
-#include "runtime/planning/plan/stage_costs.h"
 #include "runtime/planning/schedule/audits.h"
 #include "runtime/planning/schedule/generators/known_schedules.h"
 #include "runtime/planning/schedule/recipe.h"
@@ -59,7 +59,7 @@ class Planner {
                      [](const auto& a, const auto& b) {
                        if (a.standing != b.standing) return a.standing < b.standing;
                        return a.standing == Standing::Ranked &&
-                              a.prediction.mean_step_s < b.prediction.mean_step_s;
+                              a.prediction.step.mean_s < b.prediction.step.mean_s;
                      });
     return std::move(plan_);
   }
@@ -125,23 +125,23 @@ class Planner {
     for (const char* recompute : {"none", "stage", "layer"}) {
       if (!allowed(request_.recompute, std::string(recompute))) continue;
       candidate.recompute = recompute;
-      listed_.push_back({candidate, even_work(candidate)});
+      for (const std::string& placement : placements(candidate)) {
+        candidate.placement = placement;
+        listed_.push_back(
+            {candidate, least_step(candidate, costs_of(candidate.cut()), request_.cluster)});
+      }
     }
   }
 
-  // The work of a rank if all ranks had the same; a recompute that the last stage may do without is
-  // left out.
-  double even_work(const Arrangement& candidate) {
-    double work = 0;
-    double update = 0;
-    for (const LayerCost& layer : costs_of(candidate.cut()).layers) {
-      const double halves = layer.backward_input_s + layer.backward_weight_s;
-      work += layer.forward_s + std::min(layer.backward_s, halves);
-      if (candidate.recompute == "layer" && layer.differentiated) work += layer.forward_s;
-      update += layer.update_s;
-    }
-    update *= candidate.update_share();
-    return (candidate.micro_batches * work + update) / candidate.ranks();
+  // One, where the other would put no rank elsewhere, or where no pipeline can be built.
+  [[nodiscard]] std::vector<std::string> placements(const Arrangement& candidate) {
+    if (request_.placement) return {*request_.placement};
+    const int each = request_.cluster.ranks_per_node;
+    const bool one_node = each <= 0 || each >= request_.ranks;
+    const bool too_deep = candidate.stages > std::ssize(costs_of(candidate.cut()).layers);
+    if (one_node || too_deep || candidate.ranks() == 1 || candidate.replicas == 1)
+      return {"stages"};
+    return {"stages", "replicas"};
   }
 
   // ---- what becomes of it
@@ -172,13 +172,14 @@ class Planner {
     if (is_mode_none_again(candidate, schedule)) return false;
     if (candidate.audit > 0) schedule = place_audits(std::move(schedule));
     if (!fit(planned, schedule, costs)) return true;
-    if (left_out(planned, slowest_rank(candidate, schedule, costs))) return true;
+    if (left_out(planned, least_split_step(candidate, schedule, costs, request_.cluster)))
+      return true;
     (void)verify(schedule);
     planned.prediction = costs.skips.empty() ? predict(candidate, schedule, costs, request_.cluster)
                                              : predict(candidate, costs, request_.cluster);
     planned.prediction.timeline = {};
     planned.prediction.bytes = {};
-    const double mean = planned.prediction.mean_step_s;
+    const double mean = planned.prediction.step.mean_s;
     fastest_.insert(std::upper_bound(fastest_.begin(), fastest_.end(), mean), mean);
     return true;
   }
@@ -229,23 +230,6 @@ class Planner {
     }
     if (!planned.reason.empty()) planned.standing = Standing::Infeasible;
     return planned.reason.empty();
-  }
-
-  static double slowest_rank(const Arrangement& candidate, const Schedule& schedule,
-                             const ModelCosts& costs) {
-    std::vector<double> work(schedule.ranks, 0.0);
-    std::span<const LayerCost> rest(costs.layers);
-    for (int s = 0; s < schedule.stages; ++s) {
-      const auto layers = rest.first(candidate.split[s]);
-      const StageTimes times = stage_times(layers, candidate.recompute);
-      const double backward =
-          std::min(times.backward, times.backward_input + times.backward_weight);
-      double& rank = work[schedule.rank_of_stage[s]];
-      rank += candidate.micro_batches * (times.forward + backward);
-      for (const LayerCost& layer : layers) rank += layer.update_s * candidate.update_share();
-      rest = rest.subspan(layers.size());
-    }
-    return *std::max_element(work.begin(), work.end());
   }
 
   const PlanRequest& request_;

@@ -1,10 +1,10 @@
 // runtime/planning/plan/plan.h -- plan(): finds the fastest way to run a training step of given
 // size on a given number of ranks: what `penstock plan` prints and pipeline.auto chooses.
 //
-// It tries combinations of stages, replicas, micro-batches, schedule and recompute mode. For each
-// it chooses the best split of the layers, checks that it fits the devices' memory, and simulates a
-// step (predict.h). The result lists all of them, fastest first. The words are those of
-// docs/concepts.md.
+// It tries combinations of stages, replicas, micro-batches, schedule, recompute mode and placement.
+// For each it chooses the best split of the layers, checks that it fits the devices' memory, and
+// predicts a step (predict.h), on several nodes with the network cards that their ranks share. The
+// result lists all of them, fastest first. The words are those of docs/concepts.md.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct PlanRequest {
   // Choices that are fixed: a candidate must have these values. Null: plan() tries all values.
   std::optional<int> stages, replicas, chunks, micro_batches;
   std::optional<int64_t> micro_batch_size;
-  std::optional<std::string> schedule, recompute;
+  std::optional<std::string> schedule, recompute, placement;
   std::vector<int> split;  // layers of each stage; empty: plan() chooses
   // Options of the run that every candidate has (see Arrangement).
   bool exact = false;   // gradients are added up in pairs (pipeline.reduction = "exact")
@@ -63,7 +63,7 @@ struct PlannedCandidate {
 // The answer.
 struct Plan {
   int64_t parameters = 0;  // how many elements the network's parameters have
-  // The Ranked candidates by ascending mean_step_s, then the NotSimulated ones, then the
+  // The Ranked candidates by ascending step.mean_s, then the NotSimulated ones, then the
   // Infeasible.
   std::vector<PlannedCandidate> candidates;
   // The fastest candidate; null if none is Ranked.
@@ -75,10 +75,10 @@ struct Plan {
 
 // Tries, where the request fixes nothing else: all numbers of stages K and replicas D with K x D /
 // chunks = ranks; every micro-batch size that divides a replica's share of the mini-batch; every
-// schedule, with 2 and 4 chunks (stages per rank) where it allows any number; every recompute mode.
-// Exceptions: a pipeline of one rank is tried with 1f1b only, since all schedules are the same
-// there, and mode "stage" is left out where it would recompute nothing. The work of a candidate's
-// slowest rank is the lower bound by which candidates are left NotSimulated. Throws
+// schedule, with 2 and 4 chunks (stages per rank) where it allows any number; every recompute mode;
+// both placements of ranks on several nodes. Exceptions: a pipeline of one rank is tried with 1f1b
+// only, since all schedules are the same there, and mode "stage" is left out where it would
+// recompute nothing. Candidates are left NotSimulated by the lower bounds of bounds.h. Throws
 // std::invalid_argument if no candidate meets the request, and whatever costs() throws.
 [[nodiscard]] Plan plan(const PlanRequest& request);
 

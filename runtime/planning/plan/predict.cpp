@@ -2,49 +2,18 @@
 #include "runtime/planning/plan/predict.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <set>
-#include <span>
-#include <stdexcept>
-#include <string>
+#include <utility>
 
-#include "runtime/planning/partition/partition.h"
 #include "runtime/planning/plan/stage_costs.h"
 #include "runtime/planning/plan/stage_skips.h"
+#include "runtime/planning/replay/replay_step.h"
 #include "runtime/planning/schedule/audits.h"
 #include "runtime/planning/schedule/proof/window.h"
-#include "runtime/planning/schedule/timing/data_use.h"
 #include "runtime/planning/schedule/timing/simulate.h"
 
 namespace penstock {
 namespace {
-
-// Buckets (runtime/network/stage/gradient_buckets.h), and lanes of scratch memory for the other
-// replicas' copies (runtime/system/comm/mpi/mpi_reduce.cpp).
-constexpr double kBucketBytes = 4 << 20;
-constexpr int64_t kReduceScratch = int64_t{4} * (2 << 20);
-// A tensor of the part of an update that is audited (runtime/network/optimizer/update_audit.h).
-constexpr int64_t kAuditedUpdate = int64_t{64} * 4096 * 4;
-
-using Stages = std::vector<std::span<const LayerCost>>;
-
-Stages stages_of(const Arrangement& candidate, const ModelCosts& costs) {
-  if (costs.micro_batch_size != candidate.micro_batch_size) {
-    throw std::invalid_argument("these are the costs of micro-batches of " +
-                                std::to_string(costs.micro_batch_size) + " samples, not of " +
-                                std::to_string(candidate.micro_batch_size));
-  }
-  const std::vector<int64_t> given(candidate.split.begin(), candidate.split.end());
-  (void)check_split(given, static_cast<int>(costs.layers.size()), candidate.stages);
-  Stages stages;
-  std::span<const LayerCost> rest(costs.layers);
-  for (const int layers : candidate.split) {
-    stages.push_back(rest.first(layers));
-    rest = rest.subspan(layers);
-  }
-  return stages;
-}
 
 bool runs(const Schedule& schedule, Op op) {
   return std::any_of(schedule.program.begin(), schedule.program.end(), [&](const auto& program) {
@@ -53,43 +22,31 @@ bool runs(const Schedule& schedule, Op op) {
   });
 }
 
-// The ranks on nodes, node by node in the order of world ranks (runtime/system/comm/grid.h).
-struct Nodes {
-  // The ways in which nodes cut a pipeline up, each once: the nodes of its ranks, numbered from 0
-  // for each replica.
+// The ways in which nodes cut a pipeline up, each once: the nodes of its ranks, numbered from 0 for
+// each replica.
+std::set<std::vector<int>> patterns_of(const Job& job) {
   std::set<std::vector<int>> patterns;
-  bool replicas_apart = false;  // some reduce group spans nodes
-};
-
-Nodes nodes_of(const Arrangement& candidate, const Cluster& cluster) {
-  Nodes nodes;
-  if (cluster.ranks_per_node <= 0) {
-    nodes.patterns.insert(std::vector<int>());
-    return nodes;
-  }
-  const int positions = candidate.ranks();
-  const int replicas = candidate.replicas;
-  const bool by_stages = cluster.placement == "stages";
-  const auto node = [&](int position, int replica) {
-    const int world = by_stages ? replica * positions + position : position * replicas + replica;
-    return world / cluster.ranks_per_node;
-  };
-  for (int replica = 0; replica < replicas; ++replica) {
+  for (int replica = 0; replica < job.distinct_replicas(); ++replica) {
     std::vector<int> pattern;  // world ranks grow with the position, and so do their nodes
-    pattern.reserve(positions);
-    for (int position = 0; position < positions; ++position) {
-      pattern.push_back(node(position, replica) - node(0, replica));
+    pattern.reserve(job.schedule.ranks);
+    for (int position = 0; position < job.schedule.ranks; ++position) {
+      pattern.push_back(job.node_of(position, replica) - job.node_of(0, replica));
     }
-    nodes.patterns.insert(std::move(pattern));
+    patterns.insert(std::move(pattern));
   }
-  for (int position = 0; position < positions; ++position) {
-    if (node(position, 0) != node(position, replicas - 1)) nodes.replicas_apart = true;
+  return patterns;
+}
+
+// Whether the sum of some stage's gradients goes from node to node.
+bool are_replicas_apart(const Job& job) {
+  for (int position = 0; position < job.schedule.ranks; ++position) {
+    if (job.node_of(position, 0) != job.node_of(position, job.costs.replicas - 1)) return true;
   }
-  return nodes;
+  return false;
 }
 
 PipelineCosts pipeline_costs(const Arrangement& candidate, const Schedule& schedule,
-                             const Stages& stages, const Cluster& cluster) {
+                             const StageLayers& stages, const Cluster& cluster) {
   PipelineCosts costs;
   costs.within_node = cluster.within_node;
   costs.between_nodes = cluster.between_nodes;
@@ -125,20 +82,40 @@ std::vector<double> audit_times(const Schedule& schedule, const PipelineCosts& c
   return seconds;
 }
 
-// What a rank keeps to audit its update: weights and states of the part, before the update and
-// after a second one.
-int64_t audited_update_bytes(const Stages& stages, const Schedule& schedule, int rank) {
-  int64_t tensors = 0;
-  int64_t largest = kAuditedUpdate;
-  for (int s = 0; s < schedule.stages; ++s) {
-    if (schedule.rank_of_stage[s] != rank) continue;
-    for (const LayerCost& layer : stages[s]) {
-      if (layer.gradient_bytes == 0) continue;
-      largest = std::max(largest, layer.whole_bytes);
-      tensors = std::max(tensors, 1 + layer.optimizer_bytes / layer.gradient_bytes);
-    }
+// A step in which no card is shared: that of the slowest replica, since the update waits for all.
+SteadyStep slowest_replica(const Job& job, PipelineCosts costs) {
+  SteadyStep slowest;
+  for (const std::vector<int>& pattern : patterns_of(job)) {
+    costs.node_of_rank = pattern;
+    SteadyStep step = simulate_steady(job.schedule, costs, job.rules);
+    if (step.length >= slowest.length) slowest = std::move(step);
   }
-  return 2 * tensors * largest;
+  return slowest;
+}
+
+// The times of a step that takes `plain_s` without an audit.
+StepSeconds step_times(const Arrangement& candidate, const Job& job, double plain_s) {
+  if (candidate.audit == 0) return {plain_s, plain_s, plain_s};
+  PipelineCosts audited = job.costs;
+  audited.audit = audit_times(job.schedule, job.costs);
+  const double audited_s = slowest_replica(job, audited).length;
+  return {plain_s, audited_s,
+          plain_s + (audited_s - plain_s) / static_cast<double>(candidate.audit)};
+}
+
+// Replaces the times of a step in which no card is shared, `step`, by those of a step whose ranks
+// share their nodes' cards.
+void share_cards(Job job, const SteadyStep& step, Prediction& prediction) {
+  if (job.costs.barrier) {
+    const ReplayedStep replayed = replay_step(job);
+    prediction.step = prediction.step.with_plain(replayed.step_s);
+    prediction.bubble = steady_bubble(step.timeline, replayed.last_compute_s);
+    return;
+  }
+  job.costs.barrier = true;
+  const double delay_s = replay_step(job).step_s - slowest_replica(job, job.costs).length;
+  prediction.step = prediction.step.with_plain(step.length + delay_s);
+  prediction.bubble = steady_bubble(step.timeline, prediction.step.plain_s);
 }
 
 // Skips to the next stage go with what passes to it anyway, the others by themselves.
@@ -150,85 +127,6 @@ void add_skips(const Arrangement& candidate, const Schedule& schedule, const Mod
   };
   for (int s = 0; s + 1 < schedule.stages; ++s) times.boundary_bytes[s] += bytes(s, s + 1);
   for (const Skip& skip : schedule.skips) times.skip_bytes.push_back(bytes(skip.from, skip.to));
-}
-
-// The bytes of the batch fields that a rank's stages read, each field once however many layers read
-// it.
-int64_t data_bytes(const Schedule& schedule, const Stages& stages, int rank) {
-  std::vector<bool> reads(schedule.stages, false);
-  std::map<std::string, int64_t> fields;
-  for (int s = 0; s < schedule.stages; ++s) {
-    if (schedule.rank_of_stage[s] != rank) continue;
-    for (const LayerCost& layer : stages[s]) {
-      for (const DataField& field : layer.reads) fields[field.name] = field.bytes;
-      reads[s] = reads[s] || !layer.reads.empty();
-    }
-  }
-  int64_t bytes = 0;
-  for (const auto& [name, size] : fields) bytes += size;
-  return bytes == 0 ? 0
-                    : bytes * most_data_held(data_use(schedule.program[rank], reads), kDataAhead);
-}
-
-// What the updates of a rank need beside weights and gradients.
-struct UpdateMemory {
-  int64_t all = 0;      // bytes of states (updated_bytes()), if one replica made all updates
-  int64_t whole = 0;    // of these, for the largest parameter that replicas do not cut
-  int64_t scratch = 0;  // bytes that are needed once
-
-  void add(const LayerCost& layer, const Arrangement& candidate) {
-    const int64_t updated = updated_bytes(layer, candidate);
-    all += updated;
-    if (layer.whole_bytes > 0) {
-      const auto states = static_cast<double>(updated) / static_cast<double>(layer.gradient_bytes);
-      whole =
-          std::max<int64_t>(whole, std::llround(states * static_cast<double>(layer.whole_bytes)));
-    }
-    scratch = std::max(scratch, layer.update_scratch_bytes);
-  }
-  // The most that a replica has: its share of all, and one parameter too much.
-  [[nodiscard]] int64_t own(const Arrangement& candidate) const {
-    const double share = std::ceil(static_cast<double>(all) * candidate.update_share());
-    return std::min(all, static_cast<int64_t>(share) + whole);
-  }
-};
-
-// The peak memory of each rank; `curve`, unless null, is set to the activations over the step.
-std::vector<RankMemory> memory_of(const Arrangement& candidate, const Schedule& schedule,
-                                  const ModelCosts& costs, const TransportRules& rules,
-                                  ByteCurve* curve) {
-  const Stages stages = stages_of(candidate, costs);
-  std::vector<StageMemory> of_stage;
-  std::vector<RankMemory> memory(schedule.ranks);
-  std::vector<UpdateMemory> updates(schedule.ranks);
-  // An audit keeps the gradients as they were before the micro-batch, and those of another replica.
-  const int audits = !runs(schedule, Op::Audit) ? 0 : candidate.replicas > 1 ? 2 : 1;
-  const int64_t copies = candidate.gradient_copies() + audits;
-  for (int s = 0; s < schedule.stages; ++s) {
-    of_stage.push_back(stage_memory(stages[s], candidate.recompute));
-    RankMemory& rank = memory[schedule.rank_of_stage[s]];
-    for (const LayerCost& layer : stages[s]) {
-      rank.parameters += layer.parameter_bytes;
-      rank.gradients += layer.gradient_bytes * copies;
-      updates[schedule.rank_of_stage[s]].add(layer, candidate);
-      rank.workspace += layer.workspace_bytes;
-    }
-  }
-  std::vector<int64_t> skipped;
-  for (const Skip& skip : schedule.skips) {
-    skipped.push_back(skip_bytes(candidate.split, costs.skips, skip.from, skip.to));
-  }
-  if (curve != nullptr) *curve = byte_curve(schedule, of_stage, skipped, rules);
-  const std::vector<int64_t> activations =
-      curve != nullptr ? peak_bytes(*curve) : peak_bytes(schedule, of_stage, skipped, rules);
-  for (int r = 0; r < schedule.ranks; ++r) {
-    memory[r].optimizer = updates[r].own(candidate);
-    memory[r].activations = activations[r];
-    memory[r].workspace += updates[r].scratch + data_bytes(schedule, stages, r);
-    if (audits > 0) memory[r].workspace += audited_update_bytes(stages, schedule, r);
-    memory[r].communication = kReduceScratch * (candidate.replicas - 1) / candidate.replicas;
-  }
-  return memory;
 }
 
 }  // namespace
@@ -257,64 +155,53 @@ Schedule schedule_of(const Arrangement& candidate, const std::vector<Skip>& skip
 
 PipelineCosts step_costs(const Arrangement& candidate, const Schedule& schedule,
                          const ModelCosts& costs, const Cluster& cluster) {
-  PipelineCosts times = pipeline_costs(candidate, schedule, stages_of(candidate, costs), cluster);
+  PipelineCosts times =
+      pipeline_costs(candidate, schedule, stage_layers(candidate, costs), cluster);
   add_skips(candidate, schedule, costs, times);
   for (double& bytes : times.boundary_bytes) bytes *= costs.wire_share;
   for (double& bytes : times.skip_bytes) bytes *= costs.wire_share;
   return times;
 }
 
+Job job_of(const Arrangement& candidate, const Schedule& schedule, const ModelCosts& costs,
+           const Cluster& cluster) {
+  return {.schedule = schedule,
+          .costs = step_costs(candidate, schedule, costs, cluster),
+          .rules = transport_of(cluster, schedule),
+          .ranks_per_node = cluster.ranks_per_node,
+          .by_stages = candidate.placement == "stages",
+          .cards = cluster.cards};
+}
+
 Job job_of(const Arrangement& candidate, const ModelCosts& costs, const Cluster& cluster) {
-  Job job{.schedule = schedule_of(candidate, stage_skips(candidate.split, costs.skips))};
-  job.costs = step_costs(candidate, job.schedule, costs, cluster);
-  job.rules = transport_of(cluster, job.schedule);
-  job.ranks_per_node = cluster.ranks_per_node;
-  job.by_stages = cluster.placement == "stages";
-  return job;
+  return job_of(candidate, schedule_of(candidate, stage_skips(candidate.split, costs.skips)), costs,
+                cluster);
 }
 
 TransportRules transport_of(const Cluster& cluster, const Schedule& schedule) {
   return {cluster.sends_wait ? message_window(schedule) : TransportRules::kSendsNeverWait};
 }
 
-std::vector<RankMemory> predict_memory(const Arrangement& candidate, const Schedule& schedule,
-                                       const ModelCosts& costs, const TransportRules& rules) {
-  return memory_of(candidate, schedule, costs, rules, nullptr);
-}
-
 Prediction predict(const Arrangement& candidate, const Schedule& schedule, const ModelCosts& costs,
                    const Cluster& cluster) {
   Prediction prediction;
-  const TransportRules rules = transport_of(cluster, schedule);
-  prediction.memory = memory_of(candidate, schedule, costs, rules, &prediction.bytes);
-  const Nodes nodes = nodes_of(candidate, cluster);
-  PipelineCosts times = step_costs(candidate, schedule, costs, cluster);
-  times.replica_link = nodes.replicas_apart ? cluster.between_nodes : cluster.within_node;
-  // The update waits for all replicas, so the step is that of the slowest.
-  for (const std::vector<int>& pattern : nodes.patterns) {
-    times.node_of_rank = pattern;
-    SteadyStep step = simulate_steady(schedule, times, rules);
-    if (step.length < prediction.step_s) continue;
-    prediction.step_s = step.length;
-    prediction.timeline = std::move(step.timeline);
-  }
-  prediction.mean_step_s = prediction.step_s;
-  if (candidate.audit > 0) {
-    PipelineCosts audited = times;
-    audited.audit = audit_times(schedule, times);
-    prediction.audited_step_s = simulate_steady(schedule, audited, rules).length;
-    prediction.mean_step_s +=
-        (prediction.audited_step_s - prediction.step_s) / static_cast<double>(candidate.audit);
-  }
+  Job job = job_of(candidate, schedule, costs, cluster);
+  prediction.memory = predict_memory(candidate, schedule, costs, job.rules, &prediction.bytes);
+  job.costs.replica_link = are_replicas_apart(job) ? cluster.between_nodes : cluster.within_node;
+  SteadyStep step = slowest_replica(job, job.costs);
+  prediction.step = step_times(candidate, job, step.length);
+  prediction.bubble =
+      candidate.barrier ? bubble_share(step.timeline) : steady_bubble(step.timeline, step.length);
+  if (job.nodes() > 1) share_cards(job, step, prediction);
   prediction.exposed_communication_s =
-      prediction.step_s - simulate_steady(schedule, without_communication(times), rules).length;
-  prediction.bubble = candidate.barrier ? bubble_share(prediction.timeline)
-                                        : steady_bubble(prediction.timeline, prediction.step_s);
-  if (prediction.mean_step_s > 0) {
+      prediction.step.plain_s -
+      simulate_steady(schedule, without_communication(job.costs), job.rules).length;
+  if (prediction.step.mean_s > 0) {
     const double samples = static_cast<double>(candidate.micro_batch_size) *
                            candidate.micro_batches * candidate.replicas;
-    prediction.samples_per_s = samples / prediction.mean_step_s;
+    prediction.samples_per_s = samples / prediction.step.mean_s;
   }
+  prediction.timeline = std::move(step.timeline);
   return prediction;
 }
 

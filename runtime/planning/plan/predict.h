@@ -3,8 +3,9 @@
 // rank.
 //
 // It makes the schedule that the engine would run, sums the costs of the layers for each stage
-// (layer_cost.h, stage_costs.h), and simulates a step with them. `penstock plan`, forecasts of runs
-// and sweeps all use it. Nothing here has side effects.
+// (layer_cost.h, stage_costs.h), and simulates a step with them; where ranks are on several nodes
+// it replays the step of the whole job, in which they share network cards. `penstock plan`,
+// forecasts of runs and sweeps all use it. Nothing here has side effects.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 
 #include "runtime/planning/plan/arrangement.h"
 #include "runtime/planning/plan/layer_cost.h"
+#include "runtime/planning/plan/rank_memory.h"
 #include "runtime/planning/replay/job.h"
 #include "runtime/planning/schedule/recipe.h"
 #include "runtime/planning/schedule/schedule.h"
@@ -20,35 +22,29 @@
 
 namespace penstock {
 
-// Peak bytes of one rank's device, by what they are for (the Purpose of kernels/memory/memory.h).
-// Activations include what forwards keep for backwards and the tensors and buffers of messages
-// between stages.
-struct RankMemory {
-  int64_t parameters = 0, gradients = 0, optimizer = 0;
-  int64_t activations = 0, workspace = 0, communication = 0;
-  [[nodiscard]] int64_t total() const {
-    return parameters + gradients + optimizer + activations + workspace + communication;
-  }
-  // The bytes of one copy of the rank's state in host memory: one replica's share of the weights
-  // and of the optimizer's state. A checkpoint that is written while training goes on takes one
-  // such copy, and checkpoint.partner takes them too. `shared`: `optimizer` is one replica's share
-  // already (optimizer.sharded), so that it is not divided by `replicas`.
-  [[nodiscard]] int64_t copy(int replicas, bool shared) const {
-    return parameters / replicas + (shared ? optimizer : optimizer / replicas);
+// Seconds of a training step.
+struct StepSeconds {
+  double plain_s = 0;    // of a step that is not audited
+  double audited_s = 0;  // of a step with an audit (schedule/audits.h); plain_s where none has one
+  double mean_s = 0;     // the mean over audited and other steps
+
+  // The same where a step that is not audited takes `seconds`, and an audit as long as here.
+  [[nodiscard]] StepSeconds with_plain(double seconds) const {
+    return {seconds, seconds + (audited_s - plain_s), seconds + (mean_s - plain_s)};
   }
 };
 
 struct Prediction {
-  double step_s = 0;         // seconds of a step that is not audited
-  double mean_step_s = 0;    // the mean over steps that are audited and steps that are not
+  // Where ranks are on several nodes, those of a replay (replay_step.h) of all replicas, whose
+  // ranks share network cards; else of a simulation.
+  StepSeconds step;
   double samples_per_s = 0;  // of the mean step
   double bubble = 0;         // the share of ranks' time in which they do not compute, 0 to 1
   double exposed_communication_s = 0;  // seconds of a step that communication adds to it
-  // Seconds of a step with an audit (schedule/audits.h); 0 where no step is audited.
-  double audited_step_s = 0;
-  std::vector<RankMemory> memory;  // by rank of one pipeline
-  // When each instruction of one pipeline runs. Where replicas lie on nodes in different ways, it
-  // is that of the slowest replica.
+  std::vector<RankMemory> memory;      // by rank of one pipeline
+  // When each instruction of one pipeline runs, as if it shared no network card: shorter than
+  // `step` where cards make it wait. Where replicas lie on nodes in different ways, it is that of
+  // the slowest replica.
   Timeline timeline;
   ByteCurve bytes;  // bytes of activations in use at each instruction of `timeline`
 
@@ -76,8 +72,11 @@ struct Prediction {
 [[nodiscard]] PipelineCosts step_costs(const Arrangement& candidate, const Schedule& schedule,
                                        const ModelCosts& costs, const Cluster& cluster);
 
-// All ranks of all replicas on the cluster's nodes, with one network card per node, for
-// replay_step() (runtime/planning/replay/replay_step.h).
+// All ranks of all replicas on the cluster's nodes, with the network cards that the ranks of a node
+// share, for replay_step() (runtime/planning/replay/replay_step.h). The second form makes the
+// schedule itself.
+[[nodiscard]] Job job_of(const Arrangement& candidate, const Schedule& schedule,
+                         const ModelCosts& costs, const Cluster& cluster);
 [[nodiscard]] Job job_of(const Arrangement& candidate, const ModelCosts& costs,
                          const Cluster& cluster);
 
@@ -86,12 +85,8 @@ struct Prediction {
 // deadlock.
 [[nodiscard]] TransportRules transport_of(const Cluster& cluster, const Schedule& schedule);
 
-// The memory of each rank of one pipeline, without time. `rules` are those of transport_of().
-[[nodiscard]] std::vector<RankMemory> predict_memory(const Arrangement& candidate,
-                                                     const Schedule& schedule,
-                                                     const ModelCosts& costs,
-                                                     const TransportRules& rules = {});
-// Time and memory. The second form makes the schedule itself.
+// Time and memory. A replay has updates behind a barrier: without one (Arrangement::barrier) its
+// cards delay a step as much as with it. The second form makes the schedule itself.
 [[nodiscard]] Prediction predict(const Arrangement& candidate, const Schedule& schedule,
                                  const ModelCosts& costs, const Cluster& cluster);
 [[nodiscard]] Prediction predict(const Arrangement& candidate, const ModelCosts& costs,

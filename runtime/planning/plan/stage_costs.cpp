@@ -2,6 +2,9 @@
 #include "runtime/planning/plan/stage_costs.h"
 
 #include <algorithm>
+#include <stdexcept>
+
+#include "runtime/planning/partition/partition.h"
 
 namespace penstock {
 namespace {
@@ -113,6 +116,23 @@ MemoryStep backward_layer_by_layer(Layers layers, bool input_half) {
 
 }  // namespace
 
+StageLayers stage_layers(const Arrangement& candidate, const ModelCosts& costs) {
+  if (costs.micro_batch_size != candidate.micro_batch_size) {
+    throw std::invalid_argument("these are the costs of micro-batches of " +
+                                std::to_string(costs.micro_batch_size) + " samples, not of " +
+                                std::to_string(candidate.micro_batch_size));
+  }
+  const std::vector<int64_t> given(candidate.split.begin(), candidate.split.end());
+  (void)check_split(given, static_cast<int>(costs.layers.size()), candidate.stages);
+  StageLayers stages;
+  Layers rest(costs.layers);
+  for (const int layers : candidate.split) {
+    stages.push_back(rest.first(layers));
+    rest = rest.subspan(layers);
+  }
+  return stages;
+}
+
 StageTimes stage_times(Layers layers, const std::string& recompute) {
   StageTimes all{0, 0, 0, 0, 0};
   double again = 0;  // the forward of what is differentiated
@@ -166,8 +186,11 @@ StageMemory stage_memory(Layers layers, const std::string& recompute) {
 }
 
 int64_t updated_bytes(const LayerCost& layer, const Arrangement& candidate) {
-  if (candidate.barrier) return layer.optimizer_bytes;
-  return 2 * layer.optimizer_bytes + layer.gradient_bytes;
+  return layer.optimizer_bytes + undo_bytes(layer, candidate);
+}
+
+int64_t undo_bytes(const LayerCost& layer, const Arrangement& candidate) {
+  return candidate.barrier ? 0 : layer.optimizer_bytes + layer.gradient_bytes;
 }
 
 std::vector<ReduceBucket> gradient_buckets(Layers layers, const std::string& recompute, bool halves,

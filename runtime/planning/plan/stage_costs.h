@@ -17,6 +17,13 @@
 
 namespace penstock {
 
+// The layers of each stage.
+using StageLayers = std::vector<std::span<const LayerCost>>;
+// Cuts the network's layers by candidate.split; the spans are views of `costs`. Throws
+// std::invalid_argument where the costs are for another size of micro-batch than the candidate's,
+// or its split is not of that many stages and layers.
+[[nodiscard]] StageLayers stage_layers(const Arrangement& candidate, const ModelCosts& costs);
+
 // Seconds for one micro-batch. In mode "stage" the Recompute instruction runs all layers again. In
 // mode "layer" it runs the last layer again, and the time of the other layers is part of the
 // backward, in which each is run again right before its own backward.
@@ -34,6 +41,12 @@ namespace penstock {
 // optimizer's state and, with optimizer.barrier = false, copies of state and weights by which an
 // update can be taken back.
 [[nodiscard]] int64_t updated_bytes(const LayerCost& layer, const Arrangement& candidate);
+// The bytes of these copies alone.
+[[nodiscard]] int64_t undo_bytes(const LayerCost& layer, const Arrangement& candidate);
+
+// The least bytes of a bucket in which the engine sums gradients: GradientBuckets::kBucketBytes,
+// which this room does not know (runtime/planning/costs makes sure that they are the same).
+inline constexpr double kBucketBytes = 4 << 20;
 
 // The buckets in which replicas sum the stage's gradients, in the order in which they become
 // complete: each holds the gradients of whole neighbouring layers, the last layers first, and at

@@ -18,6 +18,7 @@ double slice_of(double bytes) {
 
 GroupSums::GroupSums(const Job& job)
     : job_(job),
+      replicas_(job.distinct_replicas()),
       moved_(halves_before_update(job.costs) * half_sum_share(job.costs)),
       gathered_(gathered_bytes(job.costs, job.schedule)),
       groups_(job.costs.reduce.size()),
@@ -34,7 +35,7 @@ void GroupSums::find_places(Group& group, int position) const {
   std::map<int, int> members;
   for (int replica = 0; replica < replicas; ++replica) ++members[job_.node_of(position, replica)];
   group.link = members.size() > 1 ? &job_.costs.between_nodes : &job_.costs.within_node;
-  for (int replica = 0; replica < replicas; ++replica) {
+  for (int replica = 0; replica < replicas_; ++replica) {
     const int here = members[job_.node_of(position, replica)];
     group.away.push_back(replicas > 1 ? static_cast<double>(replicas - here) / (replicas - 1) : 0);
   }
@@ -48,7 +49,7 @@ size_t GroupSums::rank_of(int stage, int replica) const {
 
 double GroupSums::earliest(const Group& group, int stage) const {
   double moment = group.ready[group.next];
-  for (int replica = 0; replica < job_.costs.replicas; ++replica) {
+  for (int replica = 0; replica < replicas_; ++replica) {
     moment = std::max(moment, free_at_[rank_of(stage, replica)]);
   }
   return moment;
@@ -64,13 +65,13 @@ double GroupSums::owed(int stage) const {
   return moved_ * bytes * link.seconds_per_byte;
 }
 
-std::optional<double> GroupSums::completed(int stage, int /*replica*/, double start, double end) {
+std::optional<double> GroupSums::completed(int stage, double start, double end) {
   Group& group = groups_[static_cast<size_t>(stage)];
   const auto& buckets = job_.costs.reduce[static_cast<size_t>(stage)];
   for (size_t b = 0; b < buckets.size(); ++b) {
     group.ready[b] = std::max(group.ready[b], start + buckets[b].ready * (end - start));
   }
-  if (++group.members < job_.costs.replicas || buckets.empty()) return std::nullopt;
+  if (++group.members < replicas_ || buckets.empty()) return std::nullopt;
   return earliest(group, stage);
 }
 
@@ -79,7 +80,7 @@ double GroupSums::move_slice(const Group& group, int stage, double now, double b
   double done = now;
   if (!group.link->receiver_copies) done += bytes * group.link->seconds_per_byte;
   const int position = job_.schedule.rank_of_stage[static_cast<size_t>(stage)];
-  for (int replica = 0; replica < job_.costs.replicas; ++replica) {
+  for (int replica = 0; replica < replicas_; ++replica) {
     const double away = group.away[static_cast<size_t>(replica)] * bytes;
     const int card = ports.of(position, replica);
     if (card >= 0 && away > 0) done = std::max(done, ports.exchange(card, now, away));
@@ -100,7 +101,7 @@ std::optional<double> GroupSums::advance(int stage, double now, Ports& ports) {
   if (group.moved < all) return done;
   group.moved = 0;
   const double end = done + halves_before_update(job_.costs) * group.link->latency;
-  for (int replica = 0; replica < job_.costs.replicas; ++replica) {
+  for (int replica = 0; replica < replicas_; ++replica) {
     free_at_[rank_of(stage, replica)] = end;
   }
   end_ = std::max(end_, end);

@@ -9,10 +9,10 @@
 // in seconds from the beginning of the step.
 //
 // The calls for one stage: first, where are_late(), send_weights() from time 0 on, for the weights
-// that the update before this step has changed. Later, completed() once for each replica, and then
-// advance(). Of send_weights() and advance(), each is called again at the moment that its last call
-// returned, until it returns null. At the end of the step, gather() once for all stages. Used only
-// inside runtime/planning/replay.
+// that the update before this step has changed. Later, completed() once for each distinct replica,
+// and then advance(). Of send_weights() and advance(), each is called again at the moment that its
+// last call returned, until it returns null. At the end of the step, gather() once for all stages.
+// Used only inside runtime/planning/replay.
 #pragma once
 
 #include <optional>
@@ -28,10 +28,10 @@ class GroupSums {
   // `job` must outlive this.
   explicit GroupSums(const Job& job);
 
-  // Notes that a replica has run the stage's last weight gradient from `start` to `end`. When the
-  // last replica of the group has, returns the moment at which the sum of the first bucket begins;
-  // before, and where the stage has nothing to sum, null.
-  [[nodiscard]] std::optional<double> completed(int stage, int replica, double start, double end);
+  // Notes that a replica has run the stage's last weight gradient from `start` to `end`. When all
+  // replicas that are walked through (Job::distinct_replicas()) have, returns the moment at which
+  // the sum of the first bucket begins; before, and where the stage has nothing to sum, null.
+  [[nodiscard]] std::optional<double> completed(int stage, double start, double end);
   // The seconds that each rank of the group must spend on copying the bytes of the stage's sums
   // itself; 0 unless LinkTimes::receiver_copies.
   [[nodiscard]] double owed(int stage) const;
@@ -66,7 +66,8 @@ class GroupSums {
     double weights_there = -1;  // arrival()
     // Within a node or between nodes: between, if the group's ranks are on several.
     const LinkTimes* link = nullptr;
-    std::vector<double> away;  // by replica: the share of the group's other ranks on other nodes
+    // By replica that is walked through: the share of the group's other ranks on other nodes.
+    std::vector<double> away;
   };
   // The index of a rank in free_at_: replica x (ranks of a pipeline) + its place in the pipeline.
   [[nodiscard]] size_t rank_of(int stage, int replica) const;
@@ -80,7 +81,8 @@ class GroupSums {
   void find_places(Group& group, int position) const;
 
   const Job& job_;
-  double moved_;  // the share of a bucket's bytes that each rank sends before the update
+  const int replicas_;  // how many of the job's are walked through
+  double moved_;        // the share of a bucket's bytes that each rank sends before the update
   std::vector<double> gathered_;  // by stage: bytes of updated weights that each rank receives
   std::vector<Group> groups_;     // by stage
   std::vector<double> free_at_;   // by rank_of(): when the rank's last sum so far has ended

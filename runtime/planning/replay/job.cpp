@@ -1,6 +1,7 @@
 #include "runtime/planning/replay/job.h"
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 
@@ -14,6 +15,21 @@ void require_of_job(bool holds, const std::string& what) {
 }
 
 }  // namespace
+
+int Job::distinct_replicas() const {
+  const int replicas = costs.replicas;
+  const bool uneven =
+      unevenness.jitter > 0 || unevenness.straggler_share > 0 || !node_slowness.empty();
+  if (uneven) return replicas;
+  if (nodes() == 1) return 1;
+  int period = replicas;
+  if (by_stages) {
+    period = ranks_per_node / std::gcd(ranks_per_node, schedule.ranks);
+  } else if (replicas % ranks_per_node == 0) {
+    period = ranks_per_node;
+  }
+  return replicas % period == 0 ? period : replicas;
+}
 
 void check_job(const Job& job) {
   check_well_formed(job.schedule);

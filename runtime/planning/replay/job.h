@@ -54,6 +54,9 @@ struct Job {
   [[nodiscard]] int nodes() const {
     return ranks_per_node <= 0 ? 1 : (ranks() + ranks_per_node - 1) / ranks_per_node;
   }
+  // How many replicas, from the first on, a replay must walk through: every later one lies on its
+  // nodes as one of these does, shares no card with them, and so does the same at the same times.
+  [[nodiscard]] int distinct_replicas() const;
 };
 
 // Throws std::invalid_argument, naming what is wrong, for costs that do not fit the schedule

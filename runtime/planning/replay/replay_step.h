@@ -35,7 +35,8 @@ struct ReplayedStep {
 
 // `step` is the number of the step: steps of one job differ in their random jitter (Unevenness,
 // job.h). Throws std::invalid_argument for a job that check_job() refuses, and for a schedule that
-// deadlocks or has no messages. Takes about 50 ns per instruction and 16 bytes per message.
+// deadlocks or has no messages. Takes about 50 ns per instruction and 16 bytes per message of the
+// distinct replicas (Job::distinct_replicas()).
 [[nodiscard]] ReplayedStep replay_step(const Job& job, uint64_t step = 0);
 
 }  // namespace penstock

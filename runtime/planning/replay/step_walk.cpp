@@ -16,9 +16,9 @@ StepWalk::StepWalk(const Job& job, uint64_t step)
       noise_(job, step),
       ports_(job),
       sums_(job),
-      ranks_(static_cast<size_t>(job.ranks())),
+      ranks_(static_cast<size_t>(job.distinct_replicas() * job.schedule.ranks)),
       want_weights_(static_cast<size_t>(job.schedule.stages)) {
-  const auto replicas = static_cast<size_t>(job.costs.replicas);
+  const auto replicas = static_cast<size_t>(job.distinct_replicas());
   wires_.resize(replicas * programs_.wires.size());
   arrivals_.assign(replicas * programs_.messages, kNotSent);
   if (windowed()) received_.resize(wires_.size() * static_cast<size_t>(job.rules.window));
@@ -26,7 +26,9 @@ StepWalk::StepWalk(const Job& job, uint64_t step)
 
 ReplayedStep StepWalk::run() {
   for (int position = 0; position < positions_; ++position) begin_weights(0, position, 0);
-  for (int rank = job_.ranks() - 1; rank >= 0; --rank) runnable_.push_back(rank);
+  for (auto rank = static_cast<int>(std::ssize(ranks_)) - 1; rank >= 0; --rank) {
+    runnable_.push_back(rank);
+  }
   while (true) {
     while (!runnable_.empty()) {
       const int rank = runnable_.back();
@@ -243,7 +245,7 @@ bool StepWalk::compute(int number, const RankStep& step) {
   last_compute_ = std::max(last_compute_, rank.clock);
   if (!step.completes_gradients) return true;
   rank.owed += sums_.owed(step.stage);
-  if (const auto begin = sums_.completed(step.stage, replica_of(number), start, rank.clock)) {
+  if (const auto begin = sums_.completed(step.stage, start, rank.clock)) {
     queue({.time = *begin, .stage = step.stage});
   }
   return true;

@@ -9,9 +9,9 @@
 // through, so messages that are under way at the same time share a card evenly. Used only inside
 // runtime/planning/replay.
 //
-// A "position" is the number of a rank within its pipeline. Ranks are numbered replica by replica:
-// rank = replica x (ranks of a pipeline) + position. Times are in seconds from the beginning of the
-// step.
+// A "position" is the number of a rank within its pipeline. Only the distinct replicas are walked
+// through (Job::distinct_replicas()), and ranks are numbered replica by replica: rank = replica x
+// (ranks of a pipeline) + position. Times are in seconds from the beginning of the step.
 #pragma once
 
 #include <cstddef>

@@ -2,10 +2,14 @@
 #include "launch/program/planning/plan_command.h"
 
 #include <bit>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
+#include <sstream>
 #include <stdexcept>
 
+#include "launch/program/options/parse_bytes.h"
 #include "launch/program/planning/profile_file.h"
 #include "runtime/planning/costs/layer_costs.h"
 #include "tests/unit/launch/helpers.h"
@@ -308,7 +312,7 @@ TEST_F(PlanCommand, ReplaysTheBestAsWholeJobs) {
   const Json shared = candidates(eight).at(0).at("replayed");
   const Json alone = candidates(with({"--cards", "0"})).at(0).at("replayed");
   const double predicted = candidates(eight).at(0).at("step_ms");
-  EXPECT_NEAR(alone.at("step_ms").get<double>(), predicted, 1e-9);
+  EXPECT_EQ(shared.at("step_ms"), predicted);
   EXPECT_GT(shared.at("step_ms"), alone.at("step_ms"));
   EXPECT_FALSE(shared.contains("checkpoint_interval_s"));
   EXPECT_FALSE(candidates(eight).at(2).contains("replayed"));
@@ -323,6 +327,82 @@ TEST_F(PlanCommand, ReplaysTheBestAsWholeJobs) {
   EXPECT_THAT(refusal(with({"--slow-node", "2,5"})), HasSubstr("the nodes are 0 to 1"));
   EXPECT_THAT(refusal(with({"--stragglers", "much"})), HasSubstr("--stragglers takes two numbers"));
   EXPECT_THAT(refusal(with({"--jitter", "1"})), HasSubstr("--jitter"));
+  const char* alike = "--replay-steps 9: without --jitter all steps are alike: one of each\n";
+  EXPECT_THAT(answer(with({"--replay-steps", "9"})), HasSubstr(alike));
+  EXPECT_THAT(answer(with({"--replay-steps", "9", "--jitter", "0.1"})), Not(HasSubstr(alike)));
+  for (const char* option : {"--jitter=0.1", "--replay-steps=9", "--node-mtbf=20"}) {
+    EXPECT_THAT(refusal({"--ranks", "8", option}), HasSubstr("are about replays")) << option;
+  }
+}
+
+TEST_F(PlanCommand, ReplaysAuditsAsThePlanCountsThem) {
+  const Json best = candidates({"--ranks", "8", "--nodes", "2", "--replay", "1", "--run.audit", "2",
+                                "--micro-batches", "4"})
+                        .at(0);
+  EXPECT_GT(best.at("audited_step_ms"), best.at("unaudited_step_ms"));
+  EXPECT_EQ(best.at("replayed").at("step_ms"), best.at("step_ms"));
+  EXPECT_EQ(best.at("replayed").at("slowest_ms"), best.at("audited_step_ms"));
+}
+
+// A card that carries a tenth of what is usual makes what all ranks of a node send a bottleneck.
+TEST_F(PlanCommand, RecommendsForFourNodesWhatAReplayConfirms) {
+  const std::vector<std::string> nodes = {"--ranks",      "32", "--nodes",      "4",
+                                          "--mini-batch", "64", "--link-inter", "1"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = nodes;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  const auto best = candidates(with({"--replay", "20"}));
+  const double step_ms = best.at(0).at("step_ms");
+  EXPECT_NEAR(best.at(0).at("replayed").at("step_ms").get<double>(), step_ms, 0.1 * step_ms);
+  std::set<std::string> placements;
+  for (size_t i = 0; i < 20; ++i) {
+    EXPECT_GE(best.at(i).at("replayed").at("step_ms"), 0.999 * step_ms);
+    placements.insert(best.at(i).at("placement"));
+  }
+  EXPECT_EQ(placements.size(), 2U);
+  // Its options make the same run of the run file.
+  const std::string text = answer(nodes);
+  std::smatch options;
+  ASSERT_TRUE(std::regex_search(text, options, std::regex("the fastest by the replay: (.*)\n")));
+  std::istringstream words(options[1].str());
+  const std::vector<std::string> pinned{std::istream_iterator<std::string>(words), {}};
+  const auto only = candidates(with(pinned));
+  ASSERT_EQ(only.size(), 1U);
+  EXPECT_EQ(only.at(0).at("step_ms"), step_ms);
+}
+
+TEST_F(PlanCommand, SaysWithWhichLinksItReckons) {
+  const std::vector<std::string> nodes = {"--ranks", "8", "--nodes", "2"};
+  EXPECT_THAT(answer(nodes),
+              HasSubstr("\nlinks: within a node 8 GB/s after 5 us (usual for cpu)\n"
+                        "       between nodes 10 GB/s after 10 us (usual for cpu)\n"
+                        "cards: 1 network card a node, shared by its 4 ranks (usual for cpu)\n"));
+  const std::vector<std::string> said = {"--ranks",      "8",   "--nodes",         "2",
+                                         "--link-intra", "2.5", "--link-inter",    "0.5",
+                                         "--cards",      "2",   "--latency-inter", "70"};
+  EXPECT_THAT(
+      answer(said),
+      HasSubstr("\nlinks: within a node 2.5 GB/s after 5 us (--link-intra; else usual for cpu)\n"
+                "       between nodes 0.5 GB/s after 70 us (--link-inter, --latency-inter)\n"
+                "cards: 2 network cards a node, shared by its 4 ranks (--cards)\n"));
+  std::vector<std::string> pinned = said;
+  pinned.insert(pinned.end(), {"--stages", "2", "--schedule", "gpipe"});
+  const double slow = candidates(pinned).at(0).at("step_ms");
+  pinned.insert(pinned.end(), {"--latency-intra", "1000"});
+  EXPECT_GT(candidates(pinned).at(0).at("step_ms"), slow + 1);
+  EXPECT_THAT(answer({"--ranks", "2", "--cards", "2", "--link-inter", "1"}),
+              HasSubstr("\nnot used, since all ranks are on one node: --cards, --link-inter\n"));
+  Profile measured = profile();
+  measured.between_nodes = {.latency = 2e-5, .seconds_per_byte = 1e-9};
+  const std::string file = file_of(measured);
+  EXPECT_THAT(answer({"--ranks", "8", "--nodes", "2", "--profile", file}),
+              HasSubstr("       between nodes 1 GB/s after 20 us (measured: " + file + ")\n"));
+  EXPECT_THAT(refusal({"--ranks", "8", "--link-inter", "0"}), HasSubstr("--link-inter is in GB/s"));
+  EXPECT_THAT(refusal({"--ranks", "8", "--latency-intra", "-1"}),
+              HasSubstr("--latency-intra is in microseconds"));
+  EXPECT_THAT(refusal({"--ranks", "8", "--cards", "-1"}), HasSubstr("--cards is how many"));
 }
 
 }  // namespace

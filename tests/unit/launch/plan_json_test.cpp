@@ -21,9 +21,10 @@ Plan three_standings() {
                                         .micro_batch_size = 3,
                                         .schedule = "zb-v",
                                         .recompute = "layer",
-                                        .split = {1, 2, 2, 1}}};
-  ranked.prediction.step_s = 0.2;
-  ranked.prediction.mean_step_s = 0.25;
+                                        .split = {1, 2, 2, 1},
+                                        .placement = "replicas"}};
+  ranked.prediction.step.plain_s = 0.2;
+  ranked.prediction.step.mean_s = 0.25;
   ranked.prediction.samples_per_s = 192;
   ranked.prediction.bubble = 0.125;
   ranked.prediction.exposed_communication_s = 0.5e-3;
@@ -43,20 +44,44 @@ TEST(PlanJson, SaysWhatIsKnownOfTheBest) {
   EXPECT_EQ(json["parameters"], int64_t{5} << 40);
   EXPECT_EQ(json["candidates"][0], OrderedJson::parse(R"({
       "stages": 4, "replicas": 2, "chunks": 2, "micro_batches": 8, "micro_batch_size": 3,
-      "schedule": "zb-v", "recompute": "layer", "split": [1, 2, 2, 1],
+      "schedule": "zb-v", "recompute": "layer", "placement": "replicas",
+      "split": [1, 2, 2, 1],
       "feasible": true, "simulated": true, "reason": "",
       "step_ms": 250.0, "samples_per_s": 192.0, "bubble": 0.125, "exposed_communication_ms": 0.5,
       "peak_bytes": [120, 7]})"));
 }
 
+TEST(PlanJson, SaysWithWhichLinksAndCards) {
+  DescribedCluster described{.ranks = 16,
+                             .within_from = "usual for a100",
+                             .between_from = "--link-inter",
+                             .cards_from = "--cards"};
+  described.cluster.ranks_per_node = 8;
+  described.cluster.cards = 2;
+  described.cluster.within_node = {.latency = 5e-6, .seconds_per_byte = 1 / 4e9};
+  described.cluster.between_nodes = {.latency = 1e-3, .seconds_per_byte = 1 / 2e9};
+  const OrderedJson json = OrderedJson::parse(plan_json(three_standings(), described));
+  EXPECT_EQ(json["step_from"], "replay");
+  const OrderedJson& cluster = json["cluster"];
+  EXPECT_EQ(cluster["ranks_per_node"], 8);
+  EXPECT_EQ(cluster["cards"], 2);
+  EXPECT_EQ(cluster["cards_from"], "--cards");
+  EXPECT_NEAR(cluster["within_node"]["gb_per_s"].get<double>(), 4, 1e-9);
+  EXPECT_EQ(cluster["within_node"]["from"], "usual for a100");
+  EXPECT_NEAR(cluster["between_nodes"]["latency_us"].get<double>(), 1000, 1e-9);
+  EXPECT_EQ(cluster["between_nodes"]["from"], "--link-inter");
+  described.cluster.ranks_per_node = 0;
+  EXPECT_EQ(OrderedJson::parse(plan_json(three_standings(), described))["step_from"], "simulation");
+}
+
 TEST(PlanJson, SaysWhatAuditsAndCopiesTake) {
   Plan plan = three_standings();
   plan.candidates[0].candidate.audit = 10;
-  plan.candidates[0].prediction.audited_step_s = 0.7;
+  plan.candidates[0].prediction.step.audited_s = 0.7;
   const auto copies = [](const PlannedCandidate&) {
     return CopyCosts{.bytes = {3, 4}, .network_s = 0.125};
   };
-  const OrderedJson candidates = OrderedJson::parse(plan_json(plan, {}, copies))["candidates"];
+  const OrderedJson candidates = OrderedJson::parse(plan_json(plan, {}, {}, copies))["candidates"];
   EXPECT_EQ(candidates[0]["step_ms"], 250.0);
   EXPECT_EQ(candidates[0]["unaudited_step_ms"], 200.0);
   EXPECT_EQ(candidates[0]["audited_step_ms"], 700.0);
@@ -73,9 +98,9 @@ TEST(PlanJson, EveryCandidateHasTheKeysOfTheContract) {
     std::vector<std::string> keys;
     for (const auto& [key, value] : candidate.items()) keys.push_back(key);
     EXPECT_THAT(keys, ElementsAre("stages", "replicas", "chunks", "micro_batches",
-                                  "micro_batch_size", "schedule", "recompute", "split", "feasible",
-                                  "simulated", "reason", "step_ms", "samples_per_s", "bubble",
-                                  "exposed_communication_ms", "peak_bytes"));
+                                  "micro_batch_size", "schedule", "recompute", "placement", "split",
+                                  "feasible", "simulated", "reason", "step_ms", "samples_per_s",
+                                  "bubble", "exposed_communication_ms", "peak_bytes"));
     EXPECT_TRUE(candidate["feasible"].is_boolean()) << candidate;
     EXPECT_TRUE(candidate["simulated"].is_boolean()) << candidate;
     EXPECT_EQ(candidate["feasible"].get<bool>(), candidate["reason"].get<std::string>().empty())

@@ -15,7 +15,7 @@ using testing::StartsWith;
 
 PlannedCandidate ranked(const Arrangement& candidate, double step_s) {
   PlannedCandidate planned{.candidate = candidate};
-  planned.prediction.mean_step_s = step_s;
+  planned.prediction.step.mean_s = step_s;
   planned.prediction.samples_per_s = 64 / step_s;
   planned.prediction.bubble = 0.25;
   planned.prediction.memory = {{.parameters = 3 << 20}, {.parameters = 5 << 20}};
@@ -43,7 +43,8 @@ Plan short_and_long() {
                                  .micro_batch_size = 128,
                                  .schedule = "interleaved-1f1b",
                                  .recompute = "layer",
-                                 .split = std::vector<int>(1024, 9)},
+                                 .split = std::vector<int>(1024, 9),
+                                 .placement = "replicas"},
                                 123456.7)}};
 }
 
@@ -65,6 +66,8 @@ TEST(PlanTable, ColumnsStandUnderTheirHeads) {
   EXPECT_EQ(lines[2].find("interleaved-1f1b (4 a rank)"), lines[0].find("schedule"));
   EXPECT_EQ(lines[1].find("none"), lines[0].find("recomp"));
   EXPECT_EQ(lines[2].find("layer"), lines[0].find("recomp"));
+  EXPECT_EQ(lines[1].find("stages"), lines[0].find("placement"));
+  EXPECT_EQ(lines[2].find("replicas"), lines[0].find("placement"));
   EXPECT_EQ(end_of(lines[1], "1x1"), end_of(lines[0], "K x D"));
   EXPECT_EQ(end_of(lines[2], "1024x16"), end_of(lines[0], "K x D"));
   EXPECT_EQ(end_of(lines[2], "4096x128"), end_of(lines[0], "M x b"));
@@ -81,6 +84,27 @@ TEST(PlanTable, ListsTheFastestOnly) {
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_THAT(lines[1], StartsWith("   1  "));
   EXPECT_THAT(lines[1], HasSubstr("1f1b"));
+}
+
+TEST(PlanTable, RecommendsTheFastestByItsOptions) {
+  Cluster cluster;
+  Plan plan = short_and_long();
+  EXPECT_THAT(recommendation(plan, cluster, 1), HasSubstr("step ms: of a simulated step\n"));
+  EXPECT_THAT(recommendation(plan, cluster, 1),
+              HasSubstr("the fastest by the simulation: --stages 1 --replicas 1 "));
+  cluster.ranks_per_node = 8;
+  plan.candidates.erase(plan.candidates.begin());
+  plan.candidates[0].candidate.split = {4, 5};
+  const std::string text = recommendation(plan, cluster, 4096);
+  EXPECT_THAT(text, HasSubstr("of a step replayed on all 4096 ranks, 1 network card a node, shared "
+                              "by its 8 ranks\n"));
+  EXPECT_THAT(text, HasSubstr("the fastest by the replay: --stages 1024 --replicas 16 "
+                              "--micro-batches 4096 --micro-batch-size 128 "
+                              "--schedule interleaved-1f1b --pipeline.chunks 4 "
+                              "--recompute layer --placement replicas --split 4,5\n"));
+  cluster.cards = 8;
+  EXPECT_THAT(recommendation(plan, cluster, 4096), HasSubstr("8 network cards a node, one a rank"));
+  EXPECT_EQ(recommendation({}, cluster, 4096), "");
 }
 
 TEST(PlanTable, TellsEveryReasonOnce) {

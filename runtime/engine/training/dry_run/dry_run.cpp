@@ -41,7 +41,7 @@ DryRun::DryRun(const DryRunOrder& order, const Station& station, PacingDevice& d
         return draw_up(config_, order.models, source_.facts().vocabulary, source_.facts().classes);
       })),
       forecast_(look_ahead(order)),
-      predicted_ms_(forecast_ ? 1e3 * forecast_->prediction.step_s : 0.0),
+      predicted_ms_(forecast_ ? 1e3 * forecast_->prediction.step.plain_s : 0.0),
       pipeline_(config_, blueprint_, station.grid, station.network, device),
       report_(config_, station, pipeline_, std::move(forecast_)),
       recorder_(config_.run.trace, 1, config_.run.steps) {
@@ -63,7 +63,7 @@ std::optional<Forecast> DryRun::look_ahead(const DryRunOrder& order) const {
       forecast(config_, blueprint_, device_.model(), order.profile, station_.session.local_ranks());
   say(headline(config_, blueprint_.layout, station_.network, station_.device));
   if (!source_.note().empty()) say(source_.note());
-  say("predicted: " + milliseconds_text(1e3 * ahead.prediction.step_s) + " a step, bubble " +
+  say("predicted: " + milliseconds_text(1e3 * ahead.prediction.step.plain_s) + " a step, bubble " +
       percent_text(ahead.prediction.bubble) + " (" + ahead.basis + ")");
   say(memory_line(ahead.prediction, device_.model()));
   return ahead;

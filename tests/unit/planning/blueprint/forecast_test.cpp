@@ -36,8 +36,7 @@ class Forecasts : public testing::Test {
     return forecast(config_, blueprint, device_, profile, ranks_per_node);
   }
   [[nodiscard]] Prediction predicted(const Profile* profile, int ranks_per_node = 2) const {
-    Cluster cluster = cluster_of(device_, profile);
-    cluster.ranks_per_node = ranks_per_node;
+    const Cluster cluster = cluster_of(device_, profile, ranks_per_node);
     return predict(arrangement_of(config_.pipeline), costs(profile)({2}), cluster);
   }
   [[nodiscard]] Profile profile() const {
@@ -53,7 +52,7 @@ class Forecasts : public testing::Test {
 };
 
 void expect_same_prediction(const Prediction& a, const Prediction& b) {
-  EXPECT_EQ(a.step_s, b.step_s);
+  EXPECT_EQ(a.step.plain_s, b.step.plain_s);
   EXPECT_EQ(a.samples_per_s, b.samples_per_s);
   EXPECT_EQ(a.bubble, b.bubble);
   EXPECT_EQ(a.exposed_communication_s, b.exposed_communication_s);
@@ -72,7 +71,7 @@ TEST_F(Forecasts, AreThePlannersPredictions) {
       config_.pipeline.recompute = recompute;
       const Forecast made = forecast_of_run(nullptr);
       expect_same_prediction(made.prediction, predicted(nullptr));
-      EXPECT_GT(made.prediction.step_s, 0);
+      EXPECT_GT(made.prediction.step.plain_s, 0);
       EXPECT_EQ(made.prediction.memory.size(), 2U);
     }
   }
@@ -99,12 +98,12 @@ TEST_F(Forecasts, KnowTheirBasis) {
   const Forecast made = forecast_of_run(&measured);
   EXPECT_EQ(made.basis, "measured: mine.json");
   expect_same_prediction(made.prediction, predicted(&measured));
-  EXPECT_GT(made.prediction.step_s, forecast_of_run(nullptr).prediction.step_s);
+  EXPECT_GT(made.prediction.step.plain_s, forecast_of_run(nullptr).prediction.step.plain_s);
 }
 
 TEST_F(Forecasts, KnowWhereNodesEnd) {
-  EXPECT_GT(forecast_of_run(nullptr, 1).prediction.step_s,
-            forecast_of_run(nullptr, 2).prediction.step_s);
+  EXPECT_GT(forecast_of_run(nullptr, 1).prediction.step.plain_s,
+            forecast_of_run(nullptr, 2).prediction.step.plain_s);
   expect_same_prediction(forecast_of_run(nullptr, 1).prediction, predicted(nullptr, 1));
 }
 

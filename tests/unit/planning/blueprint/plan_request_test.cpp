@@ -72,16 +72,15 @@ TEST(PlanRequest, AsksForTheMiniBatchOfTheRun) {
   config.pipeline.replicas = 3;
   config.pipeline.micro_batches = 4;
   config.pipeline.micro_batch_size = 5;
-  config.pipeline.placement = "replicas";
   Cluster cluster;
   cluster.ranks_per_node = 7;
   const PlanRequest request = plan_request(config, 12, cluster, {});
   EXPECT_EQ(request.ranks, 12);
   EXPECT_EQ(request.mini_batch, 60);
   EXPECT_EQ(request.cluster.ranks_per_node, 7);
-  EXPECT_EQ(request.cluster.placement, "replicas");
   EXPECT_FALSE(request.stages || request.replicas || request.chunks || request.micro_batches ||
-               request.micro_batch_size || request.schedule || request.recompute);
+               request.micro_batch_size || request.schedule || request.recompute ||
+               request.placement);
 }
 
 class Costs : public testing::Test {
@@ -179,13 +178,14 @@ TEST(Machines, PreferTheLinksThatWereMeasured) {
   EXPECT_GT(usual.within_node.seconds_per_byte, 0);
   Profile profile;
   profile.within_node = {.latency = 1e-3, .seconds_per_byte = 1e-6, .overhead = 2e-3};
-  const Cluster cluster = cluster_of(cpu, &profile);
+  const Cluster cluster = cluster_of(cpu, &profile, 4);
+  EXPECT_EQ(cluster.ranks_per_node, 4);
   EXPECT_EQ(cluster.within_node.latency, 1e-3);
   EXPECT_EQ(cluster.within_node.overhead, 2e-3);
   // There was no second host to measure the way to.
   EXPECT_EQ(cluster.between_nodes.latency, usual.between_nodes.latency);
   EXPECT_EQ(cluster.between_nodes.seconds_per_byte, usual.between_nodes.seconds_per_byte);
-  EXPECT_EQ(cluster_of(cpu, nullptr).within_node.seconds_per_byte,
+  EXPECT_EQ(cluster_of(cpu, nullptr, 4).within_node.seconds_per_byte,
             usual.within_node.seconds_per_byte);
 }
 
@@ -195,6 +195,14 @@ TEST(Machines, AreLinkedAsTheirDevicesAre) {
   };
   EXPECT_LT(per_byte("h100"), per_byte("a100"));
   EXPECT_LT(per_byte("a100"), per_byte("p100"));
+  const auto cards = [](const char* device, int ranks_per_node) {
+    return usual_cluster(device_model_named(device), ranks_per_node).cards;
+  };
+  EXPECT_EQ(cards("h100", 8), 8) << "a card for each GPU";
+  EXPECT_EQ(cards("v100-16gb", 8), 4);
+  EXPECT_EQ(cards("v100-16gb", 3), 2);
+  EXPECT_EQ(cards("rtx-4090", 8), 1);
+  EXPECT_EQ(cards("cpu", 8), 1);
   EXPECT_FALSE(usual_cluster(device_model_named("h100")).within_node.receiver_copies);
   EXPECT_TRUE(usual_cluster(device_model_named("cpu", 4)).within_node.receiver_copies);
 }

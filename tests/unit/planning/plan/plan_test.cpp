@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "runtime/planning/replay/replay_step.h"
+
 namespace penstock {
 namespace {
 
@@ -80,8 +82,8 @@ TEST(Plan, EveryCandidateTakesTheSameMiniBatchOnAllRanks) {
       continue;
     }
     EXPECT_EQ(planned.reason, "");
-    EXPECT_GE(planned.prediction.step_s, last);  // fastest first
-    last = planned.prediction.step_s;
+    EXPECT_GE(planned.prediction.step.plain_s, last);  // fastest first
+    last = planned.prediction.step.plain_s;
   }
   EXPECT_TRUE(stages.contains(1) && stages.contains(2) && stages.contains(4));
   for (const char* name : {"gpipe", "1f1b", "1f1b-deep", "interleaved-1f1b", "zb-h1", "zb-v"}) {
@@ -96,12 +98,76 @@ TEST(Plan, LeavesOutOnlyWhatCannotWin) {
   const Plan three = plan(r);
   EXPECT_LE(all.candidates.size(), three.candidates.size());  // none is lost
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(all.candidates[i].prediction.step_s, three.candidates[i].prediction.step_s);
+    EXPECT_EQ(all.candidates[i].prediction.step.plain_s,
+              three.candidates[i].prediction.step.plain_s);
   }
   const auto left_out =
       std::count_if(three.candidates.begin(), three.candidates.end(),
                     [](const PlannedCandidate& c) { return c.standing == Standing::NotSimulated; });
   EXPECT_GT(left_out, 0);
+}
+
+// Four nodes of eight ranks, whose sums and messages share a slow card.
+PlanRequest on_four_nodes() {
+  PlanRequest r = request(32);
+  r.mini_batch = 64;
+  r.cluster.ranks_per_node = 8;
+  r.cluster.between_nodes = {.latency = 1e-3, .seconds_per_byte = 1e-4};
+  r.shared = true;
+  return r;
+}
+
+TEST(Plan, RanksByTheReplayOfTheWholeJob) {
+  const PlanRequest r = on_four_nodes();
+  const Plan made = plan(r);
+  std::set<std::string> placements;
+  double last = 0;
+  for (const PlannedCandidate& planned : made.candidates) {
+    if (planned.standing != Standing::Ranked) continue;
+    const Arrangement& c = planned.candidate;
+    const Job job = job_of(c, eight_layers(c.cut()), r.cluster);
+    EXPECT_EQ(planned.prediction.step.plain_s, replay_step(job).step_s);
+    EXPECT_GE(planned.prediction.step.plain_s, last);
+    last = planned.prediction.step.plain_s;
+    placements.insert(c.placement);
+  }
+  EXPECT_EQ(placements, (std::set<std::string>{"replicas", "stages"}));
+  PlanRequest pinned = r;
+  pinned.placement = "replicas";
+  for (const PlannedCandidate& c : plan(pinned).candidates) {
+    EXPECT_EQ(c.candidate.placement, "replicas");
+  }
+}
+
+// Placements are the same on one node, of one pipeline, and of pipelines of one rank.
+TEST(Plan, TriesPlacementsWhereTheyDiffer) {
+  PlanRequest r = on_four_nodes();
+  for (const PlannedCandidate& planned : plan(r).candidates) {
+    const Arrangement& c = planned.candidate;
+    if (c.replicas == 1 || c.ranks() == 1) {
+      EXPECT_EQ(c.placement, "stages");
+    }
+  }
+  r.cluster.ranks_per_node = 32;
+  for (const PlannedCandidate& c : plan(r).candidates) EXPECT_EQ(c.candidate.placement, "stages");
+}
+
+// The bounds leave out nothing that a replay finds among the fastest.
+TEST(Plan, LeavesOutOnlyWhatCannotWinOnSeveralNodes) {
+  for (const bool shared : {false, true}) {
+    for (const double seconds_per_byte : {1e-6, 1e-4, 1e-3}) {
+      PlanRequest r = on_four_nodes();
+      r.shared = shared;
+      r.cluster.between_nodes.seconds_per_byte = seconds_per_byte;
+      const Plan all = plan(r);
+      r.wanted = 3;
+      const Plan three = plan(r);
+      for (size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(all.candidates[i].prediction.step.plain_s,
+                  three.candidates[i].prediction.step.plain_s);
+      }
+    }
+  }
 }
 
 TEST(Plan, SaysWhyNot) {
@@ -170,13 +236,13 @@ TEST(Plan, CountsAuditsInTimeAndMemory) {
   for (const PlannedCandidate& c : plan(audited).candidates) {
     const Prediction& now = c.prediction;
     const Prediction& before = without.at(c.candidate.micro_batches);
-    EXPECT_DOUBLE_EQ(before.mean_step_s, before.step_s);
-    EXPECT_DOUBLE_EQ(now.step_s, before.step_s);
-    EXPECT_GT(now.audited_step_s, now.step_s);
-    EXPECT_DOUBLE_EQ(now.mean_step_s, (now.step_s + now.audited_step_s) / 2);
-    EXPECT_DOUBLE_EQ(now.samples_per_s, 16 / now.mean_step_s);
-    EXPECT_GE(now.mean_step_s, last);
-    last = now.mean_step_s;
+    EXPECT_DOUBLE_EQ(before.step.mean_s, before.step.plain_s);
+    EXPECT_DOUBLE_EQ(now.step.plain_s, before.step.plain_s);
+    EXPECT_GT(now.step.audited_s, now.step.plain_s);
+    EXPECT_DOUBLE_EQ(now.step.mean_s, (now.step.plain_s + now.step.audited_s) / 2);
+    EXPECT_DOUBLE_EQ(now.samples_per_s, 16 / now.step.mean_s);
+    EXPECT_GE(now.step.mean_s, last);
+    last = now.step.mean_s;
     // The gradients once more, and two tensors of a part of the update, which has no states here.
     const int64_t part = int64_t{64} * 4096 * 4;
     EXPECT_EQ(now.memory[0].total() - before.memory[0].total(),

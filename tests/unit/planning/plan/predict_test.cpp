@@ -76,13 +76,13 @@ TEST(Predict, CountsTheDataThatAreCopiedToADevice) {
 TEST(Predict, TakesTheTimesOfTheClosedForms) {
   for (const char* schedule : {"gpipe", "1f1b"}) {
     const Prediction p = predict(candidate(schedule, "none"), network(8), {});
-    EXPECT_EQ(p.step_s, 11 * 6.0) << schedule;
+    EXPECT_EQ(p.step.plain_s, 11 * 6.0) << schedule;
     EXPECT_EQ(p.bubble, 3.0 / 11) << schedule;
     EXPECT_EQ(p.samples_per_s, 16 / 66.0);
     EXPECT_EQ(p.exposed_communication_s, 0);
   }
   // T = (M + K - 1) F + M (R + B) + (K - 1) B.
-  EXPECT_EQ(predict(candidate("gpipe", "stage"), network(8), {}).step_s, 2 * 41);
+  EXPECT_EQ(predict(candidate("gpipe", "stage"), network(8), {}).step.plain_s, 2 * 41);
 }
 
 TEST(Predict, ModeLayerRunsAllButTheLastLayerInsideTheBackward) {
@@ -145,7 +145,7 @@ TEST(Predict, NodesDecideWhichLinkAMessageTakes) {
   cluster.ranks_per_node = 2;
   EXPECT_EQ(predict(c, network(8), cluster).exposed_communication_s, 2 * 0.25);
   c.replicas = 2;  // by replicas, neighbours of a pipeline are on 4 nodes
-  cluster.placement = "replicas";
+  c.placement = "replicas";
   EXPECT_GE(predict(c, network(8), cluster).exposed_communication_s, 3 * 2 * 0.25);
 }
 
@@ -164,12 +164,12 @@ TEST(Predict, ReplicasThatShareUpdatesHaveAFourthOfThemAndOfTheirState) {
   EXPECT_EQ(whole.memory[0].optimizer, 80);
   EXPECT_EQ(shared.memory[0].optimizer, 20);
   EXPECT_EQ(job_of(c, costs, cluster).costs.updates_are_shared, true);
-  EXPECT_EQ(replay_step(job_of(c, costs, cluster)).step_s, shared.step_s);
+  EXPECT_EQ(replay_step(job_of(c, costs, cluster)).step_s, shared.step.plain_s);
   cluster.late_weights = false;
   const Prediction waits = predict(c, costs, cluster);
-  EXPECT_EQ(whole.step_s - waits.step_s, 4 - 1);
-  EXPECT_EQ(waits.step_s - shared.step_s, 2);
-  EXPECT_EQ(replay_step(job_of(c, costs, cluster)).step_s, waits.step_s);
+  EXPECT_EQ(whole.step.plain_s - waits.step.plain_s, 4 - 1);
+  EXPECT_EQ(waits.step.plain_s - shared.step.plain_s, 2);
+  EXPECT_EQ(replay_step(job_of(c, costs, cluster)).step_s, waits.step.plain_s);
 }
 
 // What is not cut may fall to one replica beside its share; what an update needs meanwhile is there
@@ -209,7 +209,66 @@ TEST(Predict, NodesCutUpReplicasDifferently) {
   EXPECT_EQ(predict(c, costs, cluster).exposed_communication_s, 0);
   c.replicas = 2;
   EXPECT_EQ(predict(c, costs, cluster).exposed_communication_s, 2 * 0.25);
-  EXPECT_EQ(predict(c, costs, cluster).step_s, 10 * 6 + 2 * 0.25);
+  EXPECT_EQ(predict(c, costs, cluster).step.plain_s, 10 * 6 + 2 * 0.25);
+}
+
+// All eight ranks of a node sum their gradients through one card: seven eighths of a second each.
+TEST(Predict, ShareTheCardsOfTheirNodes) {
+  Cluster cluster;
+  cluster.ranks_per_node = 8;
+  cluster.between_nodes.seconds_per_byte = 1.0 / 40;
+  Arrangement c{.replicas = 16, .micro_batches = 1, .micro_batch_size = 2, .recompute = "none"};
+  c.split = {2};
+  const auto step = [&] { return predict(c, network(2), cluster).step; };
+  constexpr double kAway = 8.0 / 15;  // of what a rank sends, what leaves its node
+  const double sum = 2 * 15.0 / 16;
+  EXPECT_NEAR(step().plain_s, 6 + 8 * kAway * sum, 1e-9);
+  EXPECT_EQ(step().plain_s, replay_step(job_of(c, network(2), cluster)).step_s);
+  cluster.cards = 8;
+  EXPECT_NEAR(step().plain_s, 6 + sum, 1e-9);
+  cluster.cards = 0;
+  EXPECT_NEAR(step().plain_s, 6 + sum, 1e-9);
+  // An audit, of one micro-batch for this replica and another, takes as long as without the cards.
+  c.audit = 4;
+  const double audit_s = step().audited_s - step().plain_s;
+  EXPECT_GT(audit_s, 6);
+  cluster.cards = 1;
+  EXPECT_NEAR(step().audited_s - step().plain_s, audit_s, 1e-9);
+  EXPECT_NEAR(step().mean_s - step().plain_s, audit_s / 4, 1e-9);
+}
+
+// The replay has a barrier: what its cards add is added to a step that has none.
+TEST(Predict, CardsDelayAStepWithoutABarrierAsOneWithIt) {
+  Cluster cluster;
+  cluster.ranks_per_node = 4;
+  cluster.between_nodes.seconds_per_byte = 0.125;
+  Arrangement c = candidate("zb-h2", "none");
+  c.replicas = 2;
+  c.placement = "replicas";
+  const auto step_s = [&](bool barrier, int cards) {
+    c.barrier = barrier;
+    cluster.cards = cards;
+    return predict(c, network(8), cluster).step.plain_s;
+  };
+  const double delay = step_s(true, 1) - step_s(true, 0);
+  EXPECT_GT(delay, 0);
+  EXPECT_LT(step_s(false, 0), step_s(true, 0));
+  EXPECT_NEAR(step_s(false, 1) - step_s(false, 0), delay, 1e-9);
+}
+
+// The copies by which updates are taken back are no state of the run.
+TEST(Predict, CopiesOfTheStateAreAsLargeWithoutABarrier) {
+  for (const bool shared : {false, true}) {
+    Arrangement c = candidate("1f1b", "none");
+    c.replicas = 2;
+    c.shared = shared;
+    const RankMemory with = predict(c, network(8), {}).memory[0];
+    c.barrier = false;
+    const RankMemory without = predict(c, network(8), {}).memory[0];
+    EXPECT_EQ(without.total() - with.total(), (80 + 40) / (shared ? 2 : 1));
+    EXPECT_EQ(without.copy(2, shared), with.copy(2, shared));
+    EXPECT_EQ(with.copy(2, shared), 40 / 2 + 80 / 2);
+  }
 }
 
 // Where links do not copy, the plan counts what they hold: 16 messages of each of
@@ -227,7 +286,7 @@ TEST(Predict, CountsTheMessagesThatLinksHold) {
   EXPECT_EQ(transport_of(cluster, schedule).window, 16);
   const Prediction held = predict(c, network(8), cluster);
   EXPECT_EQ(held.memory[0].activations - free.memory[0].activations, 2 * 16 * 100);
-  EXPECT_GE(held.step_s, free.step_s);
+  EXPECT_GE(held.step.plain_s, free.step.plain_s);
   ASSERT_EQ(held.bytes.size(), 2U);
   EXPECT_EQ(held.bytes[0].size(), held.timeline.rank[0].size());
 }

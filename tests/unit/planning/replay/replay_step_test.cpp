@@ -122,6 +122,37 @@ TEST(ReplayStep, LargeMessagesShareACardEvenly) {
   EXPECT_GT(replay_step(job).step_s, evenly - 2 * 8 * 0.5 / 8);
 }
 
+// Replicas that lie on their nodes alike are walked through once: the same bits as all of them. All
+// cards as slow as usual are no difference, but have every replica walked through.
+TEST(ReplayStep, OfDistinctReplicasIsThatOfAll) {
+  bool fewer = false;
+  for (const Case& each : kCases) {
+    for (const int ranks_per_node : {1, 2, 3, 4, 6, 8, 24}) {
+      for (const int variant : {0, 1, 2, 3, 4, 5, 6, 7}) {
+        SCOPED_TRACE(testing::Message()
+                     << each.schedule << each.stages << " " << ranks_per_node << " " << variant);
+        Job job{.schedule = lowered(each.schedule, each.stages, each.chunks, 6, "none", 24),
+                .ranks_per_node = ranks_per_node,
+                .by_stages = (variant & 1) != 0,
+                .cards = (variant & 2) != 0 ? 1 : 2};
+        job.costs = uneven_costs(job.schedule, 24);
+        job.costs.updates_are_shared = (variant & 4) != 0;
+        job.costs.within_node = {.latency = 0.125, .seconds_per_byte = 0.01};
+        job.costs.between_nodes = {.latency = 0.5, .seconds_per_byte = 0.0625, .overhead = 0.125};
+        fewer = fewer || job.distinct_replicas() < 24;
+        const ReplayedStep distinct = replay_step(job);
+        job.node_slowness.assign(static_cast<size_t>(job.nodes()), 1.0);
+        ASSERT_EQ(job.distinct_replicas(), 24);
+        const ReplayedStep all = replay_step(job);
+        EXPECT_EQ(distinct.step_s, all.step_s);
+        EXPECT_EQ(distinct.last_compute_s, all.last_compute_s);
+        EXPECT_EQ(distinct.busiest_card_s, all.busiest_card_s);
+      }
+    }
+  }
+  EXPECT_TRUE(fewer);
+}
+
 TEST(ReplayStep, OneSlowNodeSlowsWhatPassesIt) {
   Job job = two_nodes(8, 1, 0.5);
   job.node_slowness = {1, 3};

@@ -1,0 +1,118 @@
+// The bytes of a rank, purpose by purpose.
+#include "runtime/planning/plan/rank_memory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "runtime/planning/plan/stage_costs.h"
+#include "runtime/planning/plan/stage_skips.h"
+#include "runtime/planning/schedule/timing/data_use.h"
+
+namespace penstock {
+namespace {
+
+// Lanes of scratch memory for the other replicas' copies (runtime/system/comm/mpi/mpi_reduce.cpp).
+constexpr int64_t kReduceScratch = int64_t{4} * (2 << 20);
+// A tensor of the part of an update that is audited (runtime/network/optimizer/update_audit.h).
+constexpr int64_t kAuditedUpdate = int64_t{64} * 4096 * 4;
+
+// What a rank keeps to audit its update: weights and states of the part, before the update and
+// after a second one.
+int64_t audited_update_bytes(const StageLayers& stages, const Schedule& schedule, int rank) {
+  int64_t tensors = 0;
+  int64_t largest = kAuditedUpdate;
+  for (int s = 0; s < schedule.stages; ++s) {
+    if (schedule.rank_of_stage[s] != rank) continue;
+    for (const LayerCost& layer : stages[s]) {
+      if (layer.gradient_bytes == 0) continue;
+      largest = std::max(largest, layer.whole_bytes);
+      tensors = std::max(tensors, 1 + layer.optimizer_bytes / layer.gradient_bytes);
+    }
+  }
+  return 2 * tensors * largest;
+}
+
+// The bytes of the batch fields that a rank's stages read, each field once however many layers read
+// it.
+int64_t data_bytes(const Schedule& schedule, const StageLayers& stages, int rank) {
+  std::vector<bool> reads(schedule.stages, false);
+  std::map<std::string, int64_t> fields;
+  for (int s = 0; s < schedule.stages; ++s) {
+    if (schedule.rank_of_stage[s] != rank) continue;
+    for (const LayerCost& layer : stages[s]) {
+      for (const DataField& field : layer.reads) fields[field.name] = field.bytes;
+      reads[s] = reads[s] || !layer.reads.empty();
+    }
+  }
+  int64_t bytes = 0;
+  for (const auto& [name, size] : fields) bytes += size;
+  return bytes == 0 ? 0
+                    : bytes * most_data_held(data_use(schedule.program[rank], reads), kDataAhead);
+}
+
+// Bytes for the updates of a rank, which replicas may share.
+struct SharedBytes {
+  int64_t all = 0;    // if one replica made all updates
+  int64_t whole = 0;  // of these, for the largest parameter that replicas do not cut
+
+  void add(const LayerCost& layer, int64_t bytes) {
+    all += bytes;
+    if (layer.whole_bytes == 0) return;
+    const auto states = static_cast<double>(bytes) / static_cast<double>(layer.gradient_bytes);
+    whole = std::max<int64_t>(whole, std::llround(states * static_cast<double>(layer.whole_bytes)));
+  }
+  // The most that a replica has: its share of all, and one parameter too much.
+  [[nodiscard]] int64_t own(const Arrangement& candidate) const {
+    const double share = std::ceil(static_cast<double>(all) * candidate.update_share());
+    return std::min(all, static_cast<int64_t>(share) + whole);
+  }
+};
+
+}  // namespace
+
+std::vector<RankMemory> predict_memory(const Arrangement& candidate, const Schedule& schedule,
+                                       const ModelCosts& costs, const TransportRules& rules,
+                                       ByteCurve* curve) {
+  const StageLayers stages = stage_layers(candidate, costs);
+  std::vector<StageMemory> of_stage;
+  std::vector<RankMemory> memory(schedule.ranks);
+  std::vector<SharedBytes> states(schedule.ranks);
+  std::vector<SharedBytes> undo(schedule.ranks);
+  std::vector<int64_t> scratch(schedule.ranks);  // of one parameter's update
+  // An audit keeps the gradients as they were before the micro-batch, and those of another replica.
+  const int audits = candidate.audit == 0 ? 0 : candidate.replicas > 1 ? 2 : 1;
+  const int64_t copies = candidate.gradient_copies() + audits;
+  for (int s = 0; s < schedule.stages; ++s) {
+    of_stage.push_back(stage_memory(stages[s], candidate.recompute));
+    const int r = schedule.rank_of_stage[s];
+    RankMemory& rank = memory[r];
+    for (const LayerCost& layer : stages[s]) {
+      rank.parameters += layer.parameter_bytes;
+      rank.gradients += layer.gradient_bytes * copies;
+      states[r].add(layer, updated_bytes(layer, candidate));
+      undo[r].add(layer, undo_bytes(layer, candidate));
+      scratch[r] = std::max(scratch[r], layer.update_scratch_bytes);
+      rank.workspace += layer.workspace_bytes;
+    }
+  }
+  std::vector<int64_t> skipped;
+  for (const Skip& skip : schedule.skips) {
+    skipped.push_back(skip_bytes(candidate.split, costs.skips, skip.from, skip.to));
+  }
+  if (curve != nullptr) *curve = byte_curve(schedule, of_stage, skipped, rules);
+  const std::vector<int64_t> activations =
+      curve != nullptr ? peak_bytes(*curve) : peak_bytes(schedule, of_stage, skipped, rules);
+  for (int r = 0; r < schedule.ranks; ++r) {
+    memory[r].optimizer = states[r].own(candidate);
+    memory[r].undo = undo[r].own(candidate);
+    memory[r].activations = activations[r];
+    memory[r].workspace += scratch[r] + data_bytes(schedule, stages, r);
+    if (audits > 0) memory[r].workspace += audited_update_bytes(stages, schedule, r);
+    memory[r].communication = kReduceScratch * (candidate.replicas - 1) / candidate.replicas;
+  }
+  return memory;
+}
+
+}  // namespace penstock
