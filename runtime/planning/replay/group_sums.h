@@ -66,7 +66,7 @@ class GroupSums {
     double weights_there = -1;  // arrival()
     // Within a node or between nodes: between, if the group's ranks are on several.
     const LinkTimes* link = nullptr;
-    // By replica that is walked through: the share of the group's other ranks on other nodes.
+    // The share of the group's other ranks on other nodes, by replica that is walked through.
     std::vector<double> away;
   };
   // The index of a rank in free_at_: replica x (ranks of a pipeline) + its place in the pipeline.

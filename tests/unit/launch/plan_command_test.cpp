@@ -362,7 +362,7 @@ TEST_F(PlanCommand, RecommendsForFourNodesWhatAReplayConfirms) {
     placements.insert(best.at(i).at("placement"));
   }
   EXPECT_EQ(placements.size(), 2U);
-  // Its options make the same run of the run file.
+  // The options that are recommended make the same run of the run file.
   const std::string text = answer(nodes);
   std::smatch options;
   ASSERT_TRUE(std::regex_search(text, options, std::regex("the fastest by the replay: (.*)\n")));
