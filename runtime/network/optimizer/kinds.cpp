@@ -1,8 +1,8 @@
 // runtime/network/optimizer/kinds.cpp -- the optimizers: which state each keeps and which op it
 // runs.
 #include "kernels/ops/update.h"
-#include "runtime/network/optimizer/adafactor.h"
-#include "runtime/network/optimizer/muon.h"
+#include "runtime/network/optimizer/matrices/adafactor.h"
+#include "runtime/network/optimizer/matrices/muon.h"
 #include "runtime/network/optimizer/optimizer.h"
 #include "runtime/network/optimizer/validate.h"
 

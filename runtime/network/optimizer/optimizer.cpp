@@ -8,7 +8,7 @@
 #include "kernels/ops/pointwise.h"
 #include "kernels/ops/update.h"
 #include "runtime/network/autograd/name_patterns.h"
-#include "runtime/network/optimizer/matrix_size.h"
+#include "runtime/network/optimizer/matrices/matrix_size.h"
 
 namespace penstock {
 namespace {

@@ -1,5 +1,5 @@
 // Adafactor against PyTorch's rule in double, matrices and vectors.
-#include "runtime/network/optimizer/adafactor.h"
+#include "runtime/network/optimizer/matrices/adafactor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

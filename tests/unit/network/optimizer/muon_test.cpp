@@ -1,5 +1,5 @@
 // Muon against its formulas in double: matrices of every form, and what AdamW updates beside them.
-#include "runtime/network/optimizer/muon.h"
+#include "runtime/network/optimizer/matrices/muon.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "kernels/ops/pointwise.h"
-#include "runtime/network/optimizer/newton_schulz.h"
+#include "runtime/network/optimizer/matrices/newton_schulz.h"
 #include "runtime/network/optimizer/update_audit.h"
 #include "tests/unit/network/optimizer/given_training.h"
 

@@ -1,5 +1,5 @@
-// runtime/network/optimizer/adafactor.h -- Adafactor (Shazeer & Stern 2018), whose state of a
-// matrix is one number for each row and column.
+// runtime/network/optimizer/matrices/adafactor.h -- Adafactor (Shazeer & Stern 2018), whose state
+// of a matrix is one number for each row and column.
 #pragma once
 
 #include <memory>

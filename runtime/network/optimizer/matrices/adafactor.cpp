@@ -1,4 +1,4 @@
-#include "runtime/network/optimizer/adafactor.h"
+#include "runtime/network/optimizer/matrices/adafactor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include "kernels/ops/dense.h"
 #include "kernels/ops/pointwise.h"
 #include "kernels/ops/update.h"
-#include "runtime/network/optimizer/matrix_size.h"
+#include "runtime/network/optimizer/matrices/matrix_size.h"
 
 namespace penstock {
 namespace {

@@ -1,11 +1,11 @@
-#include "runtime/network/optimizer/muon.h"
+#include "runtime/network/optimizer/matrices/muon.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "kernels/ops/pointwise.h"
 #include "kernels/ops/update.h"
-#include "runtime/network/optimizer/newton_schulz.h"
+#include "runtime/network/optimizer/matrices/newton_schulz.h"
 
 namespace penstock {
 namespace {

@@ -1,5 +1,5 @@
-// runtime/network/optimizer/newton_schulz.h -- NewtonSchulz: makes a matrix nearly orthogonal, by
-// products of matrices alone, as muon wants its updates.
+// runtime/network/optimizer/matrices/newton_schulz.h -- NewtonSchulz: makes a matrix nearly
+// orthogonal, by products of matrices alone, as muon wants its updates.
 //
 // For a matrix X = U S V^T it computes about U V^T: X over its norm, then five times
 // X = a X + (b G + c G^2) X with G = X X^T, where a, b, c are Keller Jordan's. Singular values end
@@ -11,7 +11,7 @@
 #include <span>
 
 #include "kernels/device.h"
-#include "runtime/network/optimizer/matrix_size.h"
+#include "runtime/network/optimizer/matrices/matrix_size.h"
 
 namespace penstock {
 

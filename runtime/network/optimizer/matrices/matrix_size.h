@@ -1,5 +1,5 @@
-// runtime/network/optimizer/matrix_size.h -- MatrixSize: a weight as a matrix, for rules that treat
-// matrices as such.
+// runtime/network/optimizer/matrices/matrix_size.h -- MatrixSize: a weight as a matrix, for rules
+// that treat matrices as such.
 #pragma once
 
 #include <cstdint>

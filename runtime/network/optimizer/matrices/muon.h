@@ -1,5 +1,5 @@
-// runtime/network/optimizer/muon.h -- Muon (Jordan et al. 2024): matrices move by their momentum,
-// made nearly orthogonal; all else moves by AdamW.
+// runtime/network/optimizer/matrices/muon.h -- Muon (Jordan et al. 2024): matrices move by their
+// momentum, made nearly orthogonal; all else moves by AdamW.
 #pragma once
 
 #include <memory>

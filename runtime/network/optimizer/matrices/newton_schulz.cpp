@@ -1,4 +1,4 @@
-#include "runtime/network/optimizer/newton_schulz.h"
+#include "runtime/network/optimizer/matrices/newton_schulz.h"
 
 #include <algorithm>
 #include <utility>
