@@ -17,6 +17,7 @@
 #include "launch/program/runs/dry_run.h"
 #include "launch/program/runs/kept_run.h"
 #include "launch/program/runs/planned_run.h"
+#include "launch/program/runs/run_length.h"
 #include "launch/program/setup.h"
 #include "launch/program/shell_word.h"
 #include "launch/program/start/data_places.h"
@@ -52,15 +53,16 @@ struct Preparation {
   Grid grid;
 };
 
-// Keeps the sizes of the data, so that the run can be used and resumed where its data are not.
-void keep_sizes(const Run& run, RunDirectory* directory) {
+// Keeps the length of the run, and the sizes of the data, so that the run can be used and resumed
+// where its data are not.
+void keep_sizes(const Run& run, const RunConfig& config, RunDirectory* directory) {
   if (directory == nullptr) return;
   const DataFacts& facts = run.facts();
   const DataSizes sizes{.vocabulary = facts.vocabulary,
                         .classes = facts.classes,
                         .training_samples = facts.training_samples,
                         .validation_samples = facts.validation_samples};
-  directory->keep(sizes);
+  directory->keep(sizes, {.steps = config.steps, .epochs = config.epochs});
   if (!run.class_names().empty()) write_classes(directory->path(), run.class_names());
 }
 
@@ -130,6 +132,7 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
       made.notes.push_back(std::move(note));
     }
   }
+  if (!config.run.dry_run) config = with_steps_of_checkpoint(world, config, made.to.resume_from);
   if (!config.run.dry_run && nothing_is_left(world, config, made.to)) {
     // The copies are from a run that was killed between its last checkpoint and its end.
     forget_memory(config.checkpoint.partner_dir, made.to.run, session);
@@ -157,6 +160,8 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
   const int64_t bytes =
       memory_of_rank(made.choice, session.rank(), session.local_ranks(), *made.device);
   made.run = planned_run(session, world, settings, config, made.device->model(), bytes, models);
+  made.run.config = with_steps_of_data(world, made.run.config, models);
+  made.notes.push_back(length_note(made.run.config.run));
   made.grid = grid_of(made.run.config, session.ranks(), session.started_by());
   refuse_mixture(made.choice, made.grid);
   InitConfig& init = made.run.config.init;
@@ -207,7 +212,7 @@ int train(Preparation& made, const Station& station, const ModelMaker& models, R
   refuse_late_start(station.network.world(), made.limit);  // reading the data takes its time
   made.start.reset();  // from here on files change: the run itself ends, after its first step
   begin(station.network.world(), config, made.to, reporter);
-  keep_sizes(run, made.to.directory.get());
+  keep_sizes(run, config.run, made.to.directory.get());
   const RunSummary summary = run.to_the_end();
   if (summary.stopped.empty()) return 0;
   return stopped(summary, station.session, made, reporter);

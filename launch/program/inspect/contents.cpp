@@ -170,7 +170,9 @@ Contents contents_of(const Config& config, const ModelMaker& models) {
   const Sequential model = models.build(config.model, vocabulary, config.model.classes);
   check_model(model, models.input(config.model), config.pipeline.micro_batch_size);
   Contents contents;
-  contents.heading = config.model.kind + ", for " + amount_text(config.run.steps, "step");
+  contents.heading = config.model.kind + ", for " +
+                     (config.run.epochs > 0 ? amount_text(config.run.epochs, "epoch")
+                                            : amount_text(config.run.steps, "step"));
   const DType computed = config.run.precision == "bf16" ? DType::BF16 : DType::F32;
   ParameterSet all;  // one for all layers, which may share parameters
   for (const auto& layer : model.layers) {

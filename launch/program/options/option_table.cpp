@@ -196,7 +196,8 @@ void add_checkpoint(std::vector<Option>& table) {
 void add_run(std::vector<Option>& table) {
   using R = RunConfig;
   OptionRows rows(table, "run", &Config::run);
-  rows.add("steps", "steps", &R::steps, "N", between(1, 1e15), "of the optimizer");
+  rows.add("steps", "steps", &R::steps, "N", between(0, 1e15), "of the optimizer; 0: as many as epochs come to");
+  rows.add("epochs", "epochs", &R::epochs, "E", between(0, 1e9), "passes over the training set, in place of steps; the last step is filled up with samples of the next one; 0: steps says how long");
   rows.add("seed", "seed", &R::seed, "S", between(0, 9e15), "of weights, dropout and data order");
   rows.add("out", "out", &R::out, "DIR", any(), "the run directory; empty: runs/<run file>-<number>, and runs/latest leads to the newest");
   rows.add("resume", "resume", &R::resume, "auto|never|PATH", any(), "auto: go on from the newest checkpoint of the run directory, or start where there is none; PATH: from that checkpoint, or the newest of that run directory");

@@ -58,6 +58,34 @@ void settle_mini_batch(Settings& settings) {
   }
 }
 
+// The length of the run is in steps or in epochs: of a key of the command line and one of the run
+// file the former counts. Steps are 0 until those of the epochs are worked out.
+void settle_length(Settings& settings) {
+  RunConfig& run = settings.config.run;
+  const bool steps_given = settings.given("run.steps") && run.steps > 0;
+  if (run.epochs > 0 && steps_given) {
+    const bool steps_win = settings.on_command_line("run.steps");
+    if (steps_win == settings.on_command_line("run.epochs")) {
+      fail_input(
+          fmt::format("{}: 'run.epochs' is {} and 'run.steps' is {}, and both say how long the run "
+                      "is: leave one of them out",
+                      settings.place_of("run.epochs"), run.epochs, run.steps));
+    }
+    if (steps_win) run.epochs = 0;
+  }
+  if (run.epochs > 0) {
+    run.steps = 0;
+    if (settings.config.data.kind != "synthetic" || settings.config.data.samples > 0) return;
+    fail_input(
+        fmt::format("{}: 'run.epochs' needs data that have an end, and made-up data have none: "
+                    "give data.samples, or run.steps in place of run.epochs",
+                    settings.place_of("run.epochs")));
+  }
+  if (run.steps > 0) return;
+  fail_input(fmt::format("{}: 'run.steps' must be above 0 where 'run.epochs' is not given",
+                         settings.place_of("run.steps")));
+}
+
 // Finds a path of data: a file or folder; for tokens also a pattern, or the name that a .bin and an
 // .idx file share; for parallel text one path with placeholders that stands for the files of all
 // languages.
@@ -276,6 +304,7 @@ void complete(Settings& settings, DataRead read) {
   settle_profile(settings, read);
   settle_init(settings);
   settle_mini_batch(settings);
+  settle_length(settings);
   check_layers(settings);
   settle_tuning(settings);
   settle_data_paths(settings, read);

@@ -50,6 +50,7 @@ std::string kept_run_file(const Config& config) {
   kept.run.resume = defaults.resume;
   kept.run.overwrite = defaults.overwrite;
   kept.run.time_limit = defaults.time_limit;
+  if (kept.run.epochs > 0) kept.run.steps = 0;  // they follow from the epochs again
   return write_run_file(kept);
 }
 

@@ -12,7 +12,7 @@ namespace penstock {
 // The text of the run file that is written to the run directory config.run.out and to its
 // checkpoints. The paths of a vocabulary in that directory and of the kept part of the folder
 // model.from are relative to it; keys that concern one attempt only (run.out, run.resume,
-// run.overwrite, run.time_limit) have their defaults.
+// run.overwrite, run.time_limit) have their defaults. With run.epochs, run.steps is 0.
 [[nodiscard]] std::string kept_run_file(const Config& config);
 
 // The configuration with the sizes of the network that depend on its data, vocabulary and classes,

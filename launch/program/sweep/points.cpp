@@ -25,6 +25,13 @@ Settings base_of(const SweepFile& sweep) {
   Settings settings;
   read_run_file(sweep.run, settings);
   for (const SetKey& key : sweep.set) assign(settings, *key.option, key.value, key.origin);
+  if (sweep.says("run.steps")) settings.config.run.epochs = 0;
+  if (settings.config.run.epochs > 0) {
+    fail_input(fmt::format(
+        "{}: 'run.epochs' is not for a sweep: give run.steps in [set], which says how long all "
+        "points are",
+        settings.place_of("run.epochs")));
+  }
   return settings;
 }
 

@@ -20,11 +20,12 @@ namespace {
 namespace fs = std::filesystem;
 
 // What a sweep settles itself.
-constexpr std::array<std::pair<const char*, const char*>, 6> kOwnMatters = {{
+constexpr std::array<std::pair<const char*, const char*>, 7> kOwnMatters = {{
     {"run.out", "sweep.out is where the points are"},
     {"run.resume", "points are gone on with by themselves"},
     {"run.overwrite", "points are gone on with by themselves"},
     {"run.dry_run", "penstock sweep FILE --dry says what would be run"},
+    {"run.epochs", "run.steps says how long all points are"},
     {"pipeline.auto", "the grid says what is tried"},
     {"pipeline.mini_batch", "sweep.mini_batch says it for all points"},
 }};
@@ -120,6 +121,11 @@ void refuse_twice(const SweepFile& sweep) {
 bool SweepFile::varies(const std::string& name) const {
   return std::any_of(grid.begin(), grid.end(),
                      [&](const GridKey& key) { return key.option->name() == name; });
+}
+
+bool SweepFile::says(const std::string& name) const {
+  return varies(name) || std::any_of(set.begin(), set.end(),
+                                     [&](const SetKey& key) { return key.option->name() == name; });
 }
 
 SweepFile parse_sweep_file(const std::string& text, const std::string& name) {

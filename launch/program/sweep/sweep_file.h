@@ -53,6 +53,8 @@ struct SweepFile {
 
   // Whether the key `name` ("pipeline.stages") is in the grid.
   [[nodiscard]] bool varies(const std::string& name) const;
+  // Whether [grid] or [set] gives this key, so that it does not come from the run file.
+  [[nodiscard]] bool says(const std::string& name) const;
 };
 
 // Reads a sweep file. Throws Error(Input) naming file, line and key: it cannot be read or is not

@@ -118,6 +118,7 @@ RunSummary Run::to_the_end() {
   RunSummary summary = report_.summary(last_.loss, seconds_since(start), batches_->waits());
   summary.steps = last_.step;
   summary.taken = last_.step - before;
+  summary.epoch = epoch_now();
   summary.rolled_back = rolled_back_;
   if (stops && last_.step != until_)
     summary.stopped = stopping_ != nullptr ? stopping_->reason() : "";
@@ -142,6 +143,14 @@ bool Run::put_off_evaluation(int64_t step) {
   note("the evaluation after step " + std::to_string(step) +
        " is put off, since a stop was asked for: the run does it first when it goes on");
   return true;
+}
+
+// How far the run is by now where its length is given in epochs.
+std::optional<EpochRecord> Run::epoch_now() const {
+  if (config_.run.epochs == 0) return std::nullopt;
+  const auto consumed = static_cast<double>(step_->progress().consumed_samples);
+  const auto samples = static_cast<double>(source_.facts().training_samples);
+  return EpochRecord{consumed / samples, config_.run.epochs};
 }
 
 Progress Run::progress(bool owes_evaluation) const {
@@ -181,6 +190,7 @@ void Run::conclude(StepRecord record) {
     record.tokens = timed.tokens;
     record.data_wait_ms = timed.data_wait_ms;
     record.step_ms = timed.step_ms;
+    record.epoch = timed.epoch;
     record.speed = timed.speed;
   }
   left_out_in_a_row_ = record.left_out ? left_out_in_a_row_ + 1 : 0;
@@ -269,6 +279,7 @@ void Run::take_step(int64_t number) {
   if (step_->doubt() != Doubt::None) answer_doubt(number, batches, record);
   if (record.step == 0) return;  // the one before was the last
   record.samples = source_.mini_batch();
+  record.epoch = epoch_now();
   record.tokens = source_.mini_batch_tokens();
   record.data_wait_ms = 1e3 * (batches_->waits().seconds - waited);
   record.step_ms = 1e3 * seconds_since(start);

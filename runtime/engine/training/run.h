@@ -36,7 +36,8 @@ namespace penstock {
 
 // What is to be trained. Configuration and models are the same on every rank.
 struct RunOrder {
-  const Config& config;       // run.out must exist: checkpoints are written below it
+  // Its run.out must exist, since checkpoints are written below it; its run.steps is not 0.
+  const Config& config;
   const ModelMaker& models;   // where networks come from
   std::string run_file;       // the configuration as text, which goes into the checkpoints
   std::string identity = {};  // the identity of the run directory, which goes into the checkpoints
@@ -101,6 +102,7 @@ class Run {
   // Makes the evaluation that an earlier attempt left to this one. Returns what evaluate() does.
   [[nodiscard]] bool make_up_evaluation();
   [[nodiscard]] bool put_off_evaluation(int64_t step);
+  [[nodiscard]] std::optional<EpochRecord> epoch_now() const;
   [[nodiscard]] Progress progress(bool owes_evaluation) const;
   [[nodiscard]] StepVote vote() const;
   [[nodiscard]] std::span<const Batch> next_batches(int64_t step);

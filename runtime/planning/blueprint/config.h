@@ -72,7 +72,8 @@ struct CheckpointConfig {
 
 // [run]: all else.
 struct RunConfig {
-  int64_t steps = 100;  // optimizer steps of the whole run
+  int64_t steps = 100;  // optimizer steps of the whole run; 0: not worked out from `epochs` yet
+  int64_t epochs = 0;   // passes over the training set in the whole run; 0: `steps` says how long
   uint64_t seed = 1;    // of weights, dropout and the order of data
   std::string out;      // the run directory; empty: a new numbered one
   // auto | never | a path. auto: go on from the newest checkpoint in `out`, if there is one. A
@@ -100,8 +101,8 @@ struct RunConfig {
   // Measure the processor's speed, for forecasts and mfu (model FLOPs utilisation); false: take a
   // usual processor's.
   bool measure_processor = true;
-  double peak_tflops = 0;    // what mfu is a share of, TFLOP/s of one rank; 0: found by itself
-  int64_t eval_every = 0;    // steps between evaluations; 0: only at the end of the run
+  double peak_tflops = 0;  // what mfu is a share of, TFLOP/s of one rank; 0: found by itself
+  int64_t eval_every = 0;  // steps between evaluations; 0: only at the end of the run
   int64_t eval_batch = 0;    // samples of one evaluation micro-batch; 0: micro_batch_size
   int64_t log_every = 10;    // steps between log lines
   int64_t trace = 2;         // how many steps are recorded in trace.json; 0: none

@@ -9,14 +9,11 @@
 #include "runtime/planning/schedule/generators/known_schedules.h"
 
 namespace penstock {
-namespace {
 
 int64_t mini_batch_of(const PipelineConfig& pipeline) {
   if (pipeline.mini_batch > 0) return pipeline.mini_batch;
   return int64_t{pipeline.replicas} * pipeline.micro_batches * pipeline.micro_batch_size;
 }
-
-}  // namespace
 
 Arrangement arrangement_of(const PipelineConfig& pipeline) {
   Arrangement candidate;

@@ -18,6 +18,9 @@
 
 namespace penstock {
 
+// The samples of a step, over all replicas.
+[[nodiscard]] int64_t mini_batch_of(const PipelineConfig& pipeline);
+
 // The Arrangement (the planner's form of the choices: stages, replicas, schedule, ...) that
 // `pipeline` describes. Its split is empty unless pipeline.split gives one. The optimizer's
 // members, `shared` and `barrier`, keep their defaults: the caller sets them.

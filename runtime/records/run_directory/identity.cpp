@@ -35,6 +35,10 @@ RunIdentity parse_identity(const std::string& text, const std::string& file) {
                                 .classes = count_in(data, "classes", file),
                                 .training_samples = count_in(data, "training_samples", file),
                                 .validation_samples = count_in(data, "validation_samples", file)}};
+  if (document.contains("length")) {  // which files of older versions lack
+    const nlohmann::json& length = json_object(document, "length", file);
+    identity.length = {count_in(length, "steps", file), count_in(length, "epochs", file)};
+  }
   if (identity.run.empty()) fail_data(file + ": \"run\" is empty");
   return identity;
 }
@@ -67,7 +71,8 @@ void write_identity(const std::string& directory, const RunIdentity& identity) {
        {{"vocabulary", identity.data.vocabulary},
         {"classes", identity.data.classes},
         {"training_samples", identity.data.training_samples},
-        {"validation_samples", identity.data.validation_samples}}}};
+        {"validation_samples", identity.data.validation_samples}}},
+      {"length", {{"steps", identity.length.steps}, {"epochs", identity.length.epochs}}}};
   replace_file(directory + "/" + kIdentityFile, document.dump(2) + "\n");
 }
 

@@ -18,10 +18,18 @@ struct DataSizes {
   bool operator==(const DataSizes&) const = default;
 };
 
+// How long a run is to be: optimizer steps, and passes over the training set where those say it.
+struct RunLength {
+  int64_t steps = 0;   // 0: not recorded
+  int64_t epochs = 0;  // 0: the steps were given
+  bool operator==(const RunLength&) const = default;
+};
+
 struct RunIdentity {
   std::string run;       // the identity, 16 hexadecimal digits
   int64_t attempts = 0;  // how many times the run was started
   DataSizes data = {};
+  RunLength length = {};  // of the latest attempt that took a step
 };
 [[nodiscard]] std::string new_run();  // a new identity, for RunIdentity::run
 

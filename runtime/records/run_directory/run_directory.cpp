@@ -138,7 +138,10 @@ std::vector<std::string> RunDirectory::begin(const std::string& run_file) {
     for (const std::string& note : remove_run(path_, attempt_.number)) keep(note);
   }
   const std::optional<RunIdentity> before = read_identity(path_);
-  if (before && before->run == attempt_.run) identity_.data = before->data;
+  if (before && before->run == attempt_.run) {
+    identity_.data = before->data;
+    identity_.length = before->length;
+  }
   identity_.attempts = attempt_.number;
   write_identity(path_, identity_);
   replace_file(path_ + "/" + kRunFile, run_file);
@@ -146,8 +149,9 @@ std::vector<std::string> RunDirectory::begin(const std::string& run_file) {
   return notes;
 }
 
-void RunDirectory::keep(const DataSizes& sizes) {
+void RunDirectory::keep(const DataSizes& sizes, const RunLength& length) {
   identity_.data = sizes;
+  identity_.length = length;
   write_identity(path_, identity_);
 }
 

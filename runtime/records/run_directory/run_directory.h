@@ -68,8 +68,9 @@ class RunDirectory {
   // `stop`, and makes the link `latest` of numbered directories. Returns notes for the user: what
   // has been set aside, and where. Throws Error(Resource).
   [[nodiscard]] std::vector<std::string> begin(const std::string& run_file);
-  // Writes the sizes of the data to run.json. After begin() only. Throws Error(Resource).
-  void keep(const DataSizes& sizes);
+  // Writes the sizes of the data and the length of the run to run.json. After begin() only. Throws
+  // Error(Resource).
+  void keep(const DataSizes& sizes, const RunLength& length);
 
   // Whether a user has made a file `stop` in the directory since the constructor was called. Looks
   // at the file system; any thread may call it.

@@ -109,6 +109,7 @@ std::string json_line(const StepRecord& record, bool tokens) {
   if (tokens) json["loss_tokens"] = record.loss_tokens;
   if (tokens) json["tokens_per_s"] = per_second(record.tokens, record.step_ms);
   if (record.accuracy) json["accuracy"] = *record.accuracy;
+  if (record.epoch) json["epoch"] = record.epoch->done;
   if (record.left_out) json["left_out"] = true;
   if (record.rolled_back) json["rolled_back"] = true;
   if (record.auxiliary_loss) json["auxiliary_loss"] = *record.auxiliary_loss;
@@ -143,6 +144,10 @@ std::string json_text(const RunSummary& summary) {
   if (summary.dry_run) {
     json.erase("final_loss");
     json["dry_run"] = true;
+  }
+  if (summary.epoch) {
+    json["epoch"] = summary.epoch->done;
+    json["epochs"] = summary.epoch->of;
   }
   if (summary.tokens_per_s) json["tokens_per_s"] = *summary.tokens_per_s;
   if (summary.loss_share) json["loss_share"] = *summary.loss_share;

@@ -35,6 +35,12 @@ std::string rates_text(const StepRecord& record, double average_ms, bool tokens)
   return text;
 }
 
+// " | epoch 1.25/3"; nothing where the run is not given in epochs.
+std::string epoch_text(const StepRecord& record) {
+  if (!record.epoch) return "";
+  return fmt::format(" | epoch {:.2f}/{}", record.epoch->done, record.epoch->of);
+}
+
 std::string bar(int64_t step, int64_t total) {
   constexpr int64_t kWidth = 16;
   const int64_t full = total > 0 ? std::clamp(step * kWidth / total, int64_t{0}, kWidth) : 0;
@@ -78,8 +84,8 @@ void StepClock::add(const StepRecord& record) {
 
 std::string step_text(const StepRecord& record, int64_t total_steps, double average_ms,
                       bool tokens) {
-  std::string text = fmt::format("step {:{}}/{} | loss {}", record.step, digits(total_steps),
-                                 total_steps, loss_text(record.loss));
+  std::string text = fmt::format("step {:{}}/{}{} | loss {}", record.step, digits(total_steps),
+                                 total_steps, epoch_text(record), loss_text(record.loss));
   if (record.accuracy) text += " | accuracy " + percent_text(*record.accuracy);
   text += fmt::format(" | norm {:.3g} | lr {:.2e} | {}", std::abs(record.grad_norm),
                       record.learning_rate, milliseconds_text(record.step_ms));
@@ -89,8 +95,8 @@ std::string step_text(const StepRecord& record, int64_t total_steps, double aver
 std::string live_text(const StepRecord& record, int64_t total_steps, double average_ms, bool tokens,
                       int width) {
   std::string text =
-      fmt::format("{} {:{}}/{} | loss {}", bar(record.step, total_steps), record.step,
-                  digits(total_steps), total_steps, loss_text(record.loss));
+      fmt::format("{} {:{}}/{}{} | loss {}", bar(record.step, total_steps), record.step,
+                  digits(total_steps), total_steps, epoch_text(record), loss_text(record.loss));
   if (record.accuracy) text += " | accuracy " + percent_text(*record.accuracy);
   if (average_ms > 0.0) {
     const double left = static_cast<double>(std::max(int64_t{0}, total_steps - record.step));

@@ -27,6 +27,12 @@ struct Speed {
   std::string peak_from = {};  // where that is from: "published for H100 SXM", "run.peak_tflops"
 };
 
+// How far a run is whose length is given in epochs, passes over the training set.
+struct EpochRecord {
+  double done = 0.0;  // by now: 1.5 is the middle of the second pass
+  int64_t of = 0;     // in the whole run
+};
+
 // One line of metrics.jsonl: a training step. Numbers are over all ranks unless it says otherwise.
 struct StepRecord {
   int64_t step = 0;  // from 1 on, over all attempts
@@ -46,7 +52,8 @@ struct StepRecord {
   bool left_out = false;  // the update was skipped, since loss or gradient norm were not finite
   // The update was made before all ranks had agreed on it, and then taken back (optimizer.barrier).
   bool rolled_back = false;
-  std::optional<Speed> speed = {};  // null: the number of operations is not known
+  std::optional<Speed> speed = {};        // null: the number of operations is not known
+  std::optional<EpochRecord> epoch = {};  // null: the run's length is given in steps
 };
 
 // One line of metrics.jsonl with "eval": true: an evaluation on validation data.
@@ -138,6 +145,7 @@ struct RunSummary {
   std::optional<TransferRecord> init;  // null: the run did not start from other weights
   CheckpointRecord checkpoints;
   int64_t steps = 0;                      // done by the whole run
+  std::optional<EpochRecord> epoch;       // null: the run's length is given in steps
   int64_t taken = 0;                      // done by this attempt
   int64_t rolled_back = 0;                // how many of `taken` had StepRecord::rolled_back
   int64_t attempt = 1;                    // the Reporter sets it

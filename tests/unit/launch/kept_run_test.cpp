@@ -49,6 +49,17 @@ TEST_F(KeptRun, NeedsNoneOfItsData) {
   }
 }
 
+// Both keys, as they came to be, would be refused when the file is read again.
+TEST_F(KeptRun, OfEpochsLeavesTheStepsToThem) {
+  Config config;
+  config.data.samples = 9;
+  config.run.epochs = 3;
+  config.run.steps = 27;
+  const std::string file = folder_.write("kept/run.toml", kept_run_file(config));
+  EXPECT_EQ(configured({file}).run.epochs, 3);
+  EXPECT_EQ(configured({file}).run.steps, 0);
+}
+
 // The run's checkpoints hold the adapters. While there are none yet, they would have to come from
 // the folder.
 TEST_F(KeptRun, NeedsNoFolderOfAdaptersAndRemembersIt) {

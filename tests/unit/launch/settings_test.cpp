@@ -45,6 +45,34 @@ TEST(CopiesInMemory, AreNotInARelativeDirectory) {
                     HasSubstr("'copies'")));
 }
 
+TEST(RunLength, IsInStepsOrInEpochs) {
+  const TemporaryFolder folder;
+  const std::string steps = folder.write("s.toml", "[run]\nsteps = 7\n");
+  const std::string epochs = folder.write("e.toml", "[data]\nsamples = 9\n[run]\nepochs = 2\n");
+  EXPECT_EQ(configured({steps}).run.steps, 7);
+  EXPECT_EQ(configured({epochs}).run.epochs, 2);
+  EXPECT_EQ(configured({epochs}).run.steps, 0) << "to be worked out";
+  const RunConfig by_epochs = configured({steps, "--epochs", "3", "--data.samples", "9"}).run;
+  EXPECT_EQ(by_epochs.epochs, 3) << "of the command line";
+  EXPECT_EQ(by_epochs.steps, 0);
+  const RunConfig by_steps = configured({epochs, "--steps", "5"}).run;
+  EXPECT_EQ(by_steps.epochs, 0);
+  EXPECT_EQ(by_steps.steps, 5) << "of the command line";
+}
+
+TEST(RunLength, IsRefusedTwiceNeverAndWithoutAnEnd) {
+  const TemporaryFolder folder;
+  const std::string both =
+      folder.write("b.toml", "[data]\nsamples = 9\n[run]\nsteps = 7\nepochs = 2\n");
+  EXPECT_THAT(argument_error({both}),
+              AllOf(HasSubstr("b.toml:5: 'run.epochs' is 2 and 'run.steps' is 7"),
+                    HasSubstr("leave one of them out")));
+  EXPECT_THAT(argument_error({"--steps", "1", "--epochs", "2"}), HasSubstr("leave one of them"));
+  EXPECT_THAT(argument_error({"--steps", "0"}), HasSubstr("--steps: 'run.steps' must be above 0"));
+  EXPECT_THAT(argument_error({"--epochs", "2"}),
+              AllOf(HasSubstr("--epochs: "), HasSubstr("give data.samples, or run.steps")));
+}
+
 TEST(DataPaths, AreFoundBesideTheRunFileThenHere) {
   const TemporaryFolder folder;
   folder.write("sub/data.txt", "x");

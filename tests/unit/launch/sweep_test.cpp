@@ -83,6 +83,16 @@ TEST_F(Sweeps, PointsThatAreShorterThanTwoWarmUpsAreTold) {
   EXPECT_THAT(notes("8"), ElementsAre());
 }
 
+TEST_F(Sweeps, TakesItsStepsWhereTheRunFileHasEpochs) {
+  folder_.write("base.toml", std::string(kBase) + "epochs = 2\n");
+  EXPECT_THAT(input_error([&] { (void)drawn("[grid]\nstages = [1]\n"); }),
+              AllOf(HasSubstr("base.toml:14: 'run.epochs' is not for a sweep"),
+                    HasSubstr("give run.steps in [set]")));
+  EXPECT_EQ(drawn("[set]\nsteps = 7\n[grid]\nstages = [1]\n").record.points[0].steps, 7);
+  EXPECT_EQ(drawn("[grid]\nsteps = [5]\n").record.points[0].steps, 5);
+  EXPECT_THAT(refusal("[grid]\nepochs = [1]\n"), HasSubstr("run.steps says how long"));
+}
+
 TEST_F(Sweeps, OtherKeysMakeGroupsAndWeakScalingGrows) {
   const DrawnSweep sweep = drawn(
       "scaling = \"weak\"\n[grid]\nreplicas = [1, 2]\nrun.seed = [1, 2]\npipeline.recompute = "

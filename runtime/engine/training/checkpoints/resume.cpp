@@ -52,9 +52,12 @@ std::string refuse_other_run(const std::string& checkpoint, const Config& config
   const bool is_done =
       saved.step == config.run.steps ? !saved.owes_evaluation : saved.step > config.run.steps;
   if (is_done) {
-    refuse(checkpoint, "it is of step " + std::to_string(saved.step) + ", and run.steps is " +
-                           std::to_string(config.run.steps) +
-                           ": nothing is left to train; raise --steps");
+    const bool by_epochs = config.run.epochs > 0;
+    refuse(checkpoint, "it is of step " + std::to_string(saved.step) + ", and run." +
+                           (by_epochs ? "epochs" : "steps") + " is " +
+                           std::to_string(by_epochs ? config.run.epochs : config.run.steps) +
+                           ": nothing is left to train; raise --" +
+                           (by_epochs ? "epochs" : "steps"));
   }
   if (saved.seed != config.run.seed) {
     refuse(checkpoint, "run.seed was " + std::to_string(saved.seed) + " when it was saved and is " +

@@ -215,6 +215,7 @@ RunFacts facts_of(const RunFiles& files) {
   RunFacts facts;
   if (files.summary) add_description(files, facts);
   add_keys(keys_of_run_file(files.run_toml), facts);
+  if (files.total_steps > 0) facts.steps_asked = files.total_steps;
   if (!files.history.steps.empty()) facts.steps_done = files.history.steps.back().step;
   if (!files.summary) {
     add_recent_figures(files.history, facts);

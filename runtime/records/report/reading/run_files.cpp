@@ -108,7 +108,10 @@ RunFiles read_run_files(const std::string& directory) {
   if (fs::exists(summary)) {
     files.summary = read_json_file(summary, kMostSummaryBytes, FileOwner::Run);
   }
-  if (const auto identity = read_identity(directory)) files.attempts = identity->attempts;
+  if (const auto identity = read_identity(directory)) {
+    files.attempts = identity->attempts;
+    files.total_steps = identity->length.steps;
+  }
   for (const AttemptSpan& span : files.history.attempts) {
     files.attempts = std::max(files.attempts, span.attempt);
   }

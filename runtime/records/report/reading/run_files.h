@@ -30,6 +30,7 @@ struct RunFiles {
   RunState state = RunState::Ended;
   std::string holder = {};    // while running: its host and process, for people; else empty
   int64_t attempts = 0;       // how many have begun
+  int64_t total_steps = 0;    // of the whole run, by run.json; 0: that does not say
   int64_t read_at_s = 0;      // when the files were read, seconds since 1970
   int64_t last_write_s = 0;   // when metrics.jsonl last changed, seconds since 1970
   History history = {};       // the content of metrics.jsonl

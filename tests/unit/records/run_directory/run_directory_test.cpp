@@ -383,12 +383,14 @@ TEST_F(RunDirectories, AFileInItsPlaceIsNamed) {
   EXPECT_EQ(folder_.read("file"), "x");
 }
 
-TEST_F(RunDirectories, SizesOfTheDataAreKept) {
+TEST_F(RunDirectories, SizesOfTheDataAndTheLengthOfTheRunAreKept) {
   RunDirectory directory(request("run"));
   (void)directory.begin(kRunFileText);
   const DataSizes sizes{.vocabulary = 256, .training_samples = 1000};
-  directory.keep(sizes);
+  const RunLength length{.steps = 750, .epochs = 3};
+  directory.keep(sizes, length);
   EXPECT_EQ(read_identity(folder_ / "run")->data, sizes);
+  EXPECT_EQ(read_identity(folder_ / "run")->length, length);
   folder_.append("run/run.json", "}");
   EXPECT_THAT(refusal(ErrorKind::Data, [&] { (void)read_identity(folder_ / "run"); }),
               HasSubstr("run.json"));

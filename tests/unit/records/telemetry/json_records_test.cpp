@@ -101,6 +101,18 @@ TEST(StepLine, WhatIsNoNumberIsNull) {
   EXPECT_TRUE(read["throughput"].is_null());
 }
 
+TEST(StepLine, HasTheEpochWhereTheRunIsGivenInEpochs) {
+  StepRecord record = example();
+  EXPECT_FALSE(json::parse(json_line(record, true)).contains("epoch"));
+  record.epoch = EpochRecord{.done = 1.25, .of = 3};
+  EXPECT_EQ(json::parse(json_line(record, true))["epoch"], 1.25);
+  RunSummary summary;
+  EXPECT_FALSE(json::parse(json_text(summary)).contains("epochs"));
+  summary.epoch = record.epoch;
+  EXPECT_EQ(json::parse(json_text(summary))["epoch"], 1.25);
+  EXPECT_EQ(json::parse(json_text(summary))["epochs"], 3);
+}
+
 TEST(EvalLine, IsMarked) {
   EvalRecord record;
   record.step = 100;

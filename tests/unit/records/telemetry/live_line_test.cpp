@@ -54,6 +54,15 @@ TEST(LiveText, HasABarAndTheTimeLeftAndFits) {
   EXPECT_EQ(live_text(live_step(), 0, 0.0, false, 30).substr(0, 18), "[................]");
 }
 
+TEST(LiveText, HasTheEpochWhereTheRunIsGivenInEpochs) {
+  StepRecord record = live_step();
+  record.epoch = EpochRecord{.done = 1.256, .of = 3};
+  EXPECT_THAT(live_text(record, 240, 0.0, false, 200),
+              testing::HasSubstr("] 120/240 | epoch 1.26/3 | loss"));
+  EXPECT_THAT(step_text(record, 240, 0.0, false),
+              testing::StartsWith("step 120/240 | epoch 1.26/3 | loss"));
+}
+
 TEST(EvalText, NamesStepAndLoss) {
   EvalRecord record;
   record.step = 2000;
