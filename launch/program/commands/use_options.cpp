@@ -9,8 +9,8 @@ namespace penstock {
 namespace po = boost::program_options;
 
 void add_checkpoint_option(CommandOptions& options, UseOptions& use) {
-  options.add_options()("checkpoint", po::value(&use.checkpoint)->value_name("DIR"),
-                        "which one [the newest of run.out]");
+  options.add_options()("checkpoint", po::value(&use.checkpoint)->value_name("DIR|best"),
+                        "which one; best: what checkpoint.best has kept [the newest of run.out]");
 }
 
 void add_beam_options(CommandOptions& options, UseOptions& use) {

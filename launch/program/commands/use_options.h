@@ -17,7 +17,7 @@ namespace penstock {
 // The options of all these commands together. Each command declares some of them and leaves the
 // others at their defaults.
 struct UseOptions {
-  // --checkpoint, a step directory; empty: the newest of the run directory run.out.
+  // --checkpoint, a step directory, or "best" of the run directory run.out; empty: its newest.
   std::string checkpoint;
   std::string reference;   // --reference: a file of right translations, for BLEU
   bool json = false;       // print JSON

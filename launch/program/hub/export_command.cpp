@@ -167,11 +167,11 @@ const CommandForm& export_form() {
       .about =
           R"(Writes DIR, which must not exist: config.json, model.safetensors (or several and their index),
 generation_config.json and the files of the tokenizer, for transformers and whatever else reads such
-folders. RUN is a run directory, or one of its checkpoints. A decoder that came from no folder
-becomes that of the family which says the same network. Of a run with adapters (the [lora] section)
-DIR is a folder of adapters for peft, adapter_config.json and adapter_model.safetensors with the
-files of the tokenizer, unless --merge asks for the whole network. Needs no ranks, and memory for
-one tensor.
+folders. RUN is a run directory, or one of its checkpoints (RUN/checkpoints/best). A decoder that
+came from no folder becomes that of the family which says the same network. Of a run with adapters
+(the [lora] section) DIR is a folder of adapters for peft, adapter_config.json and
+adapter_model.safetensors with the files of the tokenizer, unless --merge asks for the whole
+network. Needs no ranks, and memory for one tensor.
 )",
       .options = unread(export_options_into)};
   return form;

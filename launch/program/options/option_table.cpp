@@ -186,6 +186,7 @@ void add_checkpoint(std::vector<Option>& table) {
   rows.add("minutes", &C::minutes, "T", between(0, 1e7), "from one to the next, where every is 0; 0: only at the end");
   rows.add("keep", &C::keep, "N", at_least(0), "how many of them, the newest; 0: all");
   rows.add("keep_every", &C::keep_every, "N", between(0, 1e15), "steps: the first of every so many stays for ever; 0: none");
+  rows.add("best", &C::best, "NAME", one_of({"none", "loss", "accuracy"}), "keep the checkpoint that is the best by this figure of evaluations, whatever keep says: one is written after each evaluation that beats all before (--checkpoint best, checkpoints/best)");
   rows.add("last", &C::last, "", any(), "one when the run ends; off for runs that only measure");
   rows.add("on_error", &C::on_error, "NAME", one_of({"stop", "continue"}), "what a run does that cannot write one: a full disk");
   rows.add("partner", &C::partner, "", any(), "after each step a copy of what every rank keeps in its host's memory and in that of a rank on another host, while the next step runs: --resume auto goes on from there, so that a killed rank or host costs a step");
@@ -217,6 +218,7 @@ void add_run(std::vector<Option>& table) {
   rows.add("peak_tflops", &R::peak_tflops, "X", between(0, 1e9), "what mfu is a share of, TFLOP/s of a rank; 0: the published dense peak of a GPU, else what its clock says; of a processor what was measured");
   rows.add("measure_processor", &R::measure_processor, "", any(), "measure what this processor does, in the first few runs, half a second each, kept in the user's cache: for forecasts and mfu without a profile; false: take what is usual");
   rows.add("eval_every", "eval-every", &R::eval_every, "N", between(0, 1e15), "steps; 0: only at the end");
+  rows.add("patience", &R::patience, "N", between(0, 1e9), "end the run, with a checkpoint and exit code 0, after N evaluations in a row that are not better than the best by checkpoint.best; 0: never");
   rows.add("eval_batch", &R::eval_batch, "N", between(0, kMostSamples), "samples of an evaluation micro-batch; 0: micro_batch_size");
   rows.add("log_every", "log-every", &R::log_every, "N", between(1, 1e15), "steps between plain log lines");
   rows.add("trace", &R::trace, "N", between(0, 1000), "steps after the warm-up recorded in trace.json, for chrome://tracing and Perfetto; 0: none");

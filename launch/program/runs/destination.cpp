@@ -10,7 +10,9 @@
 #include "launch/program/runs/kept_run.h"
 #include "runtime/data/tokenizer/vocabulary.h"
 #include "runtime/engine/training/checkpoints/resume.h"
+#include "runtime/engine/training/evaluation/best.h"
 #include "runtime/engine/training/partner/rescue.h"
+#include "runtime/records/checkpoint/reader.h"
 #include "runtime/records/run_directory/contents.h"
 #include "runtime/records/run_directory/names.h"
 #include "runtime/system/comm/agreement.h"
@@ -117,7 +119,14 @@ bool nothing_is_left(Collective& world, const Config& config, const Destination&
   if (config.run.resume != "auto") return false;
   return on_first_rank(world, [&]() -> std::string {
            const Attempt& attempt = to.directory->attempt();
-           if (attempt.resume_from.empty() || attempt.resume_step < config.run.steps) return "";
+           if (attempt.resume_from.empty()) return "";
+           const CheckpointState saved = CheckpointReader(attempt.resume_from).state();
+           if (patience_is_over(config, saved)) {
+             answer("{} has ended after step {}: {}; --run.patience {} is over\n", to.path,
+                    saved.step, describe(saved.best_metric, saved.best), config.run.patience);
+             return "done";
+           }
+           if (attempt.resume_step < config.run.steps) return "";
            if (attempt.owes_evaluation && attempt.resume_step == config.run.steps) return "";
            answer("{} is at step {} of {}: nothing is left to train\n", to.path,
                   attempt.resume_step, config.run.steps);

@@ -60,17 +60,20 @@ void fit_ranks(const UseOptions& options, int ranks, PipelineConfig& pipeline) {
   pipeline.split.clear();
 }
 
-// The checkpoint that is named, or the newest of the run. Refuses what is none, and what is damaged
-// in its small documents, before anything is waited for.
+// The checkpoint that is named, the best of the run or its newest. Refuses what is none, and what
+// is damaged in its small documents, before anything is waited for.
 std::string readable(const std::string& named, const std::string& run_directory) {
   std::error_code ignored;
+  const bool is_best = named == kBest;
   const bool has_manifest = std::filesystem::exists(named + "/" + kManifestFile, ignored);
   const bool lost_it = is_step_name(named) && std::filesystem::is_directory(named, ignored);
-  if (!named.empty() && !has_manifest && !lost_it) {
+  if (!named.empty() && !is_best && !has_manifest && !lost_it) {
     fail_input(named + " is no checkpoint: --checkpoint names a step directory, such as " +
-               "runs/first/checkpoints/step-00000100");
+               "runs/first/checkpoints/step-00000100, or is best");
   }
-  std::string path = named.empty() ? newest_of_run(run_directory) : named;
+  std::string path = named.empty() ? newest_of_run(run_directory)
+                     : is_best     ? best_of_run(run_directory)
+                                   : named;
   try {
     (void)CheckpointReader(path);
   } catch (const Error& error) {
@@ -123,7 +126,9 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
     if (uses_folder) {
       config = with_data ? asked : with_folder_text(asked);
     } else {
-      config = share(world, [&] { return with_kept(asked, options.checkpoint); });
+      config = share(world, [&] {
+        return with_kept(asked, options.checkpoint == kBest ? "" : options.checkpoint);
+      });
     }
     config.run.dry_run = false;  // of what was trained
     fit_ranks(options, session.ranks(), config.pipeline);

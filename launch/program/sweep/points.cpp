@@ -32,6 +32,12 @@ Settings base_of(const SweepFile& sweep) {
         "points are",
         settings.place_of("run.epochs")));
   }
+  if (settings.config.run.patience > 0 || sweep.varies("run.patience")) {
+    fail_input(fmt::format(
+        "{}: 'run.patience' is not for a sweep, whose points take all their steps: give "
+        "run.patience = 0 in [set]",
+        settings.place_of("run.patience")));
+  }
   return settings;
 }
 

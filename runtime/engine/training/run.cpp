@@ -7,6 +7,7 @@
 #include "runtime/engine/measurements/outlook.h"
 #include "runtime/engine/training/checkpoints/from_folder.h"
 #include "runtime/engine/training/checkpoints/transfer.h"
+#include "runtime/engine/training/evaluation/best.h"
 #include "runtime/engine/training/evaluation/evaluation.h"
 #include "runtime/engine/training/spoilt_weights.h"
 #include "runtime/network/optimizer/rate.h"
@@ -63,6 +64,8 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
   if (!resumed_.checkpoint.empty()) go_on(order.is_verified);
   source_.open(pipeline_.reads().fields);
   check_validation(config_, source_, blueprint_.targets);
+  check_best(config_, source_.facts().validation_samples, !blueprint_.input.label_per_position);
+  best_ = resumed_.progress.best;
   batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_,
                    resumed_.progress.consumed_samples);
   station_.device.memory().reset_peaks();
@@ -83,10 +86,12 @@ RunSummary Run::to_the_end() {
   last_.loss = resumed_.progress.loss;
   bool owes = !make_up_evaluation();
   bool stops = owes;
+  bool is_over = patience_is_over(config_.run, best_);
   // The checkpoint that the run goes on from may be in another directory, or lack an evaluation
   // that is done by now.
-  if (stops || before == config_.run.steps) save_last(progress(owes));
-  for (int64_t number = before + 1; number <= config_.run.steps && !stops; ++number) {
+  const bool lacks = resumed_.progress.owes_evaluation && best_ != resumed_.progress.best;
+  if (stops || lacks || before == config_.run.steps) save_last(progress(owes));
+  for (int64_t number = before + 1; number <= config_.run.steps && !stops && !is_over; ++number) {
     take_step(number);
     stops = conclude(number);
     if (!doubted_.empty()) end_in_doubt(doubted_);
@@ -100,7 +105,8 @@ RunSummary Run::to_the_end() {
     for (const std::string& line : report_.slow_ranks()) note("warning: " + line);
     owes = is_evaluated(number) && (stops ? put_off_evaluation(number) : !evaluate(number));
     stops = stops || (owes && spoilt_.empty());
-    if (stops || (last && config_.checkpoint.last)) {
+    is_over = patience_is_over(config_.run, best_);
+    if (stops || is_over || (last && config_.checkpoint.last)) {
       save_last(progress(owes));
     } else {
       checkpoints_.after_step(progress(owes), step_->vote());
@@ -122,6 +128,9 @@ RunSummary Run::to_the_end() {
   summary.rolled_back = rolled_back_;
   if (stops && last_.step != until_)
     summary.stopped = stopping_ != nullptr ? stopping_->reason() : "";
+  const std::string& metric = config_.checkpoint.best;
+  if (best_.step > 0) summary.best = BestRecord{metric, best_.step, best_.value};
+  if (is_over && last_.step < config_.run.steps) summary.ended_early = describe(metric, best_);
   if (reporter_ != nullptr) reporter_->finished(summary);
   if (unsaved_) throw Error(*unsaved_);
   return summary;
@@ -156,6 +165,7 @@ std::optional<EpochRecord> Run::epoch_now() const {
 Progress Run::progress(bool owes_evaluation) const {
   Progress now = step_->progress();
   now.owes_evaluation = owes_evaluation;
+  now.best = best_;
   now.loss = last_.loss;
   return now;
 }
@@ -398,12 +408,14 @@ bool Run::evaluate(int64_t step) {
   if (!blueprint_.input.label_per_position) record.accuracy = sums->accuracy();
   record.samples = source_.facts().validation_samples;
   record.seconds = seconds_since(start);
+  take_evaluation(config_.checkpoint.best, record, best_);
+  record.best = best_.step == step;
   report_.evaluated(record);
   if (reporter_ != nullptr) reporter_->evaluated(record);
   if (std::isfinite(record.loss)) return true;
   const std::string what = "the loss on validation data after step " + std::to_string(step) +
                            " is not finite: the last updates have spoilt the weights";
-  if (step == config_.run.steps) {
+  if (step == config_.run.steps || patience_is_over(config_.run, best_)) {
     spoilt_ = what;
     return false;
   }

@@ -72,11 +72,11 @@ class Run {
     return source_.class_names();
   }
 
-  // Trains to the last step and its evaluation, or until any rank is asked to stop; then saves a
-  // checkpoint and reports. Collective over all ranks; called once. An evaluation that an earlier
-  // attempt put off comes first. Returns the summary on rank 0 (elsewhere only what this rank
-  // knows); RunSummary::stopped says why the run was stopped, if it was. Throws as the constructor
-  // does.
+  // Trains to the last step and its evaluation, or until run.patience ends the run
+  // (RunSummary::ended_early) or any rank is asked to stop; then saves a checkpoint and reports.
+  // Collective over all ranks; called once. An evaluation that an earlier attempt put off comes
+  // first. Returns the summary on rank 0 (elsewhere only what this rank knows); RunSummary::stopped
+  // says why the run was stopped, if it was. Throws as the constructor does.
   [[nodiscard]] RunSummary to_the_end();
 
  private:
@@ -149,6 +149,7 @@ class Run {
   bool copies_fail_ = false;               // making copies has failed, and no more are made
   int left_out_in_a_row_ = 0;              // steps left out since the last one that was not
   std::string spoilt_;   // why the run ends: the loss on validation data after the last step
+  BestEvaluation best_;  // by the metric of checkpoint.best
   std::string doubted_;  // why the run ends after this step: an audit found an update wrong
   // What clocks know of steps whose outcome is not known yet.
   boost::container::static_vector<StepRecord, 2> timed_;

@@ -60,6 +60,8 @@ struct CheckpointConfig {
   int keep = 3;            // how many of the newest are kept; 0: all
   int64_t keep_every = 0;  // the first one in every so many steps is kept for ever; 0: none
   bool last = true;        // write one when the run ends
+  // none | loss | accuracy: the checkpoint that is best by this metric on validation data is kept.
+  std::string best = "none";
   // stop | continue: what the run does when a checkpoint cannot be written.
   std::string on_error = "stop";
   // True: besides checkpoints on disk, each rank's state is copied to the memory of its own host
@@ -103,6 +105,9 @@ struct RunConfig {
   bool measure_processor = true;
   double peak_tflops = 0;  // what mfu is a share of, TFLOP/s of one rank; 0: found by itself
   int64_t eval_every = 0;  // steps between evaluations; 0: only at the end of the run
+  // The run ends after so many evaluations in a row that are not better than the best by the metric
+  // of checkpoint.best; 0: never.
+  int64_t patience = 0;
   int64_t eval_batch = 0;    // samples of one evaluation micro-batch; 0: micro_batch_size
   int64_t log_every = 10;    // steps between log lines
   int64_t trace = 2;         // how many steps are recorded in trace.json; 0: none

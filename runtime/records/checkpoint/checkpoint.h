@@ -9,6 +9,7 @@
 //     state.json                             step, seed, samples consumed, configuration, run
 //     manifest.json                          size and checksum of every file above
 //   latest -> step-00000100                  the newest one (layout.h)
+//   best -> step-00000080                    the best one, where one is looked for (best.h)
 //
 // A checkpoint holds tensors by name and knows nothing of stages. A shard is a file with tensors of
 // one layer (writer/shards.h), so its bytes are the same for every number of stages and replicas
@@ -29,7 +30,7 @@ namespace penstock {
 class Collective;  // runtime/system/comm/network.h
 
 // Says which older checkpoints of a run are kept when a new one is complete: those that any of the
-// three members keeps. All others are removed.
+// members keeps. All others are removed.
 struct Retention {
   int keep = 0;  // the newest so many; 0: all
   // The first checkpoint at or after each multiple of so many steps, for ever; 0: none.
@@ -38,6 +39,8 @@ struct Retention {
   // wrong; 0: none. The newest checkpoint up to that step is kept, since a later one may hold
   // errors that no audit has looked for yet.
   int64_t audited = 0;
+  // Whether the best one is kept (best.h), and the link `best` leads to it.
+  bool best = false;
 };
 
 // A tensor to save, of the network's weights or of its optimizer state, or one replica's part of

@@ -22,6 +22,7 @@ constexpr std::string_view kPrefix = "step-";
 constexpr std::string_view kPartial = ".partial";
 constexpr std::string_view kReplaced = ".replaced";
 constexpr const char* kLatestNext = ".latest.next";
+constexpr const char* kBestNext = ".best.next";
 constexpr int64_t kMaximumStateBytes = int64_t{64} << 20;
 
 std::string partial_path(const std::string& root, int64_t step) {
@@ -56,16 +57,6 @@ bool is_complete(const fs::path& path) {
   std::error_code error;
   // A link to a checkpoint on another disk is one, too.
   return fs::is_directory(path, error) && fs::exists(path / kManifestFile, error);
-}
-
-// The step that a checkpoint's state.json says; nothing where that is damaged.
-std::optional<int64_t> step_in(const std::string& checkpoint) {
-  try {
-    const std::string file = checkpoint + "/" + kStateFile;
-    return parse_state(read_text(file, kMaximumStateBytes, FileOwner::Run), file).step;
-  } catch (const Error&) {
-    return std::nullopt;
-  }
 }
 
 bool is_there(const std::string& path) {
@@ -135,7 +126,7 @@ void clear_leftover(const std::string& root, const std::string& name) {
     if (target_of(root, kLatestNext)) return move_latest(root);
     remove_entry(path);
   }
-  if (hidden_step_of(name, kPartial)) remove_entry(path);
+  if (name == kBestNext || hidden_step_of(name, kPartial)) remove_entry(path);
   const auto replaced = hidden_step_of(name, kReplaced);
   if (!replaced) return;
   if (is_complete(final_path(root, *replaced))) {
@@ -173,8 +164,8 @@ std::vector<StepDirectory> list_checkpoints(const std::string& root) {
     if (const auto step = step_of(name)) found[*step] = path.string();
     if (const auto step = hidden_step_of(name, kReplaced)) found.emplace(*step, path.string());
   }
-  if (const auto copy = latest_directory(root); copy && is_complete(*copy)) {
-    if (const auto step = step_in(*copy)) found.emplace(*step, *copy);
+  if (const auto copy = latest_directory(root)) {
+    if (const auto state = state_of_checkpoint(*copy)) found.emplace(state->step, *copy);
   }
   std::vector<StepDirectory> list;
   list.reserve(found.size());
@@ -211,14 +202,19 @@ std::optional<std::string> latest_directory(const std::string& root) {
   return path;
 }
 
-bool is_checkpoint_of(const std::string& path, const std::string& run) {
-  if (!is_complete(path)) return false;
+std::optional<CheckpointState> state_of_checkpoint(const std::string& path) {
+  if (!is_complete(path)) return std::nullopt;
   try {
     const std::string file = path + "/" + kStateFile;
-    return parse_state(read_text(file, kMaximumStateBytes, FileOwner::Run), file).run == run;
-  } catch (const Error&) {  // damaged: nobody's
-    return false;
+    return parse_state(read_text(file, kMaximumStateBytes, FileOwner::Run), file);
+  } catch (const Error&) {
+    return std::nullopt;
   }
+}
+
+bool is_checkpoint_of(const std::string& path, const std::string& run) {
+  const auto state = state_of_checkpoint(path);  // a damaged one is nobody's
+  return state && state->run == run;
 }
 
 std::string begin_step(const std::string& root, int64_t step, const std::string& run) {
@@ -257,6 +253,17 @@ void remove_step(const std::string& root, const StepDirectory& step) {
   const std::string condemned = partial_path(root, step.step);
   rename_entry(step.path, condemned);
   remove_entry(condemned);
+}
+
+void point_best_to(const std::string& root, int64_t step) {
+  const std::string link = root + "/" + kBest;
+  std::error_code error;
+  if (is_there(link) && !fs::is_symlink(link, error)) {
+    fail_resource(link + " is there already and is no link: move it away, so that it can lead to " +
+                  step_name(step) + ", the best checkpoint");
+  }
+  make_link(step_name(step), root + "/" + kBestNext);
+  rename_entry(root + "/" + kBestNext, link);
 }
 
 std::string clear_leftovers(const std::string& root) {

@@ -7,9 +7,11 @@
 //   latest                   a symbolic link to the newest one, by its name alone. If somebody has
 //                            copied the run directory and followed links, it is a directory: a
 //                            complete checkpoint, which counts if its step has no other
+//   best                     a symbolic link to the best one, by its name alone (best.h)
 //   .step-00000100.partial   is being written or removed; after a crash it is rubbish
 //   .step-00000100.replaced  complete: an older checkpoint of a step that was saved twice. It is
 //                            used if a crash came before the newer one got the step's name
+//   .best.next               what `best` is about to become; after a crash it is rubbish
 //   .latest.next             what `latest` becomes as soon as that step has its name. It is used
 //                            if a crash came in between
 //
@@ -24,6 +26,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/records/checkpoint/manifest.h"
+
 namespace penstock {
 
 // A checkpoint: its training step and its path.
@@ -33,6 +37,7 @@ struct StepDirectory {
 };
 
 inline constexpr const char* kLatest = "latest";
+inline constexpr const char* kBest = "best";
 
 [[nodiscard]] std::string step_name(int64_t step);  // "step-00000100"
 // Whether the last part of `path` is such a name.
@@ -51,6 +56,9 @@ inline constexpr const char* kLatest = "latest";
 // The path of `latest` if it is a directory and not a link; else null.
 [[nodiscard]] std::optional<std::string> latest_directory(const std::string& root);
 
+// The content of the state.json of the complete checkpoint `path`; null where there is none or it
+// is damaged.
+[[nodiscard]] std::optional<CheckpointState> state_of_checkpoint(const std::string& path);
 // Whether `path` is a complete checkpoint of the run with the identity `run` (in its state.json).
 [[nodiscard]] bool is_checkpoint_of(const std::string& path, const std::string& run);
 
@@ -70,7 +78,11 @@ void abandon_step(const std::string& root, int64_t step) noexcept;
 // leaves no half of it under its own name.
 void remove_step(const std::string& root, const StepDirectory& step);
 
-// Completes or removes all `.partial`, `.replaced` and `.latest.next` that a crash or
+// Makes the link `best` lead to the checkpoint of that step; whoever looks sees the old link or the
+// new one. Throws Error(Resource) where something that is no link has the name.
+void point_best_to(const std::string& root, int64_t step);
+
+// Completes or removes all `.partial`, `.replaced` and `.next` that a crash or
 // publish_step() left. Returns why one of them could not be removed; empty: all are.
 std::string clear_leftovers(const std::string& root);
 

@@ -124,6 +124,12 @@ std::string encode_state(const CheckpointState& state) {
                            {"training_samples", state.training_samples},
                            {"training_content", state.training_content}};
   if (state.owes_evaluation) document["owed_evaluation"] = {{"loss", state.loss}};
+  if (!state.best_metric.empty()) {
+    document["best"] = {{"metric", state.best_metric},
+                        {"step", state.best.step},
+                        {"value", state.best.value},
+                        {"evaluations_since", state.best.since}};
+  }
   document["layers"] = encode_layers(state.layers);
   return lines_of(document);
 }
@@ -141,6 +147,19 @@ void parse_owed_evaluation(const nlohmann::json& document, const std::string& fi
   if (loss == owed.end() || loss->is_null()) return;
   if (!loss->is_number()) fail_data(file + ": the loss of \"" + kOwed + "\" is not a number");
   state.loss = loss->get<double>();
+}
+
+void parse_best(const nlohmann::json& document, const std::string& file, CheckpointState& state) {
+  if (!document.contains("best")) return;
+  const nlohmann::json& best = json_object(document, "best", file);
+  const auto value = best.find("value");
+  if (value == best.end() || !value->is_number()) {
+    fail_data(file + ": the value of \"best\" is not a number");
+  }
+  state.best_metric = json_text(best, "metric", file);
+  state.best = {.step = signed_count(best, "step", file),
+                .value = value->get<double>(),
+                .since = signed_count(best, "evaluations_since", file)};
 }
 
 }  // namespace
@@ -164,6 +183,7 @@ CheckpointState parse_state(const std::string& text, const std::string& file) {
       .training_content = count_or("training_content", 0),
       .layers = parse_layers(document, file)};
   parse_owed_evaluation(document, file, state);
+  parse_best(document, file, state);
   return state;
 }
 

@@ -27,6 +27,14 @@ struct LayerRecord {
   bool operator==(const LayerRecord&) const = default;
 };
 
+// The best evaluation on validation data so far, by the metric of checkpoint.best.
+struct BestEvaluation {
+  int64_t step = 0;    // after which it was made; 0: there is none
+  double value = 0.0;  // of the metric, finite; without a meaning where step is 0
+  int64_t since = 0;   // how many evaluations were made after it; where step is 0, how many in all
+  bool operator==(const BestEvaluation&) const = default;
+};
+
 // state.json: the state of the run without tensors. Files of older versions lack some keys; the
 // members then have the values given as "older files".
 struct CheckpointState {
@@ -44,6 +52,10 @@ struct CheckpointState {
   bool owes_evaluation = false;
   double loss = 0.0;                     // the loss of `step`; only if owes_evaluation
   std::vector<LayerRecord> layers = {};  // of the network; older files: empty
+  std::string best_metric = {};          // of `best`: loss | accuracy; empty: none is looked for
+  BestEvaluation best = {};
+  // Whether this checkpoint was the best one when it was written.
+  [[nodiscard]] bool is_best() const { return best.step > 0 && best.step == step; }
   bool operator==(const CheckpointState&) const = default;
 };
 [[nodiscard]] std::string encode_state(const CheckpointState& state);

@@ -107,6 +107,7 @@ std::string state_sentence(const RunFiles& files, const RunFacts& facts) {
              ". This page shows what it had written when the "
              "page was made.";
     case RunState::Finished:
+      if (!facts.ended_early.empty()) return "It ended early: " + facts.ended_early + ".";
       return facts.dry_run ? "A dry run: nothing was trained." : "It went to its last step.";
     case RunState::Stopped:
       return "Its last attempt was stopped: " + facts.stopped + ". The same command goes on.";

@@ -32,6 +32,11 @@ void remove_one(const fs::path& path) {
   if (error) fail_removing(path, error);
 }
 
+void remove_link(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_symlink(path, error)) remove_one(path);
+}
+
 // Removes the folder if it is empty.
 void remove_if_empty(const fs::path& path) {
   std::error_code ignored;
@@ -112,6 +117,7 @@ std::vector<std::string> remove_run(const std::string& directory, int64_t attemp
     notes.push_back(kept_note(path, "has no manifest", set_aside(directory, {path}, attempt)));
   }
   remove_one(folder / kCheckpointFolder / kLatest);
+  remove_link(folder / kCheckpointFolder / kBest);
   remove_if_empty(folder / kCheckpointFolder);
   remove_event_files(folder / kEventFolder);
   for (const char* file : kResultFiles) remove_one(folder / file);
@@ -153,6 +159,16 @@ std::string free_latest(const std::string& directory, int64_t attempt) {
   }
   return fmt::format("{}, and not the link to the newest checkpoint: it is in {} now", what,
                      set_aside(directory, {*copy}, attempt));
+}
+
+std::string free_best(const std::string& directory, int64_t attempt) {
+  const std::string best = directory + "/" + kCheckpointFolder + "/" + kBest;
+  std::error_code error;
+  if (fs::is_symlink(best, error) || !state_of_checkpoint(best)) return {};
+  return fmt::format(
+      "note: {} is a directory, as copies have it that follow links, and not the link to the best "
+      "checkpoint: it is in {} now",
+      best, set_aside(directory, {best}, attempt));
 }
 
 }  // namespace penstock

@@ -31,4 +31,8 @@ std::string set_aside(const std::string& directory, const std::vector<std::strin
 // empty: nothing was done. Throws Error(Resource).
 [[nodiscard]] std::string free_latest(const std::string& directory, int64_t attempt);
 
+// The same for checkpoints/best, which is always set aside: its step is there under its own name.
+// Leaves alone what is no checkpoint.
+[[nodiscard]] std::string free_best(const std::string& directory, int64_t attempt);
+
 }  // namespace penstock

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 
 #include "kernels/error.h"
 #include "runtime/records/checkpoint/layout.h"
@@ -53,6 +54,12 @@ std::vector<KeptCheckpoint> checkpoints_of_run(const std::string& directory) {
   return std::move(contents.checkpoints);
 }
 
+// The path; throws Error(Data) where the checkpoint cannot be used.
+std::string sound_path(const KeptCheckpoint& checkpoint) {
+  if (checkpoint.trouble.empty()) return checkpoint.path;
+  fail_data(checkpoint.path + " is damaged: " + checkpoint.trouble + offer_beside(checkpoint.path));
+}
+
 }  // namespace
 
 KeptCheckpoint look_at_checkpoint(const std::string& path) {
@@ -64,6 +71,7 @@ KeptCheckpoint look_at_checkpoint(const std::string& path) {
     checkpoint.step = state.step;
     checkpoint.run = state.run;
     checkpoint.owes_evaluation = state.owes_evaluation;
+    checkpoint.is_best = state.is_best();
     checkpoint.trouble = missing_in(path);
   } catch (const Error& error) {
     checkpoint.trouble = error.what();
@@ -112,9 +120,16 @@ std::string newest_of_run(const std::string& directory) {
     fail_input(directory + "/" + kCheckpointFolder +
                " has no checkpoint of its run: train first, or name one with --checkpoint");
   }
-  const KeptCheckpoint& newest = own.back();
-  if (newest.trouble.empty()) return newest.path;
-  fail_data(newest.path + " is damaged: " + newest.trouble + offer_beside(newest.path));
+  return sound_path(own.back());
+}
+
+std::string best_of_run(const std::string& directory) {
+  const std::vector<KeptCheckpoint> own = checkpoints_of_run(directory);
+  const auto best = std::find_if(own.rbegin(), own.rend(), std::mem_fn(&KeptCheckpoint::is_best));
+  if (best != own.rend()) return sound_path(*best);
+  fail_input(directory + "/" + kCheckpointFolder +
+             " has no best checkpoint: it is kept by a run with checkpoint.best = \"loss\", from "
+             "its first evaluation on");
 }
 
 bool is_whole(const std::string& checkpoint) {

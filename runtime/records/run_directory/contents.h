@@ -22,6 +22,7 @@ struct KeptCheckpoint {
   std::string run = {};          // the identity of the run that wrote it; empty: not recorded
   std::string trouble = {};      // why it cannot be used; empty: it can, as far as is known
   bool owes_evaluation = false;  // the evaluation after its step was due and is not done
+  bool is_best = false;          // it was the best one when it was written (checkpoint.best)
 };
 
 struct DirectoryContents {
@@ -51,6 +52,10 @@ struct DirectoryContents {
 // trained network. Throws Error(Input) if there is none, Error(Data) if it is damaged; that message
 // names an older one that is not.
 [[nodiscard]] std::string newest_of_run(const std::string& directory);
+
+// The path of the best checkpoint of the run in `directory`, which checkpoint.best keeps. Throws
+// Error(Input) if there is none, Error(Data) if it is damaged.
+[[nodiscard]] std::string best_of_run(const std::string& directory);
 
 // Whether all files of a checkpoint have the right checksums. Reads all of them, which may take
 // long.

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "kernels/error.h"
+#include "runtime/records/checkpoint/best.h"
 #include "runtime/records/checkpoint/layout.h"
 #include "runtime/records/checkpoint/manifest.h"
 #include "runtime/records/run_directory/cleaning.h"
@@ -134,6 +135,8 @@ std::vector<std::string> RunDirectory::begin(const std::string& run_file) {
   };
   (void)set_aside(path_, attempt_.set_aside, attempt_.number);
   keep(free_latest(path_, attempt_.number));
+  keep(free_best(path_, attempt_.number));
+  settle_best_link(path_ + "/" + kCheckpointFolder, run());
   if (attempt_.replaces) {
     for (const std::string& note : remove_run(path_, attempt_.number)) keep(note);
   }

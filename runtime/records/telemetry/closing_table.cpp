@@ -92,6 +92,15 @@ std::string totals(const RunSummary& summary) {
       text += fmt::format(" (accuracy {})", percent_text(*summary.final_eval->accuracy));
     }
   }
+  if (summary.best) {
+    const BestRecord& best = *summary.best;
+    text += fmt::format(
+        "\nbest        {} {} after step {}", best.metric,
+        best.metric == "accuracy" ? percent_text(best.value) : loss_text(best.value), best.step);
+  }
+  if (!summary.ended_early.empty()) {
+    text += fmt::format("\nended       after step {}: {}", summary.steps, summary.ended_early);
+  }
   return text;
 }
 

@@ -68,6 +68,7 @@ Json eval_json(const EvalRecord& record) {
   if (record.accuracy) json["accuracy"] = *record.accuracy;
   json["samples"] = record.samples;
   json["seconds"] = record.seconds;
+  if (record.best) json["best"] = true;
   return json;
 }
 
@@ -165,6 +166,12 @@ std::string json_text(const RunSummary& summary) {
   if (!summary.stopped.empty()) json["stopped"] = summary.stopped;
   if (summary.init) json["init"] = transfer_json(*summary.init);
   if (summary.final_eval) json["final_eval"] = eval_json(*summary.final_eval);
+  if (summary.best) {
+    json["best"] = {{"metric", summary.best->metric},
+                    {"step", summary.best->step},
+                    {"value", summary.best->value}};
+  }
+  if (!summary.ended_early.empty()) json["ended_early"] = summary.ended_early;
   json["checkpoints"] = {{"count", summary.checkpoints.count},
                          {"stall_ms", summary.checkpoints.stall_ms},
                          {"bytes", summary.checkpoints.bytes}};

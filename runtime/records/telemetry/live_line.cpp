@@ -111,7 +111,7 @@ std::string eval_text(const EvalRecord& record) {
   std::string text = fmt::format("eval at step {} | loss {}", record.step, loss_text(record.loss));
   if (record.accuracy) text += " | accuracy " + percent_text(*record.accuracy);
   return text + " | " + amount_text(record.samples, "sample") + " in " +
-         seconds_text(record.seconds);
+         seconds_text(record.seconds) + (record.best ? " | the best so far" : "");
 }
 
 Terminal::Terminal() {

@@ -64,6 +64,7 @@ struct EvalRecord {
   std::optional<double> accuracy;  // classifiers only
   int64_t samples = 0;             // how many were evaluated
   double seconds = 0.0;            // how long it took
+  bool best = false;               // it is the best so far by checkpoint.best
 };
 
 // One rank in an attempt: an entry of the list ranks_detail in summary.json.
@@ -91,6 +92,13 @@ struct RankRecord {
   int64_t primitives_per_step = 0;
   int64_t requests_per_step = 0;
   int64_t commands_per_step = 0;
+};
+
+// The best evaluation of a run by the metric of checkpoint.best.
+struct BestRecord {
+  std::string metric;  // loss | accuracy
+  int64_t step = 0;    // after which it was made
+  double value = 0.0;
 };
 
 // What the planner predicted of the run.
@@ -153,6 +161,8 @@ struct RunSummary {
   std::string stopped = {};               // why it stopped before its last step; empty: it did not
   double final_loss = 0.0;                // of the last step
   std::optional<EvalRecord> final_eval;   // the last evaluation; null: there was none
+  std::optional<BestRecord> best;         // null: none was looked for, or none was finite
+  std::string ended_early = {};           // why run.patience ended it; empty: it did not
   double samples_per_s = 0.0;
   std::optional<double> tokens_per_s;
   std::optional<double> loss_share = {};  // the share of tokens that the loss averages over

@@ -93,6 +93,14 @@ TEST_F(Sweeps, TakesItsStepsWhereTheRunFileHasEpochs) {
   EXPECT_THAT(refusal("[grid]\nepochs = [1]\n"), HasSubstr("run.steps says how long"));
 }
 
+TEST_F(Sweeps, HaveNoPatience) {
+  folder_.write("base.toml", std::string(kBase) + "patience = 2\n");
+  EXPECT_THAT(input_error([&] { (void)drawn("[grid]\nstages = [1]\n"); }),
+              AllOf(HasSubstr("base.toml:14: 'run.patience' is not for a sweep"),
+                    HasSubstr("give run.patience = 0 in [set]")));
+  EXPECT_EQ(drawn("[set]\nrun.patience = 0\n[grid]\nstages = [1]\n").record.points.size(), 1U);
+}
+
 TEST_F(Sweeps, OtherKeysMakeGroupsAndWeakScalingGrows) {
   const DrawnSweep sweep = drawn(
       "scaling = \"weak\"\n[grid]\nreplicas = [1, 2]\nrun.seed = [1, 2]\npipeline.recompute = "

@@ -27,8 +27,8 @@ void Checkpointing::after_step(const Progress& progress, const StepVote& vote) {
     if (!writer_.under_way() || vote.writing) return;
     if (const auto result = writer_.advance()) completed(*result);
   });
-  const bool due = config_.every > 0 ? progress.step % config_.every == 0 : vote.checkpoint;
-  if (due) attempt([&] { begin(progress); });
+  const bool by_plan = config_.every > 0 ? progress.step % config_.every == 0 : vote.checkpoint;
+  if (by_plan || progress.is_best()) attempt([&] { begin(progress); });
   stall_s_ += std::chrono::duration<double>(Clock::now() - start).count();
 }
 
@@ -36,12 +36,13 @@ void Checkpointing::begin(const Progress& progress) {
   const ActivityScope saving(network_.activity_log(),
                              {.activity = Activity::Checkpoint, .step = progress.step});
   if (writer_.under_way()) {
-    const bool by_steps = config_.every > 0;
+    const bool waits = config_.every > 0 || progress.is_best();
     if (!std::exchange(noted_, true)) {
-      note_(std::string("note: a checkpoint takes longer to write than checkpoint.") +
-            (by_steps ? "every: training waits for it" : "minutes: the next one comes later"));
+      note_(std::string("note: a checkpoint takes longer to write than ") +
+            (waits ? "the time to the next: training waits for it"
+                   : "checkpoint.minutes: the next one comes later"));
     }
-    if (!by_steps) return;  // it is due after the next step again
+    if (!waits) return;  // it is due after the next step again
     if (const auto result = writer_.finish()) completed(*result);
   }
   last_begun_ = Clock::now();

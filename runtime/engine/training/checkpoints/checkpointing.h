@@ -2,10 +2,11 @@
 // when they are due, while training goes on, and decides what follows when one cannot be written.
 //
 // Every rank has one. A checkpoint is due every checkpoint.every steps or every checkpoint.minutes
-// minutes. Training stands still only while each rank copies its part of the state to memory; a
-// thread then writes the copy to disk. All decisions are taken together: what one rank alone knows
-// (its clock, its writing thread) travels with the votes of the step (step_vote.h), and Run calls
-// after_step() with the result.
+// minutes, and with checkpoint.best after each evaluation that is the best so far. Training stands
+// still only while each rank copies its part of the state to memory; a thread then writes the copy
+// to disk. All decisions are taken together: what one rank alone knows (its clock, its writing
+// thread) travels with the votes of the step (step_vote.h), and Run calls after_step() with the
+// result.
 #pragma once
 
 #include <chrono>
@@ -39,8 +40,9 @@ class Checkpointing {
   // This rank's StepVote::writing: whether a thread of this rank is writing.
   [[nodiscard]] bool writes() const { return writer_.busy(); }
   // Called after every step with the vote of all ranks; collective. Goes on with the checkpoint
-  // under way and begins one that is due. When one is due while another is under way: by steps,
-  // training waits for the other to be complete; by minutes, the new one begins later. When one
+  // under way and begins one that is due. When one is due while another is under way: by steps
+  // or for the best, training waits for the other to be complete; by minutes, the new one begins
+  // later. When one
   // cannot be written, throws Error on every rank or, with checkpoint.on_error = "continue", notes
   // it, and the next that is due is the next try.
   void after_step(const Progress& progress, const StepVote& vote);

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "runtime/records/checkpoint/manifest.h"
+
 namespace penstock {
 
 struct Progress {
@@ -21,6 +23,9 @@ struct Progress {
   // resumed run makes it first. `loss` is then the loss of `step`.
   bool owes_evaluation = false;
   double loss = 0.0;
+  BestEvaluation best = {};  // by the metric of checkpoint.best
+  // Whether the evaluation after `step` is the best so far.
+  [[nodiscard]] bool is_best() const { return best.step > 0 && best.step == step; }
   bool operator==(const Progress&) const = default;
 };
 

@@ -2,6 +2,8 @@
 
 #include "kernels/error.h"
 #include "runtime/engine/training/checkpoints/resume_rules.h"
+#include "runtime/engine/training/evaluation/best.h"
+#include "runtime/records/checkpoint/layout.h"
 #include "runtime/records/checkpoint/reader.h"
 #include "runtime/system/comm/agreement.h"
 #include "runtime/system/files/long_work.h"
@@ -29,6 +31,15 @@ void refuse_other_data(const CheckpointState& saved, const Progress& begin,
                          " training samples when it was saved and has " +
                          std::to_string(training_samples) +
                          " now: the order of the data would be another one");
+}
+
+// The end of a line for the user where the best evaluation so far has no checkpoint in this run
+// directory: somebody has removed it, or the run goes on in another one.
+std::string lack_of_best(const Config& config, const BestEvaluation& best) {
+  const std::string root = config.run.out + "/checkpoints";
+  if (best.step == 0 || state_of_checkpoint(root + "/" + step_name(best.step))) return "";
+  return "; " + root + " lacks the best checkpoint so far, of step " + std::to_string(best.step) +
+         ": none is kept until an evaluation is better";
 }
 
 void read_entry(CheckpointReader& reader, StateEntry& entry, Device& device) {
@@ -59,6 +70,11 @@ std::string refuse_other_run(const std::string& checkpoint, const Config& config
                            ": nothing is left to train; raise --" +
                            (by_epochs ? "epochs" : "steps"));
   }
+  if (patience_is_over(config, saved)) {
+    refuse(checkpoint, "run.patience is " + std::to_string(config.run.patience) +
+                           ", and there was " + describe(saved.best_metric, saved.best) +
+                           ": nothing is left to train; raise --run.patience");
+  }
   if (saved.seed != config.run.seed) {
     refuse(checkpoint, "run.seed was " + std::to_string(saved.seed) + " when it was saved and is " +
                            std::to_string(config.run.seed) + " now");
@@ -87,6 +103,8 @@ ResumePoint find_resume_point(const std::string& checkpoint, const Config& confi
     progress.optimizer_steps = saved.optimizer_steps;
     progress.owes_evaluation = saved.owes_evaluation;
     progress.loss = saved.loss;
+    if (saved.best_metric == config.checkpoint.best) progress.best = saved.best;
+    point.note += lack_of_best(config, progress.best);
     return progress;
   };
   point.progress = numbers_of_first_rank<Progress>(world, look);

@@ -20,7 +20,10 @@ CheckpointRequest Saver::request(const Progress& progress) {
   request.replicas = network_.replicas().size();
   request.between_replicas = &network_.replicas();
   request.root = config_.run.out + "/checkpoints";
-  request.retention = {config_.checkpoint.keep, config_.checkpoint.keep_every, audited_};
+  request.retention = {.keep = config_.checkpoint.keep,
+                       .keep_every = config_.checkpoint.keep_every,
+                       .audited = audited_,
+                       .best = config_.checkpoint.best != "none"};
   request.state = state(progress);
   return request;
 }
@@ -37,6 +40,10 @@ CheckpointState Saver::state(const Progress& progress) const {
   state.training_content = progress.training_content;
   state.owes_evaluation = progress.owes_evaluation;
   state.loss = progress.loss;
+  if (config_.checkpoint.best != "none") {
+    state.best_metric = config_.checkpoint.best;
+    state.best = progress.best;
+  }
   state.version = PENSTOCK_VERSION;
   state.configuration = run_file_;
   state.run = run_;

@@ -1,6 +1,7 @@
 #include "runtime/records/checkpoint/writer/retention.h"
 
 #include "kernels/error.h"
+#include "runtime/records/checkpoint/best.h"
 
 namespace penstock {
 namespace {
@@ -15,7 +16,7 @@ bool is_milestone(int64_t step, int64_t before, int64_t every) {
 }  // namespace
 
 std::vector<StepDirectory> retired(const std::vector<StepDirectory>& of_the_run,
-                                   const Retention& retention) {
+                                   const Retention& retention, int64_t best) {
   std::vector<StepDirectory> gone;
   const auto keep = static_cast<size_t>(retention.keep);
   if (keep == 0 || of_the_run.size() <= keep) return gone;
@@ -24,7 +25,8 @@ std::vector<StepDirectory> retired(const std::vector<StepDirectory>& of_the_run,
     const StepDirectory& one = of_the_run[i];
     const bool audited_last =
         one.step <= retention.audited && of_the_run[i + 1].step > retention.audited;
-    const bool stays = audited_last || is_milestone(one.step, before, retention.keep_every);
+    const bool stays =
+        audited_last || one.step == best || is_milestone(one.step, before, retention.keep_every);
     if (!stays) gone.push_back(one);
     before = one.step;
   }
@@ -34,12 +36,16 @@ std::vector<StepDirectory> retired(const std::vector<StepDirectory>& of_the_run,
 void retire_steps(const std::string& root, const Retention& retention, const std::string& run,
                   int64_t latest) {
   if (const std::string trouble = clear_leftovers(root); !trouble.empty()) fail_resource(trouble);
+  if (retention.best) settle_best_link(root, run);
   if (retention.keep <= 0) return;
   std::vector<StepDirectory> mine;
   for (const StepDirectory& one : list_checkpoints(root)) {
     if (one.step <= latest && is_checkpoint_of(one.path, run)) mine.push_back(one);
   }
-  for (const StepDirectory& old : retired(mine, retention)) remove_step(root, old);
+  const auto best = retention.best ? best_checkpoint(root, run) : std::nullopt;
+  for (const StepDirectory& old : retired(mine, retention, best ? best->step : 0)) {
+    remove_step(root, old);
+  }
 }
 
 }  // namespace penstock

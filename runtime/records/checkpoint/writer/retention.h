@@ -12,13 +12,15 @@
 namespace penstock {
 
 // Returns the checkpoints to remove, and removes nothing. `of_the_run`: all complete checkpoints of
-// the run, by ascending step; the last one is the new one.
+// the run, by ascending step; the last one is the new one. `best`: the step of the one that
+// retention.best keeps; 0: none.
 [[nodiscard]] std::vector<StepDirectory> retired(const std::vector<StepDirectory>& of_the_run,
-                                                 const Retention& retention);
+                                                 const Retention& retention, int64_t best);
 
 // Removes checkpoints below `root` after that of step `latest` is complete: an older checkpoint of
 // the same step, which publish_step() (layout.h) has put aside, and those of the run with the
-// identity `run` before step `latest` that `retention` does not keep. Checkpoints of other runs and
+// identity `run` before step `latest` that `retention` does not keep; with retention.best the link
+// `best` is settled before. Checkpoints of other runs and
 // of later steps stay. Throws Error(Resource) when something cannot be removed.
 void retire_steps(const std::string& root, const Retention& retention, const std::string& run,
                   int64_t latest);

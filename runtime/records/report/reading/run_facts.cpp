@@ -90,6 +90,7 @@ void add_figures(const RunFiles& files, RunFacts& facts) {
   facts.from_summary = true;
   facts.attempt = facts.summary_attempt = count_in(files, summary, "attempt").value_or(1);
   facts.stopped = text_in(files, summary, "stopped");
+  facts.ended_early = text_in(files, summary, "ended_early");
   facts.loss = figure_in(files, summary, "final_loss");
   facts.eval_loss = figure_below(files, "final_eval", "loss");
   facts.samples_per_s = figure_in(files, summary, "samples_per_s");

@@ -46,6 +46,7 @@ struct RunFacts {
   std::vector<std::string> hosts = {};  // each once; empty: not known yet
   bool dry_run = false;                 // run.dry_run: modelled times, nothing was trained
   std::string stopped = {};             // why it stopped before its last step; empty: it did not
+  std::string ended_early = {};         // why run.patience ended it; empty: it did not
   // The program with its commit and libraries, and when and by which words the attempt that wrote
   // summary.json was started; see StartRecord (telemetry/records.h).
   std::string program = {}, started = {};

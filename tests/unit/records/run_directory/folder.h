@@ -42,15 +42,17 @@ class RunFolder : public TemporaryFolder {
     }
     return all;
   }
-  // Writes a complete checkpoint without tensors; returns its path.
-  std::string checkpoint(const std::string& run_directory, int64_t step,
-                         const std::string& run) const {
+  // Writes a complete checkpoint without tensors, after which the best evaluation is that of step
+  // `best` (0: none is looked for); returns its path.
+  std::string checkpoint(const std::string& run_directory, int64_t step, const std::string& run,
+                         int64_t best = 0) const {
     const std::string root = *this / run_directory + "/checkpoints";
     const std::string partial = begin_step(root, step, run);
     Manifest manifest;
-    manifest.files[kStateFile] =
-        write_text(partial + "/" + kStateFile,
-                   encode_state({.step = step, .version = "", .configuration = "", .run = run}));
+    CheckpointState state{.step = step, .version = "", .configuration = "", .run = run};
+    if (best > 0) state.best_metric = "loss";
+    state.best.step = best;
+    manifest.files[kStateFile] = write_text(partial + "/" + kStateFile, encode_state(state));
     const std::string index = index_file("model");
     manifest.files[index] = write_text(partial + "/" + index, encode_index({}));
     (void)write_text(partial + "/" + kManifestFile, encode_manifest(manifest));

@@ -396,5 +396,32 @@ TEST_F(RunDirectories, SizesOfTheDataAndTheLengthOfTheRunAreKept) {
               HasSubstr("run.json"));
 }
 
+TEST_F(RunDirectories, TheBestCheckpointIsFoundAndItsLinkSettledWhenARunGoesBack) {
+  const std::string run = trained("run", {});
+  for (const int64_t step : {10, 20, 30}) {
+    folder_.checkpoint("run", step, run, step == 30 ? 20 : step);
+  }
+  EXPECT_EQ(best_of_run(folder_ / "run"), folder_ / "run/checkpoints/step-00000020");
+  trained("run", {}, folder_ / "run/checkpoints/step-00000010");
+  EXPECT_EQ(best_of_run(folder_ / "run"), folder_ / "run/checkpoints/step-00000010");
+  EXPECT_EQ(std::filesystem::read_symlink(folder_ / "run/checkpoints/best"), "step-00000010");
+  const std::string other = trained("other", {});
+  folder_.checkpoint("other", 10, other);
+  EXPECT_THAT(refusal(ErrorKind::Input, [&] { (void)best_of_run(folder_ / "other"); }),
+              HasSubstr("has no best checkpoint"));
+}
+
+TEST_F(RunDirectories, ACopyThatFollowedTheLinkToTheBestIsSetAside) {
+  const std::string run = trained("run", {});
+  folder_.checkpoint("run", 10, run, 10);
+  std::filesystem::copy(folder_ / "run/checkpoints/step-00000010",
+                        folder_ / "run/checkpoints/best");
+  RunDirectory directory(request("run", "auto"));
+  EXPECT_THAT(directory.begin(kRunFileText),
+              testing::Contains(HasSubstr("not the link to the best checkpoint: it is in")));
+  EXPECT_EQ(std::filesystem::read_symlink(folder_ / "run/checkpoints/best"), "step-00000010");
+  EXPECT_TRUE(folder_.has("run/checkpoints/before-attempt-2/best/manifest.json"));
+}
+
 }  // namespace
 }  // namespace penstock

@@ -83,5 +83,14 @@ TEST(ClosingTable, CountsTheRanksItLeavesOut) {
   EXPECT_THAT(closing_table(summary), ::testing::HasSubstr("... and 36 ranks more"));
 }
 
+TEST(ClosingTable, TellsTheBestAndWhyItEnded) {
+  RunSummary summary = example_run();
+  summary.best = BestRecord{.metric = "accuracy", .step = 120, .value = 0.25};
+  summary.ended_early = "no better accuracy";
+  EXPECT_THAT(closing_table(summary),
+              testing::HasSubstr("\nbest        accuracy 25.0 % after step 120\n"
+                                 "ended       after step 5000: no better accuracy"));
+}
+
 }  // namespace
 }  // namespace penstock

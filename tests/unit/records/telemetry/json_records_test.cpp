@@ -125,6 +125,9 @@ TEST(EvalLine, IsMarked) {
   EXPECT_EQ(read["loss"], 1.5);
   EXPECT_EQ(read["accuracy"], 0.5);
   EXPECT_EQ(read["samples"], 10);
+  EXPECT_FALSE(read.contains("best"));
+  record.best = true;
+  EXPECT_EQ(json::parse(json_line(record))["best"], true);
 }
 
 TEST(Summary, HasTheKeysOfTheContract) {
@@ -159,6 +162,17 @@ TEST(Summary, HasTheKeysOfTheContract) {
   EXPECT_FALSE(read.contains("tokens_per_s"));
   EXPECT_FALSE(read.contains("tflops"));
   EXPECT_FALSE(read.contains("final_eval"));
+}
+
+TEST(Summary, TellsTheBestAndWhyItEndedEarly) {
+  RunSummary summary;
+  EXPECT_FALSE(json::parse(json_text(summary)).contains("best"));
+  EXPECT_FALSE(json::parse(json_text(summary)).contains("ended_early"));
+  summary.best = BestRecord{.metric = "loss", .step = 20, .value = 1.5};
+  summary.ended_early = "no better loss";
+  const json expected = {{"metric", "loss"}, {"step", 20}, {"value", 1.5}};
+  EXPECT_EQ(json::parse(json_text(summary))["best"], expected);
+  EXPECT_EQ(json::parse(json_text(summary))["ended_early"], "no better loss");
 }
 
 TEST(Summary, WritesTheSpeedWhereItIsKnown) {

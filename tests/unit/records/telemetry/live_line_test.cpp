@@ -70,6 +70,9 @@ TEST(EvalText, NamesStepAndLoss) {
   record.samples = 1115;
   record.seconds = 3.2;
   EXPECT_EQ(eval_text(record), "eval at step 2000 | loss 1.8812 | 1115 samples in 3.2 s");
+  record.best = true;
+  EXPECT_EQ(eval_text(record),
+            "eval at step 2000 | loss 1.8812 | 1115 samples in 3.2 s | the best so far");
 }
 
 }  // namespace
