@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// In steps of 4 of its 50 samples: 13 steps for one pass, 38 for three.
+// One pass over its 50 samples takes 13 steps of 4, three passes take 38.
 const std::string kPasses = kTinyTransformer + R"([optimizer]
 schedule = "cosine"
 [run]

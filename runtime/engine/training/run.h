@@ -36,7 +36,8 @@ namespace penstock {
 
 // What is to be trained. Configuration and models are the same on every rank.
 struct RunOrder {
-  // Its run.out must exist, since checkpoints are written below it; its run.steps is not 0.
+  // The directory config.run.out must exist, since checkpoints are written below it, and
+  // config.run.steps is not 0.
   const Config& config;
   const ModelMaker& models;   // where networks come from
   std::string run_file;       // the configuration as text, which goes into the checkpoints

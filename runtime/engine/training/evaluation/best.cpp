@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void refuse_everywhere(const std::string& why) {
   throw Error(ErrorKind::Input, why, ErrorScope::EveryRank);
 }
 
@@ -24,23 +24,25 @@ void check_best(const Config& config, int64_t validation_samples, bool is_classi
   const std::string& metric = config.checkpoint.best;
   if (metric == "none") {
     if (config.run.patience == 0) return;
-    refuse("run.patience = " + std::to_string(config.run.patience) +
-           " counts evaluations that are not better by the metric of checkpoint.best, which is "
-           "none: give checkpoint.best = \"loss\", or leave run.patience out");
+    refuse_everywhere(
+        "run.patience = " + std::to_string(config.run.patience) +
+        " counts evaluations that are not better by the metric of checkpoint.best, which is "
+        "none: give checkpoint.best = \"loss\", or leave run.patience out");
   }
   const std::string given = "checkpoint.best = \"" + metric + "\"";
   if (validation_samples == 0) {
-    refuse(given + " compares losses on validation data, and there are none: set data.validation");
+    refuse_everywhere(
+        given + " compares losses on validation data, and there are none: set data.validation");
   }
   if (config.run.eval_every == 0) {
-    refuse(given +
-           " compares evaluations, and there is only the one at the end: set "
-           "run.eval_every");
+    refuse_everywhere(given +
+                      " compares evaluations, and there is only the one at the end: set "
+                      "run.eval_every");
   }
   if (metric == "accuracy" && !is_classifier) {
-    refuse(given +
-           " is for classifiers, and this network's evaluations have a loss alone: give "
-           "checkpoint.best = \"loss\"");
+    refuse_everywhere(given +
+                      " is for classifiers, and this network's evaluations have a loss alone: give "
+                      "checkpoint.best = \"loss\"");
   }
 }
 

@@ -1,4 +1,4 @@
-// Which evaluation is the best, and when patience is over.
+// The best evaluation, and when patience is over.
 #include "runtime/engine/training/evaluation/best.h"
 
 #include <gmock/gmock.h>
