@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "runtime/engine/training/batches.h"
-#include "runtime/engine/training/spoilt_weights.h"
+#include "runtime/engine/training/divergence/spoilt_weights.h"
 #include "runtime/engine/training/step.h"
 #include "runtime/network/layers/library/embedding.h"
 #include "runtime/network/layers/library/linear.h"

@@ -7,9 +7,9 @@
 #include "runtime/engine/measurements/outlook.h"
 #include "runtime/engine/training/checkpoints/from_folder.h"
 #include "runtime/engine/training/checkpoints/transfer.h"
+#include "runtime/engine/training/divergence/spoilt_weights.h"
 #include "runtime/engine/training/evaluation/best.h"
 #include "runtime/engine/training/evaluation/evaluation.h"
-#include "runtime/engine/training/spoilt_weights.h"
 #include "runtime/network/optimizer/rate.h"
 #include "runtime/records/telemetry/units.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "runtime/engine/training/metrics.h"
-#include "runtime/engine/training/not_finite.h"
+#include "runtime/engine/training/divergence/not_finite.h"
 #include "runtime/network/optimizer/clip.h"
 #include "runtime/network/optimizer/rate.h"
 

@@ -1,7 +1,7 @@
 // runtime/network/optimizer/matrices/newton_schulz.h -- NewtonSchulz: makes a matrix nearly
 // orthogonal, by products of matrices alone, as muon wants its updates.
 //
-// For a matrix X = U S V^T it computes about U V^T: X over its norm, then five times
+// The result for a matrix X = U S V^T is about U V^T: X over its norm, then five times
 // X = a X + (b G + c G^2) X with G = X X^T, where a, b, c are Keller Jordan's. Singular values end
 // between 0.7 and 1.2, but for those that are nearly 0 beside the norm. The products are those of
 // the device, in fp32, so the bits follow from the matrix alone.

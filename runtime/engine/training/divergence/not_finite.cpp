@@ -1,4 +1,4 @@
-#include "runtime/engine/training/not_finite.h"
+#include "runtime/engine/training/divergence/not_finite.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "runtime/engine/training/spoilt_weights.h"
+#include "runtime/engine/training/divergence/spoilt_weights.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
-// runtime/engine/training/not_finite.h -- finds where a training step went wrong when its loss or
-// gradient is NaN or infinite: repeats the step with a look at every tensor, and names the first
-// layer whose tensor is not finite. Normal steps do not pay for it.
+// runtime/engine/training/divergence/not_finite.h -- finds where a training step went wrong when
+// its loss or gradient is NaN or infinite: repeats the step with a look at every tensor, and names
+// the first layer whose tensor is not finite. Normal steps do not pay for it.
 #pragma once
 
 #include <string>

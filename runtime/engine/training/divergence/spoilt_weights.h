@@ -1,5 +1,5 @@
-// runtime/engine/training/spoilt_weights.h -- looks whether an update has left weights that are not
-// finite. Steps see that in their loss; after the last update no step does.
+// runtime/engine/training/divergence/spoilt_weights.h -- looks whether an update has left weights
+// that are not finite. Steps see that in their loss; after the last update no step does.
 #pragma once
 
 #include <string>
