@@ -29,7 +29,9 @@ take_words() {
       --resume | --resume=* | --run.resume | --run.resume=*)
         say "${words[i]}: leave it out. A job goes on from its own run directory by itself (--resume auto); --out names that of another run"
         exit 2 ;;
+      --overwrite=false | --run.overwrite=false) ;;
       --overwrite | --overwrite=* | --run.overwrite | --run.overwrite=*)
+        [ "${words[i + 1]-}" != false ] || continue
         say "${words[i]}: leave it out. A job that is queued again would replace what it has done; --out names another directory"
         exit 2 ;;
     esac

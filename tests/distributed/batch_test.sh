@@ -130,6 +130,11 @@ for word in --overwrite --run.overwrite=true; do
   code=$?
   refused "$word: leave it out" 'results that every turn would replace'
 done
+SLURM_JOB_ID=7 SLURM_NTASKS=4 "$batch/slurm.sh" run.toml --overwrite false --run.overwrite=false >output 2>&1
+if grep -q 'leave it out' output; then
+  echo "--overwrite false is refused"
+  exit 1
+fi
 
 for script in slurm pbs lsf flux; do
   with 0

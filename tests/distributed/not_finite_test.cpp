@@ -141,22 +141,27 @@ class NotFinite : public testing::TestWithParam<std::tuple<bool, const char*>> {
   std::unique_ptr<Step> step_;
 };
 
-// One token's embedding is far too large for the first layer's weights.
 // No step follows the last update, whose loss would tell.
 TEST_P(NotFinite, WeightsAndAveragesAreNamedAfterTheLastUpdate) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   EXPECT_EQ(find_spoilt_weights(*pipeline_, *station_), "");
-  for (StateEntry* entry : pipeline_->state()) {
-    if (entry->name != "c.weight") continue;
-    entry->average = device_->empty(entry->value.shape(), DType::F32, Purpose::Optimizer);
-    std::ranges::fill(entry->average.span<float>(), 1.0F);
-    entry->average.span<float>()[35] = kInfinity;
-  }
+  const auto average_is = [&](float last) {
+    for (StateEntry* entry : pipeline_->state()) {
+      if (entry->name != "c.weight") continue;
+      entry->average = device_->empty(entry->value.shape(), DType::F32, Purpose::Optimizer);
+      std::ranges::fill(entry->average.span<float>(), 1.0F);
+      entry->average.span<float>()[35] = last;
+    }
+  };
+  average_is(kInfinity);
   EXPECT_EQ(find_spoilt_weights(*pipeline_, *station_), "the average of 'c.weight'");
+  average_is(1.0F);
+  EXPECT_EQ(find_spoilt_weights(*pipeline_, *station_), "");
   scale("b", kInfinity, 35, 1);
   EXPECT_EQ(find_spoilt_weights(*pipeline_, *station_), "'b.weight'");
 }
 
+// One token's embedding is far too large for the first layer's weights.
 TEST_P(NotFinite, OutputsAreNamedByLayerAndMicroBatch) {
   const std::span<const Batch> batches = batches_->next();
   const auto [token, micro_batch] = late_token(batches);

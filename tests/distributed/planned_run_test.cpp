@@ -166,7 +166,7 @@ TEST_F(PlannedRuns, TakeTimesFromAProfile) {
   expect_refusal(2, run_file, "--stages 2 --pipeline.profile no/such.json",
                  HasSubstr("no/such.json"));
   expect_refusal(1, run_file, "--stages 2 --pipeline.profile " + profile,
-                 HasSubstr("need 2 ranks, but there is 1: mpirun -n 2"));
+                 HasSubstr("need 2 ranks, but there is 1: start by mpirun -n 2"));
 }
 
 }  // namespace

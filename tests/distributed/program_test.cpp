@@ -81,7 +81,7 @@ TEST_F(Program, RefusesImpossibleShapes) {
       "env SLURM_STEP_NUM_TASKS=1 PMIX_RANK=0 " + penstock_program() + " " + train("--stages 2"),
       30);
   EXPECT_EQ(under_slurm.exit_code, 2);
-  EXPECT_THAT(under_slurm.output, HasSubstr("but there is 1: srun -n 2 penstock train"));
+  EXPECT_THAT(under_slurm.output, HasSubstr("but there is 1: start by srun -n 2, or"));
   expect_refusal(4, train("--stages 4 --replicas 2"), 2, {"8 ranks"});
   expect_refusal(2, train("--stages 2 --pipeline.mini_batch 7"), 2, {"mini_batch", "7"});
   expect_refusal(2, train("--stages 2 --pipeline.split 1,1"), 2, {"split"});
@@ -171,8 +171,8 @@ TEST_F(Program, ALastUpdateThatSpoilsTheNetworkEndsTheRun) {
   const std::string options =
       "--optimizer.learning_rate 1e30 --data.samples 200 --data.validation 0.2";
   const std::string says = "the loss on validation data after step 1 is not finite";
-  expect_refusal(2, one + options, 6, {says, "learning_rate"});
-  EXPECT_TRUE(std::filesystem::exists(scratch_ / "run/checkpoints/step-00000001"));
+  expect_refusal(2, one + options, 6, {says, "that state is not saved", "learning_rate"});
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "run/checkpoints/step-00000001"));
   expect_refusal(2, "train " + scratch_ / "run/run.toml" + " --resume auto", 6, {says});
 }
 
@@ -196,6 +196,9 @@ TEST_F(Program, CopiesInMemoryAreWhereADirectoryIsAndOnADiskWithAWord) {
   EXPECT_EQ(job.exit_code, 0) << job.output;
   const bool in_memory = file_system_of(scratch_.path()).in_memory;
   EXPECT_EQ(job.output.find("not in memory") == std::string::npos, in_memory) << job.output;
+  // An older run's results are still there where copies have no room.
+  expect_refusal(2, copies + scratch_ / "absent --overwrite", 2, {"absent is no directory"});
+  EXPECT_TRUE(std::filesystem::exists(scratch_ / "run/summary.json"));
 }
 
 TEST_F(Program, LeavesWhatItPromises) {

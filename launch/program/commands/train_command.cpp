@@ -210,6 +210,7 @@ int train(Preparation& made, const Station& station, const ModelMaker& models, R
   Run run(order, station, reporter);
   check_kept_classes(station.network.world(), run, made);
   refuse_late_start(station.network.world(), made.limit);  // reading the data takes its time
+  run.begin_copies();
   made.start.reset();  // from here on files change: the run itself ends, after its first step
   begin(station.network.world(), config, made.to, reporter);
   keep_sizes(run, config.run, made.to.directory.get());

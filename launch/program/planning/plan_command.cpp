@@ -41,7 +41,7 @@ struct PlanOptions {
   std::string device = "cpu";
   std::string profile;
   ClusterOptions cluster;
-  size_t top = 20;
+  int top = 20;
   ReplayOptions replay;
   bool json = false;
   std::vector<std::string> rest;  // the run file and its keys
@@ -130,8 +130,16 @@ std::string plan_text(const std::vector<std::string>& arguments, const ModelMake
   Settings settings = read_settings(keys, true, DataRead::Nothing);
   settings.config = with_kept_sizes(settings.config);
   const Config& config = settings.config;
+  if (config.pipeline.schedule.ends_with(".csv")) {
+    fail_input(settings.place_of("pipeline.schedule") + ": 'pipeline.schedule' is the file " +
+               config.pipeline.schedule +
+               ", and plan chooses among schedules that it knows by name: say --schedule NAME");
+  }
   std::optional<Profile> profile;
-  if (!request.profile.empty()) profile = read_profile(request.profile);
+  if (!request.profile.empty()) {
+    profile = read_profile(request.profile);
+    check_precision(*profile, request.profile, config.run.precision);
+  }
   const Profile* known = profile ? &*profile : nullptr;
   const int threads = known != nullptr ? known->threads : std::max(1, config.run.threads);
   const DeviceModel device =
@@ -156,7 +164,7 @@ std::string plan_text(const std::vector<std::string>& arguments, const ModelMake
   whole.pipeline.replicas = asked.replicas.value_or(1);
   if (!asked.micro_batches) whole.pipeline.micro_batches = 1;  // the plan's to choose
   check_together(whole);
-  asked.wanted = static_cast<int>(request.top);
+  asked.wanted = std::max(request.top, request.replay.candidates);
   const Plan found = plan(asked);
   const std::vector<Replayed> replays = replayed(request.replay, found, asked);
   if (request.json) {
@@ -168,7 +176,7 @@ std::string plan_text(const std::vector<std::string>& arguments, const ModelMake
   return heading(config, request, asked, found, device) + cluster_text(cluster) + restriction +
          plan_table(found, request.top) + recommendation(found, asked.cluster, request.ranks) +
          replay_table(replays, found, asked.cluster, request.replay) +
-         safeguards(config, asked, found);
+         fastest_replayed(replays, found) + safeguards(config, asked, found);
 }
 
 const CommandForm& plan_form() {

@@ -157,6 +157,16 @@ std::vector<Replayed> replayed(const ReplayOptions& options, const Plan& plan,
   return replays;
 }
 
+std::string fastest_replayed(const std::vector<Replayed>& replays, const Plan& plan) {
+  const auto fastest = std::ranges::min_element(
+      replays, {}, [](const Replayed& replay) { return replay.step.mean_s; });
+  if (fastest == replays.end()) return "";
+  const PlannedCandidate& planned = plan.candidates[fastest->candidate];
+  if (&planned == plan.best()) return "";
+  return fmt::format("the fastest of these, number {}: {}\n", fastest->candidate + 1,
+                     options_of(planned.candidate));
+}
+
 std::string replay_table(const std::vector<Replayed>& replays, const Plan& plan,
                          const Cluster& cluster, const ReplayOptions& options) {
   if (replays.empty()) return "";

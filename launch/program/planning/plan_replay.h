@@ -53,6 +53,10 @@ struct Replayed {
 [[nodiscard]] std::vector<Replayed> replayed(const ReplayOptions& options, const Plan& plan,
                                              const PlanRequest& request);
 
+// A line with the options of the fastest of the replays; empty where that is the plan's best, or
+// nothing was replayed.
+[[nodiscard]] std::string fastest_replayed(const std::vector<Replayed>& replays, const Plan& plan);
+
 // The replays, on that cluster, as a table for the terminal.
 [[nodiscard]] std::string replay_table(const std::vector<Replayed>& replays, const Plan& plan,
                                        const Cluster& cluster, const ReplayOptions& options);

@@ -14,7 +14,7 @@
 namespace penstock {
 namespace {
 
-std::string row(size_t place, const PlannedCandidate& planned) {
+std::string row(int place, const PlannedCandidate& planned) {
   const Arrangement& c = planned.candidate;
   const Prediction& p = planned.prediction;
   const std::string schedule =
@@ -67,20 +67,18 @@ std::string left_out(const Plan& plan) {
   return text;
 }
 
-// The options that make a run this candidate's.
-std::string options_of(const Arrangement& c) {
-  std::string text = fmt::format(
-      "--stages {} --replicas {} --micro-batches {} --micro-batch-size {} --schedule {}", c.stages,
-      c.replicas, c.micro_batches, c.micro_batch_size, c.schedule);
-  if (c.chunks != default_chunks(c.schedule))
-    text += fmt::format(" --pipeline.chunks {}", c.chunks);
-  return text + fmt::format(" --recompute {} --placement {} --split {}", c.recompute, c.placement,
-                            fmt::join(c.split, ","));
-}
-
 }  // namespace
 
+std::string options_of(const Arrangement& c) {
+  const std::string text = fmt::format(
+      "--stages {} --replicas {} --micro-batches {} --micro-batch-size {} --schedule {}", c.stages,
+      c.replicas, c.micro_batches, c.micro_batch_size, c.schedule);
+  return text + fmt::format(" --pipeline.chunks {} --recompute {} --placement {} --split {}",
+                            c.chunks, c.recompute, c.placement, fmt::join(c.split, ","));
+}
+
 std::string cards_text(const Cluster& cluster) {
+  if (cluster.ranks_per_node <= 0) return "all on one node";
   if (cluster.cards == 0) return "no network card shared";
   const int ranks = cluster.ranks_per_node;
   return amount_text(cluster.cards, "network card") + " a node, " +
@@ -112,9 +110,9 @@ std::string short_split(const std::vector<int>& split) {
   return text;
 }
 
-std::string plan_table(const Plan& plan, size_t top) {
+std::string plan_table(const Plan& plan, int top) {
   std::string text;
-  size_t place = 0;
+  int place = 0;
   for (const PlannedCandidate& planned : plan.candidates) {
     if (planned.standing != Standing::Ranked || place == top) break;
     text += row(++place, planned);

@@ -2,7 +2,6 @@
 // terminal.
 #pragma once
 
-#include <cstddef>
 #include <string>
 
 #include "runtime/planning/plan/plan.h"
@@ -11,10 +10,13 @@ namespace penstock {
 
 // The `top` fastest candidates, one a line; then those that do not fit or were left out, grouped by
 // reason.
-[[nodiscard]] std::string plan_table(const Plan& plan, size_t top);
+[[nodiscard]] std::string plan_table(const Plan& plan, int top);
 
-// "1 network card a node, shared by its 8 ranks"
+// "1 network card a node, shared by its 8 ranks", or "all on one node"
 [[nodiscard]] std::string cards_text(const Cluster& cluster);
+
+// The options that make a run of a run file this candidate.
+[[nodiscard]] std::string options_of(const Arrangement& candidate);
 
 // The options of the fastest candidate, for `penstock train`, and where its step time comes from: a
 // replay where the job's `ranks` are on several nodes. Empty where nothing fits.

@@ -192,4 +192,13 @@ Profile read_profile(const std::string& path) {
   return profile;
 }
 
+void check_precision(const Profile& profile, const std::string& path,
+                     const std::string& precision) {
+  if (profile.precision == precision) return;
+  fail_input(
+      fmt::format("{} was measured in {}, and the run computes in {}: measure it with "
+                  "penstock profile --precision {}, or leave the profile out",
+                  path, profile.precision, precision, precision));
+}
+
 }  // namespace penstock

@@ -17,5 +17,7 @@ namespace penstock {
 [[nodiscard]] std::string profile_text(const Profile& profile);
 // Reads what profile_text() wrote. Throws Error(Input) naming the file and the key.
 [[nodiscard]] Profile read_profile(const std::string& path);
+// Throws Error(Input) where the profile, read from `path`, is of another precision than a run's.
+void check_precision(const Profile& profile, const std::string& path, const std::string& precision);
 
 }  // namespace penstock

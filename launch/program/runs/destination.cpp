@@ -121,12 +121,13 @@ bool nothing_is_left(Collective& world, const Config& config, const Destination&
            const Attempt& attempt = to.directory->attempt();
            if (attempt.resume_from.empty()) return "";
            const CheckpointState saved = CheckpointReader(attempt.resume_from).state();
-           if (patience_is_over(config, saved)) {
+           if (!attempt.owes_evaluation && patience_is_over(config, saved)) {
              answer("{} has ended after step {}: {}; --run.patience {} is over\n", to.path,
                     saved.step, describe(saved.best_metric, saved.best), config.run.patience);
              return "done";
            }
-           if (attempt.resume_step < config.run.steps) return "";
+           // The steps of epochs are 0 where the checkpoint does not tell them.
+           if (config.run.steps == 0 || attempt.resume_step < config.run.steps) return "";
            if (attempt.owes_evaluation && attempt.resume_step == config.run.steps) return "";
            answer("{} is at step {} of {}: nothing is left to train\n", to.path,
                   attempt.resume_step, config.run.steps);

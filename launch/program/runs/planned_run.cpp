@@ -127,7 +127,10 @@ PlannedRun planned_run(const Session& session, Collective& world, const Settings
   }
   const DataSource source(config, models, world);
   Config settled = share(world, [&] {
-    if (!pipeline.profile.empty()) result.profile = read_profile(pipeline.profile);
+    if (!pipeline.profile.empty()) {
+      result.profile = read_profile(pipeline.profile);
+      check_precision(*result.profile, pipeline.profile, config.run.precision);
+    }
     if (!pipeline.automatic && !splits) return config;
     Settings here = settings;
     here.config = config;

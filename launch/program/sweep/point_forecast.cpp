@@ -31,6 +31,7 @@ const Profile* PointForecaster::profile_of(const Config& config) {
   if (path.empty()) return nullptr;
   auto known = profiles_.find(path);
   if (known == profiles_.end()) known = profiles_.emplace(path, read_profile(path)).first;
+  check_precision(known->second, path, config.run.precision);
   return &known->second;
 }
 

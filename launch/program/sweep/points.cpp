@@ -38,6 +38,7 @@ Settings base_of(const SweepFile& sweep) {
         "run.patience = 0 in [set]",
         settings.place_of("run.patience")));
   }
+  settings.config.run.overwrite = false;  // points go on where they were stopped
   return settings;
 }
 

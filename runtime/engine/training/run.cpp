@@ -80,7 +80,6 @@ RunSummary Run::to_the_end() {
         "note: this processor has no bf16 arithmetic; products run in fp32 and are rounded, "
         "which is slower than --run.precision fp32");
   }
-  begin_copies();
   const int64_t before = resumed_.progress.step;
   last_.step = before;
   last_.loss = resumed_.progress.loss;
@@ -90,7 +89,8 @@ RunSummary Run::to_the_end() {
   // The checkpoint that the run goes on from may be in another directory, or lack an evaluation
   // that is done by now.
   const bool lacks = resumed_.progress.owes_evaluation && best_ != resumed_.progress.best;
-  if (stops || lacks || before == config_.run.steps) save_last(progress(owes));
+  const bool saves = stops || lacks || before == config_.run.steps;
+  if (saves && spoilt_.empty()) save_last(progress(owes));
   for (int64_t number = before + 1; number <= config_.run.steps && !stops && !is_over; ++number) {
     take_step(number);
     stops = conclude(number);
@@ -104,7 +104,8 @@ RunSummary Run::to_the_end() {
     }
     for (const std::string& line : report_.slow_ranks()) note("warning: " + line);
     owes = is_evaluated(number) && (stops ? put_off_evaluation(number) : !evaluate(number));
-    stops = stops || (owes && spoilt_.empty());
+    if (!spoilt_.empty()) break;  // no checkpoint of a sound state is retired for it
+    stops = stops || owes;
     is_over = patience_is_over(config_.run, best_);
     if (stops || is_over || (last && config_.checkpoint.last)) {
       save_last(progress(owes));
@@ -117,8 +118,7 @@ RunSummary Run::to_the_end() {
   end_copies();
   write_trace();
   if (!spoilt_.empty()) {
-    throw diverged(spoilt_ +
-                   (unsaved_ ? std::string(", and are not saved: ") + unsaved_->what() : ""));
+    throw diverged(spoilt_ + "; that state is not saved, and checkpoints are of states before it");
   }
   report_.saved(checkpoints_.record(), checkpoints_.snapshot_bytes());
   RunSummary summary = report_.summary(last_.loss, seconds_since(start), batches_->waits());
@@ -408,14 +408,18 @@ bool Run::evaluate(int64_t step) {
   if (!blueprint_.input.label_per_position) record.accuracy = sums->accuracy();
   record.samples = source_.facts().validation_samples;
   record.seconds = seconds_since(start);
-  take_evaluation(config_.checkpoint.best, record, best_);
+  BestEvaluation best = best_;
+  take_evaluation(config_.checkpoint.best, record, best);
+  const bool spoils = !std::isfinite(record.loss) &&
+                      (step == config_.run.steps || patience_is_over(config_.run, best));
+  if (!spoils) best_ = best;  // what ends the run as diverged is evaluated again
   record.best = best_.step == step;
   report_.evaluated(record);
   if (reporter_ != nullptr) reporter_->evaluated(record);
   if (std::isfinite(record.loss)) return true;
   const std::string what = "the loss on validation data after step " + std::to_string(step) +
                            " is not finite: the last updates have spoilt the weights";
-  if (step == config_.run.steps || patience_is_over(config_.run, best_)) {
+  if (spoils) {
     spoilt_ = what;
     return false;
   }
@@ -464,6 +468,9 @@ void Run::begin_copies() {
 // Begins a copy of the state after that step, in which an evaluation that is due is not done.
 void Run::begin_copy(int64_t step) {
   if (!copies_ || !copies_->is_due(step)) return;
+  // A run that goes on from a copy would not make that evaluation again, and its checkpoint is lost
+  // with a rank.
+  if (checkpoints_.writes_best()) return;
   copying([&] {
     copies_->begin(saver_.state(progress(is_evaluated(step))));
     if (is_evaluated(step)) copies_->copy_the_rest();  // averages may stand in for the weights

@@ -79,6 +79,10 @@ class Run {
   // first. Returns the summary on rank 0 (elsewhere only what this rank knows); RunSummary::stopped
   // says why the run was stopped, if it was. Throws as the constructor does.
   [[nodiscard]] RunSummary to_the_end();
+  // Takes the memory for copies of the state (checkpoint.partner) and makes the first; before
+  // to_the_end(), and before an older run's files are removed, since there may be no room.
+  // Collective over all ranks. Throws Error on every rank where one has no room or no directory.
+  void begin_copies();
 
  private:
   // Tells the user one line, on rank 0.
@@ -124,7 +128,6 @@ class Run {
   // Does `work` for copies in memory. When it fails and checkpoint.on_error is "continue", the run
   // goes on without copies.
   void copying(const std::function<void()>& work);
-  void begin_copies();
   void begin_copy(int64_t step);
   void end_copies();
   void write_trace();

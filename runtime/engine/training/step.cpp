@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
-#include "runtime/engine/training/metrics.h"
 #include "runtime/engine/training/divergence/not_finite.h"
+#include "runtime/engine/training/metrics.h"
 #include "runtime/network/optimizer/clip.h"
 #include "runtime/network/optimizer/rate.h"
 

@@ -72,6 +72,7 @@ KeptCheckpoint look_at_checkpoint(const std::string& path) {
     checkpoint.run = state.run;
     checkpoint.owes_evaluation = state.owes_evaluation;
     checkpoint.is_best = state.is_best();
+    checkpoint.best_step = state.best.step;
     checkpoint.trouble = missing_in(path);
   } catch (const Error& error) {
     checkpoint.trouble = error.what();
@@ -126,10 +127,16 @@ std::string newest_of_run(const std::string& directory) {
 std::string best_of_run(const std::string& directory) {
   const std::vector<KeptCheckpoint> own = checkpoints_of_run(directory);
   const auto best = std::find_if(own.rbegin(), own.rend(), std::mem_fn(&KeptCheckpoint::is_best));
-  if (best != own.rend()) return sound_path(*best);
-  fail_input(directory + "/" + kCheckpointFolder +
-             " has no best checkpoint: it is kept by a run with checkpoint.best = \"loss\", from "
-             "its first evaluation on");
+  const int64_t step = own.empty() ? 0 : own.back().best_step;
+  if (best != own.rend() && (step == 0 || best->step == step)) return sound_path(*best);
+  const std::string folder = directory + "/" + kCheckpointFolder;
+  if (step > 0) {
+    fail_input(folder + " lacks the best checkpoint, of step " + std::to_string(step) +
+               (best == own.rend() ? "" : "; the best of those that are there is " + best->path));
+  }
+  fail_input(folder +
+             " has no best checkpoint: it is kept where checkpoint.best is set, from the "
+             "first evaluation on");
 }
 
 bool is_whole(const std::string& checkpoint) {

@@ -23,6 +23,7 @@ struct KeptCheckpoint {
   std::string trouble = {};      // why it cannot be used; empty: it can, as far as is known
   bool owes_evaluation = false;  // the evaluation after its step was due and is not done
   bool is_best = false;          // it was the best one when it was written (checkpoint.best)
+  int64_t best_step = 0;         // the step of the best one by then; 0: none was looked for
 };
 
 struct DirectoryContents {

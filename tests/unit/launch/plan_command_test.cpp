@@ -373,6 +373,26 @@ TEST_F(PlanCommand, RecommendsForFourNodesWhatAReplayConfirms) {
   EXPECT_EQ(only.at(0).at("step_ms"), step_ms);
 }
 
+TEST_F(PlanCommand, ReplaysThoseThatAreTheFastestHoweverFewAreListed) {
+  const std::vector<std::string> nodes = {"--ranks", "8", "--nodes", "2", "--replay", "6"};
+  const auto rows = [&](const std::string& top) {
+    std::vector<std::string> all = nodes;
+    all.insert(all.end(), {"--top", top});
+    const std::string text = answer(all);
+    return text.substr(text.find("replayed rank by rank"));
+  };
+  EXPECT_EQ(rows("1"), rows("20"));
+  EXPECT_THAT(refusal({"--ranks", "8", "--top", "-1"}), HasSubstr("--top is how many to list"));
+}
+
+TEST_F(PlanCommand, TheFastestOfAnUnevenReplayIsTold) {
+  const std::string text = answer({"--ranks", "8", "--nodes", "4", "--mini-batch", "64", "--replay",
+                                   "8", "--slow-node", "0,200"});
+  EXPECT_THAT(text, HasSubstr("\nthe fastest of these, number "));
+  EXPECT_THAT(answer({"--ranks", "8", "--nodes", "4", "--replay", "1"}),
+              Not(HasSubstr("the fastest of these")));
+}
+
 TEST_F(PlanCommand, SaysWithWhichLinksItReckons) {
   const std::vector<std::string> nodes = {"--ranks", "8", "--nodes", "2"};
   EXPECT_THAT(answer(nodes),

@@ -83,6 +83,12 @@ TEST(ProfileFile, KeepsEveryFigureOfALayerApart) {
   EXPECT_EQ(json["layers"][0]["workspace_bytes"], 10);
 }
 
+TEST(ProfileFile, IsForItsOwnPrecision) {
+  EXPECT_NO_THROW(check_precision(profile(), "p.json", "bf16"));
+  EXPECT_THAT(input_error([&] { check_precision(profile(), "p.json", "fp32"); }),
+              AllOf(HasSubstr("p.json was measured in bf16"), HasSubstr("in fp32")));
+}
+
 TEST(ProfileFile, RefusesBadFilesByNameAndKey) {
   const TemporaryFolder folder;
   const auto refusal = [&](const std::string& text) {

@@ -93,6 +93,11 @@ TEST_F(Sweeps, TakesItsStepsWhereTheRunFileHasEpochs) {
   EXPECT_THAT(refusal("[grid]\nepochs = [1]\n"), HasSubstr("run.steps says how long"));
 }
 
+TEST_F(Sweeps, ReplaceNothingWhateverTheRunFileSays) {
+  folder_.write("base.toml", std::string(kBase) + "overwrite = true\n");
+  EXPECT_FALSE(drawn("[grid]\nstages = [1]\n").configs.at(0).run.overwrite);
+}
+
 TEST_F(Sweeps, HaveNoPatience) {
   folder_.write("base.toml", std::string(kBase) + "patience = 2\n");
   EXPECT_THAT(input_error([&] { (void)drawn("[grid]\nstages = [1]\n"); }),

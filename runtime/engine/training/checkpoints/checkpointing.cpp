@@ -47,6 +47,7 @@ void Checkpointing::begin(const Progress& progress) {
   }
   last_begun_ = Clock::now();
   last_step_ = progress.step;
+  best_is_last_ = progress.is_best();
   ++begun_;
   writer_.begin(saver_.request(progress));
 }

@@ -37,6 +37,8 @@ class Checkpointing {
   [[nodiscard]] bool is_time() const;
   // Whether a checkpoint has been begun and is not complete; the same on every rank.
   [[nodiscard]] bool under_way() const { return writer_.under_way(); }
+  // Whether that one is of the best evaluation so far.
+  [[nodiscard]] bool writes_best() const { return under_way() && best_is_last_; }
   // This rank's StepVote::writing: whether a thread of this rank is writing.
   [[nodiscard]] bool writes() const { return writer_.busy(); }
   // Called after every step with the vote of all ranks; collective. Goes on with the checkpoint
@@ -79,6 +81,7 @@ class Checkpointing {
   CheckpointWriter writer_;
   Clock::time_point last_begun_ = Clock::now();
   int64_t last_step_ = 0;      // the step of the checkpoint begun last
+  bool best_is_last_ = false;  // that one is of the best evaluation so far
   int64_t complete_step_ = 0;  // the step of the last complete checkpoint
   bool noted_ = false;  // the user was told that checkpoints take longer than the time between two
   int64_t count_ = 0;   // complete checkpoints

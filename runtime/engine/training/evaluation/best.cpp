@@ -50,7 +50,8 @@ void take_evaluation(const std::string& metric, const EvalRecord& record, BestEv
   if (metric == "none") return;
   const double value = value_of(metric, record);
   const bool beats = metric == "loss" ? value < best.value : value > best.value;
-  if (!std::isfinite(value) || (best.step > 0 && !beats)) {
+  const bool is_finite = std::isfinite(record.loss) && std::isfinite(value);
+  if (!is_finite || (best.step > 0 && !beats)) {
     ++best.since;
   } else {
     best = {.step = record.step, .value = value};

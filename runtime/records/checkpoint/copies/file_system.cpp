@@ -38,7 +38,7 @@ FileSystem file_system_of(const std::string& directory) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(directory, ignored) ||
       statfs(directory.c_str(), &facts) != 0) {
-    fail_input(directory + " is no directory");
+    fail_input("checkpoint.partner_dir: " + directory + " is no directory");
   }
   const auto magic = static_cast<uint32_t>(facts.f_type);
   if (magic == TMPFS_MAGIC) return {"tmpfs", true};

@@ -1,5 +1,7 @@
 #include "runtime/records/checkpoint/writer/retention.h"
 
+#include <filesystem>
+
 #include "kernels/error.h"
 #include "runtime/records/checkpoint/best.h"
 
@@ -45,6 +47,10 @@ void retire_steps(const std::string& root, const Retention& retention, const std
   const auto best = retention.best ? best_checkpoint(root, run) : std::nullopt;
   for (const StepDirectory& old : retired(mine, retention, best ? best->step : 0)) {
     remove_step(root, old);
+  }
+  // The best one of earlier attempts is retired like any other where this one looks for none.
+  if (!retention.best && std::filesystem::is_symlink(root + "/" + kBest)) {
+    settle_best_link(root, run);
   }
 }
 

@@ -50,6 +50,9 @@ TEST(Best, IsNeverOneThatIsNotFinite) {
   EXPECT_EQ(best_of("accuracy", {kInfinity}).step, 0);
   EXPECT_EQ(best_of("loss", {-1.0}).step, 1) << "the first one is better than none";
   EXPECT_EQ(best_of("accuracy", {0.0}).step, 1);
+  BestEvaluation best;
+  take_evaluation("accuracy", {.step = 1, .loss = kNoNumber, .accuracy = 0.7}, best);
+  EXPECT_EQ(best, (BestEvaluation{.since = 1})) << "logits that are no numbers have an accuracy";
 }
 
 TEST(Patience, IsOverAfterSoManyEvaluations) {

@@ -54,6 +54,16 @@ TEST_F(BestCheckpoints, OfWhichTheNewestWasLostAreTheOnesBefore) {
   EXPECT_EQ(link(), "step-00000010");
 }
 
+TEST_F(BestCheckpoints, OfEarlierAttemptsLeaveNoLinkThatLeadsNowhere) {
+  retention_ = {.keep = 1, .best = true};
+  EXPECT_EQ(save_with(10, 10), "");
+  EXPECT_EQ(link(), "step-00000010");
+  retention_.best = false;
+  EXPECT_EQ(save_with(20, 0), "");
+  EXPECT_THAT(steps(), ElementsAre(20));
+  EXPECT_FALSE(fs::is_symlink(root_ + "/best"));
+}
+
 TEST_F(BestCheckpoints, AreNotLookedForWithoutTheKey) {
   retention_ = {.keep = 1};
   for (const int64_t step : {10, 20}) EXPECT_EQ(save_with(step, 10), "");

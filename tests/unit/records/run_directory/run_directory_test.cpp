@@ -405,6 +405,12 @@ TEST_F(RunDirectories, TheBestCheckpointIsFoundAndItsLinkSettledWhenARunGoesBack
   trained("run", {}, folder_ / "run/checkpoints/step-00000010");
   EXPECT_EQ(best_of_run(folder_ / "run"), folder_ / "run/checkpoints/step-00000010");
   EXPECT_EQ(std::filesystem::read_symlink(folder_ / "run/checkpoints/best"), "step-00000010");
+  const std::string third = trained("third", {});
+  folder_.checkpoint("third", 10, third, 10);
+  folder_.checkpoint("third", 30, third, 20);
+  EXPECT_THAT(refusal(ErrorKind::Input, [&] { (void)best_of_run(folder_ / "third"); }),
+              AllOf(HasSubstr("lacks the best checkpoint, of step 20"),
+                    HasSubstr("the best of those that are there is"), HasSubstr("step-00000010")));
   const std::string other = trained("other", {});
   folder_.checkpoint("other", 10, other);
   EXPECT_THAT(refusal(ErrorKind::Input, [&] { (void)best_of_run(folder_ / "other"); }),
