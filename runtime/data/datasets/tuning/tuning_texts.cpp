@@ -163,8 +163,8 @@ TuningFolder::TuningFolder(const DataConfig& config)
       lines_(*tokenizer_, chat_.get()) {}
 
 TuningTexts TuningFolder::texts(const std::string& path, int64_t context) const {
-  using Lines = InOrder<KeptLine, std::vector<int32_t>>;
-  const auto read = [&](const Lines::Give& give) {
+  using InTurn = InOrder<KeptLine, std::vector<int32_t>>;
+  const auto read = [&](const InTurn::Give& give) {
     for_each_tuning_line(path, config_.unpack_limit,
                          [&](std::string_view line, const std::string& where) {
                            give({std::string(line), where}, line.size());
@@ -174,7 +174,7 @@ TuningTexts TuningFolder::texts(const std::string& path, int64_t context) const 
     const bool in_array = line.where.starts_with(path + ", element ");
     return kept_form(lines_.read(line.text, line.where), in_array);
   };
-  const auto cut = [&](const KeepLine& keep) { Lines::run(config_.cut_threads, read, make, keep); };
+  const auto cut = [&](const KeepLine& keep) { InTurn::run(config_.cut_threads, read, make, keep); };
   TextInPieces kept = samples_by_tokenizer(path, config_, *tokenizer_, cut);
   TuningTexts texts;
   texts.tokens = std::move(kept.tokens);
