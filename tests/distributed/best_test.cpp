@@ -105,7 +105,7 @@ TEST_F(Best, ThatIsGoneOrElsewhereIsTold) {
   fs::remove_all(out("run") + "/checkpoints/step-00000025");
   const JobResult refused = run_alone("eval " + out("run") + " --checkpoint best");
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_THAT(refused.output, HasSubstr("has no best checkpoint"));
+  EXPECT_THAT(refused.output, HasSubstr("lacks the best checkpoint, of step 25"));
   const JobResult again = run_alone("train " + out("run") + " --resume auto --steps 50");
   EXPECT_EQ(again.exit_code, 0) << again.output;
   EXPECT_THAT(again.output, HasSubstr("lacks the best checkpoint so far, of step 25"));
