@@ -174,7 +174,9 @@ TuningTexts TuningFolder::texts(const std::string& path, int64_t context) const 
     const bool in_array = line.where.starts_with(path + ", element ");
     return kept_form(lines_.read(line.text, line.where), in_array);
   };
-  const auto cut = [&](const KeepLine& keep) { InTurn::run(config_.cut_threads, read, make, keep); };
+  const auto cut = [&](const KeepLine& keep) {
+    InTurn::run(config_.cut_threads, read, make, keep);
+  };
   TextInPieces kept = samples_by_tokenizer(path, config_, *tokenizer_, cut);
   TuningTexts texts;
   texts.tokens = std::move(kept.tokens);
