@@ -1,5 +1,5 @@
 // launch/program/options/option_table.cpp -- the table itself. Checks that span several keys are in
-// settings.cpp.
+// settings.cpp, and in runtime/planning/blueprint/blueprint.cpp (settings.h says which where).
 #include "launch/program/options/option_table.h"
 
 #include "launch/program/options/option_rows.h"

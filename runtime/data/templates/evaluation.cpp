@@ -1,3 +1,5 @@
+// evaluation.cpp -- interpreter.h: what the expressions of a template are worth: names,
+// operators, calls.
 #include <nlohmann/json.hpp>
 
 #include "runtime/data/templates/functions/filters.h"

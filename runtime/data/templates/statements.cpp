@@ -1,3 +1,5 @@
+// statements.cpp -- interpreter.h: what the statements of a template do, such as if, for, set,
+// macros and blocks of text.
 #include <nlohmann/json.hpp>
 
 #include "runtime/data/templates/interpreter.h"

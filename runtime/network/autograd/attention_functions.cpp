@@ -1,4 +1,4 @@
-// Softmax, attention, and rotary positions.
+// attention_functions.cpp -- functions.h: softmax, attention, and rotary positions.
 #include "runtime/network/autograd/node_tools.h"
 
 namespace penstock {

@@ -1,3 +1,4 @@
+// image_functions.cpp -- functions.h: convolution and pooling.
 #include "runtime/network/autograd/product_node.h"
 
 namespace penstock {

@@ -1,3 +1,5 @@
+// layout_functions.cpp -- functions.h: reshape, transpose, concat and split, which compute
+// nothing.
 #include <array>
 
 #include "runtime/network/autograd/node_tools.h"

@@ -1,3 +1,4 @@
+// matrix_functions.cpp -- functions.h: matrix products, and the feed-forward of a Transformer.
 #include "runtime/network/autograd/product_node.h"
 
 namespace penstock {

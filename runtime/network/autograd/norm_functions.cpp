@@ -1,3 +1,5 @@
+// norm_functions.cpp -- functions.h: layer, RMS and batch norms; batch norm adds up its sums over
+// replicas here.
 #include <cmath>
 #include <vector>
 

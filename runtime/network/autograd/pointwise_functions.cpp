@@ -1,3 +1,5 @@
+// pointwise_functions.cpp -- functions.h: what computes each element by itself, such as
+// activations, sums, products by element, and dropout.
 #include "runtime/network/autograd/node_tools.h"
 
 namespace penstock {

@@ -1,4 +1,4 @@
-// Embedding, and the loss.
+// token_functions.cpp -- functions.h: embedding, and the loss.
 #include "runtime/network/autograd/node_tools.h"
 
 namespace penstock {

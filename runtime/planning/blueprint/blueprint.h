@@ -3,7 +3,8 @@
 // is allocated or ranks are connected.
 //
 // Every rank of a run calls draw_up() with the same configuration and gets the same Blueprint;
-// programs that start no run, such as the forecast of a sweep, call it too. It has no side effects,
+// programs that start no run, such as the forecast of a sweep, call it too. check_together(), the
+// first thing that it calls, refuses settings that do not go together. It has no side effects,
 // so a mistake in the configuration ends a run before it has cost anything.
 #pragma once
 

@@ -1,5 +1,6 @@
-// runtime/records/report/page_data.h -- page_data_json(): the numbers inside report.html as JSON:
-// its script draws curves and timelines from them, and other programs may read them.
+// runtime/records/report/page_data.h -- page_data_json(): the curves and timelines of report.html
+// as JSON: its script draws them, and other programs may read them. The page's text, tables and
+// single numbers are made by page_head.h.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 // runtime/records/report/page_head.h -- the sections of report.html that are text and tables, as
-// HTML: what the run is and how it stands, its attempts (starts), its ranks, its configuration and
-// log. Used only by report.cpp.
+// HTML: what the run is and how it stands with its main numbers (a new one is a tile of
+// head_section()), its attempts (starts), its ranks, its configuration and log. Used only by
+// report.cpp.
 #pragma once
 
 #include <string>

@@ -1,5 +1,7 @@
 // runtime/records/sweep/table.h -- writes the results of a sweep as tables: CSV for programs,
-// Markdown for people. docs/sweep.md explains the columns.
+// Markdown for people. docs/sweep.md explains the columns. A new column is a row of one of the
+// functions ..._columns() in table.cpp: the settled and measured ones are table.csv's, the others
+// table.md's and those of the forecast.
 #pragma once
 
 #include <string>

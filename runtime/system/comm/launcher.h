@@ -5,7 +5,9 @@
 // processes of which each believes to be alone, and N copies of the run would write to the same
 // files. Only the launcher's variables tell. Pure: the environment comes in as a function.
 //
-// A new launcher is a row of launcher.cpp, and may want its words where the program gives advice:
+// A new launcher is a row of kLaunchers in launcher.cpp, its variable of a rank's number one of
+// is_first_of_unjoined() there, and its name a line of starter(). It may want its words where the
+// program gives advice:
 // launch/program/start/start_line.cpp (how to start), launch/program/threads.cpp (how to bind),
 // launch/program/stopping/time_limit.cpp (when the job ends), and, before MPI has started,
 // launch/program/processor/processor_check.cpp (the rank on its host).

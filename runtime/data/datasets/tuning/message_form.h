@@ -1,5 +1,6 @@
 // runtime/data/datasets/tuning/message_form.h -- message_of(): reads one message of a conversation
-// from JSON, with the names of keys and roles that different programs write.
+// from JSON, with the names of keys and roles that different programs write. The roles themselves
+// are those of chat.cpp.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,7 @@
 // runtime/data/tokenizer/hub/json_steps.h -- reads the parts "normalizer", "pre_tokenizer" and
 // "decoder" of a tokenizer.json, each of which is one step or a sequence of steps, as lists of
-// steps. A new "type" of one of them is a branch in json_steps.cpp.
+// steps. A new "type" of one of them is a branch in json_steps.cpp; where it changes the ids of
+// texts that were read before, kCutVersion (runtime/data/tokens/cut_text.h) is raised.
 #pragma once
 
 #include <vector>

@@ -4,7 +4,7 @@
 //
 // make_schedule("zb-h1", 4, 8) gives the schedule of that name for 4 ranks and 8 micro-batches.
 // Menus, help, the planner and the HTML page all read this table. To add a schedule, write a
-// generator (generators.h) and add a row in known_schedules.cpp.
+// generator (generators.h), its formulas (closed_forms.h), and a row in known_schedules.cpp.
 #pragma once
 
 #include <optional>
