@@ -12,6 +12,7 @@
 #include "launch/program/failure.h"
 #include "launch/program/hub/folder_run.h"
 #include "launch/program/output.h"
+#include "launch/program/planning/profile_file.h"
 #include "launch/program/processor/measured_speed.h"
 #include "launch/program/runs/destination.h"
 #include "launch/program/runs/dry_run.h"
@@ -160,6 +161,10 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
   const int64_t bytes =
       memory_of_rank(made.choice, session.rank(), session.local_ranks(), *made.device);
   made.run = planned_run(session, world, settings, config, made.device->model(), bytes, models);
+  if (made.run.profile && !config.run.dry_run) {
+    made.notes.push_back(
+        other_device_text(*made.run.profile, config.pipeline.profile, made.device->description()));
+  }
   made.run.config = with_steps_of_data(world, made.run.config, models);
   made.notes.push_back(length_note(made.run.config.run));
   made.grid = grid_of(made.run.config, session.ranks(), session.started_by());

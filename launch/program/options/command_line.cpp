@@ -14,7 +14,9 @@
 #include "kernels/parse_number.h"
 #include "kernels/suggest.h"
 #include "launch/program/options/run_file.h"
+#include "runtime/records/checkpoint/manifest.h"
 #include "runtime/records/hub/config/config_json.h"
+#include "runtime/records/run_directory/contents.h"
 #include "runtime/records/run_directory/names.h"
 
 namespace penstock {
@@ -160,13 +162,20 @@ std::vector<std::string>::const_iterator end_of_options(const std::vector<std::s
   return std::find(arguments.begin(), arguments.end(), "--");
 }
 
-// A run directory stands for the run file in it. A published model has none, and is often given in
-// its place.
+// A run directory stands for the run file in it. A published model and a checkpoint have none, and
+// are often given in its place.
 std::string run_file_at(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) return path;
   const fs::path file = fs::path(path) / kRunFile;
+  if (const std::string run = run_directory_of(path);
+      !run.empty() && fs::exists(fs::path(path) / kManifestFile, ignored)) {
+    fail_input(fmt::format(
+        "{0} is a checkpoint: give the directory of its run, {1}; train goes on from it with "
+        "--resume {0}, eval, generate and others use it with --checkpoint {0}",
+        path, run));
+  }
   if (!fs::exists(file, ignored) && fs::exists(fs::path(path) / kConfigFile, ignored)) {
     fail_input(fmt::format(
         "{0} is no run directory: it has no {1}, but the {2} of a published model, which "

@@ -114,8 +114,12 @@ DescribedCluster described(const ClusterOptions& options, int ranks, const Devic
   set_link(cluster.between_nodes, result.between_from, options.inter_gb_per_s,
            options.inter_latency_us, "inter");
   if (options.cards) {
-    if (*options.cards < 0) {
-      fail_input("plan: --cards is how many network cards a node has; 0: none is shared");
+    constexpr int kMostCards = 1024;
+    if (*options.cards < 0 || *options.cards > kMostCards) {
+      fail_input(
+          fmt::format("plan: --cards is how many network cards a node has, from 0 to {}, not {}; "
+                      "0: none is shared",
+                      kMostCards, *options.cards));
     }
     cluster.cards = *options.cards;
     result.cards_from = "--cards";

@@ -81,11 +81,14 @@ ProcessorSpeed planned_speed(const PlanOptions& request, const RunConfig& config
 }
 
 std::string heading(const Config& config, const PlanOptions& request, const PlanRequest& plan_for,
-                    const Plan& plan, const DeviceModel& device) {
-  return fmt::format("{} with {:.4g} M parameters, mini-batch {} on {} rank{} ({}{})\n",
+                    const Plan& plan, const DeviceModel& device, const Profile* profile) {
+  const std::string basis = profile == nullptr ? "counted"
+                                               : fmt::format("measured: {}, on {}", request.profile,
+                                                             profile->costs.device);
+  return fmt::format("{} with {:.4g} M parameters, mini-batch {} on {} rank{} ({}, {})\n",
                      config.model.kind, static_cast<double>(plan.parameters) / 1e6,
                      plan_for.mini_batch, request.ranks, request.ranks == 1 ? "" : "s", device.name,
-                     request.profile.empty() ? ", counted" : ", measured: " + request.profile);
+                     basis);
 }
 
 // What audits and copies in memory, where the run file asks for them, take in the fastest run.
@@ -173,8 +176,9 @@ std::string plan_text(const std::vector<std::string>& arguments, const ModelMake
     };
     return plan_json(found, cluster, replays, config.checkpoint.partner ? copies_of : nullptr);
   }
-  return heading(config, request, asked, found, device) + cluster_text(cluster) + restriction +
-         plan_table(found, request.top) + recommendation(found, asked.cluster, request.ranks) +
+  return heading(config, request, asked, found, device, known) + cluster_text(cluster) +
+         restriction + plan_table(found, request.top) +
+         recommendation(found, asked.cluster, request.ranks) +
          replay_table(replays, found, asked.cluster, request.replay) +
          fastest_replayed(replays, found) + safeguards(config, asked, found);
 }

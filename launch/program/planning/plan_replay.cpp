@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <charconv>
+#include <cmath>
 #include <stdexcept>
-#include <tuple>
 #include <utility>
 
 #include "kernels/error.h"
@@ -38,14 +38,27 @@ std::pair<double, double> two_numbers(const std::string& option, const std::stri
 void make_uneven(const ReplayOptions& options, Job& job) {
   job.unevenness.jitter = options.jitter;
   if (!options.stragglers.empty()) {
-    std::tie(job.unevenness.straggler_share, job.unevenness.straggler_factor) =
-        two_numbers("--stragglers", options.stragglers);
+    const auto [share, factor] = two_numbers("--stragglers", options.stragglers);
+    if (!(share >= 0 && share <= 1 && factor >= 1 && std::isfinite(factor))) {
+      fail_input(fmt::format(
+          "plan: --stragglers {}: the first number is a share of the nodes, from 0 to 1, the "
+          "second how many times as long they take, at least 1",
+          options.stragglers));
+    }
+    job.unevenness.straggler_share = share;
+    job.unevenness.straggler_factor = factor;
   }
   if (options.slow_node.empty()) return;
   const auto [node, factor] = two_numbers("--slow-node", options.slow_node);
-  if (!(node >= 0 && node < job.nodes())) {
+  if (!(node >= 0 && node < job.nodes() && node == std::floor(node))) {
     fail_input(fmt::format("plan: --slow-node {}: the nodes are 0 to {}", options.slow_node,
                            job.nodes() - 1));
+  }
+  if (!(factor > 0 && std::isfinite(factor))) {
+    fail_input(
+        fmt::format("plan: --slow-node {}: the second number is how many times as long its network "
+                    "card takes, above 0",
+                    options.slow_node));
   }
   job.node_slowness.assign(static_cast<size_t>(job.nodes()), 1.0);
   job.node_slowness[static_cast<size_t>(node)] = factor;
@@ -93,10 +106,10 @@ std::string replay_row(const Replayed& replay, const Plan& plan) {
   const double samples =
       static_cast<double>(c.micro_batch_size) * c.micro_batches * c.replicas / replay.step.mean_s;
   return fmt::format(
-      "{:4}  {:>9} {:>9}  {:<18} {:<6} {:<9} {:>10.4g} {:>10.4g} {:>7.1f} {:>16} {:>9.2f} "
+      "{:4}  {:>9} {:>9}  {:<28} {:<6} {:<9} {:>10.4g} {:>10.4g} {:>7.1f} {:>16} {:>9.2f} "
       "{:>10.4g}\n",
       replay.candidate + 1, fmt::format("{}x{}", c.stages, c.replicas),
-      fmt::format("{}x{}", c.micro_batches, c.micro_batch_size), c.schedule, c.recompute,
+      fmt::format("{}x{}", c.micro_batches, c.micro_batch_size), schedule_text(c), c.recompute,
       c.placement, replay.step.mean_s * 1e3, replay.slowest_s * 1e3, 100 * replay.card_busy,
       interval_text(replay), 100 * replay.goodput, samples * replay.goodput);
 }
@@ -132,7 +145,9 @@ void check(const ReplayOptions& options) {
   require(options.candidates > 0 || !of_replays,
           "--replay-steps, --jitter, --stragglers, --slow-node and --node-mtbf are about replays: "
           "say of how many candidates by --replay N");
-  require(options.steps.value_or(1) >= 1, "--replay-steps is how many steps to replay, at least 1");
+  constexpr int kMostSteps = 10'000;
+  require(options.steps.value_or(1) >= 1 && options.steps.value_or(1) <= kMostSteps,
+          "--replay-steps is how many steps to replay, from 1 to 10000");
   require(options.jitter >= 0 && options.jitter < 1, "--jitter is a share from 0 to below 1");
   require(options.node_mtbf_h >= 0, "--node-mtbf is in hours, above 0; 0: nodes do not fail");
   require(options.checkpoint_s > 0, "--checkpoint-seconds must be above 0");
@@ -172,7 +187,7 @@ std::string replay_table(const std::vector<Replayed>& replays, const Plan& plan,
   if (replays.empty()) return "";
   std::string text = fmt::format(
       "replayed rank by rank, {}:\n"
-      "{:>4}  {:>9} {:>9}  {:<18} {:<6} {:<9} {:>10} {:>10} {:>7} {:>16} {:>9} {:>10}\n",
+      "{:>4}  {:>9} {:>9}  {:<28} {:<6} {:<9} {:>10} {:>10} {:>7} {:>16} {:>9} {:>10}\n",
       cards_text(cluster), "", "K x D", "M x b", "schedule", "recomp", "placement", "step ms",
       "slowest", "card%", "checkpoint", "goodput%", "samples/s");
   for (const Replayed& replay : replays) text += replay_row(replay, plan);

@@ -17,14 +17,12 @@ namespace {
 std::string row(int place, const PlannedCandidate& planned) {
   const Arrangement& c = planned.candidate;
   const Prediction& p = planned.prediction;
-  const std::string schedule =
-      c.chunks > 1 ? fmt::format("{} ({} a rank)", c.schedule, c.chunks) : c.schedule;
   return fmt::format(
       "{:4}  {:>7} {:>9}  {:<28} {:<6} {:<9} {:>10.4g} {:>10.4g} {:>7.1f} {:>9.3g}  {:>10}  {}\n",
       place, fmt::format("{}x{}", c.stages, c.replicas),
-      fmt::format("{}x{}", c.micro_batches, c.micro_batch_size), schedule, c.recompute, c.placement,
-      p.step.mean_s * 1e3, p.samples_per_s, p.bubble * 100, p.exposed_communication_s * 1e3,
-      bytes_text(p.fullest_bytes()), short_split(c.split));
+      fmt::format("{}x{}", c.micro_batches, c.micro_batch_size), schedule_text(c), c.recompute,
+      c.placement, p.step.mean_s * 1e3, p.samples_per_s, p.bubble * 100,
+      p.exposed_communication_s * 1e3, bytes_text(p.fullest_bytes()), short_split(c.split));
 }
 
 // Reasons differ in their figures; those of one kind begin alike.
@@ -96,6 +94,11 @@ std::string recommendation(const Plan& plan, const Cluster& cluster, int ranks) 
       "K: the stages of a pipeline, one a rank, or as many as stand in brackets\n"
       "recommended, the fastest {}: {}\n",
       from, one_node ? "by the simulation" : "by the replay", options_of(plan.best()->candidate));
+}
+
+std::string schedule_text(const Arrangement& candidate) {
+  if (candidate.chunks <= 1) return candidate.schedule;
+  return fmt::format("{} ({} a rank)", candidate.schedule, candidate.chunks);
 }
 
 std::string short_split(const std::vector<int>& split) {

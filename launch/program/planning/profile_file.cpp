@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -126,6 +127,13 @@ LinkTimes read_link(const Object& object) {
 
 constexpr int64_t kMostProfileBytes = int64_t{16} << 20;
 
+// "cuda (H200)" of "cuda:3 (H200)": a device without its number.
+std::string without_number(const std::string& device) {
+  const size_t open = device.find(" (");
+  if (open == std::string::npos) return device;
+  return device.substr(0, std::min(device.find(':'), open)) + device.substr(open);
+}
+
 nlohmann::json parsed(const std::string& path) {
   try {
     return read_json_file(path, kMostProfileBytes, FileOwner::User);
@@ -199,6 +207,15 @@ void check_precision(const Profile& profile, const std::string& path,
       fmt::format("{} was measured in {}, and the run computes in {}: measure it with "
                   "penstock profile --precision {}, or leave the profile out",
                   path, profile.precision, precision, precision));
+}
+
+std::string other_device_text(const Profile& profile, const std::string& path,
+                              const std::string& device) {
+  if (without_number(profile.costs.device) == without_number(device)) return "";
+  return fmt::format(
+      "{} was measured on {}, and this run has {}: forecasts are those of the measured one; "
+      "penstock profile measures this one",
+      path, profile.costs.device, device);
 }
 
 }  // namespace penstock

@@ -19,5 +19,10 @@ namespace penstock {
 [[nodiscard]] Profile read_profile(const std::string& path);
 // Throws Error(Input) where the profile, read from `path`, is of another precision than a run's.
 void check_precision(const Profile& profile, const std::string& path, const std::string& precision);
+// A line for the user where the profile, read from `path`, was measured on another kind of device
+// or with another number of threads than the run's `device` (Device::description()) has: its times
+// are then those of another machine. "" where it was measured on such a device.
+[[nodiscard]] std::string other_device_text(const Profile& profile, const std::string& path,
+                                            const std::string& device);
 
 }  // namespace penstock

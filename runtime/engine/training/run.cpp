@@ -96,7 +96,9 @@ RunSummary Run::to_the_end() {
     stops = conclude(number);
     if (!doubted_.empty()) end_in_doubt(doubted_);
     const bool last = number == config_.run.steps;
-    if (last) refuse_spoilt_weights();
+    if (last || stops || checkpoints_.is_due(progress(false), step_->vote())) {
+      refuse_spoilt_weights();
+    }
     if (step_->audit() != nullptr) saver_.audited(step_->audit()->last_passed());
     begin_copy(number);
     if (number == before + 1 && station_.network.activity_log() != nullptr) {
@@ -316,7 +318,11 @@ void Run::leave_out(const StepRecord& record) {
   const bool goes_on = left_out_in_a_row_ <= kMostInARow;
   if (config_.run.on_nonfinite == "skip" && goes_on) return note("warning: " + what + "; left out");
   std::string end = "; the weights are as before this step";
-  if (step > 1 && config_.checkpoint.last) {
+  const std::string spoilt = find_spoilt_weights(pipeline_, station_);
+  if (!spoilt.empty()) {
+    end = "; " + spoilt + " is not finite since the update before: that state is not saved, and " +
+          "checkpoints are of states before it";
+  } else if (step > 1 && config_.checkpoint.last) {
     Progress before = progress(false);
     before.step = step - 1;
     before.consumed_samples -= source_.mini_batch();
@@ -334,7 +340,7 @@ void Run::refuse_spoilt_weights() {
   checkpoints_.finish();
   pipeline_.drain();
   throw diverged(spoilt + " is not finite after step " + std::to_string(last_.step) +
-                 ", the last; that state is not saved, and checkpoints are of states before it");
+                 "; that state is not saved, and checkpoints are of states before it");
 }
 
 void Run::answer_doubt(int64_t number, std::span<const Batch> batches, StepRecord& record) {

@@ -114,8 +114,8 @@ class Run {
   // Called for a step that changed nothing since its loss or gradient is not finite: notes it, or
   // ends the run.
   void leave_out(const StepRecord& record);
-  // Called after the last step: ends the run where its update has left weights or averages that are
-  // not finite, which no checkpoint or copy in memory should hold.
+  // Called after the last step and before checkpoints: ends the run where its update has left
+  // weights or averages that are not finite, which no checkpoint or copy in memory should hold.
   void refuse_spoilt_weights();
   // Called when the audit of the step just run has found something: takes the step again where
   // run.on_corruption is "retry", or ends the run.

@@ -81,6 +81,19 @@ TEST(CommandLine, APublishedModelIsNoRunDirectory) {
   EXPECT_EQ(configured({folder.path()}).pipeline.stages, 2);
 }
 
+TEST(CommandLine, ACheckpointIsNoRunDirectory) {
+  const TemporaryFolder folder;
+  const std::string run = folder.path() + "/first";
+  for (const char* step : {"step-00000100", "best"}) {
+    const std::string checkpoint = run + "/checkpoints/" + step;
+    std::filesystem::create_directories(checkpoint);
+    (void)folder.write("first/checkpoints/" + std::string(step) + "/manifest.json", "{}");
+    EXPECT_THAT(argument_error({checkpoint}),
+                StartsWith(checkpoint + " is a checkpoint: give the directory of its run, " + run +
+                           "; train goes on from it with --resume"));
+  }
+}
+
 TEST(CommandLine, BadValuesNameOptionValueAndLimits) {
   EXPECT_EQ(argument_error({"--stages", "two"}),
             "--stages: 'pipeline.stages' must be an integer from 1 to 65536, not 'two'");

@@ -326,6 +326,18 @@ TEST_F(PlanCommand, ReplaysTheBestAsWholeJobs) {
 
   EXPECT_THAT(refusal(with({"--slow-node", "2,5"})), HasSubstr("the nodes are 0 to 1"));
   EXPECT_THAT(refusal(with({"--stragglers", "much"})), HasSubstr("--stragglers takes two numbers"));
+  for (const char* uneven : {"2,3", "0.5,0.5", "nan,2", "0.5,inf"}) {
+    EXPECT_THAT(refusal(with({"--stragglers", uneven})),
+                HasSubstr(std::string("plan: --stragglers ") + uneven + ": the first number"));
+  }
+  for (const char* slow : {"1,0", "1,nan", "1,inf"}) {
+    EXPECT_THAT(refusal(with({"--slow-node", slow})),
+                HasSubstr(std::string("plan: --slow-node ") + slow + ": the second number"));
+  }
+  EXPECT_THAT(refusal(with({"--slow-node", "0.5,2"})), HasSubstr("the nodes are 0 to 1"));
+  EXPECT_THAT(refusal(with({"--replay-steps", "2000000000"})), HasSubstr("from 1 to 10000"));
+  EXPECT_THAT(refusal(with({"--cards", "2000000000"})),
+              HasSubstr("from 0 to 1024, not 2000000000"));
   EXPECT_THAT(refusal(with({"--jitter", "1"})), HasSubstr("--jitter"));
   const char* alike = "--replay-steps 9: without --jitter all steps are alike: one of each\n";
   EXPECT_THAT(answer(with({"--replay-steps", "9"})), HasSubstr(alike));

@@ -55,6 +55,19 @@ Profile profile() {
   return all;
 }
 
+TEST(ProfileFile, SaysWhereItIsOfAnotherDevice) {
+  Profile measured = profile();
+  measured.costs.device = "cpu (avx512_core_bf16, 2 threads)";
+  EXPECT_EQ(other_device_text(measured, "p.json", "cpu (avx512_core_bf16, 2 threads)"), "");
+  EXPECT_THAT(other_device_text(measured, "p.json", "cpu (avx512_core_bf16, 4 threads)"),
+              AllOf(HasSubstr("p.json was measured on cpu (avx512_core_bf16, 2 threads)"),
+                    HasSubstr("this run has cpu (avx512_core_bf16, 4 threads)")));
+  EXPECT_NE(other_device_text(measured, "p.json", "cuda:0 (H200)"), "");
+  measured.costs.device = "cuda:3 (H200)";
+  EXPECT_EQ(other_device_text(measured, "p.json", "cuda:0 (H200)"), "");
+  EXPECT_NE(other_device_text(measured, "p.json", "cuda:3 (H100)"), "");
+}
+
 TEST(ProfileFile, ReadsBackWhatWasWritten) {
   const TemporaryFolder folder;
   const std::string text = profile_text(profile());

@@ -21,14 +21,18 @@ bool Checkpointing::is_time() const {
          std::chrono::duration<double, std::ratio<60>>(config_.minutes);
 }
 
+bool Checkpointing::is_due(const Progress& progress, const StepVote& vote) const {
+  const bool by_plan = config_.every > 0 ? progress.step % config_.every == 0 : vote.checkpoint;
+  return by_plan || progress.is_best();
+}
+
 void Checkpointing::after_step(const Progress& progress, const StepVote& vote) {
   const auto start = Clock::now();
   attempt([&] {
     if (!writer_.under_way() || vote.writing) return;
     if (const auto result = writer_.advance()) completed(*result);
   });
-  const bool by_plan = config_.every > 0 ? progress.step % config_.every == 0 : vote.checkpoint;
-  if (by_plan || progress.is_best()) attempt([&] { begin(progress); });
+  if (is_due(progress, vote)) attempt([&] { begin(progress); });
   stall_s_ += std::chrono::duration<double>(Clock::now() - start).count();
 }
 

@@ -41,6 +41,8 @@ class Checkpointing {
   [[nodiscard]] bool writes_best() const { return under_way() && best_is_last_; }
   // This rank's StepVote::writing: whether a thread of this rank is writing.
   [[nodiscard]] bool writes() const { return writer_.busy(); }
+  // Whether after_step() will begin a checkpoint; the same on every rank.
+  [[nodiscard]] bool is_due(const Progress& progress, const StepVote& vote) const;
   // Called after every step with the vote of all ranks; collective. Goes on with the checkpoint
   // under way and begins one that is due. When one is due while another is under way: by steps
   // or for the best, training waits for the other to be complete; by minutes, the new one begins

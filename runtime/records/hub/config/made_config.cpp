@@ -180,10 +180,15 @@ Candidate nearest(const ModelConfig& model) {
 
 // The members that the weights and logits depend on.
 auto facts(const ModelConfig& m) {
-  return std::tuple(m.layers, m.width, m.heads, m.kv_heads, m.head_width, m.hidden, m.context,
-                    m.vocabulary, m.activation, m.positions, m.attention_bias, m.output_bias,
-                    m.bias, m.tied_embedding, m.gated, m.norm, m.norm_epsilon, m.query_key_norm,
-                    m.window, m.window_layers, m.rotary_scaling);
+  // Numbers of a form of rotary positions that the network does not use count as 0.
+  const double base = m.positions == "rotary" ? m.rotary_base : 0;
+  const double factor = m.rotary_scaling != "none" ? m.rotary_factor : 0;
+  const bool bands = m.rotary_scaling == "llama3";
+  return std::tuple(
+      m.layers, m.width, m.heads, m.kv_heads, m.head_width, m.hidden, m.context, m.vocabulary,
+      m.activation, m.positions, m.attention_bias, m.output_bias, m.bias, m.tied_embedding, m.gated,
+      m.norm, m.norm_epsilon, m.query_key_norm, m.window, m.window_layers, m.rotary_scaling, base,
+      factor, bands ? m.rotary_low : 0, bands ? m.rotary_high : 0, bands ? m.rotary_original : 0);
 }
 
 }  // namespace
