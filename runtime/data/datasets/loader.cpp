@@ -22,8 +22,8 @@
 namespace penstock {
 namespace {
 
-// Samples of a part, which one thread reads: few, so that all threads work on the step that is
-// awaited, and more than one, since taking a part costs more than reading a window of text.
+// How many samples a part has. One thread reads a part. Parts are small, so that all threads work
+// on the step that is awaited; but taking a part costs more than reading one window of text.
 constexpr int64_t kPartSamples = 8;
 
 void check(const LoaderConfig& config) {
@@ -46,7 +46,8 @@ size_t find_field(const Dataset& dataset, const std::string& name) {
              joined(dataset.fields(), ", ", &Field::name) + ": change model.kind or data.kind");
 }
 
-// What a sample beyond the end of the data holds: labels that no loss counts.
+// Returns the byte that fills a sample beyond the end of the data: labels become -1, which no loss
+// counts.
 uint8_t padding_byte(const Field& field, const std::string& targets) {
   const bool label =
       field.dtype == DType::I32 &&
@@ -63,7 +64,8 @@ Shape batched(int64_t samples, const Shape& sample) {
 }  // namespace
 
 struct Loader::State {
-  // A field of a micro-batch: where it comes from, and how far samples lie apart.
+  // A field of a micro-batch: where it comes from, the bytes of one sample, and what fills missing
+  // samples.
   struct WantedField {
     size_t source;  // place in Dataset::fields()
     size_t sample_bytes;
@@ -76,18 +78,18 @@ struct Loader::State {
   std::vector<std::vector<Batch>> ring;  // [slot][micro-batch]
   std::optional<ReadAhead> ahead;        // nothing where no field is wanted
 
-  int64_t taken = 0;  // the consumer's: steps handed out
+  int64_t taken = 0;  // steps handed out; only the consumer's thread reads it
   DataWaits waits;
   std::vector<std::thread> threads;
 
   [[nodiscard]] int64_t mini_batch() const {
     return int64_t{config.replicas} * config.micro_batches * config.micro_batch_size;
   }
-  // Parts of a micro-batch; the last part may be shorter.
+  // Returns how many parts a micro-batch has. The last part may be shorter.
   [[nodiscard]] int64_t parts_per_micro_batch() const {
     return (config.micro_batch_size + kPartSamples - 1) / kPartSamples;
   }
-  // Global index of the first sample of a micro-batch.
+  // Returns the global index of the first sample of a micro-batch.
   [[nodiscard]] int64_t first_sample(int64_t step, int64_t micro_batch) const {
     return config.first_sample + step * mini_batch() +
            (int64_t{config.replica} * config.micro_batches + micro_batch) * config.micro_batch_size;
@@ -102,7 +104,7 @@ struct Loader::State {
     return ring[static_cast<size_t>(step) % ring.size()];
   }
   void count_samples(int64_t step);
-  // `out` is the thread's own argument of Dataset::read.
+  // Each thread has its own `out`, the pointers that Dataset::read takes.
   void read_sample(const Batch& batch, int64_t place, int64_t global_index,
                    std::vector<void*>& out) const;
   void read_part(const ReadAhead::Part& part, std::vector<void*>& out);
@@ -199,7 +201,7 @@ Loader::Loader(std::shared_ptr<const Dataset> dataset, LoaderConfig config, Memo
   const int64_t useful = std::min<int64_t>(state.config.threads, parts * slots);
   try {
     for (int64_t i = 0; i < useful; ++i) state.threads.emplace_back([&state] { state.run(); });
-  } catch (const std::system_error& error) {  // a limit on threads; those that there are will do
+  } catch (const std::system_error& error) {  // the system has no more threads: fewer will do
     if (state.threads.empty()) {
       fail_resource(std::string("no thread to read data ahead can be made: ") + error.what());
     }

@@ -11,7 +11,9 @@
 namespace penstock {
 namespace {
 
-constexpr uint64_t kRounds = 8;  // 4 make a good cipher of wide halves; ours may be one bit wide
+// Four rounds make a good cipher where halves are wide. Here a half may be one bit wide, which
+// needs more rounds.
+constexpr uint64_t kRounds = 8;
 
 uint64_t feistel(uint64_t x, int half_bits, uint64_t key) {
   const uint64_t mask = (uint64_t{1} << half_bits) - 1;

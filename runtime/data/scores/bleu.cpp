@@ -52,7 +52,8 @@ void Bleu::add(std::string_view hypothesis, std::string_view reference) {
   }
 }
 
-// An order that was never matched counts as half a match the first time, then a quarter, and so on.
+// Returns the precisions in percent. The first order (length of n-grams) that has no match counts
+// as half a match, the next one as a quarter, and so on. All are 0 where no order has a match.
 std::array<double, Bleu::kOrders> Bleu::precisions() const {
   std::array<double, kOrders> all{};
   if (std::all_of(matched_.begin(), matched_.end(), [](int64_t n) { return n == 0; })) return all;

@@ -35,8 +35,9 @@ std::string symbols_alone(std::string_view in) {
   return out;
 }
 
-// Pairs of neighbours for which `match` holds, left to right without overlap, become
-// before + first + between + second + after.
+// How matching pairs are spaced: a pair of neighbouring characters for which `match` holds is
+// written as before + first + between + second + after. Pairs are found from left to right and do
+// not overlap.
 struct Spacing {
   bool (*match)(char first, char second);
   const char* before;
@@ -63,7 +64,8 @@ std::string space_pairs(std::string_view in, const Spacing& spacing) {
   return out;
 }
 
-// Bytes of the white space at the start of `text`, as Python's str.split() sees it; 0: none.
+// Returns the bytes of the white-space character at the start of `text`, as Python's str.split()
+// knows them; 0 where `text` starts with another character.
 size_t space_bytes(std::string_view text) {
   const auto c = static_cast<uint8_t>(text[0]);
   if (c == ' ' || (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x1F)) return 1;
@@ -98,7 +100,7 @@ std::string single_spaces(std::string_view in) {
 }
 
 std::string without_trailing_space(std::string_view line) {
-  size_t end = 0;  // behind the last character that is none
+  size_t end = 0;  // behind the last character that is no white space
   for (size_t i = 0; i < line.size();) {
     const size_t space = space_bytes(line.substr(i));
     i += space > 0 ? space : 1;

@@ -35,7 +35,8 @@ Value value_of(Budget& budget, const ordered_json& json) {
   return table_value(budget, std::move(pairs));
 }
 
-// Puts a value back when a block ends, however it ends.
+// Gives `place` another value for the length of a block, and puts the old one back however the
+// block ends.
 template <class T>
 class Kept {
  public:
@@ -55,7 +56,7 @@ std::string Interpreter::run(const Node& whole, const ordered_json& names) {
   Writer out(budget_);
   out_ = &out;
   for (const auto& [name, value] : names.items()) set(name, value_of(budget_, value));
-  // The template sets names in a scope of its own, inside that of the names it is given.
+  // What the template sets goes into a scope of its own, inside the scope of the given names.
   scope_ = std::make_shared<Scope>(Scope{{}, scope_});
   (void)execute(whole);
   return out.text();
@@ -121,7 +122,8 @@ Interpreter::Flow Interpreter::execute_inside(const Node& node,
   return execute(node);
 }
 
-// The items of a loop with `if`. They are chosen before the first turn.
+// Returns those items of a loop with `if` that pass its condition. All are chosen before the first
+// turn.
 Value Interpreter::chosen(const Node& node, const Value& items) {
   Lister kept(budget_);
   const int64_t read_before = spaces_read_;
@@ -130,7 +132,8 @@ Value Interpreter::chosen(const Node& node, const Value& items) {
     bind(*node.parts[0], item);
     if (evaluate(*node.parts[2]).truth()) kept.add(item);
   }
-  // Jinja chooses each item right before its turn, when earlier turns may have changed a namespace.
+  // Jinja asks the condition of an item right before its turn, when earlier turns may have changed
+  // a namespace. So a condition that reads a namespace is refused.
   if (spaces_read_ != read_before) {
     fail_template("chooses the items of a loop by a namespace, which is not supported");
   }
@@ -183,7 +186,8 @@ void Interpreter::bind(const Node& target, const Value& value) {
   for (size_t i = 0; i < target.parts.size(); ++i) bind(*target.parts[i], parts.row()->items[i]);
 }
 
-// {% with %}: values are evaluated among the names around it.
+// Runs a {% with %} block. Its values are evaluated before its names are set, so no value sees
+// them.
 void Interpreter::scoped(const Node& node) {
   std::vector<Value> values;
   const size_t pairs = node.parts.size() / 2;

@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// The character (UTF-8) that byte `at` belongs to.
+// Returns the UTF-8 character that byte `at` belongs to.
 std::string_view character_at(std::string_view text, size_t at) {
   const auto continues = [&](size_t i) { return (static_cast<uint8_t>(text[i]) & 0xC0U) == 0x80U; };
   size_t first = at;
@@ -46,7 +46,8 @@ class Bytes final : public Tokenizer {
   int64_t size_;
 };
 
-// Encodes line by line, as text_in_pieces() reads a file; the last line counts as unfinished.
+// Encodes line by line, as text_in_pieces() reads a file. The last line gets no piece for the end
+// of a line, since it may go on.
 class PiecesOfLines final : public Tokenizer {
  public:
   explicit PiecesOfLines(const std::string& path)

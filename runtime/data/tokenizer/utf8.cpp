@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// The place of the first byte from `at` on that is not ASCII.
+// Returns the place of the first byte from `at` on that is not ASCII, or the end of the text.
 size_t skip_ascii(std::string_view text, size_t at) {
   for (; at + 8 <= text.size(); at += 8) {
     uint64_t word = 0;
@@ -21,7 +21,7 @@ size_t skip_ascii(std::string_view text, size_t at) {
 
 std::string_view valid_utf8(std::string_view bytes, std::string& storage) {
   bool copied = false;
-  size_t kept = 0;  // bytes before are valid, or in `storage`
+  size_t kept = 0;  // if `copied`, bytes before this place are in `storage`
   for (size_t at = skip_ascii(bytes, 0); at < bytes.size(); at = skip_ascii(bytes, at)) {
     size_t bad = 0;
     if (const size_t n = character_bytes(bytes, at, bad); n > 0) {

@@ -57,8 +57,9 @@ void WordTokenizer::take_vocabulary(const TokenizerJson& file) {
   }
 }
 
-// An added token that is a word of the vocabulary has that word's id; the ids of the others go on
-// behind it, in their order. The package gives them ids in this way whatever the file says.
+// Takes the added tokens. One that is a word of the vocabulary has that word's id; the others have
+// the ids behind the vocabulary, in their order. The `tokenizers` package gives ids in this way
+// whatever the file says, so other ids are refused.
 void WordTokenizer::take_added(TokenizerJson& file) {
   auto next = static_cast<int64_t>(file.model.vocabulary.size());
   std::vector<AddedToken> raw, normalized;

@@ -17,8 +17,8 @@ std::string amount(const TokenSource& tokens, int64_t n) {
   return std::to_string(n) + " " + tokens.unit() + (n == 1 ? "" : "s");
 }
 
-// Where the tokens of a file come from, by kind and tokenizer; what is learnt of the vocabulary on
-// the way is kept.
+// Opens the tokens of files by data.kind and data.tokenizer, and keeps what it learns of the
+// vocabulary.
 class Opener {
  public:
   explicit Opener(const DataConfig& config) : config_(config) {
@@ -71,9 +71,9 @@ class Opener {
 
   const DataConfig& config_;
   std::string note_;
-  bool kept_note_ = false;  // it says that the pieces of a text cannot be kept
+  bool kept_note_ = false;  // whether note_ has what a text said of its cache
   std::unique_ptr<Pieces> pieces_;
-  std::unique_ptr<Tokenizer> tokenizer_;  // of a folder
+  std::unique_ptr<Tokenizer> tokenizer_;  // of a Hugging Face folder
   int64_t vocabulary_ = 0;
 };
 
@@ -87,7 +87,7 @@ TextDataset::TextDataset(std::shared_ptr<const TokenSource> tokens, int64_t begi
       context_(context),
       windows_(windows),
       fields_{{"tokens", {context}, DType::I32}, {"labels", {context}, DType::I32}} {
-  const int64_t targets = end - begin - 1;  // the first token is nobody's next
+  const int64_t targets = end - begin - 1;  // nothing predicts the first token
   size_ = (windows == Windows::Padded ? targets + context - 1 : targets) / context;
   if (context < 1 || size_ < 1) fail_internal("a text part without a window: " + tokens_->path());
 }

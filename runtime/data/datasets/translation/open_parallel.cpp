@@ -15,7 +15,7 @@ namespace {
 
 using Lines = std::shared_ptr<const EncodedLines>;
 
-// What was left out, for the user to know.
+// How many sentence pairs were left out, and why. The user is told.
 struct LeftOut {
   size_t too_long = 0, empty = 0;
 };
@@ -54,7 +54,8 @@ class ParallelOpener {
   }
 
  private:
-  // One target language needs no tag; a vocabulary of somebody else's may have none.
+  // Looks up the pieces that tell a network which target language is wanted. Refuses a vocabulary
+  // without them, unless there is only one target language: it needs no tag.
   void find_tags() {
     std::set<std::string> targets;
     for (const LanguagePair& pair : pairs_) targets.insert(pair.target);
@@ -154,7 +155,7 @@ class ParallelOpener {
   int64_t context_, longest_;
   std::shared_ptr<const Pieces> vocabulary_;
   std::vector<LanguagePair> pairs_;
-  std::vector<int32_t> tags_;  // by pair
+  std::vector<int32_t> tags_;  // of each pair; -1 where it has no tag
   std::map<std::string, Lines> files_;
   LeftOut left_out_;
   std::string kept_note_;

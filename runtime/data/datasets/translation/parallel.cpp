@@ -11,7 +11,8 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-// `head`, a copy of `ids`, `tail`, then `padding`; negative head or tail: none. `to` has room.
+// Writes `head`, `ids` and `tail` to `to`, and fills it with `padding` up to `context` ids. A
+// negative head or tail is left out. `to` must have room for all, or be null.
 void fill(void* to, int64_t context, int32_t head, std::span<const int32_t> ids, int32_t tail,
           int32_t padding) {
   if (to == nullptr) return;
@@ -23,7 +24,8 @@ void fill(void* to, int64_t context, int32_t head, std::span<const int32_t> ids,
   std::fill(at, last, padding);
 }
 
-// The first sample of each language pair in an epoch; the last entry is the number of samples.
+// Returns where the samples of each language pair begin in an epoch. The last entry is the number
+// of samples.
 std::vector<int64_t> epoch_shares(const std::vector<PairCorpus>& pairs, double temperature) {
   double total = 0.0;
   double weights = 0.0;
@@ -75,9 +77,9 @@ ParallelDataset::ParallelDataset(std::vector<PairCorpus> pairs,
   if (size() < 1) fail_internal("parallel text without a pair of sentences");
 }
 
-// Sample j of the c that a pair of n lines has in an epoch is line floor((j + u) n / c), u drawn
-// from [0, 1): all lines once where c = n, evenly spread ones where c < n, all of them floor(c / n)
-// times or once more where c > n.
+// Reads one sample. Of the c samples that a pair of n lines has in an epoch, number j is line
+// floor((j + u) n / c), where u is drawn from [0, 1). So where c = n each line comes once, where c
+// < n evenly spread lines come, and where c > n each line comes floor(c / n) times or once more.
 void ParallelDataset::read(int64_t index, const RandomStream& random,
                            std::span<void* const> out) const {
   const auto after = std::upper_bound(first_.begin(), first_.end(), index);
@@ -87,7 +89,8 @@ void ParallelDataset::read(int64_t index, const RandomStream& random,
   const auto share = static_cast<uint64_t>(first_[p + 1] - first_[p]);
   const Wide drawn = place + philox(random, 0)[0];
   const size_t line = pair.lines[static_cast<size_t>(drawn * pair.lines.size() / share >> 32)];
-  // Kept by the reading thread: a sample allocates nothing once a longest sentence was seen.
+  // Each reading thread keeps these two: once they have held the longest sentence, nothing is
+  // allocated.
   thread_local std::vector<int32_t> source;
   thread_local std::vector<int32_t> target;
   source.resize(pair.source->pieces_of(line));

@@ -10,9 +10,9 @@
 namespace penstock {
 namespace {
 
-constexpr int32_t kBegin = 2, kEnd = 3;  // as in a vocabulary of ours
+constexpr int32_t kBegin = 2, kEnd = 3;  // their ids in a vocabulary that Penstock trains
 
-// A number in [0, n).
+// Returns a number in [0, n), made from the 32 random bits of `word`.
 int64_t draw(uint32_t word, int64_t n) {
   return static_cast<int64_t>(uint64_t{word} * static_cast<uint64_t>(n) >> 32);
 }

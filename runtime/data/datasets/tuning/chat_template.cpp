@@ -67,7 +67,7 @@ class JinjaTemplate final : public ChatTemplate {
   }
 
  private:
-  // The text as Python reads it: valid UTF-8, whatever its bytes.
+  // Returns the text as valid UTF-8, as Python reads it, whatever its bytes are.
   static std::string valid(const std::string& text) {
     std::string storage;
     return std::string(valid_utf8(text, storage));

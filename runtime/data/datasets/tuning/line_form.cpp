@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// Tools are described by schemas, which nest.
+// How deep the values of a line may be nested. Lines hold the schemas of tools, which nest.
 constexpr size_t kMostLevelsOfLines = 64;
 
 bool has(const json& line, const char* key) {
@@ -37,7 +37,8 @@ void append_messages(LineContent& content, const json& list, const char* key, Me
   content.parts |= form.parts;
 }
 
-// Takes the tools and keywords beside the messages, and refuses what would be lost.
+// Takes the tools, keywords and system text beside the messages. Refuses other keys with content
+// that would be lost.
 void take_extras(LineContent& content, const json& line, std::string_view text,
                  const std::string& where) {
   for (const char* key :
@@ -53,7 +54,7 @@ void take_extras(LineContent& content, const json& line, std::string_view text,
     const std::string system = json_text(line, "system", where);
     if (!system.empty()) content.messages.insert(content.messages.begin(), {"system", system});
   }
-  // Templates write keys in their order, which only this reader keeps.
+  // A template writes keys in the order of the line, which only ordered_json keeps.
   const auto kept = [&](const char* key) {
     return nlohmann::ordered_json::parse(text)[key].dump();
   };
@@ -128,7 +129,7 @@ void take_alpaca(LineContent& content, const json& line, std::string_view text,
   take_extras(content, line, text, where);
 }
 
-// "a", "b" and "c"
+// Returns the names as a list in words, for example "a", "b" and "c".
 std::string keys_listed(const std::vector<std::string>& names) {
   std::string all;
   for (size_t i = 0; i < names.size(); ++i) {

@@ -11,8 +11,9 @@ namespace {
 
 using nlohmann::json;
 
-// The role as templates call it, where others call it "human", "gpt", "model" or write it in other
-// cases. Any other is as it is; "developer" is one that some templates know.
+// Returns the role by the name that templates use: others say "human", "gpt" or "model", or write
+// it in other cases. Any other role is returned as it is. "developer" stays, since some templates
+// know it.
 std::string usual_role(std::string role, bool& renamed) {
   std::string lower = role;
   for (char& c : lower) {
@@ -35,7 +36,8 @@ std::string usual_role(std::string role, bool& renamed) {
   return role;
 }
 
-// A list of one text is that text. What stands between several, each program says otherwise.
+// Returns the text of a content that is a list of one text. Refuses a list of several texts, since
+// programs disagree on what stands between them.
 std::string text_of_parts(const json& parts, const std::string& where) {
   for (const json& part : parts) {
     const json type = part.is_object() && part.contains("type") ? part["type"] : json("");

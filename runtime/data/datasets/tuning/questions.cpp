@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// Takes one question after the other.
+// Collects the texts of one question after the other.
 class QuestionTexts {
  public:
   QuestionTexts(int64_t vocabulary, int64_t context)
@@ -38,7 +38,7 @@ class QuestionTexts {
     }
   }
 
-  // All questions, as a validation set of rows.
+  // Returns the texts of all questions as a validation set of rows.
   Datasets sets(const std::string& path, bool packed, int64_t vocabulary) {
     questions_.rows = packed ? pack_rows(questions_.lengths, context_, 0, false)
                              : single_rows(std::ssize(questions_.lengths));
@@ -70,7 +70,7 @@ class QuestionTexts {
   Questions questions_;
 };
 
-// The place of the largest, the first of equals.
+// Returns the place of the largest value; of equal ones, the first place.
 template <class Value>
 int64_t largest(int64_t count, const Value& value) {
   int64_t best = 0;

@@ -13,7 +13,8 @@ using Take = std::function<void(std::string_view line, const std::string& where)
 
 constexpr std::string_view kBlanks = " \t\r\n";
 
-// Cuts an array, which comes in pieces, into its elements. What those are is for others to say.
+// Cuts an array, which arrives in pieces, into the texts of its elements. Others say what those
+// mean.
 class ArrayElements {
  public:
   ArrayElements(const std::string& path, const Take& take) : path_(path), take_(take) {}
@@ -55,7 +56,7 @@ class ArrayElements {
   [[nodiscard]] std::string where() const {
     return path_ + ", element " + std::to_string(number_ + 1);
   }
-  // Ends an element; an array may have none, but no empty one.
+  // Ends an element. An empty array is allowed; an empty element is refused.
   void element(bool another) {
     const bool blank = element_.find_first_not_of(kBlanks) == std::string::npos;
     if (blank && another) fail_data(where() + ": there is nothing before the comma");
@@ -73,7 +74,8 @@ class ArrayElements {
   bool in_text_ = false, escaped_ = false, ended_ = false;
 };
 
-// Refuses tables, which are no lines and come in one file as lines do.
+// Refuses Parquet and Arrow files. They are tables, and one such file is easily given for lines of
+// JSON.
 void refuse_tables(std::string_view beginning, const std::string& path) {
   for (const auto& [mark, name] :
        {std::pair("PAR1", "a Parquet file"), std::pair("ARROW1", "an Arrow file")}) {
@@ -96,7 +98,7 @@ bool for_each_tuning_line(const std::string& path, int64_t unpack_limit, const T
   };
   LineSplitter lines(path, take_line);
   ArrayElements elements(path, take);
-  char first = ' ';  // of what is neither blank nor the mark of UTF-8
+  char first = ' ';  // the first character behind the mark and blanks; a blank: none yet
   const auto add = [&](std::string_view bytes) {
     if (first == ' ') {
       refuse_tables(bytes, path);

@@ -13,7 +13,8 @@ std::string amount_of(int64_t n, const char* what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
-// "data/train.jsonl: 1000 lines in 210 rows (samples of a mini-batch) of 512, 96.1 % filled; ..."
+// Describes the rows of a file: "data/train.jsonl: 1000 lines in 210 rows (samples of a mini-batch)
+// of 512, 96.1 % filled; ..."
 std::string described(const std::string& path, const TuningTexts& texts, const PackedRows& rows,
                       int64_t context, const DataConfig& config) {
   char filled[32];
@@ -26,7 +27,8 @@ std::string described(const std::string& path, const TuningTexts& texts, const P
   return text;
 }
 
-// The samples [first, end) as rows; packed they lie in the order that the seed draws.
+// Returns the samples [first, end) as rows, of one sample each or packed. Packed samples lie in the
+// order that the seed draws, if `shuffle`.
 PackedRows rows_of(const TuningTexts& texts, int64_t first, int64_t end, const DataConfig& config,
                    int64_t context, uint64_t seed, bool shuffle) {
   const auto lengths = std::span(texts.lengths)

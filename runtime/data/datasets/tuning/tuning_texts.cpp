@@ -13,8 +13,8 @@
 namespace penstock {
 namespace {
 
-// What is kept of a sample before its tokens: a sum of these, of its form times kForm, and of what
-// it lacks times kLacks; below kMostKept (tokens/token_cache.cpp).
+// A kept sample begins with one number, before its tokens: a sum of these flags, of kForm times its
+// form and of kLacks times what it lacks. It is below kMostKept (tokens/token_cache.cpp).
 enum Kept : int32_t {
   kOnlyLast = 1,
   kOpened = 2,
@@ -38,8 +38,8 @@ std::vector<int32_t> kept_form(const TuningSample& sample, bool in_array) {
   return kept;
 }
 
-// Whether a kept sample has a token that counts and is predicted: nothing predicts the first token,
-// which stands behind one number that is kept before it.
+// Returns whether a kept sample has a token that counts and is predicted. Index 0 holds the flags,
+// and index 1 the first token, which nothing predicts.
 bool any_kept_counts(std::span<const int32_t> kept) {
   return std::any_of(kept.begin() + std::min<std::ptrdiff_t>(2, std::ssize(kept)), kept.end(),
                      [](int32_t token) { return token % 2 == 1; });
@@ -55,7 +55,8 @@ void count_form(int32_t first, TuningTexts& texts) {
   texts.array |= (first & kArray) != 0;
 }
 
-// The kept sample in [begin, end) of texts.tokens, as far as it enters a row.
+// Adds the sample that is kept in [begin, end) of texts.tokens to `texts`, cut to the length of a
+// row. A sample that is left out is counted by its reason.
 void take_kept(int64_t begin, int64_t end, int64_t context, bool leaves_out, TuningTexts& texts) {
   std::vector<int32_t> kept(static_cast<size_t>(std::min(end - begin, context + 2)));
   texts.tokens->read(begin, kept);
@@ -95,7 +96,8 @@ size_t index_of(Lacks lacks) {
   return static_cast<size_t>(lacks);
 }
 
-// "; 3 lines left out: 2 without an answer, 1 longer than the context"
+// Returns how many lines were left out for each reason, for example "2 without an answer (...), 1
+// longer than model.context (...)".
 std::string left_out(const TuningTexts& texts) {
   std::string reasons;
   const auto add = [&](int64_t n, const char* why) {
@@ -183,7 +185,7 @@ TuningTexts TuningFolder::texts(const std::string& path, int64_t context) const 
   texts.note = tokenizer_->note();
   if (!kept.note.empty()) texts.note += (texts.note.empty() ? "" : "; ") + kept.note;
   for (size_t i = 0; i + 1 < kept.starts.size(); ++i) {
-    if (kept.starts[i] == kept.starts[i + 1]) continue;  // of no file of ours
+    if (kept.starts[i] == kept.starts[i + 1]) continue;  // Penstock writes no empty sample
     take_kept(kept.starts[i], kept.starts[i + 1], context, config_.too_long == "leave-out", texts);
   }
   if (texts.lines == 0) fail_input(path + " has no lines: give one JSON object a line");

@@ -17,7 +17,8 @@ std::string filter_called(const std::string& name) {
   return "the filter " + penstock::quoted(name);
 }
 
-// The whole of a text, without blanks around it, as int() and float() take it.
+// Reads the whole text, without the blanks around it, as int() and float() of Python do. Returns
+// nothing where it is no number.
 template <class Number>
 std::optional<Number> number_in(const std::string& text) {
   std::string_view digits = stripped(text, nullptr, true, true);
@@ -64,7 +65,8 @@ Value as_real(const Value& of, const Arguments& with) {
   return given[0] == nullptr ? Value(0.0) : *given[0];
 }
 
-// Python's round(): half to even, by the digits of the number itself.
+// Rounds as Python's round() does: the exact value of the double decides, and halves go to the even
+// digit.
 Value rounded(const Value& of, const Arguments& with) {
   const auto given = bound(with, {"precision", "method"}, filter_called("round"));
   const int64_t digits = given[0] == nullptr ? 0 : whole_number(*given[0]);
@@ -141,7 +143,7 @@ std::optional<Value> apply_plain_filter(Budget& budget, const std::string& name,
   if (name == "attr") {
     const auto given = bound(with, {"name"}, filter_called(name));
     Value found = member_of(budget, of, text_of(given[0], filter_called(name)));
-    // This filter does not find the keys of a mapping.
+    // This filter finds methods of a mapping, but not its keys.
     if (of.table() != nullptr && found.callable() == nullptr) return Value();
     return found;
   }

@@ -42,7 +42,8 @@ class ListFilter {
       std::initializer_list<const char*> parameters) const {
     return bound(with_, parameters, called());
   }
-  // The items of the value, as a row; every filter goes through them, which is counted as work.
+  // Returns the items of the value as a row, and counts the work: each filter goes through all of
+  // them.
   [[nodiscard]] Value items() const {
     Value held = items_of(budget_, of_);
     budget_.work(2 * Budget::kStep * held.row()->items.size());
@@ -77,7 +78,8 @@ class ListFilter {
     return all.value();
   }
 
-  // The rest of the arguments, for the filter or test that the first of them name.
+  // Returns the arguments from place `first` on. They belong to the filter or test that an earlier
+  // argument names.
   [[nodiscard]] Arguments rest_from(size_t first) const {
     Arguments rest;
     for (size_t i = first; i < with_.values.size(); ++i) rest.values.push_back(with_.values[i]);
@@ -85,7 +87,7 @@ class ListFilter {
     return rest;
   }
 
-  // The filter map. Jinja does not look at the arguments where the value is empty.
+  // Applies the filter map. As in Jinja, nobody looks at the arguments where the value is empty.
   [[nodiscard]] Value mapped() const {
     Lister all(budget_);
     if (!of_.truth()) return all.value(Row::Type::Once);
@@ -109,7 +111,7 @@ class ListFilter {
 
   [[nodiscard]] Value selected(bool by_attribute, bool wanted) const {
     if (!of_.truth()) return list_value(budget_, {}, Row::Type::Once);
-    const size_t at = by_attribute ? 1 : 0;  // of the test among the arguments
+    const size_t at = by_attribute ? 1 : 0;  // the place of the test among the arguments
     if (with_.values.size() < at) fail_template("gives " + called() + " no attribute");
     const std::string* const test =
         with_.values.size() > at ? &text_of(&with_.values[at], called()) : nullptr;
@@ -142,7 +144,8 @@ class ListFilter {
     return all.value(Row::Type::Once);
   }
 
-  // The key that a value is compared by: without case, unless `with_case`.
+  // Returns the key that a value is compared by: a text in lower case, unless `with_case`, and any
+  // other value as it is.
   [[nodiscard]] Value key_of(const Value& value, bool with_case) const {
     if (with_case || value.text() == nullptr) return value;
     return call_method(budget_, value, "lower", {});
@@ -155,9 +158,11 @@ class ListFilter {
   struct Keyed {
     Value key, item;
   };
-  // Memory to sort so many items, with what sorting itself takes.
+  // Charges the memory that sorting `items` items takes: the items, and as much again for the sort
+  // itself.
   [[nodiscard]] Charge room_for(size_t items) const { return {budget_, 2 * items * sizeof(Keyed)}; }
-  // The items in ascending order of keys, or descending if `turned`; equal ones keep their order.
+  // Returns the items in ascending order of keys, or in descending order if `turned`. Items with
+  // equal keys keep their order.
   [[nodiscard]] Value in_order(std::vector<Keyed> all, bool turned) const {
     std::ranges::stable_sort(all, [&](const Keyed& a, const Keyed& b) {
       return turned ? less(budget_, b.key, a.key) : less(budget_, a.key, b.key);
@@ -270,7 +275,7 @@ class ListFilter {
     return all.value(Row::Type::Once);
   }
 
-  // (grouper, list), in the order of groupers.
+  // Applies the filter groupby: returns pairs (grouper, list) in the order of groupers.
   [[nodiscard]] Value groups() const {
     const auto given = arguments({"attribute", "default", "case_sensitive"});
     if (given[0] == nullptr || truth_of(given[1]))

@@ -35,7 +35,7 @@ bool contains(Budget& budget, const Value& in, const Value& what) {
   fail_template("looks for " + kind_of(what) + " in " + kind_of(in));
 }
 
-// The texts left and right, joined; if one is escaped, the other is escaped as well.
+// Joins two texts. If one of them is marked as escaped, the other is escaped first.
 Value joined_texts(Budget& budget, const Value& left, const Value& right) {
   Writer both(budget);
   const bool escapes = left.escaped() || right.escaped();
@@ -87,7 +87,7 @@ int64_t combined_whole(const std::string& how, int64_t a, int64_t b) {
     if (b == -1) {
       over = how == "//" && __builtin_sub_overflow(0, a, &result);
     } else {
-      // Rounded down, as Python does, where C++ rounds towards zero.
+      // The quotient is rounded down, as in Python; C++ rounds towards zero.
       const bool rounds = a % b != 0 && (a < 0) != (b < 0);
       result = how == "%" ? a % b + (rounds ? b : 0) : a / b - (rounds ? 1 : 0);
     }
@@ -132,7 +132,8 @@ Value character_of(Budget& budget, const Value& of, int64_t at) {
   return text_value(budget, text.substr(byte, utf8_at(text, byte).bytes), of.escaped());
 }
 
-// A member of a group of groupby's, or a method; undefined where there is neither.
+// Returns a member of a group that groupby made, or a method; undefined where the value has
+// neither.
 Value method_or_nothing(const Value& of, const std::string& name) {
   if (of.row() != nullptr && of.row()->type == Row::Type::Group) {
     if (name == "grouper" || name == "list") return of.row()->items[name == "list" ? 1 : 0];
@@ -232,7 +233,7 @@ Value cut_of(Budget& budget, const Value& of, const Cut& cut) {
   const int64_t step = cut.step.value_or(1);
   if (step == 0) fail_template("cuts in steps of 0");
   if (text) budget.work(of.text()->size());
-  // Cutting a text takes eight bytes for each character.
+  // cut_text() keeps where each character starts, which takes eight bytes for each.
   const Charge starts(budget, text ? 8 * of.text()->size() : 0);
   const int64_t size = text ? characters_in(*of.text()) : std::ssize(of.row()->items);
   const int64_t lowest = step > 0 ? 0 : -1;
@@ -242,7 +243,8 @@ Value cut_of(Budget& budget, const Value& of, const Cut& cut) {
   };
   const int64_t begin = cut.from ? clamped(*cut.from) : (step > 0 ? 0 : size - 1);
   const int64_t end = cut.to ? clamped(*cut.to) : (step > 0 ? size : -1);
-  const int64_t stride = std::clamp(step, -size - 1, size + 1);  // a longer one goes nowhere else
+  // A longer stride ends after one item as well, and cannot overflow `i`.
+  const int64_t stride = std::clamp(step, -size - 1, size + 1);
   if (text) return text_value(budget, cut_text(*of.text(), begin, end, stride), of.escaped());
   Lister kept(budget);
   for (int64_t i = begin; stride > 0 ? i < end : i > end; i += stride) {

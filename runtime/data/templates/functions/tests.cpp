@@ -11,7 +11,8 @@
 namespace penstock::jinja {
 namespace {
 
-// The operator that a test with one argument stands for; empty: none.
+// Returns the operator that a test with one argument stands for; an empty text where it is no
+// operator.
 std::string operator_of(const std::string& test) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kOperators = {
       {{"==", "=="},

@@ -66,7 +66,8 @@ class TextFilter {
   }
   [[nodiscard]] Value escaped() const { return of_.escaped() ? of_ : escaped_text(text()); }
 
-  // Each word, and what parts it from the next, with its first letter alone a capital.
+  // Makes the first letter of each word a capital, and all other letters small. A word begins at
+  // the start and behind white space or one of - ( { [ <.
   [[nodiscard]] Value titled() const {
     if (!only_ascii(text())) fail_template("makes a title of letters beyond ASCII");
     std::string title = in_case(text(), Case::Lower);
@@ -101,8 +102,9 @@ class TextFilter {
       indention = blanks.value();
     }
     const bool blank_too = given[2] != nullptr && given[2]->truth();
-    const Charge room(budget_, 48 * text().size());  // of as many lines
-    // A newline behind the text counts as the end of its last line, one more would not.
+    const Charge room(budget_, 48 * text().size());  // each byte may be a line of its own
+    // Jinja appends a newline before it cuts a text into lines. So a text that is empty or ends
+    // with a newline has an empty last line.
     std::vector<std::string_view> lines = lines_of(text());
     if (text().empty() || lines_of(text().substr(text().size() - 1)).front().empty())
       lines.push_back("");
@@ -152,7 +154,7 @@ class TextFilter {
     return count;
   }
 
-  // '%s' | format('a')
+  // Fills values into a text as % does in Python, for example '%s' | format('a').
   [[nodiscard]] Value filled_in() const {
     if (with_.named.empty()) {
       return percent_formatted(budget_, of_, list_value(budget_, with_.values, Row::Type::Tuple));

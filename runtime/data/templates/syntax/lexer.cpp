@@ -22,7 +22,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// How many bytes of white space `text` begins with.
+// Returns how many bytes of white space `text` begins with.
 size_t blanks_before(std::string_view text) {
   size_t at = 0;
   while (at < text.size()) {
@@ -32,7 +32,7 @@ size_t blanks_before(std::string_view text) {
   }
   return at;
 }
-// `text` without the white space at its end.
+// Returns `text` without the white space at its end.
 std::string_view without_blanks_behind(std::string_view text) {
   size_t kept = 0;
   for (size_t at = 0; at < text.size();) {
@@ -53,7 +53,7 @@ std::string with_plain_newlines(std::string_view text) {
     plain += '\n';
     if (i + 1 < text.size() && text[i + 1] == '\n') ++i;
   }
-  if (plain.ends_with('\n')) plain.pop_back();  // one at the end is no part of a template
+  if (plain.ends_with('\n')) plain.pop_back();  // Jinja drops one newline at the end
   return plain;
 }
 
@@ -93,7 +93,8 @@ class Lexer {
     tokens_.push_back({kind, std::move(text), line()});
   }
 
-  // The text before the next tag, or at the end.
+  // Adds a token for `all`, the text up to the next tag or the end, without the white space at its
+  // end that this tag takes away.
   void between(std::string_view all) {
     std::string_view kept = all;
     const std::string_view tag = rest_.substr(all.size());
@@ -111,10 +112,11 @@ class Lexer {
     rest_.remove_prefix(all.size());
   }
 
-  // The tag of this name at the beginning of `text`, and how it ends; 0 bytes: there is none.
+  // A tag of a given name at the beginning of a text. `bytes` is its length; 0: no such tag is
+  // there.
   struct NamedTag {
     size_t bytes = 0;
-    char ends_with = ' ';  // the sign before "%}"
+    char ends_with = ' ';  // the sign before "%}": - or +; a blank where there is none
   };
   static NamedTag named_tag(std::string_view text, std::string_view name) {
     size_t at = 2;
@@ -130,7 +132,8 @@ class Lexer {
     return tag;
   }
 
-  // What stands between {% raw %} and {% endraw %} is text; false where no such tag is next.
+  // Adds what stands between {% raw %} and {% endraw %} as a text. Returns false where no {% raw %}
+  // is next.
   bool raw() {
     const NamedTag begin = named_tag(rest_, "raw");
     if (begin.bytes == 0 || begin.ends_with == '+') return false;
@@ -162,7 +165,7 @@ class Lexer {
     push(writes ? Token::Kind::WriteBegin : Token::Kind::TagBegin, "");
     rest_.remove_prefix(signed_by);
     const std::string_view end = writes ? "}}" : "%}";
-    int open = 0;  // brackets: a mapping may end with "}}"
+    int open = 0;  // open brackets: between them "}}" may end mappings
     for (;;) {
       rest_.remove_prefix(blanks_before(rest_));
       if (rest_.empty()) fail("a tag has no end");
@@ -178,7 +181,7 @@ class Lexer {
     }
   }
 
-  // White space that a tag takes along.
+  // Removes the white space behind a tag: all of it if `trims`, or one newline if `newline`.
   void after(bool trims, bool newline) {
     size_t n = 0;
     if (trims) {
@@ -217,7 +220,8 @@ class Lexer {
     fail("a character that no expression has");
   }
 
-  // Digits, which may have single _ between them.
+  // Returns the digits at `at`, and moves `at` behind them. A single _ between two digits is left
+  // out.
   std::string digits(size_t& at, bool (*belongs)(char)) const {
     std::string all;
     for (; at < rest_.size(); ++at) {
@@ -277,8 +281,8 @@ class Lexer {
     rest_.remove_prefix(at + 1);
   }
 
-  // Reads the escape behind the backslash at `at` - 1 into `value`; returns its length, the
-  // backslash not counted.
+  // Reads the escape behind the backslash at `at` - 1, and adds its character to `value`. Returns
+  // the length of the escape without the backslash.
   size_t escape(size_t at, std::string& value) const {
     constexpr std::string_view kFrom = "ntr\\'\"abfv";
     constexpr std::string_view kTo = "\n\t\r\\'\"\a\b\f\v";
@@ -310,7 +314,7 @@ class Lexer {
     append_utf8(value, code);
     return digits;
   }
-  // N{BULLET}
+  // Reads the escape of a named character, for example N{BULLET}, as escape() does.
   size_t named(size_t at, std::string& value) const {
     const size_t end = rest_.find('}', at);
     if (end == std::string_view::npos || rest_[at + 1] != '{') fail("an escape without a name");
@@ -324,7 +328,7 @@ class Lexer {
   std::string_view rest_;
   const std::string& where_;
   bool line_begins_ = true;
-  mutable size_t counted_ = 0, line_ = 1;  // bytes whose newlines are counted, and the line there
+  mutable size_t counted_ = 0, line_ = 1;  // newlines are counted up to this byte, on line_
   std::vector<Token> tokens_;
 };
 

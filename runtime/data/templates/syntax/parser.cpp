@@ -15,14 +15,14 @@ namespace {
 using NodePtr = std::unique_ptr<Node>;
 using Kind = Node::Kind;
 
-// The tokens of a template one after the other, and the nodes that are made of them.
+// Reads the tokens of a template one after the other, and makes the nodes of its tree.
 class TokenReader {
  protected:
-  // `where` names the template in messages, and outlives this.
+  // `where` names the template in messages. It must outlive the reader.
   TokenReader(std::string_view text, const std::string& where)
       : tokens_(tokens_of(text, where)), where_(where) {}
 
-  // Counts how deep the parser stands.
+  // Counts how many parts of the template are open, and refuses more than kDeepest.
   class Deeper {
    public:
     explicit Deeper(TokenReader& reader) : depth_(reader.depth_) {
@@ -79,7 +79,7 @@ class TokenReader {
     node.parts.push_back(std::move(part));
   }
 
-  static constexpr int kDeepest = 200;  // open parts of a template, which take room on the stack
+  static constexpr int kDeepest = 200;  // open parts of a template: each takes room on the stack
 
   std::vector<Token> tokens_;
   const std::string& where_;
@@ -87,19 +87,20 @@ class TokenReader {
   int depth_ = 0;
 };
 
-// The trees of expressions: one function for each strength of operators, from the loosest to the
-// tightest, as Jinja's own parser has them.
+// Parses expressions: one function for each precedence of operators, from the loosest to the
+// tightest, as in Jinja's own parser.
 class ExpressionReader : protected TokenReader {
  protected:
   using TokenReader::TokenReader;
 
   NodePtr expression();
-  NodePtr or_expression();  // without `if` behind it
-  // Expressions with commas between them are a tuple, as {{ 1, 2 }} and {% set x = 1, 2 %}.
+  NodePtr or_expression();  // without a conditional `if` behind it
+  // Parses an expression. Several with commas between them are a tuple: {{ 1, 2 }}, {% set x = 1, 2
+  // %}.
   NodePtr tuple_or_one(bool with_if);
-  // Filters behind `value`: "| trim | upper".
+  // Parses the filters behind `value`, for example "| trim | upper".
   NodePtr filters(NodePtr value);
-  void arguments(Node& call);  // behind "("
+  void arguments(Node& call);  // from behind the "(" of the call on
 
   bool names_caller_ = false;  // whether any expression so far has named "caller"
 
@@ -278,7 +279,7 @@ void ExpressionReader::arguments(Node& call) {
   }
 }
 
-// Members and calls.
+// Parses the members, items and calls that follow a value: "a.b", "a[0]", "a(1)".
 NodePtr ExpressionReader::postfix(NodePtr value) {
   for (;;) {
     if (take(".")) {
@@ -356,7 +357,7 @@ NodePtr ExpressionReader::primary() {
   fail("an expression is missing");
 }
 
-// Statements, and the whole template.
+// Parses statements, and the whole template.
 class Parser : private ExpressionReader {
  public:
   Parser(std::string_view text, const std::string& where) : ExpressionReader(text, where) {}
@@ -377,7 +378,7 @@ class Parser : private ExpressionReader {
            ahead().text == text;
   }
 
-  // Parses up to a tag with one of these names, which stays unread.
+  // Parses up to a tag that has one of the names `ends`. That tag stays unread.
   NodePtr block(std::initializer_list<const char*> ends) {
     const Deeper deeper(*this);
     NodePtr all = node(Kind::Block, "");
@@ -402,7 +403,7 @@ class Parser : private ExpressionReader {
     return all;
   }
 
-  // Reads the rest of the tag and the body up to the tag `end`, which is read as well.
+  // Parses the rest of the tag, the body behind it, and the tag `end` behind the body.
   NodePtr body_to(const char* end) {
     end_tag();
     NodePtr body = block({end});
@@ -410,8 +411,8 @@ class Parser : private ExpressionReader {
     end_tag();
     return body;
   }
-  // The same for a body with names of its own: break and continue in it cannot mean a loop around
-  // it.
+  // Does the same for a body with names of its own. A break or continue in such a body cannot end a
+  // loop around it.
   NodePtr closed_body_to(const char* end) {
     const int loops = std::exchange(loops_, 0);
     NodePtr body = body_to(end);
@@ -441,13 +442,14 @@ class Parser : private ExpressionReader {
       end_tag();
       return node(what == "break" ? Kind::Break : Kind::Continue, "");
     }
-    if (what == "generation") {  // marks what the assistant says: written as it is
+    if (what == "generation") {  // marks the assistant's words, and changes nothing in them
       return node(Kind::Scoped, "", closed_body_to("endgeneration"));
     }
     unsupported("the tag " + penstock::quoted(what));
   }
 
-  // "name(arguments) | name": what a filter or {% set x | name %} makes of the text of its body.
+  // Parses "name(arguments) | name": the filters that {% filter %} and {% set x | name %} apply to
+  // the text of their body.
   NodePtr captured_through_filters() {
     NodePtr first = node(Kind::Filter, name(), node(Kind::Captured, ""));
     if (take("(")) arguments(*first);
@@ -534,7 +536,8 @@ class Parser : private ExpressionReader {
     return node(Kind::SetBlock, "", std::move(to), std::move(body), std::move(through));
   }
 
-  // "(a, b=1)", into names and, behind the body that comes first, values.
+  // Parses the parameters "(a, b=1)". Names go to `names`. Values go to `parts`, behind the place
+  // of the body, which is the first part.
   void parameters(Node& made) {
     want("(");
     while (!take(")")) {
@@ -587,7 +590,7 @@ class Parser : private ExpressionReader {
     return made;
   }
 
-  int loops_ = 0;  // loops around this place, which a `break` could leave
+  int loops_ = 0;  // how many loops a `break` at this place could leave
 };
 
 }  // namespace

@@ -15,12 +15,12 @@ namespace {
 
 constexpr int64_t kWidest = 10'000;
 
-// How a value is filled in: "%-8.2f", "{:>8.2f}".
+// The way in which a value is written, as "%-8.2f" and "{:>8.2f}" say it.
 struct FillForm {
-  char align = '\0';  // < > ^ =; none: by what it is
+  char align = '\0';  // one of < > ^ =; '\0': numbers right, texts left
   std::string fill = " ";
   char sign = '-';
-  bool alternate = false;  // 0x before hexadecimals
+  bool alternate = false;  // 0x, 0o or 0b goes before the digits
   int64_t width = 0;
   std::optional<int64_t> precision = {};
   char type = '\0';
@@ -31,7 +31,8 @@ struct FillForm {
                 ", which is not supported");
 }
 
-// Decimal digits at `at`.
+// Reads the decimal digits at `at` and moves `at` behind them; returns nothing where there are
+// none.
 std::optional<int64_t> number_at(std::string_view text, size_t& at) {
   size_t end = at;
   int64_t number = 0;
@@ -44,7 +45,7 @@ std::optional<int64_t> number_at(std::string_view text, size_t& at) {
   return number;
 }
 
-// A number as digits, its sign apart.
+// The sign of a number, and its digits.
 struct Digits {
   bool negative = false;
   std::string text;
@@ -202,7 +203,8 @@ class PercentForm {
   bool named_ = false;
 };
 
-// "[[fill]align][sign][#][0][width][.precision][type]"
+// Reads the form "[[fill]align][sign][#][0][width][.precision][type]" and refuses anything behind
+// it.
 FillForm brace_form(std::string_view text) {
   constexpr std::string_view kAligns = "<>^=";
   FillForm form;

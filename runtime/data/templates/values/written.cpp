@@ -89,7 +89,7 @@ class JsonWriter {
   }
 
  private:
-  // A number, boolean or none as JSON.
+  // Returns a number, a boolean or none as JSON; refuses any other value.
   static std::string plain(const Value& value) {
     if (value.none()) return "null";
     if (const bool* truth = value.boolean()) return *truth ? "true" : "false";

@@ -28,7 +28,8 @@ constexpr std::array kOurClasses = {ClassName{"GPT2Tokenizer", FolderClass::Gpt2
                                     ClassName{"LlamaTokenizer", FolderClass::Llama},
                                     ClassName{"Qwen2Tokenizer", FolderClass::Qwen2}};
 
-// Classes that build a tokenizer of byte pairs or pieces anew.
+// Classes of transformers that build a tokenizer of byte pairs or pieces anew, in ways that are not
+// supported.
 constexpr std::array<std::string_view, 46> kOtherClasses = {
     "AlbertTokenizer",      "BarthezTokenizer",    "BartTokenizer",      "BigBirdTokenizer",
     "BlenderbotTokenizer",  "CLIPTokenizer",       "CamembertTokenizer", "CodeGenTokenizer",
@@ -43,8 +44,8 @@ constexpr std::array<std::string_view, 46> kOtherClasses = {
     "UdopTokenizer",        "VideoPrismTokenizer", "WhisperTokenizer",   "XGLMTokenizer",
     "XLMRobertaTokenizer",  "XLNetTokenizer"};
 
-// The class for a network whose folder names none; AsWritten holds even where the folder names one.
-// For networks that are not listed the folder alone says the class.
+// The class for a network whose folder names none. AsWritten holds even where the folder names a
+// class. A network that is not listed has the class that its folder names.
 struct NetworkClass {
   std::string_view model_type;
   FolderClass of;

@@ -17,7 +17,7 @@ struct Split {
   std::string left, right;
 };
 
-// Every way to put a piece together from two others.
+// Adds every way to put a piece together from two others to `splits`.
 void add_splits(const std::string& piece, int32_t id,
                 const std::unordered_map<std::string, int32_t>& ids, std::vector<Split>& splits) {
   size_t characters = 0;
@@ -29,7 +29,7 @@ void add_splits(const std::string& piece, int32_t id,
   }
 }
 
-// Adds to the tokens of a file.
+// Adds a folder's tokens to those of its tokenizer.json.
 class AddingTokens {
  public:
   AddingTokens(TokenizerJson& file, const FolderSettings& settings)
@@ -40,7 +40,8 @@ class AddingTokens {
     for (const AddedToken& token : file.added) next_ = std::max(next_, token.id + 1);
   }
 
-  // Takes a token that says its id.
+  // Adds a token that comes with its id. Refuses it where tokenizer.json gives or would give that
+  // token another id.
   void take(const AddedToken& token) {
     const auto found = find(token.content);
     const bool is_there = found != file_.added.end();
@@ -57,13 +58,14 @@ class AddingTokens {
       add(token);
     }
   }
-  // Takes a token that the class assumes. False: there is no such token or word.
+  // Adds a token that the class assumes. Returns false where no token or word of this text exists.
   bool take_assumed(const AddedToken& token) {
     const bool exists = find(token.content) != file_.added.end() || words_.contains(token.content);
     if (exists) (void)take_named(token);
     return exists;
   }
-  // Takes a token that has a name. True: it is new, and no word of the vocabulary either.
+  // Adds a token that the folder names without an id. Returns whether the vocabulary and the file
+  // lacked it.
   bool take_named(AddedToken token) {
     if (const auto found = find(token.content); found != file_.added.end()) {
       found->special = true;
@@ -94,8 +96,8 @@ class AddingTokens {
   int32_t next_;
 };
 
-// A class that builds its tokenizer anew takes no added token from tokenizer.json where
-// tokenizer_config.json has a list of them.
+// Refuses a folder that would lose added tokens: where tokenizer_config.json lists some, a class
+// that builds its tokenizer anew takes none from tokenizer.json.
 void refuse_missing(const TokenizerJson& file, const FolderSettings& settings) {
   for (const AddedToken& token : file.added) {
     const std::string& text = token.content;
@@ -140,7 +142,8 @@ std::string take_added_tokens(TokenizerJson& file, const FolderSettings& setting
   AddingTokens adding(file, settings);
   for (const AddedToken& token : settings.added) adding.take(token);
   for (const AddedToken& token : settings.named) (void)adding.take_named(token);
-  int new_ones = 0;  // their order in the file, which JSON does not keep, says which id is whose
+  // Several new tokens would get ids in their order in the file, and JSON keeps no order of keys.
+  int new_ones = 0;
   for (const AddedToken& token : settings.own) new_ones += adding.take_named(token) ? 1 : 0;
   if (new_ones > 1) {
     fail_input(settings.path + ": several tokens with names of their own, " +

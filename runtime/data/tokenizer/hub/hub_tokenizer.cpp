@@ -16,7 +16,8 @@
 namespace penstock {
 namespace {
 
-// All tokens that a folder names are added to its words; one that its class assumes need not be.
+// Returns the ids of special tokens; -1 where there is none. All tokens that a folder names are
+// among its words by now. A token that only its class assumes may be missing.
 SpecialIds special_ids(const WordTokenizer& words, const FolderSettings& settings) {
   return {.begin = words.find(settings.begin).value_or(-1),
           .end = words.find(settings.end).value_or(-1),
@@ -76,9 +77,9 @@ std::unique_ptr<Tokenizer> folder_of_words(TokenizerJson file, const FolderSetti
   return std::make_unique<FolderOfWords>(std::move(file), settings, std::move(note));
 }
 
-// A model of the class LlamaTokenizer in a folder without a tokenizer.json: a text's ids begin with
-// <s> unless the folder says otherwise. (In a folder that has a tokenizer.json, that file alone
-// decides what is put around a text.)
+// Opens a SentencePiece model of the class LlamaTokenizer in a folder without a tokenizer.json. A
+// text's ids begin with <s> unless the folder says otherwise. (A tokenizer.json would decide alone
+// what is put around a text.)
 std::unique_ptr<Tokenizer> llama_pieces(const std::string& model, FolderSettings settings) {
   const Pieces pieces(model);
   if (settings.begin.empty()) settings.begin = "<s>";
@@ -91,7 +92,7 @@ std::unique_ptr<Tokenizer> llama_pieces(const std::string& model, FolderSettings
   return folder_of_words(std::move(file), settings, "");
 }
 
-// Pieces, and the tokens that the folder adds to them or finds in texts: <s> and its like.
+// A tokenizer of pieces, and of tokens such as <s> that the folder adds to them or finds in texts.
 class FolderOfPieces final : public Tokenizer {
  public:
   FolderOfPieces(const std::string& file, FolderSettings settings)
@@ -119,7 +120,8 @@ class FolderOfPieces final : public Tokenizer {
     const auto found = ids_.find(token);
     return found == ids_.end() ? pieces_.find(token) : std::optional(found->second);
   }
-  // A space goes before each stretch between such tokens, as before the whole.
+  // Encodes the stretches between added tokens. A space goes before each of them, as before a whole
+  // text.
   [[nodiscard]] std::vector<int32_t> encode(std::string_view text) const override {
     std::string storage;
     std::vector<int32_t> ids;
@@ -149,7 +151,8 @@ class FolderOfPieces final : public Tokenizer {
   [[nodiscard]] SpecialIds special() const override { return special_; }
 
  private:
-  // The id of a token that the folder names; -1 where it names none.
+  // Returns the id of a token that the folder names, or -1 where it names none. Throws where the
+  // vocabulary lacks the token.
   [[nodiscard]] int32_t named_id(const std::string& token) const {
     if (token.empty()) return -1;
     if (const std::optional<int32_t> id = find(token)) return *id;
@@ -174,8 +177,8 @@ class FolderOfPieces final : public Tokenizer {
   int64_t size_;
   FolderSettings settings_;
   SpecialIds special_;
-  std::unordered_map<std::string, int32_t> ids_;   // of added tokens
-  std::unordered_map<int32_t, AddedToken> texts_;  // likewise
+  std::unordered_map<std::string, int32_t> ids_;   // ids of added tokens
+  std::unordered_map<int32_t, AddedToken> texts_;  // added tokens by id
   std::optional<AddedTokens> added_;
 };
 

@@ -10,12 +10,12 @@ namespace {
 
 using nlohmann::json;
 
-// What the byte-level step cuts by, unless the file says that it does not.
+// The expression by which the byte-level step cuts, unless the file says that it does not cut.
 constexpr const char* kByteLevelExpression =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
-// Punctuation, as an expression for PCRE2: what is punctuation in Unicode 8, whose tables the
-// `tokenizers` library has, and all of ASCII's. So what came later is excluded, and two characters
-// that are something else by now are included.
+// Matches punctuation, as an expression for PCRE2: all of ASCII's, and what Unicode 8 calls so,
+// since the `tokenizers` library has its tables. Characters that became punctuation later are
+// excluded, and two that have left it are included.
 constexpr const char* kPunctuation =
     R"((?![\x{61D}\x{9FD}\x{A76}\x{C77}\x{C84}\x{1B7D}\x{1B7E}\x{2E43}-\x{2E5D}\x{10EAD})"
     R"(\x{10F55}-\x{10F59}\x{10F86}-\x{10F89}\x{1144B}-\x{1144F}\x{1145A}-\x{1145D})"
@@ -86,7 +86,8 @@ NormalStep normal_step(const JsonSource& source, const json& step) {
   source.refuse("the normalizer " + quoted(type));
 }
 
-// Older files say add_prefix_space, and split where nothing is said.
+// Reads a Metaspace step. Older files say add_prefix_space in place of prepend_scheme. Texts are
+// split where the file does not say whether.
 PreTokenizerStep metaspace(const JsonSource& source, const json& step) {
   using Put = PreTokenizerStep::Put;
   PreTokenizerStep cut;
