@@ -15,7 +15,7 @@ namespace {
 
 using ProtoBytes = std::span<const uint8_t>;
 
-// A field of a message: its number, and the bytes of what it holds, or of a varint its value.
+// A field of a message: its number, and the bytes of its content or, of a varint, its value.
 struct ProtoField {
   uint64_t number = 0;
   int type = 0;
@@ -36,7 +36,7 @@ class ModelCheck {
   ModelCheck(ProtoBytes whole, const std::string& path) : whole_(whole), path_(path) {}
 
   [[nodiscard]] std::vector<bool> user_defined() const {
-    constexpr uint64_t kUserDefined = 4;  // of the types of pieces
+    constexpr uint64_t kUserDefined = 4;  // SentencePiece's number for such a piece
     std::vector<bool> all;
     for_fields(whole_, [&](const ProtoField& field) {
       if (field.number != 1 || field.type != kBytes) return;
@@ -106,8 +106,8 @@ class ModelCheck {
     if (!std::isfinite(score)) refuse(field.content, "a piece has no finite score");
   }
 
-  // The rules by which characters are normalised: the length of the trie, its units, and texts that
-  // end with a 0.
+  // Checks the rules by which characters are normalised. They are the length of a trie in bytes,
+  // its units, and texts that each end with a 0.
   void normalizer(const ProtoField& field) const {
     if (field.number != 2 || field.type != kBytes || field.content.empty()) return;
     const ProtoBytes rules = field.content;
@@ -119,9 +119,10 @@ class ModelCheck {
     check_trie(rules.subspan(4, trie_bytes), rules.size() - 4 - trie_bytes);
   }
 
-  // A unit leads to any of the 256 that its offset names; where its bit 8 is set, the first of them
-  // holds a value: where in the texts to go on. Units with the highest bit set are nothing but
-  // values. The first unit is the root.
+  // Checks that no unit leads out of the trie or the texts. A unit leads to any of the 256 units
+  // that its offset names. Where its bit 8 is set, the first of these holds a place in the texts.
+  // Units with the highest bit set hold such a place and lead nowhere, except the first unit, the
+  // root.
   void check_trie(ProtoBytes trie, uint64_t text_bytes) const {
     const uint64_t units = trie.size() / 4;
     for (uint64_t i = 0; i < units; ++i) {

@@ -21,7 +21,9 @@ struct Pieces::Processor {
 
 namespace {
 
-// "Internal: src/trainer_interface.cc(582) [(a) == (b)] Vocabulary size too high (99)...": the end.
+// Returns the reason at the end of an error of SentencePiece. For "Internal:
+// src/trainer_interface.cc(582) [(a) == (b)] Vocabulary size too high (99)..." it is "Vocabulary
+// size too high (99)".
 std::string reason(const sentencepiece::util::Status& status) {
   std::string text = status.ToString();
   const size_t bracket = text.rfind("] ");
@@ -44,8 +46,8 @@ class Sentences final : public sentencepiece::SentenceIterator {
   size_t at_ = 0;
 };
 
-// The library returns most of what it finds wrong, and throws what the one below it does: that a
-// piece is empty, for instance.
+// Returns whether SentencePiece can load the model. It reports most errors by its status, but
+// throws those of the libraries below it, for instance that a piece is empty.
 bool loads(sentencepiece::SentencePieceProcessor& model, std::string_view proto) {
   try {
     return model.LoadFromSerializedProto(proto).ok();
@@ -88,7 +90,7 @@ VocabularyPiece Pieces::at(int32_t id) const {
           .user_defined = user_defined_.at(static_cast<size_t>(id))};
 }
 
-// Throws Error(Data): a valid model can cut any text.
+// Throws Error(Data), which blames the file: a valid model can cut any text.
 void Pieces::fail_to_cut(const std::string& why) const {
   fail_data(path_ + " (all of its " + std::to_string(size()) +
             " pieces) cannot cut a text: " + why);

@@ -26,15 +26,16 @@ bool is_visible_ascii(char c) {
   return c > ' ' && c < '\x7f';
 }
 
-// Takes the text in parts of kLeastPartBytes or more but for the last, each of which ends where
-// byte-level vocabularies cut anyway: behind a newline between a visible character and a letter of
-// ASCII. So the parts' tokens are those of the whole. Throws as read_pieces_of_file() does, and
-// Error(Input) where there is no such place within kMostPartBytes.
+// Calls take() with one part of the text after the other. Each part but the last has
+// kLeastPartBytes or more, and ends where byte-level vocabularies cut anyway: behind a newline that
+// stands between a visible character and a letter of ASCII. So the tokens of the parts are those of
+// the whole text. Throws as read_pieces_of_file() does, and Error(Input) where there is no such
+// place within kMostPartBytes.
 void for_each_text_part(const std::string& path,
                         const std::function<void(std::string_view part)>& take,
                         int64_t unpack_limit) {
   std::string text;
-  size_t looked = 1;  // places before it are none
+  size_t looked = 1;  // a part ends at no place before this one
   const auto add = [&](std::string_view bytes) {
     text += bytes;
     size_t begin = 0;

@@ -6,7 +6,8 @@
 namespace penstock {
 namespace {
 
-// Work that is given ahead for each thread: what it makes, and what waits for it.
+// How much work may be given ahead, times the number of threads: entries, and the bytes that they
+// hold.
 constexpr size_t kWorkAhead = 2;
 constexpr size_t kBytesAhead = size_t{2} << 20;
 
@@ -21,7 +22,8 @@ WorkQueue::~WorkQueue() {
   for (std::thread& thread : others_) thread.join();
 }
 
-// Where the system gives no more threads, those that are there do it all.
+// Adds a thread unless there are enough. Where the system gives no more threads, those that are
+// there do all the work.
 void WorkQueue::add_thread() {
   if (others_.size() + 1 >= threads_) return;
   try {
@@ -77,7 +79,9 @@ void WorkQueue::take_all() {
   while (!entries_.empty()) take_first();
 }
 
-// Only the thread that gives adds and removes entries; the other threads change their states.
+// Removes the first entry and takes its result. It makes entries itself until the first one is
+// done. Only the thread that calls this adds and removes entries; other threads change their
+// states.
 void WorkQueue::take_first() {
   std::unique_lock lock(mutex_);
   while (entries_.front()->state != State::Done) {

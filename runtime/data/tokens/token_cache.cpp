@@ -31,15 +31,16 @@ namespace fs = std::filesystem;
 
 static_assert(std::endian::native == std::endian::little, "the file is written as memory has it");
 
-constexpr int64_t kTokensBegin = 32;  // behind the header of a token file of ours
+constexpr int64_t kTokensBegin = 32;  // behind the header of a file of tokens
 constexpr int64_t kFooterBytes = 32;
 constexpr std::array<char, 8> kHeaderMagic = {'P', 'S', 'T', 'O', 'K', 'E', 'N', 'S'};
 constexpr std::array<char, 8> kFooterMagic = {'P', 'S', 'C', 'A', 'C', 'H', 'E', '1'};
 constexpr uint64_t kCacheFormat = 3;
 constexpr std::string_view kCacheName = "tokens-";
 
-// A checksum of bytes, in whatever pieces they come: 8 at a time, so that a gigabyte takes a
-// fraction of a second. It detects accidents, not attacks: nobody gains by two texts with one sum.
+// A checksum of bytes, which does not depend on the pieces in which they come. It takes 8 bytes at
+// a time, so a gigabyte takes a fraction of a second. It detects accidents, not attacks: nobody
+// gains by two texts with the same sum.
 class Sum {
  public:
   explicit Sum(uint64_t seed) : sum_(mix(seed)) {}
@@ -57,7 +58,7 @@ class Sum {
       }
     }
   }
-  // Adds the first `bytes` of a file, and ends them.
+  // Adds the first `bytes` bytes of a file, and ends the run of bytes.
   void add(const InputFile& file, int64_t bytes) {
     LongWork work("reading " + file.path(), bytes);
     std::vector<uint8_t> buffer(size_t{1} << 18);
@@ -70,7 +71,8 @@ class Sum {
     end();
   }
   void add(uint64_t word) { sum_ = mix(sum_ ^ word); }
-  // Ends a run of bytes that need not be a multiple of 8.
+  // Ends a run of bytes. If its length is no multiple of 8, the rest and its length are added as
+  // well.
   void end() {
     if (begun_ == 0) return;
     add(std::exchange(word_, 0));
@@ -83,7 +85,7 @@ class Sum {
 
  private:
   uint64_t sum_;
-  uint64_t word_ = 0;  // of which `begun_` bytes have come
+  uint64_t word_ = 0;  // the next word, of which `begun_` bytes have come
   size_t begun_ = 0;
 };
 
@@ -92,7 +94,7 @@ std::span<const uint8_t> bytes_of_numbers(std::span<const T> values) {
   return {reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()};
 }
 
-// `files`: what the tokens depend on beside the text.
+// Returns the key of a text's tokens. `files` are what they depend on besides the text.
 uint64_t key_of(const InputFile& text, const std::vector<std::string>& files, TextForm form,
                 const std::string& date) {
   Sum sum(kCacheFormat);
@@ -151,14 +153,14 @@ std::optional<TextInPieces> read_kept(const std::string& file_path, const std::s
   return text;
 }
 
-// The kept text; nothing where there is none, or none that is whole.
+// Returns the kept text; nothing where there is none, or where it is not whole.
 std::optional<TextInPieces> kept(const std::string& file_path, const std::string& text_path,
                                  uint64_t key, int64_t vocabulary, TextForm form) {
   std::error_code ignored;
   if (!fs::exists(file_path, ignored)) return std::nullopt;
   try {
     return read_kept(file_path, text_path, key, vocabulary, form);
-  } catch (const Error& error) {  // it shrank, or may not be read
+  } catch (const Error& error) {  // the file shrank, or may not be read
     if (error.kind() == ErrorKind::Stopped) throw;
     return std::nullopt;
   }
@@ -166,14 +168,16 @@ std::optional<TextInPieces> kept(const std::string& file_path, const std::string
 
 constexpr std::string_view kPartMark = ".part-";
 
-// A name that is nobody else's: other ranks may be writing the same, also those of other jobs,
-// whose hosts and processes may have the names and numbers of these (containers).
+// Returns a suffix for a name that nobody else uses. Other ranks may be writing the same file, also
+// ranks of other jobs, whose hosts and processes may have the same names and numbers (in
+// containers).
 std::string own_suffix() {
   std::random_device random;
   return std::string(kPartMark) + std::to_string(random()) + "-" + std::to_string(random());
 }
 
-// Removes what jobs have left that were killed while they wrote: files with no write for an hour.
+// Removes the files of jobs that were killed while they wrote. Such files have had no write for an
+// hour.
 void remove_old_parts(const fs::path& folder) {
   const auto before = fs::file_time_type::clock::now() - std::chrono::hours(1);
   std::error_code ignored;
@@ -186,7 +190,7 @@ void remove_old_parts(const fs::path& folder) {
   }
 }
 
-// Writes the file; false where it cannot be written.
+// Writes the file; returns false where it cannot be written.
 bool keep(const std::string& file_path, const CutText& text, uint64_t key, int64_t vocabulary) {
   const std::array<uint64_t, 4> header = {std::bit_cast<uint64_t>(kHeaderMagic),
                                           uint64_t{text.tokens.width()} << 32 | 1,
@@ -196,7 +200,7 @@ bool keep(const std::string& file_path, const CutText& text, uint64_t key, int64
   try {
     remove_old_parts(fs::path(file_path).parent_path());
     AtomicFile file(file_path, own_suffix());
-    Sum sum(kCacheFormat);  // of what is meant, whatever the disk makes of it
+    Sum sum(kCacheFormat);  // of the bytes as they should be on the disk
     const auto write = [&](std::span<const uint8_t> bytes) {
       file.write(bytes.data(), bytes.size());
       sum.add(bytes);
@@ -209,7 +213,7 @@ bool keep(const std::string& file_path, const CutText& text, uint64_t key, int64
     write(bytes_of_numbers<uint64_t>(last));
     file.commit();
     return true;
-  } catch (const Error& error) {  // of a folder that cannot be written, or a disk that is full
+  } catch (const Error& error) {  // the folder cannot be written, or the disk is full
     if (error.kind() == ErrorKind::Stopped) throw;
     return false;
   }
@@ -222,7 +226,7 @@ TextInPieces in_memory(const std::string& path, CutText text) {
   return whole;
 }
 
-// A text, and what else its tokens depend on.
+// A text that is to be cut, and what else its tokens depend on.
 struct TextToCut {
   std::string path;
   std::vector<std::string> files;
@@ -231,7 +235,7 @@ struct TextToCut {
   std::function<CutText()> cut;
 };
 
-// The time of the last write to a file.
+// Returns the time of the last write to a file.
 fs::file_time_type time_of(const std::string& path) {
   std::error_code error;
   const fs::file_time_type time = fs::last_write_time(path, error);
@@ -250,7 +254,7 @@ TextInPieces kept_or_cut(const TextToCut& wanted, const DataConfig& config) {
   const std::string file = (fs::path(config.cache_folder) / cache_name(key)).string();
   if (auto whole = kept(file, path, key, wanted.vocabulary, wanted.form)) return std::move(*whole);
   CutText made = wanted.cut();
-  // A text that grows would give every rank other tokens.
+  // Ranks that cut a growing text would get different tokens.
   if (time_of(path) != written || InputFile(path).size_bytes() != text.size_bytes()) {
     fail_data(path + " was changed while it was cut into tokens: start again when it is complete");
   }
@@ -287,8 +291,8 @@ TextInPieces text_by_tokenizer(const std::string& path, const DataConfig& config
 TextInPieces samples_by_tokenizer(const std::string& path, const DataConfig& config,
                                   const Tokenizer& tokenizer,
                                   const std::function<void(const KeepLine& keep)>& cut) {
-  // A sample begins with a number that tells its form, which may be more than twice a small
-  // vocabulary.
+  // A sample begins with a number that tells its form. In a small vocabulary that number may be
+  // larger than all of the sample's tokens.
   constexpr int64_t kMostKept = 1 << 12;
   const int64_t below = std::max<int64_t>(2 * tokenizer.size(), kMostKept);
   const auto cut_samples = [&] {

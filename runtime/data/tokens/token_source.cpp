@@ -37,7 +37,8 @@ class TokensInMemory final : public TokenSource {
   std::string unit_;
 };
 
-// The value behind 'key': in the header of a .npy file, up to `end`.
+// Returns the value behind 'key': in the header of a .npy file, up to and with `end`; empty where
+// there is no such key.
 std::string npy_value(const std::string& header, const std::string& key, char end) {
   const size_t at = header.find("'" + key + "':");
   if (at == std::string::npos) return {};
@@ -46,7 +47,8 @@ std::string npy_value(const std::string& header, const std::string& key, char en
   return last == std::string::npos ? "" : header.substr(first, last - first + 1);
 }
 
-// The type that a header of numpy's names; width 0: one that is not supported.
+// Returns the number type that numpy's header names; its width is 0 where the type is not
+// supported.
 NumberType npy_numbers(const std::string& type) {
   if (type == "'|u1'") return {1};
   if (type == "'<u2'") return {2};
@@ -54,14 +56,14 @@ NumberType npy_numbers(const std::string& type) {
   return {type == "'<i4'" ? 4U : 0U, true};
 }
 
-// The type as numpy calls it: "<i8" is int64.
+// Returns numpy's word for a type in a header, for example int64 for "<i8".
 std::string npy_type(const std::string& type) {
   if (type == "'<i8'") return "int64";
   if (type == "'<u8'") return "uint64";
   return type.empty() ? "of no type" : "of the type " + quoted(type);
 }
 
-// The n of "(n,)"; nothing for another shape.
+// Returns the n of the shape "(n,)"; nothing where there is another number of axes.
 std::optional<int64_t> npy_length(const std::string& shape) {
   if (shape.size() < 4 || !shape.starts_with('(') || !shape.ends_with(",)")) return std::nullopt;
   const auto length = parse_number<int64_t>(std::string_view(shape).substr(1, shape.size() - 3));
@@ -101,8 +103,8 @@ std::shared_ptr<const TokenSource> open_npy(std::shared_ptr<const InputFile> fil
                                       "token");
 }
 
-// Whether tokens that end at this byte are followed by what token_cache.h puts behind those of a
-// text that has no lines, and nothing else.
+// Returns whether the tokens that end at byte `end` are followed by the footer of a token cache
+// (token_cache.h) and nothing else. Only the cache of a text without lines has no more than that.
 bool ends_like_a_cache(const InputFile& file, int64_t end) {
   constexpr int64_t kFooter = 32;
   if (file.size_bytes() != end + kFooter) return false;

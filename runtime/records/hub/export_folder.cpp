@@ -25,7 +25,7 @@ using nlohmann::ordered_json;
 
 constexpr size_t kPieceFloats = size_t{1} << 20;
 
-// A tensor of ours, and its place in a tensor of the folder.
+// A tensor of the checkpoint, and its place in a tensor of the folder.
 struct Source {
   TensorInfo tensor;
   HubPlace place;
@@ -37,7 +37,7 @@ struct Source {
 };
 
 struct Target {
-  std::vector<Source> parts;  // in their order
+  std::vector<Source> parts;  // in the order in which the tensor holds them
   TensorInfo info;
 };
 
@@ -60,7 +60,7 @@ void finish_target(Target& target, const std::string& name, const std::string& d
                  elements * number_bytes(dtype)};
 }
 
-// The tensors to write, by their names in the folder.
+// Returns the tensors to write, by their names in the folder.
 std::map<std::string, Target> targets_of(const CheckpointReader& reader, const HubFamily& family,
                                          const ExportRequest& request) {
   std::map<std::string, Target> targets;
@@ -68,7 +68,7 @@ std::map<std::string, Target> targets_of(const CheckpointReader& reader, const H
     const TensorInfo& tensor = stored.tensor;
     if (is_of_adapter(tensor.name)) {
       if (request.lora.rank == 0) fail_internal("adapters would be left out of the weights");
-      continue;  // part of the matrix that it lies beside
+      continue;  // it is merged into the matrix beside it
     }
     if (number_bytes(tensor.dtype) == 0) {
       fail_input(quoted(tensor.name) + " is of type " + tensor.dtype + ", which no weights are");
@@ -80,7 +80,7 @@ std::map<std::string, Target> targets_of(const CheckpointReader& reader, const H
   return targets;
 }
 
-// One file of the folder, a tensor after the other.
+// Writes one file of the folder, one tensor after the other.
 class FileWriter {
  public:
   FileWriter(const std::string& path, const std::vector<Target*>& targets, MergedWeights& weights)
@@ -118,7 +118,7 @@ class FileWriter {
   void write_transposed(const Target& target) {
     const auto width = static_cast<size_t>(target.parts.front().tensor.shape[0]);
     const size_t rows = target.parts.front().elements() / width;
-    std::vector<float> whole(width * target.parts.size() * rows);  // ours: [columns, rows]
+    std::vector<float> whole(width * target.parts.size() * rows);  // stored as [columns, rows]
     for (size_t i = 0; i < target.parts.size(); ++i) {
       const auto part = std::span(whole).subspan(i * width * rows, width * rows);
       weights_.read(target.parts[i].tensor, 0, part);
@@ -179,7 +179,8 @@ Exported write_weights(const std::string& folder, std::map<std::string, Target>&
   return {targets.size(), files.size(), index.total_size_bytes};
 }
 
-// The config.json with what changes: the type of the weights, and the number of positions.
+// Returns the text of config.json with what the export changes: the type of the weights, and the
+// number of positions.
 std::string config_text(const ExportRequest& request, const CheckpointReader& reader) {
   constexpr int64_t kMostBytes = int64_t{1} << 20;
   const std::string text = request.config.empty() ? read_text(request.folder + "/" + kConfigFile,
@@ -197,8 +198,8 @@ std::string config_text(const ExportRequest& request, const CheckpointReader& re
   return config.dump(2) + "\n";
 }
 
-// Writes a generation_config.json where the folder has none: what config.json says of where texts
-// begin and end.
+// Writes a generation_config.json where the folder has none. It repeats the tokens that begin, end
+// and pad texts from config.json.
 void provide_generation_config(const std::string& folder, const std::string& config_text) {
   const std::string path = folder + "/generation_config.json";
   if (std::filesystem::exists(path)) return;

@@ -18,16 +18,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSingleFile = "model.safetensors";
-constexpr const char* kHead = "lm_head.weight";  // in every family
-constexpr size_t kPieceBytes = size_t{4} << 20;  // of a matrix that is transposed
-constexpr size_t kMostOpenFiles = 64;            // of the thousands that a process may have
+constexpr const char* kHead = "lm_head.weight";  // the classifier's name in every family
+constexpr size_t kPieceBytes = size_t{4} << 20;  // read at a time of a matrix that is transposed
+constexpr size_t kMostOpenFiles = 64;            // a process may have thousands
 
 bool exists(const std::string& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
 }
 
-// The first file of weights in another format than safetensors; empty where there is none.
+// Returns the first file of weights in a format that is not read; empty where there is none.
 std::string foreign_weights(const std::string& folder) {
   for (const char* name : {"pytorch_model.bin", "pytorch_model.bin.index.json",
                            "consolidated.safetensors", "tf_model.h5", "flax_model.msgpack"}) {
@@ -45,8 +45,8 @@ bool fits(const TensorInfo& info, const HubPlace& place, const std::vector<int64
          std::equal(wanted.begin() + 1, wanted.end(), info.shape.begin() + 1);
 }
 
-// Reads columns from `first` on of a matrix [rows, columns] in the file, transposed: `to` is
-// [width, rows].
+// Reads `width` columns of the file's [rows, columns] matrix, beginning at column `first`, and
+// writes them transposed: `to` is [width, rows].
 template <class T>
 void read_transposed(NumberReader& numbers, size_t columns, size_t first, size_t rows,
                      std::span<T> to) {
@@ -83,8 +83,8 @@ bool has_hub_weights(const std::string& folder) {
 
 HubWeights::HubWeights(std::string folder, const HubFamily& family)
     : folder_(std::move(folder)), family_(family) {
-  // Where a folder has both, transformers takes the single file: the index is left from an older
-  // save.
+  // Some folders have both. transformers then takes the single file, since the index is left from
+  // an older save.
   sharded_ = !exists(path_of(kSingleFile)) && exists(path_of(index_file("model")));
   if (sharded_) {
     read_index();
@@ -130,7 +130,8 @@ std::string HubWeights::name_in_folder(const std::string& theirs) const {
   return files_.contains(bare) ? bare : "";
 }
 
-// Programs wrap networks in others (torch.compile, adapters), and their names with them.
+// Tells why a tensor is not there. Programs wrap networks in others (torch.compile, adapters),
+// which puts a prefix before all names.
 std::string HubWeights::why_not_there(const std::string& theirs) const {
   for (const auto& [name, file] : files_) {
     if (!name.ends_with("." + theirs)) continue;
@@ -148,7 +149,7 @@ const SafetensorsFile& HubWeights::file_of(const std::string& theirs) {
   return *entry;
 }
 
-// Each file has what the index says, and nothing else.
+// Checks that each file has the tensors that the index places in it, and no others.
 void HubWeights::check_headers() {
   if (!sharded_) return;
   std::map<std::string, std::set<std::string>> by_file;
@@ -191,8 +192,9 @@ void HubWeights::check_tensor(const HubTensor& tensor, const HubPlace& place) {
   }
 }
 
-// A classifier that the folder has although the network ties it to the embedding: nobody reads it,
-// so it must be the same. (transformers does not tie two that differ, whatever config.json says.)
+// Checks that a head stored in the folder equals the embedding where the network ties the two: only
+// the embedding is read, so a different head would be lost silently. (transformers does not tie two
+// that differ, whatever config.json says.)
 void HubWeights::check_head() {
   const std::string head = name_in_folder(kHead);
   if (head.empty()) return;
@@ -238,15 +240,15 @@ HubWeights::Range HubWeights::range_of(const HubTensor& tensor) {
   const HubPlace place = place_in(family_, tensor.name);
   const std::string name = name_in_folder(place.name);
   const TensorInfo* info = name.empty() ? nullptr : file_of(name).find(name);
-  if (info == nullptr) return {};  // read() says so
+  if (info == nullptr) return {};  // read() reports the missing tensor
   if (place.layout == TensorLayout::Transposed) return {name, 0, info->size_bytes()};
   uint64_t bytes = number_bytes(info->dtype);
   for (const int64_t extent : tensor.shape) bytes *= static_cast<uint64_t>(extent);
   return {name, static_cast<uint64_t>(place.part) * bytes, bytes};
 }
 
-// Has the system fetch the beginnings of the tensors that are read now and next; NumberReader goes
-// on from there.
+// Asks the system to fetch the beginnings of the tensors that are read now and next. NumberReader
+// asks for the rest.
 void HubWeights::fetch_ahead(const std::string& ours) {
   if (reading_ >= expected_.size() || expected_[reading_].name != ours) return;
   uint64_t ahead = 0;
@@ -278,7 +280,7 @@ void HubWeights::read_numbers(const HubPlace& place, const Shape& shape, std::sp
 void HubWeights::read(const std::string& ours, Tensor& to, Device& device) {
   const HubPlace place = place_in(family_, ours);
   const auto extents = to.shape().extents();
-  // What was checked may have changed since, or was checked by another rank.
+  // The file may have changed since it was checked, or another rank checked it.
   check_tensor({ours, {extents.begin(), extents.end()}}, place);
   fetch_ahead(ours);
   fill_tensor(to, device, [&](auto numbers) { read_numbers(place, to.shape(), numbers); });

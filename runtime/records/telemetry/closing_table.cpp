@@ -13,7 +13,7 @@ namespace penstock {
 namespace {
 
 constexpr size_t kColumns = 14;
-constexpr size_t kLayers = 3;     // the one column of text: aligned left
+constexpr size_t kLayers = 3;     // the one column of text: it is aligned left
 constexpr size_t kMostRows = 64;  // summary.json has them all
 using Row = std::array<std::string, kColumns>;
 

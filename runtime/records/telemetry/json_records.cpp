@@ -10,7 +10,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;  // keys in the order written here
 
-// Text from outside (names of hosts, devices and files) may be no UTF-8.
+// Returns the record as JSON. It may hold text from outside (names of hosts, devices and files)
+// that is no UTF-8, which shown_json() can write.
 std::string dump(const Json& json, int indent) {
   return shown_json(json, indent);
 }

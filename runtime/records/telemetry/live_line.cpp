@@ -18,7 +18,8 @@
 namespace penstock {
 namespace {
 
-// " | 569 samples/s | 36.4 k tokens/s" at that step time; nothing before the first rate.
+// Returns, for example, " | 569 samples/s | 36.4 k tokens/s" for this step time; an empty text
+// where no step time is known yet.
 std::string rates_text(const StepRecord& record, double average_ms, bool tokens) {
   if (!(average_ms > 0.0)) return "";
   const double per_count = 1e3 / average_ms;
@@ -35,7 +36,7 @@ std::string rates_text(const StepRecord& record, double average_ms, bool tokens)
   return text;
 }
 
-// " | epoch 1.25/3"; nothing where the run is not given in epochs.
+// Returns, for example, " | epoch 1.25/3"; an empty text where the run is not given in epochs.
 std::string epoch_text(const StepRecord& record) {
   if (!record.epoch) return "";
   return fmt::format(" | epoch {:.2f}/{}", record.epoch->done, record.epoch->of);
@@ -54,11 +55,12 @@ int digits(int64_t number) {
 int terminal_width() {
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  return 100;  // behind mpirun's pipe nobody knows
+  return 100;  // nobody knows the width behind mpirun's pipe
 }
 
-// Open MPI gives every rank a pseudo-terminal, also when its own output goes to a file. What counts
-// is where the output of the launcher goes; it is our parent on the host it was started on.
+// Returns whether the output is seen on a terminal. Open MPI gives every rank a pseudo-terminal,
+// even where its own output goes to a file. So it asks where the output of the launcher goes: that
+// is the parent process on the host where it was started.
 bool seen_on_a_terminal() {
   if (isatty(STDOUT_FILENO) != 1) return false;
   if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr) return true;
@@ -72,7 +74,7 @@ bool seen_on_a_terminal() {
 }  // namespace
 
 void StepClock::add(const StepRecord& record) {
-  constexpr double kMemory = 0.9;  // about the last ten steps
+  constexpr double kMemory = 0.9;  // an average over about the last ten steps
   if (!warm_) {
     warm_ = true;
   } else if (average_ms_ == 0.0) {
@@ -100,7 +102,7 @@ std::string live_text(const StepRecord& record, int64_t total_steps, double aver
   if (record.accuracy) text += " | accuracy " + percent_text(*record.accuracy);
   if (average_ms > 0.0) {
     const double left = static_cast<double>(std::max(int64_t{0}, total_steps - record.step));
-    // The longest part comes last, since a narrow terminal cuts it off.
+    // The longest part comes last: a narrow terminal cuts the end of the line off.
     text += " | " + seconds_text(left * average_ms / 1e3) + " left";
     text += " | " + milliseconds_text(average_ms) + rates_text(record, average_ms, tokens);
   }
@@ -129,7 +131,7 @@ void Terminal::print(const std::string& lines) {
   const std::string plain = plain_text(lines, true);
   std::fwrite(plain.data(), 1, plain.size(), stdout);
   std::fputc('\n', stdout);
-  std::fflush(stdout);  // a reader that went away is no reason to stop a run: not checked
+  std::fflush(stdout);  // not checked: a run goes on when its reader went away
 }
 
 bool Terminal::due() const {

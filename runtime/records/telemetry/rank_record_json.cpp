@@ -6,7 +6,8 @@
 
 namespace penstock {
 
-// The members that are sent: what the planner predicts of a rank, rank 0 knows by itself.
+// The members that a rank sends to rank 0. Rank 0 knows by itself what the planner predicts of a
+// rank.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryUse, current, peak, total_current, total_peak, reserved,
                                    system_allocations)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankRecord, rank, stage, replica, host, device, layers,

@@ -80,11 +80,12 @@ struct Reporter::State {
     write_log(lines);
     terminal.print(lines);
   }
-  // The line, with the time of day once the run has begun.
+  // Returns the line, behind the time of day once the run has begun.
   [[nodiscard]] std::string timed(const std::string& line) const {
     return has_begun ? time_of_day_text() + " " + line : line;
   }
-  // " | 2 min 49 s left" once a minute, and soon after the beginning; else "".
+  // Returns, for example, " | 2 min 49 s left", at most once a minute. Returns an empty text in
+  // between, and where the time left is not known.
   std::string left_text(int64_t step) {
     const auto now = std::chrono::steady_clock::now();
     const double left_s =
@@ -99,11 +100,11 @@ struct Reporter::State {
   }
 
   Options options;
-  std::optional<Files> files;     // from open() on
-  std::vector<std::string> held;  // of the log, until then
+  std::optional<Files> files;     // exists from open() on
+  std::vector<std::string> held;  // lines of the log before open()
   Terminal terminal;
   StepClock clock;
-  bool has_begun = false;  // a step has been taken
+  bool has_begun = false;  // whether a step has been taken
   std::optional<std::chrono::steady_clock::time_point> said_left = {};
 };
 

@@ -18,7 +18,7 @@ std::string dump_line(const Json& json) {
   return shown_json(json);
 }
 
-// Writes the events of one array, one a line.
+// Writes the events of one array, one event a line.
 class Events {
  public:
   explicit Events(std::ostream& out) : out_(out) {}
@@ -50,7 +50,7 @@ void name_it(Events& events, const char* what, int pid, int tid, const Json& arg
   events.add({{"ph", "M"}, {"name", what}, {"pid", pid}, {"tid", tid}, {"args", args}});
 }
 
-// The tracks of a rank, from the top.
+// The tracks of a rank in the picture, from top to bottom.
 enum class Stream : uint8_t { Compute, Receive, Send, Reduce, Update };
 constexpr std::array<const char*, 5> kStreams = {"compute", "receive", "send", "reduce", "update"};
 
@@ -81,7 +81,7 @@ void write_thread(Events& events, const TracedProcess& process, int pid, size_t 
 void write_names(Events& events, const TracedProcess& process, int pid) {
   name_it(events, "process_name", pid, 0, {{"name", process.name}});
   name_it(events, "process_sort_index", pid, 0, {{"sort_index", pid}});
-  std::vector<std::array<bool, kStreams.size()>> used;  // by rank
+  std::vector<std::array<bool, kStreams.size()>> used;  // used[rank][stream]
   for (const TracedStep& step : process.steps) {
     used.resize(std::max(used.size(), step.timeline.rank.size()));
     for (size_t rank = 0; rank < step.timeline.rank.size(); ++rank) {
@@ -98,7 +98,7 @@ void write_names(Events& events, const TracedProcess& process, int pid) {
   }
 }
 
-// Writes the steps of one process.
+// Writes the events of one process's steps.
 class StepWriter {
  public:
   StepWriter(Events& events, const TracedProcess& process, int pid, double microseconds_per_unit)
@@ -112,13 +112,13 @@ class StepWriter {
       for (size_t i = 0; i < step.timeline.rank[rank].size(); ++i) slice(step, rank, i);
     }
   }
-  // Numbers them from `id` on, which it moves on.
+  // Writes an arrow for each message. Arrows are numbered from `id` on; `id` is moved behind them.
   void flows(const TracedStep& step, int64_t& id) {
     for (const TraceFlow& flow : flows_of(step.timeline, process_.replicas)) {
       const char* what = flow.activation ? "activation" : "gradient";
       Json start = end_of_flow("s", what, id, step, flow.from_rank, flow.from);
       Json end = end_of_flow("f", what, id, step, flow.to_rank, flow.to);
-      end["bp"] = "e";  // belongs to the slice around it, not to the next one
+      end["bp"] = "e";  // it ends at the slice around it, not at the next one
       events_.add(start);
       events_.add(end);
       ++id;
@@ -141,7 +141,8 @@ class StepWriter {
                  {"ts", time(step, span.start)},
                  {"dur", microseconds_per_unit_ * (span.end - span.start)},
                  {"args", std::move(args)}});
-    if (!knows_bytes || op == Op::ReduceGradients) return;  // a sum ends at no place in the program
+    // Sums run beside the program: no memory of the program belongs to the end of a sum.
+    if (!knows_bytes || op == Op::ReduceGradients) return;
     events_.add({{"ph", "C"},
                  {"name", "rank " + std::to_string(rank) + " memory"},
                  {"pid", pid_},
@@ -151,9 +152,9 @@ class StepWriter {
   [[nodiscard]] double time(const TracedStep& step, double units) const {
     return 1e6 * step.start + microseconds_per_unit_ * units;
   }
-  // The end of a flow lies a nanosecond inside its slice, where viewers look for the slice that it
-  // belongs to: at the beginning of a send, which may be interrupted once the message is on its
-  // way, and at the end of a receive, when the message is there.
+  // Returns one end of an arrow. It lies a nanosecond inside a slice, where viewers look for the
+  // slice that it belongs to: inside the beginning of a send, since a send may be interrupted once
+  // the message is on its way, and inside the end of a receive, when the message is there.
   [[nodiscard]] Json end_of_flow(const char* kind, const char* what, int64_t id,
                                  const TracedStep& step, size_t rank, size_t index) const {
     const TimedInstruction& span = step.timeline.rank[rank][index];

@@ -10,14 +10,14 @@
 namespace penstock {
 namespace {
 
-// "-0.0" is 0.0, and a number that is none has no sign.
+// Removes a minus sign that says nothing: that of zero ("-0.0"), and that of "-nan".
 std::string without_idle_sign(const std::string& number) {
   const bool is_idle = number.starts_with("-") &&
                        (number.find_first_of("123456789") == std::string::npos) && number != "-inf";
   return is_idle ? number.substr(1) : number;
 }
 
-// Three significant digits, without an exponent.
+// Returns the value with two decimals below 10, with one below 100, and without decimals above.
 std::string three_digits(double value) {
   if (!std::isfinite(value)) return without_idle_sign(fmt::format("{}", value));
   const double size = std::abs(value);
@@ -27,7 +27,7 @@ std::string three_digits(double value) {
 template <size_t N>
 std::string scaled(double value, double base, const std::array<const char*, N>& units) {
   size_t unit = 0;
-  // 999.5 would print as 1000 of the smaller unit.
+  // A number that would be printed as 1000 (of 1000) takes the larger unit, so 999.5 does.
   while (unit + 1 < N && std::isfinite(value) && std::abs(value) >= base - base / 2000) {
     value /= base;
     ++unit;

@@ -89,7 +89,8 @@ constexpr std::array kNetworkClasses = {NetworkClass{"gpt2", FolderClass::Gpt2},
                                         NetworkClass{"phimoe", kWritten},
                                         NetworkClass{"stablelm", kWritten}};
 
-// A name that is no class there opens the file as it stands, as the plain classes do.
+// Returns the class of that name. A name of no class of transformers opens the file as it stands,
+// as the plain classes do.
 FolderClass class_named(std::string_view kind) {
   const auto ours = std::ranges::find(kOurClasses, kind, &ClassName::name);
   if (ours != kOurClasses.end()) return ours->of;
@@ -102,7 +103,7 @@ std::string name_of(FolderClass of, const FolderSettings& settings) {
   return ours == kOurClasses.end() ? settings.kind : std::string(ours->name);
 }
 
-// Steps of the tokenizers of GPT-2 and Qwen2 as transformers saves them.
+// The steps of the tokenizers of GPT-2 and Qwen2, as transformers saves them.
 constexpr const char* kNfc = R"({"type": "NFC"})";
 constexpr const char* kGpt2Cuts = R"({"type": "ByteLevel", "add_prefix_space": false})";
 constexpr const char* kQwen2Cuts = R"js({"type": "Sequence", "pretokenizers": [
@@ -110,15 +111,15 @@ constexpr const char* kQwen2Cuts = R"js({"type": "Sequence", "pretokenizers": [
     "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"}},
   {"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}]})js";
 
-// Whether both cut alike, but for a space in front.
+// Returns whether both cut texts alike, apart from a space in front.
 bool cut_alike(std::vector<PreTokenizerStep> a, std::vector<PreTokenizerStep> b) {
   if (a.empty() || b.empty()) return false;
   a.back().put = b.back().put = PreTokenizerStep::Put::Never;
   return a == b;
 }
 
-// Gives the file the class's byte-level steps. False where the file's own cuts are others; then it
-// is left as it is.
+// Gives the file the byte-level steps of its class. Returns false, and changes nothing, where the
+// file cuts texts in another way.
 bool cut_as_bytes(TokenizerJson& file, const FolderSettings& settings) {
   const bool qwen2 = settings.opened == FolderClass::Qwen2;
   const JsonSource source(file.path);

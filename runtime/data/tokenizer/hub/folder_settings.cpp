@@ -17,7 +17,8 @@ using nlohmann::json;
 
 constexpr int64_t kMostSettingsBytes = int64_t{8} << 20;
 
-// The token that {"content": "<s>", "lstrip": false, ...} describes, without an id.
+// Returns the token that an object such as {"content": "<s>", "lstrip": false, ...} describes; its
+// id is not set.
 AddedToken token_of(const json& token, const std::string& path) {
   AddedToken one;
   one.content = json_text(token, "content", path);
@@ -33,7 +34,8 @@ AddedToken token_of(const json& token, const std::string& path) {
   return one;
 }
 
-// The special token that such an object or a text alone names; nothing for what is neither.
+// Returns the special token that such an object, or a text alone, names; nothing where `token` is
+// neither.
 std::optional<AddedToken> named_token(const json& token, const std::string& path) {
   const bool object = token.is_object() && token.contains("content");
   if (!object && (!token.is_string() || token.get_ref<const std::string&>().empty())) {
@@ -53,7 +55,7 @@ void take_all(const json& tokens, const std::string& path, std::vector<AddedToke
   }
 }
 
-// The member that keeps the text of that token; null for a token that nobody asks for.
+// Returns the member that keeps the text of the token with this key; null where no member does.
 std::string* edge_of(FolderSettings& read, std::string_view key) {
   if (key == "bos_token") return &read.begin;
   if (key == "eos_token") return &read.end;
@@ -77,7 +79,8 @@ void take_named(const json& settings, FolderSettings& read) {
   if (extra.is_array()) take_all(extra, read.path, read.listed);
 }
 
-// Takes the tokens that the class assumes; a key that is null says that there is none.
+// Takes the tokens that the class assumes. A key whose value is null stands for no token, so
+// nothing is assumed for it.
 void take_assumed(const json& settings, FolderSettings& read) {
   for (const auto& [key, text] : default_tokens(read.opened)) {
     if (settings.contains(key)) continue;
@@ -86,14 +89,15 @@ void take_assumed(const json& settings, FolderSettings& read) {
   }
 }
 
-// The older name of the list counts where there is none of the newer one.
+// Copies the list of extra tokens from its older name to the newer one, unless that is there, too.
 void rename_list(json& settings) {
   const auto older = settings.find("additional_special_tokens");
   if (older == settings.end() || settings.contains("extra_special_tokens")) return;
   settings["extra_special_tokens"] = *older;
 }
 
-// What special_tokens_map.json says comes before what tokenizer_config.json does.
+// Puts special_tokens_map.json into the settings. Its values replace those of
+// tokenizer_config.json; its list of extra tokens is added to the list there.
 void take_map(const json& map, json& settings) {
   for (const auto& [key, value] : map.items()) {
     json& setting = settings[key];
@@ -126,7 +130,7 @@ int32_t id_of_key(const std::string& key, const std::string& path) {
   return *id;
 }
 
-// {"5": {"content": "<s>", ...}, ...}
+// Reads a list of added tokens: {"5": {"content": "<s>", ...}, ...}.
 std::vector<AddedToken> added_in(const json& tokens, const std::string& path) {
   std::vector<AddedToken> added;
   for (const auto& [key, token] : tokens.items()) {
@@ -137,7 +141,8 @@ std::vector<AddedToken> added_in(const json& tokens, const std::string& path) {
   return added;
 }
 
-// {"<s>": 5, ...}, of older folders: those that have a name are special.
+// Reads the added tokens of an older folder: {"<s>": 5, ...}. A token that the settings name is
+// special.
 std::vector<AddedToken> older_added_in(const std::string& path, const FolderSettings& settings) {
   std::vector<AddedToken> added;
   const json tokens = read_json_file(path, kMostSettingsBytes, FileOwner::User);
@@ -152,7 +157,8 @@ std::vector<AddedToken> older_added_in(const std::string& path, const FolderSett
   return added;
 }
 
-// The chat template: a text, or the default in a list of named ones.
+// Returns the chat template: a text, or the one named "default" in a list; empty where there is
+// none.
 std::string template_in(const json& settings) {
   const auto found = settings.find("chat_template");
   if (found == settings.end()) return {};
@@ -166,7 +172,7 @@ std::string template_in(const json& settings) {
   return {};
 }
 
-// An empty object where the folder has no such file.
+// Reads a file of the folder; returns an empty object where the folder has no such file.
 json object_in(const std::string& folder, const char* name) {
   const std::string path = file_in(folder, name);
   return path.empty() ? json::object() : read_json_file(path, kMostSettingsBytes, FileOwner::User);
@@ -186,7 +192,8 @@ void take_switches(const json& settings, FolderSettings& read) {
   read.split_special = switch_in(settings, "split_special_tokens").value_or(false);
 }
 
-// What else changes ids: other files and code.
+// Refuses settings that would change ids in ways that are not read here: other tokenizer files,
+// other expressions, and code that the folder brings.
 void refuse_unsupported(const json& settings, const std::string& model_type,
                         const FolderSettings& read) {
   const auto refuse = [&](const char* key, const char* why) {

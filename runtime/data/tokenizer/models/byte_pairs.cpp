@@ -58,7 +58,7 @@ class BytePairs final : public WordModel {
     tell_neighbours(data, ids);
   }
 
-  // The symbols that a word may consist of before it is merged.
+  // Returns the symbols that a word may consist of before it is merged.
   [[nodiscard]] std::vector<int32_t> first_symbols() const {
     std::vector<int32_t> symbols(single_.begin(), single_.end());
     for (const auto& [word, id] : words_) {
@@ -74,9 +74,9 @@ class BytePairs final : public WordModel {
     return symbols;
   }
 
-  // Tells Merges which first symbols a rule may ever bring together: the last one of the rule's
-  // left side and the first one of its right side. Nothing is told where two ways to make a symbol
-  // give it other ends.
+  // Tells Merges which first symbols, those of a word before it is merged, a rule can bring
+  // together: the last one of the rule's left side and the first one of its right side. Tells
+  // nothing where a symbol can be made in two ways that begin or end with different first symbols.
   void tell_neighbours(const WordModelData& data, const ByText<int32_t>& ids) {
     struct Ends {
       int32_t first = 0, last = 0;
@@ -84,7 +84,8 @@ class BytePairs final : public WordModel {
     };
     std::unordered_map<int32_t, Ends> ends;
     for (const int32_t id : first_symbols()) ends.insert_or_assign(id, Ends{id, id});
-    std::vector<const std::pair<std::string, std::string>*> rules;  // what they need comes before
+    // Sorting by length puts the rules that make the sides of a rule before it.
+    std::vector<const std::pair<std::string, std::string>*> rules;
     for (const auto& merge : data.merges) rules.push_back(&merge);
     std::ranges::stable_sort(
         rules, {}, [](const auto* merge) { return merge->first.size() + merge->second.size(); });
@@ -107,9 +108,10 @@ class BytePairs final : public WordModel {
     return found == words_.end() ? -1 : found->second;
   }
 
-  // The symbols of a word before it is merged. As in the `tokenizers` package, the symbol for what
-  // is unknown is put before the next known symbol, though those of fallback bytes may come
-  // between; without such a symbol, what is unknown is left out.
+  // Returns the symbols of a word before it is merged. What the vocabulary lacks becomes fallback
+  // bytes or the unknown symbol, or is left out where there is neither. As in the `tokenizers`
+  // package, the unknown symbol stands right before the next known symbol, behind fallback bytes
+  // that may come between.
   [[nodiscard]] std::vector<int32_t> symbols_of(std::string_view word) const {
     std::vector<int32_t> symbols;
     symbols.reserve(word.size());
@@ -144,8 +146,8 @@ class BytePairs final : public WordModel {
 
   bool byte_level_, ignore_merges_, fuse_unknown_;
   std::optional<int32_t> unknown_;
-  ByText<int32_t> words_;            // as they stand in a text
-  std::array<int32_t, 256> single_;  // those of one byte; -1 where there is none
+  ByText<int32_t> words_;            // by their bytes in a text
+  std::array<int32_t, 256> single_;  // ids of words of one byte; -1: there is none
   std::optional<ByteFallback> fallback_;
   Merges merges_;
 };

@@ -12,7 +12,8 @@ uint64_t pair_key(int32_t left, int32_t right) {
   return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
 }
 
-// Words of a language are below it: then looking at all pairs is quicker than a queue of them.
+// Words of fewer symbols look at all pairs for each merge, which is quicker than a queue of pairs.
+// Nearly all words of a language are that short.
 constexpr size_t kShortWord = 24;
 
 }  // namespace
@@ -59,7 +60,7 @@ void Merges::apply_short(std::vector<int32_t>& symbols) const {
     const Rule* rule = i + 1 < symbols.size() ? find(symbols[i], symbols[i + 1]) : nullptr;
     return rule == nullptr ? kNone : *rule;
   };
-  std::vector<Rule> rules(symbols.size());  // of each symbol with the next
+  std::vector<Rule> rules(symbols.size());  // rules[i]: for symbols i and i + 1
   for (size_t i = 0; i < symbols.size(); ++i) rules[i] = rule_at(i);
   for (;;) {
     size_t best = 0;
@@ -76,8 +77,9 @@ void Merges::apply_short(std::vector<int32_t>& symbols) const {
   }
 }
 
-// Symbols are a list; a queue holds the places where a rule may apply. One that has become stale is
-// known by its symbols: no rule makes of them what the entry says.
+// Keeps the symbols as a linked list, and the places where a rule may apply in a queue. Symbols may
+// change after their entry was made. Such an entry is passed over: no rule makes of the present
+// symbols what it says.
 void Merges::apply_long(std::vector<int32_t>& symbols) const {
   constexpr size_t kNone = std::numeric_limits<size_t>::max();
   constexpr int32_t kGone = -1;
@@ -87,7 +89,7 @@ void Merges::apply_long(std::vector<int32_t>& symbols) const {
     before[i] = i == 0 ? kNone : i - 1;
     after[i] = i + 1 == n ? kNone : i + 1;
   }
-  using Place = std::tuple<int32_t, size_t, int32_t>;  // rank, symbol, what it and the next become
+  using Place = std::tuple<int32_t, size_t, int32_t>;  // rank, index of the left one, merged
   std::priority_queue<Place, std::vector<Place>, std::greater<>> places;
   const auto push = [&](size_t left) {
     if (left == kNone || after[left] == kNone) return;

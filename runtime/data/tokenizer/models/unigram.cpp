@@ -11,10 +11,10 @@
 namespace penstock {
 namespace {
 
-// The score of a character that no piece has is so much below that of the worst piece.
+// A character that no piece has scores this much less than the worst piece.
 constexpr double kUnknownPenalty = 10.0;
 
-// The pieces as a tree of their bytes.
+// A tree of the bytes of all pieces: it finds the pieces that a text begins with.
 class Tree {
  public:
   void add(std::string_view piece, int32_t id) {
@@ -63,7 +63,7 @@ class Unigram final : public WordModel {
   }
 
  private:
-  // The best way to cut what is before a place.
+  // The best way to cut the text before a place: its score, and where its last piece begins.
   struct Best {
     double score = 0.0;
     size_t from = kNowhere;
@@ -75,7 +75,7 @@ class Unigram final : public WordModel {
     std::vector<Best> best(word.size() + 1);
     for (size_t at = 0; at < word.size();) {
       const size_t character = utf8_at(word, at).bytes;
-      bool alone = false;  // a piece has this character and nothing else
+      bool alone = false;  // whether a piece is this character and nothing else
       const auto offer = [&](size_t bytes, int32_t id, double score) {
         Best& end = best[at + bytes];
         const double sum = score + best[at].score;
@@ -93,7 +93,7 @@ class Unigram final : public WordModel {
 
   [[nodiscard]] std::vector<int32_t> ids_of(std::string_view word) const override {
     const std::vector<Best> best = best_cuts(word);
-    std::vector<std::string_view> pieces;  // from the last to the first; unknown neighbours are one
+    std::vector<std::string_view> pieces;  // from last to first; adjacent unknown ones are joined
     bool joins_unknown = false;
     for (size_t end = word.size(); end > 0; end = best[end].from) {
       const std::string_view piece = word.substr(best[end].from, end - best[end].from);

@@ -9,7 +9,9 @@ namespace {
 
 constexpr uint32_t kAllBytes = 256;
 
-// Visible characters of Latin-1 write themselves; the 68 others follow behind it, in their order.
+// Returns whether a byte is written as the character of the same number: it is where that is
+// visible in Latin-1. The 68 other bytes are written as the characters from number 256 on, in their
+// order.
 constexpr bool writes_itself(uint32_t byte) {
   return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte != 0xAD);
 }

@@ -28,7 +28,7 @@ std::string words_of(int error) {
   return reinterpret_cast<const char*>(text.data());
 }
 
-// The text itself as an expression.
+// Returns an expression that matches this text and nothing else.
 std::string escaped(const std::string& text) {
   std::string form;
   for (const char c : text) {
@@ -48,7 +48,7 @@ std::string pcre2_form_of(const Pattern& pattern, const std::string& where) {
 }  // namespace
 
 std::string expression_library() {
-  std::array<char, 64> version{};  // "10.42 2022-12-11"
+  std::array<char, 64> version{};  // for example "10.42 2022-12-11"
   (void)pcre2_config(PCRE2_CONFIG_VERSION, version.data());
   return std::string("PCRE2 ") + version.data();
 }
@@ -66,7 +66,8 @@ struct Expression::Compiled {
       fail_data(where + ": " + penstock::quoted(pattern) +
                 " is no regular expression: " + words_of(error));
     }
-    // Where the processor has no compiler of its own, matching is interpreted, and the same.
+    // Failure is ignored: where PCRE2 cannot compile for this processor it interprets the
+    // expression, and finds the same matches.
     (void)pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);
   }
 };
@@ -87,7 +88,7 @@ void Expression::for_each_match(std::string_view text,
   const pcre2_code* const code = compiled_->code.get();
   const Owned<pcre2_match_data> found(pcre2_match_data_create(1, nullptr));
   const Owned<pcre2_match_context> context(pcre2_match_context_create(nullptr));
-  Owned<pcre2_jit_stack> stack;  // taken when the small one that is always there does not do
+  Owned<pcre2_jit_stack> stack;  // made when the small stack that PCRE2 has is not enough
   for (size_t at = 0; at < text.size();) {
     const int status = pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at,
                                    PCRE2_NO_UTF_CHECK, found.get(), context.get());

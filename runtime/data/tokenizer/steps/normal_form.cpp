@@ -34,9 +34,9 @@ const icu::Normalizer2* table_of(NormalForm form, UErrorCode& status) {
   fail_internal("no such normal form");
 }
 
-// The set of characters of an ICU pattern. Patterns here are of Unicode 9 (age=9.0), by whose
-// tables the package `tokenizers` composes and knows marks: characters that came later stay as they
-// are.
+// Returns the set of characters of an ICU pattern. The patterns here are limited to Unicode 9
+// (age=9.0), since the package `tokenizers` composes and knows marks by its tables: later
+// characters stay as they are.
 icu::UnicodeSet frozen_set(const char* pattern) {
   UErrorCode status = U_ZERO_ERROR;
   icu::UnicodeSet set(pattern, status);
@@ -95,7 +95,7 @@ std::string_view normal_form(std::string_view text, NormalForm form, std::string
   UErrorCode status = U_ZERO_ERROR;
   const icu::StringPiece piece(text.data(), static_cast<int32_t>(text.size()));
   if (table.isNormalizedUTF8(piece, status) != 0 && U_SUCCESS(status)) return text;
-  std::string normal;  // `text` may lie in `storage`
+  std::string normal;  // not in `storage`, where `text` may lie
   icu::StringByteSink<std::string> sink(&normal);
   if (U_SUCCESS(status)) table.normalizeUTF8(0, piece, sink, nullptr, status);
   if (U_FAILURE(status)) fail_resource(std::string("ICU cannot normalise: ") + u_errorName(status));
@@ -104,7 +104,7 @@ std::string_view normal_form(std::string_view text, NormalForm form, std::string
 }
 
 std::string lower_case(std::string_view text) {
-  constexpr char32_t kDottedI = 0x130;  // the one whose lower case is two characters
+  constexpr char32_t kDottedI = 0x130;  // the one character whose lower case is two characters
   std::string lower;
   lower.reserve(text.size());
   for (size_t at = 0; at < text.size();) {
@@ -120,7 +120,8 @@ std::string lower_case(std::string_view text) {
 }
 
 std::string without_marks(std::string_view text) {
-  // Two were marks then that are letters now, and one is a mark that was punctuation.
+  // Three characters differ between ICU and Unicode 9: U+1CF2 and U+1CF3 were marks then and are
+  // letters now, and U+111C9 was punctuation then and is a mark now.
   static const icu::UnicodeSet kMarks =
       frozen_set("[[[[:M:]&[:age=9.0:]][\\u1CF2\\u1CF3]]-[\\U000111C9]]");
   std::string bare;

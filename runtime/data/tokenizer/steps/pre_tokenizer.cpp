@@ -6,13 +6,14 @@
 namespace penstock {
 namespace {
 
-// Bytes [begin, end) of a piece.
+// The bytes [begin, end) of a piece of text, and whether they count as a match.
 struct Part {
   size_t begin = 0, end = 0;
   bool match = false;
 };
 
-// The matches of the piece and what lies between them, in order.
+// Returns the matches in the piece and the parts between them, in order. If `invert`, the parts
+// between count as matches and the matches do not.
 std::vector<Part> parts_of(std::string_view piece, const Expression& expression, bool invert) {
   std::vector<Part> parts;
   size_t done = 0;
@@ -28,7 +29,7 @@ std::vector<Part> parts_of(std::string_view piece, const Expression& expression,
   return parts;
 }
 
-// Whether the second of two neighbours is joined to the first.
+// Returns whether the second of two neighbouring parts is joined to the first.
 bool belong_together(const Part& first, const Part& second, PreTokenizerStep::Behavior behavior) {
   using Behavior = PreTokenizerStep::Behavior;
   switch (behavior) {

@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// White space as Unicode has it: PCRE2's \s has U+180E as well.
+// White space as Unicode has it. It is written out, since \s of PCRE2 also matches U+180E.
 constexpr std::string_view kSpaces =
     R"(\x{09}-\x{0D}\x{20}\x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000})";
 
@@ -23,10 +23,10 @@ constexpr std::array<std::string_view, 37> kCategories = {
     "No", "P",  "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "S",  "Sm", "Sc", "Sk",
     "So", "Z",  "Zs", "Zl", "Zp", "C",  "Cc", "Cf", "Cs", "Co", "Cn"};
 
-// The characters of words, as Oniguruma has them.
+// The characters that \w matches in Oniguruma.
 constexpr std::string_view kWord = R"(\p{L}\p{M}\p{Nd}\p{Pc})";
 
-// Scripts by the name that both libraries have.
+// Scripts that have the same name in Oniguruma and in PCRE2.
 constexpr std::array<std::string_view, 20> kScripts = {
     "Arabic",   "Armenian", "Bengali", "Bopomofo", "Cyrillic", "Devanagari", "Ethiopic",
     "Georgian", "Greek",    "Han",     "Hangul",   "Hebrew",   "Hiragana",   "Katakana",
@@ -81,7 +81,7 @@ class Translation {
     copy(form->size());
   }
 
-  // Copies a quantifier of one character, with what makes it lazy or possessive.
+  // Copies a quantifier of one character, and the sign behind it that makes it lazy or possessive.
   void quantifier() {
     copy(1);
     if (rest_.starts_with('?') || rest_.starts_with('+')) copy(1);
@@ -90,8 +90,8 @@ class Translation {
     }
   }
 
-  // {2}, {2,} or {1,3}. Behind it `+` is possessive for one library and another repetition for the
-  // other.
+  // Copies a repetition: {2}, {2,} or {1,3}. Refuses a quantifier behind it: in PCRE2 a `+` makes
+  // {2} possessive, and in Oniguruma it is another repetition.
   void repeat() {
     size_t at = 1;
     const auto digits = [&] {
@@ -133,7 +133,8 @@ class Translation {
     const bool braces = rest_.size() > 2 && rest_[2] == '{' && end != std::string_view::npos;
     const std::string_view name = braces ? rest_.substr(3, end - 3) : std::string_view();
     if (std::ranges::find(kScripts, name) != kScripts.end()) {
-      // PCRE2 would also take the characters that are used with the script, were there no "sc:".
+      // The "sc:" is added because PCRE2 would else also match characters that are only used with
+      // the script.
       return replace(end + 1, std::string(rest_.substr(0, 3)) + "sc:" + std::string(name) + "}");
     }
     if (std::ranges::find(kCategories, name) == kCategories.end()) {

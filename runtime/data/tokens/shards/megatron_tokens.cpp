@@ -16,13 +16,14 @@ namespace {
 constexpr std::string_view kMegatronMagic("MMIDIDX\0\0", 9);
 constexpr int64_t kMegatronHeader = 9 + 8 + 1 + 8 + 8;
 
-// The type that Megatron's code stands for; width 0: one that is not supported.
+// Returns the number type that Megatron's code stands for; its width is 0 where the type is not
+// supported.
 NumberType megatron_numbers(uint8_t code) {
   constexpr uint8_t kU8 = 1, kI32 = 4, kU16 = 8;
   return {code == kU8 ? 1U : code == kU16 ? 2U : code == kI32 ? 4U : 0U, code == kI32};
 }
 
-// What Megatron calls it.
+// Returns Megatron's name of the type with this code.
 std::string megatron_type(uint8_t code) {
   constexpr std::array<const char*, 9> kNames = {"",      "uint8",   "int8",    "int16", "int32",
                                                  "int64", "float64", "float32", "uint16"};
@@ -55,7 +56,7 @@ MegatronIndex read_header(const InputFile& file) {
   }
   const uint64_t sequences = unsigned_of(bytes.subspan(18, 8));
   const uint64_t documents = unsigned_of(bytes.subspan(26, 8));
-  // Divides before it multiplies, as the untrusted numbers could overflow.
+  // The numbers are untrusted. So it divides before it multiplies: a product could overflow.
   auto rest = static_cast<uint64_t>(file.size_bytes() - kMegatronHeader);
   if (sequences > rest / 12) no_token_file(path, 18, "it is shorter than its header says");
   rest -= sequences * 12;
@@ -69,12 +70,14 @@ MegatronIndex read_header(const InputFile& file) {
   return index;
 }
 
-// The tokens of all sequences, which must lie end to end from the first byte of the other file on.
+// Returns how many tokens all sequences have. Refuses sequences that do not lie end to end, from
+// the first byte of the .bin file on.
 uint64_t total_tokens(const InputFile& file, const MegatronIndex& index) {
   constexpr int64_t kAtOnce = 4096;
   std::vector<uint8_t> lengths(static_cast<size_t>(4 * kAtOnce));
   std::vector<uint8_t> places(static_cast<size_t>(8 * kAtOnce));
-  uint64_t tokens = 0;  // of at most 2^63 / 12 sequences below 2^31: the sum is checked as it grows
+  // The sum is checked as it grows: there may be 2^63 / 12 sequences of almost 2^31 tokens.
+  uint64_t tokens = 0;
   for (int64_t first = 0; first < index.sequences; first += kAtOnce) {
     const auto n = static_cast<size_t>(std::min(kAtOnce, index.sequences - first));
     file.read(index.lengths() + 4 * first, std::span(lengths).first(4 * n));

@@ -28,11 +28,12 @@ std::vector<std::string> matching(const std::string& pattern) {
     paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   }
   ::globfree(&found);
-  std::ranges::sort(paths);  // glob's own order is the locale's
+  std::ranges::sort(paths);  // glob sorts by the locale
   return paths;
 }
 
-// A name.bin beside a name.idx, unless it says itself what it is.
+// Returns whether the path is the name.bin of a pair name.bin and name.idx. A file that begins as
+// one of llm.c is no part of a pair.
 bool is_of_a_pair(const std::string& path) {
   if (!path.ends_with(".bin") || !is_file(fs::path(path).replace_extension(".idx").string())) {
     return false;
@@ -66,7 +67,7 @@ class JoinedTokens final : public TokenSource {
  private:
   std::string path_;
   std::vector<std::shared_ptr<const TokenSource>> parts_;
-  std::vector<int64_t> ends_;  // of each part, in the whole
+  std::vector<int64_t> ends_;  // where each part ends in the whole
 };
 
 }  // namespace

@@ -48,15 +48,15 @@ std::string float_field(int field, float value) {
   return key_of(field, Wire::Fixed32) + little_endian(std::bit_cast<uint32_t>(value));
 }
 
-// The masked CRC-32C of TFRecords: checksums of data that contain checksums are weak without a
-// mask.
+// Returns the masked CRC-32C that TFRecords have. Without the mask, a checksum would be weak for
+// data that contain checksums.
 uint32_t masked_crc(const std::string& bytes) {
   boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;  // Castagnoli's
   crc.process_bytes(bytes.data(), bytes.size());
   return std::rotr(crc.checksum(), 15) + 0xa282ead8U;
 }
 
-// Fields of Event.
+// The field numbers of the message Event.
 constexpr int kWallTime = 1;
 constexpr int kStep = 2;
 constexpr int kFileVersion = 3;
@@ -69,7 +69,7 @@ std::string event_now(int64_t step) {
          number_field(kStep, step);
 }
 
-// Makes the folder of the file, and returns the path.
+// Creates the folder of the file, and returns the path of the file.
 std::string with_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
@@ -101,8 +101,8 @@ void EventFile::restart(int64_t step) {
 }
 
 void EventFile::add(int64_t step, std::span<const EventScalar> scalars) {
-  constexpr int kValue = 1;  // of Summary
-  constexpr int kTag = 1;    // of Summary.Value
+  constexpr int kValue = 1;  // a field of Summary
+  constexpr int kTag = 1;    // a field of Summary.Value
   constexpr int kSimpleValue = 2;
   std::string summary;
   for (const EventScalar& scalar : scalars) {

@@ -8,10 +8,11 @@ namespace penstock {
 namespace {
 
 using Spans = std::vector<TimedInstruction>;
-// Replica, whether an activation, stages from and to, micro-batch.
+// What tells messages apart: replica, whether it is an activation, stages from and to, micro-batch.
 using MessageKey = std::tuple<int, bool, int, int, int>;
 
-// Sums run beside the rest: no message waits for them, and none comes out of them.
+// Returns whether an arrow may begin or end at this span. A sum runs beside the rest: no message
+// waits for it, and none comes out of it.
 bool may_hold_arrow(const TimedInstruction& span) {
   return takes_time(span) && span.instruction.op != Op::ReduceGradients;
 }
@@ -37,7 +38,7 @@ int replica_of(const std::vector<int>& replicas, size_t rank) {
 }  // namespace
 
 std::vector<TraceFlow> flows_of(const Timeline& timeline, const std::vector<int>& replicas) {
-  std::map<MessageKey, std::pair<size_t, size_t>> sends;  // rank, index
+  std::map<MessageKey, std::pair<size_t, size_t>> sends;  // rank and index of the send
   for (size_t rank = 0; rank < timeline.rank.size(); ++rank) {
     for (size_t i = 0; i < timeline.rank[rank].size(); ++i) {
       const Instruction& what = timeline.rank[rank][i].instruction;
