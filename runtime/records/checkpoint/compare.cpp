@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-constexpr uint64_t kPieceOfTensor = uint64_t{4} << 20;  // a multiple of every width
+constexpr uint64_t kPieceOfTensor = uint64_t{4} << 20;  // a multiple of the width of every type
 
 using StoredByName = std::map<std::string, TensorInfo>;
 

@@ -35,7 +35,7 @@ std::string final_path(const std::string& root, int64_t step) {
   return root + "/" + step_name(step);
 }
 
-// The step in a name exactly as step_name() spells it.
+// Returns the step in a name; nothing where step_name() would write another name for that step.
 std::optional<int64_t> step_of(std::string_view name) {
   if (!name.starts_with(kPrefix)) return std::nullopt;
   const std::string_view digits = name.substr(kPrefix.size());
@@ -45,7 +45,7 @@ std::optional<int64_t> step_of(std::string_view name) {
   return step;
 }
 
-// The step in "." + step_name + suffix.
+// Returns the step in a name "." + step_name(step) + suffix; nothing for any other name.
 std::optional<int64_t> hidden_step_of(std::string_view name, std::string_view suffix) {
   if (!name.starts_with(".") || !name.ends_with(suffix)) return std::nullopt;
   name.remove_prefix(1);
@@ -55,7 +55,7 @@ std::optional<int64_t> hidden_step_of(std::string_view name, std::string_view su
 
 bool is_complete(const fs::path& path) {
   std::error_code error;
-  // A link to a checkpoint on another disk is one, too.
+  // A link to a complete checkpoint on another disk counts, too.
   return fs::is_directory(path, error) && fs::exists(path / kManifestFile, error);
 }
 
@@ -64,7 +64,7 @@ bool is_there(const std::string& path) {
   return fs::symlink_status(path, error).type() != fs::file_type::not_found;
 }
 
-// The complete checkpoint of `root` that this link names.
+// Returns the complete checkpoint of `root` that this link names; nothing where it names none.
 std::optional<StepDirectory> target_of(const std::string& root, const char* link) {
   std::error_code error;
   const std::string name = fs::read_symlink(fs::path(root) / link, error).string();
@@ -110,12 +110,12 @@ void make_link(const std::string& target, const std::string& path) {
 void make_directory(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  // Some libraries report success when a file of that name is in the way.
+  // Some libraries report success although a file of that name is in the way.
   if (!error && !fs::is_directory(path, error)) error = make_error_code(std::errc::not_a_directory);
   if (error) fail_resource("cannot make the directory " + path + ": " + error.message());
 }
 
-// Atomic: whoever looks sees the old link or the new one.
+// Puts the next link in place of the old one in one go: whoever looks sees one or the other.
 void move_latest(const std::string& root) {
   rename_entry(root + "/" + kLatestNext, root + "/" + kLatest);
 }
@@ -136,7 +136,8 @@ void clear_leftover(const std::string& root, const std::string& name) {
   }
 }
 
-// Refuses a foreign `final`, so that the later rename() of the new checkpoint destroys nothing.
+// Refuses a `final` that is no checkpoint of this run: putting the new checkpoint there would
+// destroy it.
 void check_name(const std::string& final, const std::string& run) {
   if (!is_there(final) || is_checkpoint_of(final, run)) return;
   fail_resource(final + " is there already and is no checkpoint of this run: move it away");
@@ -223,7 +224,8 @@ std::string begin_step(const std::string& root, int64_t step, const std::string&
     make_directory(root);
     sync_directory(fs::path(root).parent_path().empty() ? "." : fs::path(root).parent_path());
   }
-  (void)clear_leftovers(root);  // to make room; after the save it is told what cannot be cleared
+  // Leftovers are cleared to make room. What cannot be cleared is reported after the save.
+  (void)clear_leftovers(root);
   check_name(final_path(root, step), run);
   std::string partial = partial_path(root, step);
   remove_entry(partial);
@@ -245,7 +247,7 @@ std::string publish_step(const std::string& root, int64_t step) {
 }
 
 void abandon_step(const std::string& root, int64_t step) noexcept {
-  std::error_code ignored;  // begin_step of the next save removes what this leaves
+  std::error_code ignored;  // begin_step() of the next save removes what stays
   fs::remove_all(partial_path(root, step), ignored);
 }
 

@@ -21,7 +21,7 @@ void refuse_existing(const std::string& folder) {
   fail_input(folder + " is there already, and nothing is overwritten: name another folder");
 }
 
-// The path without slashes at its end, so that something can be added to the name.
+// Returns the path without slashes at its end, so that something can be added to the name.
 std::string trimmed(std::string folder) {
   while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
   return folder;
@@ -36,7 +36,7 @@ AtomicFolder::AtomicFolder(std::string folder) : folder_(trimmed(std::move(folde
   fs::create_directories(parent, error);
   temporary_ = folder_ + ".draft-XXXXXX";
   if (mkdtemp(temporary_.data()) == nullptr) fail_system("make a folder beside", folder_);
-  (void)chmod(temporary_.c_str(), 0755);  // mkdtemp() lets nobody else in
+  (void)chmod(temporary_.c_str(), 0755);  // mkdtemp() makes a folder that others cannot read
 }
 
 AtomicFolder::~AtomicFolder() {

@@ -35,7 +35,8 @@ constexpr NameRow kGpt2[] = {
     {"classifier.weight", "lm_head.weight"},
 };
 
-// Mistral and Qwen have the same names; which of them a network has follows from its config.json.
+// The names of Llama, which Mistral and Qwen share. Which of them a network has follows from its
+// config.json.
 constexpr NameRow kLlama[] = {
     {"embedding.token.weight", "model.embed_tokens.weight"},
     {"blocks.#.norm1.weight", "model.layers.#.input_layernorm.weight"},
@@ -67,7 +68,8 @@ constexpr HubFamily kFamilies[] = {{"gpt2", "transformer.", kGpt2},
                                    {"qwen2", "model.", kLlama},
                                    {"qwen3", "model.", kLlama}};
 
-// "blocks.12.norm1.weight" -> "blocks.#.norm1.weight", and "12".
+// A name as its pattern and its number: "blocks.12.norm1.weight" is "blocks.#.norm1.weight" and
+// "12".
 struct Numbered {
   std::string pattern, number;
 };

@@ -6,7 +6,8 @@
 namespace penstock {
 namespace {
 
-// Keeps the least and the greatest point of a part, which is not empty.
+// Keeps the points of a part that have the least and the greatest y, in their order. The part must
+// not be empty.
 void keep_extremes(std::span<const CurvePoint> part, std::vector<CurvePoint>& kept) {
   const CurvePoint* least = nullptr;
   const CurvePoint* greatest = nullptr;
@@ -24,7 +25,8 @@ void keep_extremes(std::span<const CurvePoint> part, std::vector<CurvePoint>& ke
   if (greatest != least) kept.push_back(*greatest);
 }
 
-// Gives every part that has points, in their order.
+// Cuts the points into buckets of equal width in x, and calls take() with the points of each bucket
+// that has some, in their order.
 template <class Take>
 void each_part(std::span<const CurvePoint> points, size_t buckets, const Take& take) {
   const double first = points.front().x;

@@ -10,7 +10,8 @@ namespace penstock {
 
 std::string escaped_html(std::string_view text) {
   std::string out = shown_bytes(text);
-  // Control characters, such as a terminal's colours, are nothing for a page.
+  // Control characters, such as those of a terminal's colours, are left out: a page cannot show
+  // them.
   std::erase_if(out, [](char letter) {
     return letter != '\n' && letter != '\t' && static_cast<unsigned char>(letter) < 0x20;
   });

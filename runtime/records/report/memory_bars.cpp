@@ -11,7 +11,8 @@ namespace {
 
 constexpr size_t kMostMemoryBars = 32;
 
-// Widths have three digits, since a segment may be much less than a percent.
+// Returns the segments of a rank's bar. Widths have three decimals, since a segment may be much
+// less than a percent.
 std::string memory_bar(const RankFigures& rank, double most) {
   std::string bar;
   for (size_t i = 0; i < rank.peak_bytes.size(); ++i) {
@@ -40,7 +41,8 @@ std::string memory_row(const RankFigures& rank, double most) {
       rank.rank, memory_bar(rank, most), mark, bytes_text(rank.total_peak_bytes), predicted);
 }
 
-// What makes a bar longest: the parts, whose peaks may fall at different times, or the prediction.
+// Returns how many bytes a bar must have room for: those of all parts (whose peaks may fall at
+// different times), of the measured peak or of the predicted one, whichever are most.
 double length_of_bar(const RankFigures& rank) {
   double parts = 0;
   for (const int64_t bytes : rank.peak_bytes) parts += static_cast<double>(bytes);
@@ -64,7 +66,8 @@ bool tells_bytes(const RecordedStep& step) {
   });
 }
 
-// Drawn by memory.js, for the step that is chosen in the timeline.
+// Returns the frame in which memory.js draws the memory of the step that is chosen in the timeline;
+// an empty text where no trace tells bytes.
 std::string memory_over_step(const RunFiles& files) {
   if (!std::ranges::any_of(files.trace, tells_bytes)) return {};
   return "<h3>Over the step</h3>\n<p>In use after each instruction of step <span "

@@ -12,8 +12,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kBuckets = 600;       // about the pixels of a curve
-constexpr size_t kMostBoxes = 40'000;  // of all timelines: some megabytes
+constexpr size_t kBuckets = 600;       // a curve is about so many pixels wide
+constexpr size_t kMostBoxes = 40'000;  // in all timelines: some megabytes of the page
 constexpr size_t kMostRanksDrawn = 64;
 
 Json points_json(const std::vector<CurvePoint>& points) {
@@ -74,7 +74,7 @@ Json curves_json(const History& history) {
   return curves;
 }
 
-// `ms` rounded to a tenth of a microsecond, which is short in the page.
+// Returns `ms` rounded to a tenth of a microsecond, which keeps the page short.
 double rounded(double ms) {
   return std::round(ms * 1e4) / 1e4;
 }
@@ -87,7 +87,8 @@ double first_start(const RecordedProcess& part) {
   return first;
 }
 
-// The rank that is drawn as the n-th of `drawn`, spread evenly over all.
+// Returns which rank is drawn as number n of `drawn`. Drawn ranks are spread evenly over all
+// `ranks`.
 size_t drawn_rank(size_t n, size_t drawn, size_t ranks) {
   return n * ranks / drawn;
 }
@@ -144,7 +145,7 @@ Json facts_json(const RunFiles& files, const RunFacts& facts) {
           {"step_ms_p95", value_or_null(facts.step_ms_p95)}};
 }
 
-// The first step of every attempt but the first.
+// Returns the first step of every attempt but the first attempt.
 Json restarts_json(const History& history) {
   Json steps = Json::array();
   for (size_t i = 1; i < history.attempts.size(); ++i) {

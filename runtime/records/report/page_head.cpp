@@ -22,7 +22,8 @@ std::string known(const std::string& text) {
   return text.empty() ? "unknown" : text;
 }
 
-// The steps that a figure is from, for the line below it; empty: the whole run.
+// Returns which steps a figure is from, for the line below it; an empty text where it is from the
+// whole run.
 std::string whence(const RunFacts& facts) {
   return facts.from_summary ? "" : "of the last 100 steps";
 }

@@ -71,7 +71,7 @@ std::string run_page(const RunFiles& files, int64_t reload_s) {
   }};
   std::string out;
   std::string_view rest = kReportFrame;
-  for (const auto& [mark, part] : places) {  // in the order in which the frame has them
+  for (const auto& [mark, part] : places) {  // in the order in which the frame has the marks
     const size_t at = rest.find(mark);
     out.append(rest.substr(0, at)).append(part);
     rest.remove_prefix(at + mark.size());

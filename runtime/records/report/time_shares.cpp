@@ -8,25 +8,26 @@
 namespace penstock {
 namespace {
 
-// A message, by what its receiver knows: replica, whether it is an activation, the stages at its
-// two ends, micro-batch.
+// What a receiver knows of a message: replica, whether it is an activation, the stage that sends,
+// the stage that receives, micro-batch.
 using MessageKey = std::tuple<int, bool, int, int, int>;
 
 bool is_activation(Op op) {
   return op == Op::SendActivation || op == Op::RecvActivation;
 }
 
-// The stage at the other end of a message: the named peer, or else the neighbour.
+// Returns the stage at the other end of a message: the named peer, or else the neighbour.
 int peer_of(const Instruction& message) {
   if (message.peer >= 0) return message.peer;
   const bool is_up = message.op == Op::SendActivation || message.op == Op::RecvGradient;
   return is_up ? message.stage + 1 : message.stage - 1;
 }
 
-// The times when the contents of messages were posted, and when they were computed.
+// The times when messages were posted, and when their contents were computed.
 struct Sources {
   std::map<MessageKey, double> posted;
-  std::map<std::tuple<int, bool, int, int>, double> computed;  // replica, activation, stage, micro
+  // The key is replica, whether it is an activation, stage, micro-batch.
+  std::map<std::tuple<int, bool, int, int>, double> computed;
 };
 
 Sources sources_of(const RecordedProcess& process) {
@@ -47,7 +48,7 @@ Sources sources_of(const RecordedProcess& process) {
   return sources;
 }
 
-// When a receive could have had its message; its own start where the trace does not tell.
+// Returns when a receive could have had its message; its own start where the trace does not tell.
 double sent_at(const Sources& sources, int replica, const RecordedSpan& receive) {
   const Instruction& message = receive.instruction;
   const int from = peer_of(message);
@@ -60,7 +61,7 @@ double sent_at(const Sources& sources, int replica, const RecordedSpan& receive)
 }
 
 struct Ends {
-  double first = std::numeric_limits<double>::infinity();     // start of all ranks
+  double first = std::numeric_limits<double>::infinity();     // first start of any rank
   double compute = -std::numeric_limits<double>::infinity();  // last end of computing
   double sums = -std::numeric_limits<double>::infinity();     // last end of a sum
   double last = -std::numeric_limits<double>::infinity();
@@ -81,8 +82,8 @@ Ends ends_of(const RecordedProcess& process) {
   return ends;
 }
 
-// Time that no taken range covers yet. take() takes [start, end] and returns how much of it was
-// free; ranges come by ascending start.
+// Time that no range has taken yet. take() takes [start, end] and returns how much of it was free.
+// Ranges must come in ascending order of their starts.
 class FreeTime {
  public:
   explicit FreeTime(double from) : from_(from) {}
@@ -93,7 +94,7 @@ class FreeTime {
   }
 
  private:
-  double from_;  // spans come by ascending start
+  double from_;  // all time before this is taken
 };
 
 void count_span(TimeShares& shares, double time, const RecordedSpan& span) {
@@ -111,12 +112,12 @@ void count_span(TimeShares& shares, double time, const RecordedSpan& span) {
     case Op::SendGradient:
       shares.communication += time;
       break;
-    default:  // receives and the update have two parts each, sums run beside the rest
+    default:  // counted elsewhere: receives, sums and the update
       break;
   }
 }
 
-// The time of a sum that nothing else on its rank covers; `others` do not overlap.
+// Returns how much of a sum's time nothing else on its rank covers. `others` must not overlap.
 double uncovered_time(const RecordedSpan& sum, const std::vector<const RecordedSpan*>& others) {
   double time = sum.end_ms - sum.start_ms;
   for (const RecordedSpan* other : others) {
@@ -126,7 +127,7 @@ double uncovered_time(const RecordedSpan& sum, const std::vector<const RecordedS
   return std::max(0.0, time);
 }
 
-// The spans of a rank but for sums and the update, ordered by their start.
+// Returns the spans of a rank without sums and the update, in ascending order of their starts.
 std::vector<const RecordedSpan*> work_of(const RecordedRank& rank) {
   std::vector<const RecordedSpan*> spans;
   for (const RecordedSpan& span : rank.spans) {
@@ -147,7 +148,9 @@ TimeShares shares_of_rank(const RecordedRank& rank, const Sources& sources, cons
   for (const RecordedSpan* span : spans) {
     const double end = std::min(span->end_ms, until);
     if (is_message(span->instruction.op) && !is_send(span->instruction.op)) {
-      free.take(span->start_ms, std::min(sent_at(sources, rank.replica, *span), end));  // bubble
+      // Waiting before the message was sent is bubble. The time is taken, and counted for nothing
+      // else.
+      free.take(span->start_ms, std::min(sent_at(sources, rank.replica, *span), end));
       shares.communication += free.take(span->start_ms, end);
     } else {
       count_span(shares, free.take(span->start_ms, end), *span);

@@ -12,7 +12,8 @@ bool belongs(const KeptCheckpoint& checkpoint, const DirectoryContents& contents
   return !contents.identity || checkpoint.run.empty() || checkpoint.run == contents.identity->run;
 }
 
-// The next attempt of the run that the directory has.
+// Returns the next attempt of the run in the directory; the first attempt of a new run where there
+// is none.
 Attempt next_attempt(const DirectoryContents& contents) {
   Attempt attempt;
   if (contents.identity) {
@@ -32,7 +33,8 @@ void go_on_from(const KeptCheckpoint& checkpoint, const DirectoryContents& conte
   }
 }
 
-// Throws where results of an earlier run are in the way.
+// Refuses to replace results of an earlier run, unless Penstock wrote them and --overwrite is
+// given.
 void refuse_results(const DirectoryContents& contents, const AttemptRequest& request) {
   if (!contents.ours) {
     fail_input(

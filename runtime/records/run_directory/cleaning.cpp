@@ -46,7 +46,7 @@ void remove_if_empty(const fs::path& path) {
 void remove_checkpoint(const fs::path& path) {
   std::error_code error;
   if (fs::is_symlink(fs::symlink_status(path, error))) {
-    remove_one(path);  // what it leads to is somebody else's
+    remove_one(path);  // what the link leads to is somebody else's
     return;
   }
   const fs::path file = path / kManifestFile;
@@ -55,9 +55,9 @@ void remove_checkpoint(const fs::path& path) {
     manifest =
         parse_manifest(read_text(file.string(), kMostManifestBytes, FileOwner::Run), file.string());
   } catch (const Error&) {
-    // Damaged: without its manifest the rest is no checkpoint any more, and stays.
+    // The manifest is damaged. When it is gone the rest is no checkpoint; its files stay.
   }
-  // The manifest first: half a checkpoint must not look whole.
+  // The manifest goes first: a checkpoint that is half removed must not look whole.
   remove_one(file);
   for (const auto& [name, digest] : manifest.files) remove_one(path / name);
   remove_if_empty(path);
@@ -72,7 +72,8 @@ std::string kept_note(const std::string& path, const char* why, const std::strin
   return fmt::format("note: {} {}, so it is not removed: it is in {} now", path, why, aside);
 }
 
-// The first folder before-attempt-<attempt>[-<number>] that has none of the checkpoints' names yet.
+// Returns the first of the folders before-attempt-<attempt>, before-attempt-<attempt>-2 and so on
+// that has none of the checkpoints' names in it.
 fs::path folder_aside(const std::string& directory, const std::vector<std::string>& checkpoints,
                       int64_t attempt) {
   const std::string stem = fmt::format("before-attempt-{}", attempt);
@@ -85,7 +86,8 @@ fs::path folder_aside(const std::string& directory, const std::vector<std::strin
   }
 }
 
-// Removes the event files that penstock wrote: others may have put theirs beside them.
+// Removes the event files that Penstock wrote, by their names. Others may have put files of their
+// own there.
 void remove_event_files(const fs::path& folder) {
   std::error_code none;
   std::vector<fs::path> ours;

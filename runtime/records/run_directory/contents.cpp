@@ -23,12 +23,13 @@ bool was_written_by_us(const fs::path& run_file) {
   try {
     const std::string text = read_text(run_file, kMostRunFileBytes, FileOwner::User);
     return text.substr(0, text.find('\n')) == kEffectiveHeader;
-  } catch (const Error&) {  // what cannot be read is not ours to replace
+  } catch (const Error&) {  // a file that cannot be read is not ours to replace
     return false;
   }
 }
 
-// Sizes only: checksums are compared when shards are read.
+// Returns which file of a checkpoint is missing or has another size; an empty text where all are
+// right. Checksums are compared later, when shards are read.
 std::string missing_in(const std::string& path) {
   const std::string file = path + "/" + kManifestFile;
   const Manifest manifest =
@@ -54,7 +55,7 @@ std::vector<KeptCheckpoint> checkpoints_of_run(const std::string& directory) {
   return std::move(contents.checkpoints);
 }
 
-// The path; throws Error(Data) where the checkpoint cannot be used.
+// Returns the path of the checkpoint. Throws Error(Data) where it cannot be used.
 std::string sound_path(const KeptCheckpoint& checkpoint) {
   if (checkpoint.trouble.empty()) return checkpoint.path;
   fail_data(checkpoint.path + " is damaged: " + checkpoint.trouble + offer_beside(checkpoint.path));

@@ -35,7 +35,7 @@ RunIdentity parse_identity(const std::string& text, const std::string& file) {
                                 .classes = count_in(data, "classes", file),
                                 .training_samples = count_in(data, "training_samples", file),
                                 .validation_samples = count_in(data, "validation_samples", file)}};
-  if (document.contains("length")) {  // which files of older versions lack
+  if (document.contains("length")) {  // files of older versions lack it
     const nlohmann::json& length = json_object(document, "length", file);
     identity.length = {count_in(length, "steps", file), count_in(length, "epochs", file)};
   }

@@ -23,7 +23,8 @@ bool is_path(const std::string& resume) {
   return resume != "never" && resume != "auto";
 }
 
-// The checkpoint that a path means: itself, or the newest of a run directory.
+// Returns the checkpoint that a path means: the one at the path, or the newest one of the run
+// directory at the path.
 KeptCheckpoint source_at(const std::string& path) {
   std::error_code error;
   if (!fs::exists(path, error)) {
@@ -40,8 +41,8 @@ KeptCheckpoint source_at(const std::string& path) {
   return source;
 }
 
-// The path that a link leads to now: links such as runs/latest lead elsewhere as soon as another
-// run begins.
+// Returns the path that a link leads to now. Links such as runs/latest lead elsewhere as soon as
+// another run begins.
 std::string without_links(std::string path) {
   std::error_code error;
   for (int links = 0; links < 16 && fs::is_symlink(path, error); ++links) {
@@ -66,14 +67,16 @@ RunDirectory::RunDirectory(const RunDirectoryRequest& request) : say_(request.sa
   path_ = without_links(path_);
   wish_.directory = path_;
   try {
-    attempt_ = choose_attempt(look_into(path_), wish_);  // before anything is made
+    attempt_ = choose_attempt(look_into(path_), wish_);  // refuses before anything is made
     make_directory();
     lock_ = std::make_unique<DirectoryLock>(path_ + "/" + kLockFile, request.lock, request.say);
     place_.emplace(path_);
-    // Read again: another process may have written until the lock was taken.
+    // The directory is read again: another process may have written there before the lock was
+    // taken.
     contents_ = look_into(path_);
     attempt_ = choose_attempt(contents_, wish_);
-    // A request to stop that is here now was to an earlier attempt: this one was started after it.
+    // A request to stop that is there now is removed: it was meant for an earlier attempt, since
+    // this one was started after it.
     std::error_code error;
     fs::remove(path_ + "/" + kStopFile, error);
     if (error) {
@@ -93,13 +96,14 @@ RunDirectory::RunDirectory(const RunDirectoryRequest& request) : say_(request.sa
 RunDirectory::~RunDirectory() {
   lock_.reset();
   std::error_code ignored;
-  if (made_ && !begun_) fs::remove(path_, ignored);  // only when it is empty
+  if (made_ && !begun_) fs::remove(path_, ignored);  // succeeds only if it is empty
 }
 
 void RunDirectory::choose_directory(const RunDirectoryRequest& request) {
   path_ = request.out;
   if (!path_.empty() || request.resume != "auto") return;
-  // A job that is started again with the same arguments resumes the run that it began.
+  // The newest run is taken: a job that is started again with the same arguments resumes the run
+  // that it began.
   path_ = newest_numbered(request.runs, request.stem).value_or("");
   numbered_ = !path_.empty();
 }

@@ -14,8 +14,8 @@
 namespace penstock {
 namespace {
 
-// A piece is small enough to be hashed while it is in the processor's cache from (or for) the copy
-// to the kernel.
+// The size of the pieces that are hashed and written. It is small enough for a piece to stay in the
+// processor's cache from one to the other.
 constexpr size_t kPieceBytes = size_t{1} << 20;
 
 }  // namespace

@@ -12,13 +12,14 @@
 namespace penstock {
 namespace {
 
-// A piece is small enough to be converted in the processor's cache, where the copy from the page
-// cache has put it.
+// The size of the pieces that are converted. It is small enough for a piece to stay in the
+// processor's cache, where the copy from the page cache has put it.
 constexpr size_t kConvertedBytes = size_t{256} << 10;
 constexpr uint64_t kFetchBytes = uint64_t{2} << 20;  // fetched from the disk at a time
 static_assert(kFetchBytes % kConvertedBytes == 0);
 
-// Looks at the bits: under fast arithmetic a compiler may take every number for finite.
+// Returns whether a number is finite, by its bits: with fast arithmetic a compiler may assume that
+// every number is.
 template <class T>
 bool is_finite(T number) {
   constexpr uint32_t kExponent = 0x7F800000;
@@ -45,7 +46,8 @@ void NumberReader::read_pieces(size_t first, std::span<T> to) {
   }
 }
 
-// Looks at all numbers, without an early exit, so that the compiler vectorises the loop.
+// Refuses numbers that are not finite. It looks at all of them without an early exit, so that the
+// compiler vectorises the loop.
 template <class T>
 void NumberReader::check_finite(std::span<const T> numbers, size_t at) const {
   bool all = true;
@@ -89,7 +91,8 @@ void read_numbers(const SafetensorsFile& file, const std::string& name, Tensor& 
                   Device& device) {
   const TensorInfo* stored = file.find(name);
   const bool differs = stored != nullptr && stored->dtype != safetensors_dtype(to.dtype());
-  // The file itself reads numbers of this type, and refuses shapes and types that do not fit.
+  // The file itself reads tensors that need no conversion, and refuses shapes and types that do not
+  // fit.
   if (!differs || number_bytes(stored->dtype) == 0 ||
       !std::ranges::equal(stored->shape, to.shape().extents())) {
     return file.read(name, to, device);

@@ -21,7 +21,7 @@ TensorInfo describe(const NamedTensor& named) {
           std::vector<int64_t>(extents.begin(), extents.end()), 0, named.tensor.size_bytes()};
 }
 
-// Calls use(piece) for consecutive 1-d views that cover the tensor.
+// Calls use(piece) for consecutive one-dimensional views that together cover the tensor.
 template <class Use>
 void for_each_piece(const Tensor& tensor, const Use& use) {
   const auto most = static_cast<int64_t>(kCopyBytes / size_of(tensor.dtype()));
@@ -165,7 +165,7 @@ void SafetensorsFile::read_part(const std::string& name, const Shape& whole, int
   for_each_piece(to, [&](Tensor& piece) {
     file_.read(at, buffer.data(), piece.size_bytes());
     device.copy_from_host(piece, buffer.data(), piece.size_bytes());
-    device.synchronize();  // the buffer is used again
+    device.synchronize();  // the next piece uses the buffer again
     at += piece.size_bytes();
   });
 }

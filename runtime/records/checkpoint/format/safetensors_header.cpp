@@ -23,7 +23,8 @@ struct Width {
   const char* dtype;
   uint64_t bits;
 };
-// In the reference implementation's order, which its writer sorts by: narrow elements first.
+// The dtypes in the order by which the reference implementation's writer sorts tensors: narrow
+// elements first.
 constexpr std::array<Width, 22> kWidths = {{
     {"BOOL", 8},        {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U8", 8},
     {"I8", 8},          {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8},
@@ -32,15 +33,15 @@ constexpr std::array<Width, 22> kWidths = {{
     {"I64", 64},        {"U64", 64},
 }};
 
-// The position in kWidths; its size for a dtype that does not exist.
+// Returns the position in kWidths; the size of kWidths where there is no such dtype.
 size_t order_of(const std::string& dtype) {
   size_t i = 0;
   while (i < kWidths.size() && dtype != kWidths[i].dtype) ++i;
   return i;
 }
 
-// Takes the tensors out of the JSON while it is parsed, and refuses it at the byte where it goes
-// wrong.
+// Takes the tensors out of the JSON while it is parsed. Refuses a wrong header, and names the byte
+// where it goes wrong.
 class HeaderReader final : public JsonReader {
  public:
   explicit HeaderReader(const std::string& file) : file_(file) {}
@@ -102,7 +103,7 @@ class HeaderReader final : public JsonReader {
   }
 
  private:
-  static constexpr size_t kMostExtents = 64;  // of a shape; nobody has seen ten
+  static constexpr size_t kMostExtents = 64;  // of a shape: more than any network has
 
   static bool is_metadata(const JsonPlace& place) { return place.keys[0] == kMetadata; }
   static bool is_member(const JsonPlace& place, const char* key) {
@@ -125,7 +126,7 @@ class HeaderReader final : public JsonReader {
     refuse(place, "its \"data_offsets\" is not a pair of offsets");
   }
 
-  // Refuses a value of the wrong kind at this place; unknown members are ignored.
+  // Refuses a value of the wrong kind at this place. Ignores members that are not known.
   void unexpected(const JsonPlace& place) const {
     if (is_metadata(place)) refuse_metadata(place);
     if (place.keys.size() == 1) refuse(place, "it is not an object");
@@ -159,8 +160,8 @@ class HeaderReader final : public JsonReader {
   int offsets_ = 0;  // how many have been read
 };
 
-// Every byte of the data, which begin at byte `data_begin` of the file, belongs to exactly one
-// tensor.
+// Refuses data with a byte that belongs to no tensor or to several. The data begin at byte
+// `data_begin` of the file.
 void check_cover(const std::vector<TensorInfo>& tensors, uint64_t data_begin, uint64_t data_bytes,
                  const std::string& file) {
   uint64_t next = 0;
@@ -218,7 +219,8 @@ std::string encode_safetensors_header(SafetensorsHeader& header) {
             [](const TensorInfo& a, const TensorInfo& b) {
               return std::tuple(order_of(b.dtype), a.name) < std::tuple(order_of(a.dtype), b.name);
             });
-  // Member by member: an ordered JSON object looks every key up in all those before it.
+  // Members are written one by one: an ordered JSON object would compare each key with all those
+  // before it.
   std::string text = "{";
   if (!header.metadata.empty()) append_member(text, kMetadata, header.metadata);
   std::set<std::string_view> names = {"", kMetadata};
@@ -248,7 +250,8 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, uint64_t data_
   HeaderReader reader(file);
   read_json(text, file, reader);
   SafetensorsHeader header = std::move(reader.header);
-  // Empty tensors share an offset with the one after them.
+  // An empty tensor begins at the same byte as the one after it. So their ends decide which comes
+  // first.
   std::sort(header.tensors.begin(), header.tensors.end(),
             [](const TensorInfo& a, const TensorInfo& b) {
               return std::tuple(a.begin, a.end, a.name) < std::tuple(b.begin, b.end, b.name);

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-// All shards of this stage, whichever replica writes them.
+// Returns all shards of this stage, also those that other replicas write.
 std::vector<Shard> all_shards(const CheckpointRequest& request) {
   std::vector<Shard> all = cut_shards("model", request.model);
   std::vector<Shard> more = cut_shards("optimizer", request.optimizer);
@@ -32,8 +32,8 @@ bool has_parts(const std::vector<Shard>& shards) {
   });
 }
 
-// The file of every shard of every rank, as each of them listed its own: [[file, ...], ...].
-// Numbered in the order of layers, whoever writes them.
+// Returns the file of every shard as [[file, ...], ...]: a list for each rank, in the order in
+// which the rank listed its shards. Files are numbered in the order of layers, whoever writes them.
 json name_files(const std::vector<std::string>& lists) {
   using Place = std::tuple<std::string, int64_t, int64_t, size_t, size_t>;
   std::vector<Place> places;
@@ -75,11 +75,11 @@ CheckpointWriter::~CheckpointWriter() {
     work_.stop();
     if (under_way() && world_.rank() == 0) abandon_step(request_.root, request_.state.step);
   } catch (const std::exception&) {
-    // Nobody is left to be told, and the next save clears away what stays.
+    // Nobody is left to be told. The next save clears away what stays.
   }
 }
 
-// Agrees with all ranks on the files of the checkpoint and its directory, which rank 0 makes.
+// Agrees with all ranks on the files of the checkpoint and on its directory, which rank 0 makes.
 CheckpointWriter::Order CheckpointWriter::agree(const CheckpointRequest& request) {
   if (under_way()) fail_internal("a checkpoint was begun before the last one was complete");
   Order order;
@@ -120,8 +120,8 @@ CheckpointWriter::Order CheckpointWriter::agree(const CheckpointRequest& request
   return order;
 }
 
-// Takes the copies. False: there was no memory, which becomes this rank's outcome, as if it had
-// failed to write.
+// Copies the shards. Returns false where there was no memory. The error is then this rank's
+// outcome, as if it had failed to write.
 bool CheckpointWriter::takes_copies(Order& order) {
   try {
     snapshot_.take(order.shards);
@@ -143,8 +143,8 @@ void CheckpointWriter::begin(const CheckpointRequest& request) {
 
 CheckpointResult CheckpointWriter::save(const CheckpointRequest& request) {
   Order order = agree(request);
-  // Gathered tensors are in host memory, and one shard may also have tensors in the device's, which
-  // must be copied then.
+  // Gathered tensors are in host memory. Other tensors of the same shard may be in the device's
+  // memory, and must be copied then.
   const bool copies = order.is_in_parts && !device_.host_addressable();
   if (!copies || takes_copies(order)) {
     work_.do_now([&](const std::stop_token& stop) {
@@ -155,7 +155,8 @@ CheckpointResult CheckpointWriter::save(const CheckpointRequest& request) {
   return *finish();
 }
 
-// Gathers the reports of all ranks; rank 0 then starts the second phase.
+// Gathers the reports of all ranks. Rank 0 then starts the second phase, which writes the
+// documents.
 void CheckpointWriter::publish() {
   const std::vector<std::string> reports = world_.gather_text(packed_json(work_.wait()));
   phase_ = Phase::Documents;

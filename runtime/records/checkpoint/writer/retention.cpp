@@ -8,8 +8,8 @@
 namespace penstock {
 namespace {
 
-// Whether the checkpoint of `step` is the first at or after a multiple of `every` steps; `before`
-// is the step of the checkpoint before it (-1: none).
+// Returns whether the checkpoint of `step` is the first at or after a multiple of `every` steps.
+// `before` is the step of the checkpoint before it (-1: none).
 bool is_milestone(int64_t step, int64_t before, int64_t every) {
   if (every <= 0 || step < every) return false;
   return before < 0 || before / every < step / every;
@@ -48,7 +48,8 @@ void retire_steps(const std::string& root, const Retention& retention, const std
   for (const StepDirectory& old : retired(mine, retention, best ? best->step : 0)) {
     remove_step(root, old);
   }
-  // The best one of earlier attempts is retired like any other where this one looks for none.
+  // Where this attempt looks for no best checkpoint, that of an earlier attempt is retired like any
+  // other. So the link to it is settled anew.
   if (!retention.best && std::filesystem::is_symlink(root + "/" + kBest)) {
     settle_best_link(root, run);
   }

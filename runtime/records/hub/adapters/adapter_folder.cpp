@@ -18,15 +18,15 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-// Keys that change no adapter: they name the network, or matter to other programs alone. A
-// transposed matrix (fan_in_fan_out) has the same adapter.
+// Keys that change no adapter: they name the network, or matter to other programs only. One of
+// them, fan_in_fan_out, says that a matrix is transposed, which has the same adapter.
 constexpr std::array kHarmlessHere = {
     "auto_mapping",   "base_model_name_or_path", "fan_in_fan_out",
     "inference_mode", "megatron_core",           "peft_version",
     "revision",       "qalora_group_size",       "runtime_config",
 };
 
-// A key that asks for more than a pair of matrices beside every target.
+// A key that asks for more than a pair of matrices beside every target, which is not supported.
 struct Extra {
   const char* key;
   const char* asks;
@@ -65,7 +65,8 @@ void refuse_extras(ConfigFields& fields) {
   }
 }
 
-// Other ways to begin take something from the network's own weights, which are not in the folder.
+// Refuses adapters whose training began by changing the network's own weights: the changed weights
+// are not in the folder.
 void check_beginning(ConfigFields& fields) {
   const json* begins = fields.any("init_lora_weights");
   if (begins == nullptr || begins->is_boolean() || *begins == "gaussian" || *begins == "eva") {
@@ -85,7 +86,7 @@ double dropout_of(ConfigFields& fields) {
   return value->get<double>();
 }
 
-// The targets found, each once, in the order of lora.targets.
+// Returns the targets that were found, each once, in the order of lora.targets.
 std::vector<std::string> in_order(const std::vector<std::string>& found) {
   std::vector<std::string> words;
   for (const char* word : {"query", "key", "value", "output", "gate", "up", "down"}) {
@@ -142,7 +143,8 @@ LoraConfig parse_adapter_config(std::string_view text, const std::string& where)
   LoraConfig lora;
   lora.rank = fields.whole("r", kDefaultRank);
   lora.alpha = fields.number("lora_alpha", kDefaultAlpha);
-  // rsLoRA scales the adapters by alpha / sqrt(rank), and this program by alpha / rank.
+  // rsLoRA scales adapters by alpha / sqrt(rank), and Penstock by alpha / rank. So alpha is
+  // multiplied by sqrt(rank) here.
   if (fields.flag("use_rslora", false)) lora.alpha *= std::sqrt(static_cast<double>(lora.rank));
   if (!std::isfinite(lora.alpha)) fields.refuse("lora_alpha", "is too large");
   lora.dropout = dropout_of(fields);
@@ -174,7 +176,7 @@ std::string adapter_config_text(const LoraConfig& lora, const HubFamily& family,
                          {"lora_dropout", lora.dropout},
                          {"target_modules", peft_targets(family, adapters)},
                          {"bias", "none"},
-                         // GPT-2's matrices lie the other way round.
+                         // GPT-2 keeps its matrices transposed, which peft has to know.
                          {"fan_in_fan_out", std::string_view(family.name) == "gpt2"},
                          {"inference_mode", true},
                          {"init_lora_weights", true},
@@ -182,7 +184,7 @@ std::string adapter_config_text(const LoraConfig& lora, const HubFamily& family,
                          {"use_rslora", false},
                          {"use_dora", false}};
   if (!base.empty()) config["base_model_name_or_path"] = base;
-  // A whole number where it is one, as peft and those who read after it expect.
+  // A whole number is written as such: peft and other readers of the file expect that.
   constexpr double kMostExact = 1e15;
   if (std::floor(lora.alpha) == lora.alpha && lora.alpha < kMostExact) {
     config["lora_alpha"] = static_cast<int64_t>(lora.alpha);

@@ -19,11 +19,12 @@
 namespace penstock {
 namespace {
 
-// The content of the file: the header with peft's names, and our tensor for each of these names.
+// The content of the file of adapters: the header with peft's names, and the tensor of the
+// checkpoint for each of these names.
 struct AdapterFile {
   SafetensorsHeader header{{}, {{"format", "pt"}}};
   std::map<std::string, TensorInfo> ours;
-  std::vector<std::string> names;  // ours
+  std::vector<std::string> names;  // their names in the checkpoint
 };
 
 AdapterFile adapters_of(const CheckpointReader& reader, const HubFamily& family,
@@ -47,7 +48,7 @@ uint64_t write_adapters(const std::string& path, AdapterFile& adapters, Checkpoi
   const std::string front = encode_safetensors_header(adapters.header);
   OutputFile file(path);
   file.write(front.data(), front.size());
-  MergedWeights weights(reader, {});  // beside an adapter there is none
+  MergedWeights weights(reader, {});  // adapters have no adapters that could be merged into them
   std::vector<float> floats;
   std::vector<std::byte> bytes;
   uint64_t total = 0;
@@ -73,7 +74,7 @@ Exported export_adapter(const ExportRequest& request) {
   CheckpointReader reader(request.checkpoint);
   AdapterFile adapters = adapters_of(reader, family, request.dtype == "bf16" ? "BF16" : "F32");
   AtomicFolder folder(request.to);
-  // Where the network came from no folder, request.folder is the tokenizer's.
+  // Where the network came from no folder, request.folder is the tokenizer's, so it tells no base.
   const std::string known = made ? "" : origin_of(request.folder);
   const std::string& base = request.base.empty() ? known : request.base;
   copy_small_files(request.folder, folder.path());

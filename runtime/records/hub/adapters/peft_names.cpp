@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-constexpr const char* kWrapped = "base_model.model.";  // peft's own modules around the network
+constexpr const char* kWrapped = "base_model.model.";  // peft's own modules around a network
 constexpr std::string_view kWeight = ".weight";
 
 // A word of lora.targets, and the matrix of a block that it stands for.
@@ -30,7 +30,7 @@ std::string without_weight(std::string name) {
   return name;
 }
 
-// "model.layers.0.mlp" -> "model.layers.#.mlp".
+// Returns the name with # for its numbers: "model.layers.#.mlp" for "model.layers.0.mlp".
 std::string without_numbers(const std::string& module) {
   std::string pattern;
   for (size_t at = 0; at <= module.size();) {
@@ -45,19 +45,20 @@ std::string without_numbers(const std::string& module) {
   return pattern;
 }
 
-// The place of the matrix that an adapter belongs to.
+// Returns the place of the matrix that an adapter belongs to.
 HubPlace place_of_matrix(const HubFamily& family, const std::string& adapter) {
   return place_in(family, layer_of(adapter).append(kWeight));
 }
 
-// The end of a module's name from its `dots`-th dot on, counted from the end.
+// Returns the last `dots` parts of a module's name, or all of it where it has fewer.
 std::string end_of(const std::string& module, int dots) {
   size_t at = module.size();
   for (int i = 0; i < dots && at != std::string::npos; ++i) at = module.rfind('.', at - 1);
   return at == std::string::npos ? module : module.substr(at + 1);
 }
 
-// Whether all matrices of the family that an entry means are among the wanted modules.
+// Returns whether an entry of peft's target_modules means wanted modules only. It means all
+// matrices of the family whose names end with it.
 bool means_only(const std::string& entry, const HubFamily& family,
                 const std::set<std::string>& wanted) {
   return std::all_of(family.rows.begin(), family.rows.end(), [&](const NameRow& row) {

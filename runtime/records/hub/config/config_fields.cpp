@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-// A value from an untrusted file, on one line.
+// Returns a value from an untrusted file as one line of limited length.
 std::string shortened(const json& value) {
   constexpr size_t kLongest = 60;
   const std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-// Members for which null does not mean the same as absence.
+// Members that are refused if they are null: for them null does not mean the same as absence.
 constexpr std::array kNeverNull = {"tie_word_embeddings", "attention_bias",     "mlp_bias",
                                    "rope_theta",          "use_sliding_window", "max_window_layers",
                                    "scale_attn_weights",  "rope_type"};
@@ -61,8 +61,8 @@ void check_task(ConfigFields& fields, const json& architectures) {
   }
 }
 
-// ---- rotary positions: `rope_parameters` since transformers 5, before that `rope_theta` and
-// `rope_scaling`, which may call its type "type".
+// ---- rotary positions: transformers 5 has `rope_parameters`. Older versions have `rope_theta` and
+// `rope_scaling`, whose type may be called "type".
 
 void read_scaling(const json& scaling, const std::string& where, ModelConfig& model) {
   ConfigFields fields(scaling, where);
@@ -109,7 +109,7 @@ void read_rotary(ConfigFields& fields, ModelConfig& model) {
   }
 }
 
-// ---- families
+// ---- the readers of the families
 
 ModelConfig read_gpt2(ConfigFields& fields) {
   ModelConfig model;
@@ -132,7 +132,8 @@ ModelConfig read_gpt2(ConfigFields& fields) {
   return model;
 }
 
-// What Llama, Mistral and Qwen have in common.
+// Reads what Llama, Mistral and Qwen have in common. `same_heads`: there are as many key/value
+// heads as heads where the file does not say how many.
 ModelConfig read_llama_like(ConfigFields& fields, bool same_heads) {
   ModelConfig model;
   model.layers = layers(fields, "num_hidden_layers");
@@ -183,7 +184,7 @@ ModelConfig read_qwen2(ConfigFields& fields) {
 }
 
 ModelConfig read_qwen3(ConfigFields& fields) {
-  // The default of head_dim is no function of the width, so the member must be there.
+  // The default of head_dim does not follow from the width, so the member must be there.
   if (!fields.has("head_dim")) fields.refuse("head_dim", "is missing");
   ModelConfig model = read_llama_like(fields, false);
   model.attention_bias = model.output_bias = fields.flag("attention_bias", false);

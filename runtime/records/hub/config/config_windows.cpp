@@ -10,7 +10,8 @@ namespace {
 
 using nlohmann::json;
 
-// 0 for null, which says that there is none; where nothing is said transformers takes 4096.
+// Returns the length of the sliding window. Null says that there is none, which is 0 here; where
+// the key is missing, it is 4096 as in transformers.
 int64_t sliding_window(ConfigFields& fields) {
   return fields.whole("sliding_window", fields.is_null("sliding_window") ? 0 : 4096);
 }
@@ -19,7 +20,7 @@ constexpr int64_t kAboveAllLayers = int64_t{1} << 40;
 
 int64_t first_windowed(ConfigFields& fields) {
   const json* first = fields.any("max_window_layers");  // may be 0, unlike other counts
-  if (first == nullptr) return 28;                      // as transformers does
+  if (first == nullptr) return 28;                      // the default of transformers
   if (!first->is_number_unsigned()) fields.refuse("max_window_layers", "must be a whole number");
   return static_cast<int64_t>(std::min<uint64_t>(first->get<uint64_t>(), kAboveAllLayers));
 }
@@ -41,8 +42,8 @@ std::vector<int64_t> windowed_layers(ConfigFields& fields, int64_t layers) {
   return windowed;
 }
 
-// Transformers ignores layer_types here, but a layer_types that differs from the rest of the file
-// is a contradiction, and refused.
+// Refuses a layer_types that has a layer of another kind. transformers ignores layer_types here,
+// but such a list contradicts the rest of the file.
 void check_all_alike(ConfigFields& fields, const char* kind, const char* because) {
   const json* types = fields.any("layer_types");
   if (types == nullptr) return;

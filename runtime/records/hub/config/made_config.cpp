@@ -15,10 +15,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// What a family cannot say of the network, as keys of the run file with what it would take.
+// What a family cannot express of a network. Each entry names a key of the run file with the value
+// that the family would take.
 using Obstacles = std::vector<std::string>;
 
-// The model with the defaults of its sizes filled in.
+// Returns the model with the defaults of its sizes filled in. window_layers is emptied where all
+// layers are alike.
 ModelConfig spelled_out(ModelConfig model) {
   if (model.width == 0) model.width = 128;
   if (model.head_width == 0) model.head_width = model.width / model.heads;
@@ -56,7 +58,7 @@ Obstacles of_gpt2(const ModelConfig& model) {
   return all;
 }
 
-// Layers that may have a sliding window.
+// Says which layers of a family may have a sliding window.
 enum class Windows : uint8_t { None, AllOrNone, Any };
 
 struct LlamaLike {
@@ -64,8 +66,8 @@ struct LlamaLike {
   const char* architecture;
   Windows windows;
   bool query_key_norm;
-  bool any_bias;     // attention_bias with output_bias, both or neither
-  bool mixed_bias;   // attention_bias without output_bias, always
+  bool any_bias;     // may have attention_bias and output_bias: both or neither
+  bool mixed_bias;   // always has attention_bias, and no output_bias
   bool hidden_bias;  // may have model.bias
 };
 constexpr LlamaLike kLlamaLike[] = {
@@ -153,7 +155,7 @@ ordered_json llama_like_config(const ModelConfig& model, const LlamaLike& family
   if (family.any_bias) config["attention_bias"] = model.attention_bias;
   if (family.hidden_bias) config["mlp_bias"] = model.bias;
   if (family.windows == Windows::None) return config;
-  // A null window is everything before a position.
+  // A window of null means that a position attends to all positions before it.
   config["sliding_window"] = model.window > 0 ? ordered_json(model.window) : ordered_json();
   if (family.windows == Windows::AllOrNone || model.window == 0) return config;
   config["use_sliding_window"] = true;
@@ -167,7 +169,8 @@ struct Candidate {
   ordered_json config;
 };
 
-// The first of the families with the fewest obstacles, of which the plainest come first.
+// Returns the family with the fewest obstacles. Among equals the first wins: families are tried
+// from the plainest on.
 Candidate nearest(const ModelConfig& model) {
   Candidate best{of_gpt2(model), gpt2_config(model)};
   for (const LlamaLike& family : kLlamaLike) {
@@ -178,7 +181,7 @@ Candidate nearest(const ModelConfig& model) {
   return best;
 }
 
-// The members that the weights and logits depend on.
+// Returns the members in which a written config.json is compared with the network.
 auto facts(const ModelConfig& m) {
   // Numbers of a form of rotary positions that the network does not use count as 0.
   const double base = m.positions == "rotary" ? m.rotary_base : 0;
@@ -218,7 +221,7 @@ MadeConfig make_hub_config(const ModelConfig& model) {
 std::string family_of(const ModelConfig& model) {
   if (!model.from.empty()) return read_hub_config(model.from).family;
   ModelConfig known = model;
-  known.vocabulary = std::max<int64_t>(1, model.vocabulary);  // the data may not have told it yet
+  known.vocabulary = std::max<int64_t>(1, model.vocabulary);  // the data may not have set it yet
   return make_hub_config(known).family;
 }
 

@@ -50,7 +50,7 @@ std::vector<std::string> last_lines(const std::string& path, size_t most) {
   file.read(file.size_bytes() - size, text.data(), text.size());
   std::vector<std::string> lines;
   size_t begin = 0;
-  if (size < file.size_bytes()) begin = text.find('\n') + 1;  // the first line may be a part
+  if (size < file.size_bytes()) begin = text.find('\n') + 1;  // the first line may be cut off
   while (begin < text.size()) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     lines.push_back(text.substr(begin, end - begin));

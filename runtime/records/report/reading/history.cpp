@@ -12,8 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-// The number of a member; NaN where it is absent, or null, which stands for a number that is not
-// finite.
+// Returns the number of a member. Returns NaN where it is absent, or null: null stands for a number
+// that is not finite.
 double number_in(const json& line, const char* key, const std::string& where) {
   const auto found = line.find(key);
   if (found == line.end() || found->is_null()) return std::numeric_limits<double>::quiet_NaN();
@@ -34,7 +34,7 @@ bool flag_in(const json& line, const char* key) {
   return found != line.end() && found->is_boolean() && found->get<bool>();
 }
 
-// Leaves one point a step, that of the highest attempt, and of these the last.
+// Leaves one point for each step: the last point of the highest attempt that took the step.
 template <class Point>
 void keep_the_last(std::vector<Point>& points) {
   std::stable_sort(points.begin(), points.end(), [](const Point& a, const Point& b) {

@@ -37,7 +37,7 @@ std::optional<Op> op_called(const std::string& name) {
   return std::nullopt;
 }
 
-// The number behind the last of `marks` in the name; -1 where there is none.
+// Returns the number behind the last of the characters `marks` in the name; -1 where there is none.
 int number_behind(const std::string& name, const char* marks) {
   const size_t at = name.find_last_of(marks);
   int value = -1;
@@ -52,7 +52,7 @@ int replica_in(const std::string& rank_name) {
   return at == std::string::npos ? 0 : std::max(0, number_behind(rank_name.substr(at), " "));
 }
 
-// The instruction of an event; nothing for an event of an unknown kind.
+// Returns the instruction that an event records; nothing where its op is not known.
 std::optional<RecordedSpan> span_of(const json& event, const json& args, const std::string& where) {
   const std::optional<Op> op = op_called(json_text(args, "op", where));
   if (!op) return std::nullopt;
@@ -75,7 +75,7 @@ std::optional<RecordedSpan> span_of(const json& event, const json& args, const s
 }  // namespace
 
 void TraceReader::add(std::string_view line, const std::string& where) {
-  if (!line.starts_with("{\"ph\"")) return;  // the frame around the events
+  if (!line.starts_with("{\"ph\"")) return;  // the line is a frame around the events
   if (line.ends_with(',')) line.remove_suffix(1);
   const json event = parse_json(line, where);
   const std::string kind = json_text(event, "ph", where);
@@ -98,7 +98,8 @@ void TraceReader::add(std::string_view line, const std::string& where) {
   }
 }
 
-// A rank has a thread in the trace for each of its streams; the thread's arguments name the rank.
+// Notes the rank of a thread. A rank may have several threads in the trace, one for each stream;
+// then the thread's arguments name the rank. Otherwise the thread's number is the rank.
 void TraceReader::name_thread(Process& process, int thread, const json& args,
                               const std::string& where) {
   const bool streams = args.contains("rank");

@@ -42,7 +42,8 @@ std::optional<int64_t> count_in(const RunFiles& files, const json& parent, const
   return found->get<int64_t>();
 }
 
-// A figure inside an object of the summary, as in "bubble": {"measured": ...}.
+// Returns a figure inside an object of the summary, for example the one of "bubble": {"measured":
+// ...}; nothing where the summary has no such object.
 std::optional<double> figure_below(const RunFiles& files, const char* group, const char* key) {
   const auto found = files.summary->find(group);
   if (found == files.summary->end()) return std::nullopt;
@@ -103,7 +104,7 @@ void add_figures(const RunFiles& files, RunFacts& facts) {
   facts.bubble_predicted = figure_below(files, "bubble", "predicted");
 }
 
-// A list of texts as one text.
+// Returns the texts of a list, joined by `between`; an empty text where there is no list.
 std::string texts_in(const RunFiles& files, const json& parent, const char* key,
                      const char* between) {
   const auto found = parent.find(key);
@@ -119,14 +120,14 @@ std::string texts_in(const RunFiles& files, const json& parent, const char* key,
 
 void add_start(const RunFiles& files, RunFacts& facts) {
   const auto start = files.summary->find("start");
-  if (start == files.summary->end()) return;  // an older run
+  if (start == files.summary->end()) return;  // older runs lack it
   if (!start->is_object()) refuse_member(files, "start", "an object");
   facts.program = text_in(files, *start, "program") + ": " + text_in(files, *start, "build") +
                   "; " + texts_in(files, *start, "libraries", ", ");
   facts.started = text_in(files, *start, "date") + ": " + texts_in(files, *start, "command", " ");
 }
 
-// The quantile of the finite values, as the summary does it.
+// Returns the quantile of the finite values, as the summary takes it; nothing where none is finite.
 std::optional<double> quantile_of(std::vector<double> values, double share) {
   std::erase_if(values, [](double value) { return !std::isfinite(value); });
   if (values.empty()) return std::nullopt;
@@ -225,7 +226,8 @@ RunFacts facts_of(const RunFiles& files) {
   add_ranks(files, facts);
   add_figures(files, facts);
   if (facts.attempt < files.attempts) {
-    // Memory and bubble are still those of the earlier attempt; what the metrics tell is newer.
+    // Memory and bubble stay those of the earlier attempt. What the metrics tell is newer, and
+    // replaces the rest.
     const int64_t attempt = facts.attempt;
     add_recent_figures(files.history, facts);
     facts.attempt = std::max(attempt, facts.attempt);

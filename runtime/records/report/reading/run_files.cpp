@@ -54,7 +54,7 @@ void read_trace(const std::string& path, RunFiles& files) {
   files.trace = reader.finish();
 }
 
-// The attempt that wrote the summary, which may be an earlier one.
+// Returns which attempt wrote the summary. It may be earlier than the last one.
 int64_t summarised_attempt(const nlohmann::json& summary) {
   const auto found = summary.find("attempt");
   return found != summary.end() && found->is_number_integer() ? found->get<int64_t>() : 1;

@@ -23,8 +23,8 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr size_t kMostBytes = 4096;
-// The most locks that replace each other: every holder in the chain died while it was replacing the
-// one before.
+// How long a chain of locks may be in which each replaces the one before. It grows where every
+// holder died while it was replacing the lock before its own.
 constexpr int kMostLocks = 4;
 
 [[noreturn]] void fail_on(const std::string& path, const char* what, int code) {
@@ -38,7 +38,7 @@ nanoseconds change_of(const Descriptor& file) {
   return std::chrono::seconds(info.st_mtim.tv_sec) + nanoseconds(info.st_mtim.tv_nsec);
 }
 
-// Writes the lock. Returns 0, or the system's number of what went wrong.
+// Writes the lock. Returns 0, or the system's error number.
 int write_lock(const Descriptor& file, const LockHolder& me) {
   const std::string text = encode(me) + "\n";
   const ssize_t written = write(file.value(), text.data(), text.size());
@@ -46,7 +46,7 @@ int write_lock(const Descriptor& file, const LockHolder& me) {
   return written == static_cast<ssize_t>(text.size()) ? 0 : ENOSPC;
 }
 
-// A complete lock file under a name of its own, and the time by the file system's clock.
+// A complete lock file under a name of its own, and the file system's time when it was written.
 struct NewLock {
   std::string path;
   nanoseconds now{};
@@ -71,8 +71,8 @@ bool holds(const std::string& path, const LockHolder& me) {
   return state && state->holder.token == me.token;
 }
 
-// Makes the file in place, on file systems without hard links: another process may find it before
-// it is complete, and then waits.
+// Creates the lock in place, for file systems without hard links. Returns false where it exists
+// already. Another process may find it before it is complete, and then waits.
 bool make_in_place(const std::string& path, const LockHolder& me) {
   const Descriptor file(
       open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644));
@@ -81,13 +81,14 @@ bool make_in_place(const std::string& path, const LockHolder& me) {
     fail_on(path, "be created", errno);
   }
   if (const int code = write_lock(file, me); code != 0) {
-    (void)unlink(path.c_str());  // the next start would wait for a holder that left no name
+    (void)unlink(path.c_str());  // the next start would wait for a holder without a name
     fail_on(path, "be written", code);
   }
   return true;
 }
 
-// Takes a lock that is nobody's; `now` is the time by the file system's clock.
+// Takes the lock and returns true, unless somebody has it. Sets `now` to the time by the file
+// system's clock.
 bool try_lock(const std::string& path, const LockHolder& me, nanoseconds& now) {
   const NewLock new_lock = write_new_lock(path, me);
   now = new_lock.now;
@@ -95,7 +96,8 @@ bool try_lock(const std::string& path, const LockHolder& me, nanoseconds& now) {
   const int code = errno;
   (void)unlink(new_lock.path.c_str());
   if (failed == 0) return true;
-  // Over NFS the answer to a call that succeeded may be lost, and the repeated call fails.
+  // NFS may lose the answer to a call that succeeded. The call is then repeated, and fails. So it
+  // is looked up who holds the lock.
   if (code == EEXIST) return holds(path, me);
   if (code == EPERM || code == EOPNOTSUPP || code == ENOSYS || code == EMLINK) {
     return make_in_place(path, me);
@@ -115,12 +117,14 @@ std::string name_of(const LockHolder& holder) {
                   std::filesystem::path(path).parent_path().string(), name_of(holder)));
 }
 
-// How old a lock is. One that is dated ahead of the clock is new: nobody need wait longer for it.
+// Returns how old a lock is. A lock with a time later than `now` counts as new, so nobody waits
+// longer for it than for a new one.
 nanoseconds age_of(const LockState& lock, nanoseconds now) {
   return std::max(nanoseconds(0), now - lock.changed);
 }
 
-// Returns when the holder is dead. `now`: when `seen` was read.
+// Returns when the holder is dead or the lock is gone. Throws where the holder is alive. `now` is
+// the time when `seen` was read.
 void await_death(const std::string& path, const LockState& seen, nanoseconds now,
                  const LockWait& wait) {
   if (const std::optional<bool> alive = is_alive(seen.holder)) {
@@ -150,13 +154,14 @@ void take(const std::string& path, const LockHolder& me, const LockWait& wait, i
   nanoseconds now{};
   while (!try_lock(path, me, now)) {
     const std::optional<LockState> seen = read_lock(path);
-    if (!seen) continue;  // given back in between
+    if (!seen) continue;  // the lock was given back in between
     if (depth == kMostLocks) {
       fail_resource(path + " and the locks after it were left behind: remove them");
     }
     await_death(path, *seen, now, wait);
     // Two processes may find that the holder is dead. Only the one that gets a second lock, named
-    // after the dead holder, may replace the first, and only if that is still the dead holder's.
+    // after the dead holder, may replace the first lock, and only if the dead holder still has
+    // that.
     const std::string right = path + "-after-" + seen->holder.token;
     take(right, me, wait, depth + 1);
     const bool mine = holds(path, seen->holder);
@@ -170,7 +175,7 @@ void take(const std::string& path, const LockHolder& me, const LockWait& wait, i
   }
 }
 
-// The time by the clock of the file system, which a file made for it tells.
+// Returns the time by the clock of the file system, read from a file that is written for this.
 nanoseconds clock_beside(const std::string& path) {
   try {
     const NewLock new_lock = write_new_lock(path, this_holder());
@@ -184,7 +189,7 @@ nanoseconds clock_beside(const std::string& path) {
 }  // namespace
 
 std::optional<LockState> read_lock(const std::string& path) {
-  // Opening, not stat(2), makes NFS ask the server.
+  // Opening the file makes NFS ask the server; stat(2) does not.
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (file.value() < 0) {
     if (errno == ENOENT) return std::nullopt;

@@ -15,8 +15,9 @@
 namespace penstock {
 namespace {
 
-// When a process started, in clock ticks since the boot; 0: there is no such process, or it is a
-// zombie; no value: it may exist, but /proc does not show it to this user.
+// Returns when a process started, in clock ticks since the boot. Returns 0 where there is no such
+// process or it is a zombie, and nothing where it may exist but /proc does not show it to this
+// user.
 std::optional<int64_t> start_of(int64_t process) {
   const std::vector<std::string> fields = process_fields(process);
   if (fields.size() <= kProcessStart) {
