@@ -22,8 +22,9 @@
 namespace penstock {
 namespace {
 
-// How many samples a part has. One thread reads a part. Parts are small, so that all threads work
-// on the step that is awaited; but taking a part costs more than reading one window of text.
+// The number of samples that a thread takes at a time (a part). It is small, so that all threads
+// work on the step that is awaited. It is above 1, since taking a part costs more than reading one
+// window of text.
 constexpr int64_t kPartSamples = 8;
 
 void check(const LoaderConfig& config) {

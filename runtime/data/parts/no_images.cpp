@@ -22,7 +22,7 @@ namespace {
 
 PackedFile::PackedFile(const std::string& path, Holds /*holds*/, int64_t /*unpack_limit*/)
     : archive_(nullptr, nullptr) {
-  (void)InputFile(path);  // refuses a file that does not exist first
+  (void)InputFile(path);  // first refuses a file that does not exist
   fail_without_archives(path);
 }
 

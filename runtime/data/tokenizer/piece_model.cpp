@@ -119,10 +119,10 @@ class ModelCheck {
     check_trie(rules.subspan(4, trie_bytes), rules.size() - 4 - trie_bytes);
   }
 
-  // Checks that no unit leads out of the trie or the texts. A unit leads to any of the 256 units
-  // that its offset names. Where its bit 8 is set, the first of these holds a place in the texts.
-  // Units with the highest bit set hold such a place and lead nowhere, except the first unit, the
-  // root.
+  // Checks that no unit leads out of the trie or the texts. The offset of a unit names a block of
+  // 256 units that it leads to. Where its bit 8 is set, the block's unit for byte 0 holds a place
+  // in the texts. Units with the highest bit set hold such a place and lead nowhere, except the
+  // first unit, the root.
   void check_trie(ProtoBytes trie, uint64_t text_bytes) const {
     const uint64_t units = trie.size() / 4;
     for (uint64_t i = 0; i < units; ++i) {

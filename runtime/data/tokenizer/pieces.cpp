@@ -46,8 +46,8 @@ class Sentences final : public sentencepiece::SentenceIterator {
   size_t at_ = 0;
 };
 
-// Returns whether SentencePiece can load the model. It reports most errors by its status, but
-// throws those of the libraries below it, for instance that a piece is empty.
+// Returns whether SentencePiece can load the model. SentencePiece returns most errors as a status,
+// but throws those of the libraries below it, for instance that a piece is empty.
 bool loads(sentencepiece::SentencePieceProcessor& model, std::string_view proto) {
   try {
     return model.LoadFromSerializedProto(proto).ok();

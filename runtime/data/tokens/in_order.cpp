@@ -6,8 +6,7 @@
 namespace penstock {
 namespace {
 
-// How much work may be given ahead, times the number of threads: entries, and the bytes that they
-// hold.
+// The most work that is given ahead for each thread: so many entries, and so many bytes in them.
 constexpr size_t kWorkAhead = 2;
 constexpr size_t kBytesAhead = size_t{2} << 20;
 

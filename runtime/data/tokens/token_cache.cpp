@@ -176,8 +176,8 @@ std::string own_suffix() {
   return std::string(kPartMark) + std::to_string(random()) + "-" + std::to_string(random());
 }
 
-// Removes the files of jobs that were killed while they wrote. Such files have had no write for an
-// hour.
+// Removes the files that jobs were writing when they were killed. They are known by having had no
+// write for an hour.
 void remove_old_parts(const fs::path& folder) {
   const auto before = fs::file_time_type::clock::now() - std::chrono::hours(1);
   std::error_code ignored;
@@ -292,7 +292,7 @@ TextInPieces samples_by_tokenizer(const std::string& path, const DataConfig& con
                                   const Tokenizer& tokenizer,
                                   const std::function<void(const KeepLine& keep)>& cut) {
   // A sample begins with a number that tells its form. In a small vocabulary that number may be
-  // larger than all of the sample's tokens.
+  // larger than all of the sample's tokens. So `below` is at least kMostKept.
   constexpr int64_t kMostKept = 1 << 12;
   const int64_t below = std::max<int64_t>(2 * tokenizer.size(), kMostKept);
   const auto cut_samples = [&] {

@@ -35,7 +35,7 @@ std::string final_path(const std::string& root, int64_t step) {
   return root + "/" + step_name(step);
 }
 
-// Returns the step in a name; nothing where step_name() would write another name for that step.
+// Returns the step in a name; nothing where the name is not one that step_name() makes.
 std::optional<int64_t> step_of(std::string_view name) {
   if (!name.starts_with(kPrefix)) return std::nullopt;
   const std::string_view digits = name.substr(kPrefix.size());
@@ -55,7 +55,7 @@ std::optional<int64_t> hidden_step_of(std::string_view name, std::string_view su
 
 bool is_complete(const fs::path& path) {
   std::error_code error;
-  // A link to a complete checkpoint on another disk counts, too.
+  // A link to a complete checkpoint on another disk counts as complete, too.
   return fs::is_directory(path, error) && fs::exists(path / kManifestFile, error);
 }
 
@@ -110,7 +110,8 @@ void make_link(const std::string& target, const std::string& path) {
 void make_directory(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  // Some libraries report success although a file of that name is in the way.
+  // Some libraries report success although a file of that name is in the way. So it is checked that
+  // a directory is there.
   if (!error && !fs::is_directory(path, error)) error = make_error_code(std::errc::not_a_directory);
   if (error) fail_resource("cannot make the directory " + path + ": " + error.message());
 }

@@ -280,7 +280,8 @@ void HubWeights::read_numbers(const HubPlace& place, const Shape& shape, std::sp
 void HubWeights::read(const std::string& ours, Tensor& to, Device& device) {
   const HubPlace place = place_in(family_, ours);
   const auto extents = to.shape().extents();
-  // The file may have changed since it was checked, or another rank checked it.
+  // The tensor is checked again: the file may have changed since, or another rank made the first
+  // check.
   check_tensor({ours, {extents.begin(), extents.end()}}, place);
   fetch_ahead(ours);
   fill_tensor(to, device, [&](auto numbers) { read_numbers(place, to.shape(), numbers); });

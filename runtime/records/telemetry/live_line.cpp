@@ -59,8 +59,8 @@ int terminal_width() {
 }
 
 // Returns whether the output is seen on a terminal. Open MPI gives every rank a pseudo-terminal,
-// even where its own output goes to a file. So it asks where the output of the launcher goes: that
-// is the parent process on the host where it was started.
+// even where its own output goes to a file. So the output of the launcher counts. On the host where
+// the launcher was started, it is the parent process.
 bool seen_on_a_terminal() {
   if (isatty(STDOUT_FILENO) != 1) return false;
   if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr) return true;
@@ -74,7 +74,7 @@ bool seen_on_a_terminal() {
 }  // namespace
 
 void StepClock::add(const StepRecord& record) {
-  constexpr double kMemory = 0.9;  // an average over about the last ten steps
+  constexpr double kMemory = 0.9;  // so about the last ten steps count
   if (!warm_) {
     warm_ = true;
   } else if (average_ms_ == 0.0) {

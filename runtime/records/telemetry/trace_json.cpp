@@ -141,7 +141,7 @@ class StepWriter {
                  {"ts", time(step, span.start)},
                  {"dur", microseconds_per_unit_ * (span.end - span.start)},
                  {"args", std::move(args)}});
-    // Sums run beside the program: no memory of the program belongs to the end of a sum.
+    // A sum runs beside the program, so its end tells nothing of the program's memory.
     if (!knows_bytes || op == Op::ReduceGradients) return;
     events_.add({{"ph", "C"},
                  {"name", "rank " + std::to_string(rank) + " memory"},

@@ -27,7 +27,8 @@ std::string three_digits(double value) {
 template <size_t N>
 std::string scaled(double value, double base, const std::array<const char*, N>& units) {
   size_t unit = 0;
-  // A number that would be printed as 1000 (of 1000) takes the larger unit, so 999.5 does.
+  // The larger unit is taken even if the number only rounds up to it: 999.5 would be printed as
+  // 1000 of the smaller unit.
   while (unit + 1 < N && std::isfinite(value) && std::abs(value) >= base - base / 2000) {
     value /= base;
     ++unit;

@@ -71,7 +71,7 @@ class Opener {
 
   const DataConfig& config_;
   std::string note_;
-  bool kept_note_ = false;  // whether note_ has what a text said of its cache
+  bool kept_note_ = false;  // whether note_ says that tokens could not be cached
   std::unique_ptr<Pieces> pieces_;
   std::unique_ptr<Tokenizer> tokenizer_;  // of a Hugging Face folder
   int64_t vocabulary_ = 0;

@@ -77,9 +77,10 @@ ParallelDataset::ParallelDataset(std::vector<PairCorpus> pairs,
   if (size() < 1) fail_internal("parallel text without a pair of sentences");
 }
 
-// Reads one sample. Of the c samples that a pair of n lines has in an epoch, number j is line
-// floor((j + u) n / c), where u is drawn from [0, 1). So where c = n each line comes once, where c
-// < n evenly spread lines come, and where c > n each line comes floor(c / n) times or once more.
+// Reads sample `index`. It is number j of the c samples that a pair of n lines has in an epoch, and
+// shows line floor((j + u) n / c), with u drawn from [0, 1). If c = n, each line comes once. If c
+// is smaller, evenly spread lines come. If it is larger, each line comes floor(c / n) times or once
+// more.
 void ParallelDataset::read(int64_t index, const RandomStream& random,
                            std::span<void* const> out) const {
   const auto after = std::upper_bound(first_.begin(), first_.end(), index);

@@ -67,7 +67,7 @@ class JinjaTemplate final : public ChatTemplate {
   }
 
  private:
-  // Returns the text as valid UTF-8, as Python reads it, whatever its bytes are.
+  // Returns the text as valid UTF-8: bytes that are none are replaced, as Python does.
   static std::string valid(const std::string& text) {
     std::string storage;
     return std::string(valid_utf8(text, storage));

@@ -13,8 +13,7 @@ using Take = std::function<void(std::string_view line, const std::string& where)
 
 constexpr std::string_view kBlanks = " \t\r\n";
 
-// Cuts an array, which arrives in pieces, into the texts of its elements. Others say what those
-// mean.
+// Cuts an array, which arrives in pieces, into the texts of its elements. It does not parse them.
 class ArrayElements {
  public:
   ArrayElements(const std::string& path, const Take& take) : path_(path), take_(take) {}
@@ -74,8 +73,8 @@ class ArrayElements {
   bool in_text_ = false, escaped_ = false, ended_ = false;
 };
 
-// Refuses Parquet and Arrow files. They are tables, and one such file is easily given for lines of
-// JSON.
+// Refuses Parquet and Arrow files, which somebody may give in place of lines of JSON. The error
+// says how to convert them.
 void refuse_tables(std::string_view beginning, const std::string& path) {
   for (const auto& [mark, name] :
        {std::pair("PAR1", "a Parquet file"), std::pair("ARROW1", "an Arrow file")}) {
@@ -98,7 +97,7 @@ bool for_each_tuning_line(const std::string& path, int64_t unpack_limit, const T
   };
   LineSplitter lines(path, take_line);
   ArrayElements elements(path, take);
-  char first = ' ';  // the first character behind the mark and blanks; a blank: none yet
+  char first = ' ';  // first character behind blanks and UTF-8's mark; ' ': none yet
   const auto add = [&](std::string_view bytes) {
     if (first == ' ') {
       refuse_tables(bytes, path);

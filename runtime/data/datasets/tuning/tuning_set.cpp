@@ -27,8 +27,8 @@ std::string described(const std::string& path, const TuningTexts& texts, const P
   return text;
 }
 
-// Returns the samples [first, end) as rows, of one sample each or packed. Packed samples lie in the
-// order that the seed draws, if `shuffle`.
+// Returns rows of the samples [first, end): one sample a row, or several packed into each row.
+// Packed samples lie in the order that the seed draws, if `shuffle`.
 PackedRows rows_of(const TuningTexts& texts, int64_t first, int64_t end, const DataConfig& config,
                    int64_t context, uint64_t seed, bool shuffle) {
   const auto lengths = std::span(texts.lengths)

@@ -143,7 +143,7 @@ std::optional<Value> apply_plain_filter(Budget& budget, const std::string& name,
   if (name == "attr") {
     const auto given = bound(with, {"name"}, filter_called(name));
     Value found = member_of(budget, of, text_of(given[0], filter_called(name)));
-    // This filter finds methods of a mapping, but not its keys.
+    // The filter attr finds methods of a mapping, but not its keys.
     if (of.table() != nullptr && found.callable() == nullptr) return Value();
     return found;
   }

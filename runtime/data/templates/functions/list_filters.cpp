@@ -87,7 +87,7 @@ class ListFilter {
     return rest;
   }
 
-  // Applies the filter map. As in Jinja, nobody looks at the arguments where the value is empty.
+  // Applies the filter map. As in Jinja, wrong arguments are not noticed where the value is empty.
   [[nodiscard]] Value mapped() const {
     Lister all(budget_);
     if (!of_.truth()) return all.value(Row::Type::Once);

@@ -87,7 +87,7 @@ class TextMethod {
 
   [[nodiscard]] Value cased() const {
     (void)arguments({});
-    const Charge room(budget_, 3 * text_.size());  // another case can make a text this long
+    const Charge room(budget_, 3 * text_.size());  // another case may take three times the bytes
     return text(in_case(text_, name_ == "upper"   ? Case::Upper
                                : name_ == "lower" ? Case::Lower
                                                   : Case::Capital));
@@ -216,7 +216,7 @@ class TextMethod {
     const int64_t missing = std::max<int64_t>(0, width - characters_in(text_));
     const bool sign = name_ == "zfill" && (text_.starts_with('-') || text_.starts_with('+'));
     int64_t before = name_ == "ljust" ? 0 : missing;
-    // CPython puts the odd character in front where both the gap and the width are odd.
+    // CPython puts the odd fill character in front where both the gap and the width are odd.
     if (name_ == "center") before = missing / 2 + (missing & width & 1);
     Writer all(budget_);
     if (sign) all.add(text_.substr(0, 1));

@@ -93,8 +93,8 @@ class Lexer {
     tokens_.push_back({kind, std::move(text), line()});
   }
 
-  // Adds a token for `all`, the text up to the next tag or the end, without the white space at its
-  // end that this tag takes away.
+  // Adds a token for the text `all`, which lies before the next tag or the template's end. The
+  // white space that this tag takes away is left out.
   void between(std::string_view all) {
     std::string_view kept = all;
     const std::string_view tag = rest_.substr(all.size());
@@ -314,7 +314,7 @@ class Lexer {
     append_utf8(value, code);
     return digits;
   }
-  // Reads the escape of a named character, for example N{BULLET}, as escape() does.
+  // Reads the escape of a named character, for example N{BULLET}. Returns its length.
   size_t named(size_t at, std::string& value) const {
     const size_t end = rest_.find('}', at);
     if (end == std::string_view::npos || rest_[at + 1] != '{') fail("an escape without a name");
@@ -328,7 +328,7 @@ class Lexer {
   std::string_view rest_;
   const std::string& where_;
   bool line_begins_ = true;
-  mutable size_t counted_ = 0, line_ = 1;  // newlines are counted up to this byte, on line_
+  mutable size_t counted_ = 0, line_ = 1;  // the byte up to which newlines are counted; its line
   std::vector<Token> tokens_;
 };
 

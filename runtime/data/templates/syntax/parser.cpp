@@ -95,12 +95,12 @@ class ExpressionReader : protected TokenReader {
 
   NodePtr expression();
   NodePtr or_expression();  // without a conditional `if` behind it
-  // Parses an expression. Several with commas between them are a tuple: {{ 1, 2 }}, {% set x = 1, 2
-  // %}.
+  // Parses an expression. Several with commas between them become a tuple, as in {{ 1, 2 }}.
+  // `with_if`: each may have a conditional `if`.
   NodePtr tuple_or_one(bool with_if);
   // Parses the filters behind `value`, for example "| trim | upper".
   NodePtr filters(NodePtr value);
-  void arguments(Node& call);  // from behind the "(" of the call on
+  void arguments(Node& call);  // parses them from behind the "(" on
 
   bool names_caller_ = false;  // whether any expression so far has named "caller"
 

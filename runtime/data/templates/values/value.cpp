@@ -10,7 +10,7 @@ namespace penstock::jinja {
 namespace {
 
 constexpr int kDeepestValue = 100;
-constexpr size_t kObjectBytes = 64;  // what an object takes besides its contents
+constexpr size_t kObjectBytes = 64;  // bytes that an object takes besides its contents
 
 int depth_of(const Value& value) {
   if (value.row() != nullptr) return value.row()->depth;

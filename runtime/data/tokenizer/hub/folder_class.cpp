@@ -44,8 +44,9 @@ constexpr std::array<std::string_view, 46> kOtherClasses = {
     "UdopTokenizer",        "VideoPrismTokenizer", "WhisperTokenizer",   "XGLMTokenizer",
     "XLMRobertaTokenizer",  "XLNetTokenizer"};
 
-// The class for a network whose folder names none. AsWritten holds even where the folder names a
-// class. A network that is not listed has the class that its folder names.
+// The class for a network whose folder names none. AsWritten (the file is taken as it stands) holds
+// even where the folder names a class. A network that is not listed has the class that its folder
+// names.
 struct NetworkClass {
   std::string_view model_type;
   FolderClass of;
@@ -111,7 +112,7 @@ constexpr const char* kQwen2Cuts = R"js({"type": "Sequence", "pretokenizers": [
     "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"}},
   {"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}]})js";
 
-// Returns whether both cut texts alike, apart from a space in front.
+// Returns whether the steps `a` and `b` cut texts alike, apart from a space in front.
 bool cut_alike(std::vector<PreTokenizerStep> a, std::vector<PreTokenizerStep> b) {
   if (a.empty() || b.empty()) return false;
   a.back().put = b.back().put = PreTokenizerStep::Put::Never;

@@ -34,8 +34,8 @@ AddedToken token_of(const json& token, const std::string& path) {
   return one;
 }
 
-// Returns the special token that such an object, or a text alone, names; nothing where `token` is
-// neither.
+// Returns the special token that an object {"content": ...}, or a text alone, names; nothing where
+// `token` is neither.
 std::optional<AddedToken> named_token(const json& token, const std::string& path) {
   const bool object = token.is_object() && token.contains("content");
   if (!object && (!token.is_string() || token.get_ref<const std::string&>().empty())) {
@@ -79,8 +79,8 @@ void take_named(const json& settings, FolderSettings& read) {
   if (extra.is_array()) take_all(extra, read.path, read.listed);
 }
 
-// Takes the tokens that the class assumes. A key whose value is null stands for no token, so
-// nothing is assumed for it.
+// Takes the tokens that the class assumes. A key that is there is left alone, even if it is null,
+// which says that there is no such token.
 void take_assumed(const json& settings, FolderSettings& read) {
   for (const auto& [key, text] : default_tokens(read.opened)) {
     if (settings.contains(key)) continue;
@@ -89,7 +89,8 @@ void take_assumed(const json& settings, FolderSettings& read) {
   }
 }
 
-// Copies the list of extra tokens from its older name to the newer one, unless that is there, too.
+// Copies the list of extra tokens from its older name to the newer one, unless the newer one is
+// there as well.
 void rename_list(json& settings) {
   const auto older = settings.find("additional_special_tokens");
   if (older == settings.end() || settings.contains("extra_special_tokens")) return;
@@ -130,7 +131,7 @@ int32_t id_of_key(const std::string& key, const std::string& path) {
   return *id;
 }
 
-// Reads a list of added tokens: {"5": {"content": "<s>", ...}, ...}.
+// Reads a list of added tokens by their ids: {"5": {"content": "<s>", ...}, ...}.
 std::vector<AddedToken> added_in(const json& tokens, const std::string& path) {
   std::vector<AddedToken> added;
   for (const auto& [key, token] : tokens.items()) {
@@ -141,8 +142,8 @@ std::vector<AddedToken> added_in(const json& tokens, const std::string& path) {
   return added;
 }
 
-// Reads the added tokens of an older folder: {"<s>": 5, ...}. A token that the settings name is
-// special.
+// Reads the added tokens of an older folder, with their ids: {"<s>": 5, ...}. A token that the
+// settings name is special.
 std::vector<AddedToken> older_added_in(const std::string& path, const FolderSettings& settings) {
   std::vector<AddedToken> added;
   const json tokens = read_json_file(path, kMostSettingsBytes, FileOwner::User);

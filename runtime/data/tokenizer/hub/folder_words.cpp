@@ -17,7 +17,7 @@ struct Split {
   std::string left, right;
 };
 
-// Adds every way to put a piece together from two others to `splits`.
+// Adds every way to put a piece together from two other pieces to `splits`.
 void add_splits(const std::string& piece, int32_t id,
                 const std::unordered_map<std::string, int32_t>& ids, std::vector<Split>& splits) {
   size_t characters = 0;
@@ -64,8 +64,8 @@ class AddingTokens {
     if (exists) (void)take_named(token);
     return exists;
   }
-  // Adds a token that the folder names without an id. Returns whether the vocabulary and the file
-  // lacked it.
+  // Adds a token that the folder names without an id. Returns whether both the vocabulary and the
+  // file lacked it.
   bool take_named(AddedToken token) {
     if (const auto found = find(token.content); found != file_.added.end()) {
       found->special = true;
@@ -142,7 +142,8 @@ std::string take_added_tokens(TokenizerJson& file, const FolderSettings& setting
   AddingTokens adding(file, settings);
   for (const AddedToken& token : settings.added) adding.take(token);
   for (const AddedToken& token : settings.named) (void)adding.take_named(token);
-  // Several new tokens would get ids in their order in the file, and JSON keeps no order of keys.
+  // Only one of these may be new: several would get ids in their order in the file, and JSON keeps
+  // no order of keys.
   int new_ones = 0;
   for (const AddedToken& token : settings.own) new_ones += adding.take_named(token) ? 1 : 0;
   if (new_ones > 1) {

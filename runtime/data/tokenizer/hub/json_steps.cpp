@@ -13,9 +13,9 @@ using nlohmann::json;
 // The expression by which the byte-level step cuts, unless the file says that it does not cut.
 constexpr const char* kByteLevelExpression =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
-// Matches punctuation, as an expression for PCRE2: all of ASCII's, and what Unicode 8 calls so,
-// since the `tokenizers` library has its tables. Characters that became punctuation later are
-// excluded, and two that have left it are included.
+// Matches punctuation, as an expression for PCRE2: that of ASCII and that of Unicode 8, whose
+// tables the `tokenizers` library has. Characters that became punctuation later are excluded, and
+// two that were punctuation then are included.
 constexpr const char* kPunctuation =
     R"((?![\x{61D}\x{9FD}\x{A76}\x{C77}\x{C84}\x{1B7D}\x{1B7E}\x{2E43}-\x{2E5D}\x{10EAD})"
     R"(\x{10F55}-\x{10F59}\x{10F86}-\x{10F89}\x{1144B}-\x{1144F}\x{1145A}-\x{1145D})"

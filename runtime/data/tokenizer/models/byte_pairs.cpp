@@ -84,7 +84,7 @@ class BytePairs final : public WordModel {
     };
     std::unordered_map<int32_t, Ends> ends;
     for (const int32_t id : first_symbols()) ends.insert_or_assign(id, Ends{id, id});
-    // Sorting by length puts the rules that make the sides of a rule before it.
+    // Rules are sorted by length. So the rules that make the two sides of a rule come before it.
     std::vector<const std::pair<std::string, std::string>*> rules;
     for (const auto& merge : data.merges) rules.push_back(&merge);
     std::ranges::stable_sort(
@@ -146,7 +146,7 @@ class BytePairs final : public WordModel {
 
   bool byte_level_, ignore_merges_, fuse_unknown_;
   std::optional<int32_t> unknown_;
-  ByText<int32_t> words_;            // by their bytes in a text
+  ByText<int32_t> words_;            // ids of words, by their bytes in a text
   std::array<int32_t, 256> single_;  // ids of words of one byte; -1: there is none
   std::optional<ByteFallback> fallback_;
   Merges merges_;

@@ -12,8 +12,8 @@ uint64_t pair_key(int32_t left, int32_t right) {
   return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
 }
 
-// Words of fewer symbols look at all pairs for each merge, which is quicker than a queue of pairs.
-// Nearly all words of a language are that short.
+// Words of up to so many symbols look at all pairs for each merge, which is quicker than a queue of
+// pairs. Nearly all words of a language are that short.
 constexpr size_t kShortWord = 24;
 
 }  // namespace
@@ -89,7 +89,7 @@ void Merges::apply_long(std::vector<int32_t>& symbols) const {
     before[i] = i == 0 ? kNone : i - 1;
     after[i] = i + 1 == n ? kNone : i + 1;
   }
-  using Place = std::tuple<int32_t, size_t, int32_t>;  // rank, index of the left one, merged
+  using Place = std::tuple<int32_t, size_t, int32_t>;  // rank, index of the left symbol, merged
   std::priority_queue<Place, std::vector<Place>, std::greater<>> places;
   const auto push = [&](size_t left) {
     if (left == kNone || after[left] == kNone) return;

@@ -34,9 +34,9 @@ const icu::Normalizer2* table_of(NormalForm form, UErrorCode& status) {
   fail_internal("no such normal form");
 }
 
-// Returns the set of characters of an ICU pattern. The patterns here are limited to Unicode 9
-// (age=9.0), since the package `tokenizers` composes and knows marks by its tables: later
-// characters stay as they are.
+// Returns the set of characters of an ICU pattern. Patterns here are limited to the characters of
+// Unicode 9 (age=9.0): the package `tokenizers` has the tables of that version, and leaves later
+// characters as they are.
 icu::UnicodeSet frozen_set(const char* pattern) {
   UErrorCode status = U_ZERO_ERROR;
   icu::UnicodeSet set(pattern, status);
@@ -120,7 +120,7 @@ std::string lower_case(std::string_view text) {
 }
 
 std::string without_marks(std::string_view text) {
-  // Three characters differ between ICU and Unicode 9: U+1CF2 and U+1CF3 were marks then and are
+  // Three characters are treated as Unicode 9 did: U+1CF2 and U+1CF3 were marks then and are
   // letters now, and U+111C9 was punctuation then and is a mark now.
   static const icu::UnicodeSet kMarks =
       frozen_set("[[[[:M:]&[:age=9.0:]][\\u1CF2\\u1CF3]]-[\\U000111C9]]");

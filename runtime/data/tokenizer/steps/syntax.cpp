@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 37> kCategories = {
     "No", "P",  "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "S",  "Sm", "Sc", "Sk",
     "So", "Z",  "Zs", "Zl", "Zp", "C",  "Cc", "Cf", "Cs", "Co", "Cn"};
 
-// The characters that \w matches in Oniguruma.
+// The characters that \w matches in Oniguruma, the library that the expressions are written for.
 constexpr std::string_view kWord = R"(\p{L}\p{M}\p{Nd}\p{Pc})";
 
 // Scripts that have the same name in Oniguruma and in PCRE2.
@@ -133,8 +133,7 @@ class Translation {
     const bool braces = rest_.size() > 2 && rest_[2] == '{' && end != std::string_view::npos;
     const std::string_view name = braces ? rest_.substr(3, end - 3) : std::string_view();
     if (std::ranges::find(kScripts, name) != kScripts.end()) {
-      // The "sc:" is added because PCRE2 would else also match characters that are only used with
-      // the script.
+      // The "sc:" keeps PCRE2 from also matching characters that are only used with the script.
       return replace(end + 1, std::string(rest_.substr(0, 3)) + "sc:" + std::string(name) + "}");
     }
     if (std::ranges::find(kCategories, name) == kCategories.end()) {

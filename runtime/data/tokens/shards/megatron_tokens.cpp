@@ -56,7 +56,7 @@ MegatronIndex read_header(const InputFile& file) {
   }
   const uint64_t sequences = unsigned_of(bytes.subspan(18, 8));
   const uint64_t documents = unsigned_of(bytes.subspan(26, 8));
-  // The numbers are untrusted. So it divides before it multiplies: a product could overflow.
+  // The numbers are untrusted. So the checks divide first: a product could overflow.
   auto rest = static_cast<uint64_t>(file.size_bytes() - kMegatronHeader);
   if (sequences > rest / 12) no_token_file(path, 18, "it is shorter than its header says");
   rest -= sequences * 12;
@@ -76,7 +76,8 @@ uint64_t total_tokens(const InputFile& file, const MegatronIndex& index) {
   constexpr int64_t kAtOnce = 4096;
   std::vector<uint8_t> lengths(static_cast<size_t>(4 * kAtOnce));
   std::vector<uint8_t> places(static_cast<size_t>(8 * kAtOnce));
-  // The sum is checked as it grows: there may be 2^63 / 12 sequences of almost 2^31 tokens.
+  // The sum is checked as it grows, since it could overflow: there may be 2^63 / 12 sequences of
+  // almost 2^31 tokens.
   uint64_t tokens = 0;
   for (int64_t first = 0; first < index.sequences; first += kAtOnce) {
     const auto n = static_cast<size_t>(std::min(kAtOnce, index.sequences - first));

@@ -28,7 +28,7 @@ std::vector<std::string> matching(const std::string& pattern) {
     paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   }
   ::globfree(&found);
-  std::ranges::sort(paths);  // glob sorts by the locale
+  std::ranges::sort(paths);  // glob() sorts by the locale, which may differ
   return paths;
 }
 

@@ -32,7 +32,7 @@ std::vector<std::string> folders_in(const std::string& folder) {
   return all;
 }
 
-// The copies of one step, by the rank that they were made of.
+// The copies of one step, by the rank whose state they hold.
 struct Candidates {
   int ranks = 0;
   std::map<int, const FoundCopy*> by_rank;

@@ -14,8 +14,8 @@
 namespace penstock {
 namespace {
 
-// The size of the pieces that are hashed and written. It is small enough for a piece to stay in the
-// processor's cache from one to the other.
+// The size of the pieces that are written and hashed. A piece of this size stays in the processor's
+// cache from the first to the second.
 constexpr size_t kPieceBytes = size_t{1} << 20;
 
 }  // namespace

@@ -23,8 +23,8 @@ struct Width {
   const char* dtype;
   uint64_t bits;
 };
-// The dtypes in the order by which the reference implementation's writer sorts tensors: narrow
-// elements first.
+// The dtypes in the order of the reference implementation: narrow elements first. Its writer sorts
+// tensors by this order, the last dtype first.
 constexpr std::array<Width, 22> kWidths = {{
     {"BOOL", 8},        {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U8", 8},
     {"I8", 8},          {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8},
@@ -157,7 +157,7 @@ class HeaderReader final : public JsonReader {
   const std::string& file_;
   TensorInfo tensor_;  // the one that is being read
   bool has_shape_ = false;
-  int offsets_ = 0;  // how many have been read
+  int offsets_ = 0;  // how many offsets have been read
 };
 
 // Refuses data with a byte that belongs to no tensor or to several. The data begin at byte

@@ -59,7 +59,8 @@ json write_documents(const Completion& completion) {
 
 json write_shard(const std::string& directory, const std::string& file, const Shard& shard,
                  Device* device) {
-  // Hugging Face's loader asks for "format": "pt" says that names and layouts are those of PyTorch.
+  // Hugging Face's loader requires "format". The value "pt" says that names and layouts are those
+  // of PyTorch.
   std::vector<NamedTensor> tensors;
   json names = json::array();
   for (const PlacedTensor& tensor : shard.tensors) {

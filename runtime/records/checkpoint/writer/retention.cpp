@@ -48,8 +48,8 @@ void retire_steps(const std::string& root, const Retention& retention, const std
   for (const StepDirectory& old : retired(mine, retention, best ? best->step : 0)) {
     remove_step(root, old);
   }
-  // Where this attempt looks for no best checkpoint, that of an earlier attempt is retired like any
-  // other. So the link to it is settled anew.
+  // This attempt looks for no best checkpoint. So the best one of an earlier attempt may have been
+  // removed, and the link to it is set anew.
   if (!retention.best && std::filesystem::is_symlink(root + "/" + kBest)) {
     settle_best_link(root, run);
   }

@@ -18,8 +18,8 @@ constexpr std::array kKeys = {
     // These name tokens.
     "begin_suppress_tokens", "bos_token_id", "cls_token_id", "decoder_start_token_id",
     "eos_token_id", "pad_token_id", "prefix", "sep_token_id", "suppress_tokens", "unk_token_id",
-    // These are for training: how weights begin, and rates of dropout, which model.dropout gives
-    // here.
+    // These are for training: how weights begin, and rates of dropout, for which Penstock has
+    // model.dropout.
     "attention_dropout", "attn_pdrop", "dropout", "embd_pdrop", "hidden_dropout",
     "hidden_dropout_prob", "initializer_range", "layerdrop", "neftune_noise_alpha", "resid_pdrop",
     // These are for heads of other tasks.

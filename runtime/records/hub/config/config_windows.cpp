@@ -42,8 +42,8 @@ std::vector<int64_t> windowed_layers(ConfigFields& fields, int64_t layers) {
   return windowed;
 }
 
-// Refuses a layer_types that has a layer of another kind. transformers ignores layer_types here,
-// but such a list contradicts the rest of the file.
+// Refuses a layer_types that has a layer of another kind than `kind`. transformers ignores
+// layer_types here, but such a list contradicts the rest of the file.
 void check_all_alike(ConfigFields& fields, const char* kind, const char* because) {
   const json* types = fields.any("layer_types");
   if (types == nullptr) return;

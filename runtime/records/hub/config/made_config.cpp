@@ -20,7 +20,7 @@ using nlohmann::ordered_json;
 using Obstacles = std::vector<std::string>;
 
 // Returns the model with the defaults of its sizes filled in. window_layers is emptied where all
-// layers are alike.
+// layers have the same window, or none.
 ModelConfig spelled_out(ModelConfig model) {
   if (model.width == 0) model.width = 128;
   if (model.head_width == 0) model.head_width = model.width / model.heads;

@@ -42,8 +42,8 @@ std::optional<int64_t> count_in(const RunFiles& files, const json& parent, const
   return found->get<int64_t>();
 }
 
-// Returns a figure inside an object of the summary, for example the one of "bubble": {"measured":
-// ...}; nothing where the summary has no such object.
+// Returns the figure `key` in the object `group` of the summary; nothing where the summary has no
+// such object.
 std::optional<double> figure_below(const RunFiles& files, const char* group, const char* key) {
   const auto found = files.summary->find(group);
   if (found == files.summary->end()) return std::nullopt;

@@ -54,7 +54,8 @@ void read_trace(const std::string& path, RunFiles& files) {
   files.trace = reader.finish();
 }
 
-// Returns which attempt wrote the summary. It may be earlier than the last one.
+// Returns which attempt wrote the summary, which may be earlier than the last one; 1 where the
+// summary does not say.
 int64_t summarised_attempt(const nlohmann::json& summary) {
   const auto found = summary.find("attempt");
   return found != summary.end() && found->is_number_integer() ? found->get<int64_t>() : 1;
