@@ -37,8 +37,8 @@ class TokensInMemory final : public TokenSource {
   std::string unit_;
 };
 
-// Returns the value behind 'key': in the header of a .npy file, up to and with `end`; empty where
-// there is no such key.
+// Returns the value behind 'key': in the header of a .npy file, up to and including the character
+// `end`; empty where there is no such key.
 std::string npy_value(const std::string& header, const std::string& key, char end) {
   const size_t at = header.find("'" + key + "':");
   if (at == std::string::npos) return {};

@@ -198,8 +198,8 @@ std::string config_text(const ExportRequest& request, const CheckpointReader& re
   return config.dump(2) + "\n";
 }
 
-// Writes a generation_config.json where the folder has none. It repeats the tokens that begin, end
-// and pad texts from config.json.
+// Writes a generation_config.json where the folder has none. It repeats from config.json which
+// tokens begin, end and pad texts.
 void provide_generation_config(const std::string& folder, const std::string& config_text) {
   const std::string path = folder + "/generation_config.json";
   if (std::filesystem::exists(path)) return;

@@ -127,7 +127,7 @@ double uncovered_time(const RecordedSpan& sum, const std::vector<const RecordedS
   return std::max(0.0, time);
 }
 
-// Returns the spans of a rank without sums and the update, in ascending order of their starts.
+// Returns the spans of a rank, except sums and the update, in ascending order of their starts.
 std::vector<const RecordedSpan*> work_of(const RecordedRank& rank) {
   std::vector<const RecordedSpan*> spans;
   for (const RecordedSpan& span : rank.spans) {

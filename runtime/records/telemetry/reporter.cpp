@@ -71,7 +71,7 @@ struct Reporter::State {
   void write_log(const std::string& lines) {
     if (files) {
       look_after(files->log, "log.txt");
-      files->log.write_line(plain_text(lines, true));  // people show the log on terminals
+      files->log.write_line(plain_text(lines, true));  // terminals show it: no control characters
     } else {
       held.push_back(lines);
     }

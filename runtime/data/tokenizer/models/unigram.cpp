@@ -116,7 +116,7 @@ class Unigram final : public WordModel {
     if (!(fallback_ && fallback_->append(piece, ids))) ids.push_back(unknown_);
   }
 
-  std::vector<double> scores_;  // by id
+  std::vector<double> scores_;  // by the id of the piece
   double unknown_score_ = 0.0;
   int32_t unknown_ = 0;
   Tree tree_;

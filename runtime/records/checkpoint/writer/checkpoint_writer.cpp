@@ -37,7 +37,7 @@ bool has_parts(const std::vector<Shard>& shards) {
 json name_files(const std::vector<std::string>& lists) {
   using Place = std::tuple<std::string, int64_t, int64_t, size_t, size_t>;
   std::vector<Place> places;
-  std::map<std::string, int64_t> totals, numbers;  // by part
+  std::map<std::string, int64_t> totals, numbers;  // of files, by part: model or optimizer
   json files = json::array();
   for (size_t rank = 0; rank < lists.size(); ++rank) {
     const json list = unpacked_json(lists[rank]);

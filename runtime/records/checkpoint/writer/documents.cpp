@@ -15,7 +15,7 @@ using nlohmann::json;
 
 struct Shards {
   Manifest manifest;
-  std::map<std::string, ShardIndex> indexes;  // by part
+  std::map<std::string, ShardIndex> indexes;  // by part: model or optimizer
 };
 
 void add_shard(Shards& shards, const json& shard) {

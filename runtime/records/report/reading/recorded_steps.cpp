@@ -37,7 +37,8 @@ std::optional<Op> op_called(const std::string& name) {
   return std::nullopt;
 }
 
-// Returns the number behind the last of the characters `marks` in the name; -1 where there is none.
+// Returns the number behind the last character of the name that is one of `marks`; -1 where there
+// is none.
 int number_behind(const std::string& name, const char* marks) {
   const size_t at = name.find_last_of(marks);
   int value = -1;
