@@ -87,7 +87,8 @@ uint64_t BitFlips::last_count() const {
 }
 
 void BitFlips::result(Device& device, const Tensor& made) {
-  if (instruction_.empty()) return;  // of an audit, or between steps
+  // Ops between two instructions are not counted, nor are those of an audit's second execution.
+  if (instruction_.empty()) return;
   const uint64_t number = results_++;
   for (Order& order : orders_) {
     if (order.done || order.step != step_ || order.instruction != instruction_) continue;

@@ -5,9 +5,9 @@
 namespace penstock {
 namespace {
 
-// Gives addresses one after another from a range where no system maps memory for a process, so that
-// an op which touches a tensor ends in a fault and not in somebody's data. No call to the system,
-// and no limit but that of addresses.
+// Hands out addresses one after another from a range where no system maps memory for a process. So
+// an op that touches a tensor ends in a fault and does not change anybody's data. It makes no call
+// to the system, and nothing but the addresses can run out.
 class AddressSource final : public MemorySource {
  public:
   std::byte* obtain(size_t size_bytes) override {

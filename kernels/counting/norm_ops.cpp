@@ -4,10 +4,10 @@
 namespace penstock {
 namespace {
 
-// FLOPs per element, to the nearest handful.
-constexpr double kNormForward = 7;  // two sums, centre, scale, affine
+// These FLOPs per element are rough estimates.
+constexpr double kNormForward = 7;  // two sums, centring, scaling, weight and bias
 constexpr double kNormBackward = 12;
-constexpr double kRmsForward = 4;  // a sum of squares, scale, weight
+constexpr double kRmsForward = 4;  // a sum of squares, scaling, weight
 constexpr double kRmsBackward = 8;
 
 class CountingRowNorm final : public RowNormOps {
@@ -48,7 +48,8 @@ class CountingBatchNorm final : public BatchNormOps {
  public:
   explicit CountingBatchNorm(Tally& tally) : tally_(tally) {}
 
-  // The statistics are a pass of their own over x, so are the sums of the gradients.
+  // A pass of its own over x takes the statistics, so x counts twice. The same holds for the sums
+  // of backward(), which reads g twice, too.
   void forward(Tensor& y, Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
                const Tensor& gamma, const Tensor& beta, float /*epsilon*/) override {
     tally_.pass(kNormForward * elements(x), {&y, &mean, &rstd, &sums, &x, &x, &gamma, &beta});

@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC
+using Clock = std::chrono::steady_clock;  // reads CLOCK_MONOTONIC, as sleep_until() does
 using Seconds = std::chrono::duration<double>;
 
 void sleep_until(Clock::time_point moment) {
@@ -20,7 +20,8 @@ void sleep_until(Clock::time_point moment) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(moment.time_since_epoch());
   constexpr int64_t kBillion = 1'000'000'000;
   const timespec deadline{since.count() / kBillion, since.count() % kBillion};
-  (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, nullptr);  // early is no harm
+  // An early return does no harm: wait() looks at the clock again.
+  (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, nullptr);
 }
 
 class Pacing final : public PacingDevice {
@@ -29,11 +30,12 @@ class Pacing final : public PacingDevice {
       : counting_(model, reused_pages_source(), [this](double seconds) { spend(seconds); }),
         host_memory_(host_memory_source()),
         nap_(nap) {
-    // The system may let a sleep last 50 us longer than asked, to wake several at once.
+    // The system may let a sleep last 50 us longer than asked, to wake several threads at once. One
+    // microsecond is allowed here.
     (void)prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
     DeviceModel own = model;
     own.name = "dry run of " + model.name;
-    own.own_memory = false;  // its links and messages are the host's
+    own.own_memory = false;  // its links and messages use the host's memory
     set_facts({.description = own.name,
                .model = own,
                .native_bf16 = counting_.native_bf16(),
@@ -69,8 +71,8 @@ class Pacing final : public PacingDevice {
   Memory& host_memory() override { return host_memory_; }
 
  private:
-  // The next op of a device that has nothing to do starts now, or, where the host has done nothing
-  // but oversleep, when it should have woken.
+  // Sets when the next op of an idle device starts: now, unless the host has done nothing since the
+  // last wait but oversleep. Then the op starts when the host should have woken.
   void start_anew() {
     constexpr std::chrono::microseconds kAtOnce{100};
     starts_anew_ = false;
@@ -82,13 +84,13 @@ class Pacing final : public PacingDevice {
   void spend(double seconds) {
     if (starts_anew_) start_anew();
     free_at_ += std::chrono::duration_cast<Clock::duration>(Seconds(pace_ * seconds));
-    // The caller that looks on between two ops (a sum of gradients that are complete) finds the
-    // time it should.
+    // The host is never more than a nap ahead of the device. So what the caller does between two
+    // ops, such as to sum gradients that are complete, happens at the right time.
     if (free_at_ - Clock::now() > nap_) wait();
   }
 
   void wait() {
-    if (starts_anew_) return;  // nothing was issued since
+    if (starts_anew_) return;  // nothing was issued since the last wait
     auto now = Clock::now();
     while (now < free_at_) {
       if (progress_) progress_();
@@ -104,10 +106,10 @@ class Pacing final : public PacingDevice {
   std::chrono::microseconds nap_;
   std::function<void()> progress_;
   std::function<double(int64_t)> pace_of_;
-  double pace_ = 1.0;  // of the section that is open
+  double pace_ = 1.0;  // the factor on times in the open section
   bool starts_anew_ = true;
   Clock::time_point free_at_;  // when everything issued will have ended
-  Clock::time_point woken_;    // after the last wait
+  Clock::time_point woken_;    // when the last wait ended
   Clock::duration overslept_{};
 };
 

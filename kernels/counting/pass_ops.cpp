@@ -5,8 +5,8 @@
 namespace penstock {
 namespace {
 
-// FLOPs per element, to the nearest handful.
-constexpr double kSmooth = 8;  // an exp or a tanh and what is around it
+// These FLOPs per element are rough estimates.
+constexpr double kSmooth = 8;  // an exp or a tanh, and the arithmetic around it
 constexpr double kCrossEntropy = 5;
 
 class CountingActivation final : public ActivationOps {
@@ -28,7 +28,7 @@ class CountingActivation final : public ActivationOps {
     tally_.pass(flops, {&wide_g, &wide_g, &wide_x});
     tally_.convert(elements(dx));
   }
-  // A gate is one pass on devices that fuse; the CPU makes one pass for each op that it is made of.
+  // Devices that fuse compute a gate in one pass; the CPU makes a pass for each op of the gate.
   void gated_forward(Tensor& y, const Tensor& gate, const Tensor& x, Activation f) override {
     if (!in_parts()) return tally_.pass((cost_of(f) + 1) * elements(y), {&y, &gate, &x});
     forward(y, gate, f);
@@ -119,7 +119,8 @@ class CountingToken final : public TokenOps {
  public:
   explicit CountingToken(Tally& tally) : tally_(tally) {}
 
-  // The op reads as many rows of the table as there are ids.
+  // The op reads as many rows of the table as there are ids. They are about as long as y, so y
+  // counts twice.
   void embedding_forward(Tensor& y, const Tensor& ids, const Tensor& /*table*/) override {
     tally_.pass(0, {&y, &y, &ids});
   }
@@ -201,7 +202,7 @@ class CountingUpdate final : public UpdateOps {
   }
 
  private:
-  // An empty tensor would count as one number.
+  // Returns null for a tensor that is not given: it would count as one number.
   static const Tensor* some(const Tensor& t) { return t ? &t : nullptr; }
 
   Tally& tally_;

@@ -66,15 +66,16 @@ class CountingDense final : public DenseOps {
   static double flops(const Tensor& x, const Shape& weight) {
     return 2 * elements(x) * static_cast<double>(weight[0]);
   }
-  // The layer of x or its gradient, and of the weight or its gradient.
+  // Returns the sizes and types of a linear layer. Gradients may stand for x and for the weight:
+  // their sizes are the same.
   static Tally::Linear linear(const Tensor& x, const Tensor& weight) {
     return {x.shape().rows(), weight.dim(1), weight.dim(0), x.dtype(), weight.dtype()};
   }
   [[nodiscard]] Tally::WeightRead read(LinearProduct product, Weight& w, const Tensor& x) {
     return tally_.read_linear(product, w, x.shape().rows(), x.dtype());
   }
-  // The conditions of kernels/cuda/dense/: bf16, rows of whole groups of eight, and no empty
-  // products.
+  // Returns whether the device computes the function inside the product. The conditions are those
+  // of kernels/cuda/dense/: bf16, rows of whole groups of eight, and no empty product.
   [[nodiscard]] bool fuses(Activation f, const Tensor& result) const {
     return tally_.model().fuses_gelu && f == Activation::GeluTanh &&
            result.dtype() == DType::BF16 && result.shape().back() % 8 == 0 && result.elements() > 0;
@@ -150,7 +151,7 @@ class CountingImage final : public ImageOps {
   static ProductKind kind_of(const Window& window, int groups) {
     return is_linear(window, groups) ? ProductKind::Linear : ProductKind::Convolution;
   }
-  // Every output is a sum over a window of the input channels of its group.
+  // Each element of y is a sum over its window and over the input channels of its group.
   static double flops(const Tensor& y, const Shape& weight) {
     return 2 * elements(y) * static_cast<double>(weight[1] * weight[2] * weight[3]);
   }
@@ -171,7 +172,8 @@ class CountingAttention final : public AttentionOps {
               bool /*back*/) override {
     tally_.pass(3 * elements(x), {&y, &x, &table, places});
   }
-  // Two products with the T x T matrix, which never reaches the memory.
+  // Two products are counted: queries by keys, and probabilities by values. The matrix between them
+  // never reaches the memory.
   void attention_forward(Tensor& out, Tensor& logsumexp, const Tensor& q, const Tensor& k,
                          const Tensor& v, const AttentionMask& mask,
                          const AttentionOptions& options) override {
@@ -181,7 +183,8 @@ class CountingAttention final : public AttentionOps {
                          2 * product(sizes, options) + kSoftmax * scores(sizes, options), q.dtype(),
                          {&out, &logsumexp, &q, &k, &v, mask.key_lengths, mask.starts});
   }
-  // Five products: the scores again, the gradients of probabilities, values, queries and keys.
+  // Five products are counted: the scores again, and the gradients of probabilities, values,
+  // queries and keys.
   void attention_backward(Tensor& dq, Tensor& dk, Tensor& dv, const Tensor& g, const Tensor& q,
                           const Tensor& k, const Tensor& v, const Tensor& out,
                           const Tensor& logsumexp, const AttentionMask& mask,
@@ -196,11 +199,12 @@ class CountingAttention final : public AttentionOps {
   }
 
  private:
-  static constexpr double kSoftmax = 5;  // maximum, difference, exp, sum, quotient
+  static constexpr double kSoftmax = 5;  // per score: maximum, difference, exp, sum, quotient
 
-  // The tiles of kernels/cpu/loops/tiled_attention.h: scores (and their gradients) in fp32,
-  // narrowed copies, panels of q (and g), k and v, and fp32 sums of the key gradients. Where bf16
-  // is emulated, the operands of their products in fp32 as well, and the passes over those.
+  // Takes the scratch memory of kernels/cpu/loops/tiled_attention.h: scores (and their gradients)
+  // in fp32, narrowed copies of them, panels of q (and g), k and v, and fp32 sums of the key
+  // gradients. Where bf16 is emulated, it also takes the fp32 copies of the products' operands, and
+  // counts the passes that make those.
   struct Scratch {
     Scratch(Tally& tally, const AttentionSizes& sizes, DType dtype, const AttentionMask& mask,
             const AttentionOptions& options, bool backward) {
@@ -224,8 +228,8 @@ class CountingAttention final : public AttentionOps {
     std::vector<Tensor> widened;
   };
 
-  // The workspace that kernels/cuda/attention/cudnn_attention.cpp takes for a piece of a backward;
-  // empty where it refuses the call.
+  // Takes the workspace that kernels/cuda/attention/cudnn_attention.cpp takes for a piece of a
+  // backward. Returns an empty tensor where that refuses the call.
   [[nodiscard]] Tensor fused_workspace(const AttentionSizes& sizes, DType dtype,
                                        const AttentionMask& mask, const AttentionOptions& options) {
     AttentionExtents extents{.samples = sizes.batch,
@@ -253,7 +257,8 @@ class CountingAttention final : public AttentionOps {
     return cut.possible() ? tally_.workspace(cut.workspace_bytes) : Tensor{};
   }
 
-  // Scores that are computed: half of them under a causal mask, and no more than a window's.
+  // Returns the number of scores that are computed. A causal mask leaves half of them, and a window
+  // leaves at most its own size for each query.
   static double scores(const AttentionSizes& sizes, const AttentionOptions& options) {
     const auto queries = static_cast<double>(sizes.queries);
     const auto keys = static_cast<double>(sizes.keys);

@@ -16,10 +16,10 @@
 namespace penstock {
 namespace {
 
-// The size of the pages behind all addresses. A process may have some 65 000 mappings, of this size
-// each: enough for the memory of any accelerator.
+// All addresses are mapped to the same memory, again and again, in pieces of this size. A process
+// may have some 65 000 mappings: that is enough for the memory of any accelerator.
 constexpr size_t kPages = size_t{8} << 20;
-// Addresses are made in stretches of this size, or of a larger tensor.
+// Addresses are reserved in stretches of this size; a larger tensor gets a stretch of its own size.
 constexpr size_t kStretch = 8 * kPages;
 
 size_t whole_pages(size_t size_bytes) {

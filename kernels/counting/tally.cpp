@@ -30,11 +30,11 @@ void Tally::add(double flops, double rate, double bytes) {
 
 void Tally::product(ProductKind kind, double flops, DType dtype, Operands operands,
                     double more_bytes) {
-  std::vector<Tensor> wide;  // all at once
+  std::vector<Tensor> wide;  // an op holds all its widened operands at the same time
   for (const Tensor* operand : operands) {
     if (operand == nullptr) continue;
     wide.push_back(widened(*operand));
-    // A product of widened operands moves twice as many bytes of them.
+    // A widened operand has twice as many bytes, so as many bytes again are moved.
     if (wide.back()) more_bytes += static_cast<double>(operand->size_bytes());
   }
   product_as_is(kind, flops, dtype, operands, more_bytes);
@@ -105,7 +105,7 @@ Tensor Tally::widened(const Tensor& tensor) {
 }
 
 void Tally::convert(double elements) {
-  constexpr double kBoth = 2 + 4;  // bytes of a number in the two types
+  constexpr double kBoth = 2 + 4;  // bytes of a number in bf16 and in fp32
   add(0, model_.pass_rate(), kBoth * elements);
 }
 
@@ -131,7 +131,7 @@ Tally::WeightRead Tally::read_linear(LinearProduct product, Weight& weight, int6
 }
 
 Tensor Tally::copies(LinearProduct product, const Linear& linear) {
-  if (model_.own_memory) {  // kernels/cuda/dense: each row is copied once
+  if (model_.own_memory) {  // on a GPU: kernels/cuda/dense copies each row once
     const RowPieces pieces = row_pieces(linear.rows, linear.out, linear.dtype);
     const bool as_it_is = product != LinearProduct::WeightGradient && linear.weight == linear.dtype;
     if (pieces.rows == 0 || as_it_is) return {};
@@ -168,7 +168,7 @@ Tensor Tally::padded(LinearProduct product, const Linear& linear) {
   const auto copy = [&](bool pads, int64_t lines, int64_t length, DType type) {
     if (!pads) return;
     const bool is_wide = model_.emulates_bf16 && type == DType::BF16;
-    // A widened operand has a dense copy already, which only becomes longer by the padding.
+    // A widened operand is a dense copy already: the padding only makes that copy longer.
     elements += lines * (is_wide ? kRowPadding : length + kRowPadding);
     if (!is_wide)
       add(0, model_.pass_rate(), 2.0 * sizeof(float) * static_cast<double>(lines * length));

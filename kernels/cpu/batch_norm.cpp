@@ -11,7 +11,8 @@
 namespace penstock {
 namespace {
 
-// y[r, c] = f(c, element) over wide rows, whose per-channel arguments were repeated by `widened`.
+// Sets y[element] = f(column, element) for all elements of the wide rows. f finds what it needs for
+// a column in the tensor that tiled() makes.
 template <class T, class F>
 void for_channels(const CpuContext& context, const WideRows& rows, T* y, const F& f) {
   const int64_t width = rows.width();
@@ -25,7 +26,8 @@ void for_channels(const CpuContext& context, const WideRows& rows, T* y, const F
   });
 }
 
-// [k, width]: k per-channel vectors, value(k, channel), each repeated for the copies of a wide row.
+// Returns k rows of the width of a wide row. Row v holds value(v, channel) for each channel,
+// repeated as often as the wide row has copies of the channels.
 template <class F>
 Tensor tiled(const CpuContext& context, const WideRows& rows, int k, const F& value) {
   Tensor wide = scratch(context, k * rows.width(), DType::F32);
@@ -109,8 +111,8 @@ class CpuBatchNorm final : public BatchNormOps {
  private:
   static float gamma_at(const Tensor& gamma, int64_t c) { return gamma.data<float>()[c]; }
 
-  // Sums are taken of x minus the channel's first value, so that the variance of a channel far from
-  // zero does not drown in its mean. Without any positions mean and variance are 0.
+  // Sums are taken of x minus the channel's first value. Otherwise the variance of a channel far
+  // from zero would be lost in rounding. Without any positions the mean and the variance are 0.
   template <class T>
   void batch_statistics(Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x, float epsilon) {
     const int64_t channels = x.shape().back();
@@ -145,7 +147,7 @@ class CpuBatchNorm final : public BatchNormOps {
     }
   }
 
-  // y = (x - mean) factor(channel) + beta
+  // Computes y = (x - mean) factor(channel) + beta.
   template <class T, class F>
   void normalize_channels(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& beta,
                           const F& factor) {
@@ -187,7 +189,8 @@ class CpuBatchNorm final : public BatchNormOps {
     }
   }
 
-  // dx = gamma rstd (g - dbeta / positions - n dgamma / positions), n the normalised x.
+  // Computes dx = gamma rstd (g - dbeta / positions - n dgamma / positions), where n is the
+  // normalised x.
   template <class T>
   void input_gradient(Tensor& dx, const Tensor& dparameters, int64_t positions, const Tensor& g,
                       const Tensor& x, const Tensor& mean, const Tensor& rstd,

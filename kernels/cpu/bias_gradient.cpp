@@ -9,10 +9,10 @@
 namespace penstock {
 namespace {
 
-constexpr int64_t kRows = 512;    // of one partial sum: many threads, and less rounding
-constexpr int64_t kColumns = 64;  // of one tile: its sums stay in registers
+constexpr int64_t kRows = 512;    // rows of a partial sum: few, for more threads and less rounding
+constexpr int64_t kColumns = 64;  // columns of a tile: its sums stay in registers
 
-// partial[c] = the sum of g[r, c] over the tile's rows, in order.
+// Sets partial[c] to the sum of g[r, c] over the tile's rows, added in ascending order of r.
 template <class T>
 void sum_tile(float* partial, const T* g, int64_t rows, int64_t columns, int64_t stride) {
   std::array<float, kColumns> sums{};

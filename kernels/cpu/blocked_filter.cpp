@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-constexpr int64_t kInputs = 16;  // of a tile
+constexpr int64_t kInputs = 16;  // inputs of a tile
 constexpr int64_t kMostTaps = 49;
 
 using RowOfWords = uint32_t __attribute__((vector_size(32)));
@@ -29,7 +29,8 @@ using Tile = std::array<float, kRow * kInputs * kMostTaps>;
   return rows;
 }
 
-// tile[column, output] = plain[output, column], whose outputs are `step` apart.
+// Sets tile[column, output] = plain[output, column]. The outputs of `plain` are `step` numbers
+// apart.
 void take_outputs(Tile& tile, const float* plain, int64_t step, int64_t columns) {
   int64_t c = 0;
   for (; c + kRow <= columns; c += kRow) {
@@ -45,7 +46,8 @@ void take_outputs(Tile& tile, const float* plain, int64_t step, int64_t columns)
   }
 }
 
-// plain[output, column] = tile[column, output], or added to it: the inverse of the above.
+// Undoes take_outputs(): sets plain[output, column] = tile[column, output], or adds that to it
+// where kAdds says so.
 template <bool kAdds>
 void put_outputs(float* plain, const Tile& tile, int64_t step, int64_t columns) {
   int64_t c = 0;
@@ -65,7 +67,7 @@ void put_outputs(float* plain, const Tile& tile, int64_t step, int64_t columns) 
   }
 }
 
-// The numbers rounded to bf16 in the upper halves of words; the lower halves are zero.
+// Returns the numbers rounded to bf16 in the upper halves of words; the lower halves are zero.
 [[gnu::always_inline]] inline RowOfWords rounded(const Row& row) {
   const auto words = std::bit_cast<RowOfWords>(row);
   const RowOfWords near = words + (0x7fffU + ((words >> 16) & 1U));
@@ -73,16 +75,16 @@ void put_outputs(float* plain, const Tile& tile, int64_t step, int64_t columns) 
   return (row != row ? nan : near) & 0xffff0000U;  // NOLINT(misc-redundant-expression)
 }
 
-// Inputs that lie side by side in the blocks, so that a row of outputs is one of whole words.
+// Returns how many inputs share a word: bf16 numbers of two neighbouring inputs lie side by side.
 constexpr int64_t inputs_of_a_word(DType type) {
   return type == DType::BF16 ? 2 : 1;
 }
 
-struct Part {           // of a filter, that is a tile
-  int64_t plain;        // where its first number is in the plain order
-  int64_t columns;      // inputs by taps
+struct Part {           // the part of a filter that is one tile
+  int64_t plain;        // where its first number lies in the plain order
+  int64_t columns;      // its inputs times the taps
   int64_t outputs;      // the place of its outputs in the blocked order
-  int64_t first_input;  // of `inputs`
+  int64_t first_input;  // the number of the first of its `inputs`
   int64_t inputs;
 };
 
@@ -102,7 +104,8 @@ void for_blocks(int threads, const BlockedFilter& order, const F& f) {
   });
 }
 
-// Calls f(place, number in the tile) for each row of a tile, or each that begins a word.
+// Calls f(place in the blocked filter, index in the tile) for rows of the tile, tap by tap. Of
+// inputs that share a word only the first one is visited.
 template <class F>
 void for_rows(const BlockedFilter& order, const Part& part, int64_t inputs_of_a_word, const F& f) {
   for (int64_t i = 0; i < part.inputs; i += inputs_of_a_word) {
@@ -126,7 +129,8 @@ void unblock(int threads, const BlockedFilter& order, float* plain, const float*
   });
 }
 
-// Whether groups of that many follow each other, each `step` behind the one before.
+// Returns whether the places come in groups of `group`, each place in a group lying `step` behind
+// the one before.
 bool follow(const std::vector<int64_t>& places, int64_t group, int64_t step) {
   const auto count = static_cast<int64_t>(places.size());
   if (count % group != 0) return false;

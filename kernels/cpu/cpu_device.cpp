@@ -53,7 +53,7 @@ class CpuDevice final : public Device {
   Memory& memory() override { return memory_; }
 
  private:
-  Memory memory_;  // first in, last out: the families hold scratch tensors
+  Memory memory_;  // destroyed last: the families hold scratch tensors from it
   OneDnn dnn_;
   CpuContext context_;
   OpSet ops_;

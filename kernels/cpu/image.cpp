@@ -25,7 +25,8 @@ ConvolutionPlan convolution(const Tensor& x, const Tensor& y, const Tensor& w, c
           .type = x.dtype()};
 }
 
-// A 1 x 1 convolution is a product, which needs no filter in the library's layouts.
+// Returns whether the convolution is 1 x 1 and so a matrix product, which reads the filter as it is
+// and needs none of oneDNN's layouts.
 bool is_product(const ConvolutionPlan& plan) {
   return is_linear(plan.window, plan.groups);
 }
@@ -92,7 +93,7 @@ class CpuImageOps final : public ImageOps {
     }
     pool_backward(context_.threads, dx, g, chosen, window, kind);
   }
-  // The qualified names are the loops of pool.h, not these members.
+  // The qualified names call the loops of pool.h; unqualified ones would call these members.
   void global_average_forward(Tensor& y, const Tensor& x) override {
     check_global_average(x, y);
     penstock::global_average_forward(context_.threads, y, x);

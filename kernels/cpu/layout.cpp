@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// A slab: `rows` runs of `size_bytes` each, `stride_bytes` apart.
+// A slab is made of equally long runs of bytes that start `stride_bytes` apart.
 struct Slab {
   std::byte* data;
   int64_t stride_bytes;
@@ -30,7 +30,8 @@ std::byte* bytes_of(const Tensor& t) {
 struct Offsets {
   int64_t y, x;
 };
-// The place where the index-th combination of all axes but the innermost `skipped` starts.
+// Returns where the index-th combination of all axes but the innermost `skipped` starts in y and in
+// x.
 Offsets offsets_of(const Permutation& p, int skipped, int64_t index) {
   Offsets at{0, 0};
   for (int i = skipped; i < p.count; ++i) {
@@ -42,8 +43,8 @@ Offsets offsets_of(const Permutation& p, int skipped, int64_t index) {
   return at;
 }
 
-// Rows [first, last) of one matrix in square tiles, so that the cache lines of x, of which a row of
-// y reads one element each, are still there for the next row.
+// Transposes rows [first, last) of one matrix in square tiles. A row of y reads one element of each
+// of many cache lines of x, and in a tile those lines are still cached for the next row.
 template <class Element>
 void transpose_tiles(Element* y, const Element* x, const Axis& rows, const Axis& columns,
                      int64_t first, int64_t last) {
@@ -58,7 +59,7 @@ void transpose_tiles(Element* y, const Element* x, const Axis& rows, const Axis&
   }
 }
 
-// The innermost axis stays innermost: runs of memory are copied.
+// Permutes the outer axes: the innermost axis stays innermost, so runs of memory are copied.
 template <class Element>
 void permute_runs(const CpuContext& context, Element* y, const Element* x, const Permutation& p,
                   int64_t elements) {

@@ -37,13 +37,14 @@ void drop(const CpuContext& context, T* y, const T* x, int64_t elements, const R
 #pragma GCC ivdep
       for (int64_t j = 0; j < count; ++j) {
         const float kept = static_cast<float>(x[i + j]) * factors[j];
-        y[i + j] = static_cast<T>(factors[j] == 0.0F ? 0.0F : kept);  // not 0 x: it may be infinite
+        // A dropped element becomes 0, not 0 times x: x may be infinite.
+        y[i + j] = static_cast<T>(factors[j] == 0.0F ? 0.0F : kept);
       }
     }
   });
 }
 
-// Rows of `width` elements, whole.
+// Drops or keeps whole rows of `width` elements.
 template <class T>
 void drop_rows(const CpuContext& context, T* y, const T* x, int64_t elements, int64_t width,
                float rate, const RandomStream& stream, int64_t first_row) {

@@ -10,38 +10,39 @@
 namespace penstock {
 namespace {
 
-// Positions [first, last) along one axis.
+// Holds the positions [first, last) along one axis.
 struct Range {
   int64_t first, last;
   [[nodiscard]] int64_t size() const { return last - first; }
 };
 
-// The part of [0, extent) that the window at `at` covers.
+// Returns the part of [0, extent) that the window at `at` covers.
 Range covered(int64_t at, int kernel, int stride, int before, int64_t extent) {
   const int64_t start = at * stride - before;
   return {std::max<int64_t>(start, 0), std::min(start + kernel, extent)};
 }
 
-// A division takes longer than a vector of a pixel does, and most strides need none.
+// Returns at / stride. A division takes longer than the work on a vector of a pixel, and strides of
+// 1 and 2 need none.
 int64_t quotient(int64_t at, int stride) {
   return stride == 1 ? at : stride == 2 ? at >> 1 : at / stride;
 }
 
-// The windows of [0, windows) that cover position `at`.
+// Returns the windows of [0, windows) that cover position `at`.
 Range covering(int64_t at, int kernel, int stride, int before, int64_t windows) {
   const int64_t past = at + before - kernel + 1;  // the first window starts here or later
   return {past <= 0 ? 0 : quotient(past + stride - 1, stride),
           std::min(quotient(at + before, stride) + 1, windows)};
 }
 
-// The number of channels that are done at a time: N times sixteen, or, for N = 0, all of fewer than
-// sixteen. Their running values stay in registers.
+// These hold the running values of the channels that are worked on at a time, in registers. There
+// are N times sixteen such channels; N = 0 stands for all channels of fewer than sixteen.
 template <int N>
 using Floats = std::array<FloatLanes, std::max(N, 1)>;
 template <int N>
 using Ints = std::array<IntLanes, std::max(N, 1)>;
 
-// One pooling: T is the element type of both images.
+// Describes one pooling; T is the element type of both images.
 template <class T>
 struct Pooling {
   int64_t h, w, channels, out_h, out_w;
@@ -67,14 +68,15 @@ struct Pooling {
   [[nodiscard]] Range columns_over(int64_t x) const {
     return covering(x, window.kernel_w, window.stride_w, window.pad_left, out_w);
   }
-  // The position of image element (y, x) inside window (oy, ox).
+  // Returns the position of image element (y, x) inside window (oy, ox), counted row by row.
   [[nodiscard]] int32_t position(int64_t y, int64_t x, int64_t oy, int64_t ox) const {
     const int64_t row = y + window.pad_top - oy * window.stride_h;
     const int64_t column = x + window.pad_left - ox * window.stride_w;
     return static_cast<int32_t>(row * window.kernel_w + column);
   }
 
-  // Load and store vector v of the elements at `from` or `to`.
+  // load() reads vector `v` of the channels at `from`; store() writes all vectors of `lanes` to
+  // `to`. With N = 0 there is one vector, of fewer than sixteen channels.
   template <int N, class E>
   [[nodiscard, gnu::always_inline]] auto load(const E* from, size_t v) const {
     return load_lanes(from + v * kLanes, N > 0 ? kLanes : channels);
@@ -86,7 +88,8 @@ struct Pooling {
     }
   }
 
-  // `image` is one image at the first of the channels; so are y and chosen (may be null).
+  // Writes the maximum of window (oy, ox) to y, and its position to `chosen`, which may be null.
+  // `image` is one image. All three point at the first of the channels to work on.
   template <int N>
   void maximum(T* y, int32_t* chosen, const T* image, int64_t oy, int64_t ox) const {
     Floats<N> best;
@@ -101,7 +104,7 @@ struct Pooling {
         const IntLanes here = IntLanes{} + position(iy, ix, oy, ox);
         for (size_t v = 0; v < best.size(); ++v) {
           const FloatLanes value = load<N>(x, v);
-          const IntLanes better = (value > best[v]) | nan_lanes(value);  // a NaN stays one
+          const IntLanes better = (value > best[v]) | nan_lanes(value);  // once taken, a NaN stays
           best[v] = better ? value : best[v];
           at[v] = better ? here : at[v];
         }
@@ -127,8 +130,9 @@ struct Pooling {
     store<N>(y, sum);
   }
 
-  // The gradient of image element (y, x): the sum of what every window over it passes back, in
-  // their order. g and chosen are one image at the first of the channels.
+  // Writes the gradient of image element (y, x): the sum of what every window over it passes back,
+  // in ascending order of windows. g and chosen are one image, at the first of the channels to work
+  // on.
   template <int N>
   void gather_maximum(T* dx, const T* g, const int32_t* chosen, int64_t y, int64_t x) const {
     Floats<N> sum{};
@@ -164,7 +168,8 @@ struct Pooling {
   }
 };
 
-// Calls body<N>(first) until all channels are done; the last sixteen may overlap others.
+// Calls body<N>(first channel) until all channels are done. The last sixteen may overlap the ones
+// before: a body that adds to memory would count channels twice.
 template <class Body>
 void for_each_lanes(int64_t channels, Body body) {
   if (channels < kLanes) return body.template operator()<0>(0);
@@ -176,7 +181,8 @@ void for_each_lanes(int64_t channels, Body body) {
   }
 }
 
-// Calls body<N>(image, row, column, first channel) over images [n, h, w, c].
+// Calls body<N>(image, row, column, first channel) for all pixels and channels of images [n, h, w,
+// c]. Channels may overlap, as in for_each_lanes().
 template <class Body>
 void for_each_pixel(int threads, const Shape& images, Body body) {
   share_out(threads, images[0] * images[1], [&](int64_t first, int64_t last) {
@@ -234,7 +240,7 @@ void mean_forward(int threads, const Tensor& y, const Tensor& x) {
   const int64_t pixels = x.dim(1) * x.dim(2);
   const int64_t channels = x.dim(3);
   const float share = 1.0F / static_cast<float>(pixels);
-  constexpr int64_t kBlock = 4 * kLanes;  // of channels: a single image is shared out, too
+  constexpr int64_t kBlock = 4 * kLanes;  // channels of a task: threads share a single image, too
   const int64_t blocks = (channels + kBlock - 1) / kBlock;
   const auto average = [=, from = x.data<T>(), to = y.data<T>()](int64_t n, int64_t first) {
     const int64_t here = std::min(kBlock, channels - first);

@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// The bits of bfloat16(value), in the upper half of a word whose lower half is anything.
+// Returns the bits of bfloat16(value) in the upper half of a word. The lower half may be anything.
 [[gnu::always_inline]] inline uint32_t upper(float value) {
   const auto word = std::bit_cast<uint32_t>(value);
   const uint32_t near = word + (0x7fffU + ((word >> 16) & 1U));
@@ -22,7 +22,8 @@ namespace {
   return static_cast<uint32_t>(value.bits) << 16;
 }
 
-// words[column] = (first[column], second[column]), where there is a second row.
+// Packs two rows into words of two bf16: `first` in the lower half, `second` in the upper half,
+// which is zero where there is no second row.
 template <class Element>
 void pair_rows(uint32_t* words, const Element* first, const Element* second) {
   if (second == nullptr) {
@@ -57,10 +58,11 @@ void copy_tiles(int threads, bfloat16* tiles, const Element* matrix, int64_t row
   });
 }
 
-constexpr int64_t kSide = 32;  // rows and columns that are transposed at once: a line each
+constexpr int64_t kSide = 32;  // rows and columns that are transposed at once: each is a cache line
 using Square = std::array<bfloat16, kSide * kSide>;
 
-// Pairs of rows are words, and eight of those by eight are transposed in registers.
+// Returns eight words, each a pair of bf16 from two rows. So pairs are moved when eight words by
+// eight are transposed in registers.
 [[gnu::always_inline]] inline Row paired(const bfloat16* first, const bfloat16* second) {
   using Half = uint16_t __attribute__((vector_size(16)));
   Half a;
@@ -73,7 +75,7 @@ using Square = std::array<bfloat16, kSide * kSide>;
 }
 
 void transpose_square(bfloat16* to, int64_t to_step, const Square& square) {
-  constexpr int64_t kPairs = 2 * kRow;  // rows
+  constexpr int64_t kPairs = 2 * kRow;  // rows that eight words hold
   for (int64_t column = 0; column < kSide; column += kRow) {
     for (int64_t row = 0; row < kSide; row += kPairs) {
       Rows words;
@@ -117,7 +119,7 @@ void copy_to_tiles(int threads, bfloat16* tiles, const bfloat16* matrix, int64_t
 
 void copy_transposed(int threads, bfloat16* to, const bfloat16* from, int64_t rows, int64_t columns,
                      int64_t step) {
-  constexpr int64_t kStrip = 8 * kSide;  // of columns, whose lines stay in the cache
+  constexpr int64_t kStrip = 8 * kSide;  // columns of a strip, whose lines stay in the cache
   for_ranges(threads, (columns + kStrip - 1) / kStrip, kStrip * rows, [&](int64_t a, int64_t b) {
     alignas(64) Square square;
     for (int64_t strip = a * kStrip; strip < std::min(b * kStrip, columns); strip += kStrip) {

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// Throws Error(Input) for the first id that is not below `limit`, or below `lowest`.
+// Throws Error(Input) for the first id that is below `lowest`, or is `limit` or more.
 void check_ids(const Tensor& ids, int32_t lowest, int64_t limit, const char* what) {
   const auto* id = ids.data<int32_t>();
   for (int64_t r = 0; r < ids.elements(); ++r) {
@@ -21,7 +21,7 @@ void check_ids(const Tensor& ids, int32_t lowest, int64_t limit, const char* wha
 }
 
 struct Clip {
-  float limit;  // infinity for none
+  float limit;  // infinite where nothing is clipped
   explicit Clip(float clip) : limit(clip > 0.0F ? clip : __builtin_inff()) {}
   [[nodiscard]] float operator()(float x) const {
     const float below = x > limit ? limit : x;
@@ -30,13 +30,13 @@ struct Clip {
 };
 
 struct RowSums {
-  float largest;  // of the logits before clipping
+  float largest;  // largest logit before clipping
   float logsumexp;
-  double sum;  // of the clipped logits, where it is asked for
+  double sum;  // sum of the clipped logits, where it is asked for
 };
 
-// Sums a row in blocks that stay in the first-level cache: the exponentials of the earlier blocks
-// are scaled down whenever a later block holds a larger logit.
+// Sums a row in blocks that stay in the first-level cache. Whenever a block holds a larger logit
+// than those before, the exponentials so far are scaled down.
 template <class T>
 RowSums row_sums(const T* x, int64_t classes, const Clip& clip, bool with_sum) {
   constexpr int64_t kBlock = 1024;
@@ -48,9 +48,9 @@ RowSums row_sums(const T* x, int64_t classes, const Clip& clip, bool with_sum) {
     const int64_t count = std::min(kBlock, classes - begin);
     const float top = simd_max(count, [from](int64_t i) { return static_cast<float>(from[i]); });
     const float highest = clip(std::max(top, largest));
-    // Logits that are all -infinity so far must not give infinity minus infinity either.
+    // Where all logits so far are -infinity, 0 is subtracted: -infinity minus itself is no number.
     const float shift = highest == -__builtin_inff() ? 0.0F : highest;
-    // Both zero when nothing was summed yet: no infinity minus infinity.
+    // Where nothing was summed yet, `largest` may be -infinity, and no difference is taken.
     const float shrink = exponentials == 0.0F ? 0.0F : std::exp(clip(largest) - shift);
     largest = std::max(top, largest);
     exponentials = exponentials * shrink + simd_sum(count, [from, shift, &clip](int64_t i) {
@@ -62,7 +62,7 @@ RowSums row_sums(const T* x, int64_t classes, const Clip& clip, bool with_sum) {
   return {largest, clip(largest) + std::log(exponentials), sum};
 }
 
-// Whether the label's logit is the largest, the first one of equals.
+// Returns whether the label's logit is the largest, and no earlier logit equals it.
 template <class T>
 bool is_first_largest(const T* x, int32_t label, float largest) {
   if (static_cast<float>(x[label]) != largest) return false;
@@ -73,14 +73,14 @@ bool is_first_largest(const T* x, int32_t label, float largest) {
 }
 
 struct Target {
-  float label, other;  // the wanted probabilities
+  float label, other;  // wanted probabilities: what the label has on top, and what every class has
   [[nodiscard]] bool smooth() const { return other != 0.0F; }
   Target(const CrossEntropyOptions& options, int64_t classes)
       : label(1.0F - options.label_smoothing),
         other(options.label_smoothing / static_cast<float>(classes)) {}
 };
 
-// dx = scale (softmax - target) where not clipped. dx may be x.
+// Sets dx = scale (softmax - target), and 0 where the logit was clipped. dx may be x.
 template <class T>
 void cross_entropy_backward_row(T* dx, const T* x, int64_t classes, int32_t label, float logsumexp,
                                 float scale, const Clip& clip, const Target& target) {
@@ -124,7 +124,8 @@ class CpuToken final : public TokenOps {
     });
   }
 
-  // Threads share the columns, 16 (a cache line) at least, so every row is summed in ascending r.
+  // Threads share the columns, at least 16 (a cache line) to each. So each row of the table is
+  // summed by one thread, in ascending order of positions.
   void embedding_backward(Tensor& dtable, const Tensor& ids, const Tensor& g) override {
     const int64_t width = dtable.dim(1);
     const int64_t rows = ids.elements();
@@ -179,7 +180,7 @@ class CpuToken final : public TokenOps {
           lse[r] = s.logsumexp;
           if (label[r] < 0) continue;
           const double wanted = double{target.label} * clip(static_cast<float>(x[label[r]]));
-          // The logits of other classes count nothing without smoothing; they may be -infinity, so
+          // Without smoothing, the logits of other classes do not count. They may be -infinity, so
           // they are not multiplied by 0.
           const double others = target.smooth() ? double{target.other} * s.sum : 0.0;
           loss[r] = double{s.logsumexp} - wanted - others;
@@ -224,7 +225,7 @@ class CpuToken final : public TokenOps {
   }
 
  private:
-  // Returns the number of classes.
+  // Refuses sizes and labels that do not fit, and returns the number of classes.
   static int64_t check_rows(const char* op, const Tensor& logits, const Tensor& labels,
                             const Tensor& logsumexp) {
     const int64_t classes = logits.shape().back();

@@ -106,7 +106,8 @@ class CpuUpdate final : public UpdateOps {
     }
     require_alike("sgd", w, t.velocity);
     auto* v = t.velocity.data<float>();
-    // Factors stand in for the choice, so that the loop has no branches.
+    // Factors stand for the choice (Nesterov's momentum or the plain one), so the loop has no
+    // branch.
     const float ahead = step.nesterov ? 1.0F : 0.0F;
     const float inertia = step.nesterov ? step.momentum : 1.0F;
     for_weights(w, g, [=, s = step](float& wi, float gi, int64_t i) {
@@ -126,7 +127,7 @@ class CpuUpdate final : public UpdateOps {
       fail_internal("rmsprop with momentum needs a moment");
     }
     auto* s = t.square.data<float>();
-    // The update of one weight before momentum.
+    // Returns the change of one weight before momentum, and updates the mean square s[i].
     const auto change = [s, p = step, weight_decay = t.weight_decay](float wi, float gi,
                                                                      int64_t i) {
       const float gradient = p.scale * gi + weight_decay * wi;

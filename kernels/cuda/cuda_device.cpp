@@ -13,7 +13,7 @@ namespace {
 
 int visible_devices() {
   int count = 0;
-  // No driver is no error: the count stays 0 and the status says why.
+  // A missing driver is no error here: there are then no devices.
   if (cudaGetDeviceCount(&count) != cudaSuccess) {
     (void)cudaGetLastError();
     return 0;
@@ -45,9 +45,9 @@ int made_current(int ordinal) {
   return ordinal;
 }
 
-// The bytes of the device that tensors may take: those that are free when nothing has been
-// allocated yet, less an estimate for the libraries' own code and workspaces and for blocks that
-// fit nothing. The estimate is as in bench/gpu/largest.py, and a guess.
+// Returns how many bytes of the device tensors may take. That is what is free before anything is
+// allocated, less an estimate for the libraries' code and workspaces and for free blocks that fit
+// no tensor. The estimate is a guess, the same as in bench/gpu/largest.py.
 int64_t usable_bytes() {
   constexpr size_t kLibraries = size_t{3} << 29;
   size_t free_bytes = 0;
@@ -121,7 +121,8 @@ class OneGpu final : public CudaDevice {
   Memory& host_memory() override { return pinned_; }
 
  private:
-  // The driver may wait itself in a copy to or from pageable memory, where it is not watched.
+  // A copy to or from pageable memory may wait inside the driver, where no watch sees it. So the
+  // host waits here first.
   void before_copy() {
     queue().flush();
     if (queue().host_waits().any()) queue().synchronize();

@@ -10,11 +10,11 @@
 namespace penstock {
 namespace {
 
-// FLOPs of a multiprocessor in a cycle: fp32 multiply-adds, and dense bf16 products with fp32 sums
-// (CUDA C++ Programming Guide, arithmetic instructions; NVIDIA's architecture white papers). Parts
-// called GeForce of 8.6 and newer make those products at half the rate.
+// Holds the FLOPs of a multiprocessor in a cycle: of fp32 multiply-adds, and of dense bf16 products
+// with fp32 sums (CUDA C++ Programming Guide, arithmetic instructions; NVIDIA's architecture white
+// papers). GeForce cards of compute 8.6 or newer make bf16 products at half the rate.
 struct Generation {
-  int compute;  // 10 x major + minor, this or newer
+  int compute;  // 10 x major + minor; the row holds from this one on
   double fp32, bf16;
 };
 constexpr std::array kGenerations = {
@@ -23,7 +23,7 @@ constexpr std::array kGenerations = {
 };
 constexpr int kNewestKnown = 121;
 
-// Parts of the names that cards have, and the models of kernels/device_model.
+// Each row is a part of a card's name, and its model in kernels/device_model.
 constexpr std::array<std::array<const char*, 2>, 8> kNames = {{{"H200", "h200"},
                                                                {"H100", "h100"},
                                                                {"B200", "b200"},
@@ -33,7 +33,8 @@ constexpr std::array<std::array<const char*, 2>, 8> kNames = {{{"H200", "h200"},
                                                                {"V100-SXM2-32GB", "v100-32gb"},
                                                                {"P100", "p100"}}};
 
-// A generation that is newer than this program is taken for the last that it knows, and called so.
+// Returns how the peak was reckoned. A generation that is newer than this program is reckoned as
+// the newest that it knows, and the text says so.
 std::string clock_text(const cudaDeviceProp& properties, double kilohertz) {
   const auto version = [](int major, int minor) {
     return std::to_string(major) + "." + std::to_string(minor);
@@ -77,7 +78,7 @@ DeviceModel cuda_device_model(const cudaDeviceProp& properties, int ordinal, int
     model.bf16.peak = published->bf16;
     model.peak_from = std::string("published for ") + published->part;
   }
-  // Two transfers in a cycle of the memory clock.
+  // Memory makes two transfers in a cycle of its clock.
   model.memory_bytes_per_s = 2.0 * 1e3 * attribute(cudaDevAttrMemoryClockRate, ordinal) *
                              attribute(cudaDevAttrGlobalMemoryBusWidth, ordinal) / 8.0;
   model.fuses_attention = compute / 10 == 9 && has_attention_graphs();

@@ -17,7 +17,7 @@ constexpr const char* kBusy =
 constexpr const char* kSetUp =
     "the GPU or its driver is not ready: look at nvidia-smi and dmesg, or use --device cpu";
 
-// Statuses that only newer toolkits than the oldest supported one declare.
+// The oldest toolkits that are supported do not declare these statuses.
 constexpr auto kContained = static_cast<cudaError_t>(226);
 constexpr auto kExternalDevice = static_cast<cudaError_t>(911);
 
@@ -25,7 +25,7 @@ struct MissingRow {
   cudaError_t status;
   const char* advice;
 };
-// All statuses that a correct program can meet on a faulty machine.
+// Lists all statuses that a correct program can meet on a faulty machine.
 constexpr std::array kMissing = {
     MissingRow{cudaErrorInitializationError, kSetUp},
     MissingRow{cudaErrorStubLibrary, kDriver},
@@ -40,8 +40,8 @@ constexpr std::array kMissing = {
     MissingRow{cudaErrorStartupFailure, kSetUp},
     MissingRow{cudaErrorInvalidKernelImage, kBuild},
     MissingRow{cudaErrorDeviceUninitialized, kSetUp},
-    // A kernel that was compiled for other GPUs gives this where its attributes are asked for
-    // first.
+    // A kernel that was compiled for other GPUs gives this status if its attributes are asked for
+    // before its first launch.
     MissingRow{cudaErrorInvalidDeviceFunction, kBuild},
     MissingRow{cudaErrorNoKernelImageForDevice, kBuild},
     MissingRow{cudaErrorECCUncorrectable, kHardware},

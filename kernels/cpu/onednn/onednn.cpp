@@ -14,8 +14,8 @@
 namespace penstock {
 namespace {
 
-// Converts in pieces, so that the inner loop is a plain one: GCC 12 does not vectorise bfloat16
-// under `omp simd`.
+// Converts in pieces, so that the inner loop is a plain one: GCC 12 does not vectorise loops over
+// bfloat16 under `omp simd`.
 template <class To, class From>
 void convert(To* to, const From* from, int64_t elements, int threads) {
   constexpr int64_t kPiece = 8192;
@@ -66,7 +66,7 @@ std::string OneDnn::isa() const {
 }
 
 void require_room_for_code() {
-  constexpr size_t kRoom = size_t{32} << 20;  // a product makes a dozen kernels of 256 KiB and more
+  constexpr size_t kRoom = size_t{32} << 20;  // a product makes a dozen kernels of 256 KiB or more
   void* const room =
       mmap(nullptr, kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED) {
@@ -89,7 +89,7 @@ Prepared::Prepared(OneDnn::State& state, dnnl::primitive primitive, const dnnl_a
 }
 
 void OneDnn::State::use_threads() const {
-  omp_set_dynamic(0);  // exactly this number of threads, or the bits differ
+  omp_set_dynamic(0);  // another number of threads would change the bits
   omp_set_num_threads(threads);
 }
 
@@ -106,7 +106,8 @@ dnnl_status_t Prepared::execute(OneDnn::State& state, std::span<const void* cons
                                 const void* scratch) noexcept {
   const size_t count = buffers.size() + (scratch_bytes_ > 0 ? 1 : 0);
   if (count != arguments_.size()) return dnnl_invalid_arguments;  // buffers are missing
-  // The C calls: the C++ execute() copies its arguments into new memory at every call.
+  // The C functions are called, because the C++ execute() copies its arguments into new memory at
+  // every call.
   for (size_t i = 0; i < count; ++i) {
     const void* buffer = i < buffers.size() ? buffers[i] : scratch;
     const dnnl_status_t status =

@@ -17,9 +17,10 @@ std::string text(const ConvolutionPlan& p) {
          " groups, " + name_of(p.type);
 }
 
-// The library's choice for the gradient of the weight, but where that choice is wrong: for 1 x 1
-// filters with a stride, its code for fewer channels than a block strays beyond its scratch memory
-// (https://github.com/uxlfoundation/oneDNN/issues/6035, in bf16 too). This layout keeps it away.
+// Returns the layout for the gradient of the weight: the library's choice, except where that choice
+// is wrong. The library's code for 1 x 1 filters with a stride and with fewer channels than a block
+// strays beyond its scratch memory (https://github.com/uxlfoundation/oneDNN/issues/6035, in bf16
+// too). A plain layout keeps the library from taking that code.
 Tag gradient_layout(const ConvolutionPlan& p) {
   constexpr int64_t kBlock = 16;
   const Window& w = p.window;
@@ -29,12 +30,12 @@ Tag gradient_layout(const ConvolutionPlan& p) {
   return p.groups > 1 ? Tag::hwigo : Tag::hwio;
 }
 
-// The descriptions that all three primitives of a convolution are made from.
+// Describes the tensors that all three primitives of a convolution are made for.
 struct Layouts {
   dnnl_api::Desc x, y, bias;
   dnnl_api::Desc weight;       // as users see it, fp32
   dnnl_api::Desc any_weight;   // the library's choice, in the type of the images
-  dnnl_api::Desc any_dweight;  // the library's choice, but see gradient_layout(), fp32
+  dnnl_api::Desc any_dweight;  // what gradient_layout() chooses, fp32
   dnnl_api::Sliding sliding;
 };
 
@@ -153,7 +154,7 @@ size_t PlanHash::operator()(const ConvolutionPlan& p) const {
 void OneDnn::convolution_forward(const ConvolutionPlan& plan, void* y, const void* x, Weight& w,
                                  const float* bias) {
   if (plan.n == 0) return;
-  if (plan.fused == Fused::Tanh) {  // a pass of its own, as in a product
+  if (plan.fused == Fused::Tanh) {  // tanh is a pass of its own, as in a product
     ConvolutionPlan plain = plan;
     plain.fused = Fused::None;
     convolution_forward(plain, y, x, w, bias);

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// The place in memory of each index of that dimension.
+// Returns where in memory each index of the dimension lies.
 std::vector<int64_t> places(const dnnl_api::Blocking& blocking, size_t dimension) {
   std::vector<int64_t> all;
   for (int64_t index = 0; index < blocking.extents[dimension]; ++index) {
@@ -29,8 +29,8 @@ std::vector<int64_t> places(const dnnl_api::Blocking& blocking, size_t dimension
   return all;
 }
 
-// The blocks of a filter [out, in, h, w] whose order our loops know; a filter in groups has five
-// dimensions.
+// Returns the blocks of a filter [out, in, h, w], or nothing where our loops do not know their
+// order. A filter in groups has five dimensions, which the loops do not know either.
 std::optional<BlockedFilter> blocks_of(const dnnl_api::Desc& packed, DType type) {
   const auto blocking = dnnl_api::blocking(packed);
   if (!blocking || blocking->type != library_type(type) || blocking->extents.size() != 4) return {};
@@ -43,7 +43,8 @@ std::optional<BlockedFilter> blocks_of(const dnnl_api::Desc& packed, DType type)
   return blocks;
 }
 
-// The library is as fast as our loops with filters of one tap, and with fp32 ones.
+// Returns the blocks where our loops pack faster than the library, else nothing. The library is as
+// fast with filters of one tap, and with fp32.
 std::optional<BlockedFilter> blocks_to(const dnnl_api::Desc& packed) {
   const auto blocks = blocks_of(packed, DType::BF16);
   return blocks && blocks->taps() > 1 ? blocks : std::nullopt;
@@ -95,7 +96,7 @@ Tensor Packing::form_of(OneDnn::State& state, Weight& weight) {
 Tensor Packing::new_form(OneDnn::State& state, const Tensor& value) const {
   Tensor form = state.scratch(size_bytes_, DType::U8);
   const int64_t packed_bytes = value.elements() * static_cast<int64_t>(sizeof(bfloat16));
-  // The padding of blocks is zero; our loops leave it as it is.
+  // The padding of blocks has to be zero, and our loops do not write to it.
   if (blocks_ && size_bytes_ > packed_bytes) std::memset(form.raw(), 0, form.size_bytes());
   return form;
 }

@@ -14,10 +14,11 @@ int64_t elements_of_c(const MatmulPlan& plan) {
   return plan.batch * plan.m * plan.n;
 }
 
-// The form of a weight that a product reads: the value itself, where it is of that type, or its
-// bf16 copy, one that is kept or made for this call. The library's blocked layouts are up to 8 %
-// faster in fp32 (27 % where rows are a multiple of 4 KiB long), but cost 8 bytes a parameter, and
-// more time to make than they save with one or two micro-batches.
+// Returns the form of a weight that a product reads: the value itself if it has that type, else a
+// bf16 copy. A copy is kept, or made for this call alone where nothing else reads it. The library's
+// blocked layouts are not used. They are up to 8 % faster in fp32 (27 % where rows are a multiple
+// of 4 KiB long), but cost 8 bytes a parameter, and with one or two micro-batches they take more
+// time to make than they save.
 Tensor as_type(OneDnn::State& state, Weight& weight, DType type, bool alone) {
   const Tensor& value = weight.value();
   if (type == value.dtype()) return value;
@@ -36,8 +37,8 @@ Tensor as_type(OneDnn::State& state, Weight& weight, DType type, bool alone) {
   return packing.packed;
 }
 
-// Calls body(offset in strided memory, offset in a copy [batch, rows, columns + padding]) for
-// each element. Columns that lie side by side are worked on several at a time.
+// Calls body(offset in strided memory, offset in a copy [batch, rows, columns + padding]) for each
+// element. The loop is vectorised where the columns lie side by side.
 template <class Body>
 void for_each_element(const MatmulPlan& plan, int64_t rows, int64_t columns,
                       const MatrixStrides& strides, int64_t padding, int threads, Body body) {
@@ -60,8 +61,8 @@ MatrixStrides dense(int64_t rows, int64_t columns) {
   return {rows * columns, columns, 1};
 }
 
-// An operand that the library does not read where it lies: numbers that the CPU cannot multiply in
-// bf16 are widened, and rows get their padding.
+// Describes an operand that the library may not be able to read where it lies. Numbers that the CPU
+// cannot multiply in bf16 are widened in a copy, and rows get their padding in a copy.
 struct Operand {
   int64_t rows, columns;
   MatrixStrides& strides;
@@ -71,10 +72,11 @@ struct Operand {
   [[nodiscard]] bool copied() const { return type == DType::BF16 || pad; }
   [[nodiscard]] bool by_columns() const { return strides[1] == 1 && strides[2] != 1; }
   [[nodiscard]] int64_t padding() const { return pad ? kRowPadding : 0; }
-  // Lines that lie together, and how long they are.
+  // A line is a row or a column, whichever is contiguous. Returns how many lines there are, and
+  // their length.
   [[nodiscard]] int64_t lines() const { return by_columns() ? columns : rows; }
   [[nodiscard]] int64_t length() const { return by_columns() ? rows : columns; }
-  // The operand is from now on its own copy: dense by rows, or by columns where those lie together.
+  // Describes the copy from here on: dense by rows, or by columns where those are the lines.
   void becomes_copy() {
     const bool swaps = by_columns();
     strides = dense(lines(), length() + padding());
@@ -91,7 +93,7 @@ Operand operand_b(MatmulPlan& plan) {
   return {plan.k, plan.n, plan.b, plan.b_type, plan.pad_b};
 }
 
-// Makes the copy, if one is needed, and points `data` at it.
+// Copies an operand if that is needed, keeps the copy, and points `data` at it.
 class Copy {
  public:
   Copy(OneDnn::State& state, const MatmulPlan& plan, Operand operand, const void*& data) {
@@ -132,7 +134,8 @@ bool must_emulate(const OneDnn::State& state, const MatmulPlan& plan) {
   return has_bf16(plan) && !state.native_bf16;
 }
 
-// Runs a product as run(plan, c) in fp32, then rounds.
+// Calls run(plan, result) with an fp32 result, and then rounds that result to c. Where c is fp32
+// itself, run() writes to c.
 template <class Run>
 void round_result(OneDnn::State& state, const MatmulPlan& plan, void* c, Run run) {
   if (plan.c_type != DType::BF16) return run(plan, c);
@@ -152,7 +155,8 @@ void round_result(OneDnn::State& state, const MatmulPlan& plan, void* c, Run run
   for_each([=](int64_t at, int64_t i) { narrow_data[at] = bfloat16(wide_data[i]); });
 }
 
-// Tanh is a pass of its own: inside a product its last bit depends on the library's code for it.
+// Tanh is a pass of its own: inside a product the last bit of a tanh depends on the code that the
+// library chooses.
 void product_then_tanh(OneDnn& dnn, MatmulPlan plan, void* c, const void* a, const void* b,
                        const float* bias) {
   const MatrixStrides whole = dense(plan.m, plan.n);
@@ -164,7 +168,8 @@ void product_then_tanh(OneDnn& dnn, MatmulPlan plan, void* c, const void* a, con
   dnn.activation_forward(c, c, elements_of_c(plan), plan.c_type, Activation::Tanh);
 }
 
-// The product of nothing: c = f(bias + (accumulate ? c : 0)), a rarity, so simply in order.
+// Computes a product without terms (k = 0), c = f(bias + (accumulate ? c : 0)), as a product with
+// one term of zeros. It is too rare to be worth more.
 void empty_product(OneDnn& dnn, const MatmulPlan& plan, void* c, const float* bias) {
   if (plan.accumulate && !plan.bias && plan.fused == Fused::None) return;
   MatmulPlan zero = plan;
@@ -223,7 +228,7 @@ void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, Weight& b, c
     typed.b_type = b.value().dtype();
     return matmul(typed, c, a, b.value().raw(), bias);
   }
-  typed.b_alone = false;  // no matter to the library
+  typed.b_alone = false;  // the library's plan does not depend on it
   const bool emulated = must_emulate(*state_, plan);
   if (emulated && b.value().dtype() == DType::BF16) return widened_matmul(plan, c, a, b, bias);
   if (emulated) typed.b_type = DType::F32;
@@ -231,7 +236,7 @@ void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, Weight& b, c
   matmul(typed, c, a, value.raw(), bias);
 }
 
-// Multiplies one piece of the columns after the other, each from its own fp32 copy.
+// Multiplies by the columns of b piece by piece, each from an fp32 copy of its own.
 void OneDnn::widened_matmul(const MatmulPlan& plan, void* c, const void* a, const Weight& b,
                             const float* bias) {
   const auto* value = static_cast<const bfloat16*>(b.value().raw());

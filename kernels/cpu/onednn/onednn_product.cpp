@@ -71,7 +71,8 @@ struct Matrices {
   }
 };
 
-// Dense matrices of which some do not follow each other.
+// Returns whether the plan has dense matrices only, but in some operand the matrices of the batch
+// do not follow each other in memory.
 bool is_several(const MatmulPlan& plan) {
   const std::array<Matrices, 3> all = {Matrices{plan.batch, plan.m, plan.k, plan.a},
                                        Matrices{plan.batch, plan.k, plan.n, plan.b},
@@ -131,8 +132,8 @@ void PreparedProduct::run(OneDnn::State& state, void* c, const void* a, const vo
       check(product.execute(state, given, own), "the execution of a product");
     }
   };
-  // A single share is not run as a parallel region of one thread: the library's own region would be
-  // nested in it, for which libgomp makes threads each time and ends them.
+  // A single share runs outside of a parallel region. The library's own region would be nested in
+  // ours, and for nested regions libgomp makes new threads each time and ends them.
   if (workers == 1) return run_share(0);
   for_shares(state.threads, workers, run_share);
 }

@@ -13,7 +13,7 @@ struct Part {
   int64_t first, size;
 };
 
-// Calls f(part) for the parts of an extent.
+// Calls f(part) for each part of an extent, in ascending order.
 template <class F>
 void for_tiles(int64_t extent, const F& f) {
   const int64_t size = tiled_part(extent);
@@ -22,7 +22,7 @@ void for_tiles(int64_t extent, const F& f) {
   }
 }
 
-// Scratch memory for `elements`, or none.
+// Returns scratch memory for `elements`, or an empty tensor if there are none.
 Tensor optional_scratch(OneDnn::State& state, int64_t elements, DType type) {
   return elements > 0 ? state.scratch(elements, type) : Tensor();
 }
@@ -36,7 +36,8 @@ Element* at(const void* matrix, int64_t element) {
   return static_cast<Element*>(const_cast<void*>(matrix)) + element;
 }
 
-// Rows `m` and columns `k` of a [m, k], as rows: where they lie, or in `copy` if there is one.
+// Returns the address of rows `m` and columns `k` of the matrix a, by rows. They are copied to
+// `copy` if that is a tensor; else a has them by rows already.
 const void* rows_of(OneDnn::State& state, const MatmulPlan& plan, const Tensor& copy, const void* a,
                     const Part& m, const Part& k) {
   const bfloat16* from = at<const bfloat16>(a, m.first * plan.a[1] + k.first * plan.a[2]);
@@ -60,7 +61,8 @@ void tiles_of(OneDnn::State& state, const MatmulPlan& plan, const Tensor& tiles,
   }
 }
 
-// The product of part `m` of the rows and part `k` of the terms, from operands in tiles.
+// Returns the plan of the product of part `m` of the rows and part `k` of the terms. It reads b
+// from tiles, and adds to what earlier parts of the terms have given.
 MatmulPlan part_of(const MatmulPlan& plan, const Part& m, const Part& k) {
   MatmulPlan part = plan;
   part.m = m.size;

@@ -9,7 +9,7 @@
 
 #include "kernels/parallel.h"
 
-// LLVM's OpenMP has it, GCC's has not.
+// LLVM's OpenMP has this function. GCC's does not, and there the weak symbol is null.
 extern "C" __attribute__((weak)) void kmp_set_blocktime(int milliseconds);
 
 namespace penstock {
@@ -41,8 +41,8 @@ void flush_denormals_here() {
 }  // namespace
 
 void flush_denormals(int threads) {
-  flush_denormals_here();  // threads that start later have it from this one
-  // Threads that are there already do not.
+  flush_denormals_here();  // threads that start later inherit it from this one
+  // Every thread that already exists sets it for itself.
   for_shares(threads, threads, [](int /*share*/) { flush_denormals_here(); });
 }
 

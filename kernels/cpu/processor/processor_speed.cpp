@@ -19,13 +19,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Ops that follow each other, with what they need.
+// These ops follow each other; each holds the tensors that it needs.
 using Ops = std::vector<std::function<void()>>;
-// The same ops on any device.
+// Makes the same ops on any device.
 using MakeOps = std::function<Ops(Device&)>;
 
-// In a round each op is repeated for kTurn, one op after another; a disturbance of one round may
-// have gone by the next.
+// Each op is repeated for kTurn in every round, one op after another. What disturbs one round may
+// be over by the next.
 constexpr int kRounds = 4;
 constexpr std::chrono::milliseconds kTurn{4};
 
@@ -34,7 +34,7 @@ class Stopwatch {
   explicit Stopwatch(Device& device)
       : device_(device), counting_(make_counting_device(device.model())) {}
 
-  // Returns the number of these ops, for rate() and seconds().
+  // Adds ops, and returns the number that rate() and seconds() take for them.
   size_t add(const MakeOps& make) {
     const Ops counted = make(*counting_);
     const double before = counting_->count().flops;
@@ -47,7 +47,7 @@ class Stopwatch {
 
   void run() {
     for (const Timed& timed : all_) {
-      for (const auto& op : timed.ops) op();  // the first makes what later ones find
+      for (const auto& op : timed.ops) op();  // the first run makes what later ones find
     }
     for (int round = 0; round < kRounds; ++round) {
       for (Timed& timed : all_) {
@@ -56,19 +56,19 @@ class Stopwatch {
     }
   }
 
-  // The times of the fastest run of each op, added up.
+  // Returns the sum of the ops' times, each that of its fastest run.
   [[nodiscard]] double seconds(size_t number) const {
     const std::vector<double>& best = all_[number].best;
     return std::accumulate(best.begin(), best.end(), 0.0);
   }
-  // FLOP/s, of FLOPs as forecasts count them.
+  // Returns FLOP/s. FLOPs are counted as forecasts count them.
   [[nodiscard]] double rate(size_t number) const { return all_[number].flops / seconds(number); }
 
  private:
   struct Timed {
     double flops = 0;
     Ops ops;
-    std::vector<double> best = {};  // seconds, by op
+    std::vector<double> best = {};  // seconds of the fastest run of each op
   };
 
   static void take_turn(const std::function<void()>& op, double& best) {
@@ -92,7 +92,7 @@ Tensor filled(Device& device, const Shape& shape, DType dtype) {
   return tensor;
 }
 
-// The tensors that a layer's ops read and write.
+// Holds the tensors that a layer's ops read and write.
 struct LayerData {
   LayerData(Device& device, DType dtype, const Shape& in, const Shape& out, const Shape& weight)
       : x(filled(device, in, dtype)),
@@ -115,8 +115,8 @@ Ops large_product(Device& device, DType dtype) {
       [&dense, data] { dense.linear_forward(data->y, data->x, data->w, nullptr, Fused::None); }};
 }
 
-// All three products of a layer, as a step has them: between two uses of a layer's data others have
-// filled a core's own caches, so several layers are computed in turn.
+// Makes all three products of a layer. Several layers take turns, as in a step: between two uses of
+// a layer's data others fill a core's own caches.
 Ops linear_layer(Device& device, DType dtype) {
   constexpr int64_t kLayers = 8;
   auto layers = std::make_shared<std::vector<LayerData>>();
@@ -179,14 +179,15 @@ Ops attention_layer(Device& device, DType dtype) {
           }};
 }
 
-// Softmax of elements that stay in the cache: the function, not the memory, takes the time.
+// Makes a softmax of elements that stay in the cache, so that the function takes the time and not
+// the memory.
 Ops softmax(Device& device) {
   auto x = std::make_shared<Tensor>(filled(device, {256, 256}, DType::F32));
   auto y = std::make_shared<Tensor>(filled(device, {256, 256}, DType::F32));
   return {[&device, x, y] { device.attention().softmax_forward(*y, *x); }};
 }
 
-// The size of tensors that a core's own caches do not hold, as most of a step's are.
+// Tensors of this size do not fit a core's own caches. Most tensors of a step do not, either.
 constexpr int64_t kPassElements = int64_t{2} << 20;
 constexpr double kPassBytes = 3.0 * kPassElements * sizeof(float);
 
@@ -199,7 +200,7 @@ Ops memory_pass(Device& device) {
   }};
 }
 
-// An op with next to nothing to do, whose time is the overhead of an op.
+// Makes an op with next to nothing to do: its time is the overhead of an op.
 Ops small_product(Device& device) {
   auto data =
       std::make_shared<LayerData>(device, DType::F32, Shape{8, 8}, Shape{8, 8}, Shape{8, 8});
@@ -208,7 +209,7 @@ Ops small_product(Device& device) {
       [&dense, data] { dense.linear_forward(data->y, data->x, data->w, nullptr, Fused::None); }};
 }
 
-// The numbers of the ops of one type of numbers.
+// Keeps the stopwatch's numbers of the ops of one element type.
 struct ProductOps {
   ProductOps(Stopwatch& watch, DType dtype) {
     const auto add = [&](Ops (*ops)(Device&, DType)) {
@@ -241,7 +242,7 @@ ProductSpeed faster_products(const ProductSpeed& a, const ProductSpeed& b) {
           .convolution = share(&ProductSpeed::convolution)};
 }
 
-// The number of times that this process has lost a core to another, all its threads together.
+// Returns how often this process, all its threads together, has lost a core to another process.
 int64_t preemptions() {
   rusage use{};
   return getrusage(RUSAGE_SELF, &use) == 0 ? use.ru_nivcsw : 0;
@@ -250,7 +251,9 @@ int64_t preemptions() {
 }  // namespace
 
 ProcessorSpeed measure_processor(int threads) {
-  constexpr int64_t kQuiet = 40;  // a core alone is lost some five times in half a second
+  // A measurement counts as undisturbed up to this many preemptions a thread. An idle machine has
+  // some five in half a second.
+  constexpr int64_t kQuiet = 40;
   const std::unique_ptr<Device> device = make_cpu_device(threads);
   Stopwatch watch(*device);
   const ProductOps fp32(watch, DType::F32);

@@ -20,7 +20,7 @@ void require_narrow_heads(const AttentionCall& call, const std::string& why_ours
              "): use more heads, or --device cpu");
 }
 
-// Whether every row of a head starts at a multiple of 16 bytes.
+// Returns whether every row of a head starts at a multiple of 16 bytes.
 bool rows_are_aligned(int64_t depth, std::initializer_list<const Tensor*> tensors) {
   const Tensor& any = **tensors.begin();
   return depth * static_cast<int64_t>(size_of(any.dtype())) % 16 == 0 &&
@@ -56,7 +56,7 @@ class CudaAttention final : public AttentionOps {
   explicit CudaAttention(CudaContext& context)
       : context_(context), library_(context, attention_graphs()) {}
 
-  // The qualified names are the functions of softmax.h, not these members.
+  // The qualified names call the functions of softmax.h; unqualified ones would call these members.
   void softmax_forward(Tensor& y, const Tensor& x) override {
     require_alike("softmax_forward", y, x);
     penstock::softmax_forward(context_, y, x);

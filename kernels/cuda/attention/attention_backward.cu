@@ -6,13 +6,13 @@ namespace {
 
 constexpr float kUnseen = std::numeric_limits<float>::infinity();
 
-// A block of positions of one head with two resident tiles (`own`: keys and values, or queries and
-// the gradients of the output), and tiles of the other two that it walks over. Scores have a row
-// for each position of the block.
+// Works on a block of positions of one head. Two tiles (`own`) stay resident: keys and values, or
+// queries and the gradients of the output. It walks over tiles of the other two (`other`). Scores
+// have a row for each position of the block.
 template <class T, int kDepth>
 struct BackwardBlock {
   static constexpr int kOther = kDepth > 64 ? 32 : 64;
-  static constexpr int kScores = kOther / 2;  // of a tile, that a lane looks after
+  static constexpr int kScores = kOther / 2;  // scores of a tile that one lane works on
   using G = Tiling<T, kDepth, kOther>;
   static constexpr uint32_t kRowBytes = kOther * sizeof(float);  // one number per other position
   static constexpr uint32_t kSharedBytes =
@@ -21,11 +21,11 @@ struct BackwardBlock {
 
   const AttentionCall& call;
   T *own_a, *own_b, *other_a, *other_b;  // in shared memory
-  float *other_logsumexp, *other_dot;    // where the others are queries
-  SeenRange* other_seen;                 // by them
-  float* scores;                         // the warp's own, as is
+  float *other_logsumexp, *other_dot;    // used where the other positions are queries
+  SeenRange* other_seen;                 // the keys that each of those queries sees
+  float* scores;                         // the warp's own
   T* operand;
-  int block_first, first;  // position of the block, of the warp
+  int block_first, first;  // first position of the block, and of the warp
   ScoreLane lane;
 
   __device__ explicit BackwardBlock(const AttentionCall& c) : call(c) {
@@ -44,7 +44,8 @@ struct BackwardBlock {
     first = block_first + warp * kStripRows;
   }
   __device__ int position() const { return first + lane.row; }
-  // Loads the statistics of `other`, queries of a head from `begin` on. All threads call.
+  // Loads logsumexp, dot and seen keys of the `other` positions: queries of a head from `begin` on.
+  // All threads of the block have to call it.
   __device__ void load_rows(int begin, int head, const float* logsumexp, const float* dot) const {
     for (int i = static_cast<int>(threadIdx.x); i < kOther; i += G::kThreads) {
       const int64_t row = head_among_all(call, head) * call.queries + begin + i;
@@ -54,14 +55,14 @@ struct BackwardBlock {
       other_seen[i] = seen_keys(call, begin + i);
     }
   }
-  // The column of the lane's i-th score.
+  // Returns the column of the lane's i-th score.
   __device__ int column(int i) const { return lane.half * kScores + i; }
   __device__ float score(int i) const { return scores[lane.row * G::kScoreStride + column(i)]; }
   __device__ void set_operand(int i, float x) const {
     narrow_to(operand + lane.row * G::kOperandStride + column(i), x);
   }
 
-  // scores = the warp's rows of `own` times `other`, transposed.
+  // Sets scores = the warp's rows of `own` times the transpose of `other`.
   __device__ void multiply(const T* own, const T* other) {
     Strip<T, kOther> strip;
     strip.template add<kDepth, true>(own + (first - block_first) * G::kStride, G::kStride, other,
@@ -70,13 +71,14 @@ struct BackwardBlock {
     strip.store(scores, G::kScoreStride);
     __syncwarp();
   }
-  // sums += operand times `other`.
+  // Adds operand times `other` to sums.
   __device__ void add_product(Strip<T, kDepth>& sums, const T* other) {
     __syncwarp();
     sums.template add<kOther, false>(operand, G::kOperandStride, other, G::kStride);
   }
 
-  // The probabilities of scores; `logsumexp(column)` is infinite where nothing is seen.
+  // Sets p to the probabilities of this lane's scores. `logsumexp(column)` is infinite where the
+  // score is of a key that is not seen.
   template <class F>
   __device__ void take_probabilities(float (&p)[kScores], const F& logsumexp) const {
 #pragma unroll
@@ -84,13 +86,14 @@ struct BackwardBlock {
       p[i] = exponential<T>(score(i) * call.scale - logsumexp(column(i)));
     }
   }
-  // Writes the probabilities after dropout as operands; bit i of `kept` is of this lane's i-th
-  // score.
+  // Writes the probabilities after dropout as operands. Bit i of `kept` says whether this lane's
+  // i-th score is kept.
   __device__ void put_probabilities(const float (&p)[kScores], uint32_t kept) const {
 #pragma unroll
     for (int i = 0; i < kScores; ++i) set_operand(i, p[i] * factor(kept, i));
   }
-  // Makes the gradients of the scores from the gradients of the probabilities, now in scores.
+  // Writes the gradients of the scores as operands. Reads the gradients of the probabilities, which
+  // `scores` holds now.
   template <class F>
   __device__ void put_gradients(const float (&p)[kScores], uint32_t kept, const F& dot) const {
 #pragma unroll
@@ -102,7 +105,7 @@ struct BackwardBlock {
     return (kept >> i & 1U) != 0 ? call.keep : 0.0F;
   }
 
-  // Stores through the resident tiles, which nothing reads any more by then.
+  // Writes the sums out by way of the resident tiles' memory, which nothing reads by then.
   __device__ void store_out(const HeadMatrix<T>& matrix, const Strip<T, kDepth>& sums) const {
     auto* staging = reinterpret_cast<float*>(own_a);
     store_strip<G>(matrix, first, sums, staging + (first - block_first) * G::kStagingStride, call);
@@ -111,8 +114,8 @@ struct BackwardBlock {
 
 constexpr uint32_t kAll = ~uint32_t{0};
 
-// dk and dv of a block of keys, over the heads that ask them and over the queries, both in
-// ascending order.
+// Computes dk and dv of a block of keys. They are sums over the heads of queries that read these
+// keys and over the queries, both in ascending order.
 template <class T, int kDepth>
 __global__ void __launch_bounds__(BackwardBlock<T, kDepth>::G::kThreads)
     attention_backward_keys_kernel(AttentionCall call, T* dk, T* dv, const T* q, const T* k,
@@ -132,7 +135,7 @@ __global__ void __launch_bounds__(BackwardBlock<T, kDepth>::G::kThreads)
   const int first_seeing = call.causal != 0 ? block.block_first / kQueries * kQueries : 0;
   for (int head = kv_head * group; head < (kv_head + 1) * group; ++head) {
     for (int begin = first_seeing; begin < call.queries; begin += kQueries) {
-      // Queries from here on see only keys behind this block.
+      // Queries from here on see only keys behind this block, so nothing is left to add.
       if (seen_keys(call, begin).begin >= block.block_first + G::kRows) break;
       __syncthreads();
       load_tile<kQueries, G>(block.other_a, of_queries(q, call, head), begin, call);
@@ -163,7 +166,7 @@ __global__ void __launch_bounds__(BackwardBlock<T, kDepth>::G::kThreads)
   block.store_out(of_keys(dv, call, kv_head), dv_sum);
 }
 
-// dq of a block of queries, over the keys in ascending order.
+// Computes dq of a block of queries, a sum over the keys in ascending order.
 template <class T, int kDepth>
 __global__ void __launch_bounds__(BackwardBlock<T, kDepth>::G::kThreads)
     attention_backward_queries_kernel(AttentionCall call, T* dq, const T* q, const T* k, const T* v,
@@ -211,7 +214,8 @@ __global__ void __launch_bounds__(BackwardBlock<T, kDepth>::G::kThreads)
   block.store_out(of_queries(dq, call, head), dq_sum);
 }
 
-// dot[sample, head, query] = the sum of g out over the head: a warp to each.
+// Sets dot[sample, head, query] to the sum of g times out over the elements of the head. A warp
+// computes one dot.
 constexpr int kDotsPerBlock = 4;
 template <class T>
 __global__ void __launch_bounds__(kDotsPerBlock* kWarp)

@@ -9,20 +9,22 @@ int64_t shares(int64_t all, int64_t most) {
   return (all + most - 1) / most;
 }
 
-// The size of the largest share when `all` is cut into as few nearly equal shares as keep each
-// within `most`.
+// Cuts `all` into as few shares as keep each within `most`, makes them nearly equal, and returns
+// the size of the largest.
 int64_t even(int64_t all, int64_t most) {
   return shares(all, shares(all, most));
 }
 
-// The number of units that fit the limit if `taken` of them want `bytes`: fewer, and at least one.
+// Returns how many units fit the limit if `taken` of them want `bytes`. The answer is less than
+// `taken`, and at least one.
 int64_t fewer(int64_t taken, int64_t bytes, int64_t limit) {
   const double fitting = static_cast<double>(taken) * static_cast<double>(limit) /
                          static_cast<double>(std::max<int64_t>(bytes, 1));
   return std::clamp(static_cast<int64_t>(fitting), int64_t{1}, taken - 1);
 }
 
-// Share i of `count` of `all`, as the first unit and the one behind the last.
+// Returns the first unit of share i when `all` units are cut into `count` shares. Share i ends
+// before the first unit of share i + 1.
 int64_t bound(int64_t all, int64_t count, int64_t i) {
   return i * all / count;
 }
@@ -38,7 +40,9 @@ const char* why_not_fused(const AttentionExtents& whole, DType type, bool packed
     return "there is nothing to compute";
   }
   if (whole.queries == 1)
-    return "one query";  // a text that grows: its past has another length each time
+    // A text that grows has one query and another number of keys each time, so each call would need
+    // a new plan.
+    return "one query";
   if (whole.window > 0 && !whole.causal) return "a window over the last keys";
   if (whole.window > 0 && whole.lengths) return "a window over keys of a length";
   return nullptr;
@@ -77,9 +81,9 @@ std::vector<AttentionPiece> pieces_of(const AttentionCut& cut, int64_t samples, 
   return pieces;
 }
 
-// The matrix in tiles of 64 queries and 128 keys, bf16; an fp32 sum for each query; with grouped
-// queries, the gradients of keys and values by head of queries, bf16; a line. Exactly what cuDNN
-// 9.19 answers when it plans for an H100.
+// Returns exactly what cuDNN 9.19 answers when it plans for an H100. It wants the bf16 scores in
+// tiles of 64 queries and 128 keys, an fp32 sum for each query, 256 bytes more, and with grouped
+// queries the bf16 gradients of keys and values for each head of queries.
 int64_t hopper_workspace_bytes(const AttentionExtents& e) {
   const int64_t matrix = shares(e.queries, 64) * 64 * shares(e.keys, 128) * 128 * 2;
   const int64_t by_query = e.kv_heads < e.heads ? 2 * e.keys * e.depth * 2 : 0;

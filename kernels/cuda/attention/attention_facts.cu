@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(kFactThreads) attention_facts_kernel(Attention
 }
 
 constexpr int kBlankThreads = 256;
-constexpr int kBlankBlocks = 16;  // of a sample
+constexpr int kBlankBlocks = 16;  // blocks for each sample
 
 __global__ void __launch_bounds__(kBlankThreads) attention_blanks_kernel(AttentionBlanks blanks) {
   const int64_t sample = blockIdx.y;

@@ -3,10 +3,10 @@
 namespace penstock {
 namespace {
 
-// A block of queries of one head, and the tiles of keys and values that it walks over.
+// Works on a block of queries of one head, and walks over tiles of its keys and values.
 template <class T, int kDepth>
 struct ForwardBlock {
-  static constexpr int kKeys = sizeof(T) == 4 && kDepth > 64 ? 32 : 64;  // of a tile
+  static constexpr int kKeys = sizeof(T) == 4 && kDepth > 64 ? 32 : 64;  // keys of a tile
   using G = Tiling<T, kDepth, kKeys>;
   static constexpr uint32_t kSharedBytes =
       G::kOwnBytes + 2 * G::kOtherBytes + G::kScoreBytes + G::kOperandBytes;
@@ -14,12 +14,12 @@ struct ForwardBlock {
 
   const AttentionCall& call;
   T *queries, *key_tile, *value_tile;  // in shared memory
-  float* scores;                       // the warp's own, as is
+  float* scores;                       // the warp's own
   T* operand;
-  int block_first, first;  // query of the block, of the warp
+  int block_first, first;  // first query of the block, and of the warp
   ScoreLane lane;
-  SeenRange seen;   // by this lane's query
-  SeenRange range;  // by any query of the block
+  SeenRange seen;   // what this lane's query sees
+  SeenRange range;  // what any query of the block sees
 
   __device__ explicit ForwardBlock(const AttentionCall& c) : call(c) {
     SharedPieces shared;
@@ -29,7 +29,7 @@ struct ForwardBlock {
     value_tile = shared.next<T>(G::kOtherBytes);
     scores = shared.next<float>(G::kScoreBytes) + warp * kStripRows * G::kScoreStride;
     operand = operand_of<G, T>(scores, shared);
-    // The last queries of a causal mask see the most keys: they start first.
+    // Under a causal mask the last queries see the most keys, so their blocks start first.
     block_first = static_cast<int>(gridDim.x - 1 - blockIdx.x) * G::kRows;
     first = block_first + warp * kStripRows;
     seen = seen_keys(call, query());
@@ -47,7 +47,8 @@ struct ForwardBlock {
     __syncwarp();
   }
 
-  // Calls visit(key - begin, four scaled scores) for this lane's half of a row of the tile.
+  // Calls visit(c, scores) for every four scores of this lane's half of its row. `c` is the column
+  // of the first one in the tile; the scores are scaled.
   template <class Visit>
   __device__ void each_four(const Visit& visit) const {
     for (int c = lane.half * kKeys / 2; c < (lane.half + 1) * kKeys / 2; c += 4) {
@@ -57,7 +58,8 @@ struct ForwardBlock {
     }
   }
 
-  // The first pass gives the logsumexp of this lane's row, the same in both of its lanes.
+  // Makes the first pass over the keys, and returns the logsumexp of this lane's row. Both lanes of
+  // a row get the same.
   __device__ float logsumexp(const HeadMatrix<const T>& keys) {
     float top = -std::numeric_limits<float>::infinity();
     float sum = 0.0F;
@@ -85,11 +87,11 @@ struct ForwardBlock {
     const float both = fmaxf(top, other_top);
     const float share = sum > 0.0F ? sum * expf(top - both) : 0.0F;
     const float other_share = other_sum > 0.0F ? other_sum * expf(other_top - both) : 0.0F;
-    const float result = both + logf(share + other_share);  // of nothing: minus infinity
+    const float result = both + logf(share + other_share);  // minus infinity if no key is seen
     return __shfl_sync(0xffffffffU, result, lane.row);      // the same bits in both lanes
   }
 
-  // The second pass: probabilities times values.
+  // Makes the second pass over the keys, and returns the probabilities times the values.
   __device__ Strip<T, kDepth> mix(const HeadMatrix<const T>& keys,
                                   const HeadMatrix<const T>& values, float logsumexp) {
     Strip<T, kDepth> mixed;
@@ -133,7 +135,7 @@ __global__ void __launch_bounds__(ForwardBlock<T, kDepth>::G::kThreads)
     logsumexp[head_among_all(call, block.head()) * call.queries + block.query()] = row_logsumexp;
   }
   const auto mixed = block.mix(keys, of_keys(v, call, kv_head), row_logsumexp);
-  __syncthreads();  // the tiles have been used, and become the way out
+  __syncthreads();  // the tiles have been used: the result leaves through their memory
   auto* staging = reinterpret_cast<float*>(block.key_tile);
   store_strip<G>(of_queries(out, call, block.head()), block.first, mixed,
                  staging + (block.first - block.block_first) * G::kStagingStride, call);

@@ -23,7 +23,8 @@ AttentionExtents extents_of(const AttentionCall& call) {
           .dropout = call.rate};
 }
 
-// The extents of `samples` and `kv_heads` of the whole, with the heads that read them.
+// Returns the extents of a part of the whole: of `samples` samples and `kv_heads` heads of keys,
+// with the heads of queries that read those.
 AttentionExtents part_of(const AttentionExtents& whole, int64_t samples, int64_t kv_heads) {
   AttentionExtents some = whole;
   some.samples = samples;
@@ -117,8 +118,8 @@ bool CudnnAttention::cut_backward(const AttentionExtents& whole, float scale, Pl
   return true;
 }
 
-// Plans the forward, which needs next to no workspace: whole, or with dropout cut as the backward
-// is.
+// Plans the forward, which needs next to no workspace and so stays whole. With dropout it is cut as
+// the backward is: the mask that is drawn depends on the piece. Returns false where cuDNN refuses.
 bool CudnnAttention::follow(const AttentionExtents& whole, float scale, Plan& plan) {
   std::vector<AttentionPiece> pieces = {{0, whole.samples, 0, whole.kv_heads}};
   if (whole.dropout > 0.0F) {

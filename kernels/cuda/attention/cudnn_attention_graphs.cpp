@@ -17,7 +17,8 @@ using Graph = frontend::graph::Graph;
 using GraphTensor = frontend::graph::Tensor_attributes;
 using Slot = AttentionSlot;
 
-// cuDNN names axes [sample, head, position, element of the head]; ours are strides of them.
+// Describes one of our tensors to cuDNN, whose axes are [sample, head, position, element of the
+// head]. The strides say how ours lie in memory.
 GraphTensor positions(const char* name, Slot slot, const AttentionExtents& e, int64_t extent,
                       int64_t heads, int64_t all_heads) {
   const int64_t width = all_heads * e.depth;
@@ -40,7 +41,7 @@ GraphTensor row_sums(const AttentionExtents& e) {
   tensor.set_stride({e.heads * e.queries, e.queries, 1, 1});
   return tensor;
 }
-// Makes a result of the graph a tensor of ours.
+// Makes a result of the graph an output, which is stored as our tensor `as` is.
 void expose(const std::shared_ptr<GraphTensor>& result, const GraphTensor& as) {
   result->set_output(true).set_uid(as.get_uid());
   result->set_dim(as.get_dim()).set_stride(as.get_stride());
@@ -62,8 +63,8 @@ std::shared_ptr<GraphTensor> whole_numbers(Graph& graph, const char* name, Slot 
   return graph.tensor(tensor);
 }
 
-// The attributes that forward and backward have in common; the frontend has two classes for them
-// with the same names.
+// Sets the attributes that forward and backward have in common. The frontend has a class for each,
+// with the same names of members.
 template <class How>
 void apply_extents(How& how, Graph& graph, const AttentionExtents& e, float scale) {
   how.set_attn_scale(scale).set_causal_mask(e.causal);

@@ -11,13 +11,13 @@ namespace {
 
 constexpr int kRotaryThreads = 256;
 
-// Passed to the kernel by value; no padding.
+// This is passed to the kernel by value, and has no padding.
 struct Turning {
-  int64_t pairs;  // in all
+  int64_t pairs;  // the number of all pairs
   int64_t time, heads, half;
   const float* table;
-  const int32_t* places;  // or null
-  double sign;            // -1: backwards
+  const int32_t* places;  // the place of each position, or null: its number in the sample
+  double sign;            // 1 to turn, -1 to turn back
 };
 
 template <class T>
@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(kRotaryThreads) rotary_kernel(T* y, const T* x
   const int64_t pair = int64_t{blockIdx.x} * kRotaryThreads + static_cast<int64_t>(threadIdx.x);
   if (pair >= how.pairs) return;
   const int64_t c = pair % how.half;
-  const int64_t head = pair / how.half;  // of all positions
+  const int64_t head = pair / how.half;  // counted over the heads of all positions
   const int64_t position = head / how.heads;
   const int64_t place = how.places == nullptr ? position % how.time : how.places[position];
   const float* waves = how.table + place * 2 * how.half;
