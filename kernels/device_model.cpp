@@ -14,17 +14,18 @@ constexpr int64_t kGiB = int64_t{1} << 30;
 constexpr double kTera = 1e12;
 constexpr double kGiga = 1e9;
 
-// What a device's libraries compute in one pass (DeviceModel::fuses_attention, fuses_gelu).
+// Says what a device's libraries compute in one pass (DeviceModel::fuses_attention, fuses_gelu).
 struct FusedPasses {
   bool attention = false, gelu = false;
 };
 constexpr FusedPasses kFusesNothing;
-constexpr FusedPasses kFusesGelu = {.gelu = true};  // where there are bf16 products
-// Hopper alone: the workspace that attention would need on other GPUs is not known.
+constexpr FusedPasses kFusesGelu = {.gelu = true};  // on devices with bf16 products
+// Only Hopper has both: the workspace that attention would need on other GPUs is not known.
 constexpr FusedPasses kFusesBoth = {.attention = true, .gelu = true};
 
-// The shares of the peak that large products and streaming kernels of the vendors' libraries
-// usually reach, and the cost of a kernel's launch from a queue that is never empty.
+// Makes the model of an accelerator. kReached and memory_efficiency are the shares of the peak that
+// large products and streaming kernels of the vendors' libraries usually reach; the overhead is the
+// cost of a launch from a queue that is never empty.
 DeviceModel accelerator(const char* name, double fp32_tera, double bf16_tera, double giga_bytes_s,
                         int64_t gibibytes, FusedPasses fused) {
   constexpr double kReached = 0.6;
@@ -45,10 +46,11 @@ DeviceModel accelerator(const char* name, double fp32_tera, double bf16_tera, do
           .fuses_gelu = fused.gelu};
 }
 
-// Dense products summed in fp32, no sparsity, fp32 without TF32; the NVIDIA ones are the SXM forms,
-// a B200's those of HGX at 1,000 W, a GeForce RTX 4090's those of NVIDIA's paper on Ada. Volta and
-// Pascal have no bf16 and compute it in fp32. A TPU multiplies fp32 numbers in bf16 passes unless
-// told otherwise; its figures are half of a chip's, which has two cores. A new model is a row here.
+// The peaks are of dense products summed in fp32, without sparsity and without TF32. NVIDIA's are
+// those of the SXM forms, of HGX at 1,000 W for a B200, and of NVIDIA's paper on Ada for a GeForce
+// RTX 4090. Volta and Pascal have no bf16 and compute it in fp32. A TPU multiplies fp32 numbers in
+// bf16 passes unless told otherwise; its figures are half of a chip's, which has two cores. A new
+// model needs only a new row here.
 std::vector<DeviceModel> accelerators() {
   return {accelerator("h200", 66.9, 989.4, 4800, 140, kFusesBoth),
           accelerator("h100", 66.9, 989.4, 3352, 80, kFusesBoth),
@@ -62,9 +64,10 @@ std::vector<DeviceModel> accelerators() {
           accelerator("tpu-v3", 61.5, 61.5, 450, 16, kFusesNothing)};
 }
 
-// NVIDIA's data sheets of H100 (SXM5), H200 (SXM), B200 (HGX), A100 (SXM4 and PCIe) and GeForce RTX
-// 4090. The driver calls them "NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA B200",
-// "NVIDIA A100-SXM4-80GB", "NVIDIA A100 80GB PCIe", "NVIDIA GeForce RTX 4090".
+// Is a part of the name that the driver gives to a GPU, and the peak that NVIDIA's data sheet
+// gives. The sheets are those of H100 (SXM5), H200 (SXM), B200 (HGX), A100 (SXM4 and PCIe) and
+// GeForce RTX 4090. The driver calls these "NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA B200",
+// "NVIDIA A100-SXM4-80GB", "NVIDIA A100 80GB PCIe" and "NVIDIA GeForce RTX 4090".
 struct PartName {
   std::string_view in_name;
   PublishedPeak peak;
@@ -79,7 +82,8 @@ constexpr std::array kParts = {
     PartName{"NVIDIA B200", {"B200 HGX", 75 * kTera, 2250 * kTera}},
     PartName{"RTX 4090", {"RTX 4090", 82.6 * kTera, 165.2 * kTera}},
 };
-// Other boards of those names, with other clocks and fewer multiprocessors, and slices.
+// A name with one of these words has no published peak here: it is of another board, with another
+// clock and fewer multiprocessors, or of a slice of a GPU.
 constexpr std::array<std::string_view, 6> kOthers = {"H100 PCIe", "NVL",    "GH200",
                                                      "MIG",       "4090 D", "Laptop"};
 
@@ -100,8 +104,8 @@ OperandCopies operand_copies(const Processor& processor) {
   return processor.amx && processor.bf16 ? OperandCopies::Tiles : OperandCopies::None;
 }
 
-// The usual figures were measured with kernels/cpu on two cores of a server with AVX-512 and its
-// bf16 products: nothing is left to take off. The cores share the memory's bandwidth.
+// The usual figures here were measured with kernels/cpu on two cores of a server with AVX-512 and
+// its bf16 products, so they need no factor for efficiency. The cores share the memory's bandwidth.
 DeviceModel cpu_model(const Processor& processor, int threads, const ProcessorSpeed& speed) {
   if (threads < 1) fail_input("a device model needs at least 1 thread");
   const double fp32 = (processor.avx512 ? 268 : 134) * kGiga * threads;

@@ -8,7 +8,7 @@
 namespace penstock {
 
 int edit_distance(std::string_view a, std::string_view b) {
-  // Rows i - 2, i - 1 and i of the table of distances between prefixes.
+  // These are rows i - 2, i - 1 and i of the table of distances between prefixes.
   std::vector<int> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
   for (size_t i = 1; i <= a.size(); ++i) {
@@ -25,7 +25,7 @@ int edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string did_you_mean(std::string_view written, const std::vector<std::string>& known) {
-  constexpr size_t kLongest = 64;  // no name of ours; spares the quadratic comparison
+  constexpr size_t kLongest = 64;  // no name of ours is longer; the comparison takes quadratic time
   if (written.size() > kLongest) return "";
   int nearest = std::max(2, static_cast<int>(written.size()) / 4) + 1;
   const std::string* suggestion = nullptr;

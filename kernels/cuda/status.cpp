@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-// The call without its arguments: those are our variables' names.
+// Returns the call without its arguments, which are only names of our variables.
 std::string name_of_call(const char* call) {
   const std::string text = call;
   return text.substr(0, text.find('('));

@@ -17,8 +17,8 @@ Limit smaller(Limit a, Limit b) {
   return std::min(*a, *b);
 }
 
-// The number in a file of a control group. None: "max" in version 2, in version 1 the largest
-// multiple of a page that a signed number holds.
+// Returns the number in a file of a control group, or nothing where it sets no limit. Then version
+// 2 has "max" there, and version 1 the largest multiple of a page that a signed number holds.
 Limit limit_in(const std::string& path) {
   constexpr int64_t kNone = int64_t{1} << 62;
   std::ifstream file(path);
@@ -28,9 +28,9 @@ Limit limit_in(const std::string& path) {
   return bytes && *bytes < kNone ? bytes : std::nullopt;
 }
 
-// The limit of the group at `path` below `mount` and of all groups above it. A container may see a
-// part of the tree only: a group that is not there limits nothing, and the container's own group is
-// then the mount itself.
+// Returns the lowest limit of the group at `path` below `mount` and of all groups above it. A
+// container may see only a part of the tree. There a group that is missing limits nothing, and the
+// mount itself is the container's own group.
 Limit limit_up_from(const std::string& mount, std::string path, const std::string& file) {
   if (path.find("/..") != std::string::npos) path.clear();
   const auto limit_at = [&](const std::string& group) {
@@ -50,7 +50,8 @@ bool names_memory(const std::string& controllers) {
 
 }  // namespace
 
-// Lines "hierarchy:controllers:path"; version 2 has hierarchy 0 and names no controllers.
+// The file has lines "hierarchy:controllers:path". Version 2 has hierarchy 0 and names no
+// controllers.
 std::optional<int64_t> cgroup_memory_limit(const std::string& root) {
   const std::string mounts = root + "/sys/fs/cgroup";
   std::ifstream groups(root + "/proc/self/cgroup");

@@ -20,7 +20,7 @@ class HostSource final : public MemorySource {
     const size_t alignment = large ? kHugePage : kAlignment;
     void* data = nullptr;
     if (posix_memalign(&data, alignment, size_bytes) != 0) return nullptr;
-    // Advice only: a kernel without transparent huge pages refuses it, and nothing is lost.
+    // This is only advice: a kernel without transparent huge pages refuses it, and nothing is lost.
     if (large) (void)madvise(data, size_bytes, MADV_HUGEPAGE);
     return static_cast<std::byte*>(data);
   }

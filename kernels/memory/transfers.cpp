@@ -3,7 +3,7 @@
 namespace penstock {
 namespace {
 
-// The lane of devices that copy in the order of their ops.
+// Uploads at once. It is the lane of devices that copy in the order of their ops.
 class InOrder final : public UploadLane {
  public:
   explicit InOrder(Transfers& transfers) : transfers_(transfers) {}

@@ -8,7 +8,7 @@ int64_t extent(int64_t in, int kernel, int stride, int before, int after, const 
   if (kernel < 1 || stride < 1 || before < 0 || after < 0) {
     fail_input(what + ": kernel and stride must be at least 1, padding at least 0");
   }
-  // Padding smaller than the kernel means that every window sees a part of the image, so that an
+  // Padding has to be smaller than the kernel. Then every window sees a part of the image, and an
   // average over it has something to count.
   if (before >= kernel || after >= kernel) {
     fail_input(what + ": padding must be smaller than the kernel");

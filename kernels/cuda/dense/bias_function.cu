@@ -20,8 +20,8 @@ template <class T>
 struct BiasFunction {
   static constexpr int kWide = kGroup<T>;
   T* y;
-  const float* bias;  // or null
-  int64_t f;          // a Fused, without padding
+  const float* bias;  // null where there is no bias
+  int64_t f;          // a Fused, in eight bytes so that there is no padding
 
   [[nodiscard]] bool aligned() const { return is_aligned<kWide>(y); }
   template <int N>

@@ -15,10 +15,11 @@
 namespace penstock {
 namespace {
 
-// Bytes, promised to the library for every operand. Weights are padded, and blocks of memory
-// aligned, to more than this in every run.
+// The library is promised that every operand starts at a multiple of this many bytes. Weights and
+// blocks of memory are aligned to more in every run.
 constexpr uint32_t kAlignment = 16;
-// Enough for split sums on Hopper; what a plan really needs is often nothing.
+// A plan may take this many bytes of workspace: enough to split sums on Hopper. Many plans take
+// none.
 constexpr uint64_t kWorkspaceLimit = uint64_t{32} << 20;
 
 using Operation = Owned<cublasLtMatmulDesc_t, &cublasLtMatmulDescDestroy>;
@@ -102,7 +103,7 @@ void set(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttribut
   PENSTOCK_CUDA(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof(value)));
 }
 
-// Our row-major [rows, columns], as the library sees it.
+// Describes our row-major [rows, columns] as the library sees it: column-major, transposed.
 Layout new_layout(DType type, int64_t batch, int64_t rows, int64_t columns, int64_t stride = 0) {
   cublasLtMatrixLayout_t layout = nullptr;
   PENSTOCK_CUDA(
@@ -121,7 +122,8 @@ void point(cublasLtMatmulDesc_t operation, Epilogue epilogue, const void* bias, 
   if (has_aux(epilogue)) set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, aux);
 }
 
-// `processors`: multiprocessors that the product is to use; 0: all.
+// Describes the operation to the library. `processors` is the number of multiprocessors that the
+// product is to use; 0 stands for all.
 Operation new_operation(const Product& p, int processors) {
   cublasLtMatmulDesc_t operation = nullptr;
   PENSTOCK_CUDA(cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
@@ -133,7 +135,8 @@ Operation new_operation(const Product& p, int processors) {
       static_cast<uint32_t>(library_epilogue(p.epilogue)));
   if (has_aux(p.epilogue)) set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, p.n);
   if (processors > 0) set(operation, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, int32_t{processors});
-  // The library reads their alignment when it chooses, not what they point to.
+  // The library reads how these pointers are aligned when it chooses an algorithm. It does not read
+  // what they point to.
   // NOLINTNEXTLINE(performance-no-int-to-ptr): one alignment in every run, not this run's
   void* const anywhere = reinterpret_cast<void*>(uintptr_t{kAlignment});
   point(operation, p.epilogue, anywhere, anywhere);
@@ -149,7 +152,8 @@ Preference new_preference() {
   set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, kAlignment);
   set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, kAlignment);
   set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, kAlignment);
-  // Partial sums of a split k, if any, wait in fp32 in the workspace and are added in one order.
+  // If the library splits k, the partial sums stay in the workspace in fp32 and are added in one
+  // fixed order.
   set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
       static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
   return owned;
@@ -182,9 +186,10 @@ struct CublasLt::Plan {
     choose();
   }
 
-  // The library's first suggestion that it says it can run.
+  // Takes the first of the library's suggestions that it says it can run. If there is none, the
+  // product is not supported.
   void choose() {
-    if (has_aux(product.epilogue) && product.n % 8 != 0) return;  // its rule for aux
+    if (has_aux(product.epilogue) && product.n % 8 != 0) return;  // the library's rule for aux
     const Preference preference = new_preference();
     std::array<cublasLtMatmulHeuristicResult_t, 8> found{};
     int count = 0;
@@ -203,10 +208,11 @@ struct CublasLt::Plan {
     supported = true;
   }
 
-  // A number of the chosen algorithm's configuration; not every algorithm has every one.
+  // Returns a number of the chosen algorithm's configuration as text, or an empty text where the
+  // algorithm has no such number.
   [[nodiscard]] std::string configured(const char* name,
                                        cublasLtMatmulAlgoConfigAttributes_t attribute) const {
-    int32_t value = 0;  // all of those asked for below have 32 bits or fewer
+    int32_t value = 0;  // the numbers that are asked for below have at most 32 bits
     size_t written = 0;
     const cublasStatus_t status =
         cublasLtMatmulAlgoConfigGetAttribute(&algorithm, attribute, &value, sizeof value, &written);
@@ -253,8 +259,9 @@ CublasLt::~CublasLt() {
 CublasLt::Plan& CublasLt::plan_of(const Product& product) {
   std::unique_ptr<Plan>& plan = plans_[product];
   if (plan == nullptr) {
-    // The heuristic chooses by this number, and with the algorithm the bits: so it is one of the
-    // run's options, the same for every K, and does not follow from the links that a rank has.
+    // The library chooses the algorithm by this number, and the algorithm decides the bits of the
+    // result. So the number is an option of the run, the same for every K, and does not follow from
+    // the links that a rank has.
     const int spare = context_.spare_processors;
     const int processors =
         spare > 0 ? std::max(context_.properties.multiProcessorCount - spare, 1) : 0;

@@ -10,7 +10,8 @@
 namespace penstock {
 namespace {
 
-// Matrix products, and the passes of ours that stand in where the library has no epilogue.
+// Multiplies matrices with cuBLASLt. Passes of our own follow where the library has no epilogue for
+// what comes after a product.
 class CudaDense final : public DenseOps {
  public:
   explicit CudaDense(CudaContext& context)
@@ -57,7 +58,7 @@ class CudaDense final : public DenseOps {
                     .result_type = dx.dtype()};
     CublasLt::Operands at{.c = dx.raw(), .a = g.raw(), .b = weight.raw()};
     const RowPieces pieces = output_pieces(rows, w, g.dtype());
-    if (pieces.rows > 0) product.k = pieces.columns;  // zeros on both sides
+    if (pieces.rows > 0) product.k = pieces.columns;  // k is padded: zeros in both operands
     in_pieces(rows, pieces, [&](const RowPiece& piece) {
       if (piece.padded) {
         product.m = piece.rows;
@@ -140,13 +141,14 @@ class CudaDense final : public DenseOps {
   }
 
  private:
-  // A weight that is bf16 itself is read as it is, without rows of zeros behind its own.
+  // Says into which pieces the rows of the outputs are cut. A weight that is bf16 itself is read as
+  // it is, without rows of zeros behind its own, so nothing is cut.
   static RowPieces output_pieces(int64_t rows, Weight& w, DType type) {
     if (w.value().dtype() == type) return {};
     return row_pieces(rows, w.shape()[0], type);
   }
-  // A piece of the rows of outputs, and scratch memory for it; `padded` is empty where nothing is
-  // cut.
+  // Is a piece of the rows of outputs, with scratch memory for it. `padded` is empty where nothing
+  // is cut.
   struct RowPiece {
     int64_t first = 0, rows = 0;
     Tensor padded;
@@ -160,14 +162,15 @@ class CudaDense final : public DenseOps {
                        context_.scratch({pieces.elements()}, DType::BF16)});
     }
   }
-  // The piece of g in scratch memory, with zeros up to `columns`.
+  // Copies the piece of g to its scratch memory, with zeros up to `columns`, and returns where it
+  // is.
   void* pad(const Tensor& g, const RowPiece& piece, int64_t columns) {
     copy_rows(context_, piece.padded.data<bfloat16>(), columns, row(g, piece.first),
               g.shape().back(), piece.rows);
     return piece.padded.raw();
   }
-  // Multiplies the rows of dw in whole packs, and then the few rows behind them: for other numbers
-  // of rows the library has only its slow old algorithms, here too.
+  // Multiplies the rows of dw in whole packs, and then the few rows behind them. The library has
+  // only slow old algorithms for numbers of rows that are no whole packs.
   void multiply_whole_packs(Product product, CublasLt::Operands at, const Tensor& dw) {
     const int64_t whole = dw.dim(0) / kRowPack * kRowPack;
     product.m = whole;
@@ -182,23 +185,24 @@ class CudaDense final : public DenseOps {
   }
 
   static Epilogue epilogue_for(bool bias, Fused f) {
-    if (f == Fused::Tanh) return Epilogue::None;  // not among the library's: one pass of ours
+    if (f == Fused::Tanh) return Epilogue::None;  // the library has no tanh: a pass of ours follows
     if (f == Fused::Relu) return bias ? Epilogue::BiasRelu : Epilogue::Relu;
     return bias ? Epilogue::Bias : Epilogue::None;
   }
-  // The epilogue, or none where the library does not have it for this product.
+  // Returns the epilogue, or None where the library does not have it for this product.
   Epilogue granted(Product product, Epilogue epilogue) {
     product.epilogue = epilogue;
     return library_.supports(product) ? epilogue : Epilogue::None;
   }
 
-  // The library has one function, gelu in its tanh form, from a fast tanh: good enough for bf16.
+  // Returns whether the library computes f in the product. It has only gelu in its tanh form, from
+  // a fast tanh that is good enough for bf16.
   bool fuses(Activation f, const Product& product) {
     return f == Activation::GeluTanh && product.result_type == DType::BF16 &&
            library_.supports(product);
   }
 
-  // The weight as products read it: its value where that is of their type, or a form that is
+  // Returns the weight as products read it: its value if that has the type, else a form that is
   // narrowed once after each update. The form ends in rows of zeros, up to a whole pack of rows.
   Tensor as_type(DType type, Weight& w) {
     if (type == w.value().dtype()) return w.value();
@@ -216,13 +220,14 @@ class CudaDense final : public DenseOps {
     }
     return packing.packed;
   }
-  // A bias has no forms: narrowed at each use, a few kilobytes.
+  // Returns the bias in that type. No form of it is kept: its few kilobytes are narrowed at each
+  // use.
   Tensor as_type(DType type, const Tensor& bias) {
     if (type == bias.dtype()) return bias;
     Tensor narrow = context_.scratch({whole_packs(bias.elements())}, type);
     Tensor numbers = narrow.view(0, bias.shape());
     pointwise_->copy(numbers, bias);
-    return narrow;  // what is behind them goes into columns that nobody reads
+    return narrow;  // nobody reads the columns that get what lies behind the numbers
   }
 
   static Product batched(const Tensor& c, const Tensor& a, const Tensor& b, bool transpose_a,

@@ -12,10 +12,10 @@ namespace {
 
 constexpr int kRowCopyThreads = 256;
 constexpr int kPacksOfThread = 4;
-constexpr int64_t kPack = 8;  // elements
+constexpr int64_t kPack = 8;  // elements of a pack
 constexpr int64_t kMostGridRows = 32768;
 
-// Passed to the kernel by value; no padding.
+// This is passed to the kernel by value, and has no padding.
 struct RowCopy {
   bfloat16* to;
   const bfloat16* from;
@@ -27,7 +27,7 @@ struct RowCopy {
     to[row * to_columns + column] = x;
   }
 
-  // The eight elements of a row from `column` on, which starts a pack of `to`.
+  // Writes the eight elements of a row from `column` on, where a pack of `to` starts.
   __device__ void pack(int64_t row, int64_t column) const {
     const int64_t start = row * from_columns + column;
     const auto shift = static_cast<int>(start % kPack);
@@ -36,7 +36,7 @@ struct RowCopy {
       for (int64_t i = 0; i < kPack; ++i) element(row, column + i);
       return;
     }
-    uint32_t words_of[8];  // of both packs
+    uint32_t words_of[8];  // both packs of the source
     words::load(words_of, from + first);
     shift_by<4, 2>(words_of, shift);
     shift_by<2, 1>(words_of, shift);
@@ -48,7 +48,8 @@ struct RowCopy {
   }
 
  private:
-  // Down by kWords words if `shift` holds kElements elements more; constant indices stay registers.
+  // Moves all words down by kWords where bit kElements of `shift` is set. The constant indices keep
+  // the words in registers.
   template <int kElements, int kWords>
   __device__ static void shift_by(uint32_t (&at)[8], int shift) {
     if ((shift & kElements) == 0) return;

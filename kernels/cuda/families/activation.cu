@@ -8,16 +8,16 @@ namespace {
 
 constexpr float kRootHalf = 0.70710678F;          // 1 / sqrt(2)
 constexpr float kRootTwoOverPi = 0.79788456F;     // sqrt(2 / pi)
-constexpr float kCubic = 0.044715F;               // of the tanh form of GELU
+constexpr float kCubic = 0.044715F;               // the cubic term's factor in GELU's tanh form
 constexpr float kInverseRootTwoPi = 0.39894228F;  // 1 / sqrt(2 pi)
 
-// NaN stays NaN: the comparison that it fails is the one that would drop it.
+// A NaN stays NaN: the comparison x <= 0 is false for it, so it is not replaced by 0.
 struct Relu {
   static __device__ float of(float x) { return x <= 0.0F ? 0.0F : x; }
   static __device__ float slope(float x) { return x > 0.0F ? 1.0F : 0.0F; }
 };
 
-// x Phi(x), Phi the normal distribution function (Hendrycks and Gimpel 2016).
+// GELU is x Phi(x), where Phi is the normal distribution function (Hendrycks and Gimpel 2016).
 struct Gelu {
   static __device__ float of(float x) { return 0.5F * x * (1.0F + erff(x * kRootHalf)); }
   static __device__ float slope(float x) {
@@ -63,7 +63,7 @@ struct Gated {
   static __device__ float of(float gate, float x) { return F::of(gate) * x; }
 };
 
-// dgate = g x f'(gate), dx = g f(gate)
+// Computes dgate = g x f'(gate) and dx = g f(gate).
 template <class F, class T>
 struct GatedBackward {
   static constexpr int kWide = kGroup<T>;
@@ -97,7 +97,7 @@ struct GatedBackward {
   }
 };
 
-// Calls visit(F{}) with the function.
+// Calls visit(F{}), F being the type that computes `f`.
 template <class Visit>
 void with_function(Activation f, const Visit& visit) {
   switch (f) {
@@ -114,7 +114,7 @@ void with_function(Activation f, const Visit& visit) {
   }
 }
 
-// The gradient of a fused function from its output y.
+// These give the gradient of a fused function from its output y.
 struct NoneBackward {
   static __device__ float of(float g, float /*y*/) { return g; }
 };

@@ -11,7 +11,8 @@ struct Affine {
   Floats<N> mean, factor, shift;
 };
 
-// y = (x - mean) gamma spread + beta, where spread is rstd, or comes from a variance.
+// Computes y = (x - mean) gamma rstd + beta. `spread` is rstd, or the variance that rstd is
+// computed from.
 template <class T, bool kFromVariance>
 struct Normalize : OneOperand<T> {
   const float* mean;
@@ -41,7 +42,7 @@ struct Normalize : OneOperand<T> {
   }
 };
 
-// Sums of g (x - mean) and of g.
+// Adds up g (x - mean) and g over the positions of each channel.
 template <class T>
 struct GradientSums {
   static constexpr int kWide = kGroup<T>;
@@ -76,7 +77,8 @@ struct WriteGradients {
   }
 };
 
-// dx = a (g - b - (x - mean) d): with a = gamma rstd, b = dbeta / count, d = rstd dgamma / count.
+// Holds a channel's numbers for dx = a (g - b - (x - mean) d), where a = gamma rstd, b = dbeta /
+// count and d = rstd dgamma / count.
 template <int N>
 struct Pullback {
   Floats<N> mean, a, b, d;
@@ -163,7 +165,7 @@ class CudaBatchNorm final : public BatchNormOps {
     constexpr const char* kOp = "batch_norm_apply";
     require_channels(kOp, y, x, mean, rstd, gamma);
     require_alike(kOp, gamma, beta);
-    constexpr float kNoEpsilon = 0.0F;  // it is in rstd
+    constexpr float kNoEpsilon = 0.0F;  // rstd contains it already
     normalize<false>(kOp, y, x, mean, rstd, gamma, beta, kNoEpsilon);
   }
 

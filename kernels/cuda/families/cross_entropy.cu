@@ -17,8 +17,8 @@ namespace {
 constexpr int kWideRowThreads = 256;  // threads of a wide row
 constexpr int64_t kWideRow = 2048;
 
-// Row `row` as its threads see it: single elements up to the first group of the tensor, groups,
-// and single elements again.
+// Is row `row` as its threads see it: single elements up to the tensor's next whole group of N,
+// then groups, and single elements again.
 template <int N>
 struct CutRow {
   int64_t first, width;  // the row's first element in the tensor
@@ -28,7 +28,8 @@ struct CutRow {
     head = to_group < width ? to_group : width;
     groups = (width - head) / N;
   }
-  // Calls single(column) and group(column) for this thread's share, columns ascending.
+  // Calls single(column) and group(first column) for this thread's share, in ascending order of
+  // columns.
   template <int kThreads, class Single, class Group>
   __device__ void each(const Single& single, const Group& group) const {
     const auto thread = static_cast<int64_t>(threadIdx.x);
@@ -40,7 +41,7 @@ struct CutRow {
   }
 };
 
-// The logits stay as they are with kOn false.
+// Clips a logit to [-limit, limit]; with kOn false the logit stays as it is.
 template <bool kOn>
 struct Clip {
   float limit;
@@ -51,23 +52,23 @@ struct Clip {
   }
 };
 
-// The target probabilities.
+// Holds the target probabilities: what every class has (other), and what the label has on top.
 struct Target {
   float label, other;
 };
 
-// The statistics of some logits of a row.
+// Holds the statistics of some logits of a row.
 struct Part {
-  float largest;       // before clipping
+  float largest;       // the largest logit, before clipping
   int32_t at;          // the first column of the largest
   float exponentials;  // the sum of e^(clipped logit - clipped largest)
-  float sum;           // of the clipped logits
+  float sum;           // the sum of the clipped logits
 };
 __device__ inline Part nothing() {
   return {-INFINITY, INT32_MAX, 0.0F, 0.0F};
 }
 
-// e^(from - to) of a sum so far; zero for a sum of nothing, whose `from` is -infinity.
+// Returns sum times e^(from - to). For a sum of nothing, whose `from` is -infinity, it returns 0.
 __device__ inline float rescaled(float sum, float from, float to) {
   return sum == 0.0F ? 0.0F : sum * __expf(from - to);
 }
@@ -86,11 +87,12 @@ __device__ Part merged(const Part& a, const Part& b, const C& clip) {
   return m;
 }
 
-// `with_sum`: the sum of the logits is wanted, too.
+// Adds the logits of N columns to the statistics; `with_sum` says whether the sum of the logits is
+// wanted, too.
 template <int N, class C>
 __device__ void add(Part& part, const Floats<N>& x, int64_t column, const C& clip, bool with_sum) {
   float top = part.largest;
-  for (int k = 0; k < N; ++k) top = fmaxf(x[k], top);  // of a NaN and a number, the number
+  for (int k = 0; k < N; ++k) top = fmaxf(x[k], top);  // a NaN gives way to a number
   const float before = clip(part.largest);
   if (top > part.largest || part.at == INT32_MAX) {
     for (int k = N - 1; k >= 0; --k) {
@@ -100,7 +102,7 @@ __device__ void add(Part& part, const Floats<N>& x, int64_t column, const C& cli
     part.exponentials = rescaled(part.exponentials, before, clip(top));
   }
   const float shift = clip(top);
-  if (shift == -INFINITY) {  // then -infinity counts for nothing, and a NaN shows
+  if (shift == -INFINITY) {  // -infinity counts for nothing, and a NaN shows
     for (int k = 0; k < N; ++k) part.exponentials += clip(x[k]) == -INFINITY ? 0.0F : x[k];
   } else {
     for (int k = 0; k < N; ++k) part.exponentials += __expf(clip(x[k]) - shift);
@@ -141,7 +143,7 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   RowResult result{0.0, 0, 0};
   if (label >= 0 && !bad) {
     const double wanted = double{target.label} * double{clip(widened(x[label]))};
-    // The logits of other classes count nothing without smoothing; they may be -infinity, so they
+    // Without smoothing, the logits of other classes do not count. They may be -infinity, so they
     // are not multiplied by 0.
     const double others = target.other == 0.0F ? 0.0 : double{target.other} * double{part.sum};
     result.loss = double{log_sum} - wanted - others;
@@ -153,7 +155,8 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
 
 constexpr int kSumThreads = 256;
 
-// One block: each thread adds every kSumThreads-th row, then a tree, then the warps in turn.
+// One block adds up all rows in a fixed order. Each thread adds every kSumThreads-th row, a tree
+// adds the threads of a warp, and then the warps are added in turn.
 __global__ void __launch_bounds__(kSumThreads)
     sum_rows_kernel(double* result, const RowResult* results, int64_t rows) {
   __shared__ RowResult parts[kSumThreads / kWarp];
@@ -170,8 +173,8 @@ __global__ void __launch_bounds__(kSumThreads)
   result[2] = sum.counted;
 }
 
-// dx = scale (softmax - target) where not clipped, zero for rows that do not count. dx may be x: an
-// element is read and written by one thread only.
+// Computes dx = scale (softmax - target), and 0 where a logit was clipped and in rows that do not
+// count. dx may be x: an element is read and written by one thread only.
 template <class T, int N, bool kAligned, int kThreads, bool kClips>
 __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kThreads)
     cross_entropy_backward_kernel(T* dlogits, const T* logits, const int32_t* labels,
@@ -190,7 +193,7 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   const float of_label = target.other + target.label;
   const auto gradient = [&](float logit, bool is_label) {
     const float clipped = clip(logit);
-    if (!counted || !(clipped == logit)) return 0.0F;  // nor where it is NaN, as on the CPU
+    if (!counted || !(clipped == logit)) return 0.0F;  // 0 also where it is NaN, as on the CPU
     return scale * (__expf(clipped - log_sum) - (is_label ? of_label : target.other));
   };
   cut.template each<kThreads>(
@@ -207,7 +210,8 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
       });
 }
 
-// Calls f<N, kAligned, kThreads, kClips>().
+// Calls f<N, kAligned, kThreads, kClips>() with what suits the width of rows, their address and the
+// clipping.
 template <class T, class F>
 void by_shape(int64_t width, bool aligned, bool clips, const F& f) {
   constexpr int kWide = kGroup<T>;

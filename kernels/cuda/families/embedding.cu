@@ -17,7 +17,7 @@
 namespace penstock {
 namespace {
 
-// A warp a row. An id outside of the table is reported and gives zeros.
+// Copies rows of the table, a warp to each. An id outside of the table is reported and gives zeros.
 template <int N, class T, class S>
 __global__ void __launch_bounds__(kWarp* kRowsPerBlock)
     embedding_forward_kernel(T* y, const int32_t* ids, const S* table, int64_t rows, int64_t width,
@@ -45,7 +45,8 @@ __global__ void __launch_bounds__(kPlaceThreads)
 
 constexpr int kChunk = 512;
 
-// The ids of each chunk and their positions, sorted: the place of an id is how many come before it.
+// Sorts the ids of each chunk, and their positions with them. An id's place is the number of ids
+// that come before it.
 __global__ void __launch_bounds__(kChunk)
     sort_chunks_kernel(int32_t* sorted_ids, int32_t* sorted_positions, const int32_t* ids,
                        int64_t count) {
@@ -65,7 +66,7 @@ __global__ void __launch_bounds__(kChunk)
   sorted_positions[first + place] = static_cast<int32_t>(first) + thread;
 }
 
-// The number of the ascending ids[0 .. size) that are below `bound`.
+// Returns how many of the ascending ids[0 .. size) are below `bound`.
 __device__ int64_t count_below(const int32_t* ids, int64_t size, int64_t bound) {
   int64_t low = 0;
   int64_t high = size;
@@ -80,8 +81,9 @@ __device__ int64_t count_below(const int32_t* ids, int64_t size, int64_t bound) 
   return low;
 }
 
-// Merges neighbouring runs of `run` sorted ids, two and two: an id's place is its own in its run
-// and how many of the other run come before it, of equal ids those of the earlier run.
+// Merges neighbouring runs of `run` sorted ids in pairs. An id's new place is its place in its own
+// run plus the number of ids of the other run that come before it. Of equal ids those of the
+// earlier run come first.
 __global__ void __launch_bounds__(kChunk)
     merge_runs_kernel(int32_t* merged_ids, int32_t* merged_positions, const int32_t* sorted_ids,
                       const int32_t* sorted_positions, int64_t count, int64_t run) {
@@ -90,7 +92,7 @@ __global__ void __launch_bounds__(kChunk)
   const int64_t own_run = i / run;
   const bool later = own_run % 2 == 1;
   const int64_t other = (later ? own_run - 1 : own_run + 1) * run;
-  const int64_t left = count - other;  // none, where the last run has nobody to merge with
+  const int64_t left = count - other;  // not positive where the last run has no other to merge with
   const int32_t id = sorted_ids[i];
   int64_t place = i - (later ? run : 0);
   if (left > 0) {
@@ -101,7 +103,8 @@ __global__ void __launch_bounds__(kChunk)
   merged_positions[place] = sorted_positions[i];
 }
 
-// The warp at the first position of an id adds a tile of columns of all its positions, in order.
+// Adds rows of g to the table. The warp at the first position of an id adds a tile of columns, over
+// all positions of that id in order.
 template <int N, class T>
 __global__ void __launch_bounds__(kWarp* kRowsPerBlock)
     add_rows_kernel(float* dtable, const T* g, const int32_t* ids, const int32_t* positions,
@@ -162,7 +165,8 @@ void embedding_backward(CudaContext& context, Tensor& dtable, const Tensor& ids,
   const int64_t count = ids.elements();
   const int64_t width = dtable.dim(1);
   if (count == 0 || width == 0) return;
-  // Ids and positions: sorted in chunks, then merged from one pair of rows to the other.
+  // Scratch memory holds two pairs of rows, each ids and positions. Chunks are sorted into the
+  // first pair; each merge goes from one pair to the other.
   const Tensor scratch = context.scratch({4, count}, DType::I32);
   auto* sorted_ids = scratch.data<int32_t>();
   int32_t* sorted_positions = sorted_ids + count;

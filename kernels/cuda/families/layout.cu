@@ -12,7 +12,8 @@ namespace {
 
 constexpr int kLayoutThreads = 256;
 
-// The place of the index-th unit of a strided copy; the last axis is innermost. Strides in units.
+// Describes a strided copy: the extents of its axes, the last one innermost, and their strides in
+// units.
 struct Strided {
   int64_t count = 0;
   int64_t extent[Shape::kMaxRank]{};
@@ -20,8 +21,8 @@ struct Strided {
   int64_t x_stride[Shape::kMaxRank]{};
 };
 
-// Index: 32 bits where they are enough, for the sake of the divisions, of which there is one an
-// axis.
+// Index has 32 bits where they are enough: there is a division for each axis, and short divisions
+// are faster.
 template <class Unit, class Index>
 __global__ void __launch_bounds__(kLayoutThreads)
     copy_units_kernel(Unit* y, const Unit* x, Strided axes, int64_t units) {
@@ -40,8 +41,8 @@ __global__ void __launch_bounds__(kLayoutThreads)
   y[to] = x[from];
 }
 
-// `axes` in bytes, the innermost contiguous on both sides. Copies in the largest units, of 16 bytes
-// at most, that sizes, strides and addresses are multiples of.
+// Copies in units of this type. `axes` is in bytes, and its innermost axis is contiguous on both
+// sides.
 template <class Unit>
 void copy_in_units(CudaContext& context, std::byte* y, const std::byte* x, Strided axes) {
   const auto size = static_cast<int64_t>(sizeof(Unit));
@@ -65,6 +66,8 @@ void copy_in_units(CudaContext& context, std::byte* y, const std::byte* x, Strid
   }
 }
 
+// Copies in the largest units, of at most 16 bytes, that sizes, strides and addresses are multiples
+// of. `axes` is as in copy_in_units().
 void copy_strided(CudaContext& context, std::byte* y, const std::byte* x, const Strided& axes) {
   const auto last = static_cast<size_t>(axes.count - 1);
   uint64_t bits = reinterpret_cast<uintptr_t>(y) | reinterpret_cast<uintptr_t>(x) |
@@ -79,19 +82,19 @@ void copy_strided(CudaContext& context, std::byte* y, const std::byte* x, const 
   copy_in_units<uint8_t>(context, y, x, axes);
 }
 
-// `rows` runs of `run` bytes.
+// Copies `rows` runs of `run` bytes each.
 void copy_rows(CudaContext& context, std::byte* y, int64_t y_stride, const std::byte* x,
                int64_t x_stride, int64_t rows, int64_t run) {
   if (rows == 0 || run == 0) return;
   Strided axes{.count = 2};
   axes.extent[0] = rows;
-  axes.y_stride[0] = rows == 1 ? 0 : y_stride;  // the stride of one row is no reason for bytes
+  axes.y_stride[0] = rows == 1 ? 0 : y_stride;  // one row's stride must not force small units
   axes.x_stride[0] = rows == 1 ? 0 : x_stride;
   axes.extent[1] = run;
   copy_strided(context, y, x, axes);
 }
 
-// Many matrices to transpose: along `rows` x is contiguous, along `columns` y is.
+// Describes many matrices to transpose. x is contiguous along `rows`, y along `columns`.
 struct Matrices {
   Axis rows, columns;
   Strided outer;
@@ -100,9 +103,9 @@ struct Matrices {
 constexpr int kTile = 32;
 constexpr int kTileRows = 8;
 
-// A tile goes through shared memory, so that both sides are contiguous. The column of padding puts
-// a column of the tile into 32 different banks (of 2-byte elements: pairs of neighbours, which are
-// one access).
+// Transposes by tiles. A tile goes through shared memory, so that both sides are contiguous. The
+// column of padding puts a column of the tile into 32 different banks. (Of 2-byte elements two
+// neighbours share a bank and are one access.)
 template <class Element>
 __global__ void __launch_bounds__(kTile* kTileRows)
     transpose_kernel(Element* y, const Element* x, Matrices m, int64_t row_tiles,
@@ -136,7 +139,7 @@ __global__ void __launch_bounds__(kTile* kTileRows)
   }
 }
 
-// The axes of p but the innermost `skipped`, strides times `unit`.
+// Returns the axes of p except the innermost `skipped`, with their strides times `unit`.
 Strided outer_axes(const Permutation& p, int skipped, int64_t unit) {
   Strided axes{.count = p.count - skipped};
   for (int i = 0; i < p.count - skipped; ++i) {
@@ -205,7 +208,7 @@ class CudaLayout final : public LayoutOps {
     }
     if (x.elements() == 0) return;
     const Permutation p = permutation_of(x, order);
-    if (p.from_last(0).x_stride == 1) {  // the innermost axis stays so: runs of memory
+    if (p.from_last(0).x_stride == 1) {  // the innermost axis stays: runs are copied
       const auto size = static_cast<int64_t>(size_of(x.dtype()));
       Strided axes = outer_axes(p, 0, size);
       axes.extent[axes.count - 1] *= size;

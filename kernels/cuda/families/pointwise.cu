@@ -23,7 +23,7 @@ struct Same {
 
 template <class T>
 struct Scale : OneOperand<T> {
-  double factor;  // a float; of eight bytes, so that nothing pads
+  double factor;  // a float, in eight bytes so that there is no padding
   template <int N>
   __device__ void finish(int64_t i, const Floats<N>& in) const {
     Floats<N> out;
@@ -95,7 +95,7 @@ struct AddTotal {
 constexpr int kSumThreads = 256;
 constexpr int64_t kMostSumBlocks = 1024;
 
-// Every block leaves its share of the sum; a second kernel of one block adds those up.
+// Every block writes its share of the sum; a second kernel of one block adds the shares up.
 template <class Word>
 __global__ void __launch_bounds__(kSumThreads)
     checksum_kernel(uint64_t* sums, const Word* words, int64_t elements) {
@@ -182,7 +182,7 @@ class CudaPointwise final : public PointwiseOps {
     switch (y.dtype()) {
       case DType::F32:
         return fill_with(y, y.data<float>(), value);
-      case DType::BF16:  // as bits: the type itself is not trivial to make
+      case DType::BF16:  // as bits: bfloat16 has no trivial constructor
         (void)y.data<bfloat16>();
         return fill_with(y, static_cast<uint16_t*>(y.raw()), bfloat16(value).bits);
       case DType::F64:
@@ -206,7 +206,7 @@ class CudaPointwise final : public PointwiseOps {
     require_checksum(sum);
     const int64_t wanted = (x.elements() + 8 * kSumThreads - 1) / (8 * kSumThreads);
     const auto blocks = static_cast<uint32_t>(std::clamp<int64_t>(wanted, 1, kMostSumBlocks));
-    const Tensor shares = context_.scratch({blocks}, DType::F64);  // 8 bytes of each block
+    const Tensor shares = context_.scratch({blocks}, DType::F64);  // 8 bytes for each block
     auto* sums = static_cast<uint64_t*>(shares.raw());
     with_word(x.dtype(), [&]<class Word>(Word) {
       launch(context_.queue, &checksum_kernel<Word>, {.grid = {blocks}, .block = {kSumThreads}},

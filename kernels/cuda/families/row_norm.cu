@@ -5,7 +5,8 @@
 namespace penstock {
 namespace {
 
-// `shift`, the norm's beta, is null for an RMS norm, which is not centred.
+// Computes a layer norm, or an RMS norm, which is not centred. `shift` is the layer norm's beta,
+// and null for an RMS norm.
 template <bool kCentred>
 void norm_forward(CudaContext& context, const char* op, Tensor& y,
                   const RowNormStatistics& statistics, const Tensor& x, const Tensor& gamma,

@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
     softmax_forward_kernel(T* y, const T* x, int64_t rows, int64_t width) {
   __shared__ float parts[kThreads / kWarp];
   const int64_t row = row_of_thread<kThreads>();
-  if (row >= rows) return;  // whole warps, or none of the block
+  if (row >= rows) return;  // ends whole warps, or whole blocks
   const int64_t groups = width / N;
   const T* from = x + row * width;
   T* to = y + row * width;
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   });
 }
 
-// dx = y (g - sum of g y)
+// Computes dx = y (g - sum of g y).
 template <class T, int N, int kThreads>
 __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kThreads)
     softmax_backward_kernel(T* dx, const T* g, const T* y, int64_t rows, int64_t width) {
@@ -69,8 +69,8 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   });
 }
 
-// Calls f<N, kThreads>() with groups of 16 bytes where rows allow, and as many threads as keep a
-// row.
+// Calls f<N, kThreads>(). N makes groups of 16 bytes where rows allow that, else it is 1. The
+// threads are one warp where that can keep a whole row, else a block.
 template <class T, class F>
 void by_row_width(int64_t width, bool aligned, const F& f) {
   constexpr int kWide = kGroup<T>;

@@ -55,7 +55,7 @@ struct Adam {
   static constexpr bool kFirst = true, kSecond = true;
   float learning_rate, beta1, beta2, epsilon, scale;
   float m_correction, v_correction;
-  float coupled, decoupled;  // 1 and 0, or 0 and the learning rate: times the weight decay
+  float coupled, decoupled;  // factors of the weight decay: 1 and 0, or 0 and the learning rate
   __device__ void operator()(float& w, float& m, float& v, float g, float weight_decay) const {
     const float gradient = scale * g + coupled * weight_decay * w;
     m = beta1 * m + (1.0F - beta1) * gradient;
@@ -78,7 +78,7 @@ struct Lion {
   }
 };
 
-struct Average {  // the weight that moves is the average, its gradient the weight
+struct Average {  // here the average is the weight, and the weight is its gradient
   static constexpr bool kFirst = false, kSecond = false;
   float decay;
   __device__ void operator()(float& average, float& /*first*/, float& /*second*/, float w,
@@ -127,8 +127,8 @@ __global__ void __launch_bounds__(kUpdateThreads) update_one_kernel(TensorRow ro
   update_piece(row, blockIdx.x, rule);
 }
 
-// The sum of squares of a piece: each thread every kUpdateThreads-th group of four from its own on,
-// then a tree, then the warps in turn.
+// Writes the sum of squares of a piece. Each thread adds every kUpdateThreads-th group of four from
+// its own on, a tree adds the threads of a warp, and then the warps are added in turn.
 __device__ void square_piece(double* partial, const TensorRow& row, int64_t piece) {
   __shared__ double parts[kUpdateThreads / kWarp];
   const int64_t begin = piece * kPiece;
@@ -158,8 +158,8 @@ __global__ void __launch_bounds__(kUpdateThreads)
   square_piece(partial, row, blockIdx.x);
 }
 
-// The norm of a tensor from the sums of its blocks' squares. Every block of threads adds them all
-// up, in the same order.
+// Returns the norm of a tensor from the sums of squares of its pieces. Every block of threads adds
+// them all up, in the same order.
 __device__ double norm_of(const double* squares, int64_t count) {
   __shared__ double parts[kUpdateThreads / kWarp];
   double sum = 0.0;
@@ -167,7 +167,7 @@ __device__ double norm_of(const double* squares, int64_t count) {
   return sqrt(row_reduce<kUpdateThreads>(sum, parts, Plus{}));
 }
 
-// Calls f(i) for the elements of this block's piece.
+// Calls f(i) for this thread's share of the elements of the block's piece.
 template <class F>
 __device__ void for_piece(int64_t elements, const F& f) {
   const int64_t begin = static_cast<int64_t>(blockIdx.x) * kPiece;
@@ -183,7 +183,8 @@ __global__ void __launch_bounds__(kUpdateThreads)
   for_piece(elements, [=](int64_t i) { x[i] *= factor; });
 }
 
-// `columns`, of which there are `width`, and `mean` are null for a vector.
+// Computes the change of a matrix of `width` columns, or of a vector, for which `columns` and
+// `mean` are null.
 __global__ void __launch_bounds__(kUpdateThreads)
     adafactor_change_kernel(float* change, const float* gradient, const float* rows,
                             const float* columns, const float* mean, int64_t width,
@@ -218,7 +219,7 @@ float* address(const Tensor& t) {
   return t ? t.data<float>() : nullptr;
 }
 
-// Checks that all fit each other; empty tensors are none.
+// Refuses tensors that do not fit each other. Empty tensors give null.
 TensorRow row_of(const char* op, const Tensor& weight, const Tensor& first, const Tensor& second,
                  const Tensor& gradient, float weight_decay) {
   TensorRow row;
@@ -375,7 +376,7 @@ class CudaUpdate final : public UpdateOps {
 
   CudaContext& context_;
   TensorTables tables_;
-  std::vector<TensorRow> rows_;  // of the call at hand: kept for its memory
+  std::vector<TensorRow> rows_;  // rows of the current call; kept to reuse the memory
 };
 
 }  // namespace

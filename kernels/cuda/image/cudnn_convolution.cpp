@@ -47,7 +47,8 @@ Filter new_filter(const Convolution& c) {
   return owned;
 }
 
-// fp32 must not become tf32; bf16 loses nothing on tensor cores.
+// Returns the arithmetic that is allowed: fp32 must not become tf32, while bf16 loses nothing on
+// tensor cores.
 cudnnMathType_t allowed_math(DType type) {
   return type == DType::F32 ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH;
 }
@@ -71,7 +72,7 @@ struct CudnnConvolutions::Plan {
   Image x, y;
   Filter w;
   Sliding sliding;
-  int algorithm = 0;  // of the pass's own enumeration
+  int algorithm = 0;  // a number of the enumeration for this pass
   size_t workspace_bytes = 0;
   bool supported = false;
 
@@ -87,8 +88,9 @@ struct CudnnConvolutions::Plan {
     if (c.pass == Pass::BackwardWeight) choose_backward_weight();
   }
 
-  // Takes the library's first suggestion that keeps our promises. `size_of_workspace` is its last
-  // word: it refuses what cannot be run.
+  // Takes the library's first suggestion that keeps our promises: it is deterministic and leaves
+  // fp32 alone. size_of_workspace(algorithm) asks the library once more, and fails for what cannot
+  // be run.
   template <class Suggestion, class F>
   void choose(cudnnStatus_t status, std::span<const Suggestion> suggestions,
               const F& size_of_workspace) {

@@ -23,7 +23,7 @@ struct PlaneExtents {
   Window window;
 };
 
-// The first of a thread's channels; no thread where it is beyond the last.
+// Returns the first of this thread's channels. Beyond the last channel the thread has none.
 template <int N>
 __device__ int first_channel() {
   return static_cast<int>(blockIdx.y * kWarp + threadIdx.x) * N;
@@ -35,7 +35,7 @@ __device__ void add_product(Floats<N>& sum, const Floats<N>& a, const Floats<N>&
   for (int i = 0; i < N; ++i) sum[i] = fmaf(a[i], b[i], sum[i]);
 }
 
-// y of a strip of outputs; the filter is turned, [kh, kw, channels].
+// Computes y for a strip of outputs. The filter is turned: it is [kh, kw, channels].
 template <class T, int N>
 __global__ void __launch_bounds__(kWarp* kStripWarps)
     depthwise_forward_kernel(T* y, const T* x, const float* filter, PlaneExtents e) {
@@ -65,14 +65,15 @@ __global__ void __launch_bounds__(kWarp* kStripWarps)
   }
 }
 
-// The output whose tap `shifted` places before it sees an input, or -1 where there is none.
+// Returns the output whose window starts `shifted` places into the padded axis, or -1 where there
+// is none.
 __device__ int output_at(int shifted, int stride, int extent) {
   if (shifted < 0) return -1;
   const int at = stride == 1 ? shifted : shifted / stride;
   return at * stride == shifted && at < extent ? at : -1;
 }
 
-// dx of a strip of inputs.
+// Computes dx for a strip of inputs.
 template <class T, int N>
 __global__ void __launch_bounds__(kWarp* kStripWarps)
     depthwise_backward_input_kernel(T* dx, const T* g, const float* filter, PlaneExtents e) {
@@ -103,15 +104,15 @@ __global__ void __launch_bounds__(kWarp* kStripWarps)
   }
 }
 
-// The cut of the gradient of a filter: a block has a warp's channels, up to kTapsAcross taps of one
-// row of the window, and some rows of the output, which its warps share.
+// These say how the gradient of a filter is cut. A block has a warp's channels, up to kTapsAcross
+// taps of one row of the window, and some rows of the output, whose columns its warps share.
 constexpr int kTapsAcross = 4;
 constexpr int kRowWarps = 8;
 
 struct PlaneCut {
   int32_t across;     // pieces of a row of the window
-  int32_t pieces;     // of the window
-  int32_t rows_each;  // of the n x oh of the output
+  int32_t pieces;     // pieces of the window
+  int32_t rows_each;  // rows of a part, of the n x oh of the output
   int32_t parts;
 };
 PlaneCut plane_cut(const PlaneExtents& e) {
@@ -128,7 +129,8 @@ PlaneCut plane_cut(const PlaneExtents& e) {
   return cut;
 }
 
-// A warp's sums over its share of the block's part of the output: of the taps from kx on in row ky.
+// Adds up a warp's share of the block's part of the output, for the kTapsAcross taps from kx on in
+// row ky.
 template <class T, int N>
 __device__ void sum_taps(Floats<N> (&sums)[kTapsAcross], const T* x, const T* g,
                          const PlaneExtents& e, const PlaneCut& cut, int ky, int kx, int channel) {
@@ -154,7 +156,8 @@ __device__ void sum_taps(Floats<N> (&sums)[kTapsAcross], const T* x, const T* g,
   }
 }
 
-// partial[part, tap, channel]: the sums of a part of the output's rows, those of the warps in turn.
+// Sets partial[part, tap, channel] to the sum over a part of the output's rows. The sums of the
+// warps are added in turn.
 template <class T, int N>
 __global__ void __launch_bounds__(kWarp* kRowWarps)
     depthwise_weight_kernel(float* partial, const T* x, const T* g, PlaneExtents e, PlaneCut cut) {
@@ -193,8 +196,8 @@ PlaneExtents plane_extents(const ConvolutionShape& shape) {
           .window = shape.window};
 }
 
-// Calls f(T{}, N) with the element type and the number of channels of a thread. That number
-// does not change a sum's terms or their order.
+// Calls f<T, N>() with the element type and the number of channels of a thread. N does not change a
+// sum's terms or their order.
 template <class F>
 void with_kernel(DType type, int channels, std::initializer_list<const Tensor*> images,
                  const F& f) {
@@ -213,7 +216,8 @@ class DepthwiseConvolutions final : public ConvolutionWay {
   explicit DepthwiseConvolutions(CudaContext& context) : context_(context) {}
 
   bool takes(const ConvolutionShape& shape) override {
-    constexpr int64_t kMost = int64_t{1} << 30;  // rows, and elements of one: counted in 32 bits
+    // Rows, and the elements of one, are counted in 32 bits.
+    constexpr int64_t kMost = int64_t{1} << 30;
     const auto fits = [](const Shape& image) {
       return image[0] * image[1] < kMost && image[2] * image[3] < kMost;
     };

@@ -17,13 +17,14 @@
 namespace penstock {
 namespace {
 
-// Input [n, h, w, in], output [n, oh, ow, out]; group_* count the channels of one group.
+// Holds the extents of the input [n, h, w, in] and the output [n, oh, ow, out]. group_* count the
+// channels of one group.
 struct Extents {
   int64_t n, h, w, in, oh, ow, out;
   int64_t group_in, group_out;
   Window window;
 
-  // The number of taps of one output channel.
+  // Returns the number of taps of one output channel.
   [[nodiscard]] __host__ __device__ int64_t taps() const {
     return group_in * window.kernel_h * window.kernel_w;
   }
@@ -32,20 +33,20 @@ struct Extents {
   }
 };
 
-// The input position that tap `tap` sees at output `at`, or -1 in the padding.
+// Returns the input position that tap `tap` sees at output `at`, or -1 in the padding.
 __device__ int64_t seen(int64_t at, int tap, int stride, int before, int64_t extent) {
   const int64_t position = at * stride - before + tap;
   return position >= 0 && position < extent ? position : -1;
 }
 
-// The output whose tap `tap` sees `position`, or -1 where there is none.
+// Returns the output whose tap `tap` sees `position`, or -1 where there is none.
 __device__ int64_t seeing(int64_t position, int tap, int stride, int before, int64_t extent) {
   const int64_t shifted = position + before - tap;
   if (shifted < 0 || shifted % stride != 0 || shifted / stride >= extent) return -1;
   return shifted / stride;
 }
 
-// A thread has one channel of a strip of outputs.
+// Computes y; a thread has one channel of a strip of outputs.
 template <class T>
 __global__ void __launch_bounds__(kWarp* kStripWarps)
     convolution_forward_kernel(T* y, const T* x, const float* turned, Extents e) {
@@ -78,7 +79,7 @@ __global__ void __launch_bounds__(kWarp* kStripWarps)
   }
 }
 
-// A thread has one channel of a strip of inputs.
+// Computes dx; a thread has one channel of a strip of inputs.
 template <class T>
 __global__ void __launch_bounds__(kWarp* kStripWarps)
     backward_input_kernel(T* dx, const T* g, const float* turned, Extents e) {
@@ -111,16 +112,16 @@ __global__ void __launch_bounds__(kWarp* kStripWarps)
   }
 }
 
-// The cut of the gradient of a filter: a block has 32 output channels, one input channel of their
-// groups, up to kAcross taps of one row of the window, and some rows of the output.
+// These say how the gradient of a filter is cut. A block has 32 output channels, one input channel
+// of their groups, up to kAcross taps of one row of the window, and some rows of the output.
 constexpr int kAcross = 8;
 constexpr int kRowThreads = 8;  // threads that share a row
 
 struct WeightCut {
-  int64_t tiles;      // of output channels
+  int64_t tiles;      // tiles of output channels
   int64_t across;     // pieces of a row of the window
   int64_t blocks;     // tiles x group_in x rows of the window x across
-  int64_t rows_each;  // of the n x oh of the output
+  int64_t rows_each;  // rows of a part, of the n x oh of the output
   int64_t parts;
 };
 WeightCut weight_cut(const Extents& e) {
@@ -139,7 +140,8 @@ WeightCut weight_cut(const Extents& e) {
   return cut;
 }
 
-// partial[part, tap, out]: the sums of a part of the output's rows, those of the row lanes in turn.
+// Sets partial[part, tap, out] to the sum over a part of the output's rows. The sums of the row
+// lanes are added in turn.
 template <class T>
 __global__ void __launch_bounds__(kWarp* kRowThreads)
     partial_weight_kernel(float* partial, const T* x, const T* g, Extents e, WeightCut cut) {

@@ -8,7 +8,8 @@ namespace {
 
 constexpr int kPackThreads = 256;
 
-// The place of element i of a filter [out, channels, taps] in [out, taps, channels].
+// Returns where element i of a filter [out, channels, taps] lies in the order [out, taps,
+// channels].
 __device__ int64_t packed_index(int64_t i, int64_t channels, int64_t taps) {
   const int64_t tap = i % taps;
   const int64_t channel = i / taps % channels;
@@ -32,7 +33,7 @@ __global__ void unpack(float* gradient, const T* packed, int64_t elements, int64
   gradient[i] = accumulate ? gradient[i] + sum : sum;
 }
 
-// Transposes [out, taps] to [taps, out].
+// Transposes a filter [out, taps] to [taps, out].
 __global__ void turn(float* turned, const float* filter, int64_t elements, int64_t out) {
   const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < elements) turned[i] = filter[i % out * (elements / out) + i / out];
@@ -42,7 +43,8 @@ LaunchShape shape_for(int64_t elements) {
   return {.grid = {blocks_for(elements, kPackThreads), 1, 1}, .block = {kPackThreads, 1, 1}};
 }
 
-// The weight's form of that name, made again by make(form) if the weight has changed since.
+// Returns the weight's form of that name. make(form) writes it anew if the weight has changed
+// since.
 template <class F>
 Tensor form_of(CudaContext& context, Weight& w, uint64_t name, DType type, const F& make) {
   Weight::Packing& packing = w.packing(name);

@@ -7,8 +7,8 @@ namespace {
 
 constexpr int kPartThreads = 16;  // threads that share the parts of an element
 
-// A block has 32 neighbouring elements of [taps, out]; each row of its threads sums every 16th
-// part, and the first row adds up the rows.
+// Adds up the parts of a filter's gradient. A block has 32 neighbouring elements of [taps, out].
+// Each row of its threads sums every 16th part, and then the first row adds up the rows' sums.
 __global__ void __launch_bounds__(kWarp* kPartThreads)
     add_parts_kernel(float* gradient, const float* partial, int64_t taps, int64_t out,
                      int64_t parts, bool accumulate) {

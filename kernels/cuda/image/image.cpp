@@ -69,7 +69,7 @@ class CudaImage final : public ImageOps {
     }
     pool_backward(context_, dx, g, chosen, window, kind);
   }
-  // The qualified names are the functions of pool.h, not these members.
+  // The qualified names call the functions of pool.h; unqualified ones would call these members.
   void global_average_forward(Tensor& y, const Tensor& x) override {
     check_global_average(x, y);
     penstock::global_average_forward(context_, y, x);
@@ -86,7 +86,7 @@ class CudaImage final : public ImageOps {
   }
 
   CudaContext& context_;
-  std::vector<std::unique_ptr<ConvolutionWay>> ways_;  // the first that takes a shape does it
+  std::vector<std::unique_ptr<ConvolutionWay>> ways_;  // the first that takes a shape computes it
   std::unique_ptr<PointwiseOps> pointwise_;
 };
 

@@ -29,7 +29,8 @@ Convolution convolution_of(const ConvolutionShape& shape) {
           .groups = shape.groups};
 }
 
-// cuDNN's 4-d descriptors take no more, and our own kernel would take hours for so many.
+// Refuses tensors with more elements than cuDNN's 4-d descriptors take. Our own kernel would take
+// hours for so many.
 void require_few_elements(const ConvolutionShape& shape) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   if (shape.x.elements() <= kMost && shape.y.elements() <= kMost) return;
@@ -38,8 +39,9 @@ void require_few_elements(const ConvolutionShape& shape) {
              ": make pipeline.micro_batch_size smaller");
 }
 
-// The library's fused bias and activation are not used: whether it takes a combination is not known
-// before it runs, and what follows most convolutions is a batch norm.
+// Convolves with cuDNN, but without its fused bias and activation. Whether cuDNN takes a
+// combination of these is not known before it runs, and most convolutions are followed by a batch
+// norm.
 class LibraryConvolutions final : public ConvolutionWay {
  public:
   explicit LibraryConvolutions(CudaContext& context) : context_(context), library_(context) {}

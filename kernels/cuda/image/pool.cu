@@ -15,22 +15,23 @@ namespace {
 
 constexpr int kPoolThreads = 128;
 
-// Positions [first, last) along one axis.
+// Holds the positions [first, last) along one axis.
 struct Range {
   int first, last;
   [[nodiscard]] __device__ int size() const { return last - first; }
 };
 
-// One axis of a pooling: the image's extent, the window over it, and how many windows there are.
+// Describes one axis of a pooling: the image's extent, the window over it, and how many windows
+// there are.
 struct Sliding {
   int extent, kernel, stride, before, windows;
 
-  // The part of the image under window `at`.
+  // Returns the part of the image under window `at`.
   [[nodiscard]] __device__ Range under(int at) const {
     const int start = at * stride - before;
     return {max(start, 0), min(start + kernel, extent)};
   }
-  // The windows over position `at`.
+  // Returns the windows over position `at`.
   [[nodiscard]] __device__ Range over(int at) const {
     const int past = at + before - kernel + 1;  // the first window starts here or later
     return {past <= 0 ? 0 : (past + stride - 1) / stride, min((at + before) / stride + 1, windows)};
@@ -47,15 +48,15 @@ struct Pooling {
   [[nodiscard]] __device__ int64_t window(int64_t image, int oy, int ox) const {
     return ((image * rows.windows + oy) * columns.windows + ox) * channels;
   }
-  // The position of image element (y, x) inside window (oy, ox).
+  // Returns the position of image element (y, x) inside window (oy, ox), counted row by row.
   [[nodiscard]] __device__ int position(int y, int x, int oy, int ox) const {
     return (y + rows.before - oy * rows.stride) * columns.kernel + x + columns.before -
            ox * columns.stride;
   }
 };
 
-// The elements that a thread owns: N channels from `channel` on at (y, x) of an image. One row of
-// pixels a blockIdx.x, its columns and channels along blockIdx.y.
+// Says which elements a thread owns: N channels from `channel` on, at (y, x) of an image. A
+// blockIdx.x has one row of pixels, whose columns and channels lie along blockIdx.y.
 struct Place {
   int64_t image;
   int y, x;
@@ -78,7 +79,7 @@ LaunchShape place_shape(int64_t images, int64_t height, int64_t width, int64_t c
           .block = {kPoolThreads}};
 }
 
-// chosen may be null.
+// Writes the maximum of each window to y, and its position to `chosen`, which may be null.
 template <int N, class T>
 __global__ void __launch_bounds__(kPoolThreads)
     maximum_kernel(T* y, int32_t* chosen, const T* x, Pooling p) {
@@ -97,7 +98,7 @@ __global__ void __launch_bounds__(kPoolThreads)
       const Floats<N> value = load<N>(x + p.pixel(at.image, iy, ix) + at.channel);
       const int here = p.position(iy, ix, at.y, at.x);
       for (int k = 0; k < N; ++k) {
-        const bool better = value[k] > best[k] || value[k] != value[k];  // a NaN stays one
+        const bool better = value[k] > best[k] || value[k] != value[k];  // once taken, a NaN stays
         best[k] = better ? value[k] : best[k];
         position[k] = better ? here : position[k];
       }
@@ -127,8 +128,8 @@ __global__ void __launch_bounds__(kPoolThreads) average_kernel(T* y, const T* x,
   store<N>(y + p.window(at.image, at.y, at.x) + at.channel, sum);
 }
 
-// The gradient of image element (y, x): what every window over it passes back, in their order.
-// chosen is null for the average.
+// Writes the gradient of each image element (y, x): the sum of what every window over it passes
+// back, in ascending order of windows. `chosen` is null for the average.
 template <int N, class T>
 __global__ void __launch_bounds__(kPoolThreads)
     gather_kernel(T* dx, const T* g, const int32_t* chosen, Pooling p) {
@@ -161,7 +162,8 @@ Pooling pooling_of(const Tensor& image, const Tensor& pooled, const Window& w) {
           image.dim(3)};
 }
 
-// Calls f<N>() with the groups that the channels and addresses allow.
+// Calls f<N>(). N is a whole group of channels where their number and the addresses allow that,
+// else 1.
 template <class T, class F>
 void by_group(int64_t channels, const void* a, const void* b, const F& f) {
   constexpr int kWide = kGroup<T>;
@@ -172,8 +174,8 @@ void by_group(int64_t channels, const void* a, const void* b, const F& f) {
 
 constexpr int kLanes = 8;  // threads that share the pixels of a channel
 
-// y[image, channel] = the mean over the pixels: each of kLanes threads adds every kLanes-th pixel,
-// then those in turn.
+// Sets y[image, channel] to the mean over the pixels. Each of kLanes threads adds every kLanes-th
+// pixel, and then the threads' sums are added in turn.
 template <int N, class T>
 __global__ void __launch_bounds__(kWarp* kLanes)
     mean_kernel(T* y, const T* x, int64_t pixels, int64_t channels) {
@@ -202,7 +204,7 @@ __global__ void __launch_bounds__(kWarp* kLanes)
   store<N>(y + image * channels + channel, sum);
 }
 
-// A row of pixels a blockIdx.x, as above.
+// Sets each element of dx to its share of g. A blockIdx.x has one row of pixels, as above.
 template <int N, class T>
 __global__ void __launch_bounds__(kPoolThreads)
     spread_kernel(T* dx, const T* g, int height, int width, int64_t channels) {

@@ -5,10 +5,11 @@
 namespace penstock {
 namespace {
 
-// Out of memory is for Memory to explain; anything else is a failure of its own.
+// Returns null where memory has run out, which Memory explains to the user. Any other failure is
+// thrown here.
 std::byte* obtained(const char* call, cudaError_t status, void* data) {
   if (status == cudaErrorMemoryAllocation) {
-    (void)cudaGetLastError();  // else the next check of a launch would find this one
+    (void)cudaGetLastError();  // else the next check of a launch would find this error
     return nullptr;
   }
   check_status(call, status);
@@ -22,7 +23,7 @@ class DeviceSource final : public MemorySource {
     void* data = nullptr;
     const cudaError_t status = cudaMallocAsync(&data, size_bytes, queue_.stream());
     std::byte* const memory = obtained("cudaMallocAsync", status, data);
-    if (memory == nullptr) queue_.flush();  // cached blocks are given back next
+    if (memory == nullptr) queue_.flush();  // blocks that these ops use may be given back next
     return memory;
   }
   void give_back(std::byte* data, size_t /*size_bytes*/) override {

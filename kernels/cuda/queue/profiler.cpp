@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// Ranges of other libraries have domains of their own.
+// Returns our own domain: ranges of other libraries are in domains of their own.
 nvtxDomainHandle_t domain() {
   static const nvtxDomainHandle_t made = nvtxDomainCreateA("penstock");
   return made;

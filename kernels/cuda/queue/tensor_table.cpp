@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// A run has a handful of lists: weights, averages, gradients.
+// A run has a handful of lists (weights, averages, gradients), so this many tables are enough.
 constexpr size_t kTables = 16;
 
 bool same(std::span<const TensorRow> a, std::span<const TensorRow> b) {

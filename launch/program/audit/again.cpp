@@ -16,11 +16,11 @@
 namespace penstock {
 namespace {
 
-// The members of a line of metrics.jsonl that tell of the training and not of the machine.
+// These members of a line of metrics.jsonl tell of the training and not of the machine.
 constexpr std::array<const char*, 6> kFigures = {"loss",     "grad_norm",      "learning_rate",
                                                  "accuracy", "auxiliary_loss", "samples"};
 
-using Place = std::pair<int64_t, bool>;  // step, and whether it is an evaluation
+using Place = std::pair<int64_t, bool>;  // the step, and whether the line is of an evaluation
 using Lines = std::map<Place, nlohmann::json>;
 
 Lines metrics_of(const std::string& directory, int64_t from) {
@@ -39,7 +39,7 @@ std::string name_of_place(const Place& place) {
   return (place.second ? "the evaluation after step " : "step ") + std::to_string(place.first);
 }
 
-// The first figure that differs, with both values; empty where all are the same.
+// Returns the first figure that differs, with both values, or an empty text where all are the same.
 std::string difference(const nlohmann::json& then, const nlohmann::json& now) {
   for (const char* figure : kFigures) {
     const auto was = then.find(figure);
@@ -61,7 +61,8 @@ std::string compare_lines(const Lines& then, const Lines& now, Comparison& compa
     comparison.equal = false;
     std::string text =
         fmt::format("{} is the first that differs: {}\n", name_of_place(place), differs);
-    // An attempt that was started with other settings takes other steps on any machine.
+    // Settings may be the reason: an attempt that was started with other ones takes other steps on
+    // any machine.
     const int64_t attempt = line.value("attempt", int64_t{1});
     const int64_t last = then.rbegin()->second.value("attempt", int64_t{1});
     if (attempt < last) {

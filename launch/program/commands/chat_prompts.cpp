@@ -19,7 +19,7 @@
 namespace penstock {
 namespace {
 
-// What conversations are written with; the same on every rank.
+// Holds what conversations are written with. It is the same on every rank.
 struct Chat {
   Chat(const TrainedRun& run, const UseOptions& options) : writer(run, options) {
     on_every_rank([&] {
@@ -39,8 +39,8 @@ struct Chat {
     });
   }
 
-  // The special token that the template writes behind an answer, if it does: <|im_end|> and its
-  // like, which a folder need not name anywhere else.
+  // Returns the special token that the template writes behind an answer, if it writes one, such as
+  // <|im_end|>. A folder need not name that token anywhere else.
   [[nodiscard]] std::optional<int32_t> end_of_turn() const {
     const std::vector<ChatMessage> asked = {{"user", "x"}};
     const std::string answer = "penstock";
@@ -53,8 +53,8 @@ struct Chat {
     }
     return ids.front();
   }
-  // The prompt of a conversation, no token of which is shown. `where` (may be empty) says in errors
-  // where the messages come from.
+  // Returns the prompt of a conversation; none of its tokens is shown. `where` (may be empty) says
+  // in errors where the messages come from.
   [[nodiscard]] Prompt prompt(const std::vector<ChatMessage>& messages,
                               const std::string& where = {}) const {
     Prompt prompt{writer.tokenizer().encode(written(messages, where))};

@@ -20,7 +20,8 @@
 namespace penstock {
 namespace {
 
-// Warns where a prompt or message is no UTF-8: tokenizers of folders and templates read Unicode.
+// Warns of prompts, messages and stop texts that are no UTF-8: tokenizers and templates of folders
+// read Unicode.
 void warn_of_bytes(const TrainedRun& run, const UseOptions& options,
                    const std::vector<std::string>& prompts) {
   if (run.network->world().rank() != 0 || !uses_folder(run.config.data)) return;
@@ -92,7 +93,7 @@ CommandOptions generate_options_into(UseOptions& use) {
   return options;
 }
 
-// Throws Error(Input) naming the option that is out of its range.
+// Throws Error(Input) for an option that is out of its range, and names it.
 void check_asked(const UseOptions& options) {
   GenerationOptions how = options.generation;
   how.tokens = options.asked.tokens.value_or(how.tokens);
@@ -122,7 +123,8 @@ int generate_command(Session& session, const Arguments& arguments, const ModelMa
     check_asked(read);
     return read;
   });
-  // With several ranks the others would wait for what a person types, and take it for a hang.
+  // Only a single rank can hold a conversation. Of several, the others would wait for what a person
+  // types and take that for a hang.
   const bool exchange = options.chat && options.prompts.empty() && options.messages.empty() &&
                         session.ranks() == 1 && isatty(STDIN_FILENO) != 0;
   std::vector<std::string> prompts = options.prompts;

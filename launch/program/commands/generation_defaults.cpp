@@ -10,8 +10,8 @@
 namespace penstock {
 namespace {
 
-// Sets `value` to what was asked for, else to what the folder says, which is added to `said`; else
-// leaves it.
+// Sets `value` to what was asked for, or else to what the folder says, which is then added to
+// `said`. Leaves it where neither says anything.
 template <class Number>
 void settle(Number& value, const std::optional<Number>& asked, const std::optional<Number>& folder,
             const char* name, std::string& said) {
@@ -23,8 +23,8 @@ void append_item(std::string& list, const std::string& more, const char* between
   if (!more.empty()) list += (list.empty() ? "" : between) + more;
 }
 
-// Settles the tokens that end a text; returns what is to be said of the folder's: which end a text
-// as well, and which cannot.
+// Settles the tokens that end a text. Returns what is to be said of the folder's tokens: which of
+// them end a text as well, and which cannot.
 std::string settle_ends(GenerationOptions& options, const GenerationConfig& folder,
                         const Tokenizer& tokenizer) {
   options.ends.clear();

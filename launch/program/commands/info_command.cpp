@@ -26,7 +26,7 @@
 namespace penstock {
 namespace {
 
-// The line of this rank: "rank 0  host n1  cpu (avx512_core_bf16, 2 threads)".
+// Returns the line of this rank, for example "rank 0  host n1  cpu (avx512_core_bf16, 2 threads)".
 std::string rank_line(const Session& session, const DeviceChoice& choice, int threads,
                       const RunConfig& config) {
   std::string device;
@@ -111,7 +111,7 @@ void print_run(const Config& config, const ThreadPlan& plan, int ranks) {
   if (!plan.warning.empty()) answer("note        {}\n", plan.warning);
 }
 
-// The line that starts such a run on this host; `arguments` may begin with its run file.
+// Prints the line that starts such a run on this host. `arguments` may begin with its run file.
 void print_start(const Session& session, const Arguments& arguments, const Config& config,
                  const Machine& machine) {
   const int64_t ranks = int64_t{ranks_per_pipeline(config.pipeline)} * config.pipeline.replicas;

@@ -36,7 +36,8 @@ CommandOptions predict_options_into(UseOptions& use) {
   return options;
 }
 
-// `RUN FILE... --key value... -- FILE...`: behind "--" all are files, whatever they begin with.
+// Reads `RUN FILE... --key value... -- FILE...`. Behind "--" all arguments are files, whatever they
+// begin with.
 PredictArguments read_arguments(const Arguments& arguments) {
   const auto end = std::ranges::find(arguments, "--");
   PredictArguments read;
@@ -57,7 +58,7 @@ PredictArguments read_arguments(const Arguments& arguments) {
   return read;
 }
 
-// The names of classes by label; empty where the run has kept none.
+// Returns the names of the classes by label, or none where the run has kept none.
 std::vector<std::string> names_by_label(const std::string& run_directory, int64_t classes) {
   std::vector<std::string> names = read_classes(run_directory);
   if (names.empty()) {
@@ -71,7 +72,7 @@ std::vector<std::string> names_by_label(const std::string& run_directory, int64_
                         names.size(), classes));
 }
 
-// The labels of the most probable classes, at most five.
+// Returns the labels of the most probable classes, at most five, the most probable first.
 std::vector<size_t> best_of(std::span<const float> probabilities) {
   std::vector<size_t> labels(probabilities.size());
   std::iota(labels.begin(), labels.end(), size_t{0});
@@ -81,14 +82,14 @@ std::vector<size_t> best_of(std::span<const float> probabilities) {
   return labels;
 }
 
-// The image files, read on rank 0. One that cannot be read is reported at once; if there are
-// several, the others are still read.
+// Reads the image files on rank 0. A file that cannot be read is reported at once; if there are
+// several files, the others are still read.
 class ImageFiles {
  public:
   ImageFiles(const std::vector<std::string>& files, const Shape& image, const DataConfig& data)
       : files_(files), image_(image), data_(data), whys_(files.size()) {}
 
-  // Fills `out` with an image; one that cannot be read is black.
+  // Fills `out` with an image, or with black where the file cannot be read.
   void read(int64_t index, std::span<float> out) {
     const std::string& file = files_[static_cast<size_t>(index)];
     try {
@@ -104,7 +105,7 @@ class ImageFiles {
       if (++failed_ == 1) kind_ = error.kind();
     }
   }
-  // Why it could not be read; empty: it was.
+  // Returns why a file could not be read. The text is empty if it could.
   [[nodiscard]] const std::string& why(int64_t index) const {
     return whys_[static_cast<size_t>(index)];
   }
@@ -115,7 +116,7 @@ class ImageFiles {
                     "looked at (docs/data.md)",
                     turned_, files_.size()));
   }
-  // Throws where a file could not be read, with the kind of the first failure.
+  // Throws if any file could not be read. The error has the kind of the first failure.
   void finish() const {
     if (failed_ == 0) return;
     const char* others = failed_ < std::ssize(files_) ? "; what the others are is told" : "";
@@ -132,10 +133,11 @@ class ImageFiles {
   ErrorKind kind_ = ErrorKind::Data;
 };
 
-// Standard output: a line an image as it is known, or JSON.
+// Writes to standard output: a line for each image as soon as its class is known, or JSON at the
+// end.
 class Predictions {
  public:
-  // `classes`: their names by label; empty: they have none.
+  // `classes` holds the names by label, and is empty where the classes have no names.
   Predictions(const std::vector<std::string>& files, const std::vector<std::string>& classes,
               bool as_json)
       : files_(files), classes_(classes), as_json_(as_json) {

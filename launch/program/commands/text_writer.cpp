@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-// What the user sees of a text that grows.
+// Decides what the user sees of a text that grows.
 class View {
  public:
   View(const Tokenizer& tokenizer, bool keep_special, std::span<const std::string> stops,
@@ -26,15 +26,15 @@ class View {
   [[nodiscard]] std::string text(std::span<const int32_t> tokens) const {
     return keep_special_ ? tokenizer_.decode(tokens) : tokenizer_.decode_shown(tokens);
   }
-  // The tokens behind a prompt as the text of a message in a conversation.
+  // Returns the tokens behind a prompt as the text of a message in a conversation.
   [[nodiscard]] std::string message(std::span<const int32_t> tokens) const {
     const bool ended = !tokens.empty() && is_end(tokens.back());
     std::string text = tokenizer_.decode_shown(tokens.first(tokens.size() - (ended ? 1 : 0)));
     text.resize(to_show(text, true));
     return text;
   }
-  // The text behind the prompt; the token that ends it leaves no trace unless special tokens are
-  // kept.
+  // Returns the text behind the prompt. The token that ends the text is left out, unless special
+  // tokens are kept.
   [[nodiscard]] std::string answer(std::span<const int32_t> tokens, size_t added) const {
     const size_t prompt = text(tokens.first(tokens.size() - added)).size();
     const bool ended = added > 0 && is_end(tokens.back());
@@ -60,7 +60,7 @@ class View {
   std::vector<int32_t> ends_;
 };
 
-// Standard output: each sample as it grows, a line of dashes between two.
+// Writes each sample to standard output as it grows, with a line of dashes between two samples.
 class Output {
  public:
   Output(const View& view, const std::vector<Prompt>& prompts, int64_t samples)
@@ -86,7 +86,7 @@ class Output {
       begun_ = false;
     }
   }
-  // The text of the last finished sample, behind its prompt.
+  // Returns the text of the last finished sample, without its prompt.
   [[nodiscard]] const std::string& last() const { return last_; }
 
  private:
@@ -99,7 +99,8 @@ class Output {
   std::string last_;
 };
 
-// The generation settings of the folder that the network, or else its tokenizer, comes from.
+// Returns the generation settings of the folder that the network comes from, or else of the folder
+// of its tokenizer.
 GenerationConfig folder_says(const Config& config) {
   if (!config.model.from.empty()) return read_generation_config(config.model.from);
   return uses_folder(config.data) ? read_generation_config(config.data.vocabulary)

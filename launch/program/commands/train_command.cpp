@@ -38,7 +38,7 @@
 namespace penstock {
 namespace {
 
-// Everything that is settled before ranks take their places.
+// Holds everything that is settled before ranks take their places.
 struct Preparation {
   std::vector<std::string> notes;  // on rank 0
   Destination to;
@@ -46,7 +46,7 @@ struct Preparation {
   std::unique_ptr<StartWatch> start;  // until the first step
   std::unique_ptr<StopRequests> stopping;
   int64_t until = 0;   // RunOrder::until
-  std::string onward;  // what a stopped command says of its going on; empty: as train does
+  std::string onward;  // what a stopped command says of going on; empty: what train says
   ThreadPlan threads;
   DeviceChoice choice;
   std::unique_ptr<Device> device;
@@ -54,8 +54,8 @@ struct Preparation {
   Grid grid;
 };
 
-// Keeps the length of the run, and the sizes of the data, so that the run can be used and resumed
-// where its data are not.
+// Keeps the length of the run and the sizes of the data, so that the run can be used and resumed on
+// machines without its data.
 void keep_sizes(const Run& run, const RunConfig& config, RunDirectory* directory) {
   if (directory == nullptr) return;
   const DataFacts& facts = run.facts();
@@ -67,7 +67,7 @@ void keep_sizes(const Run& run, const RunConfig& config, RunDirectory* directory
   if (!run.class_names().empty()) write_classes(directory->path(), run.class_names());
 }
 
-// Collective, by the clock of rank 0.
+// Refuses a start after the time limit. It is collective, and the clock of rank 0 counts.
 void refuse_late_start(Collective& world, const TimeLimit& limit) {
   (void)on_first_rank(world, [&] {
     refuse_past_end(limit, std::chrono::system_clock::now());
@@ -75,7 +75,7 @@ void refuse_late_start(Collective& world, const TimeLimit& limit) {
   });
 }
 
-// Collective. A run that goes on has the classes that it began with.
+// Refuses a run that goes on with other classes than it began with. It is collective.
 void check_kept_classes(Collective& world, const Run& run, const Preparation& made) {
   if (made.to.resume_from.empty()) return;
   (void)on_first_rank(world, [&] {
@@ -84,7 +84,7 @@ void check_kept_classes(Collective& world, const Run& run, const Preparation& ma
   });
 }
 
-// Notes on rank 0 how to resume the stopped run.
+// Notes on rank 0 how to resume the stopped run, and returns its exit code.
 int stopped(const RunSummary& summary, const Session& session, const Preparation& made,
             Reporter* reporter) {
   if (reporter != nullptr) {
@@ -101,8 +101,8 @@ int stopped(const RunSummary& summary, const Session& session, const Preparation
   return kStoppedExitCode;
 }
 
-// Collective. The speed of the processor, where rank 0 computes on it or a dry run models it; else
-// none.
+// Returns the speed of the processor if rank 0 computes on it or a dry run models it, else none. It
+// is collective.
 ProcessorSpeed speed_for(Collective& world, const Session& session, const ThreadPlan& threads,
                          const DeviceChoice& choice, const RunConfig& config) {
   const bool reckons =
@@ -112,7 +112,8 @@ ProcessorSpeed speed_for(Collective& world, const Session& session, const Thread
   return speed_of_ranks(world, session, threads.threads, cores);
 }
 
-// Collective. Returns nothing where nothing is left to train.
+// Settles everything before the run, and returns nothing if nothing is left to train. It is
+// collective.
 std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
                                    const ModelMaker& models) {
   Preparation made;
@@ -135,7 +136,8 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
   }
   if (!config.run.dry_run) config = with_steps_of_checkpoint(world, config, made.to.resume_from);
   if (!config.run.dry_run && nothing_is_left(world, config, made.to)) {
-    // The copies are from a run that was killed between its last checkpoint and its end.
+    // Copies that are still there are from a run that was killed between its last checkpoint and
+    // its end. They have no use.
     forget_memory(config.checkpoint.partner_dir, made.to.run, session);
     return std::nullopt;
   }
@@ -214,7 +216,7 @@ int train(Preparation& made, const Station& station, const ModelMaker& models, R
                        .drawn_up = drawn_up};
   Run run(order, station, reporter);
   check_kept_classes(station.network.world(), run, made);
-  refuse_late_start(station.network.world(), made.limit);  // reading the data takes its time
+  refuse_late_start(station.network.world(), made.limit);  // the data may have taken long to read
   run.begin_copies();
   made.start.reset();  // from here on files change: the run itself ends, after its first step
   begin(station.network.world(), config, made.to, reporter);
@@ -224,8 +226,8 @@ int train(Preparation& made, const Station& station, const ModelMaker& models, R
   return stopped(summary, station.session, made, reporter);
 }
 
-// Trains as train() does. A write that failed because the directory was moved or removed is
-// reported as that.
+// Trains as train() does. If a write failed because the directory was moved or removed, the error
+// says so.
 int train_in_place(Preparation& made, const Station& station, const ModelMaker& models,
                    Reporter* reporter) {
   try {
@@ -236,7 +238,7 @@ int train_in_place(Preparation& made, const Station& station, const ModelMaker& 
   }
 }
 
-// The same steps on a device that computes nothing.
+// Takes the same steps on a device that computes nothing.
 int try_out(const Preparation& made, const Station& station, const ModelMaker& models) {
   const auto drawn_up = [&](const Blueprint& blueprint) {
     if (station.session.rank() == 0) {

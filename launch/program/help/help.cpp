@@ -16,7 +16,8 @@ namespace {
 
 constexpr size_t kColumns = 100;
 
-// Breaks between words; a line break of the text stays one.
+// Breaks the text between words into lines of at most `width` columns. Line breaks of the text
+// stay.
 std::vector<std::string> broken(const std::string& text, size_t width) {
   std::vector<std::string> lines;
   std::istringstream paragraphs(text);
@@ -38,7 +39,7 @@ std::vector<std::string> broken(const std::string& text, size_t width) {
   return lines;
 }
 
-// "--pipeline.stages K, --stages"
+// Returns an option's left column, for example "--pipeline.stages K, --stages".
 std::string left_column(const Option& option) {
   std::string text = "--" + option.name();
   if (!option.symbol.empty()) text += " " + option.symbol;
@@ -56,7 +57,7 @@ std::string right_column(const Option& option) {
   return text + (value.empty() ? "" : fmt::format(" [{}]", value));
 }
 
-// The sections stand in the order of the table.
+// Returns the sections in the order of the table.
 std::vector<std::string> sections_of_keys() {
   std::vector<std::string> sections;
   for (const Option& option : option_table()) {
@@ -68,7 +69,7 @@ std::vector<std::string> sections_of_keys() {
 }  // namespace
 
 std::string help_rows(const std::vector<HelpRow>& rows) {
-  constexpr size_t kWidest = 34;  // of the left column
+  constexpr size_t kWidest = 34;  // the widest left column
   size_t width = 0;
   for (const HelpRow& row : rows) {
     if (row.left.size() <= kWidest) width = std::max(width, row.left.size());

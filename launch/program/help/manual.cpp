@@ -13,7 +13,8 @@
 namespace penstock {
 namespace {
 
-// troff reads backslashes, hyphens and a dot or quote at the beginning of a line as its own.
+// Escapes what troff would read as its own: backslashes, hyphens, and a dot or quote at the
+// beginning of a line.
 std::string troff(const std::string& text) {
   std::string result;
   bool starts_line = true;
@@ -58,7 +59,7 @@ std::string key_section() {
   return text;
 }
 
-// "--stages --pipeline.stages ..."
+// Returns all keys as options, with their short forms: "--pipeline.stages --stages ...".
 std::string key_words() {
   std::vector<std::string> words;
   for (const Option& option : option_table()) {

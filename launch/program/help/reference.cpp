@@ -18,7 +18,7 @@ Paths are relative to the run file, then to the working directory. TOML holds UT
 `penstock train --help` prints the same table.
 )";
 
-// A cell of a table: a bar would end it.
+// Returns the text as a cell of a table. A bar is escaped, because it would end the cell.
 std::string cell(const std::string& text) {
   std::string result;
   for (const char c : text) {

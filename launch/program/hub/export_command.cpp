@@ -55,21 +55,22 @@ CommandOptions export_options_into(ExportOptions& options) {
   return known;
 }
 
-// A run directory, or one of its checkpoints.
+// Returns the checkpoint to export. `run` is a run directory, or itself a checkpoint.
 std::string checkpoint_of(const std::string& run, const ExportOptions& options) {
   std::error_code ignored;
   if (fs::exists(run + "/" + kManifestFile, ignored)) {
     if (options.step) fail_input("export: " + run + " is a checkpoint, so --step says nothing");
     return run;
   }
-  if (!options.step && is_step_name(run) && fs::is_directory(run, ignored)) return run;  // damaged
+  // A step directory without a manifest is a damaged checkpoint, which is reported when it is read.
+  if (!options.step && is_step_name(run) && fs::is_directory(run, ignored)) return run;
   if (!options.step) return newest_of_run(run);
   std::string path = run + "/" + kCheckpointFolder + "/" + step_name(*options.step);
   if (!fs::exists(path, ignored)) fail_input("export: there is no checkpoint " + path);
   return path;
 }
 
-// A checkpoint, and the settings of the run that wrote it.
+// Holds a checkpoint, and the settings of the run that wrote it.
 struct Source {
   CheckpointReader reader;
   Settings settings;
@@ -87,12 +88,13 @@ void make_config(const Source& source, ExportRequest& request) {
     if (stored.tensor.name == "embedding.token.weight") model.vocabulary = stored.tensor.shape[0];
   }
   request.config = make_hub_config(model).text;
-  // The tokenizer's files come from its folder, where the data were read with one of a folder.
+  // If the data were read with the tokenizer of a folder, the tokenizer's files come from there.
   const DataConfig& data = source.settings.config.data;
   if (uses_folder(data)) request.folder = data.vocabulary;
 }
 
-// Finds the folder that the run has kept of its network's origin, or makes a config.json instead.
+// Finds the folder of its network's origin that the run has kept, or makes a config.json if there
+// is none.
 void find_config(const std::string& run, const Source& source, ExportRequest& request) {
   const std::string directory =
       run == request.checkpoint ? run_directory_of(request.checkpoint) : run;
@@ -103,7 +105,8 @@ void find_config(const std::string& run, const Source& source, ExportRequest& re
   make_config(source, request);
 }
 
-// A folder of adapters has nothing else that was trained.
+// Refuses a run that has trained more than its adapters: a folder of adapters has no place for
+// that.
 void refuse_other_trained(const Source& source, const std::string& checkpoint) {
   const std::vector<std::string>& freeze = source.settings.config.optimizer.freeze;
   for (const CheckpointReader::Stored& stored : source.reader.model()) {

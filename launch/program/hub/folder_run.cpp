@@ -18,14 +18,14 @@
 namespace penstock {
 namespace {
 
-// The parameters of a network that folders have.
+// Holds those parameters of a network that published folders have, too.
 struct FolderTensors {
   std::vector<HubTensor> weights, adapters;
 };
 
 FolderTensors tensors_of(const ModelConfig& model, const ModelMaker& models) {
-  // Only the data tell the vocabulary of a network that comes from no folder; adapters do not
-  // depend on it.
+  // Only the data tell the vocabulary of a network that comes from no folder. Adapters do not
+  // depend on it, so any number serves them.
   const int64_t vocabulary = std::max<int64_t>(1, model.vocabulary);
   const Sequential network = models.build(model, vocabulary, model.classes);
   ParameterSet all;
@@ -82,7 +82,7 @@ Config with_folder_text(const Config& config) {
 
 void keep_model_folder(const Config& config, const std::string& run_directory) {
   const std::string kept = run_directory + "/" + kKeptFolder;
-  if (config.model.from.empty()) return forget_folder(kept);  // of the run that was overwritten
+  if (config.model.from.empty()) return forget_folder(kept);  // of the run that is overwritten
   keep_folder(config.model.from, kept);
 }
 

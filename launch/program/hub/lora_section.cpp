@@ -24,12 +24,14 @@ const Option& lora_option(const char* key) {
   return *option;
 }
 
-// Whether both adapt the same matrices, in whatever order these are named, or by default.
+// Returns whether both adapt the same matrices. These may be named in another order, or left to the
+// default.
 bool same_matrices(const LoraConfig& a, const LoraConfig& b) {
   return adapted_parts(a).names == adapted_parts(b).names;
 }
 
-// Takes over what the folder of adapters says; `lora` is the section of `settings`.
+// Takes over what the folder of adapters says, and refuses settings that say otherwise. `lora` is
+// the section of `settings`.
 void take_from_folder(Settings& settings, LoraConfig& lora) {
   Config folder;
   folder.model.lora = read_adapter_config(lora.from);
@@ -50,8 +52,8 @@ void take_from_folder(Settings& settings, LoraConfig& lora) {
   if (!settings.given("lora.dropout")) lora.dropout = folder.model.lora.dropout;
 }
 
-// Keys that mean nothing without adapters. The rank may be 0 on the command line, to leave out
-// those of a run file.
+// Refuses keys that mean nothing without adapters. A rank of 0 may be given on the command line, to
+// leave out the adapters of a run file.
 void refuse_without_adapters(const Settings& settings) {
   if (settings.given("lora.rank")) return;
   constexpr std::array kNeedARank = {"lora.alpha", "lora.dropout", "lora.targets"};
@@ -79,7 +81,8 @@ void settle_lora(Settings& settings) {
   std::vector<std::string>& freeze = settings.config.optimizer.freeze;
   if (lora.rank == 0) {
     refuse_without_adapters(settings);
-    // A run's own file says what followed from its adapters, which the command line leaves out.
+    // The run file of a run with adapters freezes all but these. If the command line leaves the
+    // adapters out, nothing is frozen.
     if (freeze == all_but_adapters()) freeze.clear();
   } else if (freeze.empty()) {
     freeze = all_but_adapters();

@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-// Keys that make it another network. Other keys of the section say how it is trained.
+// These keys decide which network it is. The other keys of the section say how it is trained.
 constexpr std::array kOfTheNetwork = {
     "kind",           "layers",       "width",          "heads",       "kv_heads",
     "head_width",     "hidden",       "vocabulary",     "activation",  "gated",

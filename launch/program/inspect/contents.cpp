@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Files are numbered in the order of layers.
+// Returns the tensors sorted by file and name. Files are numbered in the order of layers.
 std::vector<Contents::Entry> by_file(const std::vector<CheckpointReader::Stored>& stored) {
   std::vector<Contents::Entry> entries;
   entries.reserve(stored.size());
@@ -75,7 +75,7 @@ std::vector<Contents::Work> work_of(const Sequential& model, const ModelInput& i
 
 using Row = std::vector<std::string>;
 
-// The rows of the table of layers, headings first.
+// Returns the rows of the table of layers, the headings first.
 std::vector<Row> layer_rows(const Contents& contents) {
   std::vector<Row> rows = {{"layer", "kind", "parameters"}};
   if (!contents.work.empty()) {
@@ -97,7 +97,7 @@ std::vector<Row> layer_rows(const Contents& contents) {
   return rows;
 }
 
-// The rows in columns: names, kinds and shapes begin below one another, numbers end so.
+// Returns the rows as aligned columns: names, kinds and shapes on the left, numbers on the right.
 std::string in_columns(const std::vector<Row>& rows) {
   std::vector<size_t> widths(rows[0].size());
   for (const Row& row : rows) {

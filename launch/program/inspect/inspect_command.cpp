@@ -28,7 +28,7 @@ using Json = nlohmann::ordered_json;
 struct InspectOptions {
   std::vector<std::string> paths;  // one or two
   bool json = false, verify = false;
-  std::vector<std::string> keys;  // of the run file
+  std::vector<std::string> keys;  // keys of the run file, as options
 };
 
 CommandOptions inspect_options_into(InspectOptions& options) {
@@ -102,12 +102,12 @@ Json difference_json(const TensorDifference& difference) {
     json["second"] = difference.second.empty() ? Json(nullptr) : Json(difference.second);
   } else {
     json["elements"] = difference.elements;
-    json["largest_difference"] = difference.largest;  // null: not finite
+    json["largest_difference"] = difference.largest;  // becomes null where it is not finite
   }
   return json;
 }
 
-// Opens a checkpoint; an error about a damaged one offers the newest whole one of its run.
+// Opens a checkpoint. The error about a damaged one offers the newest whole one of its run.
 CheckpointReader open_checkpoint(const std::string& path) {
   return with_offer_beside(path, [&] { return CheckpointReader(path); });
 }

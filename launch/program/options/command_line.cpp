@@ -35,7 +35,7 @@ std::optional<Number> number_in(std::string_view text) {
   return parse_number<Number>(text);
 }
 
-// The text without the blanks around it; blanks inside stay ("golden retriever").
+// Returns the text without the blanks around it. Blanks inside stay, as in "golden retriever".
 std::string without_padding(const std::string& text) {
   const size_t first = text.find_first_not_of(' ');
   if (first == std::string::npos) return {};
@@ -67,7 +67,8 @@ std::optional<OptionValue> option_value_if(const std::optional<Value>& value) {
   return value ? std::optional<OptionValue>(*value) : std::nullopt;
 }
 
-// The text as the type of the option; nothing when it is not one. Lists may be written [3, 5] too.
+// Returns the text as a value of the option's type, or nothing where it is none. Lists may also be
+// written [3, 5].
 std::optional<OptionValue> read_value(std::string text, const Option& option) {
   const OptionValue type = default_of(option);
   if (std::holds_alternative<std::string>(type)) return text;
@@ -85,8 +86,9 @@ std::optional<OptionValue> read_value(std::string text, const Option& option) {
   return split_at_commas(text);
 }
 
-// `--data.flip` alone means true, and must not take the next argument for its value; the library
-// takes `--data.validation=`, which empties a key, in two parts alone.
+// Writes arguments as the library takes them. `--data.flip` alone means true and gets that value:
+// it must not take the next argument. `--data.validation=`, which empties a key, becomes two
+// arguments.
 std::vector<std::string> with_flag_values(const std::vector<std::string>& arguments) {
   std::vector<std::string> result;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -121,7 +123,8 @@ po::options_description known_arguments() {
 
 std::vector<po::option> parse(const std::vector<std::string>& arguments) {
   const po::options_description known = known_arguments();
-  // Long options only, in full: a guessed prefix would change meaning with every new key.
+  // Only long options are taken, in full: a guessed prefix would change its meaning with every new
+  // key.
   namespace style = po::command_line_style;
   try {
     return po::command_line_parser(with_flag_values(arguments))
@@ -138,7 +141,7 @@ std::vector<po::option> parse(const std::vector<std::string>& arguments) {
   }
 }
 
-// The value together with what the command line said before, for an option that repeats.
+// Returns the value. If the option repeats, what the command line said before comes first in it.
 OptionValue with_earlier(const Settings& settings, const Option& option, const OptionValue& value) {
   if (!option.repeats || !settings.on_command_line(option.name())) return value;
   auto all = std::get<std::vector<std::string>>(option.get(settings.config));
@@ -157,13 +160,14 @@ void assign_argument(Settings& settings, const po::option& argument) {
   assign(settings, *option, with_earlier(settings, *option, *value), origin);
 }
 
-// What stands behind "--" is no option, whatever it looks like.
+// Returns where "--" is, or the end. What stands behind "--" is no option, whatever it looks like.
 std::vector<std::string>::const_iterator end_of_options(const std::vector<std::string>& arguments) {
   return std::find(arguments.begin(), arguments.end(), "--");
 }
 
-// A run directory stands for the run file in it. A published model and a checkpoint have none, and
-// are often given in its place.
+// Returns the run file that `path` stands for: a run directory stands for the run file in it. A
+// published model and a checkpoint have none. They are often given in place of a run, so the error
+// says how to use them.
 std::string run_file_at(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code ignored;

@@ -77,7 +77,8 @@ LayerConfig read_layer(const toml::table& table, const std::string& path, const 
 std::string write_list(const std::vector<LayerConfig>& layers, const std::string& before_each,
                        const std::string& after_all);
 
-// Keys other than letters, digits, - and _ need quotes; quoting a bare one is valid too.
+// Returns the key as TOML has it: with quotes if it has other characters than letters, digits, -
+// and _.
 std::string toml_key(const std::string& key) {
   const auto bare = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||

@@ -18,7 +18,7 @@ template <typename... Lambdas>
 Overload(Lambdas...) -> Overload<Lambdas...>;
 
 bool within(const AllowedValues& limits, double value) {
-  // Written so that NaN is refused.
+  // The finite test refuses NaN, too.
   return std::isfinite(value) && value >= limits.minimum && value <= limits.maximum &&
          !(limits.minimum_excluded && value == limits.minimum) &&
          !(limits.maximum_excluded && value == limits.maximum);
@@ -29,7 +29,8 @@ bool within(const AllowedValues& limits, const std::string& value) {
          std::find(limits.choices.begin(), limits.choices.end(), value) != limits.choices.end();
 }
 
-// " >= 1", " from 1 to 10", " above 0", " from 0 to below 1"; empty without bounds worth saying.
+// Returns the range as text: " >= 1", " > 0", " <= 8", " from 1 to 10" or " from 0 to below 1". It
+// is empty where no bound is worth saying.
 std::string range_text(const AllowedValues& limits) {
   // Bounds beyond 1e9 are not worth saying: they are those of the type, or caps against typing
   // errors.

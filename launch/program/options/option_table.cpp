@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// Sizes above these are typing errors; their products stay far inside 64 bits.
+// Sizes above these are typing errors. Products of smaller ones stay far inside 64 bits.
 constexpr double kMostRanks = 65536;
 constexpr double kMostSamples = 1 << 30;
 
@@ -24,7 +24,7 @@ AllowedValues above(double minimum) {
 AllowedValues between(double minimum, double maximum) {
   return {.minimum = minimum, .maximum = maximum};
 }
-AllowedValues share() {  // [0, 1)
+AllowedValues share() {  // from 0 to below 1
   return {.minimum = 0, .maximum = 1, .maximum_excluded = true};
 }
 AllowedValues one_of(std::vector<std::string> choices) {

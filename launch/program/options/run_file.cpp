@@ -85,7 +85,7 @@ void parse_run_file(const std::string& text, const std::string& name, Settings& 
 
 void read_run_file(const std::filesystem::path& path, Settings& settings) {
   settings.run_file = path;
-  constexpr int64_t kMostBytes = int64_t{1} << 20;  // a run file is a page
+  constexpr int64_t kMostBytes = int64_t{1} << 20;  // a run file is about a page long
   parse_run_file(read_text(path.string(), kMostBytes, FileOwner::User), path.string(), settings);
 }
 

@@ -29,8 +29,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The mini-batch B = D x M x b: M follows from it, or all four are given and must agree; a B of the
-// command line is worth more than an M of the run file. A plan chooses D, M and b for it.
+// Settles the mini-batch B = D x M x b. M follows from B; if all four are given, they must agree. A
+// B of the command line overrules an M of the run file. A plan chooses D, M and b for B later.
 void settle_mini_batch(Settings& settings) {
   PipelineConfig& pipeline = settings.config.pipeline;
   if (pipeline.mini_batch == 0 || pipeline.automatic) return;
@@ -58,8 +58,9 @@ void settle_mini_batch(Settings& settings) {
   }
 }
 
-// The length of the run is in steps or in epochs: of a key of the command line and one of the run
-// file the former counts. Steps are 0 until those of the epochs are worked out.
+// Settles whether the run's length is given in steps or in epochs. If one is on the command line
+// and the other in the run file, that of the command line counts. Steps are 0 until those of the
+// epochs are worked out.
 void settle_length(Settings& settings) {
   RunConfig& run = settings.config.run;
   const bool steps_given = settings.given("run.steps") && run.steps > 0;
@@ -86,9 +87,9 @@ void settle_length(Settings& settings) {
                          settings.place_of("run.steps")));
 }
 
-// Finds a path of data: a file or folder; for tokens also a pattern, or the name that a .bin and an
-// .idx file share; for parallel text one path with placeholders that stands for the files of all
-// languages.
+// Finds a path of data, which is a file or a folder. For tokens it may also be a pattern, or the
+// name that a .bin and an .idx file share. For parallel text one path with placeholders stands for
+// the files of all languages.
 std::string data_path(const Settings& settings, const std::string& name, const std::string& path) {
   const DataConfig& data = settings.config.data;
   if (data.kind == "tokens") {
@@ -112,9 +113,8 @@ std::string data_path(const Settings& settings, const std::string& name, const s
       .string();
 }
 
-// Called where the training data are gone: the validation data stand in for them, so that the run
-// can be evaluated. Images name their classes by the folders of the training set, which must be
-// there.
+// Handles training data that are gone. To evaluate the run, the validation data stand in for them.
+// Images cannot do without: their classes are named by the folders of the training set.
 void settle_without_training_data(Settings& settings, DataRead read, const Error& missing) {
   DataConfig& data = settings.config.data;
   if (read == DataRead::Nothing) {
@@ -165,7 +165,7 @@ void settle_data_paths(Settings& settings, DataRead read) {
   }
 }
 
-// A schedule is a name or a file; a file says for how many stages and micro-batches it is.
+// Reads the schedule if it is a file. A file also says for how many stages and micro-batches it is.
 void settle_schedule(Settings& settings) {
   PipelineConfig& pipeline = settings.config.pipeline;
   if (!pipeline.schedule.ends_with(".csv")) return;
@@ -188,8 +188,8 @@ void settle_model_folder(Settings& settings) {
   settle_model(settings);
 }
 
-// The source of a run may be gone when the run's own file is read again, to evaluate it: whether it
-// is there is asked when it is needed.
+// Settles the path of the run that this one starts from. It may be gone when this run's own file is
+// read again, to evaluate it, so it is missed only when it is needed.
 void settle_init(Settings& settings) {
   InitConfig& init = settings.config.init;
   if (init.from.empty()) {
@@ -200,8 +200,8 @@ void settle_init(Settings& settings) {
   init.from = likely_path(settings, "init.from", init.from).string();
 }
 
-// The folder may be gone where the settings say the adapters: a run's own file has all that the
-// folder said.
+// Settles the adapters and the path of their folder. The folder may be gone if the settings say all
+// about the adapters, as a run's own file does.
 void settle_lora_folder(Settings& settings) {
   std::string& from = settings.config.model.lora.from;
   if (!from.empty()) {
@@ -218,8 +218,8 @@ void settle_profile(Settings& settings, DataRead read) {
   profile = found_path(settings, "pipeline.profile", profile).string();
 }
 
-// A relative path would be another directory for a start from elsewhere, which would find no
-// copies.
+// Refuses a relative path for copies: a start from another directory would look elsewhere and find
+// none.
 void check_copies(const Settings& settings, DataRead read) {
   const std::string& directory = settings.config.checkpoint.partner_dir;
   if (read != DataRead::All || fs::path(directory).is_absolute()) return;
@@ -228,7 +228,8 @@ void check_copies(const Settings& settings, DataRead read) {
       settings.place_of("checkpoint.partner_dir"), directory));
 }
 
-// The run file of a run directory is about that directory, wherever it has been moved to.
+// Sets the run directory if the run file lies in one. The file is about that directory, wherever it
+// has been moved to.
 void settle_run_directory(Settings& settings) {
   std::string& out = settings.config.run.out;
   std::error_code ignored;
@@ -240,8 +241,9 @@ void settle_run_directory(Settings& settings) {
   out = folder.empty() ? "." : folder.string();
 }
 
-// Lines of JSON have no other tokenizer than a folder's, the model's own unless another is named;
-// and packed rows are the network's matter.
+// Settles the tokenizer and packed rows. Lines of JSON are read with the tokenizer of a folder: the
+// model's own, unless another is named. Packed rows concern the network, so its section says them,
+// too.
 void settle_tuning(Settings& settings) {
   DataConfig& data = settings.config.data;
   const std::string& from = settings.config.model.from;
