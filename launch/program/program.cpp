@@ -43,7 +43,7 @@ constexpr Topic kTopics[] = {
   fail_input(fmt::format("unknown command '{}'{}", name, hint));
 }
 
-// `penstock help [COMMAND or TOPIC]`
+// Returns the answer to `penstock help [COMMAND or TOPIC]`.
 std::string help(const Arguments& arguments) {
   if (arguments.empty()) return general_help();
   for (const Topic& topic : kTopics) {
@@ -55,7 +55,7 @@ std::string help(const Arguments& arguments) {
   return help_of(*command);
 }
 
-// The word behind --help, "pipeline"; empty where there is none.
+// Returns the word behind --help, such as "pipeline", or an empty text where there is none.
 std::string help_topic(const Arguments& arguments) {
   for (size_t i = 0; i + 1 < arguments.size(); ++i) {
     const bool asks = arguments[i] == "--help" || arguments[i] == "-h";
@@ -64,7 +64,8 @@ std::string help_topic(const Arguments& arguments) {
   return "";
 }
 
-// Name and number are alone on the first line, where tools look for them.
+// Returns the answer to --version. Name and number are alone on the first line, where tools look
+// for them.
 std::string version() {
   std::string text = fmt::format("penstock {}\n", kVersion);
   if (!kCommit.empty()) text += fmt::format("commit {}\n", kCommit);
@@ -76,7 +77,8 @@ std::string version() {
   return text;
 }
 
-// The answer to help and version, which needs no look at run or machine.
+// Returns the answer to help and version, which needs no look at run or machine. Returns nothing
+// for anything else.
 std::optional<std::string> plain_answer(const CommandLine& line) {
   if (line.command == "help") return help(line.arguments);
   if (line.command.empty() || wants_help({line.command})) return general_help();
@@ -115,8 +117,8 @@ int start(int argc, char** argv, const ModelMaker& models) {
   if (command != nullptr && command->alone != nullptr) {
     return command->alone(line.arguments, models);
   }
-  // Signals are caught before MPI starts, which takes most of a second: a job's end may come at
-  // once.
+  // Signals are caught before MPI starts: starting MPI takes most of a second, and a request to
+  // stop may arrive in that time.
   if (command != nullptr && command->ends_in_good_order) catch_stop_signals();
   Session session(argc, argv);
   return run(session, line, models);
@@ -127,10 +129,10 @@ int start(int argc, char** argv, const ModelMaker& models) {
 int run_program(int argc, char** argv, const ModelMaker& models) {
   (void)std::signal(SIGXFSZ, SIG_IGN);  // a limit on files (ulimit -f) is then an error of write()
   if (!penstock_processor_fits) return static_cast<int>(ErrorKind::Resource);
-  const bool is_first = is_first_of_unjoined(std::getenv);  // MPI changes the environment
+  const bool is_first = is_first_of_unjoined(std::getenv);  // MPI changes the environment later
   try {
     return start(argc, argv, models);
-  } catch (...) {  // MPI did not start, or joins nobody
+  } catch (...) {  // MPI did not start, or did not join the ranks
     const Failure failure = current_failure();
     if (failure.scope == ErrorScope::EveryRank && !is_first) {
       // The launcher ends all ranks as soon as one has ended, so the others wait until the first

@@ -23,7 +23,7 @@ std::optional<OptionValue> list_of(const toml::node& node) {
   if (array == nullptr) return std::nullopt;
   std::vector<Value> list;
   for (const toml::node& element : *array) {
-    // Integers count as numbers; no other type counts as another.
+    // An integer is accepted as a double. No other type is accepted as another.
     const std::optional<Value> value = std::is_same_v<Value, double> && element.is_integer()
                                            ? element.value<Value>()
                                            : element.value_exact<Value>();
@@ -50,7 +50,8 @@ std::optional<OptionValue> value_of(const toml::node& node, const Option& option
   } else if (std::holds_alternative<std::string>(type)) {
     if (const auto* text = node.as_string()) return bytes_of(text->get());
     if (option.accepts_number && node.is_number()) return text_of(*node.value<double>());
-    // auto | true | false
+    // If the words true and false are choices of a text, as in auto | true | false, TOML's true and
+    // false stand for them.
     const auto* flag = node.as_boolean();
     const std::string word = flag != nullptr && flag->get() ? "true" : "false";
     if (flag != nullptr && std::ranges::count(option.limits.choices, word) > 0) return word;
@@ -59,7 +60,7 @@ std::optional<OptionValue> value_of(const toml::node& node, const Option& option
   } else if (std::holds_alternative<std::vector<double>>(type)) {
     return list_of<double>(node);
   } else {
-    // targets = "all-linear", as peft's files have it
+    // A single text stands for a list of one, as in targets = "all-linear" of peft's files.
     if (const auto* text = node.as_string()) return std::vector<std::string>{bytes_of(text->get())};
     return list_of<std::string>(node);
   }
@@ -82,7 +83,8 @@ std::string excerpt(const toml::node& node) {
 
 namespace {
 
-// The text in quotes, each byte that is not UTF-8 as an escape that is read back as that byte.
+// Returns the text in quotes. Each byte that is not UTF-8 becomes an escape that is read back as
+// that byte.
 std::string escaped_string(const std::string& unicode) {
   std::string text = "\"";
   for (size_t at = 0; at < unicode.size(); ++at) {
@@ -103,8 +105,9 @@ std::string escaped_string(const std::string& unicode) {
   return text + "\"";
 }
 
-// toml++ 3.3 puts a text of several lines between ''' even where ''' is in it, or, where it may not
-// write several lines, between single quotes, which forbid line feeds: nobody can read either.
+// Writes a text as TOML. toml++ 3.3 puts a text of several lines between ''' even if it contains
+// '''. Where it may not write several lines, it uses single quotes, which forbid line feeds. Nobody
+// can read either, so neither is allowed for such a text.
 std::string written(const std::string& text) {
   if (const std::string unicode = unicode_of(text); unicode != text) return escaped_string(unicode);
   using Flags = toml::format_flags;

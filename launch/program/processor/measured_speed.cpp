@@ -20,8 +20,8 @@
 namespace penstock {
 namespace {
 
-// How many ranks measure at once: more than have cores of their own would measure how they disturb
-// each other.
+// Returns how many ranks measure at once. If more did than have cores of their own, they would
+// measure how they disturb each other.
 int side_by_side(int ranks, int threads, int cores) {
   return std::clamp(cores / std::max(threads, 1), 1, std::max(ranks, 1));
 }
@@ -32,14 +32,16 @@ std::string key_of(int threads, int together) {
                      threads, together);
 }
 
-// A core that a virtual machine lends elsewhere is not seen to be lost, so one measurement is not
-// enough. Where others always compute as well, or a control group takes the cores away many times a
-// second, no measurement is undisturbed: the fastest of many serves.
+// Returns whether a speed was measured often enough: three times undisturbed, or eight times in
+// all. One measurement is not enough, because a core that a virtual machine lends elsewhere is not
+// seen to be lost. Where others always compute as well, or a control group takes the cores away
+// many times a second, none is undisturbed, and the fastest of many serves.
 bool is_enough(const ProcessorSpeed& speed) {
   return speed.known() && (speed.undisturbed >= 3 || speed.measurements >= 8);
 }
 
-// Combines the measurement with what is known, and writes it for the next command.
+// Combines the measurement with what is known, writes the result for the next command, and returns
+// it.
 ProcessorSpeed kept(const std::string& key, const ProcessorSpeed& known,
                     const ProcessorSpeed& measured) {
   const ProcessorSpeed speed = known.known() ? faster(known, measured) : measured;

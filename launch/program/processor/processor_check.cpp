@@ -15,7 +15,8 @@ extern "C" const bool penstock_processor_fits = true;
 
 namespace {
 
-// The registers that the system saves (XCR0): vector registers are usable only where it does.
+// Returns which registers the system saves (XCR0). Vector registers are usable only if it saves
+// them.
 unsigned long long saved_registers(unsigned leaf1_ecx) {
   constexpr int kSystemSaves = 27;
   if ((leaf1_ecx >> kSystemSaves & 1U) == 0) return 0;
@@ -41,8 +42,8 @@ void read_words(unsigned* words) {
 }
 
 bool is_there(const ProcessorFeature& feature, const unsigned* words, unsigned long long saved) {
-  constexpr unsigned long long kWide = 0x06;    // xmm, ymm
-  constexpr unsigned long long kWidest = 0xe6;  // and what AVX-512 adds
+  constexpr unsigned long long kWide = 0x06;    // the bits of xmm and ymm
+  constexpr unsigned long long kWidest = 0xe6;  // these, and those that AVX-512 adds
   const bool widest = strncmp(feature.name, "avx512", 6) == 0;
   const bool wide = strncmp(feature.name, "avx", 3) == 0 || strcmp(feature.name, "fma") == 0;
   if (widest && (saved & kWidest) != kWidest) return false;
@@ -50,7 +51,7 @@ bool is_there(const ProcessorFeature& feature, const unsigned* words, unsigned l
   return (words[feature.word] >> feature.bit & 1U) != 0;
 }
 
-// Does what getenv() does, which does not know the environment yet when this runs.
+// Returns a variable's value, or null. getenv() does not know the environment yet when this runs.
 const char* value_of(const char* name, char** environment) {
   const size_t length = strlen(name);
   for (char** each = environment; *each != nullptr; ++each) {
@@ -59,7 +60,7 @@ const char* value_of(const char* name, char** environment) {
   return nullptr;
 }
 
-// Whether this process prints the message: one rank of each host does.
+// Returns whether this process prints the message: one rank of each host does.
 bool speaks(char** environment) {
   const char* const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK",
                                "MPI_LOCALRANKID",
@@ -75,7 +76,7 @@ bool speaks(char** environment) {
   return true;
 }
 
-void read_name(char* name) {  // 49 bytes
+void read_name(char* name) {  // takes 49 bytes
   unsigned words[12] = {};
   for (size_t i = 0; i < 3; ++i) {
     unsigned* part = words + 4 * i;
@@ -120,18 +121,19 @@ void check_processor(int /*count*/, char** /*arguments*/, char** environment) {
   if (length > 0) refuse(missing, environment);
 }
 
-// Before the constructors of all else, those of shared libraries among them, which may be ours and
-// compiled for the same processor: they run before every constructor of the program.
+// The check comes before all constructors. Those of shared libraries run before any of the program,
+// and the libraries may be ours and compiled for the same processor.
 using Check = void (*)(int, char**, char**);
 __attribute__((section(".preinit_array"), used)) Check check_first = check_processor;
-// A C library that has no such list (musl) has constructors; those without a number come last.
+// musl has no such list, so the check is a constructor as well. Constructors without a number come
+// after it.
 __attribute__((constructor(101))) void check_again() {
   check_processor(0, nullptr, environ);
 }
 
 }  // namespace
 
-#else  // other processors have few levels
+#else  // other processors have few levels, and are not checked
 
 extern "C" const bool penstock_processor_fits = true;
 

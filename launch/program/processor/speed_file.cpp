@@ -69,7 +69,7 @@ std::optional<ProcessorSpeed> read_speed(const std::string& folder, const std::s
                           .op_overhead_s = positive(file, "op_overhead_s"),
                           .measurements = file.at("measurements").get<int>(),
                           .undisturbed = file.at("undisturbed").get<int>()};
-  } catch (const std::exception&) {  // it can be made again
+  } catch (const std::exception&) {  // the file can be made again
     return std::nullopt;
   }
 }

@@ -20,7 +20,7 @@
 namespace penstock {
 namespace {
 
-// Throws where --overwrite would remove the checkpoint that the run starts from.
+// Refuses an --overwrite that would remove the checkpoint which the run starts from.
 void refuse_to_overwrite_source(const RunDirectory& directory, const InitConfig& init) {
   if (init.from.empty() || !directory.attempt().replaces) return;
   const std::filesystem::path from = std::filesystem::weakly_canonical(init.from);
@@ -126,7 +126,8 @@ bool nothing_is_left(Collective& world, const Config& config, const Destination&
                     saved.step, describe(saved.best_metric, saved.best), config.run.patience);
              return "done";
            }
-           // The steps of epochs are 0 where the checkpoint does not tell them.
+           // Steps are 0 if they follow from epochs and the checkpoint does not tell them. Then
+           // some may be left.
            if (config.run.steps == 0 || attempt.resume_step < config.run.steps) return "";
            if (attempt.owes_evaluation && attempt.resume_step == config.run.steps) return "";
            answer("{} is at step {} of {}: nothing is left to train\n", to.path,

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The path relative to the directory, if the file is in it.
+// Returns the path relative to the directory if the file is right in it, else the path itself.
 std::string inside(const std::string& path, const std::string& directory) {
   if (path.empty() || directory.empty()) return path;
   const fs::path folder = fs::absolute(directory).lexically_normal();
@@ -25,7 +25,8 @@ std::string inside(const std::string& path, const std::string& directory) {
   return file.parent_path() == folder ? file.filename().string() : path;
 }
 
-// The word pieces that the run in the directory was trained with; empty where it names none.
+// Returns the path of the word pieces that the run in the directory was trained with. It is empty
+// where the run names none.
 std::string kept_vocabulary(const fs::path& directory) {
   const fs::path run_file = directory / kRunFile;
   std::error_code error;
@@ -40,8 +41,8 @@ std::string kept_vocabulary(const fs::path& directory) {
 
 std::string kept_run_file(const Config& config) {
   Config kept = config;
-  // Where the tokenizer is that of model.from, it will be the kept folder's: an empty key says
-  // that.
+  // If the tokenizer is that of model.from, it will be that of the kept folder. An empty key says
+  // so.
   const bool follows = uses_folder(config.data) && config.data.vocabulary == config.model.from;
   kept.data.vocabulary = follows ? "" : inside(config.data.vocabulary, config.run.out);
   if (!kept.model.from.empty() && !kept.run.out.empty()) kept.model.from = kKeptFolder;
@@ -50,7 +51,7 @@ std::string kept_run_file(const Config& config) {
   kept.run.resume = defaults.resume;
   kept.run.overwrite = defaults.overwrite;
   kept.run.time_limit = defaults.time_limit;
-  if (kept.run.epochs > 0) kept.run.steps = 0;  // they follow from the epochs again
+  if (kept.run.epochs > 0) kept.run.steps = 0;  // steps follow from the epochs again
   return write_run_file(kept);
 }
 

@@ -27,7 +27,7 @@ size_t counted_on_first_rank(Collective& world, const CountTexts& count) {
   return std::stoull(on_first_rank(world, [&] { return std::to_string(count()); }));
 }
 
-// Takes fewer micro-batches for few texts, and never smaller ones: the bits of a row's result must
+// Takes fewer micro-batches for few texts, but not smaller ones: the bits of a row's result must
 // not depend on the number of other rows.
 void spare_micro_batches(Config& config, size_t texts, int width) {
   PipelineConfig& pipeline = config.pipeline;
@@ -35,14 +35,15 @@ void spare_micro_batches(Config& config, size_t texts, int width) {
   const int64_t batch =
       config.run.eval_batch > 0 ? config.run.eval_batch : pipeline.micro_batch_size;
   const auto ceiling = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-  // The rows of the replica with the most texts; a text is on one replica.
+  // A text is on one replica. These are the rows of the replica with the most texts.
   const int64_t rows = width * ceiling(static_cast<int64_t>(texts), pipeline.replicas);
   pipeline.micro_batches =
       static_cast<int>(std::min<int64_t>(pipeline.micro_batches, ceiling(rows, batch)));
 }
 
-// On other ranks than it was trained on, a network is used by as many stages as there are: what it
-// says does not depend on their number. What the user has said about stages stands.
+// Fits the pipeline to the ranks. If they are not as many as it was trained on, there are as many
+// stages as ranks: what a network says does not depend on the number of stages. What the user has
+// said about stages stands.
 void fit_ranks(const UseOptions& options, int ranks, PipelineConfig& pipeline) {
   const bool settled =
       std::any_of(options.rest.begin(), options.rest.end(), [](const std::string& argument) {
@@ -60,8 +61,8 @@ void fit_ranks(const UseOptions& options, int ranks, PipelineConfig& pipeline) {
   pipeline.split.clear();
 }
 
-// The checkpoint that is named, the best of the run or its newest. Refuses what is none, and what
-// is damaged in its small documents, before anything is waited for.
+// Returns the checkpoint that is named, the best of the run, or its newest. Refuses what is no
+// checkpoint, and a checkpoint whose small documents are damaged, before anything is waited for.
 std::string readable(const std::string& named, const std::string& run_directory) {
   std::error_code ignored;
   const bool is_best = named == kBest;
@@ -83,7 +84,8 @@ std::string readable(const std::string& named, const std::string& run_directory)
   return path;
 }
 
-// Collective. Throws Error(Data) on every rank where files are damaged, with what else there is.
+// Loads the weights. It is collective. Where files are damaged, every rank throws Error(Data),
+// which says what other checkpoints there are.
 void load_checkpoint(Collective& world, const std::string& who, const std::string& checkpoint,
                      Pipeline& pipeline, Device& device) {
   try {
@@ -96,8 +98,8 @@ void load_checkpoint(Collective& world, const std::string& who, const std::strin
   }
 }
 
-// Whether the weights are those of a Hugging Face folder as it was published: the command line
-// names it, and no checkpoint.
+// Returns whether the weights are those of a Hugging Face folder as it was published: then the
+// command line names the folder, and no checkpoint.
 bool is_folder_itself(Collective& world, const Settings& settings, const std::string& checkpoint) {
   const std::string answer = on_first_rank(world, [&]() -> std::string {
     if (!settings.on_command_line("model.from")) return "";
@@ -115,7 +117,7 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
   bool uses_folder = false;
   std::chrono::microseconds nap = {};
   {
-    // No time limit where rank 0 may wait for what a person types.
+    // There is no time limit where rank 0 may wait for what a person types.
     const std::unique_ptr<Network> all =
         starting_network(session, count ? std::chrono::milliseconds(0) : kWaitLimit);
     Collective& world = all->world();
@@ -130,7 +132,7 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
         return with_kept(asked, options.checkpoint == kBest ? "" : options.checkpoint);
       });
     }
-    config.run.dry_run = false;  // of what was trained
+    config.run.dry_run = false;  // the key is about training alone
     fit_ranks(options, session.ranks(), config.pipeline);
     const ThreadPlan plan = shared_threads(world, session, config.run);
     config.run.threads = plan.threads;

@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-// Ranks of one host, ascending.
+// These are the ranks of one host, in ascending order.
 using Neighbours = std::vector<size_t>;
 
 bool have_one_in_common(const RankCores& a, const RankCores& b) {

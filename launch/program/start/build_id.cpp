@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::string_view kOwner("GNU\0", 4);  // with its end
+constexpr std::string_view kOwner("GNU\0", 4);  // with the zero that ends it
 constexpr size_t kAligned = 4;
 size_t rounded_up(size_t bytes) {
   return (bytes + kAligned - 1) / kAligned * kAligned;
@@ -49,7 +49,7 @@ std::string id_of(const dl_phdr_info& loaded) {
   return {};
 }
 
-// The program itself is the first of what is loaded.
+// Reads the id of the first object that is loaded, which is the program itself.
 int look_at_program(dl_phdr_info* loaded, size_t /*size*/, void* result) {
   *static_cast<std::string*>(result) = id_of(*loaded);
   return 1;

@@ -17,15 +17,17 @@ double smaller_limit(double a, double b) {
   return std::min(a, b);
 }
 
-// "max 100000", "150000 100000".
+// Returns how many cores' time cpu.max ("max 100000", "150000 100000") allows a group, or 0 where
+// there is no limit.
 double limit_of_version_2(const fs::path& group) {
   std::ifstream file(group / "cpu.max");
-  double quota = 0.0;  // stays so at "max"
+  double quota = 0.0;  // stays 0 if the file says "max"
   double period = 0.0;
   return file >> quota >> period && period > 0.0 ? quota / period : 0.0;
 }
 
-// A quota of -1 is none.
+// Returns the number of cores whose time the files of version 1 allow, or 0 where there is no
+// limit. A quota of -1 is no limit.
 double limit_of_version_1(const fs::path& group) {
   double quota = 0.0;
   double period = 0.0;
@@ -34,9 +36,9 @@ double limit_of_version_1(const fs::path& group) {
   return quota > 0.0 && period > 0.0 ? quota / period : 0.0;
 }
 
-// The least limit of a control group and those around it. `group` is as /proc says, "/a/b"; where a
-// container sees its own group as the root of the tree, that path leads nowhere and the root
-// counts.
+// Returns the least limit of a control group and those around it. `group` is as /proc says, for
+// example "/a/b". A container may see its own group as the root of the tree; then that path leads
+// nowhere, and the root counts.
 template <class Limit>
 double least(const fs::path& tree, const std::string& group, const Limit& limit) {
   double result = limit(tree);
@@ -62,7 +64,8 @@ double allowed_processor_time(const std::string& root) {
   const fs::path trees = fs::path(root + "/sys/fs/cgroup");
   double result = 0.0;
   std::ifstream groups(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {  // "3:cpu,cpuacct:/docker/ab", "0::/user"
+  // A line is, for example, "3:cpu,cpuacct:/docker/ab" or "0::/user".
+  for (std::string line; std::getline(groups, line);) {
     const size_t first = line.find(':');
     const size_t second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
@@ -71,7 +74,8 @@ double allowed_processor_time(const std::string& root) {
     if (controllers.empty()) {
       result = smaller_limit(result, least(trees, group, limit_of_version_2));
     } else if (has_controller_cpu(controllers)) {
-      // The tree of this hierarchy is mounted under its controllers' names; each has a link to it.
+      // The tree of this hierarchy is mounted under the names of all its controllers together. The
+      // name of each controller is a link to it.
       result = smaller_limit(result, least(trees / "cpu", group, limit_of_version_1));
     }
   }

@@ -15,7 +15,7 @@ bool StopRequests::is_due() {
   if (reason_.empty()) reason_ = stop_signal();
   if (directory_ == nullptr) return !reason_.empty();
   directory_->check();
-  // Always called: it measures the steps.
+  // time_is_up() is called in any case, because it measures the steps.
   if (time_is_up() && reason_.empty()) reason_ = "the time limit, " + limit_.from;
   if (reason_.empty() && file_is_there()) reason_ = "the file stop";
   return !reason_.empty();
@@ -26,12 +26,12 @@ std::string StopRequests::reason() const {
 }
 
 void StopRequests::will_save(int64_t bytes) {
-  constexpr double kBytesPerSecond = 1e8;  // of a slow disk, until one was measured
+  constexpr double kBytesPerSecond = 1e8;  // a slow disk's, until one was measured
   expected_checkpoint_ = Seconds(static_cast<double>(bytes) / kBytesPerSecond);
 }
 
-// Keeps the longest time of a checkpoint, as the next may take as long: file systems have bad
-// hours.
+// Keeps the longest time that a checkpoint took. The next one may take as long, because file
+// systems have bad hours.
 void StopRequests::saved(double seconds) {
   longest_checkpoint_ = std::max(longest_checkpoint_.value_or(Seconds(0.0)), Seconds(seconds));
 }
@@ -45,7 +45,8 @@ bool StopRequests::time_is_up() {
   return left <= stopping_margin(longest_step_, longest_checkpoint_.value_or(expected_checkpoint_));
 }
 
-// Once a second: steps may be shorter than what a file server takes to answer.
+// Returns whether the file `stop` is there. It looks once a second, because a file server may take
+// longer to answer than a step takes.
 bool StopRequests::file_is_there() {
   const Clock::time_point now = Clock::now();
   if (last_look_ && now - *last_look_ < std::chrono::seconds(1)) return false;

@@ -12,9 +12,9 @@ namespace {
 constexpr std::array<int, 3> kStopSignals = {SIGTERM, SIGUSR1, SIGUSR2};
 constexpr int64_t kOneRequestMs = 1000;
 
-bool are_caught = false;  // of the main thread alone
+bool are_caught = false;  // used by the main thread alone
 
-// Written by the handler, so without locks.
+// These are written by the signal handler, so they must work without locks.
 std::atomic<int> first_signal = 0;
 std::atomic<int64_t> first_time_ms = 0;
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free);

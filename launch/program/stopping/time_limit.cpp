@@ -23,7 +23,7 @@ std::optional<Number> whole(std::string_view text) {
   return number && *number >= 0 ? number : std::nullopt;
 }
 
-// "1:30:00" or "30:00"
+// Returns the time that "1:30:00" or "30:00" means, or nothing where the text has no such form.
 std::optional<Seconds> clock_time(std::string_view text) {
   double seconds = 0.0;
   for (int parts = 1;; ++parts) {
@@ -41,10 +41,10 @@ WallTime after(WallTime start, Seconds length) {
   return start + std::chrono::duration_cast<WallTime::duration>(length);
 }
 
-// The facts that /proc tells of a process; none of one that may not be read.
+// Holds the facts that /proc tells of a process.
 struct ProcessFacts {
   int64_t parent = 0;
-  double started_s = 0.0;  // after the boot
+  double started_s = 0.0;  // seconds from the boot
   std::vector<std::string> environment;
 };
 std::optional<ProcessFacts> facts_of(int64_t process) {
@@ -64,8 +64,8 @@ WallTime boot_time() {
   return after(std::chrono::system_clock::now(), Seconds(-seconds));
 }
 
-// The start of the oldest process among this one and its ancestors that has the same value of
-// `variable` as this one.
+// Returns when the job started: the start of the oldest process among this one and its ancestors
+// that has the same value of `variable` as this one.
 WallTime start_of_job(const char* variable) {
   const char* value = variable == nullptr ? nullptr : std::getenv(variable);
   const std::string wanted = value == nullptr ? "" : fmt::format("{}={}", variable, value);
