@@ -64,10 +64,10 @@ std::vector<DeviceModel> accelerators() {
           accelerator("tpu-v3", 61.5, 61.5, 450, 16, kFusesNothing)};
 }
 
-// Is a part of the name that the driver gives to a GPU, and the peak that NVIDIA's data sheet
-// gives. The sheets are those of H100 (SXM5), H200 (SXM), B200 (HGX), A100 (SXM4 and PCIe) and
-// GeForce RTX 4090. The driver calls these "NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA B200",
-// "NVIDIA A100-SXM4-80GB", "NVIDIA A100 80GB PCIe" and "NVIDIA GeForce RTX 4090".
+// A row has a part of the name that the driver gives to a GPU, and the peak in NVIDIA's data sheet.
+// The sheets are those of H100 (SXM5), H200 (SXM), B200 (HGX), A100 (SXM4 and PCIe) and GeForce RTX
+// 4090. The driver calls these "NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA B200", "NVIDIA
+// A100-SXM4-80GB", "NVIDIA A100 80GB PCIe" and "NVIDIA GeForce RTX 4090".
 struct PartName {
   std::string_view in_name;
   PublishedPeak peak;

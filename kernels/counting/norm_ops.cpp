@@ -48,8 +48,8 @@ class CountingBatchNorm final : public BatchNormOps {
  public:
   explicit CountingBatchNorm(Tally& tally) : tally_(tally) {}
 
-  // A pass of its own over x takes the statistics, so x counts twice. The same holds for the sums
-  // of backward(), which reads g twice, too.
+  // The statistics take a pass of their own over x, so x counts twice. In backward() the sums take
+  // one over g and x, so both count twice there.
   void forward(Tensor& y, Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
                const Tensor& gamma, const Tensor& beta, float /*epsilon*/) override {
     tally_.pass(kNormForward * elements(x), {&y, &mean, &rstd, &sums, &x, &x, &gamma, &beta});

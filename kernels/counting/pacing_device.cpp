@@ -20,7 +20,7 @@ void sleep_until(Clock::time_point moment) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(moment.time_since_epoch());
   constexpr int64_t kBillion = 1'000'000'000;
   const timespec deadline{since.count() / kBillion, since.count() % kBillion};
-  // An early return does no harm: wait() looks at the clock again.
+  // Waking early does no harm: wait() looks at the clock again.
   (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, nullptr);
 }
 
@@ -84,8 +84,8 @@ class Pacing final : public PacingDevice {
   void spend(double seconds) {
     if (starts_anew_) start_anew();
     free_at_ += std::chrono::duration_cast<Clock::duration>(Seconds(pace_ * seconds));
-    // The host is never more than a nap ahead of the device. So what the caller does between two
-    // ops, such as to sum gradients that are complete, happens at the right time.
+    // The host waits once it is more than a nap ahead of the device. So what it does between two
+    // ops, such as to sum gradients that are complete, happens when it would on a real device.
     if (free_at_ - Clock::now() > nap_) wait();
   }
 

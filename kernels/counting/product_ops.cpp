@@ -257,8 +257,8 @@ class CountingAttention final : public AttentionOps {
     return cut.possible() ? tally_.workspace(cut.workspace_bytes) : Tensor{};
   }
 
-  // Returns the number of scores that are computed. A causal mask leaves half of them, and a window
-  // leaves at most its own size for each query.
+  // Returns the number of scores that are computed. A causal mask leaves half of them; a window
+  // leaves each query at most as many keys as the window is wide.
   static double scores(const AttentionSizes& sizes, const AttentionOptions& options) {
     const auto queries = static_cast<double>(sizes.queries);
     const auto keys = static_cast<double>(sizes.keys);

@@ -61,8 +61,8 @@ void copy_tiles(int threads, bfloat16* tiles, const Element* matrix, int64_t row
 constexpr int64_t kSide = 32;  // rows and columns that are transposed at once: each is a cache line
 using Square = std::array<bfloat16, kSide * kSide>;
 
-// Returns eight words, each a pair of bf16 from two rows. So pairs are moved when eight words by
-// eight are transposed in registers.
+// Returns eight words; word i holds number i of both rows. transposed() then moves such pairs as
+// words, eight by eight.
 [[gnu::always_inline]] inline Row paired(const bfloat16* first, const bfloat16* second) {
   using Half = uint16_t __attribute__((vector_size(16)));
   Half a;

@@ -48,7 +48,7 @@ RowSums row_sums(const T* x, int64_t classes, const Clip& clip, bool with_sum) {
     const int64_t count = std::min(kBlock, classes - begin);
     const float top = simd_max(count, [from](int64_t i) { return static_cast<float>(from[i]); });
     const float highest = clip(std::max(top, largest));
-    // Where all logits so far are -infinity, 0 is subtracted: -infinity minus itself is no number.
+    // Where all logits so far are -infinity, 0 is subtracted: -infinity minus -infinity is NaN.
     const float shift = highest == -__builtin_inff() ? 0.0F : highest;
     // Where nothing was summed yet, `largest` may be -infinity, and no difference is taken.
     const float shrink = exponentials == 0.0F ? 0.0F : std::exp(clip(largest) - shift);

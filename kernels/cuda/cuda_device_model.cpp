@@ -23,7 +23,8 @@ constexpr std::array kGenerations = {
 };
 constexpr int kNewestKnown = 121;
 
-// Each row is a part of a card's name, and its model in kernels/device_model.
+// Each row has a part of a card's name, and the name of the card's model in
+// kernels/device_model.cpp.
 constexpr std::array<std::array<const char*, 2>, 8> kNames = {{{"H200", "h200"},
                                                                {"H100", "h100"},
                                                                {"B200", "b200"},

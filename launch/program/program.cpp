@@ -78,7 +78,7 @@ std::string version() {
 }
 
 // Returns the answer to help and version, which needs no look at run or machine. Returns nothing
-// for anything else.
+// where something else is asked.
 std::optional<std::string> plain_answer(const CommandLine& line) {
   if (line.command == "help") return help(line.arguments);
   if (line.command.empty() || wants_help({line.command})) return general_help();

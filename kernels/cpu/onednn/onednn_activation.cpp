@@ -8,7 +8,7 @@ namespace {
 Prepared make_activation(OneDnn::State& state, const ActivationPlan& plan) {
   const dnnl_api::Desc data({plan.elements}, library_type(plan.type), dnnl::memory::format_tag::a);
   const dnnl::algorithm algorithm = library_algorithm(plan.f);
-  const float alpha = plan.f == Activation::Silu ? 1.0F : 0.0F;  // for x sigmoid(alpha x)
+  const float alpha = plan.f == Activation::Silu ? 1.0F : 0.0F;  // swish is x sigmoid(alpha x)
   try {
     const auto forward =
         dnnl_api::eltwise_forward(state.engine, algorithm, data, alpha, new_attributes());

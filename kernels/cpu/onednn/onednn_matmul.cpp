@@ -72,11 +72,11 @@ struct Operand {
   [[nodiscard]] bool copied() const { return type == DType::BF16 || pad; }
   [[nodiscard]] bool by_columns() const { return strides[1] == 1 && strides[2] != 1; }
   [[nodiscard]] int64_t padding() const { return pad ? kRowPadding : 0; }
-  // A line is a row or a column, whichever is contiguous. Returns how many lines there are, and
-  // their length.
+  // A line is a row or a column, whichever is contiguous. lines() is their number, length() the
+  // length of each.
   [[nodiscard]] int64_t lines() const { return by_columns() ? columns : rows; }
   [[nodiscard]] int64_t length() const { return by_columns() ? rows : columns; }
-  // Describes the copy from here on: dense by rows, or by columns where those are the lines.
+  // Makes this describe the copy: dense by rows, or by columns where those are the lines.
   void becomes_copy() {
     const bool swaps = by_columns();
     strides = dense(lines(), length() + padding());
@@ -169,7 +169,7 @@ void product_then_tanh(OneDnn& dnn, MatmulPlan plan, void* c, const void* a, con
 }
 
 // Computes a product without terms (k = 0), c = f(bias + (accumulate ? c : 0)), as a product with
-// one term of zeros. It is too rare to be worth more.
+// one term of zeros. It is rare, so its speed does not matter.
 void empty_product(OneDnn& dnn, const MatmulPlan& plan, void* c, const float* bias) {
   if (plan.accumulate && !plan.bias && plan.fused == Fused::None) return;
   MatmulPlan zero = plan;

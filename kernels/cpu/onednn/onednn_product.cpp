@@ -132,8 +132,8 @@ void PreparedProduct::run(OneDnn::State& state, void* c, const void* a, const vo
       check(product.execute(state, given, own), "the execution of a product");
     }
   };
-  // A single share runs outside of a parallel region. The library's own region would be nested in
-  // ours, and for nested regions libgomp makes new threads each time and ends them.
+  // A single share does not run in a parallel region. Else the library's own region would be nested
+  // in ours, and for nested regions libgomp makes new threads each time and ends them.
   if (workers == 1) return run_share(0);
   for_shares(state.threads, workers, run_share);
 }

@@ -41,8 +41,8 @@ void flush_denormals_here() {
 }  // namespace
 
 void flush_denormals(int threads) {
-  flush_denormals_here();  // threads that start later inherit it from this one
-  // Every thread that already exists sets it for itself.
+  flush_denormals_here();  // threads that start later inherit the mode
+  // Threads that exist already do not, so each of them sets it.
   for_shares(threads, threads, [](int /*share*/) { flush_denormals_here(); });
 }
 

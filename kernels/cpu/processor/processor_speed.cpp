@@ -34,7 +34,7 @@ class Stopwatch {
   explicit Stopwatch(Device& device)
       : device_(device), counting_(make_counting_device(device.model())) {}
 
-  // Adds ops, and returns the number that rate() and seconds() take for them.
+  // Adds ops, and returns an index by which rate() and seconds() find them.
   size_t add(const MakeOps& make) {
     const Ops counted = make(*counting_);
     const double before = counting_->count().flops;
@@ -209,7 +209,7 @@ Ops small_product(Device& device) {
       [&dense, data] { dense.linear_forward(data->y, data->x, data->w, nullptr, Fused::None); }};
 }
 
-// Keeps the stopwatch's numbers of the ops of one element type.
+// Keeps the indices that a stopwatch has given to the ops of one element type.
 struct ProductOps {
   ProductOps(Stopwatch& watch, DType dtype) {
     const auto add = [&](Ops (*ops)(Device&, DType)) {

@@ -23,7 +23,7 @@ struct BackwardBlock {
   T *own_a, *own_b, *other_a, *other_b;  // in shared memory
   float *other_logsumexp, *other_dot;    // used where the other positions are queries
   SeenRange* other_seen;                 // the keys that each of those queries sees
-  float* scores;                         // the warp's own
+  float* scores;                         // the scores of this warp
   T* operand;
   int block_first, first;  // first position of the block, and of the warp
   ScoreLane lane;

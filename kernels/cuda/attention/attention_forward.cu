@@ -14,7 +14,7 @@ struct ForwardBlock {
 
   const AttentionCall& call;
   T *queries, *key_tile, *value_tile;  // in shared memory
-  float* scores;                       // the warp's own
+  float* scores;                       // the scores of this warp
   T* operand;
   int block_first, first;  // first query of the block, and of the warp
   ScoreLane lane;

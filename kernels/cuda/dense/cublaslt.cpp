@@ -135,8 +135,8 @@ Operation new_operation(const Product& p, int processors) {
       static_cast<uint32_t>(library_epilogue(p.epilogue)));
   if (has_aux(p.epilogue)) set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, p.n);
   if (processors > 0) set(operation, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, int32_t{processors});
-  // The library reads how these pointers are aligned when it chooses an algorithm. It does not read
-  // what they point to.
+  // The library reads the alignment of these pointers when it chooses an algorithm. It does not
+  // read what they point to.
   // NOLINTNEXTLINE(performance-no-int-to-ptr): one alignment in every run, not this run's
   void* const anywhere = reinterpret_cast<void*>(uintptr_t{kAlignment});
   point(operation, p.epilogue, anywhere, anywhere);

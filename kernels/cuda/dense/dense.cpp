@@ -147,8 +147,8 @@ class CudaDense final : public DenseOps {
     if (w.value().dtype() == type) return {};
     return row_pieces(rows, w.shape()[0], type);
   }
-  // Is a piece of the rows of outputs, with scratch memory for it. `padded` is empty where nothing
-  // is cut.
+  // This is a piece of the rows of outputs, with scratch memory for it. `padded` is empty where
+  // nothing is cut.
   struct RowPiece {
     int64_t first = 0, rows = 0;
     Tensor padded;
@@ -227,7 +227,8 @@ class CudaDense final : public DenseOps {
     Tensor narrow = context_.scratch({whole_packs(bias.elements())}, type);
     Tensor numbers = narrow.view(0, bias.shape());
     pointwise_->copy(numbers, bias);
-    return narrow;  // nobody reads the columns that get what lies behind the numbers
+    // What lies behind the numbers goes into columns that nobody reads.
+    return narrow;
   }
 
   static Product batched(const Tensor& c, const Tensor& a, const Tensor& b, bool transpose_a,

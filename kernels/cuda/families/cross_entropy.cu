@@ -17,8 +17,8 @@ namespace {
 constexpr int kWideRowThreads = 256;  // threads of a wide row
 constexpr int64_t kWideRow = 2048;
 
-// Is row `row` as its threads see it: single elements up to the tensor's next whole group of N,
-// then groups, and single elements again.
+// This is row `row` as its threads see it: single elements up to the tensor's next whole group of
+// N, then groups, and single elements again.
 template <int N>
 struct CutRow {
   int64_t first, width;  // the row's first element in the tensor
@@ -87,8 +87,8 @@ __device__ Part merged(const Part& a, const Part& b, const C& clip) {
   return m;
 }
 
-// Adds the logits of N columns to the statistics; `with_sum` says whether the sum of the logits is
-// wanted, too.
+// Adds N logits, from `column` on, to the statistics; `with_sum` says whether the sum of the logits
+// is wanted, too.
 template <int N, class C>
 __device__ void add(Part& part, const Floats<N>& x, int64_t column, const C& clip, bool with_sum) {
   float top = part.largest;
@@ -102,7 +102,7 @@ __device__ void add(Part& part, const Floats<N>& x, int64_t column, const C& cli
     part.exponentials = rescaled(part.exponentials, before, clip(top));
   }
   const float shift = clip(top);
-  if (shift == -INFINITY) {  // -infinity counts for nothing, and a NaN shows
+  if (shift == -INFINITY) {  // -infinity adds nothing, and a NaN shows in the sum
     for (int k = 0; k < N; ++k) part.exponentials += clip(x[k]) == -INFINITY ? 0.0F : x[k];
   } else {
     for (int k = 0; k < N; ++k) part.exponentials += __expf(clip(x[k]) - shift);

@@ -165,8 +165,8 @@ void embedding_backward(CudaContext& context, Tensor& dtable, const Tensor& ids,
   const int64_t count = ids.elements();
   const int64_t width = dtable.dim(1);
   if (count == 0 || width == 0) return;
-  // Scratch memory holds two pairs of rows, each ids and positions. Chunks are sorted into the
-  // first pair; each merge goes from one pair to the other.
+  // Scratch memory holds two pairs of rows; a pair is ids and their positions. Chunks are sorted
+  // into the first pair, and each merge goes from one pair to the other.
   const Tensor scratch = context.scratch({4, count}, DType::I32);
   auto* sorted_ids = scratch.data<int32_t>();
   int32_t* sorted_positions = sorted_ids + count;

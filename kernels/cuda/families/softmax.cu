@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
     softmax_forward_kernel(T* y, const T* x, int64_t rows, int64_t width) {
   __shared__ float parts[kThreads / kWarp];
   const int64_t row = row_of_thread<kThreads>();
-  if (row >= rows) return;  // ends whole warps, or whole blocks
+  if (row >= rows) return;  // only whole warps end, as row_reduce() needs
   const int64_t groups = width / N;
   const T* from = x + row * width;
   T* to = y + row * width;

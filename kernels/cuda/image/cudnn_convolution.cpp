@@ -88,9 +88,9 @@ struct CudnnConvolutions::Plan {
     if (c.pass == Pass::BackwardWeight) choose_backward_weight();
   }
 
-  // Takes the library's first suggestion that keeps our promises: it is deterministic and leaves
-  // fp32 alone. size_of_workspace(algorithm) asks the library once more, and fails for what cannot
-  // be run.
+  // Takes the library's first suggestion that is deterministic and computes fp32 without tensor
+  // cores. size_of_workspace(algorithm) asks the library once more, and fails for what cannot be
+  // run.
   template <class Suggestion, class F>
   void choose(cudnnStatus_t status, std::span<const Suggestion> suggestions,
               const F& size_of_workspace) {

@@ -23,7 +23,8 @@ class DeviceSource final : public MemorySource {
     void* data = nullptr;
     const cudaError_t status = cudaMallocAsync(&data, size_bytes, queue_.stream());
     std::byte* const memory = obtained("cudaMallocAsync", status, data);
-    if (memory == nullptr) queue_.flush();  // blocks that these ops use may be given back next
+    // Memory gives back cached blocks next, so ops that use them have to be issued first.
+    if (memory == nullptr) queue_.flush();
     return memory;
   }
   void give_back(std::byte* data, size_t /*size_bytes*/) override {

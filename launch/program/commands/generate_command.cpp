@@ -93,7 +93,7 @@ CommandOptions generate_options_into(UseOptions& use) {
   return options;
 }
 
-// Throws Error(Input) for an option that is out of its range, and names it.
+// Throws Error(Input) for options that are out of range or exclude each other, and names them.
 void check_asked(const UseOptions& options) {
   GenerationOptions how = options.generation;
   how.tokens = options.asked.tokens.value_or(how.tokens);

@@ -29,7 +29,7 @@ namespace {
 
 namespace po = boost::program_options;
 
-// What the command line says, before it is looked at.
+// Holds what the command line says, before it is checked.
 struct ScheduleOptions {
   ScheduleSettings settings;
   std::string times = "1,1,1";
@@ -78,14 +78,16 @@ void read_times(ScheduleOptions& request) {
   }
 }
 
-// A name of schedule_names() comes before a file that is called like it.
+// Returns whether `schedule` is a file. A name of schedule_names() stands for that schedule, even
+// if a file has the same name.
 bool is_file(const std::string& schedule) {
   const std::vector<std::string> names = schedule_names();
   if (std::find(names.begin(), names.end(), schedule) != names.end()) return false;
   return schedule.find_first_of("/.") != std::string::npos;
 }
 
-// Reads the CSV file that `schedule` names; then the schedule is called by the file's name alone.
+// Reads the CSV file that `schedule` names, and leaves the file's name alone, without folders, in
+// `schedule`.
 void read_csv(ScheduleSettings& settings) {
   settings.csv = read_text(settings.schedule, kMostScheduleBytes, FileOwner::User);
   settings.schedule = std::filesystem::path(settings.schedule).filename();
@@ -104,7 +106,7 @@ ScheduleOptions schedule_options(const std::vector<std::string>& arguments) {
   return request;
 }
 
-// The simulation as one step, a unit of time as a millisecond.
+// Returns the simulation as a trace of one step. A unit of time counts as a millisecond.
 std::string as_trace(const ScheduleAnswer& answer) {
   return trace_json({.about = {{"schedule", answer.settings.schedule},
                                {"stages", std::to_string(answer.schedule.stages)},

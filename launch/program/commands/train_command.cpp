@@ -43,7 +43,7 @@ struct Preparation {
   std::vector<std::string> notes;  // on rank 0
   Destination to;
   TimeLimit limit;
-  std::unique_ptr<StartWatch> start;  // until the first step
+  std::unique_ptr<StartWatch> start;  // until the run's files change
   std::unique_ptr<StopRequests> stopping;
   int64_t until = 0;   // RunOrder::until
   std::string onward;  // what a stopped command says of going on; empty: what train says
@@ -218,7 +218,7 @@ int train(Preparation& made, const Station& station, const ModelMaker& models, R
   check_kept_classes(station.network.world(), run, made);
   refuse_late_start(station.network.world(), made.limit);  // the data may have taken long to read
   run.begin_copies();
-  made.start.reset();  // from here on files change: the run itself ends, after its first step
+  made.start.reset();  // from here on files change, so a stop waits for the first step
   begin(station.network.world(), config, made.to, reporter);
   keep_sizes(run, config.run, made.to.directory.get());
   const RunSummary summary = run.to_the_end();

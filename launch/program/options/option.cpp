@@ -18,7 +18,7 @@ template <typename... Lambdas>
 Overload(Lambdas...) -> Overload<Lambdas...>;
 
 bool within(const AllowedValues& limits, double value) {
-  // The finite test refuses NaN, too.
+  // isfinite() refuses NaN, too.
   return std::isfinite(value) && value >= limits.minimum && value <= limits.maximum &&
          !(limits.minimum_excluded && value == limits.minimum) &&
          !(limits.maximum_excluded && value == limits.maximum);

@@ -8,7 +8,8 @@
 namespace penstock {
 namespace {
 
-// Sizes above these are typing errors. Products of smaller ones stay far inside 64 bits.
+// Sizes above these are typing errors. Products of the sizes that are allowed stay far inside 64
+// bits.
 constexpr double kMostRanks = 65536;
 constexpr double kMostSamples = 1 << 30;
 

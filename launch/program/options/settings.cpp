@@ -114,7 +114,7 @@ std::string data_path(const Settings& settings, const std::string& name, const s
 }
 
 // Handles training data that are gone. To evaluate the run, the validation data stand in for them.
-// Images cannot do without: their classes are named by the folders of the training set.
+// Images cannot do without training data: their classes are named by its folders.
 void settle_without_training_data(Settings& settings, DataRead read, const Error& missing) {
   DataConfig& data = settings.config.data;
   if (read == DataRead::Nothing) {

@@ -17,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the path relative to the directory if the file is right in it, else the path itself.
+// Returns the path relative to the directory if the file lies directly in it, else the path
+// unchanged.
 std::string inside(const std::string& path, const std::string& directory) {
   if (path.empty() || directory.empty()) return path;
   const fs::path folder = fs::absolute(directory).lexically_normal();

@@ -17,8 +17,8 @@ double smaller_limit(double a, double b) {
   return std::min(a, b);
 }
 
-// Returns how many cores' time cpu.max ("max 100000", "150000 100000") allows a group, or 0 where
-// there is no limit.
+// Returns the limit that cpu.max sets for a group, in cores: 1.5 for "150000 100000", and 0, which
+// is no limit, for "max 100000".
 double limit_of_version_2(const fs::path& group) {
   std::ifstream file(group / "cpu.max");
   double quota = 0.0;  // stays 0 if the file says "max"
@@ -26,8 +26,8 @@ double limit_of_version_2(const fs::path& group) {
   return file >> quota >> period && period > 0.0 ? quota / period : 0.0;
 }
 
-// Returns the number of cores whose time the files of version 1 allow, or 0 where there is no
-// limit. A quota of -1 is no limit.
+// Returns the limit that the files of version 1 set for a group, in cores, or 0 where there is
+// none. A quota of -1 is none.
 double limit_of_version_1(const fs::path& group) {
   double quota = 0.0;
   double period = 0.0;

@@ -15,7 +15,7 @@ bool StopRequests::is_due() {
   if (reason_.empty()) reason_ = stop_signal();
   if (directory_ == nullptr) return !reason_.empty();
   directory_->check();
-  // time_is_up() is called in any case, because it measures the steps.
+  // time_is_up() is called even where there is a reason already, because it measures the steps.
   if (time_is_up() && reason_.empty()) reason_ = "the time limit, " + limit_.from;
   if (reason_.empty() && file_is_there()) reason_ = "the file stop";
   return !reason_.empty();
@@ -26,7 +26,7 @@ std::string StopRequests::reason() const {
 }
 
 void StopRequests::will_save(int64_t bytes) {
-  constexpr double kBytesPerSecond = 1e8;  // a slow disk's, until one was measured
+  constexpr double kBytesPerSecond = 1e8;  // a slow disk's, until a checkpoint was timed
   expected_checkpoint_ = Seconds(static_cast<double>(bytes) / kBytesPerSecond);
 }
 
