@@ -57,7 +57,7 @@ double attribute(cudaDeviceAttr which, int ordinal) {
 }  // namespace
 
 DeviceModel cuda_device_model(const cudaDeviceProp& properties, int ordinal, int64_t usable_bytes) {
-  DeviceModel model = device_model_named("h100");  // for the assumed efficiencies
+  DeviceModel model = device_model_named("h100");  // efficiencies are assumed to be an H100's
   model.name = "gpu";
   for (const auto& [part, name] : kNames) {
     if (std::strstr(properties.name, part) != nullptr) model.name = name;

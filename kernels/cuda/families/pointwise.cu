@@ -182,7 +182,7 @@ class CudaPointwise final : public PointwiseOps {
     switch (y.dtype()) {
       case DType::F32:
         return fill_with(y, y.data<float>(), value);
-      case DType::BF16:  // as bits: bfloat16 has no trivial constructor
+      case DType::BF16:  // filled as bits: bfloat16 has no trivial constructor
         (void)y.data<bfloat16>();
         return fill_with(y, static_cast<uint16_t*>(y.raw()), bfloat16(value).bits);
       case DType::F64:

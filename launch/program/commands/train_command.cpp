@@ -211,7 +211,7 @@ int train(Preparation& made, const Station& station, const ModelMaker& models, R
                        .profile = made.run.profile ? &*made.run.profile : nullptr,
                        .stopping = made.stopping.get(),
                        .resume_from = made.to.resume_from,
-                       .is_verified = true,  // by settle_checkpoint()
+                       .is_verified = true,  // settle_checkpoint() has verified it
                        .until = made.until,
                        .drawn_up = drawn_up};
   Run run(order, station, reporter);

@@ -82,7 +82,8 @@ Config with_folder_text(const Config& config) {
 
 void keep_model_folder(const Config& config, const std::string& run_directory) {
   const std::string kept = run_directory + "/" + kKeptFolder;
-  if (config.model.from.empty()) return forget_folder(kept);  // of the run that is overwritten
+  // A folder that is there belongs to the run that is overwritten.
+  if (config.model.from.empty()) return forget_folder(kept);
   keep_folder(config.model.from, kept);
 }
 

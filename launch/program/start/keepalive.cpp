@@ -15,7 +15,7 @@ namespace {
 
 struct Setting {
   const char* name;
-  double by_default;  // in Open MPI 4
+  double by_default;  // the default in Open MPI 4
   int better;
 };
 constexpr std::array<Setting, 3> kSettings = {{{"oob_tcp_keepalive_time", 300, 5},
