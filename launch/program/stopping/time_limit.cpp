@@ -92,7 +92,10 @@ std::optional<Seconds> parse_time_limit(const std::string& text) {
   const size_t dash = text.find('-');
   if (dash == std::string::npos) return clock_time(text);
   const auto days = whole<int64_t>(std::string_view(text).substr(0, dash));
-  const auto rest = clock_time(std::string_view(text).substr(dash + 1));
+  // Slurm reads D-HH and D-HH:MM from the hours on.
+  std::string clock = text.substr(dash + 1);
+  for (auto colons = std::ranges::count(clock, ':'); colons < 2; ++colons) clock += ":00";
+  const auto rest = clock_time(clock);
   if (!days || !rest || *days > 100'000) return std::nullopt;
   return Seconds(86'400.0 * static_cast<double>(*days)) + *rest;
 }
