@@ -112,6 +112,25 @@ TEST_F(Best, ThatIsGoneOrElsewhereIsTold) {
   EXPECT_FALSE(fs::is_symlink(out("run") + "/checkpoints/best")) << "it led nowhere";
 }
 
+TEST_F(Best, IsLookedForAnewOnOtherValidationData) {
+  const auto text = [](int lines) {
+    std::string all;
+    for (int i = 0; i < lines; ++i) all += "line " + std::to_string(i) + " of a text\n";
+    return all;
+  };
+  const std::string data = " --model.vocabulary 256 --data.kind text --data.train " +
+                           scratch_.write("train.txt", text(200)) + " --data.validation " +
+                           scratch_.write("other.txt", text(40));
+  const JobResult job =
+      run_alone("train " + file(kRestless) + data + " --steps 20 --out " + out("run"));
+  ASSERT_EQ(job.exit_code, 0) << job.output;
+  (void)scratch_.write("other.txt", text(60));
+  const JobResult again = run_alone("train " + out("run") + " --resume auto --steps 30");
+  EXPECT_EQ(again.exit_code, 0) << again.output;
+  EXPECT_THAT(again.output, HasSubstr("the best is looked for anew"));
+  EXPECT_GT(newest("run").step, 20);
+}
+
 TEST_F(Best, IsRefusedWhereNothingIsCompared) {
   const std::string train = "train " + file(kRestless) + " --out " + out("run");
   expect_refusal(2, train + " --stages 2", 2, {"checkpoint.best", "set data.validation"});

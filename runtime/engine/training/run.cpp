@@ -66,6 +66,13 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
   check_validation(config_, source_, blueprint_.targets);
   check_best(config_, source_.facts().validation_samples, !blueprint_.input.label_per_position);
   best_ = resumed_.progress.best;
+  const int64_t validation_samples = source_.facts().validation_samples;
+  if (best_.samples != 0 && best_.samples != validation_samples) {
+    note("note: data.validation has " + std::to_string(validation_samples) + " samples and had " +
+         std::to_string(best_.samples) + " when the best evaluation so far was made, after step " +
+         std::to_string(best_.step) + ": the best is looked for anew");
+    best_ = {};
+  }
   batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_,
                    resumed_.progress.consumed_samples);
   station_.device.memory().reset_peaks();

@@ -130,7 +130,8 @@ std::string encode_state(const CheckpointState& state) {
     document["best"] = {{"metric", state.best_metric},
                         {"step", state.best.step},
                         {"value", state.best.value},
-                        {"evaluations_since", state.best.since}};
+                        {"evaluations_since", state.best.since},
+                        {"samples", state.best.samples}};
   }
   document["layers"] = encode_layers(state.layers);
   return lines_of(document);
@@ -161,7 +162,8 @@ void parse_best(const nlohmann::json& document, const std::string& file, Checkpo
   state.best_metric = json_text(best, "metric", file);
   state.best = {.step = signed_count(best, "step", file),
                 .value = value->get<double>(),
-                .since = signed_count(best, "evaluations_since", file)};
+                .since = signed_count(best, "evaluations_since", file),
+                .samples = best.contains("samples") ? signed_count(best, "samples", file) : 0};
 }
 
 }  // namespace

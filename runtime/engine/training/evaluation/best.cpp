@@ -54,7 +54,7 @@ void take_evaluation(const std::string& metric, const EvalRecord& record, BestEv
   if (!is_finite || (best.step > 0 && !beats)) {
     ++best.since;
   } else {
-    best = {.step = record.step, .value = value};
+    best = {.step = record.step, .value = value, .samples = record.samples};
   }
 }
 

@@ -21,7 +21,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 BestEvaluation best_of(const std::string& metric, const std::vector<double>& values) {
   BestEvaluation best;
   for (size_t i = 0; i < values.size(); ++i) {
-    EvalRecord record{.step = static_cast<int64_t>(i) + 1, .loss = values[i], .accuracy = {}};
+    EvalRecord record{
+        .step = static_cast<int64_t>(i) + 1, .loss = values[i], .accuracy = {}, .samples = 7};
     if (metric == "accuracy") {
       record.loss = 1.0;
       record.accuracy = values[i];
@@ -33,20 +34,23 @@ BestEvaluation best_of(const std::string& metric, const std::vector<double>& val
 
 TEST(Best, IsTheLowestLossOrTheHighestAccuracy) {
   const std::vector<double> values = {0.5, 0.25, 0.75, 0.5};
-  EXPECT_EQ(best_of("loss", values), (BestEvaluation{.step = 2, .value = 0.25, .since = 2}));
-  EXPECT_EQ(best_of("accuracy", values), (BestEvaluation{.step = 3, .value = 0.75, .since = 1}));
+  EXPECT_EQ(best_of("loss", values),
+            (BestEvaluation{.step = 2, .value = 0.25, .since = 2, .samples = 7}));
+  EXPECT_EQ(best_of("accuracy", values),
+            (BestEvaluation{.step = 3, .value = 0.75, .since = 1, .samples = 7}));
   EXPECT_EQ(best_of("none", values), BestEvaluation{});
 }
 
 TEST(Best, IsTheEarlierOfEqualOnes) {
-  EXPECT_EQ(best_of("loss", {0.5, 0.5}), (BestEvaluation{.step = 1, .value = 0.5, .since = 1}));
+  EXPECT_EQ(best_of("loss", {0.5, 0.5}),
+            (BestEvaluation{.step = 1, .value = 0.5, .since = 1, .samples = 7}));
   EXPECT_EQ(best_of("accuracy", {0.5, 0.5}).step, 1);
 }
 
 TEST(Best, IsNeverOneThatIsNotFinite) {
   EXPECT_EQ(best_of("loss", {kNoNumber, -kInfinity}), (BestEvaluation{.since = 2}));
   EXPECT_EQ(best_of("loss", {kNoNumber, 0.5, kNoNumber}),
-            (BestEvaluation{.step = 2, .value = 0.5, .since = 1}));
+            (BestEvaluation{.step = 2, .value = 0.5, .since = 1, .samples = 7}));
   EXPECT_EQ(best_of("accuracy", {kInfinity}).step, 0);
   EXPECT_EQ(best_of("loss", {-1.0}).step, 1) << "the first one is better than none";
   EXPECT_EQ(best_of("accuracy", {0.0}).step, 1);

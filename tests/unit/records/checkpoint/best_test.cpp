@@ -103,7 +103,7 @@ TEST(BestState, ReadsBackToTheBit) {
   EXPECT_EQ(parse_state(encode_state(state), "s"), state);
   EXPECT_FALSE(state.is_best());
   state.best_metric = "accuracy";
-  state.best = {.step = 20, .value = 0.1 + 0.2, .since = 3};
+  state.best = {.step = 20, .value = 0.1 + 0.2, .since = 3, .samples = 12};
   EXPECT_EQ(parse_state(encode_state(state), "s"), state);
   EXPECT_TRUE(state.is_best());
   std::string damaged = encode_state(state);
