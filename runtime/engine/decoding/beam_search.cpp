@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// A row and its continuation.
+// A row of the beam with one word that may continue it, and the score of the two together.
 struct Extension {
   size_t row = 0;
   int32_t word = 0;
@@ -55,13 +55,13 @@ void BeamSearch::extend(std::span<const std::vector<NextWord>> candidates) {
   std::stable_sort(all.begin(), all.end(),
                    [](const Extension& a, const Extension& b) { return a.score > b.score; });
   const auto beams = static_cast<size_t>(options_.beams);
-  const auto words = static_cast<int64_t>(rows_[0].size());  // of the longer rows, begin left out
+  const auto words = static_cast<int64_t>(rows_[0].size());  // of an extended row, without `begin`
   std::vector<std::vector<int32_t>> rows;
   std::vector<double> scores;
   for (size_t i = 0; i < all.size() && rows.size() < beams; ++i) {
     const Extension& next = all[i];
     if (next.word == options_.end) {
-      // An end that is not among the best is no end: the row would not have been kept either.
+      // A row ends only where its end is among the `beams` best extensions; other ends are dropped.
       if (i < beams) finish(rows_[next.row], next.score, words);
       continue;
     }
@@ -73,7 +73,8 @@ void BeamSearch::extend(std::span<const std::vector<NextWord>> candidates) {
   scores_ = std::move(scores);
   const bool full = words >= options_.longest;
   if (full && finished_ == 0 && !rows_.empty()) finish(rows_[0], scores_[0], words);
-  // Log probabilities only fall: the most that the best row can still come to.
+  // Log probabilities only lower a score. So the best row can come to no more than its score of
+  // now, normalised for the greatest length.
   const bool beaten =
       finished_ > 0 && !rows_.empty() && best_score_ >= normalised(scores_[0], options_.longest);
   if (full || finished_ >= options_.beams || beaten) {

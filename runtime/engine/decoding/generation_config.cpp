@@ -15,9 +15,9 @@ using nlohmann::json;
 
 constexpr double kLargest = 1e9;
 
-// A key of transformers' GenerationConfig (5.24) that changes what a decoder writes and is not
-// followed here, and the value with which it changes nothing; null and empty lists change nothing
-// either. Of the keys of beam search only "num_beams" is listed: without it the others change
+// A key of transformers' GenerationConfig (5.24) that would change what a decoder writes, and that
+// is not followed here. With the value `neutral` the key changes nothing, nor does it with null or
+// an empty list. "num_beams" stands for all keys of beam search: without it the others change
 // nothing.
 struct Ignored {
   const char* key;
@@ -60,7 +60,7 @@ class File {
  public:
   File(const json& document, const std::string& path) : document_(document), path_(path) {}
 
-  // The value of `key`; a null pointer where the key is missing or its value is null.
+  // Returns the value of `key`, or a null pointer where the key is missing or its value is null.
   [[nodiscard]] const json* value_of(const char* key) const {
     const auto found = document_.find(key);
     return found == document_.end() || found->is_null() ? nullptr : &*found;
@@ -102,7 +102,7 @@ class File {
     }
     return stops;
   }
-  // Whether the most probable word is always taken.
+  // Returns whether the most probable word is always taken.
   [[nodiscard]] bool is_greedy() const {
     const json* value = value_of("do_sample");
     if (value == nullptr) return false;
@@ -132,7 +132,8 @@ class File {
     }
     return value.get<int32_t>();
   }
-  // The value as text, cut short for a line that people read: lists may have thousands of ids.
+  // Returns the value as text, cut off after 40 characters: people read it in one line, and a list
+  // may have thousands of ids.
   static std::string text_of(const json& value) {
     constexpr size_t kMost = 40;
     const std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
@@ -143,7 +144,7 @@ class File {
   const std::string& path_;
 };
 
-// Reads everything but the path and the ends.
+// Fills in everything of `found` but its path and its ends.
 void read_choice(const File& file, GenerationConfig& found) {
   found.temperature = file.number_of("temperature", -1e-300, kLargest, "0 or above");
   found.top_p = file.number_of("top_p", 0, 1, "above 0 and at most 1");

@@ -8,13 +8,14 @@
 namespace penstock {
 namespace {
 
-// Shows samples in their order, whichever is done first.
+// Shows samples in their order, even when a later one is done first.
 class Exit {
  public:
   Exit(const std::vector<Generator::Tokens>& samples, const Generator::Show& show)
       : samples_(samples), show_(show), done_(samples.size()) {}
   void note_done(size_t sample) { done_[sample] = true; }
-  // Shows what has changed since the last call.
+  // Shows, in order, the samples finished since the last call, then the first unfinished one as far
+  // as it has come.
   void show() {
     while (next_ < samples_.size()) {
       show_(next_, samples_[next_], done_[next_]);
@@ -30,7 +31,7 @@ class Exit {
   size_t next_ = 0;  // the first sample that has not been shown to its end
 };
 
-// A sample that is not done, and its place in the rounds.
+// A sample that is still being generated, and the place of its row in the rounds.
 struct Growing {
   size_t sample;
   int64_t place;
@@ -107,7 +108,8 @@ int64_t Generator::generate(const std::vector<Tokens>& prompts, const Show& show
                       .text = static_cast<int64_t>(s),
                       .place = place});
     }
-    // An empty answer tells every rank, not rank 0 alone, that there are no rows left.
+    // Once rank 0 has no rows left, next() returns nothing on every rank, so all ranks end
+    // together.
     const auto chosen = rounds_.next(rows, 1, choose_);
     for (size_t r = 0; r < growing.size(); ++r) {
       samples[growing[r].sample].push_back(chosen[r][0].word);

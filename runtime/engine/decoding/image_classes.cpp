@@ -15,8 +15,8 @@
 namespace penstock {
 namespace {
 
-// Adds the probabilities that the logits of one image stand for to `out`. The largest logit is
-// subtracted first, so that nothing overflows.
+// Turns the logits of one image into probabilities (softmax) and adds them to `out`. The largest
+// logit is subtracted first, so nothing overflows.
 void add_probabilities(std::span<const float> logits, std::span<double> out) {
   const double largest = *std::ranges::max_element(logits);
   double sum = 0.0;
@@ -49,15 +49,15 @@ ImageClasses::ImageClasses(const Config& config, Pipeline& pipeline, const Seque
       const bool is_image = name == "images";
       Shape shape = {batch_};
       if (is_image) shape = {batch_, image[0], image[1], image[2]};
-      const auto bytes = static_cast<size_t>(shape.elements()) * 4;  // of either type
+      const auto bytes = static_cast<size_t>(shape.elements()) * 4;  // both types take 4 bytes
       batch.tensors.emplace_back(memory.take(bytes, Purpose::Workspace), shape,
                                  is_image ? DType::F32 : DType::I32);
     }
   }
 }
 
-// Fills the batches with this replica's images of a round. Places that are left over are black, and
-// all labels are -1, which counts for nothing.
+// Fills the batches with this replica's images of a round. Places without an image are black. All
+// labels are -1, which the loss leaves out.
 void ImageClasses::fill(std::span<const float> images, int64_t images_here) {
   const int64_t first = int64_t{network_.replicas().rank()} * micro_batches_ * batch_;
   const int64_t size = image_.elements();
@@ -118,7 +118,7 @@ void ImageClasses::look(int64_t count, const Read& read, const Show& show) {
   const auto size = static_cast<size_t>(image_.elements());
   for (int64_t begin = 0; begin < count; begin += at_once) {
     const int64_t here = std::min(at_once, count - begin);
-    // An image that rank 0 cannot read is an error on every rank.
+    // Rank 0 reads the images. If it cannot read one, every rank throws.
     const std::string bytes = on_first_rank(network_.world(), [&] {
       std::string all(static_cast<size_t>(here) * size * sizeof(float), '\0');
       std::vector<float> image(size);
@@ -133,7 +133,7 @@ void ImageClasses::look(int64_t count, const Read& read, const Show& show) {
     std::memcpy(images.data(), bytes.data(), bytes.size());
     fill(images, here);
     run();
-    // Every number is non-zero on one rank only, so the sum is exact.
+    // Each number is zero on all ranks but one, so the sum is exact.
     std::vector<double> all(static_cast<size_t>(here * classes()));
     collect(here, all);
     network_.world().sum(all);

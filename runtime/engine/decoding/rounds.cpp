@@ -94,8 +94,8 @@ void Rounds::prepare_cache() {
   past_.emplace(context_);
 }
 
-// Moves the past of each row of this replica that continues another row, or itself from another
-// place.
+// Moves the past (keys and values) of this replica's rows: from[r] is the place of the row that row
+// r continues. Nothing is moved where it is r itself or -1 (the row continues none).
 void Rounds::move_past(std::span<const int64_t> from) {
   std::vector<Past::Move> moves;
   const int64_t last = std::min(std::ssize(from), first_row() + rows_of_replica());
@@ -106,7 +106,8 @@ void Rounds::move_past(std::span<const int64_t> from) {
   past_->move_rows(device_, moves, first_micro_batch_, batch_);
 }
 
-// What the stages need to know about each micro-batch, by micro-batch; empty without a cache.
+// Returns what the stages need to know about each micro-batch, in the order of the micro-batches;
+// without a cache the list is empty.
 std::vector<Decoding> Rounds::decoding(const Cut& cut, const Share& share) {
   std::vector<Decoding> all;
   if (!past_) return all;
@@ -122,7 +123,8 @@ std::vector<Decoding> Rounds::decoding(const Cut& cut, const Share& share) {
   return all;
 }
 
-// Fills the batches with this replica's rows of `share`; places without a row hold zeros.
+// Fills the batches with this replica's rows of `share`. All that the rows do not fill is 0; labels
+// are -1.
 void Rounds::fill(Cut& cut, const Share& share) const {
   for (size_t m = 0; m < cut.batches.size(); ++m) {
     for (size_t f = 0; f < cut.batches[m].names.size(); ++f) {
@@ -134,10 +136,10 @@ void Rounds::fill(Cut& cut, const Share& share) const {
         const Row* row = r < share.rows.size() && share.wanted[r] != 0 ? &share.rows[r] : nullptr;
         const auto at = static_cast<size_t>(j);
         const auto seen = static_cast<int32_t>(row != nullptr ? row->words.size() : 0);
-        if (name == kPlaces) {  // all different, also those of free rows
+        if (name == kPlaces) {  // each row has a place of its own, an empty one too
           field[at] = static_cast<int32_t>(j * context_) + std::max(seen - 1, 0);
         }
-        // A row holds one sample, which starts at 0.
+        // "starts" stays 0: a row holds one sample, which begins at position 0.
         if (row == nullptr || name == "labels" || name == "starts" || name == kPlaces) continue;
         if (name == "source_lengths") {
           field[at] = static_cast<int32_t>(row->source.size());
@@ -171,7 +173,7 @@ void Rounds::run(Cut& cut, const Share& share) {
   pipeline_.run(input);
 }
 
-// The logits of the next word of `content`, which is this replica's row number `row`.
+// Returns the logits of the word that follows `content`, which is this replica's row number `row`.
 std::vector<float> Rounds::logits_of(const Cut& cut, int64_t row, const Row& content) const {
   const Tensor& logits = logits_[static_cast<size_t>(row / batch_)];
   const int64_t position = cut.one_position ? 0 : std::ssize(content.words) - 1;
@@ -184,7 +186,8 @@ std::vector<float> Rounds::logits_of(const Cut& cut, int64_t row, const Row& con
   return values;
 }
 
-// Chooses words for this replica's rows, on the rank that has their logits.
+// Chooses `count` words for each wanted row of this replica, and writes them and their log
+// probabilities to `found`. Only the rank that has the logits calls it.
 void Rounds::look(const Cut& cut, const Share& share, int count, const Choose& choose,
                   std::span<double> found) {
   const int64_t last = std::min(std::ssize(share.rows), first_row() + rows_of_replica());
@@ -222,7 +225,7 @@ std::vector<std::vector<NextWord>> Rounds::next(const std::vector<Row>& rows, in
     move_past(from);
   }
   Share grown{all, {}};
-  std::map<int64_t, Share> fresh;  // by positions
+  std::map<int64_t, Share> fresh;  // by the number of positions of the pass
   for (size_t r = 0; r < all.size(); ++r) {
     grown.wanted.push_back(from[r] >= 0 ? 1 : 0);
     if (from[r] >= 0 || all[r].words.empty()) continue;
@@ -231,7 +234,7 @@ std::vector<std::vector<NextWord>> Rounds::next(const std::vector<Row>& rows, in
     share.wanted.resize(all.size());
     share.wanted[r] = 1;
   }
-  // Every number is non-zero on one rank only, so the sum is exact.
+  // Each number is zero on all ranks but one, so the sum is exact.
   std::vector<double> found(all.size() * static_cast<size_t>(count) * 2);
   // The rows that grow by one position come first: that pass writes the past of all rows, and the
   // passes over whole rows then write theirs over it.

@@ -9,7 +9,8 @@
 namespace penstock {
 namespace {
 
-// Ids as bytes and back: their number, then the ids, four bytes each.
+// put() appends the number of ids and then the ids to the text, four bytes each. take() reads them
+// back from `at` on, and moves `at` behind them.
 void put(std::string& text, const std::vector<int32_t>& ids) {
   const auto size = static_cast<int32_t>(ids.size());
   text.append(reinterpret_cast<const char*>(&size), sizeof(size));

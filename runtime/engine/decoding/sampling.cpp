@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// The number of leading weights that together make up that share of the sum of all.
+// Returns how many of the leading weights together make up at least `share` of the sum of all.
 size_t making_up(std::span<const double> weights, double share) {
   const double wanted = share * std::accumulate(weights.begin(), weights.end(), 0.0);
   double sum = 0.0;
@@ -20,7 +20,8 @@ size_t making_up(std::span<const double> weights, double share) {
   return weights.size();
 }
 
-// The number of leading weights, which descend, that are at least that share of the largest.
+// Returns how many of the leading weights are at least `share` of the largest. Weights are in
+// descending order, so weights[0] is the largest.
 size_t as_probable(std::span<const double> weights, double share) {
   const auto less = [&](double weight) { return weight < share * weights[0]; };
   return static_cast<size_t>(std::ranges::find_if(weights, less) - weights.begin());

@@ -10,7 +10,8 @@
 namespace penstock {
 namespace {
 
-// The tag of the target language; -1 where the vocabulary has none and none is needed.
+// Returns the id of the tag that names the target language, or -1 where the vocabulary has no such
+// tag. Refuses a language that the network does not translate into.
 int32_t tag_of(const Config& config, const std::string& target, const Pieces& pieces) {
   std::vector<std::string> known;
   for (const LanguagePair& pair : language_pairs(config.data.pairs)) {
@@ -33,8 +34,8 @@ bool is_blank(const std::string& sentence) {
 
 // A sentence that is being translated.
 struct Job {
-  size_t number;  // among the sentences
-  int64_t place;  // in the rounds
+  size_t number;  // index among the sentences
+  int64_t place;  // of its first row in a round
   std::vector<int32_t> source;
   BeamSearch search;
 };
@@ -66,9 +67,9 @@ std::vector<int32_t> Translator::source_of(const std::string& sentence) {
   return ids;
 }
 
-// Translates as many sentences at a time as a round has rows; when one ends, the next takes its
-// place. With the cache, starting a sentence costs more than a round of those under way, so new
-// ones start together.
+// Translates as many sentences at a time as a round has places for; when one ends, the next takes
+// its place. With the cache, starting a sentence costs more than a round of those under way. So new
+// sentences wait until half of the places are free, and start together.
 std::vector<std::string> Translator::translate(const std::vector<std::string>& sentences,
                                                const Show& show) {
   std::vector<std::string> translations(sentences.size());
@@ -93,7 +94,7 @@ std::vector<std::string> Translator::translate(const std::vector<std::string>& s
   for (;;) {
     const bool room = !rounds_.caches() || std::ssize(jobs) <= places.texts() / 2;
     while (room && started < sentences.size() && places.any_free()) {
-      if (is_blank(sentences[started])) {  // a network would make something up
+      if (is_blank(sentences[started])) {  // the network would invent a translation
         done[started++] = true;
         continue;
       }
@@ -110,7 +111,8 @@ std::vector<std::string> Translator::translate(const std::vector<std::string>& s
                         .place = place++});
       }
     }
-    // An empty answer tells every rank, not rank 0 alone, that there are no rows left.
+    // Once rank 0 has no rows left, next() returns nothing on every rank, so all ranks end
+    // together.
     const auto candidates = rounds_.next(rows, count, best);
     if (candidates.empty()) {
       show_done();

@@ -12,18 +12,18 @@
 namespace penstock {
 namespace {
 
-// Whether this rank holds the stage and the stage reads batch fields, by stage.
+// Returns, for each stage, whether this rank holds it and it reads batch fields.
 std::vector<bool> readers(const Executor::Parts& parts) {
   std::vector<bool> reads;
   for (const Stage* stage : parts.stages) {
-    const bool enters = reads.empty();  // stage 0
+    const bool enters = reads.empty();  // stage 0 reads the network's inputs
     reads.push_back(stage != nullptr &&
                     (enters || parts.chooses_words || !stage->facts().reads.empty()));
   }
   return reads;
 }
 
-// "stage 1, micro-batch 3, step 17": where a run was when it failed.
+// Returns where a run was when it failed, for example "stage 1, micro-batch 3, step 17".
 std::string place_of(const Instruction& instruction, int64_t step) {
   std::string place;
   if (instruction.stage >= 0) place += "stage " + std::to_string(instruction.stage) + ", ";
@@ -85,7 +85,7 @@ void Executor::open_channels(const Edges& edges, const std::vector<Route>& route
 }
 
 void Executor::list_tasks(const std::vector<Instruction>& program, const Edges& edges) {
-  std::set<std::pair<int, int>> recomputed;  // stage, micro-batch
+  std::set<std::pair<int, int>> recomputed;  // pairs of stage and micro-batch
   for (const Instruction& instruction : program) {
     if (instruction.op == Op::Recompute)
       recomputed.emplace(instruction.stage, instruction.micro_batch);
@@ -120,8 +120,8 @@ bool Executor::run(const StepInput& input) {
   }
   const bool complete = run_program(input);
   parts_.links->hand_over();
-  // The caller may refill its batches after this. A step with an update has already waited for the
-  // device, to read the loss.
+  // The caller may refill its batches once this returns, so the uploads must have ended. A step
+  // with an update has already waited for the device, to read the loss.
   if (fields_.uploads() && !input.update) parts_.device->synchronize();
   fields_.end();
   return complete;
@@ -138,15 +138,15 @@ bool Executor::run_program(const StepInput& input) {
         start_again(input, settled == Settled::Again);
         if (settled == Settled::Stop) return false;
         i = 0;
-        // Without leading forwards there is nothing to run again, and `settle` would be asked for
-        // ever.
+        // Goes back only past leading forwards. Where there are none, nothing is to be run again,
+        // and `settle` would be called for ever.
         if (settled_before_ > 0) continue;
       }
       activity_log_.begin(i);
       fields_.before(i);
       const Op op = tasks_[i].instruction.op;
-      // Instructions that are probed or audited differ from those of other steps and cannot be
-      // replayed.
+      // A device records instructions as a section and replays it in later steps. Instructions that
+      // are probed or audited do more than in other steps, so they are not recorded.
       const bool audited =
           op == Op::OptimizerStep ? input.audits : audit_.covers(tasks_[i].instruction);
       const bool computes =
@@ -168,7 +168,7 @@ bool Executor::run_program(const StepInput& input) {
     }
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Peer) throw;
-    // A link knows only its edge; micro-batch and step are known here.
+    // The link that failed knows only its edge, so the micro-batch and the step are added here.
     throw Error(
         ErrorKind::Peer,
         std::string(error.what()) + " (" + place_of(tasks_[i].instruction, input.pass.step) + ")",
@@ -291,7 +291,8 @@ void Executor::backward_weight(const Task& task, const MicroBatch& batch) {
   task.held->stage->backward_weight(batch);
 }
 
-// Changes the weights or states that PENSTOCK_BIT_FLIPS names, of the first stage of this rank.
+// Flips the bits of weights or states that PENSTOCK_BIT_FLIPS names. They are those of the first
+// stage of this rank that has any.
 void Executor::disturb(const Task& task, const StepInput& input) {
   BitFlips& flips = BitFlips::instance();
   flips.begin(input.pass.step, task.name, audit_.covers(task.instruction));
@@ -322,8 +323,8 @@ void Executor::progress() {
 void Executor::reserve(std::span<const int> most) {
   for (size_t e = 0; e < activations_.size(); ++e) {
     if (!activations_[e].channel) continue;
-    // One of the two channels is enough: the count includes both directions, and their links share
-    // memory.
+    // Only one of the two channels reserves memory: `most` counts messages of both directions, and
+    // the links of both share memory.
     Channel& activation = *activations_[e].channel;
     (activation.sends() ? activation : *gradients_[e].channel).reserve(most[e]);
   }

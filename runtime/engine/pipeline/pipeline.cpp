@@ -17,8 +17,8 @@ DType dtype_named(const std::string& precision) {
   fail_input("unknown run.precision '" + precision + "'; known are fp32 and bf16");
 }
 
-// Throws on every rank where ranks have built different networks: messages of unequal sizes would
-// be cut or overrun.
+// Throws on every rank if any rank has built another network than rank 0: the two ends of a link
+// would expect messages of different sizes.
 void check_agreement(uint64_t mine, Collective& world) {
   const std::vector<int64_t> all = world.gather_to_all(static_cast<int64_t>(mine));
   for (size_t rank = 1; rank < all.size(); ++rank) {
@@ -31,8 +31,9 @@ void check_agreement(uint64_t mine, Collective& world) {
   }
 }
 
-// The replicas if all compute on the same kind of device with as many threads, and so leave the
-// same bits; else null. Collective over them. A GPU's description begins with its number.
+// Returns `replicas` if all of them compute on the same kind of device with as many threads, and so
+// compute the same bits; else a null pointer. All replicas must call it. A GPU's description begins
+// with its number, so only the part from the bracket on is compared.
 Collective* auditors_among(Collective& replicas, const Device& device) {
   if (replicas.size() == 1) return nullptr;
   const std::string& all = device.description();
@@ -44,9 +45,9 @@ Collective* auditors_among(Collective& replicas, const Device& device) {
                                                                                    : nullptr;
 }
 
-// The most messages that can be on their way along an edge in either direction, however slow the
-// other end: a gradient that came back proves that its activation, and every earlier one, arrived,
-// and an activation sent proves the same of the gradients before it.
+// Returns how many messages can be under way on the edge at most, activations and gradients
+// together, however slow the other end is. Of an activation that was sent and its gradient that has
+// not been received, only one can be under way at a time.
 int most_in_flight(const Schedule& schedule, StagePair edge) {
   const int rank = schedule.rank_of_stage[static_cast<size_t>(edge.from)];
   int now = 0;
@@ -187,13 +188,14 @@ void Pipeline::make_stages(const Config& config, Device& device, bool trains) {
   }
 }
 
-// Lists the state and fills in what only the whole network tells of an entry: its place, and
-// whether it is its first holder's.
+// Lists the state of this rank's stages. Fills in what only the whole network tells of an entry:
+// its place, and whether its stage owns it. A tied parameter is owned by the first stage that holds
+// it.
 void Pipeline::list_state() {
   const Layout& layout = blueprint_.layout;
   std::unordered_map<std::string_view, size_t> place_of;
   for (const NetworkTensor& tensor : layout.named) place_of.emplace(tensor.name, place_of.size());
-  std::unordered_map<std::string_view, int> first_holder;  // a stage, of what is tied
+  std::unordered_map<std::string_view, int> first_holder;  // a tied name's first stage
   for (const LayerTie& tie : layout.ties) {
     first_holder.emplace(tie.name, layout.stage_of(tie.layers.front()));
   }
@@ -232,17 +234,18 @@ void Pipeline::reserve_for_messages() {
 
 void Pipeline::begin_step(bool gradients_stay) {
   for (auto& stage : stages_) stage->begin_step(gradients_stay);
-  device_.memory().order_cache();  // when the last step's tensors have gone
+  device_.memory().order_cache();  // the last step's tensors are free by now
 }
 
 void Pipeline::gather_weights() {
   if (!late_weights_) return;
   late_weights_->start();
-  // Noted at once: nobody reads these weights before they are here.
+  // The change is noted before the weights arrive: nobody reads them earlier than that.
   for (StateEntry* entry : state_) {
     if (entry->is_shared()) entry->changed();
   }
-  // A device that replays a step cannot wait within it for what was started outside of it.
+  // A device that is not the host replays recorded parts of a step, and such a part cannot wait for
+  // what was started outside of it. So the weights are awaited here.
   if (!device_.host_addressable()) await_weights();
 }
 

@@ -53,8 +53,8 @@ void ProgramActivity::end(size_t instruction) {
   all_issued_ = instruction + 1 == lines_.size();
 }
 
-// The device has passed an instruction when it has reached the point after it, which the host marks
-// once it has issued the instruction.
+// The device has passed an instruction once it reaches the mark behind it. The host sets that mark
+// when it has issued the instruction.
 void ProgramActivity::follow() {
   while (passed_ + 1 < issued_ && clock_.has_passed(passed_ + 1)) {
     ++passed_;
@@ -62,7 +62,7 @@ void ProgramActivity::follow() {
   }
   if (!all_issued_ || passed_ + 1 != issued_ || !clock_.has_passed(issued_)) return;
   activity_log_->leave_device();
-  all_issued_ = false;  // and nothing is left to follow
+  all_issued_ = false;  // nothing is left to follow
 }
 
 ActivityRecord ProgramActivity::line(size_t instruction) const {

@@ -32,7 +32,7 @@ void TiedGradients::find_holders(const Layout& layout, const std::vector<int>& r
   for (const LayerTie& tied : layout.ties) {
     if (tied.frozen) continue;
     Tie& tie = ties_.emplace_back();
-    std::map<int, size_t> seen;  // holders, by stage
+    std::map<int, size_t> seen;  // how many holders of each stage were found
     const StateEntry* here = nullptr;
     for (size_t layer : tied.layers) {
       const int s = layout.stage_of(layer);
@@ -46,7 +46,8 @@ void TiedGradients::find_holders(const Layout& layout, const std::vector<int>& r
       holder.here = (*entry)->holders.at(seen[s]++);
       here = *entry;
     }
-    // The cuts of a tied parameter are the same on all stages.
+    // The cuts of a tied parameter are the same on all stages, so the part that is updated here is
+    // that of every holder.
     if (here == nullptr || !here->is_shared()) continue;
     for (Holder& holder : tie) {
       holder.first = here->own_first();

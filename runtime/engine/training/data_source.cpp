@@ -38,15 +38,16 @@ DataFacts facts_of(const Datasets& datasets) {
   return facts;
 }
 
-// Checks a vocabulary that is larger than the network's: what the network's folder adds to it may
-// have no row of the embedding.
+// Refuses a vocabulary of the data that has ids beyond the network's embedding. It may be larger
+// than the network's because of tokens that the folder adds to its tokenizer.
 void check_vocabulary(const Config& config, int64_t of_data) {
   const int64_t of_model = config.model.vocabulary;
   if (!uses_folder(config.data) || of_model == 0 || of_data <= of_model) return;
   check_rows(config.data.vocabulary, of_model);
 }
 
-// A line about token files whose vocabulary is not the network's; empty: there is nothing to say.
+// Returns a line for the user about token files whose vocabulary is not the network's. The text is
+// empty where there is nothing to say.
 std::string vocabulary_note(const Config& config, int64_t of_data) {
   const int64_t of_model = config.model.vocabulary;
   if (config.data.kind != "tokens" || of_data == 0 || of_model == 0 || of_data == of_model) {
@@ -58,8 +59,9 @@ std::string vocabulary_note(const Config& config, int64_t of_data) {
                              : ": a token from there on ends the run");
 }
 
-// Refuses data with another number of classes than the network's: a network of 10 that learns 2
-// would be counted among 10, and 12 do not fit.
+// Refuses data that have another number of classes than the network. If the data have fewer, the
+// network would be measured among classes that never occur; if they have more, some labels would
+// have no output.
 void check_classes(const Config& config, const Datasets& datasets) {
   const int64_t of_model = config.model.classes;
   if (datasets.labels.empty() || of_model == 0 || of_model == datasets.classes) return;
@@ -70,8 +72,8 @@ void check_classes(const Config& config, const Datasets& datasets) {
              " or 0, which takes those of the data");
 }
 
-// Called on whichever rank reads, from its reading thread: one write keeps the line whole among
-// those of other ranks.
+// Writes a warning to stderr. Any rank that reads data calls it, from its reading thread; a single
+// write keeps the line whole among the lines of other ranks.
 void warn_of_damage(const std::string& line) {
   const std::string text = "penstock: warning: " + one_line(line) + "\n";
   std::fwrite(text.data(), 1, text.size(), stderr);
@@ -116,7 +118,8 @@ int64_t DataSource::mini_batch_tokens() const {
 }
 
 void DataSource::open(const std::vector<std::string>& fields) {
-  // Rank 0 has opened everything and closes here what it does not read.
+  // Rank 0 has everything open since the constructor. It keeps that if it reads all of it;
+  // otherwise it closes all here and, like the other ranks, opens only what `fields` need.
   const bool reads_all = config_.data.kind != "images" ||
                          std::find(fields.begin(), fields.end(), "images") != fields.end();
   if (datasets_.train && reads_all && !fields.empty()) return;

@@ -25,14 +25,15 @@ GradientNorm::GradientNorm(const Pipeline& pipeline, Collective& pipeline_ranks,
   agree();
 }
 
-// The gathered blocks come replica by replica, each with what it updates of the parameters in
-// order. Where nothing is shared this is the order of all blocks.
+// Sets block_at_: where each parameter's blocks are among the gathered ones, one parameter after
+// the other. What is gathered comes replica by replica, each replica's parameters in order. Where
+// nothing is shared there is one replica's list, and its order is kept.
 void GradientNorm::list_blocks(const std::vector<const StateEntry*>& entries) {
   const auto members = static_cast<size_t>(is_shared_ ? replicas_.size() : 1);
   const auto blocks_of = [&](const StateEntry& entry, size_t r) {
     return squares_blocks(is_shared_ ? entry.cuts[r + 1] - entry.cuts[r] : entry.elements());
   };
-  std::vector<size_t> next(members, 0);  // where a replica's blocks begin
+  std::vector<size_t> next(members, 0);  // where each replica's next block is
   size_t all = 0;
   for (size_t r = 0; r < members; ++r) {
     next[r] = all;
@@ -56,7 +57,7 @@ void GradientNorm::list_blocks(const std::vector<const StateEntry*>& entries) {
 void GradientNorm::agree() {
   const std::string mine(reinterpret_cast<const char*>(places_.data()),
                          places_.size() * sizeof(int64_t));
-  std::vector<int64_t> all;  // as gathered_
+  std::vector<int64_t> all;  // places of parameters, in the order of gathered_
   for (const std::string& bytes : ranks_.gather_text(mine)) {
     const size_t count = bytes.size() / sizeof(int64_t);
     counts_.push_back(static_cast<int>(count));

@@ -10,7 +10,7 @@ namespace penstock {
 
 namespace {
 
-// The three numbers of TokenOps::cross_entropy_forward.
+// The three numbers that TokenOps::cross_entropy_forward() gives: loss, correct targets, targets.
 using LossTensor = std::array<double, 3>;
 
 LossTensor read_loss(const Tensor& loss, Device& device) {
@@ -21,7 +21,7 @@ LossTensor read_loss(const Tensor& loss, Device& device) {
 
 constexpr size_t kNumbers = std::tuple_size_v<LossNumbers>;
 
-// The numbers of one micro-batch.
+// Returns the numbers of one micro-batch. What this rank does not compute is 0.
 LossNumbers read_losses(const Pipeline& pipeline, int micro_batch, Device& device) {
   LossNumbers numbers{};
   if (const Stage* last = pipeline.loss_stage(); last != nullptr) {
@@ -60,8 +60,8 @@ LossSums loss_of_replicas(std::span<const double> numbers) {
 LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device, Network& network,
                      StepVote* vote) {
   const LossNumbers here = loss_here(pipeline, micro_batches, device);
-  // The sum has the numbers of each replica, then the votes. Only one rank of a replica has a loss;
-  // the others add zeros.
+  // The list that is summed has the numbers of each replica, then the votes. Only one rank of a
+  // replica has the network's loss; the others add zeros.
   const auto replicas = static_cast<size_t>(network.replicas().size());
   const auto replica = static_cast<size_t>(network.replicas().rank());
   const size_t losses = replicas * kNumbers;

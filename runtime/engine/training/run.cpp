@@ -21,12 +21,13 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Whether something that happens every so many steps (0: only at the end) happens now.
+// Returns whether what happens every `every` steps happens after this one. With 0 it happens only
+// at the end of the run.
 bool is_due(int64_t step, int64_t every) {
   return every > 0 && step % every == 0;
 }
 
-// What ends a run that has diverged, on every rank.
+// Returns the error that ends a run that has diverged, on every rank.
 Error diverged(const std::string& what) {
   return {ErrorKind::Diverged,
           what + ". Lower optimizer.learning_rate, add warmup_steps or set optimizer.clip_norm",
@@ -76,7 +77,8 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
   batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_,
                    resumed_.progress.consumed_samples);
   station_.device.memory().reset_peaks();
-  // A checkpoint has the weights and, with most optimizers, two more numbers for each.
+  // Says how many bytes a stop has to save: the weights and, with most optimizers, two more numbers
+  // for each, of 4 bytes.
   if (stopping_ != nullptr) stopping_->will_save(blueprint_.layout.total_parameters() * 12);
 }
 
@@ -93,8 +95,9 @@ RunSummary Run::to_the_end() {
   bool owes = !make_up_evaluation();
   bool stops = owes;
   bool is_over = patience_is_over(config_.run, best_);
-  // The checkpoint that the run goes on from may be in another directory, or lack an evaluation
-  // that is done by now.
+  // A run that takes no further step saves once all the same: the checkpoint that it came from may
+  // be in another directory. It also saves where the evaluation that was owed has just changed what
+  // is best: that checkpoint lacks it.
   const bool lacks = resumed_.progress.owes_evaluation && best_ != resumed_.progress.best;
   const bool saves = stops || lacks || before == config_.run.steps;
   if (saves && spoilt_.empty()) save_last(progress(owes));
@@ -113,7 +116,7 @@ RunSummary Run::to_the_end() {
     }
     for (const std::string& line : report_.slow_ranks()) note("warning: " + line);
     owes = is_evaluated(number) && (stops ? put_off_evaluation(number) : !evaluate(number));
-    if (!spoilt_.empty()) break;  // no checkpoint of a sound state is retired for it
+    if (!spoilt_.empty()) break;  // this state is not saved: it would retire a sound one
     stops = stops || owes;
     is_over = patience_is_over(config_.run, best_);
     if (stops || is_over || (last && config_.checkpoint.last)) {
@@ -145,8 +148,8 @@ RunSummary Run::to_the_end() {
   return summary;
 }
 
-// Does the evaluation that an earlier attempt has put off, if any. Returns false where a stop was
-// asked for meanwhile.
+// Makes the evaluation that an earlier attempt has put off, if there is one. Returns false if it
+// was put off again, since a stop was asked for, or shows that the weights are spoilt.
 bool Run::make_up_evaluation() {
   const Progress& from = resumed_.progress;
   if (!from.owes_evaluation) return true;
@@ -156,14 +159,14 @@ bool Run::make_up_evaluation() {
   return true;
 }
 
-// Tells that the evaluation is put off. Returns true: it is owed.
+// Notes that the evaluation is put off. Always returns true: the evaluation is owed.
 bool Run::put_off_evaluation(int64_t step) {
   note("the evaluation after step " + std::to_string(step) +
        " is put off, since a stop was asked for: the run does it first when it goes on");
   return true;
 }
 
-// How far the run is by now where its length is given in epochs.
+// Returns how far the run is, in epochs. Returns nothing where its length is not given in epochs.
 std::optional<EpochRecord> Run::epoch_now() const {
   if (config_.run.epochs == 0) return std::nullopt;
   const auto consumed = static_cast<double>(step_->progress().consumed_samples);
@@ -184,11 +187,12 @@ bool Run::is_evaluated(int64_t number) const {
          (number == config_.run.steps || is_due(number, config_.run.eval_every));
 }
 
-// Without a barrier the last step's outcome is learnt while the next one runs, unless the weights
-// are wanted before. What was voted for in a step is then done after the next one.
+// Reports the steps whose outcome is known, and returns whether the run stops here. Without a
+// barrier a step's outcome is learnt while the next step runs, so what ranks vote for in a step is
+// done after the next one. Where the weights are needed at once, the step is settled here.
 bool Run::conclude(int64_t number) {
   if (copies_ && copies_->is_due(number)) {
-    step_->settle();  // what is to be copied is final
+    step_->settle();  // after this, what is to be copied is final
     copying([&] { copies_->settle(step_->vote().copying); });
   }
   while (const auto record = step_->take_settled()) conclude(*record);
@@ -257,7 +261,8 @@ void Run::note_frozen() {
        blueprint_.model.layers[layout.first_trained]->name() + "'");
 }
 
-// Looks ahead before anything is allocated. Returns the forecast on rank 0.
+// Looks ahead before anything is allocated. Returns the forecast on rank 0, and nothing on other
+// ranks.
 std::optional<Forecast> Run::look_ahead(const RunOrder& order) {
   std::optional<Forecast> ahead;
   if (station_.session.rank() == 0) ahead = outlook_on_first_rank(order.profile);
@@ -265,7 +270,8 @@ std::optional<Forecast> Run::look_ahead(const RunOrder& order) {
   return ahead;
 }
 
-// Notes what is about to run, what it should take, and whether there is memory for it.
+// Notes what is about to run, what it should take, and whether there is memory for it. Returns the
+// forecast.
 Forecast Run::outlook_on_first_rank(const Profile* profile) {
   Forecast ahead = forecast(config_, blueprint_, station_.device.model(), profile,
                             station_.session.local_ranks());
@@ -275,12 +281,12 @@ Forecast Run::outlook_on_first_rank(const Profile* profile) {
   return ahead;
 }
 
-// This rank's vote, asked for once a step.
+// Returns this rank's vote. It is asked for once a step.
 StepVote Run::vote() const {
   if (stopping_ != nullptr && checkpoints_.longest_seconds() > 0.0) {
     stopping_->saved(checkpoints_.longest_seconds());
   }
-  if (copies_) copies_->copy_the_rest();  // the update comes next
+  if (copies_) copies_->copy_the_rest();  // the next update overwrites what is copied
   return {.stop = stopping_ != nullptr && stopping_->is_due(),
           .checkpoint = checkpoints_.is_time(),
           .writing = checkpoints_.writes(),
@@ -296,14 +302,15 @@ void Run::take_step(int64_t number) {
   step_->begin(number, batches);
   StepRecord record = step_->run();
   if (step_->doubt() != Doubt::None) answer_doubt(number, batches, record);
-  if (record.step == 0) return;  // the one before was the last
+  if (record.step == 0) return;  // the step was not taken: the run ends with the one before
   record.samples = source_.mini_batch();
   record.epoch = epoch_now();
   record.tokens = source_.mini_batch_tokens();
   record.data_wait_ms = 1e3 * (batches_->waits().seconds - waited);
   record.step_ms = 1e3 * seconds_since(start);
   record.speed = report_.speed(record.step_ms);
-  // The tokens of a step that is not settled are not known yet: those of the step before stand in.
+  // How many tokens count in the loss of a step that is not settled is not known yet, so the number
+  // of the step before is used.
   const int64_t loss_tokens = config_.optimizer.barrier ? record.loss_tokens : last_.loss_tokens;
   report_.end_step({record.step_ms, record.tokens, loss_tokens}, pipeline_.training());
   trace_.end_step(number, pipeline_.training());
@@ -311,12 +318,13 @@ void Run::take_step(int64_t number) {
   timed_.push_back(record);
 }
 
-// Answers a step that was left out and has changed nothing: training goes on, or this is the end.
+// Deals with a step that was left out and so has changed nothing. Warns if training may go on; else
+// saves the weights of before that step and ends the run as diverged.
 void Run::leave_out(const StepRecord& record) {
   constexpr int kMostInARow = 10;
   const int64_t step = record.step;
-  // When a step is learnt to be left out late, the next step's batches have replaced its own, and a
-  // second pass cannot find the place.
+  // A step that was rolled back was found not finite only during the next step, whose batches have
+  // replaced its own. So a second pass cannot find the place.
   const std::string what = record.rolled_back
                                ? "step " + std::to_string(step) + ": the " +
                                      (std::isfinite(record.loss) ? "gradient" : "loss") +
@@ -356,7 +364,7 @@ void Run::answer_doubt(int64_t number, std::span<const Batch> batches, StepRecor
     const std::string what =
         "step " + std::to_string(number) + ": " + step_->audit()->account(step_->doubt());
     const bool retries = config_.run.on_corruption == "retry";
-    if (step_->doubt() == Doubt::Corrected) {  // this step counts, and is told before the end
+    if (step_->doubt() == Doubt::Corrected) {  // the step counts; the run may end after it
       if (!retries) doubted_ = what;
       return note("warning: " + what);
     }
@@ -364,12 +372,12 @@ void Run::answer_doubt(int64_t number, std::span<const Batch> batches, StepRecor
     note("warning: " + what + "; the step is taken again");
     step_->begin(number, batches);
     record = step_->run();
-    const std::string verdict = step_->audit()->verdict();  // a collective call
+    const std::string verdict = step_->audit()->verdict();  // collective: all ranks call it
     if (step_->doubt() == Doubt::None && !verdict.empty()) note("audit: " + verdict);
   }
 }
 
-// Ends the run: some machine has computed or kept other bits than it should have.
+// Ends the run, because a machine has computed or kept bits that it should not have.
 void Run::end_in_doubt(const std::string& what) {
   const Doubt doubt = step_->doubt();
   const Progress last = progress(doubt == Doubt::Corrected && is_evaluated(last_.step));
@@ -390,7 +398,7 @@ void Run::end_in_doubt(const std::string& what) {
                    : "; the state of step " + std::to_string(last.step) + " is sound, and saved";
   }
   pipeline_.drain();
-  // The run can only go on from a checkpoint, which a supervisor does.
+  // A run that may go on ends as stopped: a supervisor then starts it again from a checkpoint.
   const bool goes_on = excludes || config_.run.on_corruption == "retry";
   throw Error(goes_on ? ErrorKind::Stopped : ErrorKind::Resource,
               what + end + ". A processor or its memory is defective: take that host out",
@@ -425,7 +433,7 @@ bool Run::evaluate(int64_t step) {
   take_evaluation(config_.checkpoint.best, record, best);
   const bool spoils = !std::isfinite(record.loss) &&
                       (step == config_.run.steps || patience_is_over(config_.run, best));
-  if (!spoils) best_ = best;  // what ends the run as diverged is evaluated again
+  if (!spoils) best_ = best;  // else the run ends as diverged, and a resumed one evaluates again
   record.best = best_.step == step;
   report_.evaluated(record);
   if (reporter_ != nullptr) reporter_->evaluated(record);
@@ -440,8 +448,8 @@ bool Run::evaluate(int64_t step) {
   return true;
 }
 
-// Writes the last checkpoint. Where checkpoint.on_error lets a run go on without a checkpoint, a
-// failure here is only thrown once the run has ended in good order.
+// Writes the last checkpoint. With checkpoint.on_error = continue, a failure that all ranks know of
+// is kept in `unsaved_`, and thrown once the run has ended in good order.
 void Run::save_last(const Progress& progress) {
   const auto start = Clock::now();
   try {
@@ -478,20 +486,21 @@ void Run::begin_copies() {
   });
 }
 
-// Begins a copy of the state after that step, in which an evaluation that is due is not done.
+// Begins a copy of the state after that step, if a copy is due. In this copy an evaluation that is
+// due after the step is still owed.
 void Run::begin_copy(int64_t step) {
   if (!copies_ || !copies_->is_due(step)) return;
-  // A run that goes on from a copy would not make that evaluation again, and its checkpoint is lost
-  // with a rank.
+  // No copy is begun while the best checkpoint is being written. If a rank is lost, that checkpoint
+  // is lost, too, and a run that goes on from the copy would not make the evaluation again.
   if (checkpoints_.writes_best()) return;
   copying([&] {
     copies_->begin(saver_.state(progress(is_evaluated(step))));
-    if (is_evaluated(step)) copies_->copy_the_rest();  // averages may stand in for the weights
+    if (is_evaluated(step)) copies_->copy_the_rest();  // evaluating may swap in the averages
   });
 }
 
-// Removes the copies in memory, since what is on disk is as new by now. They stay where the last
-// checkpoint could not be written.
+// Removes the copies in memory at the end: what is on disk is as new by now. They stay where the
+// last checkpoint could not be written.
 void Run::end_copies() {
   if (!copies_ || unsaved_) return;
   if (copies_->waits() > 0) {

@@ -79,9 +79,9 @@ std::optional<StepRecord> Step::take_settled() {
   return first;
 }
 
-// Looks at the gradients, which are complete, and then changes the weights. Whether they are finite
-// is voted on, although all replicas should have the same: a rank that alone left a step out would
-// have other weights than the others from then on.
+// Looks at the gradients, which are complete, and then changes the weights. All ranks vote on
+// whether the gradients are finite, although all replicas should have the same: a rank that left a
+// step out alone would have other weights than the others from then on.
 void Step::update() {
   Verdict verdict;
   verdict.grad_norm = norm_.compute();
@@ -105,7 +105,9 @@ void Step::update() {
   settled_.push_back(record_);
 }
 
-// Does the same as update(), but as if the verdict were known: a norm of 0 is not clipped.
+// Starts the vote on the gradients, and makes the update before its verdict is known. The norm
+// still counts as 0, which is not clipped. If the last verdict was bad (trusts_ is false), waits
+// for this one instead.
 void Step::update_late() {
   const std::span<const double> squares = norm_.squares();
   StepVote vote = ask_ ? ask_() : StepVote{};
@@ -132,8 +134,8 @@ void Step::learn(StepRecord& record, const Verdict& verdict) {
   if (settled_.size() == settled_.capacity()) settled_.erase(settled_.begin());
 }
 
-// Makes the update. `again`: with another factor of clipping; what does not depend on that is not
-// done a second time.
+// Makes the update. `again` says that it was made before, with another factor of clipping. What
+// does not depend on that factor is then not done a second time.
 void Step::change_weights(const StepRecord& record, bool again) {
   const double scale = clip_scale(record.grad_norm, config_.optimizer.clip_norm);
   const auto update = [&] { optimizer_->step(record.learning_rate, scale); };
@@ -168,7 +170,8 @@ void Step::settle() {
   settled_.push_back(record);
 }
 
-// Settles the step before the one whose program asks.
+// Settles the step before the running one. Returns whether the running step goes on, begins again
+// or ends the run.
 Settled Step::settle_before_backwards() {
   if (!doubtful_) return Settled::GoOn;
   settle();

@@ -9,8 +9,8 @@
 namespace penstock {
 namespace {
 
-// The parts that are compared, in the order in which they are made: a difference spreads to what
-// follows.
+// The parts of a micro-batch's work that are compared, in the order in which they are made. The
+// first one that differs is reported: a difference spreads to the parts that follow.
 struct Part {
   Checksums CellSums::*sums;
   Op op;
@@ -96,7 +96,7 @@ void Audit::repeat(Stage& stage, const Pass& pass) {
   AuditedWork neighbour;
   KeptGradients& before = stage.weights().gradients().copy();
   if (replicas_ != nullptr) {
-    work_.before = before;  // by reference: sent before anything is added to it
+    work_.before = before;  // the same memory: it is sent before anything is added to it
     work_.sums = in_a_row(first_);
     neighbour = pass_on(work_, *replicas_, device_);
   }
@@ -106,7 +106,8 @@ void Audit::repeat(Stage& stage, const Pass& pass) {
   if (before.values) device_.pointwise().copy(before.values, neighbour.before.values);
   if (before.step_sums) device_.pointwise().copy(before.step_sums, neighbour.before.step_sums);
   before.stale = neighbour.before.stale;
-  // Random numbers depend on the micro-batch's index among those of all replicas.
+  // Random numbers depend on the micro-batch's index among those of all replicas, so the pass gets
+  // the index that it has on the neighbour.
   const int rank = replicas_->rank();
   const int previous = (rank + replicas_->size() - 1) % replicas_->size();
   Pass as_neighbour = pass;

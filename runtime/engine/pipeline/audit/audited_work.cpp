@@ -9,7 +9,8 @@ class Ring {
  public:
   Ring(Collective& replicas, Device& device) : replicas_(replicas), device_(device) {}
 
-  // Ranks of even number give first, since giving waits until the other rank takes.
+  // Ranks of even number give first and the others take first: giving waits until the other rank
+  // takes, so ranks that all gave first would wait for ever.
   void exchange(std::span<const std::byte> mine, std::span<std::byte> theirs) {
     const int rank = replicas_.rank();
     const int next = (rank + 1) % replicas_.size();
@@ -35,7 +36,7 @@ class Ring {
     device_.copy_to_host(out.data(), mine, size_bytes);
     exchange(out, in);
     device_.copy_from_host(theirs, in.data(), size_bytes);
-    device_.synchronize();  // the bytes go
+    device_.synchronize();  // `in` is freed on return
     return theirs;
   }
   [[nodiscard]] std::vector<Tensor> exchange_all(const std::vector<Tensor>& mine) {

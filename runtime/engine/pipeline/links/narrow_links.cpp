@@ -13,7 +13,7 @@ std::vector<TensorSpec> narrowed(std::span<const TensorSpec> specs) {
   return narrow;
 }
 
-// A copy of the tensor in the other type.
+// Returns a copy of the tensor in the type `dtype`.
 Tensor converted(const Tensor& tensor, DType dtype, Device& device) {
   Tensor copy = device.empty(tensor.shape(), dtype, Purpose::Activations);
   device.pointwise().copy(copy, tensor);

@@ -5,8 +5,9 @@
 namespace penstock {
 namespace {
 
-// The place of each skip among the inputs of its stage: behind what passes between layers, in the
-// order of the pops. Skips are listed in the order of their stashes.
+// Returns the place of each skip among the inputs of the stage that pops it. Skips come behind the
+// tensors that pass between layers, in the order of their pops; traffic.skips has them in the order
+// of their stashes.
 std::vector<size_t> places_among_inputs(const Traffic& traffic) {
   std::vector<size_t> places;
   for (const SkipRoute& skip : traffic.skips) {

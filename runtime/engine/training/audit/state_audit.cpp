@@ -5,7 +5,8 @@
 namespace penstock {
 namespace {
 
-// The halves of the checksums: collectives carry doubles, which hold 32 bits exactly.
+// Returns both halves of every checksum, 32 bits each, as doubles: collectives carry doubles, which
+// hold 32 bits exactly.
 std::vector<double> halves_of(const std::vector<uint64_t>& sums) {
   std::vector<double> halves;
   for (const uint64_t sum : sums) {
@@ -42,7 +43,7 @@ std::string StateAudit::finding() {
   const std::vector<uint64_t> now = sums_.read();
   const auto [then, changed] = std::ranges::mismatch(at_begin_, now);
   const bool changed_here = changed != now.end();
-  std::string odd = odd_one(now, changed_here);  // a collective call
+  std::string odd = odd_one(now, changed_here);  // collective: every rank calls it
   if (!changed_here) return odd;
   return kept_[static_cast<size_t>(changed - now.begin())].name +
          " has changed in memory while nothing wrote to it";

@@ -80,7 +80,7 @@ Doubt StepAudit::audit_update(Optimizer& optimizer, double learning_rate, double
   return votes[0] > 0.0 ? Doubt::Corrected : Doubt::None;
 }
 
-// The lines of all ranks that have something to say, the same on every rank.
+// Returns the lines of all ranks that have something to say. Every rank gets the same text.
 std::string StepAudit::on_all(const std::string& here) const {
   Collective& world = station_.network.world();
   std::string all;

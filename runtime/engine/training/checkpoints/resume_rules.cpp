@@ -14,24 +14,24 @@ namespace {
 enum class Rule {
   Fixed,
   Free,
-  SameFile,    // a path, which another machine may have elsewhere: its last part stays
-  BothOrNone,  // 0 switches off something that has state
-  FromData,    // 0 stands for what the data have, which is compared elsewhere
+  SameFile,    // only the last part of a path must stay: other machines have other folders
+  BothOrNone,  // 0 switches off something that keeps state: it must stay off, or stay on
+  FromData,    // 0 means the number that the data have, and data are compared elsewhere
 };
 
 struct RuleOf {
-  const char* pattern;  // of keys
+  const char* pattern;  // of the keys that the rule is for
   Rule rule;
 };
 
-// The first rule that fits a key decides. A key that none fits is fixed, so a new key is free only
-// once a rule says so.
+// The first rule whose pattern fits a key decides. A key that no pattern fits is Fixed, so a new
+// key is free only once a rule says so.
 constexpr RuleOf kRules[] = {
     {"model.vocabulary", Rule::FromData},
     {"model.classes", Rule::FromData},
-    {"model.from", Rule::Free},  // for the first step; what it says of the network is compared
+    {"model.from", Rule::Free},  // used at the start alone; the network that it gives is compared
     {"model.*", Rule::Fixed},
-    {"lora.from", Rule::Free},  // for the first step
+    {"lora.from", Rule::Free},  // used at the start alone
     {"data.train", Rule::SameFile},
     {"data.validation", Rule::SameFile},
     {"data.vocabulary", Rule::SameFile},
@@ -44,7 +44,7 @@ constexpr RuleOf kRules[] = {
     {"optimizer.moving_average", Rule::BothOrNone},
     {"optimizer.*", Rule::Free},
     {"pipeline.*", Rule::Free},
-    {"init.*", Rule::Free},  // for the first step
+    {"init.*", Rule::Free},  // used at the start alone
     {"checkpoint.*", Rule::Free},
     {"run.seed", Rule::Fixed},
     {"run.*", Rule::Free},
@@ -58,8 +58,8 @@ Rule rule_of(const std::string& key) {
   return Rule::Fixed;
 }
 
-// The values by key: "model.layers" -> `4`. The further lines of a value, such as a list of layers,
-// are joined to its first.
+// Returns the values of a run file by key, for example "model.layers" -> `4`. The further lines of
+// a value, such as a list of layers, are joined to its first line.
 std::map<std::string, std::string> values_by_key(const std::string& run_file) {
   std::map<std::string, std::string> values;
   std::string section;
@@ -84,12 +84,12 @@ bool is_zero(const std::string& value) {
   return !value.empty() && value.find_first_not_of("0.") == std::string::npos;
 }
 
-// The last part of a path in quotes.
+// Returns the last part of a path that stands in quotes, without the quotes.
 std::string_view last_part(std::string_view value) {
   constexpr std::string_view kQuotes = "'\"";
   value.remove_prefix(std::min(value.find_first_not_of(kQuotes), value.size()));
   value.remove_suffix(value.size() - std::min(value.find_last_not_of(kQuotes) + 1, value.size()));
-  return value.substr(value.rfind('/') + 1);  // npos + 1 is 0
+  return value.substr(value.rfind('/') + 1);  // the whole without a '/': npos + 1 is 0
 }
 
 bool may_change(Rule rule, const std::string& saved, const std::string& given) {

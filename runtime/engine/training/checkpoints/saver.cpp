@@ -55,7 +55,8 @@ CheckpointState Saver::state(const Progress& progress) const {
   return state;
 }
 
-// Only the owner of a tied parameter writes it: the other holders have the same bits.
+// Adds the weights and what is kept beside them. Only the owner of a tied parameter adds it: the
+// other holders have the same bits.
 void Saver::add_tensors(CheckpointRequest& request) const {
   const Layout& layout = pipeline_.blueprint().layout;
   for (const StateEntry* entry : pipeline_.state()) {

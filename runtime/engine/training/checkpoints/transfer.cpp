@@ -25,7 +25,8 @@ StoredShapes shapes_in(const CheckpointReader& reader) {
   return shapes;
 }
 
-// The layer of a tensor and all that belongs to it: "classifier.*".
+// Returns a pattern for a tensor's layer and all that belongs to it, such as "classifier.*" for
+// "classifier.weight".
 std::string pattern_around(const std::string& name) {
   const size_t dot = name.rfind('.');
   return dot == std::string::npos ? name : name.substr(0, dot) + ".*";

@@ -14,9 +14,10 @@
 namespace penstock {
 namespace {
 
-// Something that is not finite. The one that comes first counts: the forward before the backward,
-// then the lowest micro-batch, then the place in the pass (layers from the first to the last in a
-// forward, from the last to the first in a backward).
+// Numbers that are not finite, and where they are. Of several findings the one that comes first
+// counts: one in a forward before one in a backward, then the lowest micro-batch, then the place in
+// the pass (layers from the first to the last in a forward, from the last to the first in a
+// backward).
 struct Finding {
   int64_t backward = 0, micro_batch = 0, place = 0;
   std::string what;
@@ -105,7 +106,7 @@ class Search final : public LayerObserver {
   }
 
   Device& device_;
-  std::unordered_map<std::string, int64_t> places_;  // of layers in the network
+  std::unordered_map<std::string, int64_t> places_;  // place of a layer in the network, by name
   std::optional<Finding> first_;
 };
 

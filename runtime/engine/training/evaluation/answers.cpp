@@ -10,7 +10,8 @@ namespace {
 
 constexpr const char* kLabels = "labels";
 
-// Adds to the scores of the texts in one micro-batch, whose first row is row `first_row` of all.
+// Adds the tokens of one micro-batch to the scores of their texts. Its first row is row `first_row`
+// of all rows.
 void look_at_texts(const Questions& questions, int64_t first_row, std::span<const int32_t> labels,
                    std::span<const float> logits, int64_t rows, int64_t vocabulary,
                    std::span<TextScore> scores) {
@@ -59,7 +60,8 @@ AnswerScores score_answers(const Config& config, DataSource& source, Pipeline& p
     if (say) watch.went_on = told_now_and_then(source.facts().validation_samples, say);
     (void)pass_over_validation(config, source, pipeline, station, watch);
   }
-  // Each text is in one row, which one rank has looked at, so the sums are exact.
+  // Each text is in one row, which one rank has looked at. The other ranks add zeros, so the sums
+  // are exact.
   std::vector<double> numbers;
   for (const TextScore& one : scores) {
     numbers.push_back(one.log_probability);

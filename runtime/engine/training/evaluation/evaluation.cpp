@@ -23,7 +23,8 @@ std::vector<float> on_host(const Tensor& logits, Device& device) {
   return values;
 }
 
-// Looks only at rows with a label: what fills up a batch may be anything.
+// Refuses logits that are not numbers. It looks only at rows with a label: a row that only fills up
+// a batch may hold anything.
 void refuse_no_numbers_of(std::span<const float> logits, std::span<const int32_t> labels) {
   const size_t classes = logits.size() / std::max<size_t>(labels.size(), 1);
   for (size_t r = 0; r < labels.size(); ++r) {
@@ -31,7 +32,8 @@ void refuse_no_numbers_of(std::span<const float> logits, std::span<const int32_t
   }
 }
 
-// Adds to `confusion` [label, class with the largest logit]; of equal ones the first counts.
+// Counts each row that has a label in `confusion`, at [label, class with the largest logit]. Of
+// equal logits the first one counts.
 void count_confusion(std::span<const float> logits, std::span<const int32_t> labels,
                      std::span<double> confusion) {
   const size_t classes = logits.size() / std::max<size_t>(labels.size(), 1);
@@ -92,7 +94,7 @@ std::optional<LossSums> pass_over_validation(const Config& config, DataSource& s
   Batches batches(DataPart::Validation, config, source, pipeline, station);
   const int micro_batches = config.pipeline.micro_batches;
   const int64_t first = int64_t{station.network.replicas().rank()} * micro_batches;
-  std::vector<Tensor> logits(static_cast<size_t>(micro_batches));  // where this rank has them
+  std::vector<Tensor> logits(static_cast<size_t>(micro_batches));  // empty where others have them
   const std::function<void(int, const Tensor&)> keep = [&](int micro_batch, const Tensor& all) {
     logits[static_cast<size_t>(micro_batch)] = all;
   };

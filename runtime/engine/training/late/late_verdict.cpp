@@ -15,14 +15,14 @@ constexpr size_t kVotes = std::tuple_size_v<VoteNumbers>;
 
 }  // namespace
 
-// Each rank brings its losses, its votes and then the squares.
+// Each rank brings its losses, then its votes; in replica 0 it then brings the squares, too.
 LateVerdict::LateVerdict(const GradientNorm& norm, Network& network)
     : brings_squares_(network.replicas().rank() == 0),
       replicas_(static_cast<size_t>(network.replicas().size())),
       losses_(replicas_ * kLosses) {
   Collective& world = network.world();
-  // The places travel as doubles, which hold them exactly: collectives take nothing else of unequal
-  // lengths.
+  // The places are gathered as doubles, which hold them exactly: no collective takes other numbers
+  // in lists of unequal lengths.
   std::vector<double> places;
   if (brings_squares_) places.assign(norm.places().begin(), norm.places().end());
   mine_.resize(kLosses + kVotes + places.size());
@@ -34,7 +34,7 @@ LateVerdict::LateVerdict(const GradientNorm& norm, Network& network)
   for (const int64_t count : counts) total += static_cast<size_t>(count);
   std::vector<double> all_places(total);
   world.gather_to_all(places, all_places);
-  std::vector<std::pair<double, size_t>> order;  // place in the network, place among the numbers
+  std::vector<std::pair<double, size_t>> order;  // (place in the network, place among all numbers)
   size_t first = 0;
   for (size_t rank = 0; rank < counts.size(); ++rank) {
     parts_.push_back({first, static_cast<int>(replica[rank])});

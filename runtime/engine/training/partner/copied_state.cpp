@@ -40,7 +40,8 @@ class Dealer {
 
 }  // namespace
 
-// Only the owner of a tied parameter copies it: the other holders have the same bits.
+// Returns what this replica copies of the state. Only the owner of a tied parameter copies it: the
+// other holders have the same bits.
 CopiedState copied_state(const Pipeline& pipeline, int replica, int replicas) {
   const Layout& layout = pipeline.blueprint().layout;
   CopiedState state;

@@ -16,16 +16,16 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kDevicePieceBytes = size_t{16} << 20;  // bytes between two waits for a device
-constexpr size_t kMostSends = 4;  // under way at once, lest those of the pipeline stand behind many
-constexpr size_t kSpareDocumentBytes = 1024;  // numbers grow by digits
+constexpr size_t kDevicePieceBytes = size_t{16} << 20;  // copied from a device between two waits
+constexpr size_t kMostSends = 4;  // under way at once: more would hold up the pipeline's messages
+constexpr size_t kSpareDocumentBytes = 1024;  // for numbers that get more digits during the run
 
 std::vector<std::string> hosts_of_ranks(Collective& world, const std::string& mine) {
   const std::vector<std::string> all = world.gather_text(mine);
   return nlohmann::json::parse(world.broadcast(nlohmann::json(all).dump(), 0));
 }
 
-// Removes all copies in that folder.
+// Removes the folder with all copies in it.
 void remove_copies(const std::string& folder) {
   std::error_code error;
   std::filesystem::remove_all(folder, error);
@@ -61,13 +61,13 @@ PartnerCopies::PartnerCopies(const CheckpointConfig& config, const CheckpointSta
   start(HeldCopies::kFrozen);
   copy_the_rest();
   settle(true);
-  waits_ = 0;  // leaves out what came before the first step
+  waits_ = 0;  // the wait before the first step is not counted
   waited_s_ = 0.0;
   station_.network.set_side_work(this);
 }
 
-// When a run fails while a copy is under way, MPI may still write to its memory, which is therefore
-// kept until the process ends.
+// If a run fails while a copy is under way, MPI may still write to the memory of that copy. So this
+// memory is kept until the process ends.
 PartnerCopies::~PartnerCopies() {
   station_.network.set_side_work(nullptr);
   if (begun_) (void)held_.release();
@@ -77,7 +77,7 @@ void PartnerCopies::make_room(const CopySizes& sizes) {
   const int me = world_.rank();
   const std::string who =
       "copies in memory: rank " + std::to_string(me) + " (host " + station_.session.host() + ")";
-  std::string on_disk;  // where this host's directory is not in memory
+  std::string on_disk;  // file system of this host's directory, if that is not in memory
   agree(world_, who, [&] {
     if (station_.session.local_rank() != 0) return;
     const FileSystem system = file_system_of(directory_);
@@ -98,7 +98,7 @@ void PartnerCopies::make_room(const CopySizes& sizes) {
   };
   try {
     agree(world_, who, take);
-  } catch (...) {  // what one rank lacks is of no use to the others
+  } catch (...) {  // if one rank has no room, copies of the others are of no use
     held_->clear();
     agree(world_, who, [&] { remove_own_folders(); });
     throw;
@@ -109,8 +109,8 @@ void PartnerCopies::begin(const CheckpointState& state) {
   if (begun_) fail_internal("a copy was begun before the last one was whole");
   state_ = state;
   start(1 - slot_ % 2);
-  // A device with memory of its own is copied from at once: later the copy would have to wait for
-  // the step that the device computes by then.
+  // The memory of a device that is not the host is copied at once: a later copy would have to wait
+  // for the step that the device computes by then.
   if (!station_.device.host_addressable()) copy_the_rest();
 }
 
@@ -205,8 +205,8 @@ void PartnerCopies::remove() {
   agree(world_, "", [&] { remove_own_folders(); });
 }
 
-// Removes the folders of the copies that this rank holds; the run's folder goes with the last of
-// them.
+// Removes the folders of the copies that this rank holds. Also removes the run's folder once that
+// is empty.
 void PartnerCopies::remove_own_folders() const {
   const int me = world_.rank();
   for (int rank = 0; rank < world_.size(); ++rank) {

@@ -6,7 +6,7 @@ namespace penstock {
 
 std::vector<int> choose_partners(const std::vector<std::string>& hosts) {
   std::vector<std::string> names;
-  std::vector<std::vector<int>> ranks_of;  // by host
+  std::vector<std::vector<int>> ranks_of;  // the ranks of each host
   std::vector<size_t> host_of(hosts.size()), place_of(hosts.size());
   for (size_t rank = 0; rank < hosts.size(); ++rank) {
     const auto found = std::find(names.begin(), names.end(), hosts[rank]);

@@ -35,7 +35,8 @@ json packed_copies(const std::vector<FoundCopy>& copies) {
   return list;
 }
 
-// Finds the copies of all hosts, on rank 0; one rank of each host looks.
+// Finds the copies of all hosts. One rank of each host looks for copies; rank 0 returns the list of
+// all of them, the other ranks an empty one.
 FoundCopies find_everywhere(const RescueRequest& request, const Session& session,
                             Collective& world) {
   FoundCopies mine;
@@ -56,8 +57,9 @@ FoundCopies find_everywhere(const RescueRequest& request, const Session& session
   return all;
 }
 
-// Says which of the chosen copies have a file that is not what it was when it was written, and why:
-// on rank 0, by place in the list, empty for those that are whole.
+// Returns why chosen copies are damaged (their file is not what their document says): a text for
+// each copy, in the order of the list. It is empty for a copy that is whole, and for all on ranks
+// other than 0.
 std::vector<std::string> damages(const std::vector<FoundCopy>& copies, Collective& world) {
   json mine = json::array();
   for (const FoundCopy& copy : copies) {
@@ -82,8 +84,8 @@ std::vector<std::string> damages(const std::vector<FoundCopy>& copies, Collectiv
   return all;
 }
 
-// Chooses the newest whole step, the same on every rank; damaged copies are removed from `found`,
-// and notes say so.
+// Returns the copies of the newest step that is whole, the same on every rank. Removes damaged
+// copies from `found` and adds a note for each of them.
 std::vector<FoundCopy> choose_whole(const RescueRequest& request, FoundCopies& found,
                                     std::vector<std::string>& notes, Collective& world) {
   while (true) {

@@ -59,15 +59,15 @@ PiecesByName by_name(const std::vector<HeldPiece>& pieces) {
   return named;
 }
 
-// Cuts shards like those of a checkpoint that is written while training goes on: by the network
-// alone.
+// Cuts the tensors of one part into shards. The cuts depend on the network alone, as in a
+// checkpoint that is written while training goes on.
 std::vector<Shard> shards_of(const PiecesByName& named, const std::string& part, Memory& memory) {
   std::vector<PlacedTensor> tensors;
   for (const auto& [name, list] : named) {
     const StoredPiece& first = list.front()->piece;
     if (first.part != part) continue;
     const Shape whole = whole_shape(*list.front());
-    // Only the size counts here: no memory.
+    // This tensor has no memory: only its type counts here, and the shape stands beside it.
     const Tensor none(memory.take(0, Purpose::Communication), Shape{0}, first.dtype);
     tensors.push_back({{name, none}, first.layer, whole, {0, whole.elements()}});
   }
@@ -117,7 +117,7 @@ class ShardWriter {
         return json::object();
       });
       if (has_failed(read) && !has_failed(report_)) report_ = std::move(read);
-      if (place == nullptr) world_.give(to, writer);  // also what could not be read: it waits
+      if (place == nullptr) world_.give(to, writer);  // even if the read failed: the writer waits
     } else if (place != nullptr) {
       world_.take({place, bytes}, held.holder);
     }
