@@ -48,7 +48,7 @@ class SplitNode final : public Node {
     Tensors parts;
     for (size_t i = 0; i < slots_.size(); ++i) {
       Tensor g = tape.take_gradient(slots_[i]);
-      if (!g) {  // this part was not used further on
+      if (!g) {  // the part was not used: its gradient is 0
         g = new_tensor(tape, shapes_[i], dtype_);
         tape.device().pointwise().fill(g, 0.0F);
       }

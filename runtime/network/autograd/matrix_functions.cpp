@@ -24,7 +24,8 @@ class LinearNode : public ProductNode {
   }
 };
 
-// A linear layer whose input is f(pre), seen as one whose input is pre.
+// A node for linear(f(pre)) that gives the gradient of `pre`. So the product and the derivative of
+// the activation `f` can be one fused op.
 class ActivatedLinearNode final : public LinearNode {
  public:
   ActivatedLinearNode(const Tensor& activated, const Variable& pre, const Variable& y,
@@ -78,7 +79,7 @@ Variable feed_forward(Tape& tape, const Variable& x, Parameter& in_weight, Param
                   out_bias);
   }
   Variable pre = tape.output(std::move(before), x.tracked() || any_trained(&in_weight, in_bias));
-  if (!pre.tracked()) pre.value.reset();  // nobody will ask for it
+  if (!pre.tracked()) pre.value.reset();  // no backward will ask for it
   if (pre.tracked()) tape.add<LinearNode>(x, pre, in_weight, in_bias, Fused::None);
   Tensor value = new_result(tape, after, out_weight);
   ops.linear_forward(value, after, out_weight.weight, value_of(out_bias), Fused::None);

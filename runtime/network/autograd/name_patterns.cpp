@@ -14,13 +14,14 @@ bool takes_out(const std::string& pattern) {
   return pattern.starts_with('!');
 }
 
-// Whether a pattern is about that name, to choose it or to take it out.
+// Returns whether the pattern is about that name, either to choose it or to take it out.
 bool fits(const std::string& name, const std::string& pattern) {
   const char* glob = pattern.c_str() + (takes_out(pattern) ? 1 : 0);
   return fnmatch(glob, name.c_str(), 0) == 0;
 }
 
-// Every name, and every layer with all below it: blocks.0.norm.bias, blocks.*, blocks.0.*, ...
+// Returns every name, and before them a pattern for every layer with all below it. For
+// blocks.0.norm.bias these are blocks.*, blocks.0.* and blocks.0.norm.*.
 std::vector<std::string> sensible_patterns(std::span<const std::string> names) {
   std::vector<std::string> all;
   for (const std::string& name : names) {

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// Layer norm, and RMS norm where `beta` is null and `mean` empty.
+// Computes layer norm; where `beta` is null (`mean` is then empty), RMS norm.
 void norm_forward(Device& device, Tensor& y, Tensor& mean, Tensor& rstd, const Tensor& x,
                   const Parameter& gamma, const Parameter* beta, float epsilon) {
   RowNormOps& ops = device.row_norm();
@@ -28,8 +28,8 @@ class RowNormNode final : public Node, public Recomputable {
         y_slot_(y_slot),
         gamma_(gamma),
         beta_(beta) {}
-  // The result is computed once for all nodes that ask: attention's three products do, one after
-  // the other.
+  // The result is computed once for all nodes that ask for it: attention's three products ask one
+  // after the other.
   Tensor recompute(Tape& tape) override {
     if (!again_) {
       again_ = new_like(tape, x_);
@@ -107,8 +107,9 @@ Tensor sum_over_replicas(Device& device, const Tensor& t, Replicas& replicas) {
 }
 
 // Merges the mean and 1 / sqrt(variance + epsilon) of the replicas' shares into those of the whole.
-// The shares are equal, so variance + epsilon is the mean of theirs and the variance of their
-// means: no difference of large numbers (Chan et al. 1983).
+// The shares are of equal size, so variance + epsilon of the whole is the mean of the shares'
+// (variance + epsilon) plus the variance of their means. No large numbers are subtracted (Chan et
+// al. 1983).
 void merge_over_replicas(Device& device, Tensor& mean, Tensor& rstd, Replicas& replicas) {
   std::vector<float> means = on_host(device, mean);
   std::vector<float> rstds = on_host(device, rstd);
@@ -135,7 +136,7 @@ void merge_over_replicas(Device& device, Tensor& mean, Tensor& rstd, Replicas& r
 
 class BatchNormNode final : public Node {
  public:
-  // `replicas`: null where the statistics are this micro-batch's alone.
+  // `replicas` is null where the statistics are those of this micro-batch alone.
   BatchNormNode(const Variable& x, int y_slot, Tensor mean, Tensor rstd, Parameter& gamma,
                 Parameter& beta, Replicas* replicas)
       : x_(x.value),
@@ -235,7 +236,8 @@ Variable fixed_batch_norm(Tape& tape, const Variable& x, const Tensor& mean, con
   tape.device().batch_norm().inference(value, x.value, mean, variance, gamma.weight.value(),
                                        beta.weight.value(), epsilon);
   Variable y = tape.output(std::move(value), x.tracked());
-  // dx = g gamma / sqrt(variance + epsilon): the map itself, of mean and beta zero.
+  // The gradient is dx = g gamma / sqrt(variance + epsilon). inference() computes just that of g if
+  // the mean and beta are zero.
   record(tape, y, [&tape, &gamma, to = x.slot, variance, epsilon](const Tensor& g) {
     const Tensor zero = tape.device().zeros({gamma.elements()}, DType::F32, Purpose::Activations);
     Tensor dx = new_like(tape, g);

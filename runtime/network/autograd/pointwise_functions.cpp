@@ -99,8 +99,8 @@ Variable activation(Tape& tape, const Variable& x, Activation f) {
   tape.device().activation().forward(value, x.value, f);
   Variable y = tape.output(std::move(value), x.tracked());
   if (f == Activation::Relu) {
-    // The derivative follows from the output, which the next layer mostly keeps as its input: so
-    // the input of this one may be freed.
+    // The derivative of ReLU follows from the output, which the next layer mostly keeps as its
+    // input anyway. So the input of this op may be freed.
     record(tape, y, [&tape, to = x.slot, out = y.value](const Tensor& g) {
       Tensor dx = writable(tape, g);
       tape.device().activation().fused_backward(dx, g, out, Fused::Relu);
@@ -179,7 +179,7 @@ Variable add_table(Tape& tape, const Variable& x, Parameter& table, int64_t rows
 Variable add_constant(Tape& tape, const Variable& x, const Tensor& table) {
   Tensor value = new_like(tape, x.value);
   tape.device().pointwise().add_broadcast(value, x.value, table);
-  // The gradient passes unchanged, so the result has the input's own slot.
+  // The gradient passes through unchanged, so the result has the input's own slot.
   return {tape.output(std::move(value), false).value, x.slot};
 }
 

@@ -35,7 +35,8 @@ void Tape::give_gradient(int slot, Tensor g) {
     return;
   }
   PointwiseOps& ops = device_.pointwise();
-  // Adds in place, into whichever of the two nobody else sees: a + b has the same bits as b + a.
+  // Adds in place into the one of the two that nobody else sees; if others see both, into a new
+  // tensor. The order does not matter: a + b has the same bits as b + a.
   if (held.unique()) {
     ops.add(held, held, g);
   } else if (g.unique()) {

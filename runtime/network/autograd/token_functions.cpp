@@ -31,7 +31,7 @@ class CrossEntropyNode final : public Node {
         scale_(scale),
         options_(options) {}
   void input_gradient(Tape& tape) override {
-    Tensor g = writable(tape, logits_.value);  // overwrites the logits when it can
+    Tensor g = writable(tape, logits_.value);  // the logits' own memory, if nobody else sees it
     tape.device().token().cross_entropy_backward(g, logits_.value, labels_, logsumexp_, scale_,
                                                  options_);
     tape.give_gradient(logits_.slot, std::move(g));

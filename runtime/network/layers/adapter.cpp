@@ -21,7 +21,8 @@ Adapter::Adapter(const std::string& layer, int64_t in, int64_t out, const Adapte
       dropout_hash_(hash_name(layer + ".lora_dropout")) {}
 
 void Adapter::declare(ParameterSet& set) const {
-  // The half-width that peft's adapters start with, too.
+  // The first matrix starts with numbers drawn uniformly from -half_width to half_width, as in
+  // peft. The second starts at zero.
   const auto half_width = static_cast<float>(1.0 / std::sqrt(static_cast<double>(in_)));
   set.add(a_, layer_ + ".lora_a", {options_.rank, in_}, {Initializer::Kind::Uniform, half_width});
   set.add(b_, layer_ + ".lora_b", {out_, options_.rank}, {});
@@ -34,7 +35,7 @@ Variable Adapter::add_to(Context& context, const Variable& y, const Variable& x)
     into = dropout(tape, x, static_cast<float>(options_.dropout), context.random(dropout_hash_));
   }
   const Variable narrow = linear(tape, into, context.parameter(a_), nullptr);
-  // The narrow tensor is scaled, since it has the fewest numbers.
+  // The narrow tensor is scaled, and not the result, since it has fewer numbers.
   const auto factor = static_cast<float>(options_.alpha / static_cast<double>(options_.rank));
   const Variable scaled = factor == 1.0F ? narrow : scale(tape, narrow, factor);
   return add(tape, y, linear(tape, scaled, context.parameter(b_), nullptr));

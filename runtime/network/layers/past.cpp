@@ -10,7 +10,7 @@ int64_t row_size(const Tensor& all) {
   return all.elements() / all.dim(0);
 }
 
-// Copies a row to the beginning of a row that is at least as long.
+// Copies a row of `from` to the beginning of a row of `to`, which is at least as long.
 void copy_row(Device& device, const Tensor& to, int64_t to_row, const Tensor& from,
               int64_t from_row) {
   const int64_t elements = row_size(from);
@@ -26,7 +26,7 @@ Past::Kept& Past::of(uint64_t attention, int64_t micro_batch) {
   return kept;
 }
 
-// Zeros, since rows that hold nothing are computed with too.
+// Returns tensors of zeros for all positions: rows that hold nothing yet are computed with, too.
 Tensor Past::nothing_of(Device& device, const Tensor& now) const {
   return device.zeros({now.dim(0), positions_, now.dim(2)}, now.dtype(), Purpose::Activations);
 }

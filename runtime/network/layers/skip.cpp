@@ -41,7 +41,7 @@ Variables Pop::forward(Context& context, const Variables& inputs) const {
 }
 
 std::vector<SkipPath> find_skips(const Layers& layers) {
-  constexpr size_t kNowhere = 0;  // no layer pops before one has stashed
+  constexpr size_t kNowhere = 0;  // not popped yet: layer 0 cannot pop, as none stashes before it
   std::vector<SkipPath> skips;
   const auto named = [&](const std::string& name) {
     return std::find_if(skips.begin(), skips.end(),

@@ -11,7 +11,8 @@
 namespace penstock {
 namespace {
 
-// The name by which the user calls a layer, as model cards do, and its name beside its parameters.
+// The name by which users call a layer, as model cards do (`name`), and what it is called in the
+// names of its parameters (`part`).
 struct Target {
   std::string_view name, part;
 };

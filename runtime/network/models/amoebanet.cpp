@@ -15,11 +15,13 @@ namespace {
 
 using namespace amoeba;
 
-// The two stems that reproduce published counts, and one for images of 32 x 32.
-//   wide    3x3 convolution of stride 2 to D/4, reduction cells of D/2 and D filters
-//   narrow  the same to 32, D/4 and D/2, the convolution without padding; a ReLU before the last
-//           pool, and the first cell takes what comes before it unprojected
-//   small   3x3 convolution of stride 1 to 3D: the form for CIFAR of Zoph et al. 2018
+// The layers that a network begins with; D is model.filters. Wide and narrow reproduce published
+// numbers of parameters, small is for images of 32 x 32.
+//   wide    3x3 convolution of stride 2 to D/4 channels, reduction cells of D/2 and D filters
+//   narrow  the same with 32 channels, D/4 and D/2 filters; the convolution has no padding, the
+// first
+//           cell does not project its second input, and a ReLU stands before the last pool
+//   small   3x3 convolution of stride 1 to 3D channels: the form for CIFAR of Zoph et al. 2018
 enum class Stem : uint8_t { Wide, Narrow, Small };
 
 Stem stem_of(const ModelConfig& config) {
@@ -30,7 +32,7 @@ Stem stem_of(const ModelConfig& config) {
   fail_input("unknown model.stem '" + config.stem + "'; known are auto, wide, narrow and small");
 }
 
-// Adds cells and keeps account of what reaches the next one.
+// Builds the layers one after the other, and keeps account of the tensors that the next cell gets.
 class Builder {
  public:
   Builder(const ModelConfig& config, int64_t classes)
@@ -80,7 +82,7 @@ class Builder {
   }
 
   [[nodiscard]] Previous form(int64_t filters) const {
-    const bool first = layers_.size() == 1;  // after the stem's convolution: one tensor, twice
+    const bool first = layers_.size() == 1;  // both inputs are the stem convolution's output
     if (first) return stem_ == Stem::Narrow ? Previous::AsIs : Previous::Projected;
     if (previous_.halvings != current_.halvings) return Previous::Halved;
     return previous_.channels == filters ? Previous::AsIs : Previous::Projected;
@@ -105,8 +107,8 @@ class Builder {
     return {.width = width, .classes = classes_, .loss = loss_of(config_)};
   }
 
-  // The auxiliary head of Real et al. 2019. Their pool needs maps of 5 x 5; smaller ones are pooled
-  // whole.
+  // Adds the auxiliary head of Real et al. 2019. Their pool has a window of 5 x 5; where the map is
+  // smaller, the window is as large as the map.
   void add_auxiliary_head() {
     constexpr double kShare = 0.4;
     const auto narrow = static_cast<int64_t>(128 * kShare);
@@ -135,7 +137,7 @@ class Builder {
         std::make_unique<AuxiliaryLoss>(name, std::move(head), config_.auxiliary_weight));
   }
 
-  // The shape of one image after the layers so far.
+  // Returns the shape of one image after the layers so far.
   [[nodiscard]] Shape map_shape() const {
     const Shape image = input_of(config_).shape;
     Shapes shapes = {{1, image[0], image[1], image[2]}};
@@ -159,7 +161,7 @@ class Builder {
 
   struct Stream {
     int64_t channels = 0;
-    int halvings = 0;  // of height and width, by reductions
+    int halvings = 0;  // how often reductions have halved height and width
   };
 
   const ModelConfig& config_;

@@ -4,9 +4,10 @@
 namespace penstock::amoeba {
 namespace {
 
-constexpr Window kPoint{};  // 1x1
+constexpr Window kPoint{};  // a window of 1x1
 
-// The layers of one operand, in order. Its first ReLU is the cell's to share.
+// Makes the layers of one operand, in order. A ReLU at their beginning is left to the cell, which
+// shares it among operands.
 class OperandMaker {
  public:
   OperandMaker(std::string name, int64_t in, int64_t filters, int stride, const Style& style)
@@ -94,7 +95,7 @@ class OperandMaker {
     channels_ = filters_;
   }
 
-  // "cells.7.s3.right.0"
+  // Returns the name of the next layers, for example "cells.7.s3.right.0".
   [[nodiscard]] std::string next() const { return name_ + "." + std::to_string(made_); }
 
   std::string name_;
@@ -152,8 +153,8 @@ std::unique_ptr<Layer> make_cell(const std::string& name, const Genotype& genoty
                                 std::move(graph));
 }
 
-// The normal cell's outputs are those of the published parameter counts; the architecture paper
-// puts s4, s5 and s6 side by side, which gives an eighth less.
+// The outputs of the normal cell are those that give the published numbers of parameters. The paper
+// about the architecture puts s4, s5 and s6 side by side, which gives an eighth less.
 const Genotypes& genotypes_d() {
   static const Genotypes cells = {
       .normal = {.sums = {{{{{Op::Conv1x1, 1}, {Op::Max3x3, 1}}},

@@ -14,7 +14,7 @@
 namespace penstock {
 namespace {
 
-// The window of each block, 0 where it sees all that is before a position.
+// Returns the window of each block. It is 0 where a position sees all positions before it.
 std::vector<int64_t> windows_of_blocks(const ModelConfig& config) {
   std::vector<int64_t> windows(static_cast<size_t>(config.layers), config.window);
   if (config.kind != "decoder" || config.window_layers.empty()) return windows;

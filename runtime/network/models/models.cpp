@@ -19,7 +19,7 @@ Shape image_shape(const ModelConfig& config) {
 }
 
 Shape features_shape(const ModelConfig& config) {
-  // One axis is left for the batch.
+  // One axis of a Shape is left for the batch.
   if (config.input.size() >= Shape::kMaxRank || !all_positive(config.input)) {
     fail_input("model.input must be at most " + std::to_string(Shape::kMaxRank - 1) +
                " positive extents, for example [20]");
@@ -35,7 +35,7 @@ bool is_amoebanet(const ModelConfig& config) {
   return config.kind == "amoebanet-d" || config.kind == "amoebanet-b";
 }
 
-// Whether the network takes images with one label each.
+// Returns whether the network takes images with one label each.
 bool takes_images(const ModelConfig& config) {
   return is_amoebanet(config) || config.kind == "resnet" || config.kind == "unet";
 }

@@ -26,7 +26,8 @@ void add_relu(Layers& layers, const std::string& name) {
   layers.push_back(std::make_unique<ActivationLayer>(name + ".relu", Activation::Relu));
 }
 
-// `width` is that of the 3x3 convolutions; a bottleneck puts out four times as much.
+// Makes a residual block. `width` is the number of channels of its 3x3 convolutions; a bottleneck
+// puts out four times as many.
 std::unique_ptr<Layer> bottleneck_block(const std::string& name, int64_t in, int64_t width,
                                         int stride, bool bottleneck,
                                         const BatchNorm::Options& norm) {
@@ -49,7 +50,7 @@ std::unique_ptr<Layer> bottleneck_block(const std::string& name, int64_t in, int
 }
 
 struct Variant {
-  std::vector<int64_t> blocks;  // per group; each group doubles the width
+  std::vector<int64_t> blocks;  // how many each group has; each group doubles the width
   bool bottleneck = false;
   int64_t width = 16;
 };

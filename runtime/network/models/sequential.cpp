@@ -28,7 +28,8 @@ using Maker = std::function<std::unique_ptr<Layer>(const std::string& name, Laye
                                                    const Surroundings& around)>;
 using LayerPtr = std::unique_ptr<Layer>;
 
-// An error whose message starts with the place of its entry: the containers around it add nothing.
+// An error whose message begins with the place of its entry in the run file. The entries around
+// that one hand the error on unchanged.
 class Placed final : public Error {
  public:
   using Error::Error;
@@ -41,7 +42,8 @@ int as_int(int64_t value) {
   return static_cast<int>(value);
 }
 
-// No image is larger than the bound, which keeps the arithmetic of windows within int.
+// Reads a pair of numbers, and refuses one that is out of bounds. The upper bound keeps the
+// arithmetic of windows within int; no image is larger.
 std::vector<int64_t> window_pair(LayerOptions& options, const std::string& key, int64_t minimum,
                                  int64_t otherwise) {
   constexpr int64_t kMaximum = 1'000'000;

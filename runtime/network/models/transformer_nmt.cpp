@@ -16,7 +16,8 @@ namespace {
 
 constexpr const char* kSourceLengths = "source_lengths";
 
-// memory -> (memory, embedded target).
+// Takes the encoder's output ("memory") and returns two tensors: the memory and the embedded
+// target.
 class DecoderInput final : public Layer {
  public:
   DecoderInput(const ModelConfig& config, const std::string& name, int64_t vocabulary)
@@ -38,9 +39,9 @@ class DecoderInput final : public Layer {
   std::unique_ptr<Layer> embedding_;
 };
 
-// A part of the encoder. Where words are chosen one by one it has done its work in the first round:
-// what the decoder made of it is kept there (runtime/network/layers/past.h), and what passes has no
-// meaning.
+// A part of the encoder. Where words are chosen one by one, it computes only in the first round,
+// whose keys and values the decoder keeps (runtime/network/layers/past.h). After that it passes on
+// its input, which nobody reads.
 class EncoderPart final : public Layer {
  public:
   explicit EncoderPart(std::unique_ptr<Layer> body) : Layer(body->name()), body_(std::move(body)) {}
@@ -56,8 +57,9 @@ class EncoderPart final : public Layer {
   std::unique_ptr<Layer> body_;
 };
 
-// (memory, x) -> (memory, y), or y alone behind the last one: attention to what was said, to the
-// source, then feed-forward.
+// Takes (memory, x) and returns (memory, y); the last block returns y alone. To make y, a block
+// attends to the target's words so far, then to the memory (the encoder's output), and ends with a
+// feed-forward part.
 class DecoderBlock final : public Layer {
  public:
   DecoderBlock(const ModelConfig& config, const std::string& name, const DepthFactors& factors,
@@ -113,7 +115,7 @@ class DecoderBlock final : public Layer {
   std::unique_ptr<Layer> self_attention_;
   LayerNorm norm_;
   CrossAttention cross_attention_;
-  std::unique_ptr<Layer> dropout_;  // null without
+  std::unique_ptr<Layer> dropout_;  // null without dropout
   std::unique_ptr<Layer> feed_forward_;
 };
 

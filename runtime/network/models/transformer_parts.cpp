@@ -63,8 +63,8 @@ TransformerWidths widths_of(const ModelConfig& config) {
   TransformerWidths widths;
   widths.width = config.width > 0 ? config.width : 128;
   widths.hidden = config.hidden > 0 ? config.hidden : 4 * widths.width;
-  // In GPipe's translation models (GPipe, section 5) a head has a width of its own, so that more
-  // heads make attention wider than the model.
+  // A head of GPipe's translation models (GPipe, section 5) has a width of its own, so more heads
+  // make attention wider than the model.
   if (config.kind == "transformer-nmt") {
     widths.head_width = config.head_width > 0 ? config.head_width : 64;
   } else if (config.kind == "decoder") {

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-constexpr int64_t kSwapElements = int64_t{1} << 20;  // 4 MiB: the cost in memory of swapping
+constexpr int64_t kSwapElements = int64_t{1} << 20;  // elements swapped at a time, through 4 MiB
 
 }  // namespace
 

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// Stochastic gradient descent with heavy-ball or Nesterov momentum, in PyTorch's form.
+// Stochastic gradient descent with heavy-ball or Nesterov momentum, as PyTorch computes it.
 class Sgd final : public Optimizer {
  public:
   explicit Sgd(const OptimizerConfig& c)
@@ -28,12 +28,12 @@ class Sgd final : public Optimizer {
     list_.clear();
   }
 
-  std::vector<SgdTensors> list_;  // of one update: kept for its memory
+  std::vector<SgdTensors> list_;  // empty between updates, which reuse its memory
 };
 
-// Tieleman & Hinton 2012, in the form AmoebaNet was trained with (Real et al. 2019): TensorFlow's,
-// whose mean of squares starts at 1, so that first steps are not long ones, and whose epsilon, 1
-// for AmoebaNet, is inside the root. PyTorch's RMSprop starts at 0 and has it outside.
+// RMSprop (Tieleman & Hinton 2012) as TensorFlow computes it; AmoebaNet was trained with that (Real
+// et al. 2019). The mean of squares starts at 1, so the first steps are not long ones. Epsilon, 1
+// for AmoebaNet, is added inside the root. In PyTorch the mean starts at 0, and epsilon is outside.
 class RmsProp final : public Optimizer {
  public:
   explicit RmsProp(const OptimizerConfig& c)
@@ -54,10 +54,11 @@ class RmsProp final : public Optimizer {
     list_.clear();
   }
 
-  std::vector<RmsPropTensors> list_;  // of one update: kept for its memory
+  std::vector<RmsPropTensors> list_;  // empty between updates, which reuse its memory
 };
 
-// Adam (Kingma & Ba 2015) and AdamW (Loshchilov & Hutter 2019), which differ in one flag.
+// Adam (Kingma & Ba 2015) and AdamW (Loshchilov & Hutter 2019). They differ in one flag, which says
+// whether weight decay is decoupled from the moments.
 class Adam final : public Optimizer {
  public:
   explicit Adam(const OptimizerConfig& c) : Optimizer(c, {{"exp_avg"}, {"exp_avg_sq"}}) {}
@@ -78,11 +79,11 @@ class Adam final : public Optimizer {
     list_.clear();
   }
 
-  std::vector<AdamTensors> list_;  // of one update: kept for its memory
+  std::vector<AdamTensors> list_;  // empty between updates, which reuse its memory
 };
 
-// Lion (Chen et al. 2023, "Symbolic Discovery of Optimization Algorithms"): the sign of a mean of
-// gradients, with a decay that is decoupled as AdamW's.
+// Lion (Chen et al. 2023, "Symbolic Discovery of Optimization Algorithms") moves a weight by the
+// sign of a mean of gradients. Its weight decay is decoupled, as AdamW's.
 class Lion final : public Optimizer {
  public:
   explicit Lion(const OptimizerConfig& c) : Optimizer(c, {{"exp_avg"}}) {}
@@ -100,7 +101,7 @@ class Lion final : public Optimizer {
     list_.clear();
   }
 
-  std::vector<LionTensors> list_;  // of one update: kept for its memory
+  std::vector<LionTensors> list_;  // empty between updates, which reuse its memory
 };
 
 }  // namespace

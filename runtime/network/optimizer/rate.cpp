@@ -10,10 +10,11 @@
 namespace penstock {
 namespace {
 
-// How far the decay is that starts at step `begin` with 0 and ends at step `end` with 1.
+// Returns how far a decay has come: 0 until step `begin`, 1 from step `end` on, and in between as
+// many parts of it as there are steps.
 double progress(int64_t step, int64_t begin, int64_t end) {
   if (step <= begin) return 0.0;
-  if (step >= end) return 1.0;  // also where there is no step for the decay
+  if (step >= end) return 1.0;  // also where `end` is not after `begin`
   return static_cast<double>(step - begin) / static_cast<double>(end - begin);
 }
 
@@ -28,7 +29,8 @@ double progress_at_the_end(const OptimizerConfig& config, int64_t step, int64_t 
   return progress(step, std::max(total_steps - length, config.warmup_steps), total_steps);
 }
 
-// From 1 to the floor, as `share` goes from 1 to 0.
+// Returns the factor of the rate: 1 for a share of 1, minimum_rate for a share of 0, and in
+// proportion in between.
 double above_minimum(const OptimizerConfig& config, double share) {
   return config.minimum_rate + (1.0 - config.minimum_rate) * share;
 }

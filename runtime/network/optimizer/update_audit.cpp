@@ -101,7 +101,7 @@ std::optional<UpdateAudit::Finding> UpdateAudit::after(Optimizer& optimizer, dou
   update_again(optimizer, learning_rate, gradient_scale);
   const uint64_t third = sum_of(&Copy::again);
   finding.corrected = third == finding.first || third == finding.second;
-  if (third != finding.second) return finding;  // the first was right, or nobody knows
+  if (third != finding.second) return finding;  // the first was right, or all three differ
   for (Copy& copy : copies_) device_.pointwise().copy(copy.live, copy.again);
   drawn_->changed();
   return finding;

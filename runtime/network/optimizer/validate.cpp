@@ -23,7 +23,8 @@ void one_of(const char* key, const std::string& value, std::span<const char* con
   fail_input("optimizer." + std::string(key) + " is \"" + value + "\": use one of " + list);
 }
 
-// Callers write the condition that must hold, so that it is false for NaN.
+// Refuses the value where `ok` is false. Callers write the condition that must hold (not its
+// opposite), since comparisons with NaN are false.
 template <class T>
 void require(bool ok, const char* key, T value, const char* range) {
   if (ok) return;

@@ -18,11 +18,11 @@ namespace {
 
 constexpr int64_t kPieceElements = int64_t{4} << 20;
 
-// Four normal numbers from four words (Box & Muller 1958).
+// Returns four normally distributed numbers, made from four random words (Box & Muller 1958).
 std::array<float, 4> normals(const std::array<uint32_t, 4>& words) {
   std::array<float, 4> out{};
   for (size_t pair = 0; pair < 2; ++pair) {
-    const double u = 1.0 - static_cast<double>(uniform_of(words[2 * pair]));  // (0, 1]
+    const double u = 1.0 - static_cast<double>(uniform_of(words[2 * pair]));  // in (0, 1], never 0
     const double radius = std::sqrt(-2.0 * std::log(u));
     const double angle =
         2.0 * std::numbers::pi * static_cast<double>(uniform_of(words[2 * pair + 1]));
@@ -38,7 +38,8 @@ std::array<float, 4> uniforms(const std::array<uint32_t, 4>& words) {
   return out;
 }
 
-// Writes the numbers from `first` on, a multiple of four.
+// Writes the parameter's first values, from element `first` on. `first` is a multiple of four:
+// numbers are drawn four at a time.
 void draw(const Initializer& init, const RandomStream& stream, size_t first, std::span<float> to) {
   if (init.kind == Initializer::Kind::Zeros || init.kind == Initializer::Kind::Ones) {
     std::fill(to.begin(), to.end(), init.kind == Initializer::Kind::Ones ? 1.0F : 0.0F);
@@ -46,7 +47,7 @@ void draw(const Initializer& init, const RandomStream& stream, size_t first, std
   }
   constexpr size_t kWorthThreads = size_t{1} << 20;
   const size_t size = to.size();
-  // Every number is a function of its index: threads change none.
+  // Every number is a function of its index, so the number of threads changes none.
   const auto draw_four = [&](size_t i) {
     const auto words = philox(stream, (first + i) / 4);
     const auto four = init.kind == Initializer::Kind::Normal ? normals(words) : uniforms(words);
@@ -58,7 +59,7 @@ void draw(const Initializer& init, const RandomStream& stream, size_t first, std
   });
 }
 
-// Writes the numbers to `target` from element `first` on, in its type.
+// Copies the numbers, which have the type of `target`, to its elements from `first` on.
 template <class T>
 void copy_piece(const Tensor& target, int64_t first, std::span<const T> numbers, Device& device) {
   Tensor part = target.view(first, Shape{static_cast<int64_t>(numbers.size())});
@@ -66,7 +67,7 @@ void copy_piece(const Tensor& target, int64_t first, std::span<const T> numbers,
     std::copy(numbers.begin(), numbers.end(), part.data<T>());
   } else {
     device.copy_from_host(part, numbers.data(), numbers.size_bytes());
-    device.synchronize();  // the numbers are used again
+    device.synchronize();  // the caller frees or overwrites the numbers
   }
 }
 
@@ -80,7 +81,7 @@ void fill_initial_values(Parameter& parameter, uint64_t seed, Device& device) {
     draw(parameter.init, stream, 0, target.span<float>());
     return parameter.weight.changed();
   }
-  // Draws in pieces: a table of words can be larger than all else that the host holds.
+  // Draws in pieces, since a table of words can be larger than all else that the host holds.
   std::vector<float> piece(static_cast<size_t>(std::min(kPieceElements, target.elements())));
   for (int64_t first = 0; first < target.elements(); first += kPieceElements) {
     const int64_t count = std::min(kPieceElements, target.elements() - first);

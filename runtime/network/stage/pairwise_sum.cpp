@@ -8,7 +8,7 @@ namespace penstock {
 
 PairwiseSum::PairwiseSum(const Tensor& arriving, int micro_batches, Device& device)
     : arriving_(arriving), micro_batches_(micro_batches), device_(&device) {
-  if (arriving.elements() == 0) micro_batches_ = 0;  // nothing comes
+  if (arriving.elements() == 0) micro_batches_ = 0;  // nothing will arrive
   for (int level = 0; micro_batches_ > 0 && level < pairwise_levels(micro_batches); ++level) {
     waiting_.push_back(device.empty(arriving.shape(), DType::F32, Purpose::Gradients));
   }
@@ -41,7 +41,8 @@ void PairwiseSum::finish(const Tensor& part) {
   add_waiting(first, std::min(part.elements(), arriving_.elements() - first));
 }
 
-// Smallest first: the right end of the tree is the shallow one.
+// Adds the sums that wait to a part of arriving_. Those of the fewest micro-batches come first: at
+// its right end the tree of sums is shallow.
 void PairwiseSum::add_waiting(int64_t first, int64_t elements) {
   if (elements <= 0) return;
   Tensor sum = arriving_.view(first, {elements});

@@ -8,7 +8,8 @@
 namespace penstock {
 namespace {
 
-// The skips that cross the ends of layers [first, last).
+// Returns the segment of layers [first, last): which skips enter it from layers before, and which
+// leave it for layers behind.
 SegmentPlan cut_out(const StagePlan& stage, size_t first, size_t last) {
   const auto within = [&](const std::vector<int>& of_layer, int skip) {
     const auto begin = of_layer.begin();

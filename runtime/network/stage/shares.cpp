@@ -6,10 +6,10 @@
 namespace penstock {
 namespace {
 
-// A place where a stretch may be cut.
+// A place where a stretch of parameters may be cut.
 struct Candidate {
-  int64_t at = 0;      // in the stretch
-  int64_t before = 0;  // elements of parameters before it: padding belongs to nobody
+  int64_t at = 0;      // offset in the stretch
+  int64_t before = 0;  // elements of parameters before it, padding left out
 };
 
 std::vector<Candidate> candidates_in(std::span<const ParameterPlace> places) {
@@ -69,8 +69,8 @@ Stretch ShareCutter::cut_stretch(std::span<const ParameterPlace> places) {
         first.tied ? elements * r / replicas_ : (all_ + elements) * r / replicas_ - before;
     const Candidate& chosen = nearest(candidates, equal);
     const int64_t at = std::max(chosen.at, stretch.cuts.back());
-    // The nearest candidate may lie before the last cut, where earlier stretches were out of
-    // balance.
+    // The nearest candidate may lie before the last cut if earlier stretches were out of balance.
+    // `at` is then the last cut, and the share is empty.
     const auto found = std::ranges::find(candidates, at, &Candidate::at);
     if (counts) before += found->before;
     stretch.cuts.push_back(at);

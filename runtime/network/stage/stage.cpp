@@ -47,15 +47,16 @@ StageFacts Stage::facts() const {
 void Stage::begin_step(bool gradients_stay) {
   for (size_t m = 0; m < live_.size(); ++m)
     if (live_[m] != nullptr) release_stash(static_cast<int>(m));
-  // The losses of the step before go first: if they were kept until new ones take their place, the
-  // new ones would take other memory, and every address behind would change from step to step.
+  // The losses of the step before are freed first. If they were kept until new ones take their
+  // place, the new ones would get other memory, and all addresses behind would change from step to
+  // step.
   for (StageLosses& of_micro_batch : losses_) {
     of_micro_batch.loss.reset();
     of_micro_batch.auxiliary.clear();
   }
   weights_.gradients().begin_step(gradients_stay);
   for (StepSums& sums : weights_.set().declared().step_sums) {
-    sums.rows = 0.0;  // a step before that was left out has not been ended
+    sums.rows = 0.0;  // a step that was left out has not set it to 0
     sums.remembered.clear();
   }
 }
@@ -134,8 +135,8 @@ Context Stage::context(const MicroBatch& batch, Tape& tape, bool recomputing) co
           .loss_scale = batch.pass.loss_scale};
 }
 
-// The data in the type that the layers compute in: numbers come from the loader in fp32. Ids stay
-// what they are.
+// Returns the data in the type that the layers compute in. Numbers come from the loader in fp32 and
+// are converted; ids stay what they are.
 Tensor Stage::computable(const Tensor& data) const {
   if (data.dtype() != DType::F32 || dtype_ == DType::F32) return data;
   Tensor narrow = device_.empty(data.shape(), dtype_, Purpose::Activations);
@@ -162,8 +163,8 @@ Tensors Stage::run(Segment& segment, const MicroBatch& batch, bool record, bool 
     if (batch.pass.probe != nullptr && !recomputing) {
       batch.pass.probe->output(layers_[i]->name(), batch.global_index(), {x.data(), x.size()});
     }
-    // Tensors between layers are kept on the tape, not computed again: a layer then costs the same
-    // whatever its neighbours are.
+    // Makes the tape keep tensors between layers, and not compute them again: a layer then costs
+    // the same whatever its neighbours are.
     for (Variable& variable : x) variable.source = nullptr;
     if (plan_.stash[i] < 0) continue;
     skips[static_cast<size_t>(plan_.stash[i])] = std::move(x.back());
@@ -184,9 +185,11 @@ Tensors Stage::run(Segment& segment, const MicroBatch& batch, bool record, bool 
   return outputs;
 }
 
-// The segment's inputs on the tape: those for its first layer are returned, the others are skips.
+// Puts the segment's inputs on the tape. Returns those for its first layer, and puts the others,
+// which are skips, into `skips`.
 Variables Stage::enter(Segment& segment, Tape& tape, Variables& skips) const {
-  // Nobody wants their gradients: they are not put on the tape.
+  // The data, and what layers that are not trained make of them, need no gradients. So these inputs
+  // are not put on the tape.
   const bool data = first_ && segment.plan->first <= untrained_;
   const std::vector<int>& entering = segment.plan->entering;
   const size_t chain = segment.inputs.size() - entering.size();
@@ -243,7 +246,8 @@ void Stage::recompute(const MicroBatch& batch) {
   if (trains(last)) (void)run(last, batch, true, true);
 }
 
-// These layers have no gradients: a bucket that waits for them is told that they are done.
+// Says that the segment's layers are done. They have no gradients, but a bucket of gradients may
+// wait for them.
 void Stage::pass_over(const Segment& segment) {
   if (repeats_) return;
   for (size_t i = segment.plan->last; i-- > segment.plan->first;)
@@ -271,8 +275,8 @@ Tensors Stage::run_backward(const MicroBatch& batch, Tensors gradients, Halves h
   return g;
 }
 
-// Returns the gradients of a segment's inputs, empty where nobody wants them, from those of its
-// outputs.
+// Returns the gradients of a segment's inputs, computed from those of its outputs. A gradient is
+// empty where nobody wants it.
 Tensors Stage::differentiate(Segment& segment, Tensors gradients, Halves halves) {
   Tape& tape = *segment.tape;
   for (size_t i = 0; i < gradients.size(); ++i) {
@@ -351,7 +355,8 @@ void Stage::repeat(const MicroBatch& batch, const Tensors& inputs, const Tensors
   for (const StepSums& each : weights_.set().declared().step_sums) rows.push_back(each.rows);
   weights_.gradients().swap_copy();
   weights_.gradients().swap_sums();
-  // A single segment would be run again at once, so its tape is kept.
+  // A single segment keeps its tape: it is differentiated at once, and would be run again without
+  // one.
   Tensors outputs = run_forward(batch, inputs, plan_.segments.size() == 1);
   record_made(outputs, repeated_loss_, sums);
   outputs.clear();

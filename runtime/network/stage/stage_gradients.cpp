@@ -68,7 +68,8 @@ void StageGradients::complete(size_t layer) {
   }
 }
 
-// All gradients of a stage or none are stale between micro-batches.
+// Copies the gradients. Between micro-batches either all gradients of a stage are stale or none is,
+// so the copy has one flag for all of them.
 void StageGradients::keep_copy() {
   if (first_sum_ == 0) return;
   const Tensor gradients = all_.view(0, {first_sum_});

@@ -47,8 +47,8 @@ void StageWeights::allocate_values(uint64_t seed, Device& device, const IsDrawn&
   }
 }
 
-// One zero vector of all parameters that are kept in that type, of which each gets its part; empty
-// where there are none.
+// Makes a vector of zeros for all parameters that are kept in that type, and gives each its part.
+// Returns the vector, which is empty where there are none.
 Tensor StageWeights::lay_out_values(DType type, Device& device) {
   std::vector<Parameter*> kept;
   int64_t elements = 0;
@@ -88,7 +88,8 @@ std::vector<StageWeights::SharedValues> StageWeights::shared_values() const {
   return all;
 }
 
-// All replicas need the step sums, which follow the layers' gradients, as a whole.
+// Cuts gradients and weights into shares of the replicas. The step sums, which follow the layers'
+// gradients, are not cut: all replicas need the whole of them.
 void StageWeights::share(int replicas, int replica, const IsWhole& is_whole) {
   ShareCutter cutter(replicas);
   size_t last_layer = trained_.size();
@@ -111,7 +112,7 @@ void StageWeights::share(int replicas, int replica, const IsWhole& is_whole) {
   }
 }
 
-// The places of the parameters that layers [first_layer, last_layer) train.
+// Returns the places of the parameters that layers [first_layer, last_layer) train.
 std::vector<ParameterPlace> StageWeights::places_of(size_t first_layer, size_t last_layer,
                                                     const IsWhole& is_whole) {
   std::vector<ParameterPlace> places;

@@ -40,8 +40,8 @@ std::vector<KeptBeside> kept_beside(const StateEntry& entry) {
 }
 
 StateTable::StateTable(ParameterSet& set) {
-  std::unordered_map<const Parameter*, StateEntry*> entry_of;  // by the first holder
-  std::unordered_map<std::string, bool> trained;               // by layer: has a parameter that is
+  std::unordered_map<const Parameter*, StateEntry*> entry_of;  // by the first holder of a parameter
+  std::unordered_map<std::string, bool> trained;               // whether a layer has a trained one
   for (Parameter& parameter : set.declared().parameters) {
     trained[layer_of(parameter.name)] |= !parameter.frozen;
     if (parameter.first != nullptr) {

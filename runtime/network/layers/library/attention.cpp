@@ -91,7 +91,7 @@ int64_t AttentionHeads::past_width() const {
 }
 
 AttentionHeads::KeysValues AttentionHeads::project(Context& context, const Variable& from) const {
-  // Two statements: the order on the tape must not be the compiler's choice.
+  // These are two statements, so that the order on the tape is fixed and not the compiler's choice.
   KeysValues now;
   now.keys = placed(context, key_.forward(context, {from})[0], key_norm_ ? &*key_norm_ : nullptr);
   now.values = value_.forward(context, {from})[0];
@@ -114,7 +114,8 @@ Variable AttentionHeads::placed(Context& context, const Variable& x, const RmsNo
   return rotary(context.tape, y, table, &places);
 }
 
-// The rotary table, of at least `time` places.
+// Returns the rotary table, with at least `time` places. Makes it first where there is none as
+// long.
 const Tensor& AttentionHeads::waves(Context& context, int64_t time) const {
   Device& device = context.device();
   Tensor& waves = context.owned.constant(waves_);
@@ -128,7 +129,9 @@ const Tensor& AttentionHeads::waves(Context& context, int64_t time) const {
   return waves;
 }
 
-// Whole rows are remembered; to one position its past is added.
+// Returns this pass's keys and values with those of earlier positions. A pass over whole rows
+// computes them all, and remembers them in Past. A pass over one position takes what is remembered;
+// self-attention adds the position's own to that first.
 AttentionHeads::KeysValues AttentionHeads::with_past(Context& context, const Variable& from) const {
   Past& past = *context.batch.decoding->past;
   Device& device = context.device();
@@ -166,7 +169,7 @@ Variable AttentionHeads::attend(Context& context, const Variable& to, const Vari
   if (!options_.key_lengths.empty()) mask.key_lengths = &context.field(options_.key_lengths);
   if (packed(context)) mask.starts = &context.field(options_.starts);
   if (decoding && context.one_position() && keeps_ == Keeps::Growing) {
-    how.causal = false;  // the one query is the last of those seen
+    how.causal = false;  // the one query is the last of the positions seen, so it sees all
     mask.key_lengths = &context.field(kSeen);
   }
   return output_.forward(context,

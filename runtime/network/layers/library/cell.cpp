@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kChannelAxis = 3;
 
-// ReLUs of tensors that several operands read, each made once.
+// Makes ReLUs of states. Several operands may read the ReLU of one state, which is made once.
 class SharedRelus {
  public:
   SharedRelus(Tape& tape, size_t states) : tape_(tape), made_(states) {}
@@ -110,7 +110,8 @@ Variables Cell::forward(Context& context, const Variables& inputs) const {
                                  {branch.relu ? relus.of(states[state], state) : states[state]})[0];
   };
   for (size_t i = 0; i < branches_.size(); i += 2) {
-    // Two statements: the order on the tape must not be the compiler's choice.
+    // These are two statements, since a compiler may evaluate the arguments of one call in any
+    // order, and the order on the tape must be fixed.
     const Variable left = run(branches_[i]);
     const Variable right = run(branches_[i + 1]);
     states.push_back(add(tape, left, right));
@@ -123,7 +124,8 @@ Variables Cell::forward(Context& context, const Variables& inputs) const {
 
 namespace {
 
-// x[:, 1:, 1:, :], and zeros where that is shorter than the even pixels need.
+// Returns x[:, 1:, 1:, :]. Where an extent of x is odd, a border of zeros is added: a convolution
+// of stride 2 then gives as many pixels for it as for x.
 Variable shifted(Context& context, Variable x) {
   for (int axis : {1, 2}) {
     const int64_t extent = x.shape()[axis];

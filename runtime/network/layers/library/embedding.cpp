@@ -8,7 +8,8 @@
 namespace penstock {
 namespace {
 
-// [time, width]: sines of ever slower waves, then their cosines.
+// Returns a table [time, width]. The first half of a row has sines of ever slower waves, the second
+// half their cosines.
 std::vector<float> sinusoids(int64_t time, int64_t width) {
   std::vector<float> waves(static_cast<size_t>(time * width));
   const int64_t half = (width + 1) / 2;
@@ -82,7 +83,8 @@ Variable Embedding::run(Context& context, const Variable& x) const {
   return rows;
 }
 
-// Adds positions to rows [b, 1, width], of which each is at a position of its own.
+// Adds positions to rows [b, 1, width]. Each row is at a position of its own, which the field
+// kPositions has.
 Variable Embedding::add_position(Context& context, const Variable& rows) const {
   if (options_.positions == Positions::None) return rows;
   Device& device = context.device();
@@ -94,7 +96,7 @@ Variable Embedding::add_position(Context& context, const Variable& rows) const {
   return add(context.tape, rows, {positions, -1});
 }
 
-// Adds positions to rows that pack samples, of which each counts its places from 0.
+// Adds positions to rows that pack several samples. Each sample counts its positions from 0.
 Variable Embedding::add_places(Context& context, const Variable& rows) const {
   Tape& tape = context.tape;
   const Tensor places = packed_places(context, options_.starts);
@@ -111,7 +113,8 @@ std::vector<std::string> Embedding::reads() const {
   return {options_.starts};
 }
 
-// The table has all places, whatever the rows of this pass have: it is made once.
+// Returns the waves of all positions of the context, however many the rows of this pass have. So
+// the table is made only once.
 const Tensor& Embedding::waves(Context& context) const {
   Device& device = context.device();
   Tensor& waves = context.owned.constant(waves_);

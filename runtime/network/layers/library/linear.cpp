@@ -66,7 +66,8 @@ Variable Linear::run(Context& context, const Variable& x) const {
     return options_.activation ? activation(context.tape, y, *options_.activation) : y;
   }
   if (!options_.activation) return linear(context.tape, x, weight, bias);
-  // ReLU and tanh are differentiated from their output, so they fuse; the others need their input.
+  // ReLU and tanh are differentiated from their output, so they can be fused with the product. The
+  // other activations need their input.
   if (*options_.activation == Activation::Relu) {
     return linear(context.tape, x, weight, bias, Fused::Relu);
   }
@@ -115,7 +116,8 @@ Shape FeedForward::shape_of(const Shape& input) const {
 }
 
 Variable FeedForward::run(Context& context, const Variable& x) const {
-  // An adapter adds between product and activation; and these are differentiated from their output.
+  // feed_forward() fuses the product with the activation. It does not fit where an adapter adds to
+  // the product before the activation; ReLU and tanh are fused in the linear layer itself.
   if (adapted_ || activation_ == Activation::Relu || activation_ == Activation::Tanh) {
     return out_.forward(context, in_.forward(context, {x}))[0];
   }

@@ -7,7 +7,7 @@ namespace penstock {
 ClassifierLoss::ClassifierLoss(const std::string& name, const Options& options)
     : Layer(name),
       options_(options),
-      // Too few classes are refused below, in the words of a classifier.
+      // A number of classes below 1 passes here: it is refused below, in words about classes.
       linear_(name, {.in = options.width,
                      .out = std::max<int64_t>(options.classes, 1),
                      .bias = options.bias,

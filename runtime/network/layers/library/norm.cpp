@@ -79,8 +79,8 @@ Variable BatchNorm::run(Context& context, const Variable& x) const {
   return y;
 }
 
-// A forward that leaves no tape will be run again: the second one finds the statistics that the
-// first one received from the other replicas.
+// Normalises by the statistics of all replicas. A forward that leaves no tape is run again before
+// its backward. So its statistics are remembered, and the second run need not exchange them.
 Variable BatchNorm::over_replicas(Context& context, const Variable& x, Tensor& sums) const {
   auto& remembered = context.owned.step_sums(sums_).remembered;
   const int64_t micro_batch = context.batch.global_index();
@@ -106,11 +106,12 @@ void BatchNorm::end_step(const StepEnd& end) const {
   const double n = step.rows * end.replicas;
   step.rows = 0.0;
   if (n == 0.0) return;
-  // The moving variance is the unbiased estimate, as evaluation in other frameworks expects.
+  // The moving variance takes the unbiased estimate, as evaluation in other frameworks expects.
   Tensor mean = end.device.empty({channels_}, DType::F32, Purpose::Workspace);
   Tensor variance = end.device.empty({channels_}, DType::F32, Purpose::Workspace);
   end.device.batch_norm().moments(mean, variance, step.value, n);
-  // One at a time: a list of new addresses in every step would be uploaded in every step.
+  // Mean and variance are averaged one at a time. A list of both would have new addresses in every
+  // step, and would be uploaded to the device in every step.
   const AverageTensors means{end.owned.buffer(mean_).value, mean};
   const AverageTensors variances{end.owned.buffer(variance_).value, variance};
   end.device.update().moving_average({&means, 1}, options_.decay);

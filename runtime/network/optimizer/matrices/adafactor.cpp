@@ -48,11 +48,11 @@ class Adafactor final : public Optimizer {
     }
   }
 
-  // Brings the moments up to date and writes the change to change_.
+  // Brings the moments up to date, and writes the change of the parameter to change_.
   void write_change(Device& device, const StateEntry& e, float scale) {
     const auto fresh = static_cast<float>(std::pow(static_cast<double>(steps()), -0.8));
     const Tensor gradient = flat(e.gradient);
-    Tensor squares = change_.view(0, {e.value.elements()});  // and in the end the change
+    Tensor squares = change_.view(0, {e.value.elements()});  // in the end it holds the change
     PointwiseOps& pointwise = device.pointwise();
     pointwise.multiply(squares, gradient, gradient);
     for (const StateSlot& state : e.states) {
@@ -72,7 +72,7 @@ class Adafactor final : public Optimizer {
     device.update().adafactor_change(squares, gradient, first, columns, mean_, scale);
   }
 
-  // Adds the means of the rows and of the columns of `squares`.
+  // Adds the mean of each row of `squares` to `rows`, and the mean of each column to `columns`.
   void add_means(Device& device, Tensor& rows, Tensor& columns, const Tensor& squares,
                  const MatrixSize& size) {
     Tensor sums = rows.reshaped({1, size.rows, 1});
@@ -92,7 +92,7 @@ class Adafactor final : public Optimizer {
                           equal(device, count).reshaped({1, count, 1}), false, false, false);
   }
 
-  // The factors of a mean of that many numbers.
+  // Returns `count` numbers of 1 / count: a product with them is a mean.
   Tensor equal(Device& device, int64_t count) {
     Tensor factors = factors_.view(0, {count});
     device.pointwise().fill(factors, 1.0F / static_cast<float>(count));
@@ -117,9 +117,9 @@ class Adafactor final : public Optimizer {
   }
 
   const Slots matrix_slots_ = {{"row_var", 0.0F, Extent::Rows}, {"col_var", 0.0F, Extent::Columns}};
-  Tensor change_;   // of one parameter, as are the others
-  Tensor factors_;  // of a mean
-  Tensor mean_;     // of the rows' moments
+  Tensor change_;   // this and the others are for one parameter at a time
+  Tensor factors_;  // what equal() returns
+  Tensor mean_;     // mean of the rows' moments
   Tensor weight_squares_, change_squares_;
 };
 

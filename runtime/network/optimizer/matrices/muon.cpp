@@ -71,7 +71,7 @@ class Muon final : public Optimizer {
 
   const Slots adam_slots_ = {{"exp_avg"}, {"exp_avg_sq"}};
   NewtonSchulz newton_schulz_;
-  std::vector<AdamTensors> list_;  // of one update: kept for its memory
+  std::vector<AdamTensors> list_;  // empty between updates, which reuse its memory
 };
 
 }  // namespace

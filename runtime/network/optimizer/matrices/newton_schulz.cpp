@@ -15,7 +15,8 @@ constexpr int kIterations = 5;
 constexpr float kA = 3.4445F, kB = -4.7750F, kC = 2.0315F;
 constexpr float kLeastNorm = 1e-7F;
 
-// Elements that a tensor takes in the memory, to whole lines of 64 bytes.
+// These return how many elements a tensor takes in the memory, rounded up to whole lines of 64
+// bytes.
 int64_t room_of_matrix(const MatrixSize& size) {
   return with_padding(size.elements());
 }
@@ -58,7 +59,8 @@ Tensor NewtonSchulz::orthogonalize(const MatrixSize& size) {
   return x;
 }
 
-// A tall matrix has G = X^T X on its other side.
+// One iteration multiplies X by a polynomial of its Gram matrix G. G = X X^T stands on the left;
+// for a tall matrix G = X^T X on the right is taken, because it is smaller.
 void NewtonSchulz::iterate(Tensor& next, const Tensor& x, const MatrixSize& size) {
   DenseOps& dense = device_->dense();
   PointwiseOps& pointwise = device_->pointwise();
