@@ -8,7 +8,8 @@
 namespace penstock {
 namespace {
 
-// The bytes in floating point, which does not wrap round.
+// Returns how many bytes a micro-batch takes in the layer. It counts in floating point, which does
+// not wrap round as integers do.
 double bytes_of_micro_batch(const LayerCost& layer) {
   double bytes = 0.0;
   for (const int64_t part :
@@ -33,7 +34,7 @@ double bytes_of_run(const LayerCost& layer) {
 }  // namespace
 
 ModelCosts countable(ModelCosts costs, int64_t micro_batches) {
-  const double most = std::ldexp(1.0, 60);  // 1 EiB; gradients and states are there up to thrice
+  const double most = std::ldexp(1.0, 60);  // 1 EiB: thrice as much still fits 64 bits
   double of_micro_batch = 0.0;
   double of_run = 0.0;
   for (const LayerCost& layer : costs.layers) {

@@ -7,8 +7,9 @@
 namespace penstock {
 namespace {
 
-// Bytes per second in one direction between two devices of a node, and through a network card. As
-// many devices of a node share a card as said; 0: all of them.
+// Speeds in one direction, in bytes per second: `within` between two devices of a node, `card`
+// through a network card. So many devices of a node share a card as devices_per_card says; 0 means
+// that all of them do.
 struct Interconnect {
   std::string_view device;
   double within, card;
@@ -18,31 +19,33 @@ struct Interconnect {
 constexpr Interconnect kInterconnects[] = {
     // DGX H100: NVLink 4, 900 GB/s both ways together; InfiniBand NDR, 400 Gb/s per GPU.
     {"h100", 450e9, 50e9, 1, false},
-    // DGX H200: as DGX H100.
+    // A DGX H200 has the links and cards of a DGX H100.
     {"h200", 450e9, 50e9, 1, false},
     // DGX B200: NVLink 5, 1.8 TB/s both ways together; InfiniBand NDR, 400 Gb/s per GPU.
     {"b200", 900e9, 50e9, 1, false},
     // DGX A100: NVLink 3, 600 GB/s both ways together; InfiniBand HDR, 200 Gb/s per GPU.
     {"a100", 300e9, 25e9, 1, false},
-    // DGX-1 V100: NVLink 2, one or two links of 25 GB/s to a neighbour; EDR, 100 Gb/s, two GPUs
-    // each.
+    // DGX-1 V100: NVLink 2, one or two links of 25 GB/s to a neighbour; InfiniBand EDR, 100 Gb/s
+    // for two GPUs.
     {"v100-16gb", 25e9, 12.5e9, 2, false},
     {"v100-32gb", 25e9, 12.5e9, 2, false},
-    // PCIe 3.0 x16 through the host, as in GPipe's table 3 (arXiv:1811.06965); cards of a DGX-1.
+    // PCIe 3.0 x16 through the host, as in GPipe's table 3 (arXiv:1811.06965); network cards as in
+    // a DGX-1.
     {"p100", 15.75e9, 12.5e9, 2, false},
-    // Jouppi et al. 2020, "A Domain-Specific Supercomputer", table 3: 496 and 656 Gb/s per link;
-    // a pod is one network.
+    // TPUs: 496 (v2) and 656 Gb/s (v3) per link (Jouppi et al. 2020, "A Domain-Specific
+    // Supercomputer", table 3). A pod is one network, so both speeds are those of its links.
     {"tpu-v2", 62e9, 62e9, 1, false},
     {"tpu-v3", 82e9, 82e9, 1, false},
-    // No NVLink, and no copies between two cards but through the host: PCIe 4.0 x16; HDR100.
+    // This card has no NVLink, and copies to another one go through the host: PCIe 4.0 x16. The
+    // network is InfiniBand HDR100.
     {"rtx-4090", 31.5e9, 12.5e9, 0, false},
     // Any other GPU: PCIe 4.0 x16 through the host.
     {"gpu", 31.5e9, 12.5e9, 0, false},
-    // Host memory, copied once by the receiver; between nodes InfiniBand HDR100.
+    // The CPU: host memory, copied once by the receiver; between nodes InfiniBand HDR100.
     {"cpu", 10e9, 12.5e9, 0, true},
 };
-constexpr double kReached = 0.8;         // of those, by messages of some megabytes
-constexpr double kLatencyWithin = 5e-6;  // seconds, with the start of the transfer
+constexpr double kReached = 0.8;         // share of them that messages of some MB reach
+constexpr double kLatencyWithin = 5e-6;  // seconds, the start of the transfer included
 constexpr double kLatencyBetween = 1e-5;
 
 }  // namespace
@@ -75,8 +78,8 @@ Cluster usual_cluster(const DeviceModel& device, int ranks_per_node) {
                          .receiver_copies = links.receiver_copies};
   cluster.between_nodes = {.latency = kLatencyBetween,
                            .seconds_per_byte = 1 / (kReached * links.card)};
-  cluster.sends_wait = device.own_memory;     // by NCCL, where the host's memory is copied by MPI
-  cluster.late_weights = !device.own_memory;  // Pipeline::gather_weights()
+  cluster.sends_wait = device.own_memory;     // NCCL's sends wait, those of MPI do not
+  cluster.late_weights = !device.own_memory;  // as in Pipeline::gather_weights()
   cluster.memory_bytes = device.memory_bytes;
   return cluster;
 }

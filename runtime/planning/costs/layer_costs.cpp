@@ -22,7 +22,7 @@ static_assert(kBucketBytes == GradientBuckets::kBucketBytes,
 
 using Clock = std::chrono::steady_clock;
 
-// The results of a probe, for a layer and all layers like it.
+// What a probe of a layer found. It holds for all layers that are like it.
 struct Found {
   ProbeMemory memory;
   ProbeTimes times;
@@ -43,8 +43,8 @@ std::string text(const Shapes& shapes) {
   return all;
 }
 
-// A text that is equal for layers that do the same: their kind, what enters, what they train, and
-// the operations of a forward and a backward.
+// Returns a text that is the same for layers that do the same. It has their kind, what enters them,
+// what they train, and how many operations a forward and a backward take.
 std::string signature(const std::unique_ptr<Layer>& layer, const Shapes& inputs, ProbePlace place,
                       const ProbeSetup& setup, const DeviceModel& device) {
   std::string all = layer->kind() + (place.first ? " data" : "") +
@@ -97,8 +97,8 @@ LayerCost cost_of(const Layer& layer, const Found& found) {
   return cost;
 }
 
-// The number of parameters that the layer adds to those of the layers before: a tied parameter
-// counts at its first layer.
+// Returns how many parameters the layer adds to those of the layers before. A tied parameter counts
+// at its first layer.
 int64_t count_parameters(const Layer& layer, ParameterSet& all) {
   const size_t before = all.declared().parameters.size();
   layer.declare(all);
@@ -121,13 +121,14 @@ ModelCosts walk_layers(const Walk& walk) {
   costs.micro_batch_size = walk.setup.micro_batches.size;
   std::unordered_map<std::string, Found> known;
   ShapeWalk shapes(Shapes{with_batch(walk.setup.micro_batches.size, walk.setup.input.shape)});
-  // The bytes of the tape, and the bytes that stay between the halves.
+  // `tape` counts the bytes of the tape, `half` the bytes that stay between the halves of a
+  // backward.
   KeptOnce tape({bytes_of(shapes.between(), walk.setup.input.dtype)});
   KeptOnce half({bytes_of(shapes.between(), walk.setup.input.dtype)});
   const std::vector<std::string>& freeze = walk.setup.optimizer.freeze;
   ParameterSet all;
-  bool data = true;      // what enters has no gradient: the data, or views of them
-  bool trained = false;  // by a layer before
+  bool data = true;      // the data, or a view of them, enter: they have no gradient
+  bool trained = false;  // whether a layer before this one is
   const DeviceModel device = walk.device.model();
   for (const auto& layer : walk.model.layers) {
     const int64_t input_bytes = bytes_of(shapes.between(), walk.setup.dtype);
@@ -179,8 +180,8 @@ double quantile(std::vector<double> values, double q) {
   return values[static_cast<size_t>(at)];
 }
 
-// Other processes only ever add to a time, so the lower quartile says more than the median; of
-// differences between times the median does.
+// Other processes only ever add to a time, so times take the lower quartile. A difference of two
+// times errs in both directions, so differences take the median.
 ProbeTimes typical(const std::vector<ProbeTimes>& all) {
   const auto of = [&](double q, const auto& part) {
     std::vector<double> values;
@@ -201,7 +202,8 @@ ProbeTimes typical(const std::vector<ProbeTimes>& all) {
   return times;
 }
 
-// Three runs are enough of a layer that takes seconds.
+// Runs the probe at least three times and returns typical times. It goes on, for at most two
+// seconds, until there are five runs that took `least_s` seconds together.
 ProbeTimes repeat(LayerProbe& probe, const Meter& meter, const std::function<void()>& chill,
                   double least_s) {
   constexpr double kLong = 2.0;
@@ -215,8 +217,9 @@ ProbeTimes repeat(LayerProbe& probe, const Meter& meter, const std::function<voi
   return typical(all);
 }
 
-// The data of the other layers: what a step touches before a layer runs again, and so what the
-// caches hold when it does. More than the last-level cache of any processor would tell no more.
+// Returns how many bytes a step touches before a layer runs again: the data of the other layers,
+// which are in the caches by then. 64 MiB are enough, since they push a layer's data out of most
+// caches.
 int64_t swept_bytes(const ModelCosts& costs) {
   constexpr int64_t kLeast = int64_t{1} << 20;
   constexpr int64_t kMost = int64_t{64} << 20;

@@ -9,12 +9,12 @@ namespace {
 
 constexpr uint64_t kSeed = 1;
 
-// The bytes that a tensor takes of its device's memory.
+// Returns how many bytes of its device's memory a tensor takes.
 int64_t bytes_in_use(const Tensor& tensor) {
   return whole_lines(static_cast<int64_t>(tensor.size_bytes()));
 }
 
-// The bytes of optimizer states and averages: all but weights and gradients.
+// Returns the bytes of optimizer states and averages. Weights and gradients do not count.
 int64_t state_bytes(StateRange range) {
   int64_t bytes = 0;
   for (const StateEntry* entry : range) {
@@ -31,7 +31,7 @@ Tensors gradients_in(StateRange range) {
   return all;
 }
 
-// The number of layers (0 or 1) for which no gradients of the inputs are wanted.
+// Returns for how many layers (0 or 1) no gradients of the inputs are wanted.
 size_t untrained_layers(const Layer& layer, std::span<const std::string> freeze) {
   return freeze.empty() || trains(layer, freeze) ? 0 : 1;
 }
@@ -108,7 +108,8 @@ Tensors LayerProbe::fresh(const Tensors& patterns) const {
   return all;
 }
 
-// Data stay where the loader put them.
+// Returns the inputs of a forward. Data are not copied: in a run, too, they stay where the loader
+// put them.
 Tensors LayerProbe::inputs() const {
   return first_ ? input_patterns_ : fresh(input_patterns_);
 }
@@ -151,8 +152,9 @@ ProbeMemory LayerProbe::memory() {
   return memory;
 }
 
-// Drops the tensors one by one and sees whether the memory in use falls: a tensor is kept where it
-// does not. `before`: bytes in use before the outputs were made, inputs included.
+// Returns which tensors the stage keeps. Drops them one by one: if the memory in use does not fall
+// with one, the stage keeps it. `before` is how many bytes were in use before the outputs were
+// made, inputs included.
 Kept LayerProbe::let_go(Tensors outputs, Tensors inputs, int64_t before,
                         const std::vector<int>& view_of) const {
   Kept kept;

@@ -19,7 +19,7 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// One end of a link in both directions.
+// One of the two ends of a link. It sends to the other end and receives from it.
 class Player {
  public:
   Player(SendLink& out, ReceiveLink& in, Device& device, int64_t bytes)
@@ -29,7 +29,7 @@ class Player {
         spec_{Shape{bytes / 4}, DType::F32},
         ball_(device.zeros(spec_.shape, DType::F32, Purpose::Activations)) {}
 
-  // Returns how long the posting took.
+  // Sends the tensor. Returns how many seconds it took to post the send.
   double send() {
     const auto start = Clock::now();
     out_.send(std::span(&ball_, 1));
@@ -55,7 +55,8 @@ struct Rally {
   double one_way_s = 0, posting_s = 0;
 };
 
-// Sends messages back and forth; the receives are posted ahead, as a stage's are.
+// Sends messages back and forth; the end that `serves` begins. Returns medians of the times.
+// Receives are posted ahead, as a stage's are.
 Rally play(Player& player, bool serves, int times) {
   std::vector<double> trips;
   std::vector<double> postings;
@@ -74,7 +75,8 @@ Rally play(Player& player, bool serves, int times) {
 }  // namespace
 
 LinkTimes fit_link(std::span<const MessageTime> messages, double overhead_s) {
-  // Minimises the sum of ((start + slope bytes - seconds) / seconds)^2.
+  // Finds the start and the slope that minimise the sum of ((start + slope bytes - seconds) /
+  // seconds)^2.
   double w = 0;
   double wx = 0;
   double wxx = 0;
@@ -102,7 +104,8 @@ namespace {
 constexpr int64_t kSmallest = 64;
 constexpr int64_t kLargest = int64_t{16} << 20;
 
-// Only the serving rank of a link has times: sums are its values everywhere.
+// Gives the measured times to all ranks. Only the serving rank of a link has times and the other
+// ranks have zeros, so a sum is that rank's value.
 void tell_all(Collective& ranks, std::vector<LinkMeasurement>& measured) {
   std::vector<double> values;
   for (const LinkMeasurement& link : measured) {
@@ -142,7 +145,7 @@ std::vector<LinkMeasurement> measure_links(Network& network, std::span<const Lin
       const size_t out = 2 * l + (serves ? 0 : 1);
       const size_t in = 2 * l + (serves ? 1 : 0);
       Player player(*ends.send[out], *ends.receive[in], device, bytes);
-      (void)play(player, serves, 3);  // requests are made, memory is touched
+      (void)play(player, serves, 3);  // warm-up: requests are made, memory is touched
       const int64_t times = std::clamp<int64_t>(effort.bytes / bytes / 2, 5, effort.repetitions);
       const Rally rally = play(player, serves, static_cast<int>(times));
       if (!serves) continue;

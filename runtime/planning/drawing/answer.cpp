@@ -23,7 +23,8 @@ void check(const ScheduleSettings& settings) {
   }
 }
 
-// A file brings its own sizes.
+// Returns the recipe of the schedule. A CSV file brings its own sizes, so those of the settings are
+// left out then.
 Recipe recipe_of(const ScheduleSettings& settings) {
   const bool own = !settings.csv.empty();
   return {.schedule = settings.schedule,
@@ -34,9 +35,9 @@ Recipe recipe_of(const ScheduleSettings& settings) {
           .recompute = settings.recompute};
 }
 
-// Mode layer runs each layer again inside the backward, right before it is differentiated; only
-// the last one of a stage, whose share is taken for nothing here, can be run before the gradient is
-// there. So its recomputing hides in no bubble.
+// Returns the times of a stage that does `share` of a rank's work. Mode layer runs each layer again
+// inside the backward, right before it is differentiated. Only the last layer of a stage could be
+// run before the gradient is there, and its part is neglected. So the recompute hides in no bubble.
 StageTimes times_of(const ScheduleSettings& settings, double share) {
   const bool inside = settings.recompute == "layer";
   const double forward = settings.forward * share;

@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-// JSON inside a <script>: no text of it may look like the end of the script.
+// Returns JSON that may stand inside a <script>: no text in it looks like the end of the script.
 std::string inside_script(std::string json) {
   boost::replace_all(json, "<", "\\u003c");
   return json;

@@ -30,12 +30,13 @@ int letter_of(Op op) {
   }
 }
 
-// The micro-batches of one stage, in the order in which letters leave them unsaid.
+// Tells which micro-batch each letter of a stage stands for. Forwards and backwards come in
+// ascending order, and the oldest weight half comes first, so letters need not say it.
 struct StageOrder {
   int forward = 0, backward = 0;
   std::deque<int> weight_halves = {};
 
-  // -1 where there is none.
+  // Returns the micro-batch of the next op of that kind, or -1 where there is none.
   int next(Op op) {
     if (op == Op::Forward) return forward++;
     if (op == Op::BackwardInput) weight_halves.push_back(backward);
@@ -47,7 +48,7 @@ struct StageOrder {
   }
 };
 
-// The place of each stage among the stages of its rank.
+// Returns the place of each stage among the stages of its rank.
 std::vector<int> places_on_ranks(const Schedule& schedule) {
   std::vector<int> on_rank(static_cast<size_t>(schedule.ranks));
   std::vector<int> places;
@@ -57,7 +58,8 @@ std::vector<int> places_on_ranks(const Schedule& schedule) {
   return places;
 }
 
-// Rank by rank, as a count does not reach beyond the space.
+// Writes each rank's program in run-length form. Programs are shortened one by one, since no run
+// reaches beyond the space between two of them.
 std::string shortened(const std::string& programs) {
   std::string out;
   for (size_t start = 0; start <= programs.size();) {

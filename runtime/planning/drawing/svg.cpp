@@ -12,11 +12,11 @@
 namespace penstock {
 namespace {
 
-constexpr double kWidth = 1200;  // of the picture; the viewer scales it
+constexpr double kWidth = 1200;  // width of the picture; the viewer scales it
 constexpr double kLeft = 76;     // where time begins, right of the ranks' names
 constexpr double kRight = 12;
 constexpr double kTop = 84;
-constexpr double kDigit = 7;  // width of a digit of a label, generously
+constexpr double kDigit = 7;  // a little more than the width of a digit of a label
 
 constexpr const char* kStyle = R"(<style>
 svg { font: 12px system-ui, sans-serif; }
@@ -37,8 +37,8 @@ text { fill: #1d2730; }
 
 struct Layout {
   double scale;   // pixels per unit of time
-  double pitch;   // from row to row
-  double height;  // of a box
+  double pitch;   // pixels from row to row
+  double height;  // pixels of a box
 };
 
 Layout layout_of(const ScheduleAnswer& answer) {
@@ -49,7 +49,7 @@ Layout layout_of(const ScheduleAnswer& answer) {
           .height = pitch > 14 ? pitch - 4 : pitch - 1};
 }
 
-// The opacity of a stage's colour: the first of its rank fully, the last half.
+// Returns the opacity of a stage's colour: 1 for the first stage of its rank, 0.5 for the last.
 double strength(const Schedule& schedule, int stage) {
   const int chunks = schedule.stages / schedule.ranks;
   const int chunk = stage / schedule.ranks;
@@ -78,7 +78,7 @@ void draw_box(std::string& out, const Layout& layout, const Schedule& schedule,
 void draw_rank(std::string& out, const Layout& layout, const ScheduleAnswer& answer, int rank) {
   const double top = kTop + rank * layout.pitch;
   auto to = std::back_inserter(out);
-  const int every = layout.pitch < 12 ? 4 : 1;  // names where there is room for them
+  const int every = layout.pitch < 12 ? 4 : 1;  // low rows leave room for every fourth name
   if (rank % every == 0) {
     fmt::format_to(to, "<text class=\"name\" x=\"{}\" y=\"{:.6g}\">rank {}</text>\n", kLeft - 8,
                    top + layout.height / 2 + 4, rank);
@@ -95,7 +95,7 @@ void draw_rank(std::string& out, const Layout& layout, const ScheduleAnswer& ans
   out += "</g>\n";
 }
 
-// Whether some instruction of that kind takes time.
+// Returns whether some instruction of that kind takes time.
 bool is_drawn(const Timeline& timeline, Op op) {
   return std::ranges::any_of(timeline.rank, [op](const auto& spans) {
     return std::ranges::any_of(spans, [op](const TimedInstruction& span) {
@@ -128,7 +128,7 @@ std::string legend(const ScheduleAnswer& answer) {
   return out;
 }
 
-// A name may come from a file: what XML would read as markup is spelled out.
+// Spells out what XML would read as markup: a name may come from a file.
 std::string escaped(const std::string& text) {
   return boost::replace_all_copy(boost::replace_all_copy(text, "&", "&amp;"), "<", "&lt;");
 }

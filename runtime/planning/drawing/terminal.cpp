@@ -12,7 +12,8 @@
 namespace penstock {
 namespace {
 
-// Dark text on the SVG's colours, in the 256 that terminals share; nullptr for no op.
+// Returns what makes a terminal write dark text on the colour that the SVG has for an op, or
+// nullptr for a letter that is no op. Colours are of the 256 that terminals share.
 const char* colour_of(char op) {
   switch (op) {
     case 'F':
@@ -29,7 +30,8 @@ const char* colour_of(char op) {
   }
 }
 
-// Colour begins at the letter of an op and ends at the next blank.
+// Returns the picture with colours. A colour begins at the letter of an op and ends at the next
+// blank or the next op.
 std::string coloured(const std::string& picture) {
   std::string out;
   bool inside = false;

@@ -47,7 +47,8 @@ void check(const LayerLoads& layers, std::span<const StageLoads> stages, double 
   }
 }
 
-// The furthest end of stage s from `begin`; `begin` when not even one layer is within the limits.
+// Returns the furthest end of stage s, from `begin`, that is within the limits. Returns `begin`
+// where not even one layer is.
 int furthest(const Loads& loads, const StageLimits& limits, int s, int begin) {
   int low = begin;
   int high = loads.last_end(s);
@@ -64,8 +65,8 @@ int furthest(const Loads& loads, const StageLimits& limits, int s, int begin) {
 
 enum class Greedy { Arrives, FallsShort, Stuck };
 
-// Every stage goes as far as it can. It is stuck where a stage cannot hold even the next layer, so
-// that the stage before should perhaps have left it more layers or others.
+// Lets every stage go as far as it can. Returns whether all layers are reached, or Stuck where a
+// stage cannot hold even its first layer: if a stage before ended earlier, it might.
 Greedy go_furthest(const Loads& loads, const StageLimits& limits) {
   int begin = 0;
   for (int s = 0; s < loads.stages(); ++s) {
@@ -76,7 +77,8 @@ Greedy go_furthest(const Loads& loads, const StageLimits& limits) {
   return begin == loads.layers() ? Greedy::Arrives : Greedy::FallsShort;
 }
 
-// cuts[s][e]: whether stage s can end before layer e. Empty when the last one cannot end last.
+// cuts[s][e] says whether stage s can end before layer e. The list is empty where the last stage
+// cannot end behind the last layer.
 using Cuts = std::vector<std::vector<char>>;
 
 Cuts reachable_cuts(const Loads& loads, const StageLimits& limits) {
@@ -86,7 +88,7 @@ Cuts reachable_cuts(const Loads& loads, const StageLimits& limits) {
   begins[0] = 1;
   for (int s = 0; s < loads.stages(); ++s) {
     std::vector<char> ends(n + 1, 0);
-    int end = 0;      // furthest one from the current begin: never far from that of the last
+    int end = 0;      // furthest end from this begin, looked for near that of the last begin
     int covered = 0;  // ends up to here are marked
     for (int begin = s; begin < loads.last_end(s); ++begin) {
       if (begins[begin] == 0) continue;
@@ -104,8 +106,8 @@ Cuts reachable_cuts(const Loads& loads, const StageLimits& limits) {
   return cuts;
 }
 
-// Chooses, from the last stage to the first, the start that comes closest to an even share of the
-// time.
+// Chooses the starts of stages, from the last stage to the first. Each is the one that brings the
+// stage's time closest to an even share.
 std::vector<int> even_split(const Loads& loads, const StageLimits& limits, const Cuts& cuts) {
   std::vector<int> split(loads.stages());
   int end = loads.layers();
@@ -126,8 +128,9 @@ std::vector<int> even_split(const Loads& loads, const StageLimits& limits, const
   return split;
 }
 
-// The least double in [low, high] for which `holds`; it must hold for `high`. Doubles that are not
-// negative are ordered as their bit patterns, so this ends after at most 64 probes.
+// Returns the least double in [low, high] for which `holds` is true; it must be true for `high`.
+// Doubles that are not negative are ordered as their bit patterns, so this ends after at most 64
+// probes.
 template <typename Holds>
 double least(double low, double high, const Holds& holds) {
   auto a = std::bit_cast<uint64_t>(low + 0.0);
@@ -148,8 +151,8 @@ class Search {
   Search(const Loads& loads, double limit)
       : loads_(loads), limit_(limit), furthest_is_best_(loads.shrink_from_the_left()) {}
 
-  // Each stage within the limit or, where that is not possible, with as little more than it as
-  // there can be.
+  // Returns the split whose longest stage is shortest. Each stage is within the limit of bytes;
+  // where that is not possible, all are within the least limit that is.
   [[nodiscard]] LimitedSplit fastest() const {
     StageLimits limits{kMost, limit_};
     if (!possible(limits)) {
@@ -171,10 +174,10 @@ class Search {
 
   const Loads& loads_;
   double limit_;
-  bool furthest_is_best_;  // unless it gets stuck
+  bool furthest_is_best_;  // going furthest finds a split where there is one, unless it is stuck
 };
 
-// The split of balance() is best where stages are alike, if only it fits.
+// Returns the split of balance(). It is the best one where stages are alike and it fits.
 std::vector<int> balanced(const LayerLoads& layers, std::span<const StageLoads> stages) {
   std::vector<double> costs = layers.time;
   for (size_t i = 0; i < costs.size(); ++i) {
@@ -200,7 +203,7 @@ bool share_ranks(std::span<const StageLoads> stages) {
 
 LimitedSplit described(const Loads& loads, std::vector<int> split, double limit) {
   LimitedSplit result;
-  std::vector<double> bytes;  // by rank
+  std::vector<double> bytes;  // of each rank
   int begin = 0;
   for (int s = 0; s < loads.stages(); ++s) {
     const int end = begin + split[s];

@@ -30,7 +30,8 @@ void check_costs(Costs costs) {
   }
 }
 
-// One past the last layer of the longest stage that starts at `begin` and costs at most `limit`.
+// Returns the end (one past the last layer) of the longest stage that starts at `begin` and costs
+// at most `limit`.
 int furthest_end(Costs costs, int begin, double limit) {
   double sum = 0;
   int end = begin;
@@ -42,16 +43,17 @@ int furthest_end(Costs costs, int begin, double limit) {
   return end;
 }
 
-// Filling stage after stage to the brim needs the fewest stages. No need to keep stages from being
-// empty: when there are enough layers, a split into fewer stages can be cut further.
+// Returns whether the layers fit into so many stages of at most `limit` each. Filling stage after
+// stage to the brim needs the fewest stages. Stages may be empty here: there are enough layers, so
+// a split into fewer stages can be cut further.
 bool fits(Costs costs, int stages, double limit) {
   int begin = 0;
   for (int stage = 0; stage < stages; ++stage) begin = furthest_end(costs, begin, limit);
   return begin == static_cast<int>(costs.size());
 }
 
-// The least limit that fits. Doubles that are not negative are ordered as their bit patterns, so
-// bisecting the patterns ends at the exact optimum after at most 64 probes.
+// Returns the least limit that fits. Doubles that are not negative are ordered as their bit
+// patterns, so bisecting the patterns ends at the exact optimum after at most 64 probes.
 double best_bottleneck(Costs costs, int stages) {
   auto low = std::bit_cast<uint64_t>(*std::max_element(costs.begin(), costs.end()) + 0.0);
   auto high = std::bit_cast<uint64_t>(std::accumulate(costs.begin(), costs.end(), 0.0));
@@ -66,11 +68,11 @@ double best_bottleneck(Costs costs, int stages) {
   return std::bit_cast<double>(low);
 }
 
-// Among the splits within a bottleneck, the one with the least sum of squared stage costs.
-//
-// Dynamic programming over "the first k stages end before layer i". Of these ends only those count
-// from which both sides can be completed: an interval per k. The sum of squares is Monge, so the
-// best start of the last stage moves right with its end, and halving the rows finds all of them in
+// Finds the split with the least sum of squared stage costs among those within a bottleneck. It
+// does so by dynamic programming over "the first k stages end before layer i". For each k an
+// interval of ends counts: those with which the stages before and the stages behind can be
+// completed. The sum of squares is Monge: where a stage ends later, its best start is later or the
+// same. So the middle end is solved first and divides the starts for the others, which takes
 // O(interval log interval) per stage.
 class LeastSquares {
  public:
@@ -78,7 +80,7 @@ class LeastSquares {
       : layers_(static_cast<int>(costs.size())), stages_(stages) {
     find_starts(costs, bottleneck);
     find_ends(costs, bottleneck);
-    // Scaled by a power of two: squares neither overflow nor vanish, and ties stay ties.
+    // Costs are scaled by a power of two: squares neither overflow nor vanish, and ties stay ties.
     const int exponent = std::ilogb(*std::max_element(costs.begin(), costs.end()));
     before_.assign(1, 0.0);
     for (const double c : costs) before_.push_back(before_.back() + std::scalbn(c, -exponent));
@@ -102,7 +104,7 @@ class LeastSquares {
   }
 
  private:
-  // first_start_[i]: the first layer of the longest stage that ends before layer i.
+  // Sets first_start_[i] to the first layer of the longest stage that ends before layer i.
   void find_starts(Costs costs, double bottleneck) {
     first_start_.assign(layers_ + 1, layers_);
     int reached = 0;
@@ -124,7 +126,7 @@ class LeastSquares {
     }
   }
 
-  // Rows low..high (ends of stage k), whose best starts are known to lie in left..right.
+  // Solves rows low..high (ends of stage k). Their best starts are known to lie in left..right.
   void fill(int k, int low, int high, int left, int right) {
     if (low > high) return;
     const int end = low + (high - low) / 2;
@@ -147,7 +149,7 @@ class LeastSquares {
   std::vector<int> first_start_;
   std::vector<int> first_end_, last_end_;  // per k: where the first k stages may end
   std::vector<double> before_;             // scaled cost of all layers before this one
-  std::vector<double> least_, next_;       // by end, for k - 1 and for k stages
+  std::vector<double> least_, next_;       // least sums by end, for k - 1 and for k stages
   std::vector<std::vector<int>> start_of_last_;
 };
 

@@ -21,12 +21,13 @@
 namespace penstock {
 namespace {
 
-constexpr int kRounds = 12;            // of prices, for one time limit
-constexpr double kCloseEnough = 1e-3;  // of the time, before the last attempt to improve it
-constexpr double kEvenness = 1e-3;     // of the price, for a stage that fills its rank
-// Pairs of a beginning and an end that are looked at, in all: a second or two.
+constexpr int kRounds = 12;            // how often prices are changed for one time limit
+constexpr double kCloseEnough = 1e-3;  // share of the time at which bisecting ends
+constexpr double kEvenness = 1e-3;     // share by which a stage as large as the limit costs more
+// How many pairs of a beginning and an end are looked at, at most, in all. They take a second or
+// two.
 constexpr int64_t kMostPairs = 400'000'000;
-constexpr int64_t kLeastPaths = 8;  // fewer of them find nothing
+constexpr int64_t kLeastPaths = 8;  // paths that must be possible: fewer find nothing
 
 class SharedSearch {
  public:
@@ -65,19 +66,21 @@ class SharedSearch {
  private:
   enum class Verdict { Found, Impossible, Unknown };
 
-  // Looks for a split within the limits of time and bytes; best_ keeps what is better than it.
+  // Looks for a split within the limits of time and bytes. Any split that is better than best_
+  // replaces it.
   Verdict look_within(double time) {
     std::vector<double> price(ranks_, 1.0);
     for (int round = 0; round < kRounds && pairs_ < kMostPairs; ++round) {
       Path path = cheapest(time, price);
-      // The most that bytes can cost in any split that fits.
+      // The budget is the most that bytes can cost in any split that fits. If the cheapest path
+      // costs more, no split fits.
       const double budget = (1 + kEvenness) * limit_ * std::reduce(price.begin(), price.end());
       if (path.cost > budget * (1 + 1e-9)) return Verdict::Impossible;
       const LimitedSplit found = described(loads_, std::move(path.split), limit_);
       keep(found);
       if (found.fits) return Verdict::Found;
       const std::vector<double> bytes = bytes_of_ranks(found.split);
-      const int calm = 1 + round / 4;  // smaller steps every few rounds
+      const int calm = 1 + round / 4;  // steps get smaller every four rounds
       for (int r = 0; r < ranks_; ++r) {
         if (bytes[r] > 0) price[r] *= std::pow(bytes[r] / limit_, 2.0 / calm);
       }
@@ -92,10 +95,11 @@ class SharedSearch {
   }
 
   struct Path {
-    double cost = kNoLimit;  // infinite: there is none
+    double cost = kNoLimit;  // infinite: there is no path
     std::vector<int> split;
   };
-  // Dynamic programming over "stages up to s end before layer e".
+  // Returns the split whose bytes cost least at these prices, among those within the time. It is
+  // dynamic programming over "stages up to s end before layer e".
   [[nodiscard]] Path cheapest(double time, const std::vector<double>& price) {
     const int n = loads_.layers();
     std::vector<double> cost(n + 1, kNoLimit);
@@ -124,8 +128,9 @@ class SharedSearch {
     return path;
   }
 
-  // The cheapest cost of the stages up to one stage, by the layer before which it ends, and where
-  // that stage then begins; -1 where it cannot end there.
+  // A row has, for one stage and each layer e: what the stages up to this one cost at least if it
+  // ends before e (`cost`), and where it then begins (`begin`), which is -1 where it cannot end
+  // there.
   struct Row {
     int stage;
     double time, price;
@@ -134,7 +139,8 @@ class SharedSearch {
     std::vector<int>& begin;
   };
 
-  // Among beginnings from `first` to `last`, the last of those equally cheap.
+  // Finds the cheapest beginning, from `first` to `last`, of the stage that ends before layer
+  // `end`. If several are equally cheap, the last one is taken.
   void find_begin(Row& row, int end, int first, int last) {
     double& best = row.cost[end];
     int begin = std::min(last, end - 1);
@@ -149,7 +155,8 @@ class SharedSearch {
     pairs_ += std::max(0, std::min(last, end - 1) - begin) + 1;
   }
 
-  // Finds the beginnings of all ends in [low, high]; they lie in [first, last].
+  // Finds the cheapest beginnings of all ends in [low, high]. They lie in [first, last] and are
+  // later, or the same, for later ends.
   void find_by_halves(Row& row, int low, int high, int first, int last) {
     if (low > high) return;
     const int end = low + (high - low) / 2;
@@ -174,7 +181,7 @@ class SharedSearch {
   bool monotone_;
   bool too_large_ = false;
   int ranks_ = 0;
-  int64_t pairs_ = 0;  // looked at so far
+  int64_t pairs_ = 0;  // pairs looked at so far
   LimitedSplit best_;
 };
 

@@ -6,8 +6,8 @@
 namespace penstock {
 namespace {
 
-// The bytes, of so many, that pass in one go: as many as are under way at once
-// (runtime/system/comm/mpi/mpi_reduce.h), but not in too many slices.
+// Returns how many of the bytes pass in one go: as many as are under way at once
+// (runtime/system/comm/mpi/mpi_reduce.h), or more if there would be more than 256 slices.
 double slice_of(double bytes) {
   constexpr double kLeast = 8 << 20;
   constexpr double kSlices = 256;
@@ -29,7 +29,7 @@ GroupSums::GroupSums(const Job& job)
   }
 }
 
-// The number of members on each node.
+// Sets the group's link, and for each replica which share of the other members is on other nodes.
 void GroupSums::find_places(Group& group, int position) const {
   const int replicas = job_.costs.replicas;
   std::map<int, int> members;
@@ -127,7 +127,7 @@ std::optional<double> GroupSums::send_weights(int stage, double now, Ports& port
 
 double GroupSums::gather(double now, Ports& ports) const {
   std::vector<double> bytes(static_cast<size_t>(job_.schedule.ranks), 0.0);
-  std::vector<int> stage_of(bytes.size(), -1);  // one that the position holds
+  std::vector<int> stage_of(bytes.size(), -1);  // some stage that the position holds
   for (int stage = 0; stage < std::ssize(groups_); ++stage) {
     const int rank = job_.schedule.rank_of_stage[static_cast<size_t>(stage)];
     if (are_late(stage)) continue;

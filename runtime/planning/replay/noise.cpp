@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// SplitMix64's finaliser (Steele, Lea & Flood 2014): well-mixed bits of a counter.
+// Returns well-mixed bits of a counter, by SplitMix64's finaliser (Steele, Lea & Flood 2014).
 uint64_t mixed(uint64_t bits) {
   bits += 0x9e3779b97f4a7c15U;
   bits = (bits ^ (bits >> 30U)) * 0xbf58476d1ce4e5b9U;
@@ -18,8 +18,8 @@ double uniform(uint64_t bits) {
   return static_cast<double>(bits >> 11U) * 0x1p-53;
 }
 
-// Close to a normal number of deviation 1: the sum of four uniform ones (Irwin & Hall), within
-// 3.5 of 0.
+// Returns a number that is close to normally distributed with deviation 1: the sum of four uniform
+// numbers (Irwin & Hall), within 3.5 of 0.
 double bell(uint64_t bits) {
   double sum = 0;
   for (int i = 0; i < 4; ++i) sum += static_cast<double>((bits >> (16 * i)) & 0xffffU) / 65535.0;

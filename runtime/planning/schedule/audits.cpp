@@ -12,8 +12,8 @@ bool ends_cell(Op op) {
   return op == Op::Backward || op == Op::BackwardWeight;
 }
 
-// Whether a rank can only wait in the instruction: for a message, or for all others before the
-// update.
+// Returns whether a rank does nothing but wait in the instruction: for a message, or for all others
+// before the update.
 bool waits(Op op) {
   return op == Op::RecvActivation || op == Op::RecvGradient || op == Op::OptimizerStep;
 }

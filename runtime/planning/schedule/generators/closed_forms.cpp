@@ -10,7 +10,8 @@ double all_of(const RankTimes& times) {
   return times.forward + times.backward_input + times.backward_weight;
 }
 
-// The zero-bubble orders are made for weight gradients that take no longer than the rest.
+// Returns whether a weight half takes no longer than a forward and no longer than an input half.
+// The zero-bubble orders are made for such times.
 bool short_weights(const RankTimes& times) {
   return times.backward_weight <= std::min(times.forward, times.backward_input);
 }
@@ -43,7 +44,7 @@ KnownBubble zb_h2_bubble(const PipelineSizes& sizes, const RankTimes& times) {
   return (sizes.ranks - 1) * std::max(times.forward, span);
 }
 
-// A stage has half of a rank's layers.
+// A stage has half of a rank's layers, so its halves take half of a rank's time.
 KnownBubble zb_v_bubble(const PipelineSizes& sizes, const RankTimes& times) {
   const bool enough = sizes.micro_batches >= 2 * sizes.ranks - 1;
   const bool ordered = times.forward <= times.backward_input;

@@ -9,9 +9,9 @@
 namespace penstock {
 namespace {
 
-// Writes one rank; each op of each chunk takes its micro-batches in increasing order. The order is
-// made for at least 2p micro-batches; those that do not exist are left out. Where the authors run a
-// forward and a backward at once, the forward comes first.
+// Writes the program of one of p ranks. Each op of each chunk takes its micro-batches in increasing
+// order. The order is made for at least 2p micro-batches; those that do not exist are left out.
+// Where the authors run a forward and a backward at once, the forward comes first here.
 class DualProgram {
  public:
   DualProgram(int ranks, int rank, int micro_batches)
@@ -38,7 +38,8 @@ class DualProgram {
   }
 
  private:
-  // Backwards of both chunks in turn; the second half leaves its weight gradients for later.
+  // Writes `count` backwards of both chunks in turn. Those of the second half leave their weight
+  // gradients for later.
   void cool_down(int count) {
     for (int n = 0; n < count; ++n) {
       const int chunk = 1 - n % 2;
@@ -56,7 +57,7 @@ class DualProgram {
     owed_.emplace_back(chunk, backwards_[chunk]);
     emit(Op::BackwardInput, chunk, backwards_[chunk]++);
   }
-  // The oldest weight gradient that is still to be run.
+  // Writes the oldest weight gradient that is still to be run.
   void weight() {
     const auto [chunk, micro_batch] = owed_[paid_++];
     emit(Op::BackwardWeight, chunk, micro_batch);
@@ -68,7 +69,7 @@ class DualProgram {
 
   int ranks_, rank_, micro_batches_, planned_;
   int forwards_[2] = {0, 0}, backwards_[2] = {0, 0};
-  std::vector<std::pair<int, int>> owed_;  // weight gradients: chunk, micro-batch
+  std::vector<std::pair<int, int>> owed_;  // weight gradients left for later: chunk, micro-batch
   size_t paid_ = 0;
   std::vector<Instruction> program_;
 };

@@ -8,8 +8,8 @@
 namespace penstock {
 namespace {
 
-// `warm_up` forwards, then one forward and one backward in turn while there are forwards left,
-// then the remaining backwards.
+// Returns a program of `warm_up` forwards, then one forward and one backward in turn while there
+// are forwards left, then the remaining backwards.
 std::vector<Instruction> alternating(int stage, int micro_batches, int warm_up) {
   std::vector<Instruction> program;
   program.reserve(2 * static_cast<size_t>(micro_batches));
@@ -21,7 +21,7 @@ std::vector<Instruction> alternating(int stage, int micro_batches, int warm_up) 
   return program;
 }
 
-// 1F1B in which a rank runs `lead` forwards ahead per stage behind it.
+// Returns 1F1B in which a rank runs `lead` forwards ahead for each stage behind it.
 Schedule one_f_one_b_ahead(int stages, int micro_batches, int lead) {
   Schedule schedule = looped(stages, 1, micro_batches);
   for (int r = 0; r < stages; ++r) {

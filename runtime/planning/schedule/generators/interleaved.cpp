@@ -7,8 +7,9 @@
 namespace penstock {
 namespace {
 
-// The k-th forward, or backward, of every rank. A rank takes p micro-batches through its first
-// chunk, the same p through the next one, and so on; backwards start from the last chunk.
+// The chunk and the micro-batch of a rank's k-th forward. A rank takes p micro-batches (p ranks)
+// through its first chunk, the same p through the next one, and so on. The k-th backward has the
+// same micro-batch, and chunks are counted from the last one.
 struct Turn {
   int chunk;
   int micro_batch;
@@ -20,7 +21,8 @@ Turn turn(int k, int ranks, int chunks) {
 
 }  // namespace
 
-// The order is made for a multiple of p micro-batches; those that do not exist are left out.
+// The order is made for a multiple of p micro-batches (p ranks); those that do not exist are left
+// out.
 Schedule interleaved(int ranks, int chunks, int micro_batches) {
   Schedule schedule = looped(ranks, chunks, micro_batches);
   const int rounds = (micro_batches + ranks - 1) / ranks;

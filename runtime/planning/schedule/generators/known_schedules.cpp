@@ -73,7 +73,7 @@ constexpr std::array<KnownSchedule, 9> kKnown = {{
      .peak_stash = dualpipe_v_peak},
 }};
 
-// "gpipe, 1f1b": the names for which `belongs` is true.
+// Returns the names for which `belongs` is true, with `between` between them: "gpipe, 1f1b".
 template <typename Belongs>
 std::string listed(const char* between, const Belongs& belongs) {
   std::string names;

@@ -8,9 +8,9 @@
 namespace penstock {
 namespace {
 
-// Qi et al. 2023, arXiv:2401.10241. One slot after another: a forward, the input gradient that has
-// arrived by then if a rank runs `lead` forwards ahead per stage behind it, and the weight gradient
-// that lies as far back on every rank as on rank 0.
+// Makes the H schedules of Qi et al. 2023 (arXiv:2401.10241). Each slot has a forward, the input
+// gradient that has arrived by then if a rank runs `lead` forwards ahead for each stage behind it,
+// and a weight gradient, which is as far behind on every rank as on rank 0.
 Schedule zb_h(int stages, int micro_batches, int lead) {
   Schedule schedule = looped(stages, 1, micro_batches);
   for (int r = 0; r < stages; ++r) {
@@ -27,8 +27,9 @@ Schedule zb_h(int stages, int micro_batches, int lead) {
   return schedule;
 }
 
-// Writes one rank of zb_v; each op of each chunk takes its micro-batches in increasing order.
-// The order is made for at least 2p - 1 micro-batches; those that do not exist are left out.
+// Writes the program of one of p ranks in zb_v. Each op of each chunk takes its micro-batches in
+// increasing order. Rank 0 begins with 2p - 1 forwards, so the order is made for at least as many
+// micro-batches; those that do not exist are left out.
 class VProgram {
  public:
   VProgram(int ranks, int rank, int micro_batches)
@@ -78,7 +79,7 @@ Schedule zb_h2(int stages, int micro_batches) {
   return zb_h(stages, micro_batches, 2);
 }
 
-// Qi et al. 2024, arXiv:2405.15362, the hand-written order of their section on V schedules.
+// Makes the hand-written order of Qi et al. 2024 (arXiv:2405.15362, the section on V schedules).
 Schedule zb_v(int ranks, int micro_batches) {
   Schedule schedule = folded(ranks, micro_batches);
   for (int r = 0; r < ranks; ++r) {
