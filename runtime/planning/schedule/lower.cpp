@@ -10,7 +10,8 @@
 namespace penstock {
 namespace {
 
-// The stages on other ranks that one stage speaks to, nearest first.
+// The stages on other ranks that a stage exchanges messages with: those before it and those after
+// it, each list nearest first.
 struct Partners {
   std::vector<int> before, after;
 };
@@ -31,7 +32,8 @@ std::vector<Partners> partners_of(const Schedule& schedule) {
   return partners;
 }
 
-// Index of the last weight gradient of each stage in a rank's program, -1 where there is none.
+// Returns the index of each stage's last weight gradient in the rank's program, or -1 where there
+// is none.
 std::vector<int> last_weight_gradients(const Schedule& schedule, int rank) {
   std::vector<int> last(schedule.stages, -1);
   const auto& program = schedule.program[rank];
@@ -42,8 +44,8 @@ std::vector<int> last_weight_gradients(const Schedule& schedule, int rank) {
   return last;
 }
 
-// Whether every backward of a stage directly follows its own forward in that rank's program, by
-// stage.
+// Returns for each stage whether each of its backwards directly follows its own forward in the
+// rank's program.
 std::vector<bool> turns_around_at_once(const Schedule& schedule, int rank) {
   const auto& program = schedule.program[rank];
   std::vector<bool> at_once(schedule.stages, true);
@@ -55,13 +57,13 @@ std::vector<bool> turns_around_at_once(const Schedule& schedule, int rank) {
   return at_once;
 }
 
-// Writes one rank's lowered program after another.
+// Writes the lowered programs, one rank's at a time.
 class Writer {
  public:
   Writer(const Schedule& schedule, const Lowering& options)
       : schedule_(schedule), options_(options), partners_(partners_of(schedule)) {}
 
-  // Valid until the next call.
+  // Returns the lowered program of the rank. The reference is valid until the next call.
   const std::vector<Instruction>& write(int rank) {
     lowered_.clear();
     const auto& program = schedule_.program[rank];

@@ -15,7 +15,8 @@ namespace {
   throw std::invalid_argument(message);
 }
 
-// A file has its own numbers of stages and micro-batches.
+// Returns the schedule of a CSV file, which has its own numbers of stages and micro-batches.
+// Refuses a recipe that asks for other numbers.
 Schedule from_csv(const Recipe& recipe) {
   Schedule schedule = parse_csv(recipe.csv, recipe.schedule);
   const auto differs = [](int asked, int own) { return asked != 0 && asked != own; };
@@ -40,9 +41,9 @@ Schedule compute_instructions(const Recipe& recipe) {
   return schedule;
 }
 
-// The modes of recomputing in terms of instructions. In mode stage, a stage whose backwards follow
-// its forwards at once has nothing to gain; in mode layer, its inner layers are run again all the
-// same.
+// Returns what the recipe's mode of recompute means in instructions. In mode stage, a stage whose
+// backwards follow its forwards at once is not recomputed, since nothing is to be gained. In mode
+// layer its inner layers are run again all the same.
 Lowering lowering_of(const Recipe& recipe) {
   const std::string& mode = recipe.recompute;
   if (mode != "none" && mode != "stage" && mode != "layer") {

@@ -56,7 +56,7 @@ void check_skips(const Schedule& s) {
   }
 }
 
-// Empty when the other end of a message makes sense, otherwise what is wrong with it.
+// Returns what is wrong with the other end of a message, or nothing.
 std::string defect_of_peer(const Schedule& s, const Edges& edges, const Instruction& message) {
   const auto [op, stage, micro_batch, peer] = message;
   const auto other = [peer = peer] {
@@ -77,7 +77,7 @@ std::string defect_of_peer(const Schedule& s, const Edges& edges, const Instruct
   return {};
 }
 
-// Empty when the instruction makes sense on this rank, otherwise what is wrong with it.
+// Returns what is wrong with the instruction on this rank, or nothing.
 std::string defect(const Schedule& s, const Edges& edges, int rank,
                    const Instruction& instruction) {
   const auto [op, stage, micro_batch, peer] = instruction;

@@ -24,7 +24,8 @@ LeadingForwards leading_forwards(const Schedule& schedule) {
                                    [](const Instruction& i) { return !leads(i.op); });
     leading.end.push_back(static_cast<size_t>(last - program.begin()));
   }
-  // A rank that stops earlier sends less, so that others must stop earlier, too.
+  // A rank that ends its leading forwards earlier sends less, so other ranks must end theirs
+  // earlier, too.
   for (bool changed = true; changed;) {
     changed = false;
     leading.surplus.assign(static_cast<size_t>(edges.count()), 0);

@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-// Numbered in rows of one entry per micro-batch: a row for the output of every stage, for its input
-// gradient, for the activation of every edge, for its gradient.
+// Events are numbered in rows of one entry per micro-batch. First come rows for the output of every
+// stage, then for its input gradient, then for the activation of every edge, then for its gradient.
 ScheduleEvents::ScheduleEvents(const Schedule& schedule)
     : edges_(schedule), stages_(schedule.stages), micro_batches_(schedule.micro_batches) {}
 
@@ -104,14 +104,16 @@ class Replay {
   static constexpr int kNobody = -1;
   static constexpr int kHappened = -2;
 
-  // Messages from one stage to another so far, and the rank that waits for room to send one more.
+  // How many messages went from one stage to another so far, and which rank waits for room to send
+  // one more.
   struct Passed {
     int sent = 0, received = 0;
     int waiting = kNobody;
   };
 
-  // Returns false when the rank must wait; the event that it waits for makes it runnable again. It
-  // waits for one thing at a time, so it is never runnable twice.
+  // Runs the rank's next instruction. Returns false if the rank must wait for an event instead;
+  // that event makes it runnable again. It waits for one event at a time, so it is never runnable
+  // twice.
   bool advance(int rank) {
     const Instruction& instruction = schedule_.program[rank][next_[rank]];
     const int64_t awaited = events_.awaited_by(instruction);
@@ -156,10 +158,11 @@ class Replay {
   const std::function<void(int, int)>& visit_;
   const Edges edges_;
   const ScheduleEvents events_;
-  // An event has happened, or has one rank at most that waits for it, the rank of one stage.
+  // An event has happened, or a rank waits for it, or nobody does. No more than one rank can wait,
+  // since only one stage waits for an event.
   std::vector<int> waiting_;
   std::vector<Passed> traffic_;  // by directed edge
-  std::vector<int> next_;        // by rank
+  std::vector<int> next_;        // next instruction, by rank
   std::vector<int> runnable_;
 };
 

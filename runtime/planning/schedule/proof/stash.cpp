@@ -21,7 +21,7 @@ std::vector<HeldStashes> stashes_at_peak(const Schedule& schedule) {
   for (const auto& program : schedule.program) {
     HeldStashes held;
     int most = 0;
-    size_t end = 0;  // of the program up to the peak
+    size_t end = 0;  // end of the part up to the peak
     for (size_t i = 0; i < program.size(); ++i) {
       held.after(program[i].op);
       if (held.whole <= most) continue;

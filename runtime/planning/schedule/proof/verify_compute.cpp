@@ -34,7 +34,8 @@ void check_backward_order(const Evidence& e, int stage, int j) {
   }
 }
 
-// Stages of one rank hand over directly, so the program itself must have them in order.
+// Stages of one rank hand over tensors directly, without messages. So the rank's program itself
+// must have them in order.
 void check_hand_over(const Evidence& e, const StagePair& edge) {
   for (int j = 0; j < e.schedule.micro_batches; ++j) {
     require_order(e, {Op::Forward, edge.from, j}, {Op::Forward, edge.to, j});
@@ -44,7 +45,8 @@ void check_hand_over(const Evidence& e, const StagePair& edge) {
   }
 }
 
-// `op_of(j)` is the instruction that does the work in question for micro-batch j.
+// Refuses a program whose work for micro-batches is not in ascending order. `op_of(j)` is the
+// instruction that does this work for micro-batch j.
 template <typename OpOf>
 void check_ascending(const Evidence& e, const char* what, OpOf op_of) {
   for (int j = 1; j < e.schedule.micro_batches; ++j) {
@@ -56,7 +58,8 @@ void check_ascending(const Evidence& e, const char* what, OpOf op_of) {
   }
 }
 
-// The reduction that stands at `index` of its rank: right before the stage's last weight gradient.
+// Checks the reduction at `index` in the rank's program. It must stand between the last two weight
+// gradients of its stage.
 void check_reduction(const Evidence& e, int rank, int index) {
   const auto& program = e.schedule.program[rank];
   const int stage = program[index].stage;
@@ -74,7 +77,8 @@ void check_reduction(const Evidence& e, int rank, int index) {
   }
 }
 
-// Either every stage of a rank has a ReduceGradients, or none has.
+// Checks the reductions of a rank. If any stage of the schedule has a ReduceGradients, each stage
+// of this rank must have just one.
 void check_reductions(const Evidence& e, int rank) {
   if (!e.positions.any_of(Op::ReduceGradients)) return;
   const auto& program = e.schedule.program[rank];

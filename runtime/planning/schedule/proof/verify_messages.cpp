@@ -9,13 +9,13 @@
 namespace penstock {
 namespace {
 
-// The messages along an edge in one direction: from the instruction that makes one to the one that
-// needs it, on another rank.
+// The messages along an edge in one direction. A message goes from the instruction that makes it to
+// the one that needs it, on another rank.
 struct Passage {
   Op send;
   Op receive;
   int from;  // stage
-  int to;    // stage, on another rank
+  int to;    // stage on another rank
 
   [[nodiscard]] Instruction sending(int j) const { return {send, from, j, to}; }
   [[nodiscard]] Instruction receiving(int j) const { return {receive, to, j, from}; }
@@ -49,7 +49,8 @@ void check_ends(const Evidence& e, const Passage& passage) {
   }
 }
 
-// A message leaves after the instruction that makes it and is there before the one that needs it.
+// Checks that each message leaves after the instruction that makes it and is there before the one
+// that needs it.
 void check_order(const Evidence& e, const Passage& passage) {
   const bool forward = passage.send == Op::SendActivation;
   const auto compute = [&](int stage, int j) {
@@ -61,7 +62,8 @@ void check_order(const Evidence& e, const Passage& passage) {
   }
 }
 
-// Micro-batches in the order in which `message(j)` stand in the program.
+// Returns the micro-batches in the order in which their instructions `message(j)` stand in the
+// program.
 template <typename Message>
 std::vector<int> order_of(const Evidence& e, const Message& message) {
   const auto earlier = [&](int a, int b) {
@@ -87,14 +89,14 @@ void check_first_in_first_out(const Evidence& e, const Passage& passage) {
                   "; messages of one edge arrive in the order they were sent");
 }
 
-// The instruction that a stuck one waits for: a receive waits for its send; a send for the receive
-// that would make room in the window.
+// Returns the instruction that a stuck one waits for. A receive waits for its send; a send waits
+// for the receive that would make room in the window.
 Instruction awaited_by(const Evidence& e, const TransportRules& rules, int rank, int index) {
   const auto& program = e.schedule.program[rank];
   const auto [op, stage, micro_batch, peer] = program[index];
   if (op == Op::RecvActivation) return {Op::SendActivation, peer, micro_batch, stage};
   if (op == Op::RecvGradient) return {Op::SendGradient, peer, micro_batch, stage};
-  std::vector<int> sent;  // micro-batches, in order
+  std::vector<int> sent;  // micro-batches sent so far, in order
   for (int i = 0; i < index; ++i) {
     const Instruction& other = program[i];
     const bool same_edge = other.op == op && other.stage == stage && other.peer == peer;
@@ -119,8 +121,9 @@ void check_first_in_first_out(const Evidence& e) {
   for (const Passage& passage : passages_of(e)) check_first_in_first_out(e, passage);
 }
 
-// A stuck rank waits for a message that exists (both ends were compared) and that its other end
-// does not reach, so following the waits from any stuck rank runs into a circle.
+// Refuses a schedule that deadlocks, and says who waits for whom. A stuck rank waits for a message
+// that exists (both ends were compared) and that its other end does not reach. So following the
+// waits from any stuck rank leads into a circle.
 void check_deadlock(const Evidence& e, const TransportRules& rules) {
   const auto& program = e.schedule.program;
   const std::vector<int> end = replay(e.schedule, rules, [](int, int) {});

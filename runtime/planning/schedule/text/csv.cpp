@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// The ops that a cell may name: those that lower() does not insert.
+// The ops that a cell of the file may name. lower() inserts all others.
 constexpr Op kOps[] = {Op::Forward, Op::BackwardInput, Op::BackwardWeight, Op::Backward};
 
 constexpr const char* kExpected =
@@ -28,7 +28,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Cuts off and returns what stands before the first `separator`, or everything.
+// Cuts off what stands before the first `separator`, or everything where there is none, and returns
+// it. The separator itself is dropped.
 std::string_view cut(std::string_view& text, char separator) {
   const size_t end = std::min(text.find(separator), text.size());
   const std::string_view first = text.substr(0, end);
@@ -36,7 +37,7 @@ std::string_view cut(std::string_view& text, char separator) {
   return first;
 }
 
-// A cell as messages quote it: short, and without anything that a terminal would obey.
+// Returns a cell as messages quote it: short, and without anything that a terminal would obey.
 std::string quoted(std::string_view cell) {
   constexpr size_t kLongest = 20;
   std::string result = "\"";
@@ -139,7 +140,7 @@ class Parser {
     return value;
   }
 
-  // Notes that the rank of this line holds `stage`.
+  // Notes that the rank of this line holds `stage`. Refuses a stage that another line has.
   void place(int stage) {
     if (stage >= static_cast<int>(stages_.size())) stages_.resize(stage + 1);
     const int rank = static_cast<int>(lines_.size()) - 1;
@@ -188,8 +189,8 @@ class Parser {
     }
   }
 
-  // Every stage and micro-batch needs one forward, so that a mistyped number cannot ask for more
-  // than there is.
+  // Refuses a file that lacks the forward of some stage and micro-batch. Sizes follow from the
+  // largest numbers in the file, so a mistyped number would ask for more than there is.
   void check_forwards() const {
     std::vector<std::pair<int, int>> there;
     for (const auto& program : schedule_.program) {
@@ -214,8 +215,8 @@ class Parser {
   std::string_view text_;
   const std::string& name_;
   Place at_;
-  int empty_line_ = 0;      // the first one since the last rank; 0 for none
-  std::vector<int> lines_;  // by rank
+  int empty_line_ = 0;      // number of the first one since the last rank; 0 for none
+  std::vector<int> lines_;  // number of each rank's line
   std::vector<Stage> stages_;
   Schedule schedule_;
 };

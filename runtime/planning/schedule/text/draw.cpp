@@ -20,7 +20,7 @@ struct Cell {
 };
 using CellRow = std::vector<Cell>;
 
-// A cell this much shorter than the longest is too short for its name.
+// A cell that is shorter than this share of the longest one is too short for its name.
 constexpr double kShortest = 1.0 / 16;
 
 std::string label(const Schedule& schedule, const Instruction& instruction) {
@@ -28,7 +28,8 @@ std::string label(const Schedule& schedule, const Instruction& instruction) {
   return name_of(instruction.op) + std::to_string(instruction.micro_batch);
 }
 
-// A rank's compute instructions that take time, in order, from the first start of all ranks on.
+// Returns for each rank its compute instructions that take time, in order. Times count from the
+// first start on any rank.
 std::vector<CellRow> place(const Schedule& schedule, const Timeline& timeline) {
   std::vector<CellRow> rows(timeline.rank.size());
   double first = std::numeric_limits<double>::infinity();
@@ -45,12 +46,12 @@ std::vector<CellRow> place(const Schedule& schedule, const Timeline& timeline) {
   return rows;
 }
 
-// The extremes of all cells.
+// What the cells of all ranks reach at most, or at least.
 struct Extremes {
   double shortest = std::numeric_limits<double>::infinity();
   double longest = 0;
   double end = 0;
-  size_t widest = 0;  // label, in letters
+  size_t widest = 0;  // letters of the longest label
 };
 
 Extremes extremes_of(const std::vector<CellRow>& rows) {
@@ -66,12 +67,12 @@ Extremes extremes_of(const std::vector<CellRow>& rows) {
   return of;
 }
 
-// Columns in a row, of `scale` letters a unit of time.
+// Returns the column of a point in time, with `scale` letters for a unit of time.
 size_t column_of(double time, double scale) {
   return static_cast<size_t>(std::lround(time * scale));
 }
 
-// Names filled up to the length of their cells, and a blank.
+// Returns a row of names. Each name is filled up to the length of its cell, less one blank.
 std::string labelled(const CellRow& row, double scale) {
   std::string line;
   for (const Cell& cell : row) {
@@ -86,8 +87,9 @@ std::string labelled(const CellRow& row, double scale) {
   return line;
 }
 
-// One letter for `span` of time: the op, or the blank, that most of it has. Where several ops have
-// as much, columns take turns, so that a steady state looks like the mixture it is.
+// Returns the letter for `span` of time: the op, or the blank, that takes most of it. If several
+// ops take as much, they alternate from column to column, so a steady state looks like the mixture
+// it is.
 char letter_for(const std::string& ops, const std::vector<double>& times, double span,
                 size_t column) {
   const double kEqual = 1e-9 * span;
@@ -105,7 +107,7 @@ char letter_for(const std::string& ops, const std::vector<double>& times, double
 std::string condensed(const CellRow& row, size_t columns, double span) {
   const std::string ops = "FRIBW";
   std::string line;
-  auto first = row.begin();  // that is not over yet
+  auto first = row.begin();  // the first cell that is not over yet
   for (size_t column = 0; column < columns; ++column) {
     const double begin = span * static_cast<double>(column);
     std::vector<double> times(ops.size(), 0.0);
@@ -129,8 +131,8 @@ std::string draw(const Schedule& schedule, const Timeline& timeline, int columns
   const double scale = static_cast<double>(of.widest + 1) / unit;
   const size_t length = column_of(of.end, scale);
   const size_t limit = columns > 0 ? static_cast<size_t>(columns) : length;
-  // A column is one letter: as long as the shortest cell, or longer where even such columns are too
-  // many.
+  // A column of the condensed form is one letter. It is as long as the shortest cell, or longer
+  // where such columns are more than the limit.
   const auto shortest = static_cast<size_t>(std::ceil(of.end / unit - 1e-9));
   const size_t letters = std::min(shortest, limit);
   std::string picture;

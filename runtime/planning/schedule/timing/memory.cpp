@@ -13,7 +13,7 @@ namespace penstock {
 namespace {
 
 struct Uses {
-  std::vector<bool> recompute, backward;  // by stage
+  std::vector<bool> recompute, backward;  // whether a stage has any, by stage
 };
 
 Uses uses_of(const Schedule& schedule) {
@@ -57,7 +57,7 @@ class Walk {
         memory_(memory),
         skip_bytes_(skip_bytes) {}
 
-  // The peak of a rank; `curve`, unless null, is given an entry per instruction.
+  // Returns the peak of a rank. Adds an entry for each instruction to `curve`, unless that is null.
   int64_t along(int rank, std::vector<BytesInUse>* curve) {
     const auto& program = schedule_.program[rank];
     in_use_ = 0;
@@ -84,7 +84,8 @@ class Walk {
   void visit(const Instruction& instruction) {
     const Op op = instruction.op;
     if (receives(op)) {
-      // The tuple arrives in the buffer that was asked for; asking for the next one takes another.
+      // The tensors arrive in the buffer that was asked for. If more are to come on this edge,
+      // another buffer is asked for at once.
       if (--coming_[directed_edge(edges_, instruction)] > 0) add(tuple_bytes(instruction));
     } else if (is_send(op)) {
       send(instruction);
@@ -97,7 +98,8 @@ class Walk {
     }
   }
 
-  // The oldest message goes when the window is full, and this one takes its place.
+  // Keeps the message on its link. If the window is full, the oldest message goes and this one
+  // takes its place.
   void send(const Instruction& message) {
     Outlet& outlet = outlets_[directed_edge(edges_, message)];
     outlet.bytes = tuple_bytes(message);
@@ -138,7 +140,7 @@ class Walk {
     return memory_[std::max(message.stage, message.peer)].input_bytes;
   }
 
-  // A directed edge that leaves this rank: how many messages its link holds, and of which size.
+  // A directed edge that leaves this rank: how many messages its link holds, and how large each is.
   struct Outlet {
     int held = 0;
     int64_t bytes = 0;
@@ -150,17 +152,17 @@ class Walk {
   const Uses& uses_;
   std::span<const StageMemory> memory_;
   std::span<const int64_t> skip_bytes_;
-  std::vector<int> coming_;      // by directed edge: messages that have not been received
-  std::vector<Outlet> outlets_;  // likewise
+  std::vector<int> coming_;      // messages not received so far, by directed edge
+  std::vector<Outlet> outlets_;  // by directed edge
   int64_t in_use_ = 0;
-  int64_t peak_ = 0;  // of the instruction that is visited
+  int64_t peak_ = 0;  // within the instruction that is visited
 };
 
 }  // namespace
 
 namespace {
 
-// The most bytes in use, per rank; `curve`, unless null, is filled.
+// Returns the most bytes in use on each rank. Fills `curve`, unless that is null.
 std::vector<int64_t> walk_all(const Schedule& lowered, std::span<const StageMemory> memory,
                               std::span<const int64_t> skip_bytes, const TransportRules& rules,
                               ByteCurve* curve) {

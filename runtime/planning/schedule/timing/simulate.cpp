@@ -12,25 +12,26 @@
 namespace penstock {
 namespace {
 
-// The messages from one stage to another.
+// What carries the messages from one stage to another.
 struct Wire {
   const LinkTimes* link = nullptr;
-  double busy = 0;     // time that one message holds it
-  double free_at = 0;  // when the last one sent is through
-  // Under a window: when each message was received, and how many have been sent.
+  double busy = 0;     // how long one message occupies it
+  double free_at = 0;  // when the last message sent is through
+  // These two are used only where the transport limits the messages under way (a window): when each
+  // message was received, and how many have been sent.
   std::vector<double> received = {};
   size_t sent = 0;
 };
 
 struct RankState {
   double clock = 0;     // end of its last instruction
-  double sums_end = 0;  // of the sums over the replicas started so far
-  double owed = 0;      // time this rank must still spend on moving their bytes itself
+  double sums_end = 0;  // end of the sums over replicas started so far
+  double owed = 0;      // time that this rank must still spend on moving the sums' bytes itself
 };
 
 struct Reduction {
   int instruction = -1;  // where ReduceGradients stands in the program; -1: nothing is summed
-  int last_weight = -1;  // likewise the last weight gradient
+  int last_weight = -1;  // where the last weight gradient stands; -1: nothing is summed
   double start = 0, end = 0;
 };
 
@@ -71,7 +72,6 @@ class Simulation {
   }
 
  private:
-  // ---- links
   [[nodiscard]] const LinkTimes& link(int stage, int other) const {
     const auto& node = costs_.node_of_rank;
     const bool same = node.empty() ||
@@ -84,7 +84,7 @@ class Simulation {
     return {.link = &times, .busy = bytes.empty() ? 0 : bytes[i] * times.seconds_per_byte};
   }
 
-  // Both directions of every edge.
+  // Makes two wires for every edge, one for each direction.
   void make_wires() {
     for (int s = 0; s + 1 < schedule_.stages; ++s) {
       wires_.insert(wires_.end(), 2, wire(s, s + 1, costs_.boundary_bytes, s));
@@ -100,7 +100,6 @@ class Simulation {
   }
   [[nodiscard]] bool windowed() const { return rules_.window != TransportRules::kSendsNeverWait; }
 
-  // ---- instructions
   void visit(int rank, int index) {
     const Instruction& instruction = schedule_.program[rank][index];
     RankState& state = rank_[rank];
@@ -148,7 +147,7 @@ class Simulation {
     if (windowed()) wire.received.push_back(state.clock);
   }
 
-  // Returns when the instruction started.
+  // Times a compute instruction. Returns when it started.
   double compute(RankState& state, const Instruction& instruction) {
     if (const int64_t awaited = events_.awaited_by(instruction); awaited >= 0) {
       const int from = events_.stage_of(awaited);
@@ -170,7 +169,6 @@ class Simulation {
     state.clock = until;
   }
 
-  // ---- what passes between the replicas
   [[nodiscard]] bool weights_are_late() const {
     return costs_.late_weights && !costs_.replica_link.receiver_copies;
   }
@@ -203,7 +201,8 @@ class Simulation {
     }
   }
 
-  // The last weight gradient of the stage has run from `start` until now.
+  // Times the sums of a stage's gradients. The stage's last weight gradient has run from `start`
+  // until now.
   void reduce(RankState& state, int stage, double start) {
     const LinkTimes& link = costs_.replica_link;
     const int halves = halves_before_update(costs_);
@@ -222,7 +221,6 @@ class Simulation {
     reduction.end = std::max({reduction.start, state.sums_end, state.clock + state.owed});
   }
 
-  // ---- what is known at the end only
   void place_reductions() {
     for (int stage = 0; stage < schedule_.stages; ++stage) {
       const auto& [instruction, last_weight, start, end] = reduction_[stage];
@@ -247,7 +245,7 @@ class Simulation {
     }
   }
 
-  // The time that moving the weights adds to each rank's update.
+  // Returns the time that moving the weights adds to each rank's update.
   [[nodiscard]] std::vector<double> time_of_weights() const {
     std::vector<double> seconds(rank_.size(), 0.0);
     if (weights_are_late()) return seconds;
@@ -265,7 +263,7 @@ class Simulation {
   const TransportRules rules_;
   Edges edges_;
   ScheduleEvents events_;
-  std::vector<double> happened_;  // by event; of a message: when it is there
+  std::vector<double> happened_;  // when each event happened; for a message, when it is there
   std::vector<RankState> rank_;
   std::vector<Reduction> reduction_;   // by stage
   std::vector<double> weights_there_;  // by stage: when other replicas' weights are there
@@ -284,8 +282,8 @@ Timeline simulate(const Schedule& schedule, const PipelineCosts& costs,
 
 SteadyStep simulate_steady(const Schedule& schedule, PipelineCosts costs,
                            const TransportRules& rules) {
-  // Six steps are enough: a rank that ends early then waits for the others at the same places in
-  // each.
+  // Six steps are enough. By then steps are alike: a rank that ends early waits for the others at
+  // the same places in each.
   constexpr int kSteps = 6;
   costs.begins.clear();
   SteadyStep steady;

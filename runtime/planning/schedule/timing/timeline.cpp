@@ -9,7 +9,7 @@ namespace {
 
 using Spans = std::vector<TimedInstruction>;
 
-// The extent from the first start to the last end; nothing yet while start > end.
+// The time from the first start to the last end. While start > end, nothing was added.
 struct Extent {
   double start = std::numeric_limits<double>::infinity();
   double end = -std::numeric_limits<double>::infinity();
@@ -93,7 +93,7 @@ double bubble_share(std::span<const Occupancy> ranks) {
     length = std::max(length, rank.span);
   }
   if (length <= 0) return 0;
-  // Rounding may leave a little less than nothing, which would be told as -0.0 %.
+  // Rounding may leave a number a little below 0, which would be told as -0.0 %.
   return std::max(0.0, (length - busy / static_cast<double>(ranks.size())) / length);
 }
 
