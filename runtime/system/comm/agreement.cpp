@@ -12,8 +12,9 @@ namespace {
 
 constexpr char kResult = '0';
 
-// A result or a failure as one text: the kind as a letter so far behind kResult, which stands for a
-// result itself, then the words.
+// Returns the result or the failure of `make` as one text. The first character is kResult for a
+// result; for a failure it lies as far behind kResult as the kind's number says. The result, or the
+// failure's words, follow.
 std::string outcome(const std::function<std::string()>& make) {
   try {
     std::string text(1, kResult);
@@ -42,7 +43,7 @@ Failure current_failure() {
     throw;
   } catch (const Error& error) {
     return {error.kind(), error.what(), error.scope()};
-  } catch (const std::invalid_argument& error) {  // of the pure rooms, schedule and partition
+  } catch (const std::invalid_argument& error) {  // what the rooms schedule and partition throw
     return {ErrorKind::Input, error.what(), ErrorScope::OneRank};
   } catch (const std::bad_alloc&) {
     return {ErrorKind::Resource, std::string(kOutOfMemory) +

@@ -6,11 +6,12 @@
 namespace penstock {
 namespace {
 
-// A launcher that MPI may not know. A new one is a row of kLaunchers.
+// A launcher whose processes MPI may not join into one job. To add a launcher, add a row to
+// kLaunchers.
 struct Launcher {
   const char* size_variable;  // holds how many processes were started
   const char* name;
-  const char* cure;  // null: that of another MPI
+  const char* cure;  // what helps; null: the mpiexec of the MPI that was built with
 };
 
 constexpr std::array<Launcher, 6> kLaunchers = {{
@@ -27,7 +28,8 @@ int number(const char* text) {
   return text == nullptr ? 0 : std::atoi(text);
 }
 
-// mpirun, or a launcher with PMIx: Open MPI then knows the size of the job for certain.
+// Returns whether mpirun or a launcher with PMIx has started this process: Open MPI then knows the
+// size of the job for certain.
 bool knows_open_mpi(const Environment& environment) {
   return environment("OMPI_COMM_WORLD_SIZE") != nullptr || environment("PMIX_RANK") != nullptr;
 }
@@ -45,7 +47,8 @@ bool is_unjoined_step(const Environment& environment) {
 std::string launcher_complaint(const Environment& environment, const std::string& library) {
   const bool by_mpirun = environment("OMPI_COMM_WORLD_SIZE") != nullptr;
   for (const Launcher& launcher : kLaunchers) {
-    // Under mpirun the variables of what started its helpers are still there.
+    // mpirun may start its helpers by another launcher, whose variables are still there. So only
+    // mpirun's own variable counts then.
     if (by_mpirun && &launcher != &kLaunchers.front()) break;
     const int started = number(environment(launcher.size_variable));
     if (started > 1) {
@@ -75,8 +78,9 @@ bool is_first_of_unjoined(const Environment& environment) {
   return true;
 }
 
-// A launcher may itself be started by another (mpirun within a Slurm allocation), and leaves the
-// other's variables in place: variables that only one launcher sets are looked at first.
+// Returns the name of the launcher that has started this process. It may itself have been started
+// by another (mpirun within a Slurm allocation), whose variables are still there. So variables that
+// only one launcher sets are looked at first.
 std::string starter(const Environment& environment) {
   if (environment("OMPI_COMM_WORLD_SIZE") != nullptr) return "mpirun";
   if (environment("MPI_LOCALNRANKS") != nullptr) return "mpiexec";

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// The reason why something cannot be; empty when nothing stands in its way.
+// The reason why something is impossible. It is empty where nothing stands in the way.
 using Obstacle = std::string;
 
 constexpr const char* kAsked = "as asked";
@@ -20,9 +20,10 @@ std::string name_of(std::span<const RankFacts> ranks, int rank) {
   return "rank " + std::to_string(rank) + " (host " + ranks[static_cast<size_t>(rank)].host + ")";
 }
 
-// NCCL gives every rank of a communicator a GPU of its own.
+// Returns why NCCL cannot join these ranks, or nothing. NCCL needs a GPU of its own for every rank
+// of a communicator.
 Obstacle obstacle_to_nccl(std::span<const RankFacts> ranks, std::span<const int> members) {
-  std::map<std::string, int> users;  // of an identity, and of a place on a host's bus
+  std::map<std::string, int> users;  // first user of an identity, and of a place on a host's bus
   for (const int rank : members) {
     const RankFacts& facts = ranks[static_cast<size_t>(rank)];
     if (facts.gpu.empty()) return name_of(ranks, rank) + " computes on its CPU";
@@ -157,7 +158,7 @@ RankFacts parse_rank_facts(const std::string& text) {
 }
 
 LinkPlan plan_links(const std::string& wish, std::span<const RankFacts> ranks, const Grid& grid) {
-  if (ranks.size() == 1) return {};  // nothing is linked
+  if (ranks.size() == 1) return {};  // a single rank has no links
   if (wish == "nccl") return by_nccl(ranks, grid);
   if (wish == "mpi") return by_mpi(ranks);
   if (wish == "mpi-cuda") return by_mpi_with_gpus(ranks, grid);

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kShare = 8;  // of a chip: one part for edges, one for sums
+constexpr int kShare = 8;  // edges take an eighth of a chip at most, sums another
 constexpr int kMostForAnEdge = 8;
 
 int power_of_two_within(int blocks) {

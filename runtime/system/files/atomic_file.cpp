@@ -19,7 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file that a path leads to, and whether it is written to as it is.
+// The file that a path leads to. `written_through` says that this file itself is written to, and
+// not replaced.
 struct Destination {
   std::string path;
   bool written_through = false;
@@ -34,8 +35,8 @@ fs::path folder_of(const std::string& path) {
   return parent.empty() ? fs::path(".") : parent;
 }
 
-// A link in /proc stands for an open file, not for the path that it shows: /dev/stdout leads to
-// one.
+// Returns whether the path is in /proc. A link there stands for an open file, not for the path that
+// it shows; /dev/stdout leads to such a link.
 bool is_in_proc(const std::string& path) {
   struct statfs system {};
   return statfs(folder_of(path).c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
@@ -59,7 +60,8 @@ Destination destination_of(std::string path) {
   refuse_destination(named, "a link that leads round in a circle");
 }
 
-// Opens what is to replace the file `path`, and whoever could not read that one cannot read this.
+// Opens the file that is to replace `path`, with the same rights: whoever could not read the old
+// file cannot read this one.
 Descriptor open_temporary(const std::string& temporary, const std::string& path) {
   constexpr mode_t kRights = 0777;
   struct stat old {
@@ -75,8 +77,8 @@ Descriptor open_temporary(const std::string& temporary, const std::string& path)
   return file;
 }
 
-// Opens a file to append to, since standard output may be a file that has something in it already.
-// A pipe is opened without waiting for its reader, and then written to as any file.
+// Opens a file to append to it, since standard output may be a file that has something in it
+// already. A pipe is opened without waiting for its reader, and then written to as any file.
 Descriptor open_through(const std::string& path) {
   Descriptor file(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (file.value() < 0 && errno == ENXIO) refuse_destination(path, "a pipe that nobody reads");

@@ -8,7 +8,8 @@
 namespace penstock {
 namespace {
 
-// The bytes that may follow a first byte: how many there are in all, and the range of the second.
+// What a first byte says of its character: how many bytes there are in all (0: this is no first
+// byte), and the range of the second one.
 struct Lead {
   size_t bytes;
   uint8_t low = 0x80, high = 0xBF;
@@ -26,10 +27,11 @@ Lead lead_of(uint8_t first) {
   return {0};
 }
 
-// U+10FE80 .. U+10FEFF in UTF-8 are kStem, then 0xBA or 0xBB, then six bits.
+// The characters U+10FE80 .. U+10FEFF stand for bytes. In UTF-8 each is kStem, then 0xBA or 0xBB,
+// then a byte with six bits.
 constexpr std::string_view kStem = "\xF4\x8F";
 
-// The byte that the character at `at` stands for; -1: it is another character.
+// Returns the byte that the character at `at` stands for, or -1 where that is another character.
 int byte_at(std::string_view text, size_t at) {
   if (text.substr(at, 2) != kStem || at + 4 > text.size()) return -1;
   const auto high = static_cast<uint8_t>(text[at + 2]);

@@ -20,7 +20,7 @@ namespace {
 }
 
 int open_for_reading(const std::string& path, FileOwner owner) {
-  // O_NONBLOCK: opening a FIFO must not wait for a writer. Regular files ignore it.
+  // O_NONBLOCK keeps the opening of a FIFO from waiting for a writer. Regular files ignore it.
   int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
   if (owner == FileOwner::Run) flags |= O_NOFOLLOW;
   const int value = ::open(path.c_str(), flags);

@@ -8,7 +8,7 @@ namespace {
 
 using nlohmann::json;
 
-// Refuses the value that is one too many.
+// Counts the values of a document, and refuses the first one beyond the limit.
 class Limit final : public JsonReader {
  public:
   Limit(const std::string& where, int64_t most_values) : where_(where), left_(most_values) {}
@@ -65,8 +65,8 @@ std::string json_complaint(const json::exception& error) {
   return text.substr(0, first) + " ... " + text.substr(last);
 }
 
-// The limits are not checked by a callback of the parser, which would look through all neighbours
-// of each object.
+// Checks the limits in a pass of its own, then parses. A callback of the parser that checked them
+// would look through all neighbours of each object.
 json parse_json(std::string_view text, const std::string& where, int64_t most_values,
                 size_t most_levels) {
   Limit limit(where, most_values);

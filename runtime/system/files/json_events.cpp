@@ -14,11 +14,11 @@ namespace {
 
 using nlohmann::json;
 
-// nlohmann's events, with the place of each: the functions are those that its SAX interface wants,
-// one for each kind of value.
+// Hands on nlohmann's events, with the place of each, to a JsonReader. The functions are those that
+// nlohmann's SAX interface wants, one for each kind of value.
 class EventHandler {
  public:
-  // `place`: the place of the values; the caller counts its bytes.
+  // `place` is told to the reader as the place of a value; the caller counts its bytes.
   EventHandler(const std::string& where, JsonPlace& place, JsonReader& reader, size_t most_levels)
       : where_(where), place_(place), reader_(reader), most_levels_(most_levels) {}
 
@@ -74,8 +74,8 @@ class EventHandler {
  private:
   struct Level {
     bool is_list = false;
-    bool has_key = false;        // place_.keys ends with one of this object's
-    std::set<std::string> keys;  // seen so far
+    bool has_key = false;        // place_.keys ends with a key of this object
+    std::set<std::string> keys;  // keys seen so far
   };
 
   bool other() {

@@ -30,7 +30,7 @@ NcclComm::NcclComm(MPI_Comm members, std::string context, int blocks,
   try {
     initialise(members, blocks);
   } catch (...) {
-    abort();  // there will be no destructor
+    abort();  // no destructor follows a constructor that throws
     throw;
   }
 }
@@ -149,7 +149,7 @@ void NcclComm::abort() noexcept {
   comm_ = nullptr;
 }
 
-// Nothing is thrown here, and nobody waited for long.
+// Throws nothing, and waits at most kFarewell for the other ranks: one of them may be gone.
 void NcclComm::leave() noexcept {
   if (comm_ == nullptr) return;
   ncclResult_t state = ncclCommFinalize(comm_);

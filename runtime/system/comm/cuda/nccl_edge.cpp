@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kSender = 0;  // as in EdgeComm
+constexpr int kSender = 0;  // ranks of an edge's communicator, as in EdgeComm
 constexpr int kReceiver = 1;
 
 }  // namespace
@@ -37,7 +37,7 @@ NcclEdge::NcclEdge(EdgeComm edge, const std::string& doing, CudaDevice& device)
 void NcclEdge::send(std::span<const Tensor> message) {
   comm_.group([&](ncclComm_t comm) {
     for (const Tensor& tensor : message) {
-      if (tensor.elements() == 0) continue;  // at both ends
+      if (tensor.elements() == 0) continue;  // left out at both ends
       PENSTOCK_NCCL(
           comm_, ncclSend(tensor.raw(), tensor.size_bytes(), ncclUint8, kReceiver, comm, stream()));
     }
@@ -48,7 +48,7 @@ void NcclEdge::send(std::span<const Tensor> message) {
 void NcclEdge::receive(std::span<const Tensor> message) {
   comm_.group([&](ncclComm_t comm) {
     for (const Tensor& tensor : message) {
-      if (tensor.elements() == 0) continue;  // at both ends
+      if (tensor.elements() == 0) continue;  // left out at both ends
       PENSTOCK_NCCL(
           comm_, ncclRecv(tensor.raw(), tensor.size_bytes(), ncclUint8, kSender, comm, stream()));
     }

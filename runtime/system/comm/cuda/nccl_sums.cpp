@@ -21,8 +21,8 @@
 namespace penstock {
 namespace {
 
-// The elements summed at a time with more than two replicas: bounds the scratch memory, and is
-// enough to fill a wire.
+// How many elements are summed at a time with more than two replicas. This bounds the scratch
+// memory, and is enough to fill a wire.
 constexpr int64_t kSliceElements = int64_t{4} << 20;  // 16 MiB
 
 constexpr int64_t kAligned = 4;  // elements: segments begin at multiples of 16 bytes
@@ -89,7 +89,7 @@ class NcclReduceGroup final : public ReduceGroup, private Poller {
   }
 
  private:
-  // Some of one member's elements of a buffer.
+  // A stretch of those elements of a buffer that one member sums.
   struct Segment {
     float* data = nullptr;
     int64_t elements = 0;
@@ -179,7 +179,8 @@ class NcclReduceGroup final : public ReduceGroup, private Poller {
     if (elements == 0) return;
     float* copies = scratch_.data<float>();
     gather(data, copies, static_cast<size_t>(elements));
-    // All copies lie side by side, replica 0's first: they are added to it.
+    // All copies lie side by side, replica 0's first. The others are added to that one, which then
+    // has the sums.
     add_copies(copies, copies + elements, elements, 0, size(), stream_.get());
     PENSTOCK_CUDA(cudaMemcpyAsync(data, copies, static_cast<size_t>(elements) * sizeof(float),
                                   cudaMemcpyDeviceToDevice, stream_.get()));
@@ -191,7 +192,7 @@ class NcclReduceGroup final : public ReduceGroup, private Poller {
     });
   }
 
-  // Sums a small buffer, so that no step has to set up connections.
+  // Sums a small buffer, so connections are set up here and in no step.
   void warm_up(CudaDevice& device) {
     if (size() == 1) return;
     const Tensor first = device.empty({int64_t{size()} + 1}, DType::F32, Purpose::Communication);
@@ -212,10 +213,10 @@ class NcclReduceGroup final : public ReduceGroup, private Poller {
   std::string context_;
   Stream stream_{Stream::Priority::Urgent};
   Event made_, summed_, last_;
-  NcclComm comm_;      // goes before its stream
-  Tensor scratch_;     // the other members' copies of my segment, or all of what is left over
+  NcclComm comm_;      // must be destroyed before its stream
+  Tensor scratch_;     // copies of this rank's segment, or of what is left over
   bool any_ = false;   // started since the last finish()
-  bool ever_ = false;  // or before
+  bool ever_ = false;  // started at any time
   PollerEntry entry_;
   WatchedDevice watched_;
 };

@@ -12,7 +12,7 @@ class ShareableSource final : public MemorySource {
     void* data = nullptr;
     const cudaError_t status = cudaMalloc(&data, size_bytes);
     if (status == cudaErrorMemoryAllocation) {
-      (void)cudaGetLastError();  // for Memory to explain, and not for the next check to find
+      (void)cudaGetLastError();  // clears it: Memory tells of it, and no later check may find it
       return nullptr;
     }
     check_status("cudaMalloc", status);

@@ -18,8 +18,8 @@
 namespace penstock {
 namespace {
 
-// Messages received whose copies have not ended: how far the host may run ahead of the device
-// before memory for more of them would be needed.
+// How many messages may have been received whose copies to the device have not ended. The limit
+// says how far the host may run ahead of the device, and so how much memory they take.
 constexpr size_t kAhead = 4;
 
 const std::string kUploading = "waiting for the GPU to take messages";
@@ -65,7 +65,7 @@ class StagedReceiveLink final : public ReceiveLink, private Poller {
  private:
   struct Message {
     std::vector<Tensor> tensors;
-    std::vector<Tensor> twins;  // from its arrival until it is copied
+    std::vector<Tensor> twins;  // on the host, from arrival until copied
     Event free, copied;
   };
 
@@ -104,8 +104,8 @@ class StagedReceiveLink final : public ReceiveLink, private Poller {
   Pollers& pollers_;
   Stream stream_;
   std::deque<std::unique_ptr<Message>> expected_;
-  size_t copying_ = 0;  // of their front: have arrived, and their copies are issued
-  std::deque<std::unique_ptr<Message>> received_;  // but their copies may not have ended
+  size_t copying_ = 0;  // how many, from the front, have arrived and are being copied
+  std::deque<std::unique_ptr<Message>> received_;  // taken, but their copies may not have ended
   std::vector<std::unique_ptr<Message>> idle_;
   PollerEntry entry_;
   WatchedDevice watched_;

@@ -18,7 +18,7 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kHeld = 2;  // messages whose tensors are not yet released
+constexpr size_t kHeld = 2;  // most messages whose tensors are held at a time
 
 class StagedSendLink final : public SendLink, private Poller {
  public:
@@ -43,7 +43,8 @@ class StagedSendLink final : public SendLink, private Poller {
   void progress() override { poll(); }
   void hand_over() override {
     pollers_.wait_until([this] { return handed_ == messages_.size(); }, inner_->context());
-    // Released here as well: the next step is to start with the memory that this one started with.
+    // Releases the messages here as well, so the next step starts with the memory that this one
+    // started with.
     while (released_ < messages_.size()) release_one();
   }
   void drain() override {
@@ -97,7 +98,7 @@ class StagedSendLink final : public SendLink, private Poller {
     forget();
   }
 
-  // Messages that are both handed over and released.
+  // Forgets the messages that are both handed over and released.
   void forget() {
     while (handed_ > 0 && released_ > 0) {
       idle_.push_back(std::move(messages_.front()));
@@ -113,7 +114,7 @@ class StagedSendLink final : public SendLink, private Poller {
   Pollers& pollers_;
   Stream stream_;
   std::deque<std::unique_ptr<Message>> messages_;  // in the order of sending
-  size_t handed_ = 0, released_ = 0;               // of their front
+  size_t handed_ = 0, released_ = 0;               // how many, from the front
   std::vector<std::unique_ptr<Message>> idle_;
   PollerEntry entry_;
   WatchedDevice watched_;

@@ -122,7 +122,7 @@ class StagedReduceGroup final : public ReduceGroup, private Poller {
   Event uploaded_;
   std::unordered_map<void*, std::unique_ptr<Bucket>> buckets_;  // by buffer address
   std::vector<Bucket*> started_;                                // since the last finish()
-  size_t handed_ = 0, summed_ = 0;                              // of their front: to MPI; and by it
+  size_t handed_ = 0, summed_ = 0;                              // how many MPI has, and has summed
   PollerEntry entry_;
   WatchedDevice watched_;
 };

@@ -10,13 +10,13 @@
 namespace penstock {
 namespace {
 
-// A version as cuBLAS, cuDNN 9 and NCCL pack it: 22809 is 2.28.9.
+// Returns a version as text. cuBLAS, cuDNN 9 and NCCL pack it into a number: 22809 is 2.28.9.
 std::string unpacked(size_t version) {
   return std::to_string(version / 10000) + "." + std::to_string(version % 10000 / 100) + "." +
          std::to_string(version % 100);
 }
 
-std::string cuda_text(int version) {  // 13000: 13.0
+std::string cuda_text(int version) {  // 13000 is 13.0
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
@@ -35,7 +35,7 @@ std::string nccl_version() {
 
 std::vector<std::string> cuda_library_versions() {
   int runtime = 0;
-  int driver = 0;  // stays 0 without one
+  int driver = 0;  // stays 0 without a driver
   (void)cudaRuntimeGetVersion(&runtime);
   (void)cudaDriverGetVersion(&driver);
   return {line("CUDA runtime", cuda_text(runtime), cuda_text(CUDART_VERSION)),

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// Bytes in pieces whose length fits into MPI's counts, which are ints.
+// Returns the bytes in pieces that are short enough for MPI's counts, which are ints.
 template <class Byte>
 std::vector<std::span<Byte>> pieces_of(std::span<Byte> bytes) {
   constexpr size_t kPiece = size_t{1} << 30;

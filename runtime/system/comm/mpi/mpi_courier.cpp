@@ -14,7 +14,8 @@ constexpr const char* kCarrying = "copies of what ranks keep";
 MpiCourier::MpiCourier(CommHandle comm, ActivityLog* activity_log)
     : comm_(std::move(comm)), activity_log_(activity_log) {}
 
-// A run that fails in between has other ranks that never come: what is under way is left to MPI.
+// If the run fails while messages are under way, the other ranks never come. So the requests are
+// left to MPI, and nobody waits for them.
 MpiCourier::~MpiCourier() {
   for (Requests* requests : {&sends_, &receives_}) {
     for (RequestHandle& request : *requests) *request.address() = MPI_REQUEST_NULL;

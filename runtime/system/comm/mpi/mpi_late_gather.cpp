@@ -26,8 +26,8 @@ MpiLateGather::MpiLateGather(CommHandle comm, size_t mine, Collective& world, Po
   numbers_->all.resize(total);
 }
 
-// A run that fails in between has other ranks that never come, and then nobody may wait here: the
-// numbers are left to MPI, which may still write to them.
+// If the run fails while a gather is under way, the other ranks never come, and nobody may wait
+// here. So the numbers are left to MPI, which may still write to them.
 MpiLateGather::~MpiLateGather() {
   if (!under_way_) return;
   int done = 0;

@@ -25,8 +25,9 @@ void for_each_piece(const Tensor& tensor, size_t piece_bytes, Visit visit) {
   visit(data, static_cast<int>(left), true);
 }
 
-// A destructor must not wait, and the memory goes back to its cache: what is still under way would
-// read or write another tensor's bytes.
+// Reports a link that is destroyed while transfers are under way, which is a bug. A destructor must
+// not wait for them. Their memory goes back to its cache, so they would read or write another
+// tensor's bytes.
 void report_unfinished(const std::string& context, size_t pieces) {
   if (pieces == 0 || std::uncaught_exceptions() > 0) return;
   (void)std::fprintf(stderr,
@@ -136,8 +137,8 @@ void MpiReceiveLink::receive(std::span<Tensor> message) {
 
 void MpiReceiveLink::wait(Piece& piece) {
   const int expected = requests_.size_bytes(piece.request);
-  // The wait is that of MPI_Wait, but the other links and sums go on meanwhile, and it has a time
-  // limit.
+  // This waits as MPI_Wait does, but the other links and sums go on meanwhile, and the wait has a
+  // time limit.
   pollers_.wait_until([&] { return is_done(piece); }, context_);
   int error_class = MPI_SUCCESS;
   if (piece.result != MPI_SUCCESS) (void)MPI_Error_class(piece.result, &error_class);
@@ -152,7 +153,8 @@ void MpiReceiveLink::progress() {
   if (!posted_.empty()) (void)is_done(posted_.front());
 }
 
-// What has failed counts as done: receive() says what is wrong.
+// Returns whether the piece has come. A piece that has failed counts as come: receive() then says
+// what is wrong.
 bool MpiReceiveLink::is_done(Piece& piece) {
   if (piece.has_come) return true;
   int done = 0;

@@ -33,7 +33,8 @@ namespace {
 constexpr const char* kConnecting = "making the communicators of the run";
 const std::string kMeeting = "all ranks, to connect";
 
-// The handler makes failures come back as statuses; without it MPI would end the process itself.
+// Makes MPI return failures of the communicator as statuses. Otherwise MPI would end the process
+// itself.
 CommHandle with_errors_returned(CommHandle comm) {
   PENSTOCK_MPI(MPI_Comm_set_errhandler(comm.get(), MPI_ERRORS_RETURN), kConnecting);
   return comm;
@@ -51,13 +52,13 @@ CommHandle split(MPI_Comm parent, int color, int key) {
   return with_errors_returned(std::move(comm));
 }
 
-// The ranks of `parent` that have the same color, in the order of their keys. One rank is alone
-// without asking the others.
+// Returns a communicator of those ranks of `parent` that have the same color, in the order of their
+// keys. A rank that is alone makes it without the others.
 CommHandle part_of(MPI_Comm parent, int color, int key, int size) {
   return size == 1 ? duplicate(MPI_COMM_SELF) : split(parent, color, key);
 }
 
-// Collective over the two members only.
+// Returns a communicator of two members. Only these two must call it.
 CommHandle pair(MPI_Comm parent, int first, int second, int tag) {
   GroupHandle all;
   GroupHandle both;
@@ -77,8 +78,8 @@ void check_grid(const Session& session, const Grid& grid) {
              " were started: change mpirun -n, or pipeline.stages and pipeline.replicas");
 }
 
-// Making a communicator is one of the few things that MPI cannot do while this rank polls: it waits
-// inside for all members. So they meet first, in a wait that has a time limit.
+// Returns `members` once all of them have met. MPI cannot make a communicator while this rank
+// polls: it waits inside for all members. So they meet first, in a wait that has a time limit.
 MPI_Comm after_meeting(MPI_Comm members, Pollers& pollers) {
   RequestHandle request;
   PENSTOCK_MPI(MPI_Ibarrier(members, request.address()), kConnecting);
@@ -110,7 +111,7 @@ struct Members {
   MpiCollective values;
 };
 
-// Side work that is polled for the time of its life.
+// Side work that is polled while this object exists.
 class PolledWork final : public Poller {
  public:
   PolledWork(Pollers& pollers, SideWork& work) : work_(work), entry_(pollers, *this) {}
@@ -237,8 +238,9 @@ class MpiNetwork final : public Network {
     return static_cast<int>(*std::min_element(all.begin(), all.end()));
   }
 
-  // The blocks of one edge, the same on all ranks. Edges of different calls are not under way
-  // together: edges of tied gradients are used when all messages of the step have been received.
+  // Returns how many blocks of NCCL's kernels an edge has, the same on all ranks. Edges of
+  // different calls of connect() are not under way together: those of tied gradients are used when
+  // all messages of the step have been received.
   [[nodiscard]] int blocks_for(std::span<const DirectedEdge> edges, Device& device) {
     std::vector<int> ends(static_cast<size_t>(grid_.positions), 0);
     for (const DirectedEdge& edge : edges) {
@@ -273,7 +275,7 @@ class MpiNetwork final : public Network {
     return staged_receive(std::move(link), device, pollers_);
   }
 
-  // The memory in which MPI reads and writes the messages of this device's links.
+  // Returns the memory in which MPI reads and writes the messages of this device's links.
   Memory& mpi_memory(Device& device) {
     if (device.host_addressable()) return device.memory();
     if (plan_.links != Transport::MpiCuda) return device.host_memory();
@@ -281,8 +283,8 @@ class MpiNetwork final : public Network {
     return *shareable_;
   }
 
-  std::unique_ptr<Watch> watch_;  // null: waits end by themselves
-  Pollers pollers_;               // before all that waits by them
+  std::unique_ptr<Watch> watch_;  // null: every wait has a limit of its own
+  Pollers pollers_;               // declared before all that waits by them
   Grid grid_;
   LinkPlan plan_;
   int position_;
@@ -292,9 +294,9 @@ class MpiNetwork final : public Network {
   Members replicas_;
   std::optional<PolledWork> side_work_;
   CommHandle links_;                   // of this pipeline's ranks; null before the first edge
-  int edges_made_ = 0;                 // the same on all of them
-  int blocks_ = 0;                     // of NCCL's kernels for each edge that is being connected
-  std::unique_ptr<Memory> shareable_;  // of a GPU, for an MPI that reads it
+  int edges_made_ = 0;                 // edges connected so far, the same on all of these ranks
+  int blocks_ = 0;                     // blocks of NCCL's kernels for an edge being connected
+  std::unique_ptr<Memory> shareable_;  // GPU memory for an MPI that reads it
   int64_t requests_made_ = 0;
 };
 

@@ -222,8 +222,8 @@ void MpiReduceGroup::advance(size_t lane_index) {
   }
 }
 
-// Adds the copies in the order of runtime/system/comm/pairwise.h, a block at a time; overwrites
-// them.
+// Adds up the members' copies in the order of runtime/system/comm/pairwise.h, a block at a time.
+// The sum stands in this rank's own part of the buffer; the copies are overwritten.
 void MpiReduceGroup::add_in_pairs(const Lane& lane) const {
   const Slice& slice = *lane.slice;
   const int64_t length = slice.length(rank_);
@@ -262,7 +262,7 @@ void MpiReduceGroup::check(const Lane& lane, size_t request, int error,
                            const MPI_Status& status) const {
   const bool is_longer = error == MPI_ERR_TRUNCATE;
   if (error != MPI_SUCCESS && !is_longer) fail_mpi("MPI_Testsome", error, name_);
-  if (request >= others_) return;  // a send
+  if (request >= others_) return;  // a send has no length to check
   const int member = member_of(request);
   const int64_t expected = lane.slice->length(lane.phase == Phase::Scatter ? rank_ : member);
   int arrived = 0;

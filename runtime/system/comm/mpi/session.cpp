@@ -27,9 +27,10 @@ namespace penstock {
 namespace {
 
 constexpr const char* kStarting = "starting MPI";
-constexpr std::chrono::minutes kLastOnes{30};  // for ranks that are still busy when others end
+constexpr std::chrono::minutes kLastOnes{30};  // how long ended ranks wait for busy ones
 
-// Some containers forbid process_vm_readv even between processes of one user.
+// Returns whether a process may read memory by process_vm_readv. Some containers forbid that even
+// between processes of one user.
 bool may_read_other_processes() {
   char from = 1;
   char to = 0;
@@ -38,7 +39,7 @@ bool may_read_other_processes() {
   return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
 }
 
-// Whether all ranks are on one host, as mpirun says.
+// Returns whether all ranks are on one host, as far as mpirun's variables say.
 bool are_all_on_one_host() {
   const char* here = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
   const char* all = std::getenv("OMPI_COMM_WORLD_SIZE");
@@ -49,28 +50,32 @@ bool is_open_mpi() {
   return Session::library_version().starts_with("Open MPI");
 }
 
-// Better defaults for Open MPI and CUDA, where the user has set none; others ignore the names.
+// Sets better defaults for Open MPI and CUDA, where the user has set none. Other MPIs ignore the
+// names.
 void set_defaults() {
-  // Streams that share a hardware queue wait for one another, and a message that waits for another
-  // rank must not hold up the computation behind it.
+  // CUDA gets more hardware queues. Streams that share one wait for one another, and a message that
+  // waits for another rank must not hold up the computation behind it.
   (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
-  // A rank that waits gives way: 600 times faster barriers when there are more ranks than cores.
+  // A rank that waits gives way to others. Barriers are 600 times faster so, where there are more
+  // ranks than cores.
   (void)setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
-  // Single copy stays on where it works, although a ping-pong is 2-3 times faster without: with it
-  // a receiver fetches a message from a sender that is computing; without, it waits until that one
-  // has polled again and again (16 MB, a poll every 0.5 ms: 2.6 ms against 280 ms).
+  // Single copy (the receiver reads the sender's memory) stays on where it works, although a
+  // ping-pong is 2-3 times faster without it. With single copy a receiver fetches a message while
+  // the sender computes. Without it, the receiver waits until the sender has polled again and again
+  // (16 MB, a poll every 0.5 ms: 2.6 ms against 280 ms).
   if (!may_read_other_processes()) {
     (void)setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
   }
-  // Loading the libraries of networks that are not used takes a fifth of the start of 32 ranks.
+  // On one host the libraries of networks are not loaded, since that takes a fifth of the start of
+  // 32 ranks.
   if (is_open_mpi() && are_all_on_one_host() && !Session::takes_gpu_memory()) {
     (void)setenv("OMPI_MCA_pml", "ob1", 0);
   }
 }
 
-// Open MPI's MPI_Abort asks PMIx, which knows the job, to end it, after it has printed a dozen
-// lines that would bury ours. This is that call to PMIx. Null where MPI does not run on PMIx, or
-// its version has another name.
+// Returns PMIx's call that ends a job. Open MPI's MPI_Abort makes that call, too, but prints a
+// dozen lines before, which would bury ours. Returns a null pointer where MPI does not run on PMIx,
+// or on a version of another name.
 using PmixAbort = int (*)(int status, const char* message, void* processes, size_t count);
 PmixAbort pmix_abort() {
   void* library = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_NOLOAD);
@@ -78,7 +83,7 @@ PmixAbort pmix_abort() {
   return reinterpret_cast<PmixAbort>(dlsym(library, "PMIx_Abort"));
 }
 
-// Whether all ranks have come within the time. MPI may be asked that while it is in order.
+// Returns whether all ranks have come within the time. It may be asked only while MPI is in order.
 bool have_all_come(std::chrono::seconds limit) {
   MPI_Request request = MPI_REQUEST_NULL;
   if (MPI_Ibarrier(MPI_COMM_WORLD, &request) != MPI_SUCCESS) return false;
@@ -92,10 +97,11 @@ bool have_all_come(std::chrono::seconds limit) {
   return false;
 }
 
-// The state for SIGTERM in a rank that waits for the end of its job. mpirun sends the signal when
-// rank 0 has ended the job, and waits for a second. But it may also be a request to stop that was
-// sent to all ranks, some of which have received it earlier and have stopped the job in good order:
-// a rank that dies of that one takes the exit code with it.
+// These two tell SIGTERM's handler what to do in a rank that waits for the end of its job. mpirun
+// sends the signal when rank 0 has ended the job, and waits for a second. But the signal may also
+// be a request to stop that was sent to all ranks, and some of them may have received it earlier
+// and stopped the job in good order. If this rank then died of the signal, the job would lose its
+// exit code.
 std::atomic<int> code_to_leave_with = 0;  // 0: other ranks are still to come
 std::atomic<bool> is_told_to_leave = false;
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
@@ -105,12 +111,14 @@ void leave(int /*signal*/) {
   if (const int code = code_to_leave_with; code != 0) std::_Exit(code);
 }
 
-// All of the processes refuse alike, though none knows of the others.
+// Throws an error of every rank: all processes refuse alike, though none of them knows of the
+// others.
 [[noreturn]] void refuse_unjoined(const std::string& complaint) {
   throw Error(ErrorKind::Input, complaint, ErrorScope::EveryRank);
 }
 
-// Whether this Open MPI has a plug-in for the PMI of Slurm, as far as its folder of plug-ins tells.
+// Returns whether this Open MPI has a plug-in for the PMI of Slurm, as far as its folder of
+// plug-ins tells. Returns true where that tells nothing.
 bool may_speak_pmi() {
   namespace fs = std::filesystem;
   Dl_info library{};
@@ -125,10 +133,11 @@ bool may_speak_pmi() {
       if (plugin.starts_with("mca_pmix_s1.") || plugin.starts_with("mca_pmix_s2.")) return true;
     }
   }
-  return !has_some;  // they may be a part of the library
+  return !has_some;  // no plug-ins: they may be a part of the library
 }
 
-// Refuses in a sentence of ours what Open MPI would end with a paragraph about its configuration.
+// Refuses a start by Slurm that this Open MPI does not understand. Open MPI itself would end it
+// with a paragraph about its configuration.
 void refuse_slurm_without_pmix() {
   if (!is_open_mpi()) return;
   if (is_slurm_without_pmix(std::getenv) || (is_slurm_with_pmi(std::getenv) && !may_speak_pmi())) {
@@ -145,14 +154,14 @@ Session::Session(int& argc, char**& argv) : started_by_(starter(std::getenv)) {
   }
   refuse_slurm_without_pmix();
   const std::string complaint =
-      launcher_complaint(std::getenv, library_version());  // if this rank is alone
+      launcher_complaint(std::getenv, library_version());  // said below if this rank is alone
   set_defaults();
   int provided = MPI_THREAD_SINGLE;
   PENSTOCK_MPI(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided), kStarting);
   PENSTOCK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), kStarting);
   PENSTOCK_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), kStarting);
   PENSTOCK_MPI(MPI_Comm_size(MPI_COMM_WORLD, &ranks_), kStarting);
-  if (ranks_ > 1) {  // an MPI that uses GPUs itself may have started CUDA by now, as it was
+  if (ranks_ > 1) {  // for CUDA and NCCL, unless MPI has started CUDA by now
     for (const auto& [name, value] : gpu_environment(std::getenv)) {
       (void)setenv(name.c_str(), value.c_str(), 0);
     }
@@ -181,10 +190,11 @@ Session::Session(int& argc, char**& argv) : started_by_(starter(std::getenv)) {
 }
 
 Session::~Session() {
-  // An exception on its way out of main: the other ranks wait for this one, and MPI_Finalize would
-  // wait for them.
+  // Here an exception leaves main(). The other ranks wait for this one, and MPI_Finalize would wait
+  // for them, so the job is aborted.
   if (std::uncaught_exceptions() > 0) abort(static_cast<int>(ErrorKind::Internal));
-  // MPI_Finalize waits for all ranks, without a time limit.
+  // MPI_Finalize waits for all ranks without a time limit, so they meet first in a wait that has
+  // one.
   if (ranks_ > 1 && !have_all_come(kLastOnes)) abort(static_cast<int>(ErrorKind::Peer));
   (void)MPI_Finalize();
 }
@@ -195,7 +205,7 @@ std::string Session::library_version() {
   PENSTOCK_MPI(MPI_Get_library_version(words.data(), &length), kStarting);
   const std::string text(words.data(), static_cast<size_t>(length));
   std::string line = text.substr(0, text.find_first_of(",\n"));
-  // MPICH's first line is "MPICH Version:", tabs or blanks, and the number.
+  // The first line of MPICH is "MPICH Version:", tabs or blanks, and the number.
   constexpr std::string_view kMpich = "MPICH Version:";
   if (!line.starts_with(kMpich)) return line;
   const size_t number = line.find_first_not_of(" \t", kMpich.size());
@@ -203,7 +213,8 @@ std::string Session::library_version() {
 }
 
 bool Session::takes_gpu_memory() {
-  // Open MPI and MPICH have it, and no two declare it alike; others cannot even be asked.
+  // Open MPI and MPICH have this function, but declare it differently, so it is looked up by its
+  // name. Other MPIs cannot even be asked.
   using Query = int (*)();
   const auto query = reinterpret_cast<Query>(dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"));
   return query != nullptr && query() == 1;
@@ -212,7 +223,8 @@ bool Session::takes_gpu_memory() {
 void Session::abort(int exit_code) const {
   const PmixAbort quiet = pmix_abort();
   if (quiet == nullptr || quiet(exit_code, "", nullptr, 0) != 0) {
-    // MPICH and its kin print a line of their own in this process; ours is to be the last.
+    // MPICH and its kin print a line of their own in this process. Standard error is closed before
+    // that, since our line is to be the last.
     (void)std::fflush(nullptr);
     if (std::freopen("/dev/null", "w", stderr) == nullptr) (void)close(STDERR_FILENO);
     (void)MPI_Abort(MPI_COMM_WORLD, exit_code);
@@ -226,10 +238,11 @@ void Session::end_together(int exit_code) const {
   constexpr std::chrono::milliseconds kPatience{200};
   (void)std::fflush(nullptr);
   (void)std::signal(SIGTERM, leave);
-  if (pmix_abort() == nullptr) return;  // a request that comes while MPI ends changes no exit code
+  if (pmix_abort() == nullptr) return;  // SIGTERM, caught by now, changes no exit code
   const bool all_here = have_all_come(kStragglers);
   if (rank_ == 0 || !all_here) abort(exit_code);
-  // Rank 0 ends this process, by a signal that may just have come.
+  // Rank 0 ends the job, and this process by a signal, which may just have come. So this rank only
+  // waits.
   code_to_leave_with = exit_code;
   std::this_thread::sleep_for(is_told_to_leave ? kPatience : kStragglers);
   std::_Exit(exit_code);

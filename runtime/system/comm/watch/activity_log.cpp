@@ -43,7 +43,7 @@ void ActivityPage::write(size_t offset, const void* from, size_t size_bytes) {
   for (size_t i = 0; i < size_bytes / sizeof(uint64_t); ++i) {
     uint64_t word = 0;
     std::memcpy(&word, bytes + i * sizeof(word), sizeof(word));
-    // A reader that sees this word also sees that the page is being changed.
+    // The release order makes a reader that sees this word also see that the page is being changed.
     to[i].store(word, std::memory_order_release);
   }
 }

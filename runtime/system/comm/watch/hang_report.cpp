@@ -28,7 +28,8 @@ std::string name_in(const ActivityData& activity_log, const ActivityRecord& line
   return {text.data(), strnlen(text.data(), text.size())};
 }
 
-// "Backward(4, 6)"
+// Writes a call as name(stage, micro-batch), for example "Backward(4, 6)"; numbers that do not
+// apply are left out.
 std::string call_text(const ActivityRecord& line) {
   std::string text = name_of(line.activity);
   if (line.stage < 0) return text;
@@ -41,7 +42,7 @@ bool receives(const ActivityRecord& line) {
   return line.activity == Activity::RecvActivation || line.activity == Activity::RecvGradient;
 }
 
-// The activity that a rank is in, without what that waits for.
+// Returns words for the activity that a rank is in. What the rank waits for in it is not told here.
 std::string doing_text(const ActivityRecord& line) {
   switch (line.activity) {
     case Activity::Data:
@@ -59,7 +60,8 @@ std::string doing_text(const ActivityRecord& line) {
   }
 }
 
-// The instruction or the work between steps that a rank is in, and what that waits for; null: none.
+// What a rank is in (an instruction, or work between steps), and what it waits for in that. A
+// pointer is null where there is nothing of the kind.
 struct Place {
   const ActivityRecord* doing = nullptr;
   const ActivityRecord* wait = nullptr;
@@ -76,7 +78,7 @@ Place place_in(const ActivityData& activity_log) {
   return place;
 }
 
-// Whether the rank waits for another one, and not only for its own device or data.
+// Returns whether the rank waits for another rank, and not only for its own device or data.
 bool waits(const RankView& view) {
   const Place place = place_in(view.activity_log);
   if (place.doing != nullptr && receives(*place.doing)) return true;
@@ -111,7 +113,8 @@ std::string what_it_is_in(const RankView& view) {
   return fmt::format("is {} for {}", last, seconds_text_of(view.silence_s));
 }
 
-// The order of blame: ranks that do not answer, then ranks that wait for nobody, then the others.
+// Returns the place of a rank in the order of blame: 0 if it does not answer, 1 if it waits for
+// nobody, 2 if it waits for another rank.
 constexpr int kWaits = 2;
 int suspicion(const RankView& view) {
   if (!view.is_known || !view.answers) return 0;

@@ -14,10 +14,10 @@ namespace penstock {
 namespace {
 
 constexpr const char* kSharing = "sharing the activity logs of this host's ranks";
-constexpr size_t kHeadBytes = 64;  // the claim, and pages begin on a cache line
+constexpr size_t kHeadBytes = 64;  // room for the claim; pages begin on a cache line
 constexpr size_t kNameBytes = 64;
 
-// Whether all members have succeeded.
+// Returns whether all members have succeeded. `here` says whether this one has.
 bool all_well(MPI_Comm members, bool here) {
   int mine = here ? 1 : 0;
   int all = 0;
@@ -27,7 +27,7 @@ bool all_well(MPI_Comm members, bool here) {
 
 }  // namespace
 
-// A file descriptor of new memory of zeros, or -1; only this user may open it.
+// Returns a file descriptor of new memory of zeros, or -1. Only this user may open the memory.
 int SharedPages::make(size_t size_bytes, std::string& name) {
   std::random_device random;
   name = "/penstock-" + std::to_string(getpid()) + "-" + std::to_string(random());
@@ -70,7 +70,8 @@ SharedPages::SharedPages(MPI_Comm members) {
         mmap(nullptr, size_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory_ == MAP_FAILED) fail_resource(std::string(kSharing) + ": there is no memory");
   }
-  // Zeros are empty pages: nothing has to be constructed before the others look.
+  // The memory is zeros, which are empty pages. So nothing has to be constructed before other ranks
+  // look.
   claimed_ = static_cast<std::atomic<uint64_t>*>(memory_);
   pages_ = reinterpret_cast<ActivityPage*>(static_cast<char*>(memory_) + kHeadBytes);
 }

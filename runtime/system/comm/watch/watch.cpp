@@ -25,16 +25,17 @@ namespace penstock {
 namespace {
 
 constexpr const char* kWatching = "setting a watch over all ranks";
-constexpr size_t kMostLines = 48;      // of a report; the file has all
-constexpr double kFirstAnswers = 0.4;  // s; the two together with a look's period stay below 1 s
+constexpr size_t kMostLines = 48;      // lines of a report at most; the file has all
+constexpr double kFirstAnswers = 0.4;  // seconds; with the next one and a look's period below 1 s
 constexpr double kSecondAnswers = 0.2;
-// The time a launcher needs to notice by itself that a host is lost (mpirun: oob_tcp_keepalive_*),
-// and to end the job. A launcher that is told to end the job while it takes that host for alive
-// would write to the host and wait for TCP to give up: a quarter of an hour.
-constexpr double kLauncherNotices = 15.0;  // s
-constexpr double kTurn = 1.0;  // s by which the next host waits longer, lest several report
+// How long a launcher needs to notice by itself that a host is lost (mpirun: oob_tcp_keepalive_*),
+// and to end the job. If it is told to end the job while it believes that host to be alive, it
+// writes to the host and waits until TCP gives up, which takes a quarter of an hour.
+constexpr double kLauncherNotices = 15.0;  // seconds
+constexpr double kTurn = 1.0;  // seconds that each further host waits longer: one report is enough
 
-// Four looks a second, or ten within a short limit.
+// A rank looks four times a second, or, where the limit is shorter than 2.5 s, ten times before the
+// limit ends, but not more often than every 10 ms.
 std::chrono::milliseconds look_period(std::chrono::milliseconds limit) {
   using std::chrono::milliseconds;
   return std::clamp(limit / 10, milliseconds(10), milliseconds(250));
@@ -52,13 +53,14 @@ CommHandle group_of_host(const Session& session, bool alone) {
   return comm;
 }
 
-// True where /proc says so; a process that nobody can see is not stopped.
+// Returns whether /proc says that the process is stopped. A process that nobody can see is not
+// stopped.
 bool is_stopped(int process) {
   const std::vector<std::string> fields = process_fields(process);
   return !fields.empty() && (fields[kProcessState] == "T" || fields[kProcessState] == "t");
 }
 
-// Whether nothing is known of some rank, since its host does not answer.
+// Returns whether nothing is known of some rank, because its host does not answer.
 bool has_silent_host(std::span<const RankView> ranks) {
   return std::any_of(ranks.begin(), ranks.end(),
                      [](const RankView& view) { return !view.is_known; });
@@ -78,7 +80,7 @@ class Watch::Watcher {
         silence_(static_cast<size_t>(pages_.count()), seconds(period_)),
         ticking_(static_cast<size_t>(pages_.count()), seconds(period_)) {
     find_groups();
-    // No thread starts before all pages have been begun.
+    // All ranks of this host have begun their pages before any of their threads looks at them.
     PENSTOCK_MPI(MPI_Barrier(host_.get()), kWatching);
     thread_ = std::thread([this] { watch(); });
   }
@@ -102,7 +104,7 @@ class Watch::Watcher {
   }
   [[nodiscard]] ActivityPage& page() const { return pages_.page(pages_.own()); }
 
-  // Finds out which ranks have their pages together, and in which places.
+  // Finds out which ranks have their pages together (a group), and each rank's place among them.
   void find_groups() {
     struct Place {
       int group, place;
@@ -137,7 +139,7 @@ class Watch::Watcher {
       lock.unlock();
       try {
         look_around();
-      } catch (const Error&) {  // of MPI: the main thread meets it, too, and can throw
+      } catch (const Error&) {  // MPI's: the main thread meets it, too, and can throw
       }
       lock.lock();
     }
@@ -170,13 +172,14 @@ class Watch::Watcher {
     leave_to_others();
   }
 
-  // Of the ranks of this host one judges at a time, and this one not again at once.
+  // Lets other ranks of this host judge: one judges at a time, and this one not again for a second.
   void leave_to_others() {
     not_before_ = activity_clock() + 1.0;
     pages_.release();
   }
 
-  // This host's view of one of its ranks.
+  // Returns what this host knows of a rank. The view has only the rank's number and its host if
+  // that is another host.
   RankView look(int rank) {
     RankView view;
     const Rank& about = ranks_[static_cast<size_t>(rank)];
@@ -205,7 +208,8 @@ class Watch::Watcher {
     if (mail_) {
       const auto here = [this](int rank) { return look(rank); };
       mail_->ask(elsewhere, elsewhere, kFirstAnswers, here, views);
-      // A neighbour may have the page of a rank that is silent.
+      // A rank of the same host may have the page of a rank that is silent, so it is asked about
+      // that one.
       std::vector<int> whom;
       std::vector<int> about;
       for (const int rank : elsewhere) {
@@ -233,7 +237,7 @@ class Watch::Watcher {
     for (const RankView& view : all) patience = std::max(patience, view.patience);
     const double limit = seconds(order_.limit) * static_cast<double>(patience);
     for (const RankView& view : all) {
-      if (view.is_known && view.silence_s <= limit) return;  // one goes on: no hang
+      if (view.is_known && view.silence_s <= limit) return;  // a rank goes on: no hang
     }
     HangReport report{.lines = hang_lines(all, kMostLines), .headline = hang_headline(all)};
     const std::string path = leave_hang_file(order_.folder, hang_json(all));
@@ -244,14 +248,15 @@ class Watch::Watcher {
     session_.abort(static_cast<int>(ErrorKind::Peer));
   }
 
-  // Answers meanwhile, so that no other host takes this one for the lost one.
+  // Waits until the launcher must have noticed that a host is lost. Answers meanwhile, so that no
+  // other host takes this one for the lost one.
   void await_launcher() {
     const double end = activity_clock() + kLauncherNotices;
     while (activity_clock() < end) {
       page().tick();
       try {
         if (mail_) (void)mail_->answer([this](int rank) { return look(rank); });
-      } catch (const Error&) {  // of MPI, in a job that ends
+      } catch (const Error&) {  // MPI's, as the job ends
         return;
       }
       std::this_thread::sleep_for(period_);
@@ -264,8 +269,8 @@ class Watch::Watcher {
     int group, place;
     std::string host;
   };
-  static constexpr double kGone = 0.5;    // s without a tick
-  static constexpr double kAsked = 20.0;  // s for which who was asked leaves it to who asked
+  static constexpr double kGone = 0.5;    // seconds without a tick, after which a rank is gone
+  static constexpr double kAsked = 20.0;  // seconds that an asked rank leaves judging to the asker
 
   const Session& session_;
   WatchOrder order_;
@@ -273,11 +278,11 @@ class Watch::Watcher {
   CommHandle host_;
   SharedPages pages_;
   ActivityLog activity_log_;
-  Silence silence_, ticking_;  // of the watching thread
-  std::vector<Rank> ranks_;    // of the world
+  Silence silence_, ticking_;  // since a rank's last beat; since its watching thread's last tick
+  std::vector<Rank> ranks_;    // all ranks of the job
   int group_ = 0;
-  double turn_ = 0.0;              // of this host among all
-  std::optional<WatchMail> mail_;  // null: one host
+  double turn_ = 0.0;              // this host's place among all hosts
+  std::optional<WatchMail> mail_;  // null: all ranks are on one host
   double not_before_ = 0.0, asked_ = -1e9;
   std::mutex mutex_;
   std::condition_variable wake_;
