@@ -73,8 +73,8 @@ void BeamSearch::extend(std::span<const std::vector<NextWord>> candidates) {
   scores_ = std::move(scores);
   const bool full = words >= options_.longest;
   if (full && finished_ == 0 && !rows_.empty()) finish(rows_[0], scores_[0], words);
-  // Log probabilities only lower a score. So the best row can come to no more than its score of
-  // now, normalised for the greatest length.
+  // Log probabilities only lower a score. So the best row can come to no more than its present
+  // score, normalised for the greatest length.
   const bool beaten =
       finished_ > 0 && !rows_.empty() && best_score_ >= normalised(scores_[0], options_.longest);
   if (full || finished_ >= options_.beams || beaten) {

@@ -55,7 +55,7 @@ const std::vector<Ignored>& ignored_keys() {
   return keys;
 }
 
-// One generation_config.json, key by key. Values that a key cannot have are refused.
+// Reads one generation_config.json, key by key. Refuses values that a key cannot have.
 class File {
  public:
   File(const json& document, const std::string& path) : document_(document), path_(path) {}

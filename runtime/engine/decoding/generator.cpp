@@ -77,7 +77,8 @@ std::span<const int32_t> Generator::window(const Tokens& tokens) const {
   return std::span(tokens).last(std::min(tokens.size(), static_cast<size_t>(context_)));
 }
 
-// Generates as many samples at a time as a round has rows; when one ends, the next takes its place.
+// Generates as many samples at a time as a round has places for; when one ends, the next takes its
+// place.
 int64_t Generator::generate(const std::vector<Tokens>& prompts, const Show& show,
                             const IsOver& is_over) {
   std::vector<Tokens> samples;

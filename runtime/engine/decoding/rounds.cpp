@@ -95,7 +95,7 @@ void Rounds::prepare_cache() {
 }
 
 // Moves the past (keys and values) of this replica's rows: from[r] is the place of the row that row
-// r continues. Nothing is moved where it is r itself or -1 (the row continues none).
+// r continues. Nothing is moved where from[r] is r, or -1 (row r continues none).
 void Rounds::move_past(std::span<const int64_t> from) {
   std::vector<Past::Move> moves;
   const int64_t last = std::min(std::ssize(from), first_row() + rows_of_replica());

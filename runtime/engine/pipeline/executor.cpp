@@ -138,8 +138,8 @@ bool Executor::run_program(const StepInput& input) {
         start_again(input, settled == Settled::Again);
         if (settled == Settled::Stop) return false;
         i = 0;
-        // Goes back only past leading forwards. Where there are none, nothing is to be run again,
-        // and `settle` would be called for ever.
+        // Begins again at the first instruction only if leading forwards were run. Where there are
+        // none, nothing is to be run again, and `settle` would be called for ever.
         if (settled_before_ > 0) continue;
       }
       activity_log_.begin(i);

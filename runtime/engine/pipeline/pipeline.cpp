@@ -46,8 +46,8 @@ Collective* auditors_among(Collective& replicas, const Device& device) {
 }
 
 // Returns how many messages can be under way on the edge at most, activations and gradients
-// together, however slow the other end is. Of an activation that was sent and its gradient that has
-// not been received, only one can be under way at a time.
+// together, however slow the other end is. From the sending of an activation to the arrival of its
+// gradient, at most one of the two is under way.
 int most_in_flight(const Schedule& schedule, StagePair edge) {
   const int rank = schedule.rank_of_stage[static_cast<size_t>(edge.from)];
   int now = 0;

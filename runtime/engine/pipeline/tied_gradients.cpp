@@ -46,8 +46,8 @@ void TiedGradients::find_holders(const Layout& layout, const std::vector<int>& r
       holder.here = (*entry)->holders.at(seen[s]++);
       here = *entry;
     }
-    // The cuts of a tied parameter are the same on all stages, so the part that is updated here is
-    // that of every holder.
+    // The cuts of a tied parameter are the same on all stages, so what this replica updates of it
+    // is the same part for every holder.
     if (here == nullptr || !here->is_shared()) continue;
     for (Holder& holder : tie) {
       holder.first = here->own_first();

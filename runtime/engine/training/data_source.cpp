@@ -38,8 +38,8 @@ DataFacts facts_of(const Datasets& datasets) {
   return facts;
 }
 
-// Refuses a vocabulary of the data that has ids beyond the network's embedding. It may be larger
-// than the network's because of tokens that the folder adds to its tokenizer.
+// If the data have a larger vocabulary than the network, refuses a folder that adds tokens for
+// which the network's embedding has no row.
 void check_vocabulary(const Config& config, int64_t of_data) {
   const int64_t of_model = config.model.vocabulary;
   if (!uses_folder(config.data) || of_model == 0 || of_data <= of_model) return;

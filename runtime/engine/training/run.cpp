@@ -21,8 +21,8 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Returns whether what happens every `every` steps happens after this one. With 0 it happens only
-// at the end of the run.
+// Returns whether something that is done every `every` steps is due after this step. With 0 it is
+// done only at the end of the run, and this returns false.
 bool is_due(int64_t step, int64_t every) {
   return every > 0 && step % every == 0;
 }
@@ -77,8 +77,8 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
   batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_,
                    resumed_.progress.consumed_samples);
   station_.device.memory().reset_peaks();
-  // Says how many bytes a stop has to save: the weights and, with most optimizers, two more numbers
-  // for each, of 4 bytes.
+  // Tells the stop how many bytes it will have to save: the weights and, with most optimizers, two
+  // more numbers for each, of 4 bytes.
   if (stopping_ != nullptr) stopping_->will_save(blueprint_.layout.total_parameters() * 12);
 }
 

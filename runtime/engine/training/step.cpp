@@ -106,8 +106,8 @@ void Step::update() {
 }
 
 // Starts the vote on the gradients, and makes the update before its verdict is known. The norm
-// still counts as 0, which is not clipped. If the last verdict was bad (trusts_ is false), waits
-// for this one instead.
+// still counts as 0, which is not clipped. If the step before was left out or clipped (trusts_ is
+// false), waits for the verdict and makes the update then.
 void Step::update_late() {
   const std::span<const double> squares = norm_.squares();
   StepVote vote = ask_ ? ask_() : StepVote{};

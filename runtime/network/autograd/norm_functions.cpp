@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// Computes layer norm; where `beta` is null (`mean` is then empty), RMS norm.
+// Computes layer norm, or RMS norm if `beta` is null (`mean` is then empty).
 void norm_forward(Device& device, Tensor& y, Tensor& mean, Tensor& rstd, const Tensor& x,
                   const Parameter& gamma, const Parameter* beta, float epsilon) {
   RowNormOps& ops = device.row_norm();
@@ -236,8 +236,8 @@ Variable fixed_batch_norm(Tape& tape, const Variable& x, const Tensor& mean, con
   tape.device().batch_norm().inference(value, x.value, mean, variance, gamma.weight.value(),
                                        beta.weight.value(), epsilon);
   Variable y = tape.output(std::move(value), x.tracked());
-  // The gradient is dx = g gamma / sqrt(variance + epsilon). inference() computes just that of g if
-  // the mean and beta are zero.
+  // The gradient is dx = g gamma / sqrt(variance + epsilon). inference() of g, with a mean and a
+  // beta of zero, is just that.
   record(tape, y, [&tape, &gamma, to = x.slot, variance, epsilon](const Tensor& g) {
     const Tensor zero = tape.device().zeros({gamma.elements()}, DType::F32, Purpose::Activations);
     Tensor dx = new_like(tape, g);

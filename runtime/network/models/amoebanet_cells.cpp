@@ -154,7 +154,7 @@ std::unique_ptr<Layer> make_cell(const std::string& name, const Genotype& genoty
 }
 
 // The outputs of the normal cell are those that give the published numbers of parameters. The paper
-// about the architecture puts s4, s5 and s6 side by side, which gives an eighth less.
+// about the architecture puts s4, s5 and s6 side by side, which gives an eighth fewer parameters.
 const Genotypes& genotypes_d() {
   static const Genotypes cells = {
       .normal = {.sums = {{{{{Op::Conv1x1, 1}, {Op::Max3x3, 1}}},

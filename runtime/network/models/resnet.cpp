@@ -50,7 +50,7 @@ std::unique_ptr<Layer> bottleneck_block(const std::string& name, int64_t in, int
 }
 
 struct Variant {
-  std::vector<int64_t> blocks;  // how many each group has; each group doubles the width
+  std::vector<int64_t> blocks;  // blocks of each group; the width doubles from group to group
   bool bottleneck = false;
   int64_t width = 16;
 };

@@ -10,8 +10,8 @@
 namespace penstock {
 namespace {
 
-// Returns how far a decay has come: 0 until step `begin`, 1 from step `end` on, and in between as
-// many parts of it as there are steps.
+// Returns how far a decay has come: 0 until step `begin`, 1 from step `end` on, and in between it
+// grows by the same amount in each step.
 double progress(int64_t step, int64_t begin, int64_t end) {
   if (step <= begin) return 0.0;
   if (step >= end) return 1.0;  // also where `end` is not after `begin`

@@ -8,8 +8,8 @@ namespace penstock {
 namespace {
 
 // Speeds in one direction, in bytes per second: `within` between two devices of a node, `card`
-// through a network card. So many devices of a node share a card as devices_per_card says; 0 means
-// that all of them do.
+// through a network card. devices_per_card devices of a node share a card; 0 means that all of them
+// do.
 struct Interconnect {
   std::string_view device;
   double within, card;

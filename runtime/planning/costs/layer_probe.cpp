@@ -152,9 +152,9 @@ ProbeMemory LayerProbe::memory() {
   return memory;
 }
 
-// Returns which tensors the stage keeps. Drops them one by one: if the memory in use does not fall
-// with one, the stage keeps it. `before` is how many bytes were in use before the outputs were
-// made, inputs included.
+// Returns how many bytes the stage keeps of each tensor, and of its own. Drops the tensors one by
+// one: if the memory in use does not fall with one, the stage keeps it. `before` is how many bytes
+// were in use before the outputs were made, inputs included.
 Kept LayerProbe::let_go(Tensors outputs, Tensors inputs, int64_t before,
                         const std::vector<int>& view_of) const {
   Kept kept;

@@ -78,7 +78,7 @@ void draw_box(std::string& out, const Layout& layout, const Schedule& schedule,
 void draw_rank(std::string& out, const Layout& layout, const ScheduleAnswer& answer, int rank) {
   const double top = kTop + rank * layout.pitch;
   auto to = std::back_inserter(out);
-  const int every = layout.pitch < 12 ? 4 : 1;  // low rows leave room for every fourth name
+  const int every = layout.pitch < 12 ? 4 : 1;  // if rows are low, every fourth has its name
   if (rank % every == 0) {
     fmt::format_to(to, "<text class=\"name\" x=\"{}\" y=\"{:.6g}\">rank {}</text>\n", kLeft - 8,
                    top + layout.height / 2 + 4, rank);
@@ -128,7 +128,7 @@ std::string legend(const ScheduleAnswer& answer) {
   return out;
 }
 
-// Spells out what XML would read as markup: a name may come from a file.
+// Returns the text with what XML would read as markup spelled out: a name may come from a file.
 std::string escaped(const std::string& text) {
   return boost::replace_all_copy(boost::replace_all_copy(text, "&", "&amp;"), "<", "&lt;");
 }

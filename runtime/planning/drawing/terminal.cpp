@@ -12,8 +12,8 @@
 namespace penstock {
 namespace {
 
-// Returns what makes a terminal write dark text on the colour that the SVG has for an op, or
-// nullptr for a letter that is no op. Colours are of the 256 that terminals share.
+// Returns the escape sequence for dark text on the colour that the SVG has for an op, or nullptr
+// for a letter that is no op. Colours are of the 256 that terminals share.
 const char* colour_of(char op) {
   switch (op) {
     case 'F':

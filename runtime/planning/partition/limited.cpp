@@ -151,8 +151,8 @@ class Search {
   Search(const Loads& loads, double limit)
       : loads_(loads), limit_(limit), furthest_is_best_(loads.shrink_from_the_left()) {}
 
-  // Returns the split whose longest stage is shortest. Each stage is within the limit of bytes;
-  // where that is not possible, all are within the least limit that is.
+  // Returns the split whose longest stage is shortest. Each stage is within the limit of bytes or,
+  // where that is impossible, within the least limit with which there is a split.
   [[nodiscard]] LimitedSplit fastest() const {
     StageLimits limits{kMost, limit_};
     if (!possible(limits)) {

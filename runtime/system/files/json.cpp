@@ -52,7 +52,7 @@ nlohmann::json unpacked_json(const std::string& text) {
 std::string json_complaint(const json::exception& error) {
   constexpr size_t kLongest = 400;
   constexpr size_t kOfEnd = 100;
-  std::string text = error.what();  // "[json.exception.parse_error.101] parse error at line 1 ..."
+  std::string text = error.what();  // such as "[json.exception.parse_error.101] parse error ..."
   if (const size_t prefix = text.find("] "); prefix != std::string::npos) text.erase(0, prefix + 2);
   if (text.size() <= kLongest) return text;
   const auto inside_character = [&](size_t i) {

@@ -15,7 +15,7 @@ constexpr size_t kVotes = std::tuple_size_v<VoteNumbers>;
 
 }  // namespace
 
-// Each rank brings its losses, then its votes; in replica 0 it then brings the squares, too.
+// Each rank gives its losses and then its votes. A rank of replica 0 gives its squares after them.
 LateVerdict::LateVerdict(const GradientNorm& norm, Network& network)
     : brings_squares_(network.replicas().rank() == 0),
       replicas_(static_cast<size_t>(network.replicas().size())),

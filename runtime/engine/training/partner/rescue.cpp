@@ -57,9 +57,9 @@ FoundCopies find_everywhere(const RescueRequest& request, const Session& session
   return all;
 }
 
-// Returns why chosen copies are damaged (their file is not what their document says): a text for
-// each copy, in the order of the list. It is empty for a copy that is whole, and for all on ranks
-// other than 0.
+// Returns why chosen copies are damaged: a text for each copy, in the order of the list. A copy is
+// damaged if its file has not the bytes that its document tells of. The text is empty for a copy
+// that is whole, and for all copies on ranks other than 0.
 std::vector<std::string> damages(const std::vector<FoundCopy>& copies, Collective& world) {
   json mine = json::array();
   for (const FoundCopy& copy : copies) {

@@ -114,8 +114,8 @@ Variable AttentionHeads::placed(Context& context, const Variable& x, const RmsNo
   return rotary(context.tape, y, table, &places);
 }
 
-// Returns the rotary table, with at least `time` places. Makes it first where there is none as
-// long.
+// Returns the rotary table, with at least `time` places. Makes a new one if there is none that is
+// so long.
 const Tensor& AttentionHeads::waves(Context& context, int64_t time) const {
   Device& device = context.device();
   Tensor& waves = context.owned.constant(waves_);

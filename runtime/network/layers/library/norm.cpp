@@ -110,8 +110,9 @@ void BatchNorm::end_step(const StepEnd& end) const {
   Tensor mean = end.device.empty({channels_}, DType::F32, Purpose::Workspace);
   Tensor variance = end.device.empty({channels_}, DType::F32, Purpose::Workspace);
   end.device.batch_norm().moments(mean, variance, step.value, n);
-  // Mean and variance are averaged one at a time. A list of both would have new addresses in every
-  // step, and would be uploaded to the device in every step.
+  // Mean and variance are averaged one at a time: the address of a single tensor is handed to the
+  // kernel. A list of both would have new addresses in every step, and would be uploaded in every
+  // step.
   const AverageTensors means{end.owned.buffer(mean_).value, mean};
   const AverageTensors variances{end.owned.buffer(variance_).value, variance};
   end.device.update().moving_average({&means, 1}, options_.decay);

@@ -44,7 +44,7 @@ KnownBubble zb_h2_bubble(const PipelineSizes& sizes, const RankTimes& times) {
   return (sizes.ranks - 1) * std::max(times.forward, span);
 }
 
-// A stage has half of a rank's layers, so its halves take half of a rank's time.
+// A stage has half of a rank's layers, so each half of its backward takes half as long as a rank's.
 KnownBubble zb_v_bubble(const PipelineSizes& sizes, const RankTimes& times) {
   const bool enough = sizes.micro_batches >= 2 * sizes.ranks - 1;
   const bool ordered = times.forward <= times.backward_input;

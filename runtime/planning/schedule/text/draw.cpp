@@ -46,7 +46,8 @@ std::vector<CellRow> place(const Schedule& schedule, const Timeline& timeline) {
   return rows;
 }
 
-// What the cells of all ranks reach at most, or at least.
+// The shortest and the longest cell of all ranks, the last end, and the length of the longest
+// label.
 struct Extremes {
   double shortest = std::numeric_limits<double>::infinity();
   double longest = 0;

@@ -24,7 +24,7 @@ struct Wire {
 };
 
 struct RankState {
-  double clock = 0;     // end of its last instruction
+  double clock = 0;     // end of the rank's last instruction
   double sums_end = 0;  // end of the sums over replicas started so far
   double owed = 0;      // time that this rank must still spend on moving the sums' bytes itself
 };

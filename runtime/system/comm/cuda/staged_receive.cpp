@@ -104,7 +104,7 @@ class StagedReceiveLink final : public ReceiveLink, private Poller {
   Pollers& pollers_;
   Stream stream_;
   std::deque<std::unique_ptr<Message>> expected_;
-  size_t copying_ = 0;  // how many, from the front, have arrived and are being copied
+  size_t copying_ = 0;  // how many of expected_, from its front, have come and are being copied
   std::deque<std::unique_ptr<Message>> received_;  // taken, but their copies may not have ended
   std::vector<std::unique_ptr<Message>> idle_;
   PollerEntry entry_;

@@ -29,7 +29,7 @@ namespace {
 constexpr const char* kStarting = "starting MPI";
 constexpr std::chrono::minutes kLastOnes{30};  // how long ended ranks wait for busy ones
 
-// Returns whether a process may read memory by process_vm_readv. Some containers forbid that even
+// Returns whether process_vm_readv() works, tried on this process. Some containers forbid it even
 // between processes of one user.
 bool may_read_other_processes() {
   char from = 1;
@@ -66,8 +66,8 @@ void set_defaults() {
   if (!may_read_other_processes()) {
     (void)setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
   }
-  // On one host the libraries of networks are not loaded, since that takes a fifth of the start of
-  // 32 ranks.
+  // The libraries of networks are not loaded if all ranks are on one host: loading them takes a
+  // fifth of the start of 32 ranks.
   if (is_open_mpi() && are_all_on_one_host() && !Session::takes_gpu_memory()) {
     (void)setenv("OMPI_MCA_pml", "ob1", 0);
   }
@@ -75,7 +75,7 @@ void set_defaults() {
 
 // Returns PMIx's call that ends a job. Open MPI's MPI_Abort makes that call, too, but prints a
 // dozen lines before, which would bury ours. Returns a null pointer where MPI does not run on PMIx,
-// or on a version of another name.
+// or PMIx's library has another name.
 using PmixAbort = int (*)(int status, const char* message, void* processes, size_t count);
 PmixAbort pmix_abort() {
   void* library = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_NOLOAD);

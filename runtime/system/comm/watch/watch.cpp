@@ -178,8 +178,8 @@ class Watch::Watcher {
     pages_.release();
   }
 
-  // Returns what this host knows of a rank. The view has only the rank's number and its host if
-  // that is another host.
+  // Returns what this host knows of a rank. For a rank of another host that is only its number and
+  // the name of its host.
   RankView look(int rank) {
     RankView view;
     const Rank& about = ranks_[static_cast<size_t>(rank)];
