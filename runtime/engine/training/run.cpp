@@ -148,8 +148,8 @@ RunSummary Run::to_the_end() {
   return summary;
 }
 
-// Makes the evaluation that an earlier attempt has put off, if there is one. Returns false if it
-// was put off again, since a stop was asked for, or shows that the weights are spoilt.
+// Makes the evaluation that an earlier attempt has put off, if there is one. Returns false if it is
+// put off again, since a stop was asked for, or if it shows that the weights are spoilt.
 bool Run::make_up_evaluation() {
   const Progress& from = resumed_.progress;
   if (!from.owes_evaluation) return true;
@@ -319,7 +319,7 @@ void Run::take_step(int64_t number) {
 }
 
 // Deals with a step that was left out and so has changed nothing. Warns if training may go on; else
-// saves the weights of before that step and ends the run as diverged.
+// saves the weights of before that step, unless they are spoilt, and ends the run as diverged.
 void Run::leave_out(const StepRecord& record) {
   constexpr int kMostInARow = 10;
   const int64_t step = record.step;

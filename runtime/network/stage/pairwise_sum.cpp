@@ -41,7 +41,7 @@ void PairwiseSum::finish(const Tensor& part) {
   add_waiting(first, std::min(part.elements(), arriving_.elements() - first));
 }
 
-// Adds the sums that wait to a part of arriving_. Those of the fewest micro-batches come first: at
+// Adds the waiting sums to a part of arriving_. Those of the fewest micro-batches come first: at
 // its right end the tree of sums is shallow.
 void PairwiseSum::add_waiting(int64_t first, int64_t elements) {
   if (elements <= 0) return;

@@ -112,7 +112,8 @@ void StageWeights::share(int replicas, int replica, const IsWhole& is_whole) {
   }
 }
 
-// Returns the places of the parameters that layers [first_layer, last_layer) train.
+// Returns where the gradients and weights lie of the parameters that layers [first_layer,
+// last_layer) train.
 std::vector<ParameterPlace> StageWeights::places_of(size_t first_layer, size_t last_layer,
                                                     const IsWhole& is_whole) {
   std::vector<ParameterPlace> places;

@@ -17,31 +17,32 @@ struct Interconnect {
   bool receiver_copies;
 };
 constexpr Interconnect kInterconnects[] = {
-    // DGX H100: NVLink 4, 900 GB/s both ways together; InfiniBand NDR, 400 Gb/s per GPU.
+    // A DGX H100 has NVLink 4 (900 GB/s, both ways together) and InfiniBand NDR (400 Gb/s per GPU).
     {"h100", 450e9, 50e9, 1, false},
     // A DGX H200 has the links and cards of a DGX H100.
     {"h200", 450e9, 50e9, 1, false},
-    // DGX B200: NVLink 5, 1.8 TB/s both ways together; InfiniBand NDR, 400 Gb/s per GPU.
+    // A DGX B200 has NVLink 5 (1.8 TB/s, both ways together) and InfiniBand NDR (400 Gb/s per GPU).
     {"b200", 900e9, 50e9, 1, false},
-    // DGX A100: NVLink 3, 600 GB/s both ways together; InfiniBand HDR, 200 Gb/s per GPU.
+    // A DGX A100 has NVLink 3 (600 GB/s, both ways together) and InfiniBand HDR (200 Gb/s per GPU).
     {"a100", 300e9, 25e9, 1, false},
-    // DGX-1 V100: NVLink 2, one or two links of 25 GB/s to a neighbour; InfiniBand EDR, 100 Gb/s
-    // for two GPUs.
+    // A DGX-1 has NVLink 2 (one or two links of 25 GB/s to a neighbour) and InfiniBand EDR (100
+    // Gb/s for two GPUs).
     {"v100-16gb", 25e9, 12.5e9, 2, false},
     {"v100-32gb", 25e9, 12.5e9, 2, false},
-    // PCIe 3.0 x16 through the host, as in GPipe's table 3 (arXiv:1811.06965); network cards as in
-    // a DGX-1.
+    // A P100 is taken to copy by PCIe 3.0 x16 through the host, as in GPipe's table 3
+    // (arXiv:1811.06965). Its network cards are those of a DGX-1.
     {"p100", 15.75e9, 12.5e9, 2, false},
-    // TPUs: 496 (v2) and 656 Gb/s (v3) per link (Jouppi et al. 2020, "A Domain-Specific
-    // Supercomputer", table 3). A pod is one network, so both speeds are those of its links.
+    // A TPU's links have 496 (v2) or 656 Gb/s (v3) each (Jouppi et al. 2020, "A Domain-Specific
+    // Supercomputer", table 3). A pod is one network, so both speeds are those of a link.
     {"tpu-v2", 62e9, 62e9, 1, false},
     {"tpu-v3", 82e9, 82e9, 1, false},
     // This card has no NVLink, and copies to another one go through the host: PCIe 4.0 x16. The
     // network is InfiniBand HDR100.
     {"rtx-4090", 31.5e9, 12.5e9, 0, false},
-    // Any other GPU: PCIe 4.0 x16 through the host.
+    // Any other GPU is taken to copy by PCIe 4.0 x16 through the host.
     {"gpu", 31.5e9, 12.5e9, 0, false},
-    // The CPU: host memory, copied once by the receiver; between nodes InfiniBand HDR100.
+    // A CPU's messages lie in host memory, where the receiver copies them once. Between nodes they
+    // take InfiniBand HDR100.
     {"cpu", 10e9, 12.5e9, 0, true},
 };
 constexpr double kReached = 0.8;         // share of them that messages of some MB reach

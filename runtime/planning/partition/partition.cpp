@@ -52,8 +52,8 @@ bool fits(Costs costs, int stages, double limit) {
   return begin == static_cast<int>(costs.size());
 }
 
-// Returns the least limit that fits. Doubles that are not negative are ordered as their bit
-// patterns, so bisecting the patterns ends at the exact optimum after at most 64 probes.
+// Returns the least limit with which the layers fit. Doubles that are not negative are ordered as
+// their bit patterns, so bisecting the patterns ends at the exact optimum after at most 64 probes.
 double best_bottleneck(Costs costs, int stages) {
   auto low = std::bit_cast<uint64_t>(*std::max_element(costs.begin(), costs.end()) + 0.0);
   auto high = std::bit_cast<uint64_t>(std::accumulate(costs.begin(), costs.end(), 0.0));

@@ -11,7 +11,8 @@ namespace {
 
 constexpr int64_t kBytesBetweenLooks = 1 << 16;
 
-// Any thread may ask this watch. The shared pointer keeps a watch that ends while somebody asks it.
+// Any thread may ask this watch. The shared pointer keeps the watch in memory if it ends while
+// somebody asks it.
 std::shared_ptr<const LongWorkWatch> shared_watch;
 
 std::shared_ptr<const LongWorkWatch> the_watch() {

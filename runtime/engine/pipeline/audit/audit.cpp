@@ -106,8 +106,8 @@ void Audit::repeat(Stage& stage, const Pass& pass) {
   if (before.values) device_.pointwise().copy(before.values, neighbour.before.values);
   if (before.step_sums) device_.pointwise().copy(before.step_sums, neighbour.before.step_sums);
   before.stale = neighbour.before.stale;
-  // Random numbers depend on the micro-batch's index among those of all replicas, so the pass gets
-  // the index that it has on the neighbour.
+  // Random numbers depend on the micro-batch's index among those of all replicas, so the pass
+  // counts from the neighbour's first index.
   const int rank = replicas_->rank();
   const int previous = (rank + replicas_->size() - 1) % replicas_->size();
   Pass as_neighbour = pass;

@@ -10,8 +10,8 @@ namespace {
 
 constexpr const char* kLabels = "labels";
 
-// Adds the tokens of one micro-batch to the scores of their texts. Its first row is row `first_row`
-// of all rows.
+// Adds the tokens of one micro-batch to the scores of their texts. The micro-batch's first row is
+// row `first_row` of all rows.
 void look_at_texts(const Questions& questions, int64_t first_row, std::span<const int32_t> labels,
                    std::span<const float> logits, int64_t rows, int64_t vocabulary,
                    std::span<TextScore> scores) {

@@ -10,8 +10,9 @@ namespace penstock {
 namespace {
 
 // Writes the program of one of p ranks. Each op of each chunk takes its micro-batches in increasing
-// order. The order is made for at least 2p micro-batches; those that do not exist are left out.
-// Where the authors run a forward and a backward at once, the forward comes first here.
+// order. The order is made for at least 2p micro-batches; if there are fewer, those beyond their
+// number are left out. Where the authors run a forward and a backward at once, the forward comes
+// first here.
 class DualProgram {
  public:
   DualProgram(int ranks, int rank, int micro_batches)

@@ -21,8 +21,8 @@ Turn turn(int k, int ranks, int chunks) {
 
 }  // namespace
 
-// The order is made for a multiple of p micro-batches (p ranks); those that do not exist are left
-// out.
+// The order is made for a multiple of p micro-batches (p ranks). If their number is no multiple,
+// those beyond it are left out.
 Schedule interleaved(int ranks, int chunks, int micro_batches) {
   Schedule schedule = looped(ranks, chunks, micro_batches);
   const int rounds = (micro_batches + ranks - 1) / ranks;

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// Makes the H schedules of Qi et al. 2023 (arXiv:2401.10241). Each slot has a forward, the input
+// Makes an H schedule of Qi et al. 2023 (arXiv:2401.10241). Each slot has a forward, the input
 // gradient that has arrived by then if a rank runs `lead` forwards ahead for each stage behind it,
 // and a weight gradient, which is as far behind on every rank as on rank 0.
 Schedule zb_h(int stages, int micro_batches, int lead) {
@@ -29,7 +29,7 @@ Schedule zb_h(int stages, int micro_batches, int lead) {
 
 // Writes the program of one of p ranks in zb_v. Each op of each chunk takes its micro-batches in
 // increasing order. Rank 0 begins with 2p - 1 forwards, so the order is made for at least as many
-// micro-batches; those that do not exist are left out.
+// micro-batches; if there are fewer, those beyond their number are left out.
 class VProgram {
  public:
   VProgram(int ranks, int rank, int micro_batches)

@@ -147,7 +147,7 @@ class Simulation {
     if (windowed()) wire.received.push_back(state.clock);
   }
 
-  // Times a compute instruction. Returns when it started.
+  // Works out when a compute instruction starts and ends. Returns the start.
   double compute(RankState& state, const Instruction& instruction) {
     if (const int64_t awaited = events_.awaited_by(instruction); awaited >= 0) {
       const int from = events_.stage_of(awaited);
@@ -201,8 +201,8 @@ class Simulation {
     }
   }
 
-  // Times the sums of a stage's gradients. The stage's last weight gradient has run from `start`
-  // until now.
+  // Works out when the sums of a stage's gradients start and end. The stage's last weight gradient
+  // has run from `start` until now.
   void reduce(RankState& state, int stage, double start) {
     const LinkTimes& link = costs_.replica_link;
     const int halves = halves_before_update(costs_);
