@@ -491,7 +491,8 @@ void Run::begin_copies() {
 void Run::begin_copy(int64_t step) {
   if (!copies_ || !copies_->is_due(step)) return;
   // No copy is begun while the best checkpoint is being written. If a rank is lost, that checkpoint
-  // is lost, too, and a run that goes on from the copy would not make the evaluation again.
+  // is lost, too, and a run that goes on from the copy would not make the evaluation again that
+  // found it.
   if (checkpoints_.writes_best()) return;
   copying([&] {
     copies_->begin(saver_.state(progress(is_evaluated(step))));

@@ -203,8 +203,7 @@ void StepWalk::arrive(const RankStep& step, int replica, double when) {
   if (waiting >= 0) runnable_.push_back(waiting);
 }
 
-// Returns the time at which a message has come through that may leave at `ready` and shares no
-// network card.
+// Returns when a message has come through. It may leave at `ready`, and shares no network card.
 double StepWalk::through(const RankStep& step, int replica, double ready) {
   const WireEnds& ends = programs_.wires[static_cast<size_t>(step.wire)];
   const LinkTimes& link = link_of(ends, replica);

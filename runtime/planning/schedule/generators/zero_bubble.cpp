@@ -8,9 +8,10 @@
 namespace penstock {
 namespace {
 
-// Makes an H schedule of Qi et al. 2023 (arXiv:2401.10241). Each slot has a forward, the input
-// gradient that has arrived by then if a rank runs `lead` forwards ahead for each stage behind it,
-// and a weight gradient, which is as far behind on every rank as on rank 0.
+// Makes an H schedule of Qi et al. 2023 (arXiv:2401.10241). Each slot has a forward, an input
+// gradient and a weight gradient. The input gradient is the one that has arrived if a rank runs
+// `lead` forwards ahead for each stage behind it. The weight gradient is as far behind on every
+// rank as on rank 0.
 Schedule zb_h(int stages, int micro_batches, int lead) {
   Schedule schedule = looped(stages, 1, micro_batches);
   for (int r = 0; r < stages; ++r) {
