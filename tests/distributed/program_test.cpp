@@ -167,7 +167,7 @@ TEST_F(Program, ALastUpdateThatSpoilsTheNetworkEndsTheRun) {
   expect_refusal(2, one + "--optimizer.learning_rate 3e38 --optimizer.weight_decay 10", 6,
                  {"'embedding.token.weight' is not finite after step 1", "is not saved"});
   EXPECT_FALSE(std::filesystem::exists(scratch_ / "run/checkpoints/step-00000001"));
-  // So does one before a checkpoint in the middle, and one that the next step's loss tells of.
+  // The same holds before a checkpoint in the middle, and where the next step's loss tells of it.
   const std::string three = train("--stages 2 --steps 3 --optimizer.kind sgd ") +
                             "--optimizer.learning_rate 3e38 --optimizer.weight_decay 10 ";
   expect_refusal(2, three + "--checkpoint.every 1", 6, {"is not finite after step 1; that state"});

@@ -1,5 +1,5 @@
-// layout_functions.cpp -- functions.h: reshape, transpose, concat and split, which compute
-// nothing.
+// layout_functions.cpp -- functions.h: reshape, transpose, concat and split, which leave every
+// number as it is.
 #include <array>
 
 #include "runtime/network/autograd/node_tools.h"

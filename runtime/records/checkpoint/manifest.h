@@ -32,8 +32,8 @@ struct BestEvaluation {
   int64_t step = 0;    // after which it was made; 0: there is none
   double value = 0.0;  // of the metric, finite; without a meaning where step is 0
   int64_t since = 0;   // how many evaluations were made after it; where step is 0, how many in all
-  // Of the validation data that it was made on. Evaluations on other data are not compared with it.
-  // 0: there is none, or it is of an older file.
+  // How many samples the validation data had. Evaluations on data with another number are not
+  // compared with it. 0: there is none, or it is of an older file.
   int64_t samples = 0;
   bool operator==(const BestEvaluation&) const = default;
 };
