@@ -50,7 +50,7 @@ DeviceModel accelerator(const char* name, double fp32_tera, double bf16_tera, do
 // those of the SXM forms, of HGX at 1,000 W for a B200, and of NVIDIA's paper on Ada for a GeForce
 // RTX 4090. Volta and Pascal have no bf16 and compute it in fp32. A TPU multiplies fp32 numbers in
 // bf16 passes unless told otherwise; its figures are half of a chip's, which has two cores. A new
-// model needs only a new row here.
+// model is a row here; its links are one of runtime/planning/costs/interconnects.cpp.
 std::vector<DeviceModel> accelerators() {
   return {accelerator("h200", 66.9, 989.4, 4800, 140, kFusesBoth),
           accelerator("h100", 66.9, 989.4, 3352, 80, kFusesBoth),
@@ -133,15 +133,21 @@ DeviceModel cpu_model(const Processor& processor, int threads, const ProcessorSp
   return model;
 }
 
+std::vector<std::string> device_model_names() {
+  std::vector<std::string> names = {"cpu"};
+  for (const DeviceModel& model : accelerators()) names.push_back(model.name);
+  return names;
+}
+
 DeviceModel device_model_named(const std::string& name, int threads, const ProcessorSpeed& speed) {
   if (threads < 1) fail_input("a device model needs at least 1 thread");
   if (name == "cpu") return cpu_model(processor_at_hand(), threads, speed);
-  std::string known;
   for (const DeviceModel& model : accelerators()) {
     if (model.name == name) return model;
-    known += model.name + ", ";
   }
-  fail_input("unknown device model '" + name + "'; known are " + known + "cpu");
+  std::string known;
+  for (const std::string& one : device_model_names()) known += (known.empty() ? "" : ", ") + one;
+  fail_input("unknown device model '" + name + "'; known are " + known);
 }
 
 }  // namespace penstock

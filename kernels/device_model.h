@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/shape.h"
 
@@ -117,10 +118,12 @@ struct PublishedPeak {
 [[nodiscard]] DeviceModel cpu_model(const Processor& processor, int threads = 1,
                                     const ProcessorSpeed& speed = {});
 
-// The model of that name: h200 | h100 | b200 | a100 | rtx-4090 | v100-16gb | v100-32gb | p100 |
-// tpu-v2 | tpu-v3 (one core each) | cpu. "cpu" is cpu_model() of the processor at hand, with
-// `threads` and `speed`: ranks on several kinds of machines get different answers. Throws
-// Error(Input) listing these names.
+// The names that device_model_named() knows: "cpu", then those of accelerators() in
+// device_model.cpp, such as "h100".
+[[nodiscard]] std::vector<std::string> device_model_names();
+// The model of that name; of TPUs, that of one core. "cpu" is cpu_model() of the processor at hand,
+// with `threads` and `speed`: ranks on several kinds of machines get different answers. Throws
+// Error(Input) listing the names for another one.
 [[nodiscard]] DeviceModel device_model_named(const std::string& name, int threads = 1,
                                              const ProcessorSpeed& speed = {});
 

@@ -2,6 +2,7 @@
 // settings.cpp, and in runtime/planning/blueprint/blueprint.cpp (settings.h says which where).
 #include "launch/program/options/option_table.h"
 
+#include "kernels/device_model.h"
 #include "launch/program/options/option_rows.h"
 #include "runtime/planning/schedule/generators/known_schedules.h"
 
@@ -225,7 +226,7 @@ void add_run(std::vector<Option>& table) {
   rows.add("trace", &R::trace, "N", between(0, 1000), "steps after the warm-up recorded in trace.json, for chrome://tracing and Perfetto; 0: none");
   rows.add("tensorboard", "tensorboard", &R::tensorboard, "", any(), "write the figures of metrics.jsonl for TensorBoard, too, to DIR/tensorboard");
   rows.add("dry_run", "dry-run", &R::dry_run, "", any(), "everything but the arithmetic: real ranks, messages and data, modelled times; trains nothing, and writes only to DIR.dry-run beside the run directory");
-  rows.add("dry_run_model", "dry-run-model", &R::dry_run_model, "NAME", one_of({"cpu", "h200", "h100", "a100", "b200", "v100-16gb", "v100-32gb", "p100", "rtx-4090", "tpu-v2", "tpu-v3"}), "the device that a dry run stands for; cpu: this machine's; a profile (pipeline.profile) corrects its times");
+  rows.add("dry_run_model", "dry-run-model", &R::dry_run_model, "NAME", one_of(device_model_names()), "the device that a dry run stands for; cpu: this machine's; a profile (pipeline.profile) corrects its times");
 }
 // clang-format on
 

@@ -1,8 +1,8 @@
 // launch/program/options/settings.h -- Settings: the configuration of a run while it is put
 // together from defaults, the run file and the command line, with the place that each value came
-// from, for messages. Later assignments win. complete() makes the checks of several keys that want
-// the place of a key in their message, or files; checks that also plans and sweeps need, or that
-// need the network, are in runtime/planning/blueprint/blueprint.h.
+// from, for messages. Later assignments win. complete() makes the checks of several keys whose
+// message needs the line of the file, or which look for files; all others are in
+// runtime/planning/blueprint/blueprint.h.
 #pragma once
 
 #include <cstdint>

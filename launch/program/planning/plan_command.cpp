@@ -2,6 +2,7 @@
 #include "launch/program/planning/plan_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <boost/program_options.hpp>
 #include <charconv>
@@ -51,9 +52,9 @@ CommandOptions plan_options_into(PlanOptions& request) {
   CommandOptions options;
   options.add_options()("ranks", po::value(&request.ranks)->value_name("N"), "ranks of the run")(
       "device-model", po::value(&request.device)->value_name("NAME"),
-      "h200 | h100 | b200 | a100 | rtx-4090 | v100-16gb | v100-32gb | p100 | tpu-v2 | tpu-v3 | cpu "
-      "(this machine's) [cpu]")("profile", po::value(&request.profile)->value_name("FILE"),
-                                "times and links measured by penstock profile")(
+      fmt::format("{} [cpu, this machine's]", fmt::join(device_model_names(), " | ")).c_str())(
+      "profile", po::value(&request.profile)->value_name("FILE"),
+      "times and links measured by penstock profile")(
       "top", po::value(&request.top)->value_name("N"), "how many to list [20]");
   request.cluster.add_to(options);
   request.replay.add_to(options);

@@ -4,7 +4,8 @@
 //
 // Every rank of a run calls draw_up() with the same configuration and gets the same Blueprint;
 // programs that start no run, such as the forecast of a sweep, call it too. check_together(), the
-// first thing that it calls, refuses settings that do not go together. It has no side effects,
+// first thing that it calls, refuses keys that do not go together, unless the message needs a line
+// of the run file (launch/program/options/settings.h). It has no side effects,
 // so a mistake in the configuration ends a run before it has cost anything.
 #pragma once
 

@@ -249,7 +249,7 @@ TEST_F(PlanCommand, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal({"--ranks", "4", "--nodes", "2", "--ranks-per-node", "4"}),
               HasSubstr("are 2 on each, not --ranks-per-node 4"));
   EXPECT_THAT(refusal({"--ranks", "2", "--device-model", "h1000"}),
-              HasSubstr("unknown device model 'h1000'; known are h200, h100, b200, a100"));
+              HasSubstr("unknown device model 'h1000'; known are cpu, h200, h100, b200, a100"));
   EXPECT_THAT(refusal({"--ranks", "2", "--device-memory", "lots"}), HasSubstr("not lots"));
   EXPECT_THAT(refusal({"--ranks", "2", "--stages", "3"}),
               HasSubstr("no pipeline on 2 ranks takes a mini-batch of 8 samples"));

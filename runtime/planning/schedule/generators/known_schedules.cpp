@@ -1,4 +1,5 @@
-// The table of schedules: the one place that a new schedule is added to.
+// The table of schedules. A new one is a row here, with a generator (generators.h) and formulas
+// (closed_forms.h).
 #include "runtime/planning/schedule/generators/known_schedules.h"
 
 #include <array>

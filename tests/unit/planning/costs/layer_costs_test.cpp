@@ -519,7 +519,7 @@ TEST(DeviceModels, AreKnownByName) {
   EXPECT_EQ(device_model_named("tpu-v2").memory_bytes, int64_t{8} << 30);
   EXPECT_THAT(
       message_of([] { (void)device_model_named("h1000"); }),
-      HasSubstr("unknown device model 'h1000'; known are h200, h100, b200, a100, rtx-4090"));
+      HasSubstr("unknown device model 'h1000'; known are cpu, h200, h100, b200, a100, rtx-4090"));
 }
 
 // An accelerator holds copies of batch fields; the CPU reads the loader's. 16 x 32 ids take 2048
