@@ -27,8 +27,8 @@ TEST(TimeLimit, IsWrittenAsMinutesOrAClock) {
   EXPECT_EQ(in_seconds("2-12:00:00"), 60 * 3600);
   EXPECT_EQ(in_seconds("2-12"), 60 * 3600);
   EXPECT_EQ(in_seconds("2-12:30"), 60 * 3600 + 1800);
-  for (const char* wrong :
-       {"", "-5", "2-", "2-60:60", "2-1:60", "1h", "1:60", "1:2:3:4", "a-1:00", ":", "1e30", "nan", "inf"}) {
+  for (const char* wrong : {"", "-5", "2-", "2-60:60", "2-1:60", "1h", "1:60", "1:2:3:4", "a-1:00",
+                            ":", "1e30", "nan", "inf"}) {
     EXPECT_FALSE(parse_time_limit(wrong)) << wrong;
   }
 }
