@@ -17,9 +17,9 @@ using WallTime = std::chrono::system_clock::time_point;
 using Seconds = std::chrono::duration<double>;
 
 // The length of time that the text means: "90" or "1.5" (minutes), "1:30:00"
-// (hours:minutes:seconds), "2-12:00:00" (days-hours:minutes:seconds), or "2-12" and "2-12:30", whose
-// first number behind the days is one of hours, as Slurm has it; nothing when it has none of these
-// forms.
+// (hours:minutes:seconds), "2-12:00:00" (days-hours:minutes:seconds), or "2-12" and "2-12:30",
+// whose first number behind the days is one of hours, as Slurm has it; nothing when it has none of
+// these forms.
 [[nodiscard]] std::optional<Seconds> parse_time_limit(const std::string& text);
 
 struct TimeLimit {
