@@ -1,5 +1,6 @@
-// kernels/bfloat16.h -- bfloat16, the 16-bit brain float: the upper half of an fp32, rounded to
-// nearest even.
+// kernels/bfloat16.h -- bfloat16, the 16-bit brain float: the upper half of an fp32. A float
+// becomes one by rounding to nearest even (NaN stays NaN), and it becomes a float again exactly.
+// Both conversions are implicit.
 #pragma once
 
 #include <bit>

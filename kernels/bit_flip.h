@@ -30,21 +30,26 @@ class BitFlips {
   void arm(int rank);
   [[nodiscard]] bool armed() const { return armed_; }  // true: this rank has a flip, due or done
 
-  // Called before and after each instruction of a step. `audited`: an audit executes the
-  // instruction again; the line that reports a change says so.
+  // The executor calls begin() before and end() after each instruction of a step. `audited`: an
+  // audit executes the instruction again; the line that reports a flip says so.
   void begin(int64_t step, const std::string& instruction, bool audited);
   void end();
-  // Counts a result of an op of the current instruction, and flips its bit where that is due.
+  // Counts a result of an op of the current instruction, and flips its bit where that is due. Does
+  // nothing between two instructions.
   void result(Device& device, const Tensor& made);
-  // A bit flip of a weight or of the optimizer's state, due as the instruction begins.
+  // A bit flip of a weight or of the optimizer's state, due as the instruction begins. This class
+  // does not know these tensors: the caller takes the order by take_kept() and executes it by
+  // flip().
   struct Kept {
     bool weight = false;  // else the optimizer's state
     uint64_t element = 0;
     int bit = 0;
   };
-  [[nodiscard]] std::vector<Kept> take_kept();  // the flips that are due now; each is given once
-  // Flips a bit of an element of `tensor`, both numbers modulo what there is, and reports it on the
-  // standard error; `what` names the tensor there.
+  // Returns the flips of weights and state that are due now (after begin()); each is given once.
+  [[nodiscard]] std::vector<Kept> take_kept();
+  // Flips bit number `bit` of element number `element` of `tensor`, each taken modulo what there
+  // is, and reports it on the standard error; `what` names the tensor there. Nothing happens to a
+  // tensor without elements.
   void flip(Device& device, const Tensor& tensor, uint64_t element, int bit,
             const std::string& what) const;
 

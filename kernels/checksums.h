@@ -1,5 +1,5 @@
-// kernels/checksums.h -- Checksums: takes checksums of tensors in the order of a device's ops,
-// for reading them later.
+// kernels/checksums.h -- Checksums: a list of checksums of tensors. The device computes each in the
+// order of its ops, without the host waiting; the host reads all of them later.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,9 @@ class Checksums {
   explicit Checksums(Device& device) : device_(device) {}
 
   void clear() { count_ = 0; }  // forgets all checksums, keeps their memory
-  // Appends the checksum of the elements as they are when the ops issued so far have ended
-  // (PointwiseOps::checksum(): any changed bit changes it); 0 for an empty tensor.
+  // Appends the checksum of the elements of x as they are when the ops issued so far have ended
+  // (PointwiseOps::checksum(): any changed bit changes it), or 0 where x refers to no memory. Does
+  // not wait; x may be released at once.
   void add(const Tensor& x);
   [[nodiscard]] size_t count() const { return count_; }
   // All checksums, in the order in which they were added. Waits for the device.

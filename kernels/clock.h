@@ -15,9 +15,10 @@ class DeviceClock {
   // Dates `point` (0 to make_clock()'s points - 1): the moment at which everything issued so far
   // has ended. Does not wait.
   virtual void mark(size_t point) = 0;
-  // Seconds from time zero to the last mark() of that point. Waits until the mark has come.
+  // Seconds from time zero to the moment of the last mark() of that point. Waits until the device
+  // has come to that moment. The point must have been marked since restart().
   [[nodiscard]] virtual double seconds(size_t point) = 0;
-  // Whether the last mark() of that point has come; never waits.
+  // Whether the device has come to the moment of the last mark() of that point. Never waits.
   [[nodiscard]] virtual bool has_passed(size_t /*point*/) { return true; }
 };
 

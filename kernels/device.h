@@ -66,12 +66,13 @@ enum class Bf16 : uint8_t {
 // What was missing when this build was configured without the backend although one might expect it
 // (a toolkit without cuDNN, say); empty in all other builds.
 [[nodiscard]] std::string cuda_left_out();
-// The identity of a GPU, which no other in the world has, and its place on the host's bus, which
-// the parts of one GPU (MIG) have in common.
+// Names a GPU. `uuid` is unique in the world. `bus` is the GPU's place on the host's bus, which the
+// parts of one GPU (MIG) have in common.
 struct GpuIdentity {
   std::string uuid;  // "GPU-3f8a..."
   std::string bus;   // "0000:17:00"
 };
+// The identity of the visible GPU of that ordinal. Throws Error(Resource) in a build without CUDA.
 [[nodiscard]] GpuIdentity cuda_identity(int ordinal);
 // The GPU of that ordinal among the visible ones. `graphs`: sections are replayed as CUDA graphs.
 // `spare_processors`: multiprocessors that matrix products leave to others; their number may change

@@ -19,7 +19,8 @@ struct DeviceCounts {
   // (Device::begin_section) do not count. Small in the steady state.
   int64_t commands_issued = 0;
   // A line for each primitive that says what the library answered (algorithm, workspace, what is
-  // fused and what is refused): it tells why an op is slow. The device owns the lines.
+  // fused and what is refused): it tells why an op is slow. The device owns the lines; the span is
+  // valid until the device makes another primitive.
   std::span<const std::string> library_choices = {};
 };
 

@@ -50,7 +50,7 @@ struct ProductSpeed {
 // of usual figures. Plain numbers, so that they can be written to files and sent to other ranks.
 struct ProcessorSpeed {
   ProductSpeed fp32, bf16;
-  double pass_flops = 0;          // operations/s in functions of elements that the cache holds
+  double pass_flops = 0;  // operations/s of element-by-element ops on numbers that the cache holds
   double memory_bytes_per_s = 0;  // read or written
   double op_overhead_s = 0;       // to start an op
   int measurements = 0;           // how many were taken; each figure is its fastest
@@ -60,17 +60,20 @@ struct ProcessorSpeed {
   [[nodiscard]] bool known() const { return fp32.peak > 0; }
 };
 
-// Peak figures, and the share of them that well-written kernels reach. An op takes
-//   max(FLOPs / rate, bytes / bandwidth) + overhead      (Williams et al. 2009, the roofline).
+// Peak figures, and the share of them (0 to 1) that well-written kernels reach. An op takes
+//   max(FLOPs / rate, bytes / memory_rate()) + op_overhead_s
+// seconds (Williams et al. 2009, the roofline). The rate is products().rate(kind) for a matrix
+// product and pass_rate() for all other ops.
 struct DeviceModel {
   std::string name;
   ProductSpeed fp32, bf16;
   std::string peak_from;  // where the peaks come from: "published for H100 SXM"
-  // Operations/s in functions of elements. 0: as many as in linear products of fp32 numbers.
+  // Operations/s of ops that go over tensors element by element (activations, norms, sums). 0: as
+  // many as linear products of fp32 numbers do.
   double pass_flops = 0;
   double memory_bytes_per_s = 0;
-  double memory_efficiency = 1;
-  double op_overhead_s = 0;  // to start an op
+  double memory_efficiency = 1;  // the share of memory_bytes_per_s that ops reach
+  double op_overhead_s = 0;      // to start an op
   int64_t memory_bytes = 0;
   // Has memory of its own, into which a step's data are copied; else it reads the host's memory.
   bool own_memory = false;
@@ -96,11 +99,11 @@ struct DeviceModel {
   [[nodiscard]] const ProductSpeed& products(DType dtype) const {
     return dtype == DType::BF16 ? bf16 : fp32;
   }
-  // Operations/s in functions of elements.
+  // Operations/s of ops that go over tensors element by element.
   [[nodiscard]] double pass_rate() const {
     return pass_flops > 0 ? pass_flops : fp32.rate(ProductKind::Linear);
   }
-  // Bytes/s.
+  // Bytes/s that ops reach.
   [[nodiscard]] double memory_rate() const { return memory_efficiency * memory_bytes_per_s; }
 };
 
@@ -113,8 +116,9 @@ struct PublishedPeak {
 // table, whose boards run at other clocks (PCIe, NVL), and for a slice of one (MIG).
 [[nodiscard]] const PublishedPeak* published_peak(std::string_view device_name);
 
-// The model of kernels/cpu on that processor with that many threads (>= 1): by `speed`, measured
-// with as many threads, or by usual figures, which grow with the threads, where it is not known.
+// The model of kernels/cpu on that processor with that many threads. Its speeds are those of
+// `speed`, which must have been measured with as many threads; where nothing was measured (known()
+// is false), they are usual figures times the threads. Throws Error(Input) for fewer than 1 thread.
 [[nodiscard]] DeviceModel cpu_model(const Processor& processor, int threads = 1,
                                     const ProcessorSpeed& speed = {});
 

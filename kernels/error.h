@@ -27,9 +27,9 @@ enum class ErrorKind : int {
 // The exit code of a run that stopped on request with a checkpoint to go on from; also 75.
 inline constexpr int kStoppedExitCode = static_cast<int>(ErrorKind::Stopped);
 
-// The ranks that throw an error. An error of one rank must end the others; one that every rank
-// throws alike (a wrong run file, a loss that is not finite) lets all of them end by themselves,
-// and rank 0 say it once.
+// Says which ranks throw an error. OneRank: the others know nothing of it and must be ended.
+// EveryRank: every rank throws the same error (a wrong run file, a loss that is not finite), so
+// each ends by itself, and only rank 0 prints the message.
 enum class ErrorScope : uint8_t { OneRank, EveryRank };
 
 // The text as one line of at most 8,000 bytes (and "..." where it was longer) without anything that
@@ -57,8 +57,9 @@ class Error : public std::runtime_error {
   ErrorScope scope_;
 };
 
-// Calls what every rank calls with the same inputs; an Error that it throws is thrown on with
-// ErrorScope::EveryRank.
+// Calls `function` and returns its result. Every rank must call it with the same inputs, so that
+// all ranks throw or none does: an Error of it is thrown on with ErrorScope::EveryRank. It does not
+// communicate.
 template <class Function>
 decltype(auto) on_every_rank(Function&& function) {
   try {

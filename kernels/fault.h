@@ -17,8 +17,8 @@ enum class Fault : uint8_t {
   Peer,     // another rank is gone
 };
 
-// The beginning of every error for want of memory, after the name of its rank; no other error has
-// it.
+// The text that Error::what() begins with for every error for want of memory, and for no other
+// error. (A line that names a rank has that name before it.)
 inline constexpr const char* kOutOfMemory = "out of memory: ";
 
 // Throws Error(Resource): "out of memory: <what>: use more stages, ...".

@@ -28,9 +28,10 @@ void for_shares([[maybe_unused]] int threads, int shares, const F& f) {
   if (failure) std::rethrow_exception(failure);
 }
 
-// Calls f(first, last) for contiguous ranges that cover [0, items): as many as there are threads,
-// but at most `worth`. A single range is called without a parallel region, in which a region that f
-// begins would be nested.
+// Cuts [0, items) into contiguous ranges of nearly the same length and calls f(first, last) for
+// each, one a thread. There are as many ranges as threads, but at most `items` and at most `worth`,
+// the number of threads that the work is worth. A single range is called without a parallel region,
+// so that f may begin a region of its own. Throws what f throws.
 template <class F>
 void share_out(int threads, int64_t items, const F& f, int64_t worth = INT64_MAX) {
   const auto shares = static_cast<int>(std::min({int64_t{threads}, items, worth}));

@@ -55,7 +55,9 @@ inline constexpr int64_t kMostElements = int64_t{1} << 50;
              "([model]), or --micro-batch-size, smaller");
 }
 
-// Up to kMaxRank extents, outermost first; the memory is dense and row-major. Rank 0 is a scalar.
+// The extents of a tensor's axes, outermost first; the memory is dense and row-major. There are at
+// most kMaxRank axes; a shape without axes is a scalar. Throws Error(Internal) for more axes, for a
+// negative extent, and where an axis is asked for that does not exist.
 class Shape {
  public:
   static constexpr int kMaxRank = 6;
@@ -72,8 +74,8 @@ class Shape {
   [[nodiscard]] std::span<const int64_t> extents() const {
     return {extents_.data(), static_cast<size_t>(rank_)};
   }
-  // The product of the extents; 1 for rank 0. Throws Error(Input) where it is above kMostElements,
-  // so that bytes and sums of a thousand tensors stay far inside 64 bits.
+  // The product of the extents; 1 without axes. Throws Error(Input) where it is above
+  // kMostElements, so that bytes and sums of a thousand tensors stay far inside 64 bits.
   [[nodiscard]] int64_t elements() const {
     int64_t n = 1;
     for (int64_t extent : extents()) {

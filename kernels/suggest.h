@@ -11,7 +11,9 @@ namespace penstock {
 // into `b`.
 [[nodiscard]] int edit_distance(std::string_view a, std::string_view b);
 
-// "; did you mean 'X'?" with the nearest of `known` (the first of equals), or "" when none is near.
+// Returns "; did you mean 'X'?" with the nearest of `known` (the first of equals), or "" when none
+// is near: within an edit distance of 2, or of a quarter of the letters of `written` if that is
+// more.
 [[nodiscard]] std::string did_you_mean(std::string_view written,
                                        const std::vector<std::string>& known);
 

@@ -1,11 +1,12 @@
 // kernels/weight.h -- Weight: a matrix or filter that many calls read between two updates.
 //
-// The value is fp32, in the layout users see ([out, in]; [out, in / groups, kh, kw]). A kernel that
-// is faster on another layout, or computes in bf16, keeps its own form here, made once after each
-// update and not once per micro-batch. Forms are charged to Purpose::Workspace. With one
-// micro-batch a step, a form that only one kind of call reads need not be kept: is_read_once(). The
-// value of a matrix that is never updated may be bf16, for linear layers that compute in bf16 and
-// read it without a form.
+// The value is fp32, in the layout users see: [out, in] of a matrix, [out, in / groups, kh, kw] of
+// a filter. A kernel that is faster on another layout, or computes in bf16, keeps a copy here in
+// the layout and type that it reads: a form. It makes the form once after each update and not once
+// per micro-batch. The memory of forms is charged to Purpose::Workspace. With one micro-batch a
+// step, a form that only one kind of call reads need not be kept: is_read_once(). The value of a
+// matrix that is never updated may be bf16, for linear layers that compute in bf16 and read it
+// without a form.
 #pragma once
 
 #include <cstdint>
@@ -40,15 +41,15 @@ class Weight {
   void read_once() { read_once_ = true; }
   [[nodiscard]] bool is_read_once() const { return read_once_; }
 
-  // One packed or narrowed copy. `key` is the kernel's own name for the layout.
+  // One form. `key` is a number that the device's kernels choose for a layout.
   struct Packing {
     uint64_t key = 0;
-    uint64_t version = 0;
+    uint64_t version = 0;  // version() of the value from which `packed` was made; 0: not yet made
     Tensor packed;
   };
-  // The form of that key. It must be made, and its `version` set to version(), where `version` is
-  // another (at first it is 0, and `packed` empty). Valid until another key is asked for the first
-  // time.
+  // The form of that key; at first its `packed` is empty. Where its `version` is not version(), it
+  // is stale: the caller must make `packed` anew from value() and set `version` to version(). The
+  // reference is valid until packing() is called with a new key.
   Packing& packing(uint64_t key) {
     for (Packing& f : packings_) {
       if (f.key == key) return f;

@@ -23,50 +23,59 @@ inline double elements(const Tensor& t) {
 
 class Tally {
  public:
-  // The tensors that an op reads or writes: null ones are skipped, and one that is read and written
-  // stands there twice.
+  // The tensors that an op reads or writes, for the bytes that it moves. Null pointers are skipped;
+  // a tensor that is both read and written stands in the list twice.
   using Operands = std::initializer_list<const Tensor*>;
 
   using Spent = std::function<void(double seconds)>;
 
-  // `memory` takes the copies of weights and the scratch tensors that the device would; `spent`
-  // (may be empty) is called with the seconds of each op.
+  // Copies of weights and scratch tensors that the modelled device would make are taken from
+  // `memory`, so that its account is that of the device. `spent` (may be empty) is called with the
+  // seconds of each op.
   Tally(const DeviceModel& model, Memory& memory, Spent spent = {})
       : model_(model), memory_(memory), spent_(std::move(spent)) {}
 
   // Counts a matrix product of numbers of type `dtype`. `more_bytes` are read or written besides
-  // the operands: a weight, or the tensor that is added to. Where bf16 is emulated all operands of
-  // that type are widened at once.
+  // the operands: a weight, or the tensor that is added to. Where the model emulates bf16, also
+  // counts a widening pass for each bf16 operand, and takes the fp32 copies of all of them from the
+  // memory at the same time.
   void product(ProductKind kind, double flops, DType dtype, Operands operands,
                double more_bytes = 0);
   // product() whose operands need no widening, or whose widening was counted before.
   void product_as_is(ProductKind kind, double flops, DType dtype, Operands operands,
                      double more_bytes = 0);
-  // Counts one pass over the operands, with `flops` operations in all.
+  // Counts an op that goes once over its operands, element by element, with `flops` operations in
+  // all.
   void pass(double flops, Operands operands);
 
   // What a product reads of a weight.
   struct WeightRead {
     double bytes = 0;  // bytes that the product reads
-    // Copies made for this product alone, held meanwhile: what of a bf16 value is widened at once
-    // where bf16 is emulated, and the filter of a weight that is read once.
+    // The copy that is made for this product alone; the caller holds it until the product has been
+    // counted. Empty where the product reads the value or a copy that the weight keeps. Such a copy
+    // is the piece of a bf16 value that is widened at a time where bf16 is emulated, or a copy of a
+    // weight that is read once.
     Tensor made;
   };
-  // Makes the copy of the weight that this use reads, where the device keeps such a copy (one pass
-  // after each change) or makes one for the product. `groups` are the groups of a filter.
+  // Says what a product of numbers of type `dtype` reads of the weight. Where the device reads a
+  // copy of the value (packed, or narrowed to bf16), it makes that copy and counts the pass over
+  // it: into the weight, once after each Weight::changed(), or into WeightRead::made. `groups` are
+  // the groups of a filter.
   [[nodiscard]] WeightRead read(Weight& weight, DType dtype, FilterUse use, int groups = 1);
 
-  // Scratch memory of kernels/cpu, held until the result is destroyed; empty on other devices.
+  // Scratch memory that kernels/cpu would take, held until the result is destroyed; an empty tensor
+  // where another device is modelled.
   [[nodiscard]] Tensor scratch(int64_t elements, DType dtype);
   // Scratch memory on any device, held until the result is destroyed.
   [[nodiscard]] Tensor workspace(int64_t size_bytes);
-  // The fp32 copy of `tensor` where its type is emulated, counted with the pass that widens the
-  // tensor into the copy or rounds it from there; empty for other types and on other devices.
+  // The memory of the fp32 copy of a bf16 tensor where the model emulates bf16; the pass that
+  // widens the tensor into the copy, or rounds the tensor from it, is counted. Else counts nothing
+  // and returns an empty tensor.
   [[nodiscard]] Tensor widened(const Tensor& tensor);
-  // Counts passes that widen or round `elements` elements in all.
+  // Counts an op that widens or rounds `elements` elements.
   void convert(double elements);
-  // read() for a product of a linear layer: of the weight's value, of its narrowed copy or of
-  // copies that the product makes.
+  // read() for a product of a linear layer of `rows` rows; `dtype` is that of x and y. The product
+  // may read the weight's value, its narrowed copy, or copies of operands that copies() counts.
   [[nodiscard]] WeightRead read_linear(LinearProduct product, Weight& weight, int64_t rows,
                                        DType dtype);
 
@@ -76,10 +85,12 @@ class Tally {
     DType dtype;   // of x and y
     DType weight;  // of w, not of its gradient
   };
-  // Scratch memory for the operands that the product reads from copies (OperandCopies), counted
-  // with the pass that makes the copies; empty on other devices.
+  // Counts the passes that copy operands (or, on a GPU, rows of outputs: row_pieces.h) for the
+  // product, and returns the scratch memory of the copies, which the caller holds until the product
+  // has been counted. Empty where the modelled device makes no copies (OperandCopies).
   [[nodiscard]] Tensor copies(LinearProduct product, const Linear& linear);
-  // Scratch memory for a sum over the rows of g, as kernels/cpu/bias_gradient.cpp takes it.
+  // Scratch memory for a sum over the rows of g, as kernels/cpu/bias_gradient.cpp takes it; an
+  // empty tensor where another device is modelled.
   [[nodiscard]] Tensor bias_scratch(const Tensor& g);
 
   [[nodiscard]] const OpCount& count() const { return count_; }

@@ -77,14 +77,16 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  // A block of at least size_bytes with one reference. Contents are undefined.
-  // Throws Error(Resource) naming the size, the purpose and the account when the system has no
-  // more.
+  // A block of at least size_bytes with one reference, from the cache where it has one of that
+  // size, else from the system. Contents are undefined. Where the system has no more, the cached
+  // blocks are given back and it is asked again; then throws Error(Resource) naming the size, the
+  // purpose and the bytes in use.
   [[nodiscard]] Block* take(size_t size_bytes, Purpose purpose);
   void put_back(Block* block) noexcept;  // called when the last reference is gone
 
-  // Adds `count` new blocks of that size to the cache, for needs that vary a little from step to
-  // step. Throws Error(Resource) where the system has no more.
+  // Obtains `count` new blocks of that size and puts them into the cache, for needs that vary a
+  // little from step to step. They are charged to a purpose only when they are taken. Throws
+  // Error(Resource) as take() does.
   void add_spare(size_t size_bytes, int count);
 
   // Puts the cached blocks into the order in which they were obtained, so that the same takes from

@@ -16,14 +16,19 @@ class ActivationOps {
  public:
   virtual ~ActivationOps() = default;
 
-  virtual void forward(Tensor& y, const Tensor& x, Activation f) = 0;  // y may be x
+  // All tensors of a call have the same number of elements. Results are overwritten; g is the
+  // gradient of y.
+
+  virtual void forward(Tensor& y, const Tensor& x, Activation f) = 0;  // y = f(x); y may be x
   virtual void backward(Tensor& dx, const Tensor& g, const Tensor& x,
                         Activation f) = 0;  // dx = g f'(x); dx may be g
-  // y = f(gate) x, and the gradients of both (Dauphin et al. 2017, Shazeer 2020). y may be gate.
+  // y = f(gate) x (Dauphin et al. 2017, Shazeer 2020); y may be gate. The backward writes dgate = g
+  // x f'(gate) and dx = g f(gate), which must be tensors of their own.
   virtual void gated_forward(Tensor& y, const Tensor& gate, const Tensor& x, Activation f) = 0;
   virtual void gated_backward(Tensor& dgate, Tensor& dx, const Tensor& g, const Tensor& gate,
                               const Tensor& x, Activation f) = 0;
-  // dx = g f'(.) from the OUTPUT y of a fused function; dx may be g.
+  // dx = g f'(z), where z is the argument of a function that was fused into a product: computed
+  // from the OUTPUT y = f(z), since z was not kept. dx may be g.
   virtual void fused_backward(Tensor& dx, const Tensor& g, const Tensor& y, Fused f) = 0;
 };
 

@@ -20,12 +20,13 @@ struct AttentionOptions {
   // The heads of keys and values, a divisor of heads; 0: heads. Query head h reads head h / (heads
   // / kv_heads) (grouped queries, Ainslie et al. 2023).
   int kv_heads = 0;
-  // > 0: row i of causal rows sees the columns i - window + 1 .. i, and every row of others the
-  // last `window` of the keys that its sample has. 0: no window.
+  // > 0: with `causal` row i sees only the columns i - window + 1 .. i; without it every row sees
+  // only the last `window` keys of its sample. 0: no window.
   int64_t window = 0;
 };
 
-// The mask of each sample; null: nothing is masked.
+// Limits the columns (keys) that a row (a query) of each sample sees, besides AttentionOptions.
+// Null: nothing is masked.
 struct AttentionMask {
   const Tensor* key_lengths = nullptr;  // I32 [b]: columns >= the length are masked
   // I32 [b, Tq], for causal rows only: row i sees the columns starts[b, i] .. i. Starts never

@@ -19,22 +19,25 @@ struct AttentionSizes {
   [[nodiscard]] bool see_nothing() const { return batch * queries * keys * width() == 0; }
 };
 
-// Throws Error(Internal) where tensors, masks and options do not fit each other, Error(Input) where
-// the dropout rate is not in [0, 1).
+// The sizes of the call of AttentionOps with these arguments. Throws Error(Internal), which names
+// `op`, where tensors, masks and options do not fit each other, and Error(Input) where the dropout
+// rate is not in [0, 1).
 [[nodiscard]] AttentionSizes attention_sizes(const char* op, const Tensor& q, const Tensor& k,
                                              const Tensor& v, const AttentionMask& mask,
                                              const AttentionOptions& options);
 
-// Positions of a sample, heads, elements of a head.
+// The sizes of a call of AttentionOps::rotary(): positions of a sample (`time`), heads, elements of
+// a head (`depth`).
 struct RotarySizes {
   int64_t time, heads, depth;
 };
-// Throws Error(Internal) where the tensors do not fit each other.
+// Returns them. Throws Error(Internal), which names `op`, where the tensors do not fit each other.
 [[nodiscard]] RotarySizes rotary_sizes(const char* op, const Tensor& y, const Tensor& x,
                                        const Tensor& table, const Tensor* places);
 
-// The keys [begin, end) that a query sees. `lengths` and `starts` point at the numbers of the masks
-// of AttentionMask; null without such a mask, and on devices whose memory the host does not read.
+// The keys [begin, end) that a query sees. `lengths` and `starts` point at the elements of
+// AttentionMask's tensors. They are null where the call has no such mask; on a device whose memory
+// the host cannot read they are null, too, and the view is then that of the call without masks.
 struct AttentionView {
   int64_t queries = 0, keys = 0;
   bool causal = false;
@@ -55,11 +58,12 @@ struct AttentionView {
     if (starts != nullptr) first = std::max<int64_t>(first, starts[sample * queries + query]);
     return std::min(first, last);
   }
-  // Whether every query sees all keys from the first one on.
+  // Whether begin() is 0 for every query.
   [[nodiscard]] bool from_the_first() const { return window == 0 && starts == nullptr; }
 };
 
-// The view without `lengths` and `starts`.
+// The view of a call without its masks; a caller whose host reads the masks sets `lengths` and
+// `starts`.
 [[nodiscard]] inline AttentionView attention_view(const AttentionSizes& sizes,
                                                   const AttentionOptions& options) {
   return {sizes.queries, sizes.keys, options.causal, options.window};

@@ -1,5 +1,7 @@
-// kernels/ops/batch_norm.h -- batch norm, over all axes but the last (Ioffe and Szegedy 2015).
-// Statistics and affine parameters are fp32; x, y and gradients are fp32 or bf16.
+// kernels/ops/batch_norm.h -- batch norm, over all axes but the last (Ioffe and Szegedy 2015): the
+// last axis is the channels, c below; a row is one position of one sample, all its channels.
+// Statistics and affine parameters are fp32 [c]; x, y and gradients are fp32 or bf16, of one shape.
+// Every op overwrites its results.
 #pragma once
 
 #include "kernels/ops/norm_sums.h"
@@ -11,30 +13,39 @@ class BatchNormOps {
  public:
   virtual ~BatchNormOps() = default;
 
-  // Normalises with the statistics of this micro-batch and writes them: mean[c], rstd[c] (biased
-  // variance), and sums[kNormSums, c] of x and x^2: added up over a mini-batch, they give moments()
-  // what the moving averages take (GPipe 2.2).
+  // y = (x - mean) rstd gamma + beta with the statistics of this micro-batch, which are written,
+  // too: mean[c], rstd[c] = 1 / sqrt(biased variance + epsilon), and `sums`, fp32 [kNormSums, c],
+  // whose rows norm_sums.h lists: the sums over the rows of x, then of x^2, each as three floats.
+  // The caller adds up `sums` over the micro-batches of a mini-batch (and over replicas); moments()
+  // makes of that what the moving averages take (GPipe 2.2). No op makes mean and rstd of such a
+  // sum.
   virtual void forward(Tensor& y, Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
                        const Tensor& gamma, const Tensor& beta, float epsilon) {
     statistics(mean, rstd, sums, x, epsilon);
     apply(y, x, mean, rstd, gamma, beta);
   }
-  // Writes mean[c] and the unbiased variance[c] of `positions` rows, from their sums as forward()
-  // writes them, added up in fp32. The variance is never below zero, and 0 of a single row.
+  // Writes mean[c] and the unbiased variance[c] of `positions` rows. `sums` is the sum, in fp32, of
+  // the `sums` that forward() wrote for these rows. The variance is never below zero; it is 0 for a
+  // single row.
   virtual void moments(Tensor& mean, Tensor& variance, const Tensor& sums, double positions) = 0;
-  // y = (x - mean) / sqrt(variance + epsilon) gamma + beta, with the moving averages.
+  // y = (x - mean) / sqrt(variance + epsilon) gamma + beta; mean and variance are the moving
+  // averages.
   virtual void inference(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& variance,
                          const Tensor& gamma, const Tensor& beta, float epsilon) = 0;
-  // The gradients of forward(). Writes dparameters[2, c] = (dgamma, dbeta): dx needs both sums
-  // anyway, so that the backward of the weights only adds them.
+  // The gradients of forward(), given the gradient g of y and the mean and rstd that forward()
+  // wrote. Writes dx and `dparameters`, fp32 [2, c]: dgamma in row 0, dbeta in row 1. Both are
+  // needed for dx, so they are computed here; the backward of the weights then only adds them.
   virtual void backward(Tensor& dx, Tensor& dparameters, const Tensor& g, const Tensor& x,
                         const Tensor& mean, const Tensor& rstd, const Tensor& gamma) {
     gradients(dparameters, g, x, mean, rstd);
     backward_input(dx, dparameters, x.shape().rows(), g, x, mean, rstd, gamma);
   }
 
-  // ---- forward() and backward() in two steps each, between which replicas may add up their sums
-  // Writes mean, rstd and sums as forward() does.
+  // ---- forward() and backward() in two steps each. Between statistics() and apply() the caller
+  // may merge mean and rstd over replicas (runtime/network/autograd/norm_functions.cpp does),
+  // between gradients() and backward_input() it may add up dparameters over replicas.
+
+  // Writes mean, rstd and sums of the rows of x as forward() does.
   virtual void statistics(Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
                           float epsilon) = 0;
   // y = (x - mean) rstd gamma + beta
@@ -43,8 +54,8 @@ class BatchNormOps {
   // Writes dparameters as backward() does.
   virtual void gradients(Tensor& dparameters, const Tensor& g, const Tensor& x, const Tensor& mean,
                          const Tensor& rstd) = 0;
-  // Writes dx of the rows of x. mean, rstd and dparameters are those of `positions` rows, of which
-  // the rows of x are some (other replicas may have the others).
+  // Writes dx of the rows of x. mean and rstd are those of `positions` rows, and dparameters is the
+  // sum over them; the rows of x are among them (other replicas may have the others).
   virtual void backward_input(Tensor& dx, const Tensor& dparameters, int64_t positions,
                               const Tensor& g, const Tensor& x, const Tensor& mean,
                               const Tensor& rstd, const Tensor& gamma) = 0;

@@ -17,23 +17,26 @@ class DenseOps {
  public:
   virtual ~DenseOps() = default;
 
-  // y[r, out] = f(x[r, in] w[out, in]^T + bias[out]); leading axes of x and y fold into r.
-  // bias (fp32) may be null. x and y share one dtype, and w is fp32 or of that dtype, too.
+  // y[r, out] = f(x[r, in] w[out, in]^T + bias[out]); r is the product of all axes of x and y but
+  // the last. bias (fp32) may be null. x and y share one dtype; w is fp32 or of that dtype.
   virtual void linear_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
                               Fused f) = 0;
-  // dx[r, in] = g[r, out] w, with g the gradient before f: ActivationOps::fused_backward() computes
-  // it.
+  // dx[r, in] = g[r, out] w. g is the gradient of the argument of f, which
+  // ActivationOps::fused_backward() computes from the gradient of y.
   virtual void linear_backward_input(Tensor& dx, const Tensor& g, Weight& w) = 0;
   // dw[out, in] = (accumulate ? dw : 0) + g^T x;  dbias[out] += column sums of g (null: none). dw
   // and dbias are fp32.
   virtual void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
                                       bool accumulate) = 0;
-  // dbias[out] += column sums of g, alone: for a frozen w. The same bits as with dw.
+  // Only dbias[out] += column sums of g, for a frozen w. It has the same bits as from
+  // linear_backward_weight().
   virtual void linear_backward_bias(Tensor& dbias, const Tensor& g) = 0;
 
-  // A product and a function that is differentiated from its input `pre`, in one pass: what today's
-  // devices do for some functions, types and shapes. Returns false, and does nothing, where this
-  // one does not; the caller then composes it of the products above and ActivationOps.
+  // The two functions below compute a product and, in the same pass, a function that is
+  // differentiated from its argument `pre` (which is kept) and not from its result. Devices do so
+  // for some functions, types and shapes. Each returns true if it did; else it returns false and
+  // has done nothing, and the caller composes the same of the products above and ActivationOps. y,
+  // pre and dpre are overwritten.
   //   pre = x w^T + bias, y = f(pre)
   virtual bool fused_linear_activation(Tensor& /*y*/, Tensor& /*pre*/, const Tensor& /*x*/,
                                        Weight& /*w*/, const Tensor* /*bias*/, Activation /*f*/) {

@@ -1,5 +1,6 @@
 // kernels/ops/image.h -- convolution and pooling over channels-last images [n, height, width,
-// channels].
+// channels]. The images of a call and their gradients share one dtype, fp32 or bf16; the gradients
+// of weights and biases are fp32.
 #pragma once
 
 #include "kernels/ops/dense.h"
@@ -32,14 +33,17 @@ class ImageOps {
  public:
   virtual ~ImageOps() = default;
 
-  // y = f(x * w + bias), with w [out, in / groups, kernel_h, kernel_w]; depthwise is groups == in.
-  // bias (fp32) may be null.
+  // y = f(x * w + bias), where * is the convolution of x [n, h, w, in] with the filter w [out, in /
+  // groups, kernel_h, kernel_w]; groups == in is a depthwise one. bias (fp32 [out]) may be null. y
+  // is overwritten.
   virtual void conv2d_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
                               const Window& window, int groups, Fused f) = 0;
-  // dx, from the gradient g before f.
+  // Overwrites dx. g is the gradient of the argument of f (ActivationOps::fused_backward()), here
+  // and in conv2d_backward_weight().
   virtual void conv2d_backward_input(Tensor& dx, const Tensor& g, Weight& w, const Window& window,
                                      int groups) = 0;
-  // dw = (accumulate ? dw : 0) + ..., dbias += sums of g over n, h, w (null: none). Both fp32.
+  // dw = (accumulate ? dw : 0) + the gradient of w; dbias[out] += the sums of g over n, h, w (null:
+  // there is no bias). Both are fp32; dw has the shape of w.
   virtual void conv2d_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
                                       const Window& window, int groups, bool accumulate) = 0;
 

@@ -1,5 +1,6 @@
-// kernels/ops/layout.h -- LayoutOps: concat, split, transpose and put_rows, which move
-// elements without changing them. fp32 and bf16.
+// kernels/ops/layout.h -- LayoutOps: concat, split, transpose and put_rows, which move elements
+// without changing them. All tensors of a call (but for `rows`) are fp32 or all are bf16. Results
+// are overwritten.
 #pragma once
 
 #include <span>

@@ -47,8 +47,9 @@ struct Axis {
   int64_t x_stride = 0;
   int64_t y_stride = 0;
 };
-// The axes of y, without those of extent 1; neighbours in both x and y are merged. The last axis is
-// innermost in y; the one before it, if there is a choice, is innermost in x.
+// The axes of y, without those of extent 1; axes that are neighbours in both x and y are merged
+// into one. The last axis is innermost in y. The one before it is innermost in x, unless the last
+// axis is that, too. The order of the other axes does not matter, since each has both strides.
 struct Permutation {
   std::array<Axis, Shape::kMaxRank> axes{};
   int count = 0;
@@ -61,10 +62,12 @@ struct Permutation {
 // The permutation y = transpose(x, order); x is not empty.
 [[nodiscard]] Permutation permutation_of(const Tensor& x, std::span<const int> order);
 
-// Throws when y is not x with its axes in that order.
+// Throws Error(Internal) where y has not the dtype of x and the axes of x in that order (axis a of
+// y is axis order[a] of x), or where `order` is no permutation.
 void check_order(const Tensor& y, const Tensor& x, std::span<const int> order);
 
-// Throws unless x has a row like those of y for each of `rows`.
+// Throws Error(Internal) unless x has one row for each of `rows` (I32), of the length and the dtype
+// of the rows of y. Does not look at the numbers in `rows`.
 void check_put_rows(const Tensor& y, const Tensor& x, const Tensor& rows);
 
 }  // namespace penstock

@@ -4,11 +4,16 @@
 // The statistics of batch norm are sums over micro-batches and replicas, and what adds them up (an
 // all-reduce of gradients) knows only fp32. Their variance is the difference of two such sums,
 // which are a million times larger where a channel's mean is a thousand deviations: 24 bits are too
-// few. Of a double with exponent e the first float is a multiple of 2^(e - kLimbBits + 1), the
-// second a multiple of 2^(e - 2 kLimbBits + 1) and less than one step of the first. So sums of
-// either are exact as long as the terms are alike (the very case in which the difference cancels)
-// and no more than 2^(23 - kLimbBits) are added. Where the terms are unlike, the sums round as sums
-// of floats do, but the difference does not cancel.
+// few.
+//
+// Take a double of exponent e. The first float is its value rounded toward zero to a multiple of
+// 2^(e - kLimbBits + 1), the step of the first float. The second float is what is left, rounded
+// toward zero to a multiple of 2^(e - 2 kLimbBits + 1); it is less than one step of the first. The
+// third is the rest. Each of the first two has kLimbBits bits where a float holds 24. So sums of
+// first floats, and sums of second floats, are exact where the doubles are of similar size and no
+// more than 2^(23 - kLimbBits) of them are added: this is the case in which the variance is a small
+// difference of large sums. Where the doubles differ much in size, the sums round as sums of floats
+// do, but the difference is then not small.
 #pragma once
 
 #include <bit>

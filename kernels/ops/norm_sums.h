@@ -6,8 +6,9 @@
 
 namespace penstock {
 
-// The rows of a tensor of sums, fp32 [kNormSums, channels]: three limbs (limbs.h) of the sum of x,
-// then three of the sum of x^2. Such tensors may be added up in fp32.
+// The number of rows of a tensor of sums, fp32 [kNormSums, channels]. Rows 0, 1 and 2 are the high,
+// middle and low limbs (limbs.h) of each channel's sum of x, rows 3, 4 and 5 those of its sum of
+// x^2. Such tensors may be added up in fp32, element by element.
 inline constexpr int64_t kNormSums = 2 * kLimbs;
 
 struct Moments {

@@ -15,10 +15,11 @@ class PointwiseOps {
   virtual void multiply(Tensor& y, const Tensor& a, const Tensor& b) = 0;  // y may be a or b
   virtual void accumulate(Tensor& y, const Tensor& a) = 0;           // y += a; dtypes may differ
   virtual void scale(Tensor& y, const Tensor& a, float factor) = 0;  // y = factor a; y may be a
-  // y[.., c] = a[.., c] + b[c] repeated over the leading axes: positions, biases. b may hold any
-  // whole fraction of a's elements; it is the innermost axes of a. b is fp32.
+  // y[.., c] = a[.., c] + b[c]: adds b, which has the innermost axes of a (one or several), to
+  // every part of a of that size. So positions and biases are added. b is fp32; its number of
+  // elements must divide that of a.
   virtual void add_broadcast(Tensor& y, const Tensor& a, const Tensor& b) = 0;
-  // db += the sum of g over the repetitions; db fp32.
+  // db[c] += the sum of g[.., c] over the leading axes, those that b does not have; db is fp32.
   virtual void add_broadcast_backward(Tensor& db, const Tensor& g) = 0;
 
   // Element i is kept when uniform(word i % 4 of philox(stream, i / 4)) >= rate, and scaled by
@@ -32,9 +33,10 @@ class PointwiseOps {
 
   virtual void fill(Tensor& y, float value) = 0;      // any dtype but U8
   virtual void copy(Tensor& y, const Tensor& x) = 0;  // same shape; converts fp32 <-> bf16
-  // Writes a checksum to `sum` (I32 [2], its bytes as the device has them) that any single changed
-  // bit of x changes, and nearly every change of several: the sum of (2 i + 1) bits(x[i]) modulo
-  // 2^64. Exact, so the order of the sum does not matter. Any dtype.
+  // Writes the sum of (2 i + 1) bits(x[i]) modulo 2^64 to `sum`, I32 [2], whose eight bytes are
+  // that uint64 in the device's byte order. Any single changed bit of x changes this checksum, and
+  // nearly every change of several bits does. Sums of integers are exact, so their order does not
+  // matter. x may have any dtype.
   virtual void checksum(Tensor& sum, const Tensor& x) = 0;
 };
 

@@ -1,14 +1,15 @@
 // kernels/ops/product_shape.h -- what matrix products, convolutions and pooling of every device
-// require of their tensors, and the sizes that follow. Each function throws Error(Internal) that
-// names the op where the tensors do not fit together.
+// require of the shapes and dtypes of their tensors, and the sizes that follow. Each function
+// throws Error(Internal), which names the op, where the tensors do not fit together.
 #pragma once
 
 #include "kernels/ops/image.h"
 
 namespace penstock {
 
-// The rows of input x and output y of a linear layer (or of their gradients); w, its weight or the
-// gradient of that, is [out, in].
+// Returns the number of rows of x [rows, in] and y [rows, out], the input and the output of a
+// linear layer or the gradients of these; leading axes count as rows. w is the weight [out, in] or
+// its gradient.
 [[nodiscard]] int64_t linear_rows(const char* op, const Tensor& x, const Tensor& y,
                                   const Tensor& w);
 
@@ -19,7 +20,8 @@ struct MatmulSizes {
 [[nodiscard]] MatmulSizes matmul_sizes(const Tensor& c, const Tensor& a, const Tensor& b,
                                        bool transpose_a, bool transpose_b);
 
-// The tensors are those of ImageOps, or their gradients; `chosen` may be null.
+// Check the tensors of a call of ImageOps (kernels/ops/image.h), or their gradients, and return
+// nothing. `chosen` may be null.
 void check_convolution(const Tensor& x, const Tensor& y, const Tensor& w, const Window& window,
                        int groups);
 void check_pooling(const Tensor& x, const Tensor& y, const Tensor* chosen, const Window& window);

@@ -14,23 +14,25 @@ class TokenOps {
  public:
   virtual ~TokenOps() = default;
 
-  // y[r, width] = table[ids[r], :]; y is fp32 or bf16, table fp32 or as y. An id outside the table
-  // throws Error(Input) naming it.
+  // y[r, :] = table[ids[r], :]; y is fp32 or bf16, table fp32 or of y's dtype. An id outside the
+  // table throws Error(Input) naming it: here, or on a GPU when the host next waits for the device.
   virtual void embedding_forward(Tensor& y, const Tensor& ids, const Tensor& table) = 0;
-  // dtable[ids[r], :] += g[r, :], in ascending order of r.
+  // dtable[ids[r], :] += g[r, :], in ascending order of r; dtable is fp32, g fp32 or bf16.
   virtual void embedding_backward(Tensor& dtable, const Tensor& ids, const Tensor& g) = 0;
 
   // places[b, i] = i - starts[b, i], both I32 [b, t]: the place of position i within its own
   // sample, where a row packs several.
   virtual void packed_places(Tensor& places, const Tensor& starts) = 0;
 
-  // logits[r, classes], labels[r]; labels < 0 are ignored; a label >= classes throws Error(Input).
-  // result (F64 [3]) = sum of losses (smoothed), number of rows whose largest logit (unclipped, the
-  // first of equals) is the label, number of rows counted. logsumexp[r] (fp32) is written for the
-  // backward.
+  // logits is [r, classes], labels is [r]. Rows whose label is below 0 are left out; a label >=
+  // classes throws Error(Input) (on a GPU when the host next waits for the device). Writes
+  // `result`, F64 [3]: the sum of the rows' losses (with smoothing), the number of rows whose
+  // largest logit (unclipped; the first of equals) is that of the label, and the number of rows
+  // that were not left out. Writes logsumexp[r] (fp32) for the backward.
   virtual void cross_entropy_forward(Tensor& result, Tensor& logsumexp, const Tensor& logits,
                                      const Tensor& labels, const CrossEntropyOptions& options) = 0;
-  // dlogits = scale * (softmax - target), zero for ignored rows; dlogits may be logits.
+  // dlogits = scale * (softmax - target), zero for the rows that are left out; dlogits may be
+  // logits.
   virtual void cross_entropy_backward(Tensor& dlogits, const Tensor& logits, const Tensor& labels,
                                       const Tensor& logsumexp, float scale,
                                       const CrossEntropyOptions& options) = 0;

@@ -1,7 +1,7 @@
 // kernels/ops/update.h -- the arithmetic of optimizers on flat fp32 tensors. One call updates a
-// list of parameters, for which a GPU has one launch. A parameter comes with its gradient (not
-// changed) and its state (changed), of its own size. `scale`, the factor of clipping, multiplies
-// every gradient first.
+// list of parameters, for which a GPU has one launch. An entry of the list has a parameter w
+// (changed in place), its gradient g (not changed) and its state (changed in place), all of one
+// size. `scale` is the factor of gradient clipping: every gradient is multiplied by it first.
 #pragma once
 
 #include <span>
@@ -46,8 +46,8 @@ struct LionStep {
 };
 
 struct AdafactorMove {
-  float learning_rate, weight_decay;  // of the decay
-  float rate;                         // of the change
+  float learning_rate, weight_decay;  // their product is the share of w that is taken away
+  float rate;                         // multiplies the change
 };
 
 struct AverageTensors {
@@ -78,22 +78,27 @@ class UpdateOps {
   // Chen et al. 2023: g' = scale g; w -= lr (sign(beta1 mean + (1 - beta1) g') + weight_decay w);
   // mean = beta2 mean + (1 - beta2) g'. The sign of 0 is 0.
   virtual void lion(std::span<const LionTensors> all, const LionStep& step) = 0;
-  // Adafactor (Shazeer & Stern 2018) in PyTorch's form, in two halves. The first writes
-  // change[i, j] = scale g[i, j] / sqrt(max(rows[i] columns[j] / max(mean, e), e^2)), where rows
-  // and columns are second moments, `mean` [1] is the mean of rows and e is 2^-23. With empty
-  // columns and mean, rows has the size of g: change[i] = scale g[i] / sqrt(max(rows[i], e^2)).
+  // Adafactor (Shazeer & Stern 2018) in PyTorch's form, in two halves, for one parameter at a time.
+  // The first overwrites `change`, which has the size of g, with
+  //   change[i, j] = scale g[i, j] / sqrt(max(rows[i] columns[j] / max(mean, e), e^2)),
+  // where `rows` and `columns` are second moments of the rows and columns of a matrix, `mean` [1]
+  // is the mean of `rows`, and e is kAdafactorLeast. For a parameter that is no matrix, `columns`
+  // and `mean` are empty and `rows` has the size of g:
+  //   change[i] = scale g[i] / sqrt(max(rows[i], e^2)).
   virtual void adafactor_change(Tensor& change, const Tensor& gradient, const Tensor& rows,
                                 const Tensor& columns, const Tensor& mean, float scale) = 0;
-  // The second: w -= learning_rate weight_decay w
-  //   + rate max(1e-3, rms of w) / max(1, rms of change) change,
-  // with the root mean squares of before, by what squares_by_block() made of weight and change.
+  // The second half: w -= learning_rate weight_decay w
+  //   + rate max(kAdafactorLeastSize, rms of w) / max(1, rms of change) change.
+  // The root mean squares are those before this call, from what squares_by_block() wrote for the
+  // weight and for the change.
   virtual void adafactor_move(Tensor& weight, const Tensor& change, const Tensor& weight_squares,
                               const Tensor& change_squares, const AdafactorMove& move) = 0;
   // average = decay average + (1 - decay) w
   virtual void moving_average(std::span<const AverageTensors> all, float decay) = 0;
-  // Writes the sums of the squares of each tensor's elements, kSquaresBlock by kSquaresBlock and
-  // tensor by tensor, to `results` (F64, squares_blocks() of each). A rank that adds up a tensor's
-  // sums in order thus has the same bits as one that received some of them from other ranks.
+  // Overwrites `results` (F64) with the sums of squares of blocks of kSquaresBlock elements: first
+  // the squares_blocks() sums of the first tensor, in order, then those of the next one. A rank
+  // that adds up a tensor's sums in order thus has the same bits as one that received some of them
+  // from other ranks.
   virtual void squares_by_block(Tensor& results, std::span<const Tensor> all) = 0;
   // x /= max(norm of x, least), where `squares` holds the sums that squares_by_block() made of x.
   virtual void divide_by_norm(Tensor& x, const Tensor& squares, float least) = 0;
