@@ -1,5 +1,5 @@
-// kernels/cpu/bias_gradient.h -- the bias gradient of every layer: sums over the rows of a matrix.
-// A loop of our own, because oneDNN 2.6 has only a scalar one (0.5 GB/s).
+// kernels/cpu/bias_gradient.h -- the gradient of a bias, for all layers: sums over the rows of a
+// matrix. It is a loop of our own, because oneDNN 2.6 has only a scalar one (0.5 GB/s).
 #pragma once
 
 #include "kernels/cpu/families.h"

@@ -2,11 +2,13 @@
 // fastest (tiled_operands.h): the first operand in rows that follow each other, the second in tiles
 // of 32 rows by 64 columns,
 //
-//     tiles[columns / 64][rows / 32][16][64][2],
+//     tiles[columns / 64][rows / 32][16][64][2].
 //
-// a pair of rows side by side: oneDNN's BA16a64b2a. Columns are whole tiles; rows are filled
-// up to whole tiles with zeros. All matrices are dense, except where rows are `step` elements
-// apart.
+// A tile has 16 pairs of rows; the two elements of a pair that are in one column lie side by side
+// (oneDNN's BA16a64b2a). `columns` must be a multiple of 64. Rows that are missing in the last tile
+// are filled with zeros, so `tiles` has room for rows up to a multiple of 32. Matrices are dense
+// and row-major, except where rows are said to be `step` elements apart. All results are
+// overwritten.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +17,7 @@
 
 namespace penstock {
 
-// tiles = matrix[rows, columns]; fp32 numbers are rounded.
+// Copy matrix[rows, columns] to tiles; fp32 numbers are rounded.
 void copy_to_tiles(int threads, bfloat16* tiles, const float* matrix, int64_t rows,
                    int64_t columns);
 void copy_to_tiles(int threads, bfloat16* tiles, const bfloat16* matrix, int64_t rows,

@@ -1,5 +1,6 @@
 // kernels/ops/pointwise.h -- element by element: sums, dropout, fills and casts.
-// Inputs and outputs are fp32 or bf16 and share one dtype unless said otherwise; computed in fp32.
+// The tensors of a call have the same number of elements and are all fp32 or all bf16, unless said
+// otherwise. Numbers are computed in fp32. y is overwritten unless its comment says +=.
 #pragma once
 
 #include "kernels/philox.h"
@@ -11,8 +12,9 @@ class PointwiseOps {
  public:
   virtual ~PointwiseOps() = default;
 
-  virtual void add(Tensor& y, const Tensor& a, const Tensor& b) = 0;       // y may be a or b
-  virtual void multiply(Tensor& y, const Tensor& a, const Tensor& b) = 0;  // y may be a or b
+  virtual void add(Tensor& y, const Tensor& a, const Tensor& b) = 0;  // y = a + b; y may be a or b
+  // y[i] = a[i] b[i]; y may be a or b.
+  virtual void multiply(Tensor& y, const Tensor& a, const Tensor& b) = 0;
   virtual void accumulate(Tensor& y, const Tensor& a) = 0;           // y += a; dtypes may differ
   virtual void scale(Tensor& y, const Tensor& a, float factor) = 0;  // y = factor a; y may be a
   // y[.., c] = a[.., c] + b[c]: adds b, which has the innermost axes of a (one or several), to

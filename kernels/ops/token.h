@@ -1,4 +1,6 @@
-// kernels/ops/token.h -- embedding tables and the cross-entropy loss. Ids and labels are I32.
+// kernels/ops/token.h -- embedding tables and the cross-entropy loss. Ids and labels are I32. Where
+// an op throws for a bad id or label, a GPU, which computes later, throws at the next synchronize()
+// or copy to or from the host.
 #pragma once
 
 #include "kernels/tensor.h"
@@ -15,7 +17,7 @@ class TokenOps {
   virtual ~TokenOps() = default;
 
   // y[r, :] = table[ids[r], :]; y is fp32 or bf16, table fp32 or of y's dtype. An id outside the
-  // table throws Error(Input) naming it: here, or on a GPU when the host next waits for the device.
+  // table throws Error(Input) naming it.
   virtual void embedding_forward(Tensor& y, const Tensor& ids, const Tensor& table) = 0;
   // dtable[ids[r], :] += g[r, :], in ascending order of r; dtable is fp32, g fp32 or bf16.
   virtual void embedding_backward(Tensor& dtable, const Tensor& ids, const Tensor& g) = 0;
@@ -25,10 +27,10 @@ class TokenOps {
   virtual void packed_places(Tensor& places, const Tensor& starts) = 0;
 
   // logits is [r, classes], labels is [r]. Rows whose label is below 0 are left out; a label >=
-  // classes throws Error(Input) (on a GPU when the host next waits for the device). Writes
-  // `result`, F64 [3]: the sum of the rows' losses (with smoothing), the number of rows whose
-  // largest logit (unclipped; the first of equals) is that of the label, and the number of rows
-  // that were not left out. Writes logsumexp[r] (fp32) for the backward.
+  // classes throws Error(Input). Writes `result`, F64 [3]: the sum of the rows' losses (with
+  // smoothing), the number of rows whose largest logit (unclipped; the first of equals) is that of
+  // the label, and the number of rows that were not left out. Writes logsumexp[r] (fp32) for the
+  // backward.
   virtual void cross_entropy_forward(Tensor& result, Tensor& logsumexp, const Tensor& logits,
                                      const Tensor& labels, const CrossEntropyOptions& options) = 0;
   // dlogits = scale * (softmax - target), zero for the rows that are left out; dlogits may be

@@ -15,8 +15,9 @@
 
 namespace penstock {
 
-// Rows of some heads of some samples, where they lie in q, k, v, out or the gradient of one of
-// them.
+// Describes rows of some heads of some samples where they lie in q, k, v, out or the gradient of
+// one of them: `first` is the first element of the first row, `rows` is per head, a row has `depth`
+// elements.
 template <class X>
 struct HeadRows {
   X* first;
@@ -24,7 +25,8 @@ struct HeadRows {
   int64_t sample_stride, head_stride, row_stride;  // elements
 };
 
-// Calls f(row of x, row of panel) for each row, with the panel [samples, heads, rows, depth].
+// Calls f(row of x, row of panel), two pointers to `depth` elements, for each row of x. The panel
+// is dense, [samples, heads, rows, depth]. Several threads call f at a time.
 template <class X, class P, class F>
 void for_panel_rows(const CpuContext& context, const HeadRows<X>& x, P* panel, const F& f) {
   for_ranges(context, x.samples * x.heads * x.rows, x.depth, [&](int64_t begin, int64_t end) {
@@ -44,7 +46,7 @@ void load_panel(const CpuContext& context, P* panel, const HeadRows<X>& x) {
                  [depth = x.depth](const X* from, P* to) { std::copy_n(from, depth, to); });
 }
 
-// Copies the panel to the rows of x; rounds where the panel's numbers are wider.
+// Overwrites the rows of x with those of the panel; rounds where the panel's numbers are wider.
 template <class X, class P>
 void store_panel(const CpuContext& context, const HeadRows<X>& x, const P* panel) {
   for_panel_rows(context, x, panel, [depth = x.depth](X* to, const P* from) {

@@ -41,8 +41,10 @@ struct SeenKeys {
   int64_t begin, end;
 };
 
-// p = the probabilities, after dropout, of the scores s of the seen keys, and 0 of the other
-// `keys`. Returns the logsumexp of the scores. p may be s. `element` is the dropout index of p[0].
+// Writes p[0 .. keys): the probabilities, after dropout, of the seen keys from their scores s, and
+// 0 for the keys that are not seen. s is overwritten as well. Returns the logsumexp of the seen
+// scores, minus infinity if none are seen. p may be s. `element` is the dropout index of p[0]
+// (AttentionOptions::dropout).
 template <class T>
 float probabilities_row(T* p, float* s, SeenKeys seen, int64_t keys, const RandomMask& mask,
                         int64_t element) {
@@ -76,8 +78,11 @@ float probabilities_row(T* p, float* s, SeenKeys seen, int64_t keys, const Rando
   return top + std::log(sum);
 }
 
-// p = M P and ds = scale P (M dp - dot) with P = e^(s - logsumexp), the dropout factors M and dot =
-// rowsum(g out); both are 0 where nothing is seen. p may be s, and ds may be dp.
+// Writes p = M P and ds = scale P (M dp - dot), `keys` elements each, 0 for the keys that are not
+// seen. P = e^(s - logsumexp) are the probabilities before dropout, M the factors of dropout, dp
+// the gradient of the row's probabilities after dropout, and `dot` the sum over the elements of the
+// head of (gradient of out) out. ds is the gradient of the scores before `scale`. p may be s, and
+// ds may be dp. `element` is the dropout index of p[0].
 template <class T>
 void score_gradients_row(T* p, T* ds, const float* s, const float* dp, float logsumexp, float dot,
                          float scale, SeenKeys seen, int64_t keys, const RandomMask& mask,

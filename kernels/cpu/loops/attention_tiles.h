@@ -13,9 +13,9 @@
 
 namespace penstock {
 
-// Some query rows of some heads of some samples, against the keys that any of them sees. With
-// grouped queries a tile has one member of each group, so that its heads of queries and of keys
-// advance together.
+// Some query rows of some heads of some samples, and the range of keys that any of these rows sees.
+// With grouped queries (several query heads read one head of keys) a tile has one query head of
+// each group, so that it has as many query heads as heads of keys.
 struct AttentionTile {
   int64_t sample, samples;
   int64_t kv_head, heads;  // heads of keys: the first, how many
@@ -29,13 +29,15 @@ struct AttentionTile {
   [[nodiscard]] int64_t lines() const { return matrices() * rows; }
 };
 
-// The tiles' common extents. A tile has at least the rows of one head, however many keys they see;
-// it has more heads, and then more samples, as long as its fp32 scores stay within a budget of 128
-// Ki (512 KiB) a thread, so that a thread's cache also holds the equally large gradients of a
-// backward. `samples` and `heads` divide the call's, so that a run has few distinct product shapes.
+// The extents that the tiles of a call have in common: samples, heads of keys, and query rows of
+// each head (the last tile of a head may have fewer rows). A tile has at least `rows` rows of one
+// head, however many keys they see. It has more heads, and then more samples, as long as its fp32
+// scores stay within a budget of 128 Ki numbers (512 KiB) for each thread; a thread's cache then
+// also holds their gradients, which are as large. `samples` and `heads` divide those of the call,
+// so that a run has few distinct product shapes.
 struct AttentionGrid {
   int64_t samples, heads, rows;  // heads: of keys
-  // Elements of the largest block, of a panel of queries and of a panel of keys.
+  // The number of elements of the largest block, of a panel of queries, and of a panel of keys.
   [[nodiscard]] int64_t block(const AttentionSizes& s) const {
     return samples * heads * rows * s.keys;
   }
@@ -55,12 +57,13 @@ struct AttentionGrid {
   return 1;
 }
 
-// The extents for a call. Causal calls get a quarter of their rows in a tile, but 64 to 128: fewer
-// rows compute fewer scores that the mask hides. 128 positions compute 1.5 times the scores that
-// are seen, and 256 and 512 compute 1.25 times; with 128 rows they would compute 2, 1.5 and 1.25
-// times. (Blocks of 32 rows would compute still fewer, but take longer: products want rows.)
-// `packed`: the first key that a query sees (AttentionMask::starts) differs from sample to sample,
-// so a tile has one sample.
+// Returns the extents of the tiles of a call. A tile of a causal call has a quarter of the query
+// rows, but at least 64 and at most 128; other tiles have 128. Tiles with fewer rows compute fewer
+// scores that the mask hides: with a quarter of the rows, 128 positions compute 1.5 times the
+// scores that are seen, 256 and 512 positions 1.25 times; with 128 rows it would be 2, 1.5 and 1.25
+// times. (Tiles of 32 rows would compute still fewer scores, but take longer, since products of few
+// rows are slow.) `packed`: the call has AttentionMask::starts, so the first key that a query sees
+// differs from sample to sample, and a tile has one sample.
 [[nodiscard]] inline AttentionGrid attention_grid(const AttentionSizes& s, bool causal, bool packed,
                                                   int threads) {
   constexpr int64_t kBlockRows = 128;
@@ -84,8 +87,9 @@ struct AttentionGrid {
   return std::max<int64_t>(64, grid.rows);
 }
 
-// The first key that any query of the rows from `row` on sees in these samples, rounded down so
-// that a run has few distinct product shapes.
+// The first key of a tile that begins at that sample and query row: the first one that `row` sees
+// in any of the tile's samples (later rows see no earlier key), rounded down to a multiple of
+// first_key_step(), so that a run has few distinct product shapes.
 [[nodiscard]] inline int64_t first_key(const AttentionView& view, const AttentionGrid& grid,
                                        int64_t sample, int64_t row) {
   if (view.from_the_first()) return 0;
@@ -97,8 +101,10 @@ struct AttentionGrid {
   return first / step * step;
 }
 
-// Calls f(tile) once for every size that a tile at the end of a causal call can have, one for each
-// key that may be its first: for the last full block of rows, and for the shorter remainder.
+// Calls f(tile) for every size of tile that a causal call may meet. The size depends on the tile's
+// rows and on its number of keys, from its first key to its last row. The tiles given to f have the
+// rows of the last full block of query rows, and those of the shorter block after it if there is
+// one; for each of the two, every key that may be the first.
 template <class F>
 void for_tile_extents(const AttentionSizes& s, const AttentionGrid& grid, const F& f) {
   const int64_t left = s.queries % grid.rows;
@@ -117,8 +123,9 @@ void for_tile_extents(const AttentionSizes& s, const AttentionGrid& grid, const 
   }
 }
 
-// Calls f(tile) for all tiles. Query blocks go from last to first: under a causal mask the last one
-// sees the last keys, and it may then overwrite the key gradients where the others add.
+// Calls f(tile) for all tiles of a call, one after another. The blocks of query rows come from last
+// to first: under a causal mask only the last one sees the last keys, so the first tile of its
+// heads can overwrite the gradients of all keys, and the others add to them.
 template <class F>
 void for_tiles(const AttentionSizes& s, const AttentionGrid& grid, const AttentionView& view,
                const F& f) {
@@ -145,15 +152,17 @@ void for_tiles(const AttentionSizes& s, const AttentionGrid& grid, const Attenti
   }
 }
 
-// The operands that the oneDNN wrapper widens where it emulates bf16
-// (kernels/cpu/onednn/onednn_matmul.cpp), in elements of the tiles' products.
+// How many elements the oneDNN wrapper widens to fp32, or rounds from it, in a call's products
+// where it emulates bf16 (kernels/cpu/onednn/onednn_matmul.cpp). `block`, `keys` and `queries` are
+// the operands of the largest tile's products, whose fp32 copies are held at a time; `all` counts
+// those of all products of the call, one after another.
 struct AttentionWidening {
-  int64_t block = 0, keys = 0, queries = 0;  // of the operands of the widest product, at a time
-  double all = 0;                            // of all products, one after another
+  int64_t block = 0, keys = 0, queries = 0;
+  double all = 0;
 };
 
-// The widening of all products of a call. Forward: scores = q k^T (fp32), out = p v. Backward:
-// scores again, dp = g v^T (fp32), dv += p^T g and dk += ds^T q (fp32), dq = ds k.
+// Returns that for a call. The products of a tile are, forward: scores = q k^T (fp32), out = p v;
+// backward: scores again, dp = g v^T (fp32), dv += p^T g and dk += ds^T q (fp32), dq = ds k.
 [[nodiscard]] inline AttentionWidening attention_widening(const AttentionSizes& s,
                                                           const AttentionGrid& grid,
                                                           const AttentionView& view,

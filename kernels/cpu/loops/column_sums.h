@@ -14,14 +14,14 @@
 
 namespace penstock {
 
-// A matrix [rows, columns] seen as fewer rows of `copies` rows each, side by side, so that loops
-// over narrow rows (images have 3 channels) are long enough to vectorise. The last wide row may be
-// short.
+// A dense matrix [elements / columns, columns] seen as fewer, wider rows: `copies` of its rows,
+// which follow each other in memory, make a wide row. Loops over narrow rows (images have 3
+// channels) are then long enough to vectorise. The last wide row may be short.
 struct WideRows {
-  int64_t elements = 0;
+  int64_t elements = 0;  // of the whole matrix
   int64_t columns = 0;
   int64_t copies = 1;
-  [[nodiscard]] int64_t width() const { return copies * columns; }
+  [[nodiscard]] int64_t width() const { return copies * columns; }  // of a wide row
   [[nodiscard]] int64_t rows() const {
     return elements == 0 ? 0 : (elements + width() - 1) / width();
   }
@@ -38,9 +38,10 @@ struct WideRows {
   return {elements, columns, std::clamp<int64_t>(kWidth / columns, 1, std::max<int64_t>(rows, 1))};
 }
 
-// sums[t][column] = sum over rows of term(wide_row, wide_column, element)[t], where element =
-// wide_row * width + wide_column is the index in the matrix. `sums` is [kTerms, columns],
-// overwritten.
+// Sums kTerms numbers of each element over the rows of the matrix: overwrites sums[t][column], a
+// matrix [kTerms, columns], with the sum of term(wide_row, wide_column, element)[t] over the
+// elements of that column. `element` = wide_row * width + wide_column is the element's index in the
+// matrix. term() returns an array of kTerms floats; several threads call it at a time.
 template <int kTerms, class F>
 void column_sums(const CpuContext& context, const WideRows& rows, double* sums, const F& term) {
   constexpr int64_t kMinRows = 32;

@@ -19,7 +19,8 @@ namespace penstock {
 inline constexpr int64_t kElementsWorthAThread = 16384;  // fewer cost less than waking the thread
 
 // Calls f(first, last) for contiguous ranges that cover [0, items), one a thread; each item is
-// `item_size` elements of work. What f throws is thrown here.
+// `item_size` elements of work. Fewer threads get a range where there is too little work for all.
+// What f throws is thrown here.
 template <class F>
 void for_ranges(int threads, int64_t items, int64_t item_size, const F& f) {
   const int64_t worth = items * item_size / kElementsWorthAThread;
@@ -41,7 +42,8 @@ void for_elements(const CpuContext& context, int64_t elements, const F& f) {
   });
 }
 
-// A new scratch tensor [elements].
+// A new scratch tensor [elements] of undefined contents. Throws Error(Resource) where memory is
+// full.
 [[nodiscard]] inline Tensor scratch(const CpuContext& context, int64_t elements, DType type) {
   const size_t size_bytes = static_cast<size_t>(elements) * size_of(type);
   return {context.memory.take(size_bytes, Purpose::Workspace), Shape{elements}, type};

@@ -1,5 +1,6 @@
 // kernels/cpu/loops/maps.h -- map(): loops y[i] = f(a[i]) or f(a[i], b[i]) over elements, computed
-// in fp32 and shared out to threads.
+// in fp32 and shared out to threads. y is overwritten and may be a or b (of its own type). f takes
+// and returns float, and several threads call it at a time.
 #pragma once
 
 #include "kernels/cpu/loops/loops.h"

@@ -1,6 +1,6 @@
-// kernels/cpu/loops/random_mask.h -- computes Philox for as many counters at a time as a register
-// has 64-bit lanes, and dropout masks from it. The numbers are the same as by kernels/philox.h,
-// word for word.
+// kernels/cpu/loops/random_mask.h -- computes dropout masks, and the random numbers for them:
+// Philox, for as many counters at a time as a register has 64-bit lanes. The numbers are those of
+// kernels/philox.h, word for word.
 #pragma once
 
 #if defined(__x86_64__)
@@ -16,7 +16,7 @@
 
 namespace penstock {
 
-inline constexpr int kPhiloxWords = 64;  // that are made at a time
+inline constexpr int kPhiloxWords = 64;  // 32-bit words that philox_words() makes
 
 // A PhiloxLanes has as many 64-bit lanes as a register of the processor.
 #if defined(__AVX512F__)
@@ -43,9 +43,9 @@ inline void multiply_lower(PhiloxLanes& lanes, uint32_t factor) {
 #endif
 }
 
-// words[4 i + w] = word w of philox(stream, first + i), i = 0 .. 15. Vector types, because the
-// compiler does not vectorise the scalar form. A word is the lower half of a lane; what the upper
-// half has does not count.
+// Overwrites words[0 .. 64): words[4 i + w] = word w of philox(stream, first + i), i = 0 .. 15. It
+// uses vector types because the compiler does not vectorise the scalar form. In the loop a word is
+// the lower half of a lane; the upper half has no meaning.
 inline void philox_words(const RandomStream& stream, uint64_t first, uint32_t* words) {
   using Lanes = PhiloxLanes;
   constexpr uint64_t kCounters = sizeof(Lanes) / sizeof(uint64_t);

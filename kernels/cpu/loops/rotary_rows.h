@@ -6,8 +6,9 @@
 
 namespace penstock {
 
-// Turns elements c and c + depth / 2 as a pair; `waves` are the depth / 2 cosines of the place,
-// then its sines. `back` turns the other way. y may be x.
+// Overwrites y, `depth` elements, with x in which the elements c and c + depth / 2 are turned as a
+// pair, c < depth / 2. `waves` are the depth / 2 cosines of the place's angles, then their sines.
+// `back` turns the other way. y may be x.
 template <class T>
 void rotary_row(T* y, const T* x, const float* waves, int64_t depth, bool back) {
   const int64_t half = depth / 2;

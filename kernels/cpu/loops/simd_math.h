@@ -46,7 +46,8 @@ namespace penstock {
 
 inline constexpr int64_t kSumLanes = 64;  // four registers of 16: no addition waits for the last
 
-// term(0) + ... + term(n - 1), lane by lane, then over the lanes: one order on every machine.
+// Returns term(0) + ... + term(n - 1), 0 for n = 0. Term i is added to lane i % kSumLanes, then the
+// lanes are added up as a tree: one order on every machine.
 template <class Sum = float, class F>
 [[nodiscard]] Sum simd_sum(int64_t n, const F& term) {
   Sum lanes[kSumLanes] = {};
@@ -63,7 +64,7 @@ template <class Sum = float, class F>
   return lanes[0];
 }
 
-// The largest term; -infinity for none. NaN terms are passed over.
+// Returns the largest of term(0) .. term(n - 1), -infinity for n = 0. NaN terms are passed over.
 template <class F>
 [[nodiscard]] float simd_max(int64_t n, const F& term) {
   const auto larger = [](float x, float so_far) { return x > so_far ? x : so_far; };

@@ -11,8 +11,9 @@
 
 namespace penstock {
 
-// One call of attention: its sizes, its masks, and the products of its tiles. T is float or
-// bfloat16; scores and their gradients are fp32, the operands of products are T.
+// Computes one call of attention, tile by tile. T is float or bfloat16, the type of q, k, v, out
+// and their gradients and of the operands of products; scores and their gradients are fp32. The
+// context and the tensors of the mask must outlive the object.
 template <class T>
 class TiledAttention {
  public:
@@ -133,8 +134,8 @@ class TiledAttention {
     SeenKeys seen;     // counted from the tile's first key
   };
 
-  // Strides of blocks [rows, keys], of panels of queries [rows, depth], and of panels of keys,
-  // which hold all keys.
+  // The strides of blocks [rows, keys], of panels of queries [rows, depth], and of panels of keys
+  // [all keys of the call, depth].
   [[nodiscard]] static MatrixStrides block_strides(const AttentionTile& tile) {
     return {tile.rows * tile.keys, tile.keys, 1};
   }
@@ -147,7 +148,7 @@ class TiledAttention {
   [[nodiscard]] static MatrixStrides transposed(const MatrixStrides& s) {
     return {s[0], s[2], s[1]};
   }
-  // The tile's first key in a panel of keys.
+  // The address of the tile's first key in a panel of keys.
   template <class P>
   [[nodiscard]] P* seen_keys(P* panel, const AttentionTile& tile) const {
     return panel + tile.key * sizes_.depth;
@@ -164,7 +165,8 @@ class TiledAttention {
     return plan;
   }
 
-  // scale x y^T with x rows of q or g, y of k or v.
+  // The plan of scores (scale q k^T) and of their gradients (scale g v^T, with scale 1): a block,
+  // fp32.
   [[nodiscard]] MatmulPlan scores_plan(const AttentionTile& tile, float scale) const {
     MatmulPlan plan = product(tile, tile.rows, tile.keys, sizes_.depth);
     plan.a = query_strides(tile);
@@ -174,7 +176,8 @@ class TiledAttention {
     plan.scale = scale;
     return plan;
   }
-  // A block times rows of k or v: rows of out or dq.
+  // The plan of rows of out (block of probabilities times v) and of dq (block of gradients times
+  // k).
   [[nodiscard]] MatmulPlan rows_plan(const AttentionTile& tile) const {
     MatmulPlan plan = product(tile, tile.rows, sizes_.depth, tile.keys);
     plan.a = block_strides(tile);
@@ -182,7 +185,9 @@ class TiledAttention {
     plan.c = query_strides(tile);
     return plan;
   }
-  // A block^T times rows of q or g: what it adds to dk or dv.
+  // The plan of a tile's part of dk (block of gradients, transposed, times q) and of dv (block of
+  // probabilities, transposed, times g), fp32. `accumulate`: it is added to the sums, else
+  // overwrites them.
   [[nodiscard]] MatmulPlan sums_plan(const AttentionTile& tile, bool accumulate) const {
     MatmulPlan plan = product(tile, tile.keys, sizes_.depth, tile.rows);
     plan.a = transposed(block_strides(tile));
@@ -215,8 +220,8 @@ class TiledAttention {
   void multiply_rows(const AttentionTile& tile, T* rows, const T* block, const T* keys) const {
     context_.dnn.matmul(rows_plan(tile), rows, block, seen_keys(keys, tile));
   }
-  // sums += block^T rows. The first tile of its heads overwrites, with 0 for keys that it does not
-  // see.
+  // sums += block^T rows, for the tile's keys. The first tile of its heads overwrites the sums
+  // instead, and those of the keys before its first one with 0.
   void add_to_keys(const AttentionTile& tile, float* sums, const T* block, const T* rows) const {
     if (tile.first) {
       const int64_t matrix = sizes_.keys * sizes_.depth;

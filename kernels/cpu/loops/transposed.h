@@ -25,7 +25,8 @@ template <class Vector>
   std::memcpy(to, &row, sizeof row);
 }
 
-// The rows, transposed in three rounds: pairs of rows, pairs of pairs, halves.
+// Returns the transpose of the eight rows of eight words. It takes three rounds of shuffles: pairs
+// of rows, pairs of pairs, halves.
 [[gnu::always_inline]] inline Rows transposed(const Rows& rows) {
   Rows pairs;
   for (size_t i = 0; i < kRow; i += 2) {

@@ -7,9 +7,10 @@
 
 namespace penstock {
 
-// The columns of a bf16 weight b that are multiplied at once in a product a[m, k] b[k, n]. The fp32
-// copy of a classifier would be larger than the weights of a stage; weights of other layers are
-// widened whole, up to 64 MiB.
+// Returns how many columns of a bf16 weight b are widened and multiplied at a time in a product
+// a[m, k] b[k, n]: all of them where the fp32 copy is at most 64 MiB, as for the weights of most
+// layers, else as many as make 64 MiB. The whole fp32 copy of a classifier would be larger than the
+// weights of a stage.
 [[nodiscard]] constexpr int64_t piece_columns(int64_t k, int64_t n) {
   constexpr int64_t kMostInAPiece = int64_t{16} << 20;
   constexpr int64_t kVectors = 32;  // whole ones, of any processor

@@ -24,12 +24,15 @@
 
 namespace penstock {
 
-// Element strides of (matrix, row, column).
+// The distances in elements from one matrix of a batch to the next, from one row to the next, and
+// from one column to the next. A dense row-major matrix [m, k] has {m k, k, 1}, and the same memory
+// read as its transpose {m k, 1, k}.
 using MatrixStrides = std::array<int64_t, 3>;
 
-// How a product reads b in the order of AMX's tiles (kernels/cpu/tiles.h): not at all, from a copy
-// that it makes (of an fp32 b, too), or as the caller gives it. Such a product has one matrix, no
-// bias, no scale and no fused function; all its operands lie by rows, but a may lie by columns.
+// Whether a product reads b in the order of AMX's tiles (kernels/cpu/tiles.h). None: no, by its
+// strides. Copied: from a copy in tiles, which the call makes of b (bf16 or fp32). Given: b is such
+// a copy, which the caller made. A product with tiles has one matrix, no bias, no scale and no
+// fused function; its matrices are dense and row-major, but a may be column-major.
 enum class Tiles : uint8_t { None, Copied, Given };
 
 // c[batch, m, n] = f(scale a b + bias + (accumulate ? c : 0)), any element strides. Zero extents
@@ -44,11 +47,13 @@ struct MatmulPlan {
   float scale = 1.0F;       // multiplies the product; not together with a bias
   bool accumulate = false;  // add to c
   bool bias = false;        // fp32 [n]
-  // Reads that operand, dense, fp32 or emulated, from an fp32 copy with kRowPadding more elements
-  // behind each of its rows.
+  // Whether the call first copies a, or b, to an fp32 matrix whose rows are kRowPadding elements
+  // longer (row_padding.h). The operand must be dense, and fp32 or bf16 that is emulated.
   bool pad_a = false, pad_b = false;
   Tiles tiles = Tiles::None;
-  bool b_alone = false;  // no other plan reads a narrowed copy of the weight b
+  // True where b is a Weight whose narrowed (bf16) copy only plans like this one read: a weight
+  // that is read once then need not keep the copy.
+  bool b_alone = false;
   Fused fused = Fused::None;
   bool operator==(const MatmulPlan&) const = default;
 };
@@ -76,19 +81,24 @@ class OneDnn {
 
   void matmul(const MatmulPlan& plan, void* c, const void* a, const void* b,
               const float* bias = nullptr);
-  // matmul() where b is the dense value of a weight. An fp32 value is read as it is, also where
-  // bf16 is emulated, or from a copy in plan.b_type, made once after each Weight::changed(), or for
-  // this call where the weight is read once and by plans like this one alone. A bf16 value, for a
-  // plan of bf16 operands, is read as any other matrix, but widened in pieces (weight_pieces.h).
+  // matmul() where b is the value of a weight, dense. plan.b_type is the type in which the product
+  // reads it:
+  // - The value has that type: it is read as it is; a bf16 value is widened in pieces where bf16 is
+  // emulated (weight_pieces.h).
+  // - The value is fp32 and plan.b_type is BF16: where bf16 is emulated or plan.tiles is Copied,
+  // the fp32 value is read. Else a bf16 copy is read, which is made once after each
+  // Weight::changed() and kept in the weight, or made for this call alone where the weight is read
+  // once (Weight::is_read_once()) and plan.b_alone is set.
   void matmul(const MatmulPlan& plan, void* c, const void* a, Weight& b,
               const float* bias = nullptr);
-  // Makes all that the first matmul() with the plan would make, and computes nothing. For plans
-  // whose fused function is not Tanh.
+  // Makes the primitive that the first matmul() with the plan would make, and computes nothing. The
+  // plan's fused function must not be Tanh.
   void prepare(const MatmulPlan& plan);
   void convolution_forward(const ConvolutionPlan& plan, void* y, const void* x, Weight& w,
                            const float* bias);
-  // Backward convolutions ignore plan.bias and plan.fused, which must be left at their defaults.
-  // The gradient of the weight has the layout of its value; it is added to dw, or overwrites it.
+  // Backward convolutions ignore plan.bias and plan.fused, which must be left at their defaults. g
+  // is the gradient of y; dx is overwritten. dw has the layout of the weight's value; the gradient
+  // is added to it where `accumulate` is true, else overwrites it.
   void convolution_backward_input(const ConvolutionPlan& plan, void* dx, const void* g, Weight& w);
   void convolution_backward_weight(const ConvolutionPlan& plan, float* dw, const void* x,
                                    const void* g, bool accumulate);
@@ -98,7 +108,8 @@ class OneDnn {
 
   [[nodiscard]] int64_t primitives_created() const;
   [[nodiscard]] bool native_bf16() const;  // else bf16 is emulated
-  // The copies of operands with which products of linear layers are faster.
+  // The kind of operand copies with which the products of linear layers are faster on this
+  // processor (linear_plans.h).
   [[nodiscard]] OperandCopies operand_copies() const;
   [[nodiscard]] std::string isa() const;  // "avx512_core_bf16"
 

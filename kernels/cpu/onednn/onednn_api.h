@@ -21,8 +21,10 @@ struct Sliding {
   dnnl::memory::dims strides, before, after;
 };
 
-// The layout of tensors in blocks: the strides of the blocks, and the blocks inside one, outermost
-// first.
+// The layout of a tensor whose dimensions are cut into blocks: `extents` of its dimensions,
+// `strides` from a block of a dimension to the next (in elements), and what lies inside one block:
+// `inner_blocks` sizes, outermost first, each of the dimension that `inner_dimensions` names by its
+// number.
 struct Blocking {
   dnnl::memory::data_type type;
   dnnl::memory::dims extents, strides;
@@ -31,7 +33,7 @@ struct Blocking {
 
 #if DNNL_VERSION_MAJOR >= 3
 
-// Null where a layout is not made of blocks alone.
+// Returns how `desc` lays its tensor out; null where the layout is not made of blocks alone.
 inline std::optional<Blocking> blocking(const Desc& desc) {
   if (desc.get_format_kind() != dnnl::memory::format_kind::blocked) return {};
   return Blocking{desc.get_data_type(), desc.get_dims(), desc.get_strides(), desc.get_inner_blks(),

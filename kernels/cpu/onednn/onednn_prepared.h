@@ -24,7 +24,8 @@ struct Argument {
 // and the process would end.
 void require_room_for_code();
 
-// A primitive and the memory objects of its arguments, which each run points at its buffers.
+// A primitive and a memory object of oneDNN for each of its arguments. Each run gives the memory
+// objects the addresses of that run's buffers, which the caller owns.
 class Prepared {
  public:
   template <class Primitive>
@@ -33,10 +34,12 @@ class Prepared {
       : Prepared(state, (require_room_for_code(), Primitive(desc)), desc.scratchpad_desc(),
                  arguments) {}
 
-  // Buffers in the order of the arguments given at construction.
+  // Runs the primitive and returns when it has ended. `buffers` are in the order of the arguments
+  // given at construction. Scratch memory is taken from state.memory. Throws as check() does.
   void run(OneDnn::State& state, std::initializer_list<const void*> buffers);
-  // run() with scratch memory of the caller: scratch_bytes() of it, or null where that is 0. Throws
-  // nothing, and may run beside other objects of its class.
+  // run() with scratch memory that the caller owns: scratch_bytes() bytes, or null where that is 0.
+  // Returns the library's status and throws nothing. Several threads may call it at a time, each on
+  // an object of its own.
   [[nodiscard]] dnnl_status_t execute(OneDnn::State& state, std::span<const void* const> buffers,
                                       const void* scratch) noexcept;
   [[nodiscard]] int64_t scratch_bytes() const { return scratch_bytes_; }
@@ -51,8 +54,9 @@ class Prepared {
   int64_t scratch_bytes_;
 };
 
-// Attributes of a primitive whose scratch pad is ours. New each time: a copy of a
-// dnnl::primitive_attr is the same object.
+// Returns new attributes for a primitive whose scratch memory comes from us and not from the
+// library. They are new for each primitive, since a copy of a dnnl::primitive_attr is the same
+// object.
 [[nodiscard]] dnnl::primitive_attr new_attributes();
 [[nodiscard]] dnnl::memory::data_type library_type(DType type);
 [[nodiscard]] dnnl::algorithm library_algorithm(Activation f);

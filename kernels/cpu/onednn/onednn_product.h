@@ -8,11 +8,12 @@
 
 namespace penstock {
 
-// A product of operands that are read where they lie and of types that the processor multiplies.
+// A product whose operands are read where they lie and have types that the processor multiplies: a
+// plan that needs no copies.
 //
-// The library has fast code for several matrices at a time only where they follow each other in
-// memory. Others that are dense in themselves are products of their own, each computed by one
-// thread, so that all of them run at that code's speed, however far apart they lie.
+// The library has fast code for a batch of matrices only where they follow each other in memory. A
+// batch of dense matrices that lie apart is computed as one product for each matrix, each by one
+// thread: all of them then run at the speed of that code.
 class PreparedProduct {
  public:
   // Throws Error(Internal) naming the plan where the library refuses it.
@@ -25,10 +26,10 @@ class PreparedProduct {
     int64_t a, b, c;
   };
 
-  int64_t products_;  // 1: all matrices at a time
+  int64_t products_;  // 1: the whole batch is one product; else the number of matrices
   bool bias_;
   Steps steps_;
-  std::vector<Prepared> workers_;  // of one thread each, if there are several products
+  std::vector<Prepared> workers_;  // one primitive for a single product, else one for each thread
 };
 
 // "a product [8, 4] x [4, 2], batch 3, bf16 x bf16 -> fp32"

@@ -14,7 +14,8 @@
 
 namespace penstock {
 
-// One hash of any number of integers and enums; exact comparison follows, so it need only spread.
+// Returns a hash of any number of integers and enums. Maps compare the plans themselves as well, so
+// two plans may have one hash.
 template <class... Fields>
 [[nodiscard]] uint64_t hash_fields(uint64_t seed, const Fields&... fields) {
   auto fold = [&seed](uint64_t word) {
@@ -51,28 +52,31 @@ struct OneDnn::State {
   dnnl::stream stream;
   int64_t primitives_created = 0;
 
-  // What is ready to run, by plan. A Prepared is a oneDNN primitive and its scratch memory; the
-  // other entries have one, and with it say how operands or results are copied to the layouts it
-  // wants.
+  // What is ready to run, by plan. A Prepared is a oneDNN primitive with the memory objects of its
+  // arguments. The other entries hold one or several, together with what copies operands or results
+  // to and from the layouts that these want.
   std::unordered_map<MatmulPlan, PreparedProduct, PlanHash> products;
   std::unordered_map<ConvolutionPlan, PackedPrimitive, PlanHash> convolutions_forward;
   std::unordered_map<ConvolutionPlan, PackedPrimitive, PlanHash> convolutions_backward_input;
   std::unordered_map<ConvolutionPlan, AddedPrimitive, PlanHash> convolutions_backward_weight;
   std::unordered_map<ActivationPlan, Prepared, PlanHash> activations;
 
-  // Weights keep copies of themselves in the layouts that primitives want. Each pair is the layout
-  // of a weight and that of such a copy; its index + 1 is the copy's key in Weight::packing().
+  // Weights keep copies of themselves in the layouts that primitives want. An element is a pair of
+  // layouts: a weight's and that of a copy. The element's index + 1 is the key of such copies in
+  // Weight::packing().
   std::vector<std::pair<dnnl_api::Desc, dnnl_api::Desc>> packings;
 
-  // The entry of `plan`, made by `make(state, plan)` on first sight.
+  // Returns the entry of `plan` in `cache`; where there is none yet, it is made by make(*this,
+  // plan).
   template <class Plan, class Entry, class Make>
   Entry& entry(std::unordered_map<Plan, Entry, PlanHash>& cache, const Plan& plan, Make make) {
     if (const auto found = cache.find(plan); found != cache.end()) return found->second;
     use_threads();
     return cache.emplace(plan, make(*this, plan)).first->second;
   }
-  // Sets the number of threads of the calling thread. A primitive is made for the number of threads
-  // at that moment, which the threads at its run do not change.
+  // Sets how many OpenMP threads the calling thread's parallel regions have from here on. oneDNN
+  // makes a primitive for the number that is set at that moment; another number at its run changes
+  // nothing.
   void use_threads() const;
   [[nodiscard]] Tensor scratch(int64_t elements, DType type) {
     const size_t size_bytes = static_cast<size_t>(elements) * size_of(type);
@@ -80,7 +84,8 @@ struct OneDnn::State {
   }
 };
 
-// Convert dense arrays between fp32 and bf16, on CPUs for which the library cannot.
+// Convert dense arrays between fp32 and bf16 with loops of our own, on processors for which the
+// library cannot. `to` is overwritten.
 void widen(float* to, const bfloat16* from, int64_t elements, int threads);
 void narrow(bfloat16* to, const float* from, int64_t elements, int threads);
 

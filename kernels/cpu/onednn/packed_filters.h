@@ -3,9 +3,10 @@
 // with zeros; in bf16 on a processor with AMX, tiles of 32 by 16. Pure arithmetic for
 // kernels/counting; onednn_convolution.cpp asks the library itself.
 //
-// Exact for filters of one group, except where the library also looks at the size of the images:
-// with AVX-512 it may join blocks where there are 40, 48 or 80 channels; with AVX2 it may use no
-// blocks for few channels, large kernels and strides; and with AMX images of one channel differ.
+// The numbers are exact for filters of one group. They are estimates for filters of several groups,
+// and where the library's choice depends on the size of the images, too: with AVX-512 it may join
+// blocks where there are 40, 48 or 80 channels; with AVX2 it may use no blocks for few channels,
+// large kernels and strides; and with AMX images of one channel differ.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,9 @@ enum class FilterUse : uint8_t {
   return (channels + block - 1) / block * block;
 }
 
-// The packed elements of the channels [out, in] of one group, in fp32 and bf16. `several`: the
-// window has several pixels; `grouped`: there are several groups; `block`: channels of a block.
+// Returns how many elements one pixel of a packed filter has for the channels [out, in] of one
+// group. `dtype`: fp32 or bf16; `several`: the window has several pixels; `grouped`: there are
+// several groups; `block`: channels of a block, 8 or 16.
 [[nodiscard]] inline int64_t packed_channels(int64_t out, int64_t in, bool several, DType dtype,
                                              FilterUse use, bool grouped, int64_t block) {
   const bool avx512 = block == 16;
@@ -44,7 +46,7 @@ enum class FilterUse : uint8_t {
   return whole_blocks(out, block) * entering;
 }
 
-// packed_channels() of bf16 images with AMX.
+// The same as packed_channels(), for filters of one group for bf16 images with AMX.
 [[nodiscard]] inline int64_t tile_channels(int64_t out, int64_t in, bool several, FilterUse use) {
   constexpr int64_t kBlock = 16;
   constexpr int64_t kTile = 2 * kBlock;   // of what a product sums over
@@ -58,8 +60,8 @@ enum class FilterUse : uint8_t {
   return whole_blocks(out, kBlock) * entering;
 }
 
-// The elements of a filter [out, in / groups, kernel_h, kernel_w] as `use` reads it; `dtype`: of
-// the images.
+// Returns how many elements a packed filter [out, in / groups, kernel_h, kernel_w] has in all where
+// `use` reads or writes it; `dtype` is that of the images.
 [[nodiscard]] inline int64_t packed_elements(const Shape& filter, int64_t groups, DType dtype,
                                              FilterUse use, FilterBlocks blocks) {
   const int64_t block = blocks == FilterBlocks::Of8 ? 8 : 16;
