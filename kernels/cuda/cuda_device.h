@@ -1,5 +1,5 @@
-// kernels/cuda/cuda_device.h -- CudaDevice: one GPU behind the Device interface, with the queue
-// that the CUDA links of runtime/system/comm need besides.
+// kernels/cuda/cuda_device.h -- CudaDevice: one GPU behind the Device interface. It also gives
+// access to the queue of its commands, which the CUDA links of runtime/system/comm need.
 #pragma once
 
 #include "kernels/cuda/families.h"
@@ -21,7 +21,8 @@ class CudaDevice : public Device {
   Queue queue_;  // outlives what derives from this: memory goes back in its stream's order
 };
 
-// The GPU behind a Device that is not host_addressable().
+// Returns `device` as the CudaDevice that it is; the caller still owns it. Throws Error(Internal)
+// where it is another kind of device.
 [[nodiscard]] CudaDevice& as_cuda(Device& device);
 
 }  // namespace penstock

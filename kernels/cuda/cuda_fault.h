@@ -16,11 +16,13 @@ namespace penstock {
 [[nodiscard]] Fault fault_of(cudaError_t status);
 [[nodiscard]] Fault fault_of(cublasStatus_t status);
 [[nodiscard]] Fault fault_of(cudnnStatus_t status);
-// The fault of a library's failure, with the error that CUDA has noted besides (cudaSuccess: none):
-// a library says "execution failed" where CUDA knows that the memory is used up or has failed.
+// The fault of a failed library call, in view of the error that CUDA has noted as well (`noted`;
+// cudaSuccess: none). A library often says only "execution failed" where CUDA knows that the memory
+// is used up or the GPU has failed.
 [[nodiscard]] Fault fault_beside(Fault library, cudaError_t noted);
-// What a user can do about the fault or, for a bug, what else to report; empty for Fault::Memory.
-// It goes to fail_by() (kernels/fault.h). `status`: CUDA's; cudaSuccess: only a library failed.
+// Returns what a user can do about the fault or, for a bug, what else to report; empty for
+// Fault::Memory. It is the `advice` of fail_by() (kernels/fault.h). `status` is CUDA's own error,
+// cudaSuccess where only a library failed.
 [[nodiscard]] std::string advice_for(Fault fault, cudaError_t status);
 
 }  // namespace penstock

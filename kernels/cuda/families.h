@@ -27,12 +27,12 @@ struct CudaContext {
   Memory& memory;    // device memory: scratch tensors, Purpose::Workspace
   Trouble& trouble;  // where kernels report bad ids
   const cudaDeviceProp& properties;
-  int64_t& primitives_created;        // plans and descriptors
-  std::vector<std::string>& choices;  // what a library granted for each of them
+  int64_t& primitives_created;  // how many plans of libraries have been made: made() counts them
+  std::vector<std::string>& choices;  // a line for each plan: DeviceCounts::library_choices
   int spare_processors = 0;           // multiprocessors that matrix products leave to others
 
-  // Counts a plan that was made. `choice` says in a line what was asked for and what the library
-  // will do.
+  // An op calls this when it has made a plan of a library. `choice` says in a line what was asked
+  // for and what the library will do.
   void made(std::string choice) const {
     ++primitives_created;
     choices.push_back(std::move(choice));

@@ -1,5 +1,6 @@
-// kernels/cuda/owned.h -- Owned: owns a library's descriptor and frees it once, by the library's
-// own function.
+// kernels/cuda/owned.h -- Owned<Handle, Destroy>: a std::unique_ptr that owns a descriptor of a
+// library (Handle is its pointer type) and frees it by Destroy(descriptor), the library's own
+// function.
 #pragma once
 
 #include <memory>

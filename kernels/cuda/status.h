@@ -8,9 +8,10 @@
 
 namespace penstock {
 
-// Throw "out of memory: the CUDA device failed in cudaMalloc: ..." (Resource), "... an illegal
-// memory access was encountered (cudaErrorIllegalAddress): this is a bug, ..." (Internal), and so
-// on.
+// Throw the Error for a failed call (`call` is its text) by the table of cuda_fault.h: Resource
+// where memory ran out or the GPU is missing or broken, Internal for a bug. For example "out of
+// memory: the CUDA device failed in cudaMalloc: ..." (Resource), "... an illegal memory access was
+// encountered (cudaErrorIllegalAddress): this is a bug, ..." (Internal).
 [[noreturn]] void fail_cuda(const char* call, cudaError_t status);
 [[noreturn]] void fail_cublas(const char* call, cublasStatus_t status);
 [[noreturn]] void fail_cudnn(const char* call, cudnnStatus_t status);

@@ -1,6 +1,7 @@
-// kernels/cuda/trouble.h -- Trouble: lets kernels tell the host, without waiting, what is wrong
-// with their data (an id outside its table). Kernels note the first finding in host memory that the
-// device can write, and the host looks at it whenever it has waited for the device anyway.
+// kernels/cuda/trouble.h -- Trouble: lets kernels tell the host what is wrong with their data (an
+// id outside its table), without the host waiting. Kernels write the first finding (report.h) to
+// host memory that the device can write, and the host looks at it whenever it has waited for the
+// device anyway.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@ namespace penstock {
 struct Finding {
   enum Kind : int32_t { None = 0, TokenOutsideTable = 1, LabelOutsideClasses = 2 };
   int32_t kind = None;  // kernels change it from None by atomicCAS_system, then write the rest
-  int32_t value = 0;    // the offending id
-  int32_t limit = 0;    // the table's rows, or the classes
+  int32_t value = 0;    // the offending id or label
+  int32_t limit = 0;    // the number of rows of the table, or of classes
 };
 
 class Trouble {
@@ -22,7 +23,7 @@ class Trouble {
   ~Trouble();
   Trouble(const Trouble&) = delete;
   Trouble& operator=(const Trouble&) = delete;
-  // The finding that kernels write.
+  // The address by which kernels write the finding. This object owns the memory.
   [[nodiscard]] Finding* on_device() const { return on_device_; }
   // Called after the device has been waited for: throws Error(Input) saying what was found, and
   // forgets it.

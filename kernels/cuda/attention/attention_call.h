@@ -12,14 +12,14 @@
 
 namespace penstock {
 
-// The sizes and options of a call; `depth` is the elements of a head. Passed to kernels by value;
-// no padding.
+// The sizes and options of a call; `depth` is the number of elements of a head. It is passed to
+// kernels by value and compared as bytes, so it has no padding.
 struct AttentionCall {
   int32_t batch, queries, keys, heads, kv_heads, depth;
   int32_t causal;  // 0 or 1
   int32_t window;  // keys that a query sees; 0: all
   int32_t wide;    // 0 or 1: rows can be read 16 bytes at a time
-  float scale;     // of the scores
+  float scale;     // multiplies q k^T to give the scores
   float rate;      // of the dropout; 0 for none
   float keep;      // 1 / (1 - rate): what is kept is multiplied with this
   RandomStream stream;
@@ -33,20 +33,22 @@ inline constexpr int kDeepest = 128;
 struct AttentionInputs {
   const void *q, *k, *v;
 };
-// Compute AttentionOps::attention_forward() and attention_backward(), with tensors of the shapes
-// that those have. Elements are fp32 or bf16, as `type` says; logsumexp is fp32. Overwrites out and
-// logsumexp.
+// The two functions below compute AttentionOps::attention_forward() and attention_backward(), with
+// tensors of the shapes given there, all addresses on the device. Elements are fp32 or bf16, as
+// `type` says; logsumexp is fp32. call.depth must be at most kDeepest. The forward overwrites out
+// and logsumexp.
 void blocked_attention_forward(CudaContext& context, const AttentionCall& call, DType type,
                                const AttentionInputs& in, void* out, float* logsumexp);
 
+// What a backward reads of its forward's results, and g, the gradient of out.
 struct AttentionResults {
-  const void *g, *out;  // g: the gradient of out
+  const void *g, *out;
   const float* logsumexp;
 };
 struct AttentionGradients {
   void *dq, *dk, *dv;
 };
-// Overwrites the gradients, which have the shapes of q, k and v.
+// The backward overwrites the gradients, which have the shapes of q, k and v.
 void blocked_attention_backward(CudaContext& context, const AttentionCall& call, DType type,
                                 const AttentionInputs& in, const AttentionResults& results,
                                 const AttentionGradients& gradients);

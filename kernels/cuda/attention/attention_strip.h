@@ -12,12 +12,14 @@ namespace penstock {
 
 inline constexpr int kStripRows = 16;
 
-// kStripRows x kColumns fp32 sums of a warp, spread over the registers of its lanes. All 32 lanes
-// call every member. kColumns and kInner are multiples of 16. Tiles start at multiples of 32 bytes,
-// their rows at multiples of 16 bytes.
-//   add(a, b): += a b with a [kStripRows, kInner] and b [kInner, kColumns], or with kTransposed b
-//   stored [kColumns, kInner]; all rows of elements, `stride` elements apart.
-//   store(to): to[kStripRows, kColumns] = the sums, rows `stride` floats apart.
+// A strip: a matrix of kStripRows x kColumns fp32 sums of a warp, spread over the registers of its
+// lanes; at first all are 0. All 32 lanes must call every member. kColumns and kInner are multiples
+// of 16. The matrices a, b and `to` start at multiples of 32 bytes, their rows at multiples of 16
+// bytes.
+//   add(a, a_stride, b, b_stride) adds the product a b to the sums, with a [kStripRows, kInner] and
+//   b [kInner, kColumns]; with kTransposed b is stored as [kColumns, kInner]. Strides are the
+//   elements from one row to the next. store(to, stride) overwrites to[kStripRows, kColumns] with
+//   the sums; rows are `stride` floats apart.
 template <class T, int kColumns>
 class Strip;
 
@@ -72,8 +74,9 @@ class Strip<bfloat16, kColumns> {
   Sums sums_[kTiles];
 };
 
-// A lane owns four neighbouring rows of every eighth column: eight lanes then read neighbouring
-// elements of b, and the four groups of lanes share them.
+// A lane owns the sums of four neighbouring rows in every eighth column. Eight lanes then read
+// neighbouring elements of b, and the four groups of eight lanes, which own different rows, read
+// the same ones.
 template <int kColumns>
 class Strip<float, kColumns> {
  public:

@@ -12,8 +12,10 @@
 
 namespace penstock {
 
-// A block owns kRows positions (queries, or keys), 16 to a warp, and walks over tiles of kOther
-// positions of the other kind. Heads are padded to kDepth with zeros.
+// The sizes of a kernel's tiles. A thread block owns kRows positions of one kind (queries or keys),
+// 16 to a warp, and walks over the positions of the other kind in tiles of kOther. In shared memory
+// the rows of a tile are padded with zeros to kDepth elements, which is at least the depth of a
+// head.
 template <class T, int kDepth, int kOther>
 struct Tiling {
   static constexpr int kWarps = sizeof(T) == 4 && kDepth > 64 ? 2 : 4;
@@ -34,7 +36,8 @@ struct Tiling {
   static constexpr uint32_t kStagingBytes = kRows * kStagingStride * sizeof(float);
 };
 
-// Shared memory, handed out piece by piece.
+// Hands out the block's dynamic shared memory piece by piece: next() returns the address of the
+// next size_bytes. Every thread makes the same calls with an object of its own.
 class SharedPieces {
  public:
   __device__ SharedPieces() : at_(dynamic_shared<char>()) {}
@@ -49,8 +52,8 @@ class SharedPieces {
   char* at_;
 };
 
-// A head's matrix [extent, depth] in a tensor [batch, extent, heads * depth], of this block's
-// sample.
+// The matrix [extent, depth] of one head in a tensor [batch, extent, heads * depth], of this
+// block's sample (blockIdx.z).
 template <class T>
 struct HeadMatrix {
   T* first;
@@ -77,8 +80,9 @@ __device__ inline int asked_by(const AttentionCall& call, int head) {
   return head / (call.heads / call.kv_heads);
 }
 
-// tile[i] = positions begin + i, 0 <= i < kCount, zeros beyond the matrix. All threads call. G is
-// the kernel's Tiling.
+// Copies the rows of positions begin to begin + kCount - 1 of the matrix to the rows of `tile`, in
+// shared memory; rows and elements beyond the matrix become zeros. All threads of the block must
+// call it, and synchronise before they read the tile. G is the kernel's Tiling.
 template <int kCount, class G, class T>
 __device__ void load_tile(T* tile, const HeadMatrix<const T>& matrix, int begin,
                           const AttentionCall& call) {
@@ -102,8 +106,9 @@ __device__ void load_tile(T* tile, const HeadMatrix<const T>& matrix, int begin,
   }
 }
 
-// Writes the warp's strip to the positions from `begin` on, through `staging`: shared memory of
-// this warp alone.
+// Overwrites the rows of kStripRows positions from `begin` on in the matrix with the warp's strip,
+// rounded to T; what lies beyond the matrix is left out. `staging` is shared memory of this warp
+// alone, kStripRows rows of G::kStagingStride floats. All lanes of the warp must call it.
 template <class G, class T, int kDepth>
 __device__ void store_strip(const HeadMatrix<T>& matrix, int begin, const Strip<T, kDepth>& strip,
                             float* staging, const AttentionCall& call) {
@@ -125,7 +130,7 @@ __device__ void store_strip(const HeadMatrix<T>& matrix, int begin, const Strip<
   __syncwarp();
 }
 
-// The keys that a sample has.
+// The number of keys that this block's sample has.
 __device__ inline int keys_of_sample(const AttentionCall& call) {
   if (call.lengths == nullptr) return call.keys;
   return max(0, min(call.lengths[blockIdx.z], call.keys));
@@ -146,8 +151,9 @@ __device__ inline SeenRange seen_keys(const AttentionCall& call, int query) {
   }
   return {min(max(begin, 0), end), end};
 }
-// The keys that any query of [first, first + count) sees, from a multiple of `step` on: neither end
-// decreases from query to query.
+// The range of keys that any query of [first, first + count) sees, its begin rounded down to a
+// multiple of `step`. Neither end of seen_keys() decreases from query to query, so the first query
+// gives the begin and the last one the end.
 __device__ inline SeenRange seen_by_block(const AttentionCall& call, int first, int count,
                                           int step) {
   const int begin = seen_keys(call, first).begin;
@@ -155,8 +161,9 @@ __device__ inline SeenRange seen_by_block(const AttentionCall& call, int first, 
   return {begin / step * step, call.causal != 0 ? min(all, first + count) : all};
 }
 
-// The place of the warp's scores as operands of a product: fp32 ones stay where they are, others go
-// to the next piece of shared memory.
+// Returns where the warp's scores lie, in shared memory, when they are an operand of a product:
+// fp32 ones stay in `scores`; bf16 ones are written to the next piece of shared memory, which this
+// takes for all warps of the block.
 template <class G, class T>
 __device__ T* operand_of(float* scores, SharedPieces& shared) {
   if constexpr (sizeof(T) == sizeof(float)) {
@@ -195,7 +202,8 @@ __device__ inline Floats<4> dropout_factors(const AttentionCall& call, uint64_t 
   return factors;
 }
 
-// How the lanes of a warp share a strip of scores: two to a row, half a row each.
+// How the lanes of a warp share a strip of scores: this lane works on half number `half` (0 or 1)
+// of row number `row`.
 struct ScoreLane {
   int row = static_cast<int>(threadIdx.x) % kStripRows;
   int half = static_cast<int>(threadIdx.x) % 32 / kStripRows;
@@ -207,7 +215,8 @@ __device__ float exponential(float x) {
   return sizeof(T) == 4 ? expf(x) : __expf(x);
 }
 
-// Launches a kernel that needs more shared memory than every device has by default.
+// Launches a kernel that needs more dynamic shared memory (shape.shared_bytes) than a kernel may
+// have unless it asks for more.
 template <class... P, class... A>
 void launch_tiled(CudaContext& context, void (*kernel)(P...), const LaunchShape& shape,
                   const A&... arguments) {
@@ -216,7 +225,8 @@ void launch_tiled(CudaContext& context, void (*kernel)(P...), const LaunchShape&
   launch(context.queue, kernel, shape, arguments...);
 }
 
-// One block for every `rows` positions of each of `heads` heads of each sample.
+// Returns a launch of one block for every `rows` positions of each head of each sample: blockIdx.x
+// counts the blocks of a head, blockIdx.y the heads, blockIdx.z the samples.
 inline LaunchShape tiles_of(int positions, int heads, int rows, int threads, uint32_t shared_bytes,
                             const AttentionCall& call) {
   return {.grid = {blocks_for(positions, rows), static_cast<uint32_t>(heads),
@@ -225,7 +235,8 @@ inline LaunchShape tiles_of(int positions, int heads, int rows, int threads, uin
           .shared_bytes = shared_bytes};
 }
 
-// Calls f.template operator()<T, kDepth>() with the element type and the padded head.
+// Calls f.template operator()<T, kDepth>() with the element type, float or bfloat16, and the padded
+// depth of a head: 32, 64 or kDeepest.
 template <class F>
 void with_tiling(DType type, int depth, const F& f) {
   const auto with_type = [&]<class T>(T) {

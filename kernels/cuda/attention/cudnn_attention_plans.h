@@ -14,16 +14,18 @@ struct AttentionPlan {
   int64_t workspace_bytes = 0;
 };
 
-// A GPU that cuDNN knows from its description alone, and the architecture of it (90: Hopper).
+// A GPU that cuDNN knows from its description alone, and its architecture: ten times the compute
+// capability (90: Hopper).
 struct DescribedGpu {
   std::string description;  // JSON, as cudnnBackend's device properties are written
   int architecture = 0;
 };
 
-// Why the cuDNN that is linked cannot plan for such a GPU; empty where it can.
+// Returns why the cuDNN that is linked cannot plan for such a GPU; empty where it can.
 [[nodiscard]] std::string describing_trouble(const DescribedGpu& gpu);
 
-// The plans of the graphs that attention_graphs() makes. Nothing is run, and no device is needed.
+// Return what cuDNN answers for the graphs that attention_graphs() would make for these extents.
+// `scale` multiplies q k^T. Nothing is run, and no device is needed.
 [[nodiscard]] AttentionPlan forward_plan(const DescribedGpu& gpu, const AttentionExtents& extents,
                                          float scale);
 [[nodiscard]] AttentionPlan backward_plan(const DescribedGpu& gpu, const AttentionExtents& extents,

@@ -1,6 +1,6 @@
-// kernels/cuda/attention/rotary.h -- AttentionOps::rotary() on a GPU: heads turned by their
-// positions. Shapes as in AttentionOps::rotary(); the caller has checked them (rotary_sizes()). y
-// is overwritten.
+// kernels/cuda/attention/rotary.h -- AttentionOps::rotary() on a GPU: turns heads by the angles of
+// their positions. Arguments are those of AttentionOps::rotary() (kernels/ops/attention.h); `sizes`
+// is what rotary_sizes() returned for them, which checks them. y is overwritten and may be x.
 #pragma once
 
 #include "kernels/cuda/families.h"

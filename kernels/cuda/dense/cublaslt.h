@@ -1,11 +1,12 @@
 // kernels/cuda/dense/cublaslt.h -- the only wrapper of cuBLASLt.
 //
-// Callers describe a product of row-major matrices; the wrapper asks the library once for each
+// Callers describe a product of row-major matrices. The wrapper asks the library once for each
 // description which algorithm it would take, keeps the answer, and runs it: the same product again
-// creates nothing. The choice follows from the description and the kind of GPU alone: alignments
-// and the workspace limit are fixed, and only algorithms that sum in a fixed order may be chosen
-// (no split sums in the output buffer). bf16 products sum in fp32; fp32 ones are true fp32 (no
-// tf32).
+// creates nothing. The answer depends on the description and the kind of GPU alone: the alignments
+// and the workspace limit that the library is told are fixed, and only algorithms that sum in a
+// fixed order may be chosen (none that add partial sums in the output buffer). bf16 products sum in
+// fp32; fp32 ones are true fp32 (no tf32). Calls submit commands to the context's queue and do not
+// wait.
 #pragma once
 
 #include <map>
@@ -15,7 +16,8 @@
 
 namespace penstock {
 
-// The operation on the result before it is stored, in the same pass.
+// What is done to the product op(a) op(b), written "." below, before it is stored, in the same
+// pass.
 enum class Epilogue : uint8_t {
   None,
   Bias,          // + bias[n]
@@ -25,8 +27,10 @@ enum class Epilogue : uint8_t {
   GeluGradient,  // times the derivative of gelu (tanh form) at aux
 };
 
-// c[batch, m, n] = f(op(a) op(b)) + (accumulate ? c : 0), row-major and, but for a_stride, dense;
-// op(a) is [m, k], stored [k, m] if transposed; op(b) is [k, n], stored [n, k] if transposed.
+// Describes c[batch, m, n] = f(op(a) op(b)) + (accumulate ? c : 0), where f is the epilogue.
+// Matrices are row-major and dense, except that rows of a may lie apart (a_stride). op(a) is [m,
+// k]; a is stored as [k, m] where transpose_a is true. op(b) is [k, n]; b is stored as [n, k] where
+// transpose_b is true.
 struct Product {
   int64_t batch = 1;
   int64_t m = 0, n = 0, k = 0;
@@ -49,8 +53,9 @@ class CublasLt {
   // Whether the library does this product with its epilogue; without an epilogue it always should.
   [[nodiscard]] bool supports(const Product& product);
 
-  // Addresses on the device, each a multiple of 16. `bias` is read by Bias, BiasRelu and BiasGelu;
-  // `aux` [m, n] is written by BiasGelu, read by GeluGradient.
+  // Addresses on the device, each a multiple of 16 (else multiply() throws Error(Internal)). `bias`
+  // [n] is read by Bias, BiasRelu and BiasGelu; `aux` [m, n] is written by BiasGelu and read by
+  // GeluGradient.
   struct Operands {
     void* c;
     const void* a;

@@ -5,8 +5,9 @@
 
 namespace penstock {
 
-// to[r, c] = from[r, c] for c < both lengths, else 0; r < rows; bf16, dense. `to` starts at a
-// multiple of 16 bytes.
+// Overwrites to[rows, to_columns] with from[rows, from_columns], both dense. Columns that only `to`
+// has become 0; columns that only `from` has are left out. `to` must start at a multiple of 16
+// bytes.
 void copy_rows(CudaContext& context, bfloat16* to, int64_t to_columns, const bfloat16* from,
                int64_t from_columns, int64_t rows);
 

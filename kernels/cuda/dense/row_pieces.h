@@ -1,8 +1,9 @@
 // kernels/cuda/dense/row_pieces.h -- cuts the product of a linear layer into pieces of some
-// thousands of rows where a row of its bf16 outputs is no multiple of 16 bytes (scores of 50,257
-// words, say). Each piece goes through scratch memory with padded rows: without that, cuBLASLt 13.1
-// on an H200 runs at a tenth of the peak, whatever the stride of the rows. Pure, and used on every
-// machine: the counting device forecasts with it.
+// thousands of rows where a row of its bf16 outputs (or of their gradients) is no multiple of 16
+// bytes: scores of 50,257 words, say. Each piece is computed in scratch memory, whose rows are
+// padded to such a multiple, and copied. Otherwise cuBLASLt 13.1 on an H200 runs at a tenth of the
+// peak, whatever the stride of the rows. Pure, and used on every machine: the counting device
+// forecasts with it.
 #pragma once
 
 #include <algorithm>
@@ -19,14 +20,15 @@ inline constexpr int64_t kRowPack = 8;  // elements of bf16 in 16 bytes
   return (elements + kRowPack - 1) / kRowPack * kRowPack;
 }
 
-// How the rows of outputs are cut.
+// How a matrix of outputs is cut into pieces of rows.
 struct RowPieces {
   int64_t rows = 0;     // in a piece, a multiple of 8; the last may have fewer. 0: nothing is cut
   int64_t columns = 0;  // in a row of scratch memory: whole packs
   [[nodiscard]] int64_t elements() const { return rows * columns; }  // of scratch memory
 };
 
-// The pieces of outputs [rows, columns] of that type. The choice depends on these alone.
+// Returns how outputs [rows, columns] of that type are cut; `rows` of the result is 0 where they
+// are not: rows of whole packs, few columns, few elements, or another type than bf16.
 [[nodiscard]] inline RowPieces row_pieces(int64_t rows, int64_t columns, DType type) {
   constexpr int64_t kLong = 512;                         // below, a copy costs what it saves
   constexpr int64_t kMany = int64_t{1} << 20;            // elements

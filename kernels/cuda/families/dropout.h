@@ -7,8 +7,9 @@
 
 namespace penstock {
 
-// One block of Philox words serves four elements. It takes about twenty integer instructions an
-// element: half of what the arithmetic units can do while an element of bf16 is read and written.
+// The Body of dropout(): y[i] = x[i] scale where element i is kept, else 0. One call of philox()
+// serves four elements. It takes about twenty integer instructions an element: half of what the
+// arithmetic units can do while an element of bf16 is read and written.
 template <class T>
 struct DropElements : OneOperand<T> {
   RandomStream stream;
@@ -33,7 +34,8 @@ struct DropElements : OneOperand<T> {
   }
 };
 
-// One Philox word serves all of a row. A group of elements may lie in several rows.
+// The Body of dropout_rows(). One Philox word decides for all elements of a row. A group of
+// elements may lie in several rows.
 template <class T>
 struct DropRows : OneOperand<T> {
   RandomStream stream;

@@ -1,5 +1,6 @@
-// kernels/cuda/families/norm_statistics.h -- the statistics of batch norm: mean and 1 / deviation
-// of a micro-batch, and mean and variance from the sums gathered over a step. For .cu files.
+// kernels/cuda/families/norm_statistics.h -- the statistics of batch norm (BatchNormOps): mean and
+// 1 / deviation of a micro-batch, and mean and variance from the sums gathered over a step.
+// Function objects for launch_column_sums() and launch_elementwise(). For .cu files.
 #pragma once
 
 #include "kernels/cuda/loops/column_sums.h"
@@ -8,8 +9,9 @@
 
 namespace penstock {
 
-// Sums of x minus the channel's first value, and of its square, so that the variance of a channel
-// far from zero does not drown in its mean.
+// The Body of a sum (column_sums.h): for each channel the sum of d and the sum of d^2 over the
+// rows, where d is x minus the channel's value in the first row. So the variance of a channel far
+// from zero does not drown in its mean.
 template <class T>
 struct ShiftedSums {
   static constexpr int kWide = kGroup<T>;
@@ -33,7 +35,9 @@ struct ShiftedSums {
   }
 };
 
-// Turns a channel's totals of ShiftedSums over `count` rows into its mean, 1 / deviation and sums.
+// The Finish of that sum: from a channel's totals of ShiftedSums over `count` rows it writes
+// mean[c], rstd[c] = 1 / sqrt(variance + epsilon) with the biased variance, and the channel's
+// `sums` of x and x^2 (norm_sums.h).
 template <class T>
 struct WriteStatistics {
   float* mean;
@@ -56,7 +60,8 @@ struct WriteStatistics {
   }
 };
 
-// Mean and variance of one channel at a time, from the limbs of its sums over `positions` rows.
+// A Body of elementwise.h, an element being a channel: writes its mean and unbiased variance from
+// the limbs of its sums over `positions` rows.
 struct FindMoments {
   static constexpr int kWide = 1;
   float* mean;

@@ -14,8 +14,10 @@ struct RowNormStatistics {
   float* rstd;
 };
 
-// Writes y and the statistics of each row. kCentred: layer norm; else RMS norm. N elements make a
-// group.
+// Overwrites y and the statistics of each row. kCentred: layer norm; else RMS norm, which does not
+// read `beta`. N elements make a group, which a thread reads at once; kAligned: in one access.
+// kThreads threads share a row. `width` must be a multiple of N. Launch it with
+// row_shape<kThreads>(rows).
 template <class T, int N, bool kAligned, int kThreads, bool kCentred>
 __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kThreads)
     row_norm_forward_kernel(T* y, RowNormStatistics statistics, const T* x, const float* gamma,
@@ -62,8 +64,9 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   }
 }
 
-// dx = rstd (h - mean(h) - n mean(h n)) with h = g gamma and n = the normalised x; without mean(h)
-// in an RMS norm, which takes no mean away.
+// Overwrites dx = rstd (h - mean(h) - n mean(h n)), where h = g gamma, n is the normalised x and
+// mean() is that over a row. The term mean(h) is missing in an RMS norm, which takes no mean away.
+// g is the gradient of y. The template parameters are those of the forward.
 template <class T, int N, bool kAligned, int kThreads, bool kCentred>
 __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kThreads)
     row_norm_backward_kernel(T* dx, const T* g, const T* x, RowNormStatistics statistics,
@@ -124,7 +127,10 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   });
 }
 
-// Calls f<N, kAligned, kThreads>() with as many threads a row as keep it in registers.
+// Calls f.template operator()<N, kAligned, kThreads>() with the template parameters for rows of
+// `width` elements: N is 16 bytes' worth of elements where the width is a multiple of that, else 1;
+// kThreads is a warp or a block, large enough to keep a row in registers if 512 threads can.
+// `aligned`: all tensors start at multiples of 16 bytes.
 template <class T, class F>
 void by_norm_width(int64_t width, bool aligned, const F& f) {
   constexpr int kWide = kGroup<T>;
@@ -149,8 +155,9 @@ void by_norm_width(int64_t width, bool aligned, const F& f) {
   }
 }
 
-// (dgamma, dbeta): the sums over the rows of g n and of g; of an RMS norm, which has no `mean`, the
-// first alone.
+// The Body of a sum (column_sums.h): for each column the sums over the rows of g n, the gradient of
+// gamma, and of g, the gradient of beta, where n is the normalised x. An RMS norm has the first
+// alone, and its `mean` is not read.
 template <class T, bool kCentred>
 struct RowNormGradient {
   static constexpr int kWide = kGroup<T>;
@@ -177,7 +184,8 @@ struct RowNormGradient {
     }
   }
 };
-// Adds the totals of RowNormGradient.
+// The Finish of that sum: adds a column's totals to dgamma and dbeta. An RMS norm does not touch
+// `dbeta`.
 template <bool kCentred>
 struct AddRowNormTotals {
   float* dgamma;

@@ -1,6 +1,7 @@
-// kernels/cuda/families/token.h -- the ops of TokenOps on a GPU, each in a file of its own:
-// shapes, and what is overwritten or added to, are those of kernels/ops/token.h. The caller has
-// checked the shapes.
+// kernels/cuda/families/token.h -- the ops of TokenOps on a GPU. Each function computes the op of
+// its name, with the arguments, types and shapes that kernels/ops/token.h describes; it says what
+// is overwritten and what is added to. The caller has checked the shapes. Bad ids and labels go to
+// context.trouble.
 #pragma once
 
 #include "kernels/cuda/families.h"

@@ -1,6 +1,6 @@
-// kernels/cuda/image/convolution_way.h -- the ways to do a convolution on a GPU. ImageOps uses the
-// first one, in the order of the functions below, that takes() the shape: the choice follows from
-// shapes alone.
+// kernels/cuda/image/convolution_way.h -- the ways to compute a convolution on a GPU. ImageOps has
+// one ConvolutionWay of each of the functions below, in their order, and uses the first one that
+// takes() the shape: the choice follows from shapes alone.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,9 @@ class ConvolutionWay {
   virtual ~ConvolutionWay() = default;
 
   [[nodiscard]] virtual bool takes(const ConvolutionShape& shape) = 0;
-  // y, dx and dw are written; with `accumulate`, dw is added to.
+  // y and dx are overwritten; dw is added to where `accumulate` is true, else overwritten. g is the
+  // gradient of y; dw is fp32 in the layout of the weight's value. Each must be given a shape whose
+  // `pass` is that of the function and that takes() accepts.
   virtual void forward(const Tensor& y, const Tensor& x, Weight& w,
                        const ConvolutionShape& shape) = 0;
   virtual void backward_input(const Tensor& dx, const Tensor& g, Weight& w,
@@ -39,12 +41,15 @@ class ConvolutionWay {
                                const ConvolutionShape& shape, bool accumulate) = 0;
 };
 
-// Convolutions by cuBLASLt's products of pixels, for windows of one pixel. On an H100 cuDNN 9.14's
-// convolutions of 128 by 128 channels took two to five times as long as the GPU's memory needs to
-// move their tensors (bench/gpu/RESULTS.md).
+// The four functions make the ways. The context must outlive them.
+
+// Convolutions with windows of one pixel, stride 1 and one group (is_linear()), as matrix products
+// by cuBLASLt whose rows are pixels. On an H100 cuDNN 9.14's convolutions of 128 by 128 channels
+// took two to five times as long as the GPU's memory needs to move their tensors
+// (bench/gpu/RESULTS.md).
 [[nodiscard]] std::unique_ptr<ConvolutionWay> product_convolutions(CudaContext& context);
-// Convolutions of one channel at a time by our own kernels: cuDNN took thirty to ninety times as
-// long as the memory needs.
+// Depthwise convolutions (groups equal to the channels) by our own kernels: cuDNN took thirty to
+// ninety times as long as the GPU's memory needs.
 [[nodiscard]] std::unique_ptr<ConvolutionWay> depthwise_convolutions(CudaContext& context);
 // Convolutions by cuDNN, where it has a deterministic algorithm and the padding is the same on both
 // sides.

@@ -4,7 +4,7 @@
 // Callers describe a convolution; the wrapper asks the library once which algorithm it would take,
 // keeps descriptors and answer, and runs it. The choice follows from the description and the kind
 // of GPU alone: no timing, deterministic algorithms only, and a fixed workspace limit. fp32 is true
-// fp32 (no tf32); bf16 sums in fp32.
+// fp32 (no tf32); bf16 sums in fp32. Calls submit commands to the context's queue and do not wait.
 #pragma once
 
 #include <map>
@@ -37,14 +37,17 @@ class CudnnConvolutions {
   // Whether the library has a deterministic algorithm within the workspace limit.
   [[nodiscard]] bool supports(const Convolution& convolution);
 
-  // Addresses on the device. The pass writes one of them (y, dx in x, dw in w) and reads the others
-  // (the gradient of y in y). w is [out, kernel_h, kernel_w, in / groups].
+  // Addresses on the device, of dense tensors in `type`; w is [out, kernel_h, kernel_w, in /
+  // groups]. Forward reads x and w and overwrites y. BackwardInput reads the gradient of y at `y`,
+  // and w, and overwrites dx at `x`. BackwardWeight reads x and the gradient of y at `y`, and
+  // overwrites dw at `w`.
   struct Images {
     void* x;
     void* w;
     void* y;
   };
-  // Nothing may be empty. Throws Error(Internal) where the library does not support it.
+  // Computes the convolution's pass; no tensor may be empty. Throws Error(Internal) where
+  // supports() is false.
   void run(const Convolution& convolution, const Images& images);
 
   struct Plan;  // cudnn_convolution.cpp

@@ -11,7 +11,9 @@ namespace penstock {
 inline constexpr int kStripWarps = 4;  // of a block
 inline constexpr int kStrip = 4;       // positions
 
-// The strip that this warp has of an image [rows, width] (all rows of all images).
+// The strip of positions that this warp works on: `row` among all rows of all images (-1: the warp
+// has none), and positions `first` to first + kStrip - 1 of it, of which those from `width` on do
+// not exist.
 struct ImageStrip {
   int row, first;  // row -1: none
   __device__ ImageStrip(int rows, int width) {
@@ -22,7 +24,8 @@ struct ImageStrip {
   }
 };
 
-// The launch of kernels whose warps have a strip, and whose threads have `wide` channels.
+// Returns the launch of a kernel in which each warp has a strip and each thread `wide` neighbouring
+// channels of it.
 inline LaunchShape a_warp_a_strip(int64_t rows, int64_t width, int64_t channels, int wide = 1) {
   const int64_t strips = (width + kStrip - 1) / kStrip;
   return {.grid = {blocks_for(rows * strips, kStripWarps), blocks_for(channels, kWarp * wide)},

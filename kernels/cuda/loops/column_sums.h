@@ -1,9 +1,10 @@
 // kernels/cuda/loops/column_sums.h -- sums over the rows of a matrix: bias gradients, norm
 // statistics and norm gradients. For .cu files.
 //
-// Two kernels. The first is bound by memory: each block sums a block of rows in fp32. The second
-// adds what the blocks found in double. How the rows are cut and in which order sums are taken
-// depends on the shape of the matrix alone.
+// There are two kernels. In the first, which is bound by memory, each thread block sums a block of
+// rows in fp32 and writes these partial sums to scratch memory. The second adds the partial sums of
+// a column in double and gives the totals to a Finish. How the rows are cut and in which order sums
+// are taken depends on the shape of the matrix alone.
 #pragma once
 
 #include "kernels/cuda/loops/columns.h"
@@ -15,29 +16,33 @@ namespace penstock {
 //   static constexpr int kWide;                        // elements of a 16-byte access
 //   bool aligned() const;                              // whether such accesses may be made
 //   static constexpr int kTerms;                       // sums per column
-//   static constexpr bool kByRow;                      // whether add() looks at `row`
-//   template <int N> auto columns(int64_t j, int64_t columns) const;  // what belongs to the wide
-//                                                      // columns j .. j + N, for add()
-//   template <int N, bool kAligned, class C>           // adds the N elements from index i on
+//   static constexpr bool kByRow;                      // whether add() reads the argument `row`
+//   template <int N> auto columns(int64_t j, int64_t columns) const;  // what add() needs of the
+//                                                      // wide columns j .. j + N - 1 (FoldedRows)
+//   template <int N, bool kAligned, class C>           // adds the terms of the N elements from
+//                                                      // index i of the matrix on to `sums`
 //   void add(Floats<N> (&sums)[kTerms], int64_t row, int64_t i, const C& c) const;
 // and a Finish takes the totals of a column:
 //   void operator()(int64_t column, const double (&totals)[kTerms]) const;
 inline constexpr int kRowLanes = 8;  // threads that share a column of a block of rows
 
-// How a matrix is cut into blocks of rows and tiles of columns.
+// How a matrix is cut: into blocks of (wide) rows, and each of these into tiles of columns, one for
+// a thread block.
 struct SumPlan {
   FoldedRows rows;
   int64_t rows_per_block = 0;
   int64_t blocks = 0;  // of rows
   int64_t tiles = 0;   // of columns
-  // Whether a block of rows itself adds the copies of a column: with one tile it has them all.
+  // Whether the first kernel adds the copies of a column within a wide row. It can where there is
+  // one tile, so that a thread block has them all.
   [[nodiscard]] bool folds() const { return rows.copies > 1 && tiles == 1; }
-  // The rows that are left for the second kernel to add.
+  // The form of the rows of partial sums that the second kernel adds.
   [[nodiscard]] FoldedRows partial_rows() const {
     return folds() ? FoldedRows{rows.elements, rows.columns, 1} : rows;
   }
 };
-// `group`: elements of an access; `by_row`: Body::kByRow, which forbids to fold rows.
+// Returns the plan for a matrix [elements / columns, columns]. `group`: elements of an access;
+// `by_row`: Body::kByRow, with which rows are not folded into wide ones.
 [[nodiscard]] inline SumPlan sum_plan(int64_t elements, int64_t columns, int group, bool by_row) {
   constexpr int64_t kBlocks = 1024;
   constexpr int64_t kMinRows = 4 * kRowLanes;
@@ -50,7 +55,8 @@ struct SumPlan {
   return plan;
 }
 
-// Writes partial[block of rows][term][wide column], or [column] where the block folds.
+// The first kernel: writes partial[block of rows][term][wide column], or partial[block of
+// rows][term][column] where it `folds`.
 template <int N, bool kAligned, class Body>
 __global__ void __launch_bounds__(kWarp* kRowLanes)
     partial_sums_kernel(float* partial, Body body, FoldedRows rows, int64_t rows_per_block,
@@ -105,9 +111,9 @@ __global__ void __launch_bounds__(kWarp* kRowLanes)
   }
 }
 
-// Adds the blocks, and the copies within each, in order: each of kLanes threads adds every
-// kLanes-th, then one thread adds their sums in turn. A few megabytes at most, from the
-// second-level cache.
+// The second kernel: adds the partial sums of the blocks of rows, and the copies within each, in a
+// fixed order: each of kLanes threads of a column adds every kLanes-th, then one thread adds their
+// sums in turn and calls finish(). It reads a few megabytes at most, from the second-level cache.
 template <int kLanes>
 inline constexpr int kTotalColumns = kLanes == 1 ? 256 : kWarp;  // columns of a thread block
 
@@ -148,7 +154,9 @@ void launch_total_sums(CudaContext& context, const float* partial, const Finish&
          plan.blocks);
 }
 
-// Calls finish(column, totals) for the columns of a matrix [elements / columns, columns].
+// Runs the two kernels over a matrix [elements / columns, columns]: calls finish(column, totals),
+// on the device, once for each column. The Body and the Finish are passed by value and compared as
+// bytes (queue.h), so they must have no padding.
 template <class Body, class Finish>
 void launch_column_sums(CudaContext& context, const Body& body, const Finish& finish,
                         int64_t elements, int64_t columns) {

@@ -1,9 +1,10 @@
-// kernels/cuda/loops/columns.h -- runs kernels over the elements of a matrix [rows, columns] that
-// also read a value of their column: biases, channel norms. For .cu files.
+// kernels/cuda/loops/columns.h -- runs a kernel over the elements of a matrix [rows, columns] in
+// which an element's result also depends on a value of its column: biases, channel norms. For .cu
+// files.
 //
-// Bound by memory. A thread keeps its columns and walks down the rows, so what belongs to a column
-// is read once and stays in registers. Narrow matrices (images of 3 channels) are seen as fewer,
-// wider rows of `copies` rows side by side.
+// Such a kernel is bound by memory. A thread keeps its columns and walks down the rows, so what
+// belongs to a column is read once and stays in registers. The rows of narrow matrices (images have
+// 3 channels) are folded into wider ones.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +15,9 @@
 
 namespace penstock {
 
-// A matrix [elements / columns, columns] seen as fewer rows of `copies` rows each, side by side, so
-// that every thread of a block has a column of its own. The last wide row may be short.
+// A dense matrix [elements / columns, columns] seen as fewer, wider rows: `copies` of its rows,
+// which follow each other in memory, make a wide row, so that every thread of a block has a wide
+// column of its own. Wide column j belongs to column j % columns. The last wide row may be short.
 struct FoldedRows {
   int64_t elements = 0;
   int64_t columns = 1;
@@ -26,8 +28,8 @@ struct FoldedRows {
   }
 };
 
-// Folds rows to about `width` elements, in whole groups of `group`, of which `elements` is a
-// multiple.
+// Folds the rows of a matrix to wide rows of about `width` elements, whose length is a multiple of
+// `group`. `elements` must be a multiple of `group`.
 [[nodiscard]] inline FoldedRows wide_rows(int64_t elements, int64_t columns, int64_t width,
                                           int64_t group) {
   FoldedRows rows{elements, columns, std::max<int64_t>(width / columns, 1)};
@@ -35,7 +37,8 @@ struct FoldedRows {
   return rows;
 }
 
-// N of the values that repeat with period `columns`, from wide column j on.
+// Returns, as floats, the values of the wide columns j to j + N - 1, where values[column] is that
+// of a column.
 template <int N, class T>
 __device__ Floats<N> repeated(const T* values, int64_t j, int64_t columns) {
   Floats<N> x;
@@ -47,14 +50,16 @@ __device__ Floats<N> repeated(const T* values, int64_t j, int64_t columns) {
   return x;
 }
 
-// The kernel: element by element, with what belongs to the column. A Body has
+// The kernel calls a Body for N elements at a time. A Body has
 //   static constexpr int kWide;                           // elements of a 16-byte access
 //   bool aligned() const;                                 // whether such accesses may be made
-//   template <int N> auto columns(int64_t j, int64_t columns) const;  // what belongs to the wide
-//                                                         // columns j .. j + N
-//   template <int N> auto load(int64_t i) const;          // reads everything else it needs
-//   template <int N, class In, class C>                   // computes and stores
+//   template <int N> auto columns(int64_t j, int64_t columns) const;  // what finish() needs of the
+//                                                         // wide columns j .. j + N - 1
+//   template <int N> auto load(int64_t i) const;          // reads all else that finish() needs
+//   template <int N, class In, class C>                   // computes and stores the N elements
+//                                                         // from index i of the matrix on
 //   void finish(int64_t i, const In& in, const C& c) const;
+// It is passed by value and compared as bytes (queue.h), so it must have no padding.
 inline constexpr int kColumnThreads = 128;
 inline constexpr int kRowsAtATime = 4;  // loads of so many rows are in flight
 
@@ -96,7 +101,8 @@ void launch_columns_by(CudaContext& context, const Body& body, int64_t elements,
   launch(context.queue, &columns_kernel<N, Body>, shape, body, rows, per_block);
 }
 
-// Runs the body over a matrix [elements / columns, columns].
+// Runs the Body over a matrix [elements / columns, columns], by 16-byte accesses where they are
+// possible.
 template <class Body>
 void launch_columns(CudaContext& context, const Body& body, int64_t elements, int64_t columns) {
   if (elements == 0) return;

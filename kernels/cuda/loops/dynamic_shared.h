@@ -4,7 +4,8 @@
 
 namespace penstock {
 
-// 16-byte aligned; the same memory for every T.
+// Returns the address of the block's dynamic shared memory, aligned to 16 bytes. It is the same
+// memory for every T.
 template <class T>
 __device__ T* dynamic_shared() {
   extern __shared__ uint4 penstock_dynamic_shared[];

@@ -1,10 +1,10 @@
 // kernels/cuda/loops/elementwise.h -- the kernel behind every op that looks at one element at a
 // time. For .cu files.
 //
-// Bound by memory: all that counts is bytes in flight. Each thread issues the loads of two groups
-// of 16 bytes per operand before it stores any, and the grid covers the tensor, so that blocks
-// follow each other without a loop. In place is allowed: a group is read before it is written, by
-// the thread that writes it.
+// The kernel is bound by memory: all that counts is how many bytes are under way at a time. Each
+// thread issues the loads of two groups of 16 bytes per operand before it stores any, and the grid
+// covers the tensor, so there is no loop. A result may be one of the operands: a group is read
+// before it is written, by the thread that writes it.
 #pragma once
 
 #include "kernels/cuda/families.h"
@@ -13,12 +13,14 @@
 
 namespace penstock {
 
-// A Body says what an op does to the N elements from index i on:
-//   static constexpr int kWide;                           // the N of 16-byte accesses
-//   bool aligned() const;                                 // for groups of kWide; on the host
-//   template <int N> auto load(int64_t i) const;          // reads everything it needs
+// A Body says what an op does to the N elements from index i on (N is kWide or 1):
+//   static constexpr int kWide;                           // elements of a 16-byte access
+//   bool aligned() const;                                 // whether such accesses may be made;
+//                                                         // called on the host
+//   template <int N> auto load(int64_t i) const;          // reads and returns what finish() needs
 //   template <int N, class In> void finish(int64_t i, const In& in) const;  // computes and stores
-// Bodies are compared as bytes (kernels/cuda/queue/queue.h): no padding.
+// Bodies are passed by value and compared as bytes (kernels/cuda/queue/queue.h), so they must have
+// no padding.
 inline constexpr int kElementThreads = 256;
 inline constexpr int kGroupsPerThread = 2;
 
@@ -59,7 +61,8 @@ void launch_elementwise(CudaContext& context, const Body& body, int64_t elements
   }
 }
 
-// What Bodies with one operand of the result's size derive from; theirs is finish().
+// The base of Bodies that have one result y and one operand x of its size: it reads x, and the
+// derived class adds finish(), which stores y.
 template <class Y, class X = Y>
 struct OneOperand {
   static constexpr int kWide = kGroup<Y, X>;
@@ -83,7 +86,7 @@ struct MapOne : OneOperand<Y, X> {
   }
 };
 
-// The operands of MapTwo.
+// N elements of each of the two operands of MapTwo.
 template <int N>
 struct Two {
   Floats<N> a, b;

@@ -1,6 +1,6 @@
-// kernels/cuda/loops/reduce.h -- reduces the values of the threads that share a row, a warp or a
-// block of several, to one value. The order is fixed: a tree in the warp, then the warps in turn.
-// For .cu files.
+// kernels/cuda/loops/reduce.h -- reduces the values of the threads that share a row (a warp, or a
+// block of several warps) to one value. The order is fixed: a tree within each warp, then the warps
+// in turn. For .cu files.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,8 +12,8 @@ namespace penstock {
 
 inline constexpr int kWarp = 32;  // threads
 
-// `value` of the lane whose number differs from this one's in the bits of `mask`. T is made of
-// 4-byte words.
+// Returns the `value` of the lane whose number is this lane's XOR `mask`. All lanes of the warp
+// must call it. The size of T must be a multiple of 4 bytes.
 template <class T>
 __device__ T from_lane_xor(const T& value, int mask) {
   static_assert(sizeof(T) % 4 == 0);
@@ -26,9 +26,10 @@ __device__ T from_lane_xor(const T& value, int mask) {
   return other;
 }
 
-// Combines the values of a warp, all of whose lanes must call; combine(a, b) is associative but for
-// rounding. Each lane gets the result, to the bit where combine(a, b) is combine(b, a) to the bit;
-// else lane 0's is the one to use.
+// Combines the values of a warp, all of whose lanes must call it, and returns the result.
+// combine(a, b) must be associative, but for rounding. Where it gives the same bits for (a, b) and
+// (b, a), all lanes return the same bits; else the lanes may differ, and the value of lane 0 is the
+// one to use.
 template <class T, class Combine>
 __device__ T warp_reduce(T value, const Combine& combine) {
   for (int mask = kWarp / 2; mask > 0; mask /= 2) {
@@ -37,9 +38,10 @@ __device__ T warp_reduce(T value, const Combine& combine) {
   return value;
 }
 
-// Reduces over kThreads consecutive threads, which for more than a warp are the whole block: all of
-// it must call. `parts` is shared memory of one T a warp; it is overwritten, and may be used for
-// something else after the next __syncthreads().
+// Combines the values of kThreads consecutive threads and returns the result to each of them.
+// kThreads is a warp, or the threads of the whole block; all of them must call it. `parts` is
+// shared memory for one T of each warp, not used for a single warp; it is overwritten, and may be
+// used for something else after the next __syncthreads().
 template <int kThreads, class T, class Combine>
 __device__ T row_reduce(T value, T* parts, const Combine& combine) {
   value = warp_reduce(value, combine);

@@ -9,11 +9,12 @@
 
 namespace penstock {
 
-// The rows of a block when each has one warp.
+// The rows of a thread block where a warp has a row.
 inline constexpr int kRowsPerBlock = 4;
 
-// The launch with kThreads threads a row: blocks of [kThreads] threads, or of [kWarp,
-// kRowsPerBlock] with a warp a row.
+// Returns the launch of a kernel over `rows` rows with kThreads threads for each. With kThreads ==
+// kWarp a block has kRowsPerBlock rows: threadIdx.x is the lane, threadIdx.y the row in the block.
+// Else a block of kThreads threads has one row.
 template <int kThreads>
 [[nodiscard]] LaunchShape row_shape(int64_t rows) {
   if constexpr (kThreads == kWarp) {
@@ -21,17 +22,18 @@ template <int kThreads>
   }
   return {.grid = {static_cast<uint32_t>(rows)}, .block = {kThreads}};
 }
-// The row of this thread. With a warp a row it may be past the end, and the warp then has nothing
-// to do; with a block a row it never is.
+// Returns the row of this thread in such a launch. Where a warp has a row, the row may not exist
+// (>= rows), and the warp then has nothing to do.
 template <int kThreads>
 __device__ int64_t row_of_thread() {
   if constexpr (kThreads == kWarp) return int64_t{blockIdx.x} * kRowsPerBlock + threadIdx.y;
   return blockIdx.x;
 }
 
-// A row that its threads hold in registers, kHeld groups of N each, of `groups` in all; groups
-// beyond those held (very wide rows) are read again whenever they are needed. from_memory(group)
-// returns a group as Floats<N>.
+// A row of `groups` groups of N elements whose kThreads threads hold it in registers: group i
+// belongs to thread i % kThreads, which holds its first kHeld groups. The groups of very wide rows
+// beyond those are read again whenever they are needed. from_memory(group) must return a group as
+// Floats<N>. Call read() before each(), with the same `groups`.
 template <int N, int kThreads, int kHeld>
 struct HeldRow {
   Floats<N> held[kHeld];

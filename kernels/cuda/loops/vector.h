@@ -1,8 +1,8 @@
 // kernels/cuda/loops/vector.h -- reads and writes N elements at a time, as floats: 16 bytes an
 // access where addresses allow, else element by element. For .cu files.
 //
-// The shapes alone decide which thread gets which elements; `kAligned` only chooses the
-// instructions. So results do not depend on where a tensor lies.
+// Shapes alone decide which thread gets which elements; `kAligned` only chooses the instructions.
+// So results do not depend on the address of a tensor.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -24,17 +24,19 @@ struct Floats {
   __device__ const float& operator[](int i) const { return at[i]; }
 };
 
-// The number of elements of the widest of these types in 16 bytes.
+// How many elements of the widest of these types 16 bytes hold: the elements of a group.
 template <class... T>
 inline constexpr int kGroup = 16 / static_cast<int>(std::max({sizeof(T)...}));
 
-// Whether groups of N elements can be accessed at once at that address.
+// Whether N elements can be read or written at once at that address: it is a multiple of the N
+// elements' size.
 template <int N, class T>
 bool is_aligned(const T* address) {
   return reinterpret_cast<uintptr_t>(address) % (N * sizeof(T)) == 0;
 }
 
-// Aligned accesses of 1, 2, 4 or 8 words of 4 bytes.
+// Read or write 1, 2, 4 or 8 words of 4 bytes by 4-, 8- or 16-byte accesses (two of the latter for
+// 8 words), to which the address must be aligned.
 namespace words {
 
 __device__ inline void load(uint32_t (&to)[1], const void* from) {
@@ -84,7 +86,8 @@ __device__ inline void narrow_to(bfloat16* to, float x) {
   to->bits = __bfloat16_as_ushort(__float2bfloat16_rn(x));
 }
 
-// N elements as floats; kAligned: in one access.
+// Returns the N elements at `from` as floats. kAligned: they are read at once, for which
+// is_aligned<N>() must hold; else one by one.
 template <int N, bool kAligned = true, class T>
 __device__ Floats<N> load(const T* from) {
   Floats<N> x;
@@ -104,7 +107,8 @@ __device__ Floats<N> load(const T* from) {
   return x;
 }
 
-// Writes N floats as elements, rounded; kAligned: in one access.
+// Writes N floats to `to`, rounded to T. kAligned: they are written at once, for which
+// is_aligned<N>() must hold; else one by one.
 template <int N, bool kAligned = true, class T>
 __device__ void store(T* to, const Floats<N>& x) {
   if constexpr (N == 1 || !kAligned) {

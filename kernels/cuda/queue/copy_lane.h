@@ -12,7 +12,8 @@ namespace penstock {
 class CopyLane final : public UploadLane {
  public:
   CopyLane(size_t slots, Queue& queue) : queue_(queue), arrived_(slots) {}
-  // Memory that is still being written must not go back to the pool. Nothing can be thrown here.
+  // Waits for the copies under way: memory that is still being written must not go back to the
+  // pool. Nothing can be thrown here.
   ~CopyLane() override { (void)cudaStreamSynchronize(stream_.get()); }
   CopyLane(const CopyLane&) = delete;
   CopyLane& operator=(const CopyLane&) = delete;

@@ -7,22 +7,26 @@
 
 namespace penstock {
 
-// A way to wait: asks `ended` again and again until that is true. May throw instead.
+// A way in which the host waits. until() calls `ended` again and again, doing something else
+// between the calls, and returns when it is true. It may throw instead (where another rank is gone,
+// say).
 class HostWait {
  public:
   virtual ~HostWait() = default;
   virtual void until(const std::function<bool()>& ended) = 0;
 };
 
-// The ways to wait that somebody has added. The last one is used; with none of them the host waits
-// in the driver, where it sees nothing and waits for ever.
+// The ways to wait that somebody has added. The one that was added last is used. Where there is
+// none, the host waits inside the driver instead, where it can do nothing else and may wait for
+// ever.
 class HostWaits {
  public:
-  // A wait must be dropped before it is destroyed.
+  // `wait` stays the caller's, who must drop() it before it is destroyed.
   void add(HostWait& wait) { all_.push_back(&wait); }
   void drop(const HostWait& wait) { std::erase(all_, &wait); }
   [[nodiscard]] bool any() const { return !all_.empty(); }
-  // Throws nothing itself: at least one wait must have been added.
+  // Waits until `ended` is true, in the way that was added last; there must be one (any()). Throws
+  // what that throws.
   void until(const std::function<bool()>& ended) { all_.back()->until(ended); }
 
  private:

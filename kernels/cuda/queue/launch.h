@@ -18,8 +18,8 @@ struct LaunchShape {
   uint32_t shared_bytes = 0;  // dynamic shared memory
 };
 
-// The CommandKind of a kernel with parameters P: packed are its address, its shape and its
-// arguments.
+// The CommandKind (queue.h) of kernels with the parameters P. Packed, one after another, are the
+// kernel's address, its LaunchShape and its arguments.
 template <class... P>
 struct KernelCommand {
   static void issue(cudaStream_t stream, const std::byte* packed) {
@@ -58,8 +58,9 @@ struct KernelCommand {
   static constexpr CommandKind kind{&issue, &patch};
 };
 
-// Queues kernel<<<grid, block, shared_bytes>>>(arguments...). Parameters are passed by value, are
-// trivially copyable, and are converted to the kernel's own types first.
+// Submits kernel<<<grid, block, shared_bytes>>>(arguments...) to the queue. The arguments are
+// converted to the kernel's parameter types first, which must be trivially copyable. Nothing is
+// done where the grid is empty.
 template <class... P, class... A>
 void launch(Queue& queue, void (*kernel)(P...), const LaunchShape& shape, const A&... arguments) {
   static_assert(sizeof...(P) == sizeof...(A));
@@ -67,7 +68,7 @@ void launch(Queue& queue, void (*kernel)(P...), const LaunchShape& shape, const 
   queue.submit(KernelCommand<P...>::kind, kernel, shape, static_cast<P>(arguments)...);
 }
 
-// Blocks of `block` threads that cover n elements.
+// The number of blocks of `block` threads that cover n elements, a thread an element.
 inline uint32_t blocks_for(int64_t n, int block) {
   return static_cast<uint32_t>((n + block - 1) / block);
 }

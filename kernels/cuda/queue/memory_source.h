@@ -9,11 +9,12 @@
 
 namespace penstock {
 
-// The device's stream-ordered pool. The queue must outlive the source. Where there is no memory
-// left, what the queue has gathered is issued before anything is given back: commands of an open
-// section may name blocks that nobody holds any more.
+// Memory of the device's stream-ordered pool, in the order of the queue's stream. The queue must
+// outlive the source. Where the pool has no memory left, obtain() flushes the queue before it
+// returns null: the caller then gives cached blocks back, and commands of an open section that are
+// not issued yet may still use such blocks.
 [[nodiscard]] std::unique_ptr<MemorySource> device_memory_source(Queue& queue);
-// Host memory that copies to and from the device run from without waiting.
+// Pinned host memory. Copies between it and the device run without the host waiting for them.
 [[nodiscard]] std::unique_ptr<MemorySource> pinned_memory_source();
 
 }  // namespace penstock

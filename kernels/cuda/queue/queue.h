@@ -51,7 +51,8 @@ class Unpacker {
   const std::byte* at_;
 };
 
-// Parts replayed as graphs, and commands issued one by one, since the start.
+// Counts since the start: parts of sections that were replayed as graphs, and commands that were
+// issued one by one.
 struct QueueCounts {
   int64_t replayed = 0, issued = 0;
 };
@@ -64,11 +65,11 @@ class Queue {
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
-  // The stream that computes. Everything submitted before has been issued to it after flush().
+  // The stream that computes. After flush() it has everything that was submitted before.
   [[nodiscard]] cudaStream_t stream() const { return stream_.get(); }
 
-  // Submits a command whose packed bytes are `values`, which are trivially copyable and without
-  // padding that matters: they are compared as bytes.
+  // Submits a command whose packed bytes are `values`. They must be trivially copyable and, since
+  // they are compared as bytes, have no padding whose bytes may differ.
   // NOLINTBEGIN(bugprone-sizeof-expression): as in Unpacker
   template <class... Values>
   void submit(const CommandKind& kind, const Values&... values) {
@@ -82,9 +83,10 @@ class Queue {
   }
   // NOLINTEND(bugprone-sizeof-expression)
 
-  // Submits a library call: Function(stream, values...) is called when the command is issued.
-  // What pointers in `values` point at (plans, descriptors) must live as long as the queue.
-  // Workspaces are tensors that the op holds while it submits: stream order protects them.
+  // Submits a library call: Function(stream, values...) is called when the command is issued. What
+  // pointers in `values` point at (plans, descriptors) must live as long as the queue. A workspace
+  // is a scratch tensor that the op may release once it has submitted the call: whoever gets its
+  // memory next uses it later in the stream.
   template <auto Function, class... Values>
   void call(const Values&... values) {
     submit(call_kind<Function, Values...>, values...);
@@ -104,8 +106,9 @@ class Queue {
   // The waits that synchronize() and wait_on_host() go through.
   [[nodiscard]] HostWaits& host_waits() { return host_waits_; }
 
-  // record() records a point of this queue for another stream; wait() makes the next commands start
-  // after `event`.
+  // record() flushes and records this point of the queue in `event`, for another stream or the host
+  // to wait for. wait() flushes and makes the commands submitted from here on start after the point
+  // that `event` recorded; the host does not wait.
   void record(Event& event) {
     flush();
     event.record(stream());

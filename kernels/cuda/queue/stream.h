@@ -38,7 +38,8 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-// A point in a stream: that everything issued to it before has ended.
+// A point in a stream. The device passes it when everything that was issued to the stream before
+// record() has ended.
 class Event {
  public:
   enum Kind : unsigned { Plain = cudaEventDisableTiming, Timed = cudaEventDefault };
@@ -63,7 +64,8 @@ class Event {
     return true;
   }
   void wait_on_host() const { PENSTOCK_CUDA(cudaEventSynchronize(event_)); }
-  // Work issued to `stream` from here on starts after the recorded point.
+  // Makes work that is issued to `stream` from here on start after the recorded point has been
+  // passed. The host does not wait.
   void hold_back(cudaStream_t stream) const {
     PENSTOCK_CUDA(cudaStreamWaitEvent(stream, event_, 0));
   }
