@@ -13,20 +13,28 @@
 
 namespace penstock {
 
-// The number of inputs (texts or images) that the network is going to be used on.
+// A function that returns the number of inputs (texts or images) that the network is going to be
+// used on.
 using CountTexts = std::function<size_t()>;
 
 struct TrainedRun {
   // Reads the run file, finds the checkpoint, builds and connects the network and loads the
-  // weights. Collective over all ranks. `with_data`: also opens the data. `count` (may be empty) is
-  // called on rank 0 alone, when run file and checkpoint have been found good, so it may wait for
-  // standard input. With few inputs a pass gets fewer micro-batches: as many as `count` inputs of
-  // `width` rows each fill, and no more than the run file says.
+  // weights. Collective over all ranks. `with_data`: also opens the data. Throws Error(Input) for a
+  // wrong run file or option, Error(Data) for damaged files, Error(Resource) for want of memory or
+  // a device; an error that one rank finds is thrown on all.
+  //
+  // `count` (may be empty) is called on rank 0 alone, after run file and checkpoint have been found
+  // good, so it may wait for standard input. The number that it returns makes
+  // config.pipeline.micro_batches smaller where there are few inputs: a pass then has only as many
+  // micro-batches as these inputs, of `width` rows each, fill. It never has more than the run file
+  // says. Without `count`, or where it returns 0, the run file's number stays.
   TrainedRun(Session& session, const UseOptions& options, const ModelMaker& models, bool with_data,
              const CountTexts& count = {}, int width = 1);
 
-  // Does `work`, and waits until all its messages have left. Collective. An error of this rank
-  // alone is thrown with the rank's name in it, if there are several ranks.
+  // Calls `work`, the use of the network on this rank, and then waits until all messages of the
+  // pipeline have left. Collective: all ranks call it, each with its own `work`. What `work` throws
+  // is thrown here; if there are several ranks, the text of an error of this rank alone
+  // (ErrorScope::OneRank) gets the rank's name.
   void use(const Session& session, const std::function<void()>& work) const;
 
   Config config;

@@ -28,7 +28,9 @@ struct DataFacts {
   int64_t targets_per_sample = 1;  // labels in a sample that the loss may count
   int64_t training_samples = 0, validation_samples = 0;  // how many samples
   int64_t training_content = 0;  // content_sum() of the training text, a checksum; 0: unknown
-  int64_t question_texts = 0;    // how many texts the questions of data.questions become
+  // How many texts the network is run on where the validation set is questions (data.questions, for
+  // `penstock eval`): one for each question, or one for each of its choices. Else 0.
+  int64_t question_texts = 0;
 };
 
 class DataSource {

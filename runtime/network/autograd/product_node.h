@@ -13,7 +13,10 @@ namespace penstock {
 
 class ProductNode : public Node {
  public:
-  // `sums_bias`: differentiate_bias() can be called.
+  // x, y: the input and output of the op; f: what was applied to x * w + bias. The parameters must
+  // outlive the node; `bias` may be null. `sums_bias`: the derived class overrides
+  // differentiate_bias(), so that for a frozen weight only the bias is differentiated, for which x
+  // need not be kept.
   ProductNode(const Variable& x, const Variable& y, Parameter& weight, Parameter* bias, Fused f,
               bool sums_bias)
       : source_(x.source),
@@ -42,6 +45,7 @@ class ProductNode : public Node {
     if (!g_ || !has_weights()) return;
     if (bias_alone_) return differentiate_bias(tape.device(), summed_gradient(tape, *bias_), g_);
     if (source_ != nullptr) x_ = source_->recompute(tape);
+    // A stale gradient still holds the last step's numbers: it is overwritten, not added to.
     const bool accumulate = !weight_.stale;
     weight_.stale = false;
     Tensor dw = gradient_of(tape, weight_);
@@ -65,7 +69,8 @@ class ProductNode : public Node {
   // trained bias).
   virtual void differentiate_weight(Device& device, Tensor& dw, Tensor* dbias, const Tensor& x,
                                     const Tensor& g, bool accumulate) = 0;
-  // dbias += ..., without the weight's
+  // Adds the gradient of the bias to dbias and leaves the weight's out. By default it does nothing:
+  // a class that overrides it says so by `sums_bias`.
   virtual void differentiate_bias(Device& /*device*/, Tensor& /*dbias*/, const Tensor& /*g*/) {}
 
  private:

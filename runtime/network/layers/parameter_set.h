@@ -63,8 +63,11 @@ class ParameterSet {
   Parameter& add(const Slot& slot, const std::string& name, const Shape& shape,
                  const Initializer& init, ParameterKind kind = ParameterKind::Matrix);
   // Declares a tied parameter: one that other layers, of this stage or others, declare by share()
-  // too, with the same name, shape and initial values. Throws Error(Input) when a layer of this set
-  // has declared it with another shape.
+  // too, with the same name, shape and initial values. Each call adds a Parameter of its own to
+  // declared(), which it returns; where a layer of this set has declared the name before,
+  // Parameter::first of the new one points at that layer's. Throws Error(Input) when the earlier
+  // one has another shape, and when the name is taken by a parameter that is not tied or by a
+  // buffer.
   Parameter& share(const Slot& slot, const std::string& name, const Shape& shape,
                    const Initializer& init, ParameterKind kind = ParameterKind::Matrix);
   // Declares a buffer, every element `initial` at first. Throws Error(Input) when the name is

@@ -61,10 +61,13 @@ struct Decoding {
   bool one_position = false;
   std::vector<int64_t> fresh;  // with whole rows: numbers of the rows to remember(), from 0
 };
-// The fields, I32, that come with the data in a round with one position of each row; p is the
-// number of that position in its row, from 0.
+// The names of the batch fields, I32, that layers read in a round with one position of each row. p
+// is the number of that position in its row, from 0; a row's index is that in its micro-batch.
 inline constexpr const char* kPositions = "positions";  // [rows, 1]: p
 inline constexpr const char* kSeen = "seen";            // [rows]: p + 1, positions it may look at
-inline constexpr const char* kPlaces = "places";  // [rows]: row * context + p, its place in Kept
+// [rows]: row index * context + p, where context is the length of the longest row: the row of
+// Kept's tensors, seen as [rows * positions, inner], to which the keys and values of the position
+// go.
+inline constexpr const char* kPlaces = "places";
 
 }  // namespace penstock

@@ -76,7 +76,8 @@ class Optimizer {
   Optimizer(const OptimizerConfig& config, Slots slots);
 
   [[nodiscard]] const OptimizerConfig& config() const { return config_; }
-  // The shape of a state of the entry, if it is not the value's; else of rank 0.
+  // The shape [rows] or [columns] of a state that has a number for each row or column of the entry;
+  // a shape without axes where the state has the shape of the entry's value (Extent::Elements).
   [[nodiscard]] static Shape own_shape_of(const Slot& slot, const StateEntry& entry);
   // What the entry has: by default all the slots of the constructor.
   [[nodiscard]] virtual const Slots& slots_of(const StateEntry& /*entry*/) const { return slots_; }

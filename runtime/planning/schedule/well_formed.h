@@ -25,8 +25,9 @@ void check_sizes(int ranks, int chunks, int micro_batches);
 // message names.
 void check_well_formed(const Schedule& schedule);
 
-// How error messages point at an instruction: "B1.3 (instruction 5 of rank 1)". `rank` and `index`
-// count from 0; in the text the instruction's number counts from 1.
+// Returns how error messages point at instruction number `index` of the program of `rank`, both
+// counted from 0: "B1.3 (instruction 5 of rank 1)", where B1.3 is the backward of stage 1 for
+// micro-batch 3 (text() in schedule.h) and 5 is index + 1.
 [[nodiscard]] std::string where(const Schedule& schedule, int rank, int index);
 
 }  // namespace penstock

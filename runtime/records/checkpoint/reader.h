@@ -48,8 +48,8 @@ class CheckpointReader {
   [[nodiscard]] std::vector<Stored> model() const { return list(model_); }
   [[nodiscard]] std::vector<Stored> optimizer() const { return list(optimizer_); }
 
-  // Overwrites `to`, a tensor of fp32 or bf16 on `device`, with a tensor of the weights, which may
-  // have been saved as the other of the two types.
+  // Overwrites `to`, a tensor of fp32 or bf16 on `device`, with a tensor of the weights of the same
+  // shape, which may have been saved as the other of the two types.
   void read(const std::string& name, Tensor& to, Device& device);
   // Overwrites `to` with to.size() numbers of a tensor of the weights, converted to fp32, from the
   // one with the row-major index `first` on.

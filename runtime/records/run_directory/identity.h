@@ -33,10 +33,12 @@ struct RunIdentity {
 };
 [[nodiscard]] std::string new_run();  // a new identity, for RunIdentity::run
 
-// The content of run.json; null if the directory has none. Throws Error(Data) naming the file if it
-// is damaged.
+// Reads `directory`/run.json; null if there is no such file. Throws Error(Data) naming the file if
+// it is damaged or was written by another version of the program, Error(Resource) if the system
+// cannot read it.
 [[nodiscard]] std::optional<RunIdentity> read_identity(const std::string& directory);
-// Writes the file, in place of an old one (atomically). Throws Error(Resource).
+// Writes `directory`/run.json. An old one is replaced in one step, so that a crash leaves the old
+// file or the new one. Throws Error(Resource) if it cannot be written.
 void write_identity(const std::string& directory, const RunIdentity& identity);
 
 }  // namespace penstock

@@ -1,5 +1,8 @@
 // runtime/data/templates/functions/filters.h -- the filters (`value | upper`) and tests (`value is
 // defined`) that templates may use: those of Jinja, except those that are for making HTML pages.
+//
+// `budget` is that of the template's run (budget.h): memory of results and work count in it, and
+// Error(Input) is thrown when it is used up.
 #pragma once
 
 #include <optional>

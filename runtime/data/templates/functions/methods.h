@@ -1,6 +1,9 @@
 // runtime/data/templates/functions/methods.h -- the methods of Python's texts, lists and mappings
 // that templates may call, such as `text.strip()` and `mapping.items()`; and helpers that filters
 // share.
+//
+// `budget` is that of the template's run (budget.h): memory of results and work count in it, and
+// Error(Input) is thrown when it is used up.
 #pragma once
 
 #include <string>

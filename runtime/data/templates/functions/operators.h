@@ -1,5 +1,8 @@
 // runtime/data/templates/functions/operators.h -- what the literals and operators of a template's
 // expressions compute, with Python's results: `a + b`, `a in b`, `of.name`, `of[1:3]`.
+//
+// `budget` is that of the template's run (budget.h): memory of results and work count in it, and
+// Error(Input) is thrown when it is used up.
 #pragma once
 
 #include <optional>

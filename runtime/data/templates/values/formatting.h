@@ -1,5 +1,7 @@
 // runtime/data/templates/values/formatting.h -- Python's two ways to fill values into a text: "%d
-// of %s" % (1, "x"), and "{} of {name}".format(1, name="x").
+// of %s" % (1, "x"), and "{} of {name}".format(1, name="x"). The memory of the result and the work
+// count in `budget`, that of the template's run (budget.h); Error(Input) is thrown when it is used
+// up.
 #pragma once
 
 #include "runtime/data/templates/functions/arguments.h"

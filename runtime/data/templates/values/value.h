@@ -5,8 +5,11 @@
 // A Value is one of: undefined, none, a bool, an integer of 64 bits, a double, or a shared pointer
 // to a text, a row (list), a table (mapping), a namespace, a loop or a function. All but namespaces
 // and loops never change, so values are shared and not copied. Rows and tables hold no namespace,
-// loop or function, so that values never refer to one another in a circle. Memory of values counts
-// in a Budget. Functions here throw Error(Input).
+// loop or function, so that values never refer to one another in a circle.
+//
+// `budget` is everywhere that of the template's run (budget.h): it counts the memory of the values
+// that exist and the work done on them. Functions here throw Error(Input) when it is used up, and
+// where a comment says "throws".
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,10 @@
 // runtime/data/templates/values/written.h -- writes values of a template as text: as Python's str()
 // and repr() write them, as JSON, and escaped for HTML.
+//
+// A Writer (writer.h) is a text that grows; what it takes counts in the Budget (budget.h) of the
+// template's run, which limits that run to 64 MiB of memory and a fixed amount of work. All
+// functions here append, and throw Error(Input) when the budget is used up: "the chat template
+// needs more than 64 MiB of memory", or "... computes for too long".
 #pragma once
 
 #include <optional>
@@ -9,11 +14,13 @@
 
 namespace penstock::jinja {
 
-// Append str(value) and repr(value) to the writer. Throw Error(Input) for functions, loops and
-// generators, for which Python writes an address in memory.
+// Append str(value) and repr(value) to the writer. Throw Error(Input) also for functions, loops,
+// namespaces and generators, for which Python writes an address in memory, for ranges, and for an
+// escaped text within a list or mapping.
 void write_shown(Writer& writer, const Value& value);
 void write_repr(Writer& writer, const Value& value);
-// str(value) as a value; if `value` is a text it is returned as it is.
+// Returns str(value) as a value, whose memory counts in `budget`; if `value` is a text it is
+// returned as it is.
 [[nodiscard]] Value str_of(Budget& budget, const Value& value);
 
 // The options of Python's json.dumps().
@@ -25,7 +32,9 @@ struct JsonForm {
   // The separators between items and behind a key; nullopt: those of json.dumps().
   std::optional<std::string> between = {}, behind_key = {};
 };
-// Appends the value as JSON.
+// Appends the value as JSON. Throws Error(Input) also for what has no form in JSON: undefined,
+// functions, loops, namespaces, ranges and what filters give once; and with form.sorted for a
+// mapping whose keys are not all texts. NaN and infinity are written as nan, inf and -inf.
 void write_json(Writer& writer, const Value& value, const JsonForm& form);
 
 [[nodiscard]] std::string written_real(double number);  // repr(number)

@@ -11,16 +11,20 @@
 
 namespace penstock {
 
-// Throws Error(Input) on every rank where checkpoint.best or run.patience asks for what evaluations
-// of this run do not record. `validation_samples`: how many there are. `is_classifier`: whether
-// evaluations have an accuracy.
+// The metric, checkpoint.best, is everywhere "loss" (the smaller the better), "accuracy" (the
+// larger the better) or "none" (no best evaluation is looked for).
+
+// Throws Error(Input), on every rank, where checkpoint.best or run.patience asks for what
+// evaluations of this run do not record. `validation_samples`: how many there are. `is_classifier`:
+// whether evaluations have an accuracy.
 void check_best(const Config& config, int64_t validation_samples, bool is_classifier);
 
-// Takes an evaluation into `best`, where `metric` is checkpoint.best. Of equal ones the earlier
-// stays the best, and one that is not finite never is. Does nothing for "none".
+// Called after each evaluation: `best` becomes that of `record` if it is better by `metric` than
+// the best so far, else best.since is increased by 1. Of equal ones the earlier stays the best, and
+// one whose loss or metric is not finite never is. Does nothing for "none".
 void take_evaluation(const std::string& metric, const EvalRecord& record, BestEvaluation& best);
 
-// Whether run.patience evaluations have been made since the best one.
+// Whether run.patience (0: no limit) or more evaluations have been made since the best one.
 [[nodiscard]] bool patience_is_over(const RunConfig& run, const BestEvaluation& best);
 // The same for a run that goes on from a checkpoint with this state. The evaluations of another
 // metric do not count.

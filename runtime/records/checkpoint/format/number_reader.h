@@ -34,7 +34,8 @@ class NumberReader {
 
   // Overwrites `to` with to.size() numbers of the tensor, in row-major order, from the number with
   // the index `first` (from 0) on. Conversion to bf16 rounds to nearest even. Needs less than 1 MiB
-  // of other memory. Throws Error as SafetensorsFile::read() does.
+  // of other memory. Throws Error(Internal) if first + to.size() is more than the tensor's numbers,
+  // Error(Data) if the file has become shorter, Error(Resource) if the system cannot read it.
   void read(size_t first, std::span<float> to);
   void read(size_t first, std::span<bfloat16> to);
 
@@ -61,8 +62,10 @@ class NumberReader {
   std::vector<float> floats_;     // a piece as fp32, to be rounded to bf16
 };
 
-// Overwrites `to`, a tensor of fp32 or bf16 on `device`, with the tensor of that name in the file,
-// which may be of type F32, BF16 or F16. Throws Error as SafetensorsFile::read() does.
+// Overwrites `to`, a tensor of fp32 or bf16 on `device`, with the whole tensor called `name` in the
+// file, which may be of type F32, BF16 or F16. Throws Error(Input) naming file and tensor if there
+// is none of that name, or it has another shape than `to` or another type than these three;
+// Error(Data) if the file has become shorter, Error(Resource) if the system cannot read it.
 void read_numbers(const SafetensorsFile& file, const std::string& name, Tensor& to, Device& device);
 
 // fill_tensor() overwrites all numbers of `to`, a tensor of fp32 or bf16, with what the function

@@ -29,7 +29,10 @@ struct NamedTensor {
 FileDigest write_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
                              const std::map<std::string, std::string>& metadata, Device* device);
 
-// An open file for reading. Everywhere below, `name` is the name of a tensor in it.
+// An open file for reading. Everywhere below, `name` is the name of a tensor in it. All read...()
+// functions throw Error(Input) naming file and tensor when there is no tensor of that name,
+// Error(Internal) for a range that leaves the tensor, Error(Data) when the file has become shorter,
+// and Error(Resource) when the system cannot read it.
 class SafetensorsFile {
  public:
   // Opens the file and checks its header. `owner` Run: the file is a run's own and must not be a
@@ -45,12 +48,13 @@ class SafetensorsFile {
   // Null when there is no such tensor.
   [[nodiscard]] const TensorInfo* find(const std::string& name) const;
 
-  // Overwrites `to` with the whole tensor. Throws Error(Input) naming file and tensor when there is
-  // no such tensor, or its dtype, shape or size in bytes is not that of `to`.
+  // Overwrites `to` with the whole tensor, without converting it. Throws Error(Input) also when its
+  // size in bytes (first form), or its dtype or shape (second form), is not that of `to`.
   void read(const std::string& name, std::span<std::byte> to) const;
   void read(const std::string& name, Tensor& to, Device& device) const;
-  // Overwrites `to` with to.elements() elements of the tensor, whose shape must be `whole`, from
-  // the element with the row-major index `first` on.
+  // Overwrites `to` with to.elements() elements of the tensor, from the element with the row-major
+  // index `first` on. Throws Error(Input) also when the tensor's shape is not `whole`, or its dtype
+  // not that of `to`.
   void read_part(const std::string& name, const Shape& whole, int64_t first, Tensor& to,
                  Device& device) const;
   // Overwrites `to` with to.size() bytes of the tensor, from its byte `first` on.

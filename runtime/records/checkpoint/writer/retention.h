@@ -17,11 +17,11 @@ namespace penstock {
 [[nodiscard]] std::vector<StepDirectory> retired(const std::vector<StepDirectory>& of_the_run,
                                                  const Retention& retention, int64_t best);
 
-// Removes checkpoints below `root` after that of step `latest` is complete: an older checkpoint of
-// the same step, which publish_step() (layout.h) has put aside, and those of the run with the
-// identity `run` before step `latest` that `retention` does not keep; with retention.best the link
-// `best` is settled before. Checkpoints of other runs and
-// of later steps stay. Throws Error(Resource) when something cannot be removed.
+// Removes checkpoints below `root`; called when that of step `latest` is complete. It removes an
+// older checkpoint of the same step, which publish_step() (layout.h) has put aside, and those of
+// the run with the identity `run` before step `latest` that `retention` does not keep. With
+// retention.best the link `best` is settled before (settle_best_link()). Checkpoints of other runs
+// and of later steps stay. Throws Error(Resource) when something cannot be removed.
 void retire_steps(const std::string& root, const Retention& retention, const std::string& run,
                   int64_t latest);
 

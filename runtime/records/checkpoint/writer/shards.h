@@ -40,7 +40,8 @@ inline constexpr uint64_t kShardBytes = uint64_t{1} << 30;
 // Returns those of `shards` that replica number `replica` writes, by writers_of().
 [[nodiscard]] std::vector<Shard> share_of(std::vector<Shard> shards, int replica, int replicas);
 
-// The name of a shard's file, "model-00002-of-00004.safetensors"; `number` counts from 1.
+// The name of a shard's file: "model-00002-of-00004.safetensors" for shard number 2, counted from
+// 1, of the `total` = 4 shards that the checkpoint has of the part "model".
 [[nodiscard]] std::string shard_file(const std::string& part, int64_t number, int64_t total);
 
 }  // namespace penstock
