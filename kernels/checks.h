@@ -1,5 +1,6 @@
 // kernels/checks.h -- what ops of every backend require of their tensors before they touch them. A
-// tensor that does not fit is a bug of ours: Error(Internal), which names the op `op`.
+// tensor that does not fit is a bug of ours: all functions throw Error(Internal), whose text names
+// the op `op`.
 #pragma once
 
 #include <cstdint>
@@ -72,14 +73,14 @@ inline void require_alike(const char* op, const Tensor& a, const Tensor& b) {
                   name_of(b.dtype()) + " " + b.shape().text() + " do not fit each other");
   }
 }
-// y and x of a norm over all axes but the last must be alike, and the others have an element for
-// each channel.
+// For a norm over all axes but the last, the channels, y and x must be alike; mean, spread (its
+// variance or 1 / deviation) and gamma must each have an element for each channel.
 inline void require_channels(const char* op, const Tensor& y, const Tensor& x, const Tensor& mean,
                              const Tensor& spread, const Tensor& gamma) {
   require_alike(op, y, x);
   for (const Tensor* t : {&mean, &spread, &gamma}) require_elements(op, *t, x.shape().back());
 }
-// y and x of a norm over the last axis must be alike, and mean and rstd have an element for each
+// For a norm over the last axis, y and x must be alike; mean and rstd must have an element for each
 // row, gamma one for each column.
 inline void require_rows(const char* op, const Tensor& y, const Tensor& x, const Tensor& mean,
                          const Tensor& rstd, const Tensor& gamma) {
@@ -87,7 +88,8 @@ inline void require_rows(const char* op, const Tensor& y, const Tensor& x, const
   for (const Tensor* t : {&mean, &rstd}) require_elements(op, *t, x.shape().rows());
   require_elements(op, gamma, x.shape().back());
 }
-// The part must repeat to the whole: it is added to each stretch of so many elements.
+// The number of elements of `part` must divide that of `whole`: the op adds the part to each
+// stretch of so many elements of the whole.
 inline void require_fraction(const char* op, const Tensor& part, const Tensor& whole) {
   if (part.elements() == 0 || whole.elements() % part.elements() != 0) {
     fail_internal(std::string(op) + ": " + part.shape().text() + " does not repeat to " +

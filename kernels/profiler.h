@@ -6,7 +6,8 @@
 
 namespace penstock {
 
-// Begins and ends a range of this thread; ranges nest. The name is copied.
+// Begin and end a range of the calling thread. Ranges nest: the end belongs to the range that was
+// begun last. The name is copied.
 void begin_profiler_range(const char* name);
 void end_profiler_range();
 

@@ -12,10 +12,12 @@
 
 namespace penstock {
 
+// The device that make_counting_device() returns, on which the pacing device is built, too. Its ops
+// are those of tally.h; copies from the host do nothing, and copies to the host write zeros.
 class Counting : public CountingDevice {
  public:
-  // `source` gives tensors their addresses. `spent` (may be empty) is called with the seconds of
-  // each op.
+  // `source` gives tensors their addresses; this takes it over. `spent` (may be empty) is called
+  // with the seconds of each op.
   Counting(const DeviceModel& model, std::unique_ptr<MemorySource> source, Tally::Spent spent = {})
       : memory_(std::move(source)),
         tally_(model, memory_, std::move(spent)),

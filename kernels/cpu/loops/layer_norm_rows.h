@@ -1,5 +1,6 @@
-// kernels/cpu/loops/layer_norm_rows.h -- layer norm and RMS norm of one row, forward and backward,
-// as vectorised loops.
+// kernels/cpu/loops/layer_norm_rows.h -- layer norm and RMS norm of one row of `width` elements,
+// forward and backward, as vectorised loops. T is float or bfloat16; sums are fp32. y and dx are
+// overwritten; g is the gradient of y.
 #pragma once
 
 #include <cmath>

@@ -31,6 +31,11 @@ struct Blocking {
   dnnl::memory::dims inner_blocks, inner_dimensions;
 };
 
+// The functions below have the same signatures for both versions. blocking() describes a layout,
+// and append_eltwise() adds a function of elements to what a primitive does with its result. All
+// others make the primitive descriptor of one kind of primitive, and throw dnnl::error where the
+// library refuses it.
+
 #if DNNL_VERSION_MAJOR >= 3
 
 // Returns how `desc` lays its tensor out; null where the layout is not made of blocks alone.

@@ -28,6 +28,9 @@ void require_room_for_code();
 // objects the addresses of that run's buffers, which the caller owns.
 class Prepared {
  public:
+  // Makes the primitive of the descriptor `desc`. `arguments` are what it reads and writes, each
+  // with its layout, but for the scratch memory. Throws dnnl::error where the library refuses it,
+  // and Error(Resource) as require_room_for_code() does.
   template <class Primitive>
   Prepared(OneDnn::State& state, std::type_identity<Primitive>,
            const typename Primitive::primitive_desc& desc, const std::vector<Argument>& arguments)

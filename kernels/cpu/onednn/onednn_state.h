@@ -26,6 +26,7 @@ template <class... Fields>
   return seed;
 }
 
+// Describes a call of OneDnn::activation_forward() or activation_backward().
 struct ActivationPlan {
   int64_t elements = 0;
   DType type = DType::F32;

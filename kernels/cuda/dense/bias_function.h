@@ -1,5 +1,5 @@
 // kernels/cuda/dense/bias_function.h -- y = f(y + bias) in place, after a product or a convolution
-// whose library did not do it in the same pass.
+// whose library did not compute it in the same pass.
 #pragma once
 
 #include "kernels/cuda/families.h"

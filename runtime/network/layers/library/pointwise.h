@@ -1,9 +1,10 @@
 // runtime/network/layers/library/pointwise.h -- layers that keep the shape of their input:
 // ActivationLayer, and Dropout and DropPath, which set numbers to zero at random in training.
 //
-// Random numbers are a function of the seed, the layer's name, the step and the sample's place in
-// the mini-batch (of Dropout: the micro-batch and the element in it). So a recompute draws the same
-// ones, and they do not depend on how the network is cut into stages.
+// A random number is a function of the seed, the layer's name, the step and, for Dropout, the
+// micro-batch and the element's index in it, or, for DropPath, the sample's index in the
+// mini-batch. So a recompute draws the same numbers, and they do not depend on how the network is
+// cut into stages.
 #pragma once
 
 #include "runtime/network/layers/layer.h"
