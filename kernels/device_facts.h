@@ -43,6 +43,7 @@ class DeviceFacts {
   // cannot be overwritten are then filled one by one.
   [[nodiscard]] bool overwrites_gradients() const { return facts_.overwrites_gradients; }
 
+  // What the device has done so far; all zero for devices that count nothing.
   [[nodiscard]] virtual DeviceCounts counts() const { return {}; }
 
  protected:

@@ -29,8 +29,10 @@ enum class FilterBlocks : uint8_t { Of8, Of16, Tiles };
 // some with rows made longer (AVX2, kernels/cpu/loops/row_padding.h), or bf16 ones in the order of
 // tiles (AMX, kernels/cpu/loops/tiled_operands.h).
 enum class OperandCopies : uint8_t { None, PaddedRows, Tiles };
+// Returns which of these kernels/cpu uses on that processor.
 [[nodiscard]] OperandCopies operand_copies(const Processor& processor);
 
+// The kinds of matrix products that reach different shares of a device's peak.
 enum class ProductKind : uint8_t { Linear, Attention, Convolution };
 
 // The speed of matrix products of numbers of one type.

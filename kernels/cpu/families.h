@@ -10,6 +10,7 @@ namespace penstock {
 
 class OneDnn;  // kernels/cpu/onednn/onednn.h: the only wrapper of oneDNN
 
+// What the CPU's ops work with besides their tensors. The device owns all of it.
 struct CpuContext {
   int threads;     // of every parallel region, oneDNN's included
   Memory& memory;  // for scratch tensors, Purpose::Workspace

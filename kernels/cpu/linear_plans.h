@@ -14,6 +14,8 @@
 
 namespace penstock {
 
+// The sizes of a linear layer, y[rows, out] = x[rows, in] w[out, in]^T, and how its products may be
+// computed.
 struct LinearExtents {
   int64_t rows, in, out;
   DType type;  // of x, y and their gradients

@@ -10,7 +10,7 @@ namespace penstock {
 class CudaDevice : public Device {
  public:
   [[nodiscard]] Queue& queue() { return queue_; }
-  [[nodiscard]] int ordinal() const { return ordinal_; }
+  [[nodiscard]] int ordinal() const { return ordinal_; }  // among the visible GPUs, from 0
 
  protected:
   // Makes the GPU current first: streams belong to the current device.

@@ -22,6 +22,7 @@
 
 namespace penstock {
 
+// What the ops of one GPU work with besides their tensors. The device owns all of it.
 struct CudaContext {
   Queue& queue;
   Memory& memory;    // device memory: scratch tensors, Purpose::Workspace

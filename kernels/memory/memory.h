@@ -29,6 +29,7 @@ enum class Purpose : uint8_t {
 inline constexpr int kPurposes = 6;
 [[nodiscard]] const char* name_of(Purpose purpose);
 
+// The account of a Memory, in bytes unless said otherwise.
 struct MemoryUse {
   std::array<int64_t, kPurposes> current{};  // bytes held by tensors now
   std::array<int64_t, kPurposes> peak{};     // the largest `current` since reset_peaks()
@@ -63,8 +64,9 @@ class MemorySource {
   virtual ~MemorySource() = default;
   // Returns size_bytes of memory, or null when there is no more.
   virtual std::byte* obtain(size_t size_bytes) = 0;
+  // Takes back what obtain(size_bytes) returned. Throws nothing.
   virtual void give_back(std::byte* data, size_t size_bytes) = 0;
-  [[nodiscard]] virtual std::string name() const = 0;
+  [[nodiscard]] virtual std::string name() const = 0;  // for messages: "host memory"
 };
 
 // The system heap.
@@ -94,9 +96,9 @@ class Memory {
   // addresses, also when others (an evaluation) have added to the cache in between.
   void order_cache();
 
-  [[nodiscard]] MemoryUse use() const;
-  void reset_peaks();  // peaks start again at the current values
-  void trim();         // gives cached blocks back to the system
+  [[nodiscard]] MemoryUse use() const;  // a copy of the account as it is now
+  void reset_peaks();                   // peaks start again at the current values
+  void trim();                          // gives cached blocks back to the system
 
  private:
   void release_cached();                              // lock held

@@ -35,7 +35,7 @@ class OpFamilies {
  public:
   virtual ~OpFamilies() = default;
 
-  [[nodiscard]] virtual OpSet& ops() = 0;
+  [[nodiscard]] virtual OpSet& ops() = 0;  // owned by the device, which must outlive their use
   [[nodiscard]] DenseOps& dense() { return *ops().dense; }
   [[nodiscard]] ImageOps& image() { return *ops().image; }
   [[nodiscard]] RowNormOps& row_norm() { return *ops().row_norm; }

@@ -10,6 +10,9 @@
 
 namespace penstock {
 
+// Each rule has two structs: the tensors of one entry of the list, with its own weight decay, and
+// the numbers of the step that all entries share.
+
 struct SgdTensors {
   Tensor weight, velocity, gradient;  // velocity may be empty when momentum is 0
   float weight_decay = 0.0F;

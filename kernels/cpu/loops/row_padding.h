@@ -16,6 +16,8 @@ namespace penstock {
 // The number of elements by which a padded row is longer.
 constexpr int64_t kRowPadding = 16;
 
+// The three products of a linear layer y = x w^T, with g the gradient of y: y = x w^T, dx = g w, dw
+// = g^T x.
 enum class LinearProduct : uint8_t { Forward, InputGradient, WeightGradient };
 
 // Says of the operands of a product a b = c which are read from copies with padded rows.

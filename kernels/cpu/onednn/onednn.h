@@ -79,6 +79,8 @@ class OneDnn {
   OneDnn(const OneDnn&) = delete;
   OneDnn& operator=(const OneDnn&) = delete;
 
+  // Computes the product that the plan describes: overwrites c, or adds to it where plan.accumulate
+  // is true. `bias` is read where plan.bias is true.
   void matmul(const MatmulPlan& plan, void* c, const void* a, const void* b,
               const float* bias = nullptr);
   // matmul() where b is the value of a weight, dense. plan.b_type is the type in which the product
@@ -94,6 +96,9 @@ class OneDnn {
   // Makes the primitive that the first matmul() with the plan would make, and computes nothing. The
   // plan's fused function must not be Tanh.
   void prepare(const MatmulPlan& plan);
+  // Overwrites y with the convolution that the plan describes. `bias` [out] is read where plan.bias
+  // is true. The library reads a form of the weight, which is made and kept as Packing::form_of()
+  // says (onednn_filter.h).
   void convolution_forward(const ConvolutionPlan& plan, void* y, const void* x, Weight& w,
                            const float* bias);
   // Backward convolutions ignore plan.bias and plan.fused, which must be left at their defaults. g
@@ -102,12 +107,14 @@ class OneDnn {
   void convolution_backward_input(const ConvolutionPlan& plan, void* dx, const void* g, Weight& w);
   void convolution_backward_weight(const ConvolutionPlan& plan, float* dw, const void* x,
                                    const void* g, bool accumulate);
+  // y[i] = f(x[i]) and dx[i] = g[i] f'(x[i]) for `elements` elements of `type`. y may be x, and dx
+  // may be g.
   void activation_forward(void* y, const void* x, int64_t elements, DType type, Activation f);
   void activation_backward(void* dx, const void* g, const void* x, int64_t elements, DType type,
                            Activation f);
 
-  [[nodiscard]] int64_t primitives_created() const;
-  [[nodiscard]] bool native_bf16() const;  // else bf16 is emulated
+  [[nodiscard]] int64_t primitives_created() const;  // since the start, for DeviceCounts
+  [[nodiscard]] bool native_bf16() const;            // else bf16 is emulated
   // The kind of operand copies with which the products of linear layers are faster on this
   // processor (linear_plans.h).
   [[nodiscard]] OperandCopies operand_copies() const;

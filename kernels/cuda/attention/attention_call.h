@@ -30,6 +30,8 @@ struct AttentionCall {
 // The widest head that the kernels take.
 inline constexpr int kDeepest = 128;
 
+// What forward and backward read: q [batch, queries, heads * depth], k and v [batch, keys, kv_heads
+// * depth].
 struct AttentionInputs {
   const void *q, *k, *v;
 };
@@ -45,6 +47,7 @@ struct AttentionResults {
   const void *g, *out;
   const float* logsumexp;
 };
+// What a backward writes: the gradients of q, k and v, in their shapes.
 struct AttentionGradients {
   void *dq, *dk, *dv;
 };

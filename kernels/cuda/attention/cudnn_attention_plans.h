@@ -9,6 +9,7 @@
 
 namespace penstock {
 
+// What cuDNN answers for one graph.
 struct AttentionPlan {
   std::string trouble;  // why cuDNN does not take the graph; empty: it does
   int64_t workspace_bytes = 0;

@@ -45,6 +45,7 @@ struct Product {
 
 class CublasLt {
  public:
+  // The context must outlive this, and this the commands that it has submitted.
   explicit CublasLt(CudaContext& context);
   ~CublasLt();
   CublasLt(const CublasLt&) = delete;

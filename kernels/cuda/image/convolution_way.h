@@ -9,6 +9,7 @@
 
 namespace penstock {
 
+// Describes one pass of a convolution: what is computed, and the shapes of the images.
 struct ConvolutionShape {
   enum class Pass : uint8_t { Forward, BackwardInput, BackwardWeight };
   Pass pass;
@@ -29,6 +30,7 @@ class ConvolutionWay {
   ConvolutionWay& operator=(const ConvolutionWay&) = delete;
   virtual ~ConvolutionWay() = default;
 
+  // Whether this way can compute that pass of a convolution of that shape.
   [[nodiscard]] virtual bool takes(const ConvolutionShape& shape) = 0;
   // y and dx are overwritten; dw is added to where `accumulate` is true, else overwritten. g is the
   // gradient of y; dw is fp32 in the layout of the weight's value. Each must be given a shape whose

@@ -29,6 +29,7 @@ struct Convolution {
 
 class CudnnConvolutions {
  public:
+  // The context must outlive this, and this the commands that it has submitted.
   explicit CudnnConvolutions(CudaContext& context);
   ~CudnnConvolutions();
   CudnnConvolutions(const CudnnConvolutions&) = delete;

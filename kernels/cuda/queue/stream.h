@@ -55,6 +55,7 @@ class Event {
     if (event_ != nullptr) (void)cudaEventDestroy(event_);
   }
 
+  // Makes the event that point of `stream` which has been reached now, in place of an earlier one.
   void record(cudaStream_t stream) { PENSTOCK_CUDA(cudaEventRecord(event_, stream)); }
   // True when the last recorded point has been passed (or none was recorded).
   [[nodiscard]] bool passed() const {
@@ -63,6 +64,7 @@ class Event {
     check_status("cudaEventQuery", status);
     return true;
   }
+  // The host waits, inside the driver, until the device has passed the recorded point.
   void wait_on_host() const { PENSTOCK_CUDA(cudaEventSynchronize(event_)); }
   // Makes work that is issued to `stream` from here on start after the recorded point has been
   // passed. The host does not wait.

@@ -45,6 +45,7 @@ struct TensorTable {
 
 class TensorTables {
  public:
+  // The context must outlive this.
   explicit TensorTables(CudaContext& context) : context_(context) {}
 
   // Returns the table of `rows`, in which it fills in first_piece. The table is valid until sixteen
