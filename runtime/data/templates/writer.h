@@ -14,13 +14,14 @@ namespace penstock::jinja {
 // A text that grows.
 class Writer {
  public:
-  explicit Writer(Budget& budget) : budget_(budget) {}
+  explicit Writer(Budget& budget) : budget_(budget) {}  // the budget must outlive it
 
   void add(std::string_view text) {
     grow(text.size());
     text_ += text;
   }
   void add(char c) { add(std::string_view(&c, 1)); }
+  // Appends the text `times` times; nothing where `times` <= 0.
   void add_times(std::string_view text, int64_t times) {
     if (times <= 0 || text.empty()) return;
     if (static_cast<uint64_t>(times) > Budget::kMostBytes / text.size()) {

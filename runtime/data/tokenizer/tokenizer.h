@@ -30,6 +30,7 @@ class Tokenizer {
   // The ids of a text or a part of one, without special tokens around it. Thread safe. Throws
   // Error(Input) naming what is not in the vocabulary.
   [[nodiscard]] virtual std::vector<int32_t> encode(std::string_view text) const = 0;
+  // The text of the ids, which are in [0, size()), as bytes.
   [[nodiscard]] virtual std::string decode(std::span<const int32_t> ids) const = 0;
   // The token that is put in front of a generated text that has no prompt: the end of a line, or
   // the token that begins a text.

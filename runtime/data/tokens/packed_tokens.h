@@ -18,6 +18,7 @@ class PackedTokens {
   [[nodiscard]] size_t width() const { return width_; }  // bytes of a token
   [[nodiscard]] std::span<const uint8_t> bytes() const { return bytes_; }
   [[nodiscard]] size_t size() const { return bytes_.size() / width_; }
+  // Append tokens behind those that are there.
   void append(std::span<const int32_t> tokens);
   void append(const PackedTokens& tokens);  // for the same vocabulary
   // Overwrites `out` with out.size() tokens, those from index `first` on, which must be there.

@@ -129,8 +129,10 @@ struct Callable {
   [[nodiscard]] bool method() const { return macro == nullptr && !self.undefined(); }
 };
 
+// Makes a value of a text in UTF-8; `escaped` as in Text.
 [[nodiscard]] Value text_value(Budget& budget, std::string text, bool escaped = false);
-// Both throw if a namespace, loop or function is put in, or if values are nested too deeply.
+// Make a row of that type, and a mapping. Both throw if a namespace, loop or function is put in, or
+// if values are nested too deeply.
 [[nodiscard]] Value list_value(Budget& budget, Values items, Row::Type type = Row::Type::List);
 [[nodiscard]] Value table_value(Budget& budget, Entries pairs);
 
