@@ -26,9 +26,9 @@ namespace penstock {
 // normal.weight; "embedding.position" spares embedding.position.weight.
 [[nodiscard]] bool is_spared_decay(const StateEntry& entry, const OptimizerConfig& config);
 
-// True when the update of each element of a parameter hangs on all its elements, so that one
-// replica must update all of it: a matrix of muon, any of adafactor. The same for all layers that
-// hold the parameter.
+// True when the update of each element of a parameter depends on all its elements, so that one
+// replica must update all of it: a matrix of muon, any parameter of adafactor. The answer is the
+// same for all layers that hold the parameter.
 [[nodiscard]] bool is_updated_whole(const Parameter& parameter, const OptimizerConfig& config);
 
 class Optimizer {

@@ -44,11 +44,10 @@ class Checkpointing {
   // Whether after_step() will begin a checkpoint; the same on every rank.
   [[nodiscard]] bool is_due(const Progress& progress, const StepVote& vote) const;
   // Called after every step with the vote of all ranks; collective. Goes on with the checkpoint
-  // under way and begins one that is due. When one is due while another is under way: by steps
-  // or for the best, training waits for the other to be complete; by minutes, the new one begins
-  // later. When one
-  // cannot be written, throws Error on every rank or, with checkpoint.on_error = "continue", notes
-  // it, and the next that is due is the next try.
+  // under way and begins one that is due. Where another is still under way then, training waits
+  // until that one is complete, if the new one is due by steps or as the best; one that is due by
+  // minutes begins later instead. When a checkpoint cannot be written, throws Error on every rank
+  // or, with checkpoint.on_error = "continue", notes it, and the next that is due is the next try.
   void after_step(const Progress& progress, const StepVote& vote);
   // Writes a checkpoint of the step last taken and returns when it is complete; does nothing where
   // that checkpoint is complete already. Collective. Throws Error on every rank when it cannot be

@@ -13,8 +13,8 @@ struct MatrixSize {
   [[nodiscard]] int64_t elements() const { return rows * columns; }
   [[nodiscard]] int64_t shorter() const { return rows < columns ? rows : columns; }
 };
-// A weight of rank 2 or more as [out, all the rest], so that a filter of a convolution is a matrix,
-// too.
+// Returns the sizes of a weight with two or more axes taken as a matrix [first axis, all the
+// others], so that a filter of a convolution is a matrix [out, in / groups * height * width].
 [[nodiscard]] inline MatrixSize matrix_size(const Shape& weight) {
   return {weight[0], weight[0] == 0 ? 0 : weight.elements() / weight[0]};
 }
