@@ -17,8 +17,8 @@ enum class Fault : uint8_t {
   Peer,     // another rank is gone
 };
 
-// The text that Error::what() begins with for every error for want of memory, and for no other
-// error. (A line that names a rank has that name before it.)
+// Every error for want of memory has this text at the beginning of Error::what(), or right behind
+// the name of a rank there ("rank 3: "); no other error has it.
 inline constexpr const char* kOutOfMemory = "out of memory: ";
 
 // Throws Error(Resource): "out of memory: <what>: use more stages, ...".

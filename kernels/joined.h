@@ -7,8 +7,9 @@
 
 namespace penstock {
 
-// The elements with `between` between them. `text_of` gives each as a text; it may be a pointer to
-// a member.
+// Returns the elements of the list one after another as a text, with `between` between them.
+// `text_of` gives the text of an element; it may be a pointer to a member. Without it the elements
+// must be texts.
 template <class List, class TextOf = std::identity>
 [[nodiscard]] std::string joined(const List& list, std::string_view between,
                                  const TextOf& text_of = {}) {

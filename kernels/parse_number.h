@@ -7,8 +7,9 @@
 
 namespace penstock {
 
-// The number; nullopt where the text is none, has more than it, or is too large for the type. A
-// number may begin with -, not with + or blanks.
+// Returns the number that the whole text is, as std::from_chars() reads it (decimal; for a
+// floating-point type also like 1e-3 or inf); nullopt where the text is no number, has anything
+// besides it, or the number does not fit the type. A number may begin with -, not with + or blanks.
 template <class Number>
 [[nodiscard]] std::optional<Number> parse_number(std::string_view text) {
   Number number{};

@@ -49,7 +49,8 @@ struct RandomStream {
   return h;
 }
 
-// Finaliser of SplitMix64: spreads related integers over all 64 bits.
+// Returns a 64-bit number that looks unrelated to those of neighbouring x (the finaliser of
+// SplitMix64).
 [[nodiscard]] constexpr uint64_t mix(uint64_t x) {
   x += 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;

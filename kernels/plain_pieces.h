@@ -15,7 +15,7 @@ namespace penstock {
 // comes.
 class PlainPieces {
  public:
-  // `piece` made safe: what was held comes first, what is now held is left out.
+  // Returns what was held and `piece`, made safe, without the bytes that are now held.
   [[nodiscard]] std::string next(std::string_view piece) {
     held_ += piece;
     const size_t begun = begun_bytes();

@@ -7,8 +7,9 @@
 
 namespace penstock {
 
-// If the text begins with a character that a terminal would obey (a control character, or one that
-// turns the direction of what stands behind it, in UTF-8): its bytes. Else 0.
+// Returns how many bytes the first character of the text (in UTF-8) has, if it is one that a
+// terminal would obey: a control character, or one that changes the direction of the text behind
+// it. Else returns 0.
 [[nodiscard]] inline size_t obeyed_bytes(std::string_view text) {
   const auto byte = [&](size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
@@ -23,8 +24,8 @@ namespace penstock {
   return marks || embeds || isolates ? 3 : 0;
 }
 
-// The text with a question mark for each character that a terminal would obey; tabs and ends of
-// lines become spaces, but ends of lines stay where the text `has_lines`.
+// Returns the text with a question mark for each character that a terminal would obey. Tabs and
+// ends of lines become spaces; where `has_lines` is true, ends of lines stay.
 [[nodiscard]] inline std::string plain_text(std::string_view text, bool has_lines = false) {
   std::string plain;
   plain.reserve(text.size());

@@ -17,14 +17,15 @@ namespace penstock {
 // With grouped queries (several query heads read one head of keys) a tile has one query head of
 // each group, so that it has as many query heads as heads of keys.
 struct AttentionTile {
-  int64_t sample, samples;
-  int64_t kv_head, heads;  // heads of keys: the first, how many
-  int64_t member;          // of each group: query head = (kv_head + i) * group + member
-  int64_t row, rows;       // queries: the first, how many
-  int64_t key, keys;       // keys: the first, how many
-  bool first, last;        // of the tiles with these heads of keys
+  int64_t sample, samples;  // the first sample, and how many there are
+  int64_t kv_head, heads;   // the first head of keys, and how many there are
+  int64_t member;           // query head of head of keys number i: (kv_head + i) * group + member
+  int64_t row, rows;        // the first query row, and how many there are
+  int64_t key, keys;        // the first key, and how many there are
+  bool first, last;  // whether no other tile of these samples and heads of keys comes before,
+                     // or after
 
-  // Matrices of scores, and their rows.
+  // The number of matrices of scores in the tile's block, and the number of their rows in all.
   [[nodiscard]] int64_t matrices() const { return samples * heads; }
   [[nodiscard]] int64_t lines() const { return matrices() * rows; }
 };

@@ -17,9 +17,10 @@ inline constexpr int kStripRows = 16;
 // of 16. The matrices a, b and `to` start at multiples of 32 bytes, their rows at multiples of 16
 // bytes.
 //   add(a, a_stride, b, b_stride) adds the product a b to the sums, with a [kStripRows, kInner] and
-//   b [kInner, kColumns]; with kTransposed b is stored as [kColumns, kInner]. Strides are the
-//   elements from one row to the next. store(to, stride) overwrites to[kStripRows, kColumns] with
-//   the sums; rows are `stride` floats apart.
+//     b [kInner, kColumns]; with kTransposed b is stored as [kColumns, kInner]. Strides are the
+//     elements from one row to the next.
+//   store(to, stride) overwrites to[kStripRows, kColumns] with the sums; rows are `stride` floats
+//     apart.
 template <class T, int kColumns>
 class Strip;
 
