@@ -76,10 +76,11 @@ class UpdateOps {
   // g' = scale g + weight_decay w; s = decay s + (1 - decay) g'^2;
   // m = momentum m + lr g' / sqrt(s + epsilon); w -= m.
   virtual void rmsprop(std::span<const RmsPropTensors> all, const RmsPropStep& step) = 0;
-  // Adam (Kingma & Ba 2015) and AdamW (Loshchilov & Hutter 2019): g' = scale g, and + weight_decay
-  // w unless `decoupled`; first = beta1 first + (1 - beta1) g'; second = beta2 second + (1 - beta2)
-  // g'^2; w -= lr m / (sqrt(v) + epsilon), where m = first / (1 - beta1^step) and v = second / (1 -
-  // beta2^step), and - lr weight_decay w as well if `decoupled`.
+  // Adam (Kingma & Ba 2015) and AdamW (Loshchilov & Hutter 2019):
+  //   g' = scale g, with weight_decay w added unless `decoupled`;
+  //   first = beta1 first + (1 - beta1) g'; second = beta2 second + (1 - beta2) g'^2;
+  //   m = first / (1 - beta1^step); v = second / (1 - beta2^step);
+  //   w -= lr m / (sqrt(v) + epsilon), and lr weight_decay w as well if `decoupled`.
   virtual void adam(std::span<const AdamTensors> all, const AdamStep& step) = 0;
   // Chen et al. 2023: g' = scale g; w -= lr (sign(beta1 mean + (1 - beta1) g') + weight_decay w);
   // mean = beta2 mean + (1 - beta2) g'. The sign of 0 is 0.
