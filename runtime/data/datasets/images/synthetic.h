@@ -23,8 +23,6 @@ class SyntheticDataset final : public Dataset {
   [[nodiscard]] int64_t size() const override { return size_; }
   [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
   [[nodiscard]] int64_t targets_per_sample() const override { return fields_[1].shape.elements(); }
-  // Reads as Dataset::read() says. `random` is not used, since the sample's number decides all of
-  // it.
   void read(int64_t index, const RandomStream& random, std::span<void* const> out) const override;
 
  private:
