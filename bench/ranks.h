@@ -17,8 +17,8 @@ struct StartedRun {
   std::unique_ptr<Network> network;
 };
 
-// Collective. `arguments` are as for `penstock train`; the run file may be missing. Throws Error on
-// every rank where they are wrong, or do not fit the number of ranks.
+// Collective. `arguments` are as for `penstock train`; the run file may be missing. Throws
+// Error(Input) on every rank where they are wrong, or do not fit the number of ranks.
 [[nodiscard]] StartedRun start_run(const Session& session,
                                    const std::vector<std::string>& arguments);
 

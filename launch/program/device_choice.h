@@ -47,10 +47,11 @@ struct DeviceChoice {
 // what is missing.
 [[nodiscard]] DeviceChoice choose_device(Collective& world, const Session& session,
                                          const std::string& wish);
-// Throws on every rank when two ranks are on one GPU, unless config.allow_gpu_sharing is set.
+// Throws Error(Resource) on every rank when two ranks are on one GPU, unless
+// config.allow_gpu_sharing is set.
 void refuse_sharing(const DeviceChoice& choice, const RunConfig& config);
-// Throws on every rank when there is a mixture_complaint(). For training only. (TiedGradients makes
-// the same check for parameters that several stages hold.)
+// Throws Error(Resource) on every rank when there is a mixture_complaint(). For training only.
+// (TiedGradients makes the same check for parameters that several stages hold.)
 void refuse_mixture(const DeviceChoice& choice, const Grid& grid);
 
 // The bytes that the tensors of `rank` may take. In a dry run: all memory of the modelled device.

@@ -16,13 +16,14 @@ struct Comparison {
 struct StepsTaken {
   int64_t first = 0, last = 0;
 };
-// Throws as the reader of that file does.
+// Throws Error(Data) naming file and line if metrics.jsonl is damaged, Error(Resource) if it cannot
+// be read.
 [[nodiscard]] StepsTaken steps_of(const std::string& run);
 
 // Compares the run directories `then` and `now` at all steps after `from` that both have: first
 // losses, gradient norms and evaluations in metrics.jsonl (of a step that several attempts took,
 // the last line), then all tensors of their checkpoints, up to the first checkpoint that differs.
-// Throws as the readers of these files do.
+// Throws as steps_of() does, and Error(Data) for a damaged checkpoint.
 [[nodiscard]] Comparison compare_runs(const std::string& then, const std::string& now,
                                       int64_t from);
 

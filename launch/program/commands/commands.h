@@ -20,9 +20,10 @@ using Arguments = std::vector<std::string>;
 
 // Trains a network, or with --dry-run takes its steps without the arithmetic.
 int train_command(Session& session, const Arguments& arguments, const ModelMaker& models);
-// Trains as train_command() does, but ends after that step, with the learning rates of a run of all
-// run.steps; 0: ends after the last. `onward` ends the line that a run prints which is stopped
-// before; empty: how to go on with train.
+// Trains as train_command() does, but ends after `step`, with the learning rates of a run of all
+// run.steps; 0: ends after the last. If the run is stopped earlier (by a signal, say), its last
+// line ends with `onward`, which says how the user can go on; empty: with the command `penstock
+// train` that does.
 int train_until(int64_t step, const std::string& onward, Session& session,
                 const Arguments& arguments, const ModelMaker& models);
 // Prints loss, perplexity, accuracies and BLEU of a checkpoint on validation data.

@@ -9,8 +9,9 @@
 
 namespace penstock {
 
-// Does the command: writes the folder and returns what is printed, a line about it. Throws Error as
-// export_folder() does.
+// Does the command: writes the folder and returns what is printed, a line about it. Throws
+// Error(Input) for wrong arguments or a folder that exists, Error(Data) for a damaged checkpoint,
+// Error(Resource) for a full disk; then there is no folder.
 [[nodiscard]] std::string export_text(const std::vector<std::string>& arguments);
 
 // The command's texts and its own options, for command_table.h.

@@ -13,8 +13,9 @@ namespace penstock {
 
 // Checks that the folders have the weights of the network that the configuration builds, by name
 // and shape; reads only the headers of their files. Does nothing where model.from and lora.from are
-// not set. Throws as HubWeights::check() and AdapterWeights::check() do, and Error(Input) where the
-// tokenizer has more tokens than the network.
+// not set. Throws Error(Input) where a folder is not supported or is of another network, or where
+// the tokenizer has more tokens than the network; Error(Data) where a file is damaged or missing
+// (HubWeights::check(), AdapterWeights::check()).
 void check_model_folder(const Config& config, const ModelMaker& models);
 // The same on rank 0; collective, and all ranks throw what it finds.
 void check_model_folder(Collective& world, const Config& config, const ModelMaker& models);

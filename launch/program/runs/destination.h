@@ -30,8 +30,9 @@ struct Destination {
   int64_t attempt = 1;  // the number of this attempt at the run, from 1
 };
 
-// Locks the directory and looks at it. Throws Error where this job must not write there. Changes no
-// file in it.
+// Locks the directory and looks at it. Throws as RunDirectory's constructor does (Error(Input)
+// where results of another run are there or another process holds the lock), and Error(Input) where
+// --overwrite would remove the checkpoint that init.from names. Changes no file in it.
 [[nodiscard]] Destination open_destination(Collective& world, const Config& config,
                                            const Settings& settings);
 
@@ -51,8 +52,8 @@ void settle_checkpoint(Collective& world, const Config& config, Destination& to)
 [[nodiscard]] bool nothing_is_left(Collective& world, const Config& config, const Destination& to);
 
 // Makes the reporter on rank 0 (elsewhere the result is null), which tells the terminal which
-// attempt this is, and `notes`, without empty ones; `start` is rank 0's. Throws Error where the
-// checkpoint is another run's.
+// attempt this is, and `notes`, without empty ones; `start` is rank 0's. Throws Error(Input) where
+// the checkpoint to resume from is another run's.
 [[nodiscard]] std::unique_ptr<Reporter> reporter_for(Collective& world, const Config& config,
                                                      const Destination& to,
                                                      const std::vector<std::string>& notes,

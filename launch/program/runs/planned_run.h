@@ -32,8 +32,8 @@ struct PlannedRun {
 
 // Plans the run. Collective over `world`. `settings` counts on rank 0 alone; `config`, the same
 // configuration, is the same on every rank. With pipeline.auto no rank may need more memory than
-// `rank_bytes`, which counts on rank 0. Throws on every rank when nothing fits or the profile is of
-// another network.
+// `rank_bytes`, which counts on rank 0. Throws Error(Input) on every rank when nothing fits or the
+// profile is of another network.
 [[nodiscard]] PlannedRun planned_run(const Session& session, Collective& world,
                                      const Settings& settings, const Config& config,
                                      const DeviceModel& device, int64_t rank_bytes,

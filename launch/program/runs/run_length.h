@@ -21,7 +21,8 @@ namespace penstock {
                                               const std::string& checkpoint);
 
 // The configuration with the steps that follow from the training data, which rank 0 opens for it.
-// Throws as the opening does.
+// Throws what the opening throws: Error(Input) for a missing file, say, Error(Data) for a damaged
+// one.
 [[nodiscard]] Config with_steps_of_data(Collective& world, const Config& config,
                                         const ModelMaker& models);
 

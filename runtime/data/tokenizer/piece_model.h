@@ -16,7 +16,7 @@ namespace penstock {
 void check_piece_model(std::span<const uint8_t> bytes, const std::string& path);
 
 // For each piece, by id, whether it is user-defined (VocabularyPiece in pieces.h), which the
-// library does not tell. Throws as check_piece_model().
+// library does not tell. Throws Error(Data), as check_piece_model() does.
 [[nodiscard]] std::vector<bool> user_defined_pieces(std::span<const uint8_t> bytes,
                                                     const std::string& path);
 

@@ -40,12 +40,14 @@ struct CutText {
 // naming `path` and `remedy`, what the user can do, if there are 2^32 tokens or more.
 void end_line(CutText& text, const std::string& path, const std::string& remedy);
 
-// The file in word pieces; `form` is Row or Lines. Throws as read_pieces_of_file() (text_file.h)
-// and end_line() do.
+// The file in word pieces; `form` is Row or Lines. Throws Error(Input) if there is no readable file
+// or it has 2^32 pieces or more, Error(Data) if it is damaged (read_pieces_of_file() in
+// text_file.h).
 [[nodiscard]] CutText cut_lines(const std::string& path, const DataConfig& config,
                                 const Pieces& vocabulary, TextForm form);
-// The file by the tokenizer of a folder (AsItIs). Throws as read_pieces_of_file() does, and
-// Error(Input) for a text without line ends between which it could be cut for the threads.
+// The file by the tokenizer of a folder (AsItIs). Throws Error(Input) if there is no readable file,
+// and for a text without line ends between which it could be cut for the threads; Error(Data) if
+// the file is damaged.
 [[nodiscard]] CutText cut_as_it_is(const std::string& path, const DataConfig& config,
                                    const Tokenizer& tokenizer);
 

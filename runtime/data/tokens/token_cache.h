@@ -41,9 +41,10 @@ struct TextInPieces {
 // The text at `path`, plain or compressed, in word pieces of `vocabulary`, which was read from the
 // file config.vocabulary; `form` is Row or Lines. If config.cache_folder (empty: there is none) has
 // the tokens, opens them. Else cuts the text, and keeps the tokens there if the text has at least
-// config.cache_least_bytes on disk. If they cannot be kept, they stay in memory. Throws as
-// text_file.h says, Error(Input) for lines of 2^32 pieces or more together, and Error(Data) if the
-// text changes while it is cut.
+// config.cache_least_bytes on disk. If they cannot be kept, they stay in memory. Throws
+// Error(Input) if there is no readable file, or for lines of 2^32 pieces or more together;
+// Error(Data) if the file is damaged or unpacks to too much (text_file.h), or if it changes while
+// it is cut.
 [[nodiscard]] TextInPieces text_in_pieces(const std::string& path, const DataConfig& config,
                                           const Pieces& vocabulary, TextForm form);
 

@@ -31,7 +31,8 @@ class TokenSource {
 [[nodiscard]] int64_t content_sum(const TokenSource& tokens);
 
 // The bytes of a text, plain or compressed, as tokens 0 to 255. A plain text stays on disk, a
-// compressed one is unpacked into memory. Throws as text_file.h says.
+// compressed one is unpacked into memory. Throws Error(Input) if there is no readable file,
+// Error(Data) if it is damaged or unpacks to more than `unpack_limit` allows (text_file.h).
 [[nodiscard]] std::shared_ptr<const TokenSource> open_bytes(const std::string& path,
                                                             int64_t unpack_limit = kUnpackLimit);
 

@@ -81,7 +81,8 @@ class Run {
   [[nodiscard]] RunSummary to_the_end();
   // Takes the memory for copies of the state (checkpoint.partner) and makes the first; before
   // to_the_end(), and before an older run's files are removed, since there may be no room.
-  // Collective over all ranks. Throws Error on every rank where one has no room or no directory.
+  // Collective over all ranks. Throws on every rank: Error(Resource) where a rank has no room,
+  // Error(Input) where checkpoint.partner_dir is no directory on a host.
   void begin_copies();
 
  private:

@@ -29,8 +29,8 @@ enum class StateKind : uint8_t {
 struct StateSlot {
   std::string name;  // as PyTorch calls it: exp_avg, exp_avg_sq, momentum_buffer, square_avg
   Tensor tensor;     // fp32, of the value's shape; where replicas share updates, [own_elements()]
-  // Rank 1 or more: the state has this shape, not the value's, and is all here or, where another
-  // replica updates the whole value, [0].
+  // Shape{}, without axes: `tensor` is as above. Otherwise the state has this shape, not the
+  // value's, and `tensor` is all of it or, where another replica updates the whole value, [0].
   Shape own_shape = {};
 };
 
@@ -58,8 +58,8 @@ struct StateEntry {
   // norm whose parameters are all frozen.
   bool trained = true;
   bool decayed = false;  // weight decay applies; Optimizer::allocate() sets it
-  // The update of each element hangs on all others (is_updated_whole() in optimizer.h), so that one
-  // replica updates all of them; Optimizer::allocate() sets it.
+  // The update of each element depends on all others (is_updated_whole() in optimizer.h), so that
+  // one replica updates all of them; Optimizer::allocate() sets it.
   bool updated_whole = false;
   bool tied = false;  // layers of other stages may hold it too
   // False: an earlier stage holds this tied parameter too, and that stage counts it and writes it

@@ -34,7 +34,8 @@ namespace penstock {
 // seconds (less often if one repetition takes seconds), and the lower quartile of the times is
 // taken. Before each repetition the caches are filled with other data, as in a training step. FLOPs
 // are counted, as above. `before_layer` (may be empty) is called before each layer is measured, so
-// that ranks that measure at the same time can wait for one another there. Throws as above.
+// that ranks that measure at the same time can wait for one another there. Throws Error(Input) as
+// counted_costs() does.
 [[nodiscard]] ModelCosts measured_costs(const Sequential& model, const ModelInput& input,
                                         int64_t micro_batch_size, DType dtype,
                                         const OptimizerConfig& optimizer, Device& device,

@@ -48,8 +48,8 @@ class InputFile {
   int64_t size_bytes_ = 0;
 };
 
-// A small file as text. Throws as InputFile does, also for a file larger than `most_bytes`, which
-// is not read.
+// A small file as text. Throws as InputFile does. A file larger than `most_bytes` is not read:
+// Error(Input) for a user's file, Error(Data) for a run's.
 [[nodiscard]] std::string read_text(const std::string& path, int64_t most_bytes, FileOwner owner);
 
 }  // namespace penstock

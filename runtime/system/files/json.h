@@ -27,8 +27,8 @@ inline constexpr int64_t kMostJsonValues = 1'000'000;
 // The text without the byte order mark (BOM) that some editors put before UTF-8.
 [[nodiscard]] std::string_view without_mark(std::string_view text);
 
-// parse_json() of a file. Throws as well where the file cannot be read (InputFile) or is larger
-// than `most_bytes`.
+// parse_json() of a file. Throws also where the file cannot be opened or is larger than
+// `most_bytes`: Error(Input) for a user's file, Error(Data) for a run's (InputFile).
 [[nodiscard]] nlohmann::json read_json_file(const std::string& path, int64_t most_bytes,
                                             FileOwner owner);
 

@@ -79,7 +79,7 @@ class ChatTemplate {
 // Writes the whole conversation as text and finds the answers in it: the assistant's messages from
 // index `first` on with ChatMessage::learnt. The bytes of an answer are its content and what ends
 // its turn: what comes behind the generation prompt, as far as this prompt stands in the
-// conversation. Throws as render().
+// conversation. Throws Error(Input), as render() does.
 [[nodiscard]] ChatText render_answers(const ChatTemplate& chat,
                                       const std::vector<ChatMessage>& messages, size_t first,
                                       const ChatExtras& extras = {});

@@ -27,8 +27,9 @@ struct ChatSpecials {
                                                                const std::string& where);
 
 // The chat template of a Hugging Face folder, from chat_template.jinja or tokenizer_config.json;
-// null where the folder has none. `date`: as ChatSpecials::date. Throws as make_chat_template(),
-// and as read_folder_settings() (runtime/data/tokenizer/hub/folder_settings.h).
+// null where the folder has none. `date`: as ChatSpecials::date. Throws as make_chat_template()
+// does, Error(Data) for a damaged tokenizer_config.json, and Error(Input) for a key in it that is
+// not supported (read_folder_settings() in runtime/data/tokenizer/hub/folder_settings.h).
 [[nodiscard]] std::unique_ptr<ChatTemplate> open_chat_template(const std::string& folder,
                                                                const std::string& date = {});
 

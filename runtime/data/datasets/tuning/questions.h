@@ -55,7 +55,8 @@ struct AnswerScores {
 
 // Opens the validation lines of `config` as questions, with rows of `context` positions. The result
 // has Datasets::questions, the texts as the validation set (null: no line asks anything), and an
-// empty training set. Throws as open_tuning() (tuning_set.h).
+// empty training set. Throws as open_tuning() (tuning_set.h) does: Error(Input) naming the key or
+// what is not supported, Error(Data) naming file and line.
 [[nodiscard]] Datasets open_questions(const DataConfig& config, int64_t context);
 
 }  // namespace penstock

@@ -17,9 +17,9 @@ struct KeptLine {
 
 // Calls take(line, where) for each line that is not blank, or for each element if the file is an
 // array. `where` is for messages: "<path>, line 3" (blank lines counted) or "<path>, element 3",
-// from 1. `unpack_limit`: as data.unpack_limit. Throws as text_file.h says, Error(Data) if an array
-// has no end or something stands behind it, and what take() throws. Returns whether the file was an
-// array.
+// from 1. `unpack_limit`: as data.unpack_limit. Throws Error(Input) if there is no readable file;
+// Error(Data) if it is damaged or unpacks to more than the limit (text_file.h), if an array has no
+// end or something stands behind it; and what take() throws. Returns whether the file was an array.
 bool for_each_tuning_line(
     const std::string& path, int64_t unpack_limit,
     const std::function<void(std::string_view line, const std::string& where)>& take);

@@ -58,8 +58,9 @@ class TuningLines {
       : tokenizer_(tokenizer), chat_(chat) {}
 
   // The sample of a line; `where` names file and line in messages. May be called by several
-  // threads. Throws as content_of() (line_form.h) does, and Error(Input) if the template refuses
-  // the messages, or would not read the line's tools or keywords.
+  // threads. Throws Error(Data) if the line has none of the forms (content_of() in line_form.h);
+  // Error(Input) for what is not supported, or if the template refuses the messages or would not
+  // read the line's tools or keywords.
   [[nodiscard]] TuningSample read(std::string_view line, const std::string& where) const;
   // The question of a line; a line {"text": ...} asks nothing. Threads and errors as for read().
   [[nodiscard]] TuningQuestion ask(std::string_view line, const std::string& where) const;

@@ -63,14 +63,16 @@ struct TuningTexts {
 // files into samples.
 class TuningFolder {
  public:
-  // `config` must outlive this object. Throws Error(Input) if it names no folder, and as
-  // open_hub_tokenizer() and open_chat_template() do.
+  // `config` must outlive this object. Throws Error(Input) if it names no folder or the folder
+  // needs what is not supported, Error(Data) if a file of it is damaged, Error(Resource) if this
+  // program was built without the part for tokenizers.
   explicit TuningFolder(const DataConfig& config);
 
   [[nodiscard]] int64_t vocabulary() const { return tokenizer_->size(); }
   [[nodiscard]] const TuningLines& lines() const { return lines_; }
-  // All samples of the file at `path`, for rows of `context` positions. Throws as
-  // for_each_tuning_line() and TuningLines::read() do, and Error(Input) if no sample is left.
+  // All samples of the file at `path`, for rows of `context` positions. Throws Error(Data) or
+  // Error(Input) as for_each_tuning_line() and TuningLines::read() do, and Error(Input) if no
+  // sample is left.
   [[nodiscard]] TuningTexts texts(const std::string& path, int64_t context) const;
 
  private:

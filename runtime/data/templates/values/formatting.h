@@ -12,7 +12,7 @@ namespace penstock::jinja {
 // conversion for one that is not supported.
 [[nodiscard]] Value percent_formatted(Budget& budget, const Value& form, const Value& what);
 
-// The value of form.format(with). Throws as percent_formatted().
+// The value of form.format(with). Throws Error(Input), as percent_formatted() does.
 [[nodiscard]] Value brace_formatted(Budget& budget, const Value& form, const Arguments& with);
 
 }  // namespace penstock::jinja

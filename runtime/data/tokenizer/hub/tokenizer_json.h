@@ -63,8 +63,8 @@ struct TokenizerJson {
 };
 
 // Whether the file normalises by the compiled rules of a SentencePiece model, which are not
-// supported: if the folder has that model itself, it is used instead. Throws as
-// read_tokenizer_json().
+// supported: if the folder has that model itself, it is used instead. Throws Error(Input) if there
+// is no readable file, Error(Data) naming file and key if it is damaged.
 [[nodiscard]] bool has_precompiled_rules(const std::string& path);
 
 // Reads the file at `path`. Throws Error(Input) if there is no readable file, or for what is not

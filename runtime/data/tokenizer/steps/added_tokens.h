@@ -18,7 +18,7 @@ namespace penstock {
 class AddedTokens {
  public:
   // `where` names the file for messages. A token whose text is empty, as normalising may make it,
-  // is never found. Throws as Expression does.
+  // is never found.
   AddedTokens(std::vector<AddedToken> tokens, const std::string& where);
 
   // Divides the text into parts and calls take(stretch, id) for each, from left to right. A part is

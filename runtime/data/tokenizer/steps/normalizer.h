@@ -32,7 +32,8 @@ struct NormalStep {
 
 class Normalizer {
  public:
-  // Throws as Expression does; `where` names the file.
+  // Compiles the patterns of the steps. Throws Error(Input) for a pattern that is not supported,
+  // Error(Data) for one that is no expression; `where` names the file in messages.
   Normalizer(std::vector<NormalStep> steps, const std::string& where);
 
   // The text after all steps: returns `text`, which must be valid UTF-8, if they change nothing;

@@ -42,7 +42,8 @@ struct PreTokenizerStep {
 
 class PreTokenizer {
  public:
-  // Throws as Expression does; `where` names the file.
+  // Compiles the patterns of the steps. Throws Error(Input) for a pattern that is not supported,
+  // Error(Data) for one that is no expression; `where` names the file in messages.
   PreTokenizer(std::vector<PreTokenizerStep> steps, const std::string& where);
 
   // Calls take(word) for each word of `text`, from left to right; no word is empty. `text` is a

@@ -47,7 +47,8 @@ class Checkpointing {
   // under way and begins one that is due. Where another is still under way then, training waits
   // until that one is complete, if the new one is due by steps or as the best; one that is due by
   // minutes begins later instead. When a checkpoint cannot be written, throws Error on every rank
-  // or, with checkpoint.on_error = "continue", notes it, and the next that is due is the next try.
+  // (of kind Resource for a full disk, say) or, with checkpoint.on_error = "continue", notes it,
+  // and the next that is due is the next try.
   void after_step(const Progress& progress, const StepVote& vote);
   // Writes a checkpoint of the step last taken and returns when it is complete; does nothing where
   // that checkpoint is complete already. Collective. Throws Error on every rank when it cannot be

@@ -12,12 +12,14 @@ namespace penstock {
 
 // Loads this rank's parameters, except those of adapters, from the folder model.from; their memory
 // is allocated already. Reads only the tensors that this rank needs. Not collective: every rank
-// calls it for itself. Throws as HubWeights does (runtime/records/hub).
+// calls it for itself. Throws as HubWeights does (runtime/records/hub): Error(Input) for a folder
+// that is not supported, Error(Data) for a file that is damaged or missing.
 void load_folder(const ModelConfig& model, Pipeline& pipeline, Device& device);
 
-// Loads this rank's adapters from the folder model.lora.from. Throws as AdapterWeights does, and
-// Error(Input) for a network of no family that runtime/records/hub knows, since the names of
-// tensors in the folder depend on the family.
+// Loads this rank's adapters from the folder model.lora.from. Not collective. Throws as
+// AdapterWeights does (Error(Input) for a folder of another network, Error(Data) for a damaged
+// file), and Error(Input) for a network of no family that runtime/records/hub knows, since the
+// names of tensors in the folder depend on the family.
 void load_adapters(const ModelConfig& model, Pipeline& pipeline, Device& device);
 
 }  // namespace penstock

@@ -35,9 +35,9 @@ class PartnerCopies final : public SideWork {
   // Collective over all ranks. Removes what earlier attempts at the run have left, takes the memory
   // for all copies (this rank's, and those that it holds for others), and copies what no step
   // changes. `state` is where the run stands before its first step here. Throws Error(Resource) on
-  // every rank where one rank has no room, and Error(Input) where config.partner_dir is
-  // no directory on a host. All arguments must outlive this. `station`: which rank
-  // this is, with its network, its place in stages x replicas and its device.
+  // every rank where one rank has no room, and Error(Input) where config.partner_dir is no
+  // directory on a host. All arguments must outlive this. `station`: which rank this is, with its
+  // network, its place in stages x replicas and its device.
   PartnerCopies(const CheckpointConfig& config, const CheckpointState& state, int64_t attempt,
                 const Pipeline& pipeline, const Station& station);
   ~PartnerCopies() override;

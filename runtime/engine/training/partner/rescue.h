@@ -27,8 +27,8 @@ struct Rescued {
 
 // Makes a checkpoint of the newest step that the hosts of this job together have whole copies of,
 // with right checksums; does nothing where the checkpoint on disk is as new. Collective over all
-// ranks. Needs memory for one shard (file) of the checkpoint at a time. Throws Error on every rank
-// where it cannot be written; the copies then stay.
+// ranks. Needs memory for one shard (file) of the checkpoint at a time. Throws Error(Resource) on
+// every rank where it cannot be written; the copies then stay.
 [[nodiscard]] Rescued rescue_from_memory(const RescueRequest& request, const Session& session,
                                          Collective& world);
 // Removes the run's copies on this rank's host, if there are any, when the run is at its end.

@@ -23,7 +23,8 @@ struct MadeConfig {
 [[nodiscard]] MadeConfig make_hub_config(const ModelConfig& model);
 
 // The family of a network. If it came from a folder, reads that folder's config.json; else calls
-// make_hub_config(). Throws as these do.
+// make_hub_config(). Throws Error(Input) if no family includes the network or there is no such
+// file, Error(Data) if the file is no JSON.
 [[nodiscard]] std::string family_of(const ModelConfig& model);
 
 }  // namespace penstock

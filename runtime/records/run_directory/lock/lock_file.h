@@ -36,7 +36,9 @@ struct LockWait {
 // Error(Resource).
 [[nodiscard]] std::optional<LockHolder> living_holder(const std::string& path);
 
-// Takes the lock for `me`. It blocks and throws as DirectoryLock's constructor does (lock.h).
+// Takes the lock for `me`. If a process on another machine holds it, blocks for up to times.expiry
+// to see whether that one renews it. Throws Error(Input) naming the holder if another living
+// process holds it, Error(Resource) if the file cannot be written.
 void take_lock(const std::string& path, const LockHolder& me, const LockWait& wait);
 enum class Renewal : uint8_t {
   Done,   // nobody else has the lock; it was renewed, unless the file system has trouble
