@@ -89,7 +89,8 @@ class Tensor {
 
   // Device address of the first element; const here is shallow, as for any reference.
   [[nodiscard]] void* raw() const { return data_; }
-  // Typed address; a wrong T is a bug of ours and throws.
+  // Typed address. A T that is not the type of the elements is a bug of ours: throws
+  // Error(Internal), as reshaped() and view() do for a shape that does not fit.
   template <class T>
   [[nodiscard]] T* data() const {
     using Element = std::remove_const_t<T>;

@@ -13,7 +13,8 @@ class CudaDevice : public Device {
   [[nodiscard]] int ordinal() const { return ordinal_; }  // among the visible GPUs, from 0
 
  protected:
-  // Makes the GPU current first: streams belong to the current device.
+  // Makes the GPU current first: streams belong to the current device. `graphs`: whether sections
+  // are replayed as CUDA graphs (make_cuda_device()).
   CudaDevice(int ordinal, bool graphs);
 
  private:

@@ -47,8 +47,9 @@ class ImageOps {
   virtual void conv2d_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
                                       const Window& window, int groups, bool accumulate) = 0;
 
-  // `chosen` (I32, shape of y) receives for Pool::Max the position of the maximum inside its window
-  // (first one wins); null when no backward will follow, and for Pool::Average.
+  // `chosen` (I32, shape of y) receives for Pool::Max the position of the maximum inside its
+  // window, row * kernel_w + column (first one wins); null when no backward will follow, and for
+  // Pool::Average.
   virtual void pool2d_forward(Tensor& y, Tensor* chosen, const Tensor& x, const Window& window,
                               Pool kind) = 0;
   // Overwrites dx, given the gradient g of y and what the forward wrote to `chosen`.

@@ -1,6 +1,6 @@
-// tests/host_cuda/block.h -- runs the grid of one kernel: block after block, the threads of a block
-// on fibers that change only where a thread waits for others. Threads run in an order that changes
-// from block to block, so that a missing barrier shows.
+// tests/host_cuda/block.h -- runs the grid of one CUDA kernel on the CPU: block after block, the
+// threads of a block on fibers (fiber.h) that change only where a thread waits for others. Threads
+// run in an order that changes from block to block, so that a missing barrier shows.
 #pragma once
 
 #include <vector_types.h>

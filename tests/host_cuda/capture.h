@@ -1,4 +1,5 @@
-// tests/host_cuda/capture.h -- adds operations of a stream that is being captured to its graph.
+// tests/host_cuda/capture.h -- in the emulated CUDA runtime (README.md), adds operations of a
+// stream that is being captured to its graph.
 #pragma once
 
 #include "tests/host_cuda/machine.h"

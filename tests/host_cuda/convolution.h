@@ -1,4 +1,5 @@
-// tests/host_cuda/convolution.h -- what cuDNN's three convolution functions compute.
+// tests/host_cuda/convolution.h -- what cuDNN's three convolution functions compute, on the CPU,
+// for the emulation of CUDA (README.md).
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // tests/host_cuda/device_launch.h -- cudaLaunchKernelEx() for a kernel whose parameter types are
-// known, in the place of the template in the toolkit's header.
+// known, in the place of the template in the toolkit's header: the emulated CUDA runtime learns the
+// types here (know_kernel(), kernel.h).
 #pragma once
 
 #include <array>

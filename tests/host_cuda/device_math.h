@@ -1,5 +1,5 @@
-// tests/host_cuda/device_math.h -- the float functions of device code that <cmath> lacks. The quick
-// ones (__expf) are as exact here as the others.
+// tests/host_cuda/device_math.h -- the float functions of CUDA's device code that <cmath> lacks,
+// for a CPU that runs the kernels. The quick ones (__expf) are as exact here as the others.
 #pragma once
 
 #include <algorithm>

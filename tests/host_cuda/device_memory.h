@@ -1,5 +1,6 @@
-// tests/host_cuda/device_memory.h -- atomics, cache hints and fences. A thread runs until it waits,
-// so no access of another thread comes between the parts of an atomic.
+// tests/host_cuda/device_memory.h -- the atomics, cache hints and fences of device code, for a CPU
+// that runs the kernels. A thread of a kernel runs until it waits, so no access of another thread
+// comes between the parts of an atomic.
 #pragma once
 
 namespace penstock::host_cuda {

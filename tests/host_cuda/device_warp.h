@@ -1,4 +1,6 @@
-// tests/host_cuda/device_warp.h -- barriers, and the shuffles and votes of a warp.
+// tests/host_cuda/device_warp.h -- CUDA's barriers, and the shuffles and votes of a warp, for a CPU
+// that runs the kernels (block.h). A thread that waits for ever is reported with file and line of
+// the call.
 #pragma once
 
 #include <cstring>

@@ -1,6 +1,6 @@
-// tests/host_cuda/exchange.h -- Exchange: the sends and receives of one launch of NCCL, all at the
-// same time, and the computations before and after them. Messages between two members keep their
-// order.
+// tests/host_cuda/exchange.h -- Exchange: the sends and receives of one launch of the emulated NCCL
+// (README.md), all at the same time, and the computations before and after them. Messages between
+// two members keep their order. They go over a Wire (wire.h), memory that the processes share.
 #pragma once
 
 #include <cstddef>

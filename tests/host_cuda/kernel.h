@@ -1,5 +1,5 @@
-// tests/host_cuda/kernel.h -- KernelRun: one launch of a kernel, with its grid and a copy of its
-// arguments.
+// tests/host_cuda/kernel.h -- KernelRun: one launch of a kernel by the emulated CUDA runtime, in
+// which a CPU executes the kernels (README.md), with its grid and a copy of its arguments.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,7 +15,8 @@ struct KernelType {
   std::vector<size_t> sizes;
 };
 
-// Notes the type of the kernel at that address, which later launches give alone.
+// Keeps the type of the kernel at the address `function`: later launches name a kernel by its
+// address alone.
 void know_kernel(const void* function, const KernelType& type);
 
 // A kernel with its arguments, ready to run any number of times.
@@ -26,6 +27,7 @@ class KernelRun {
             void* const* arguments);
   // The error that a GPU returns when it is asked to launch this.
   [[nodiscard]] cudaError_t check() const;
+  // Executes the kernel for all blocks and threads of the grid (run_grid(), block.h).
   void operator()() const;
   [[nodiscard]] const void* function() const { return function_; }
 

@@ -1,4 +1,5 @@
-// tests/host_cuda/matmul.h -- multiply(): what one call of cublasLtMatmul computes.
+// tests/host_cuda/matmul.h -- multiply(): what one call of cublasLtMatmul computes, on the CPU, for
+// the emulation of CUDA (README.md).
 #pragma once
 
 #include <cublasLt.h>
@@ -30,6 +31,7 @@ struct Vector {
 };
 
 // d = epilogue(alpha a b + beta c); a and b are the factors, after transposing where that is asked.
+// d is overwritten.
 struct Matmul {
   Matrix a, b, c, d;
   const void* a_data = nullptr;

@@ -40,8 +40,9 @@ struct WideRows {
 
 // Sums kTerms numbers of each element over the rows of the matrix: overwrites sums[t][column], a
 // matrix [kTerms, columns], with the sum of term(wide_row, wide_column, element)[t] over the
-// elements of that column. `element` = wide_row * width + wide_column is the element's index in the
-// matrix. term() returns an array of kTerms floats; several threads call it at a time.
+// elements of that column; wide column j belongs to column j % columns. `element` = wide_row *
+// width + wide_column is the element's index in the matrix. term() returns an array of kTerms
+// floats; several threads call it at a time.
 template <int kTerms, class F>
 void column_sums(const CpuContext& context, const WideRows& rows, double* sums, const F& term) {
   constexpr int64_t kMinRows = 32;

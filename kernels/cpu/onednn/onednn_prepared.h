@@ -38,7 +38,8 @@ class Prepared {
                  arguments) {}
 
   // Runs the primitive and returns when it has ended. `buffers` are in the order of the arguments
-  // given at construction. Scratch memory is taken from state.memory. Throws as check() does.
+  // given at construction. Scratch memory is taken from state.memory. Throws Error(Internal) where
+  // the library fails, Error(Resource) when memory ran out.
   void run(OneDnn::State& state, std::initializer_list<const void*> buffers);
   // run() with scratch memory that the caller owns: scratch_bytes() bytes, or null where that is 0.
   // Returns the library's status and throws nothing. Several threads may call it at a time, each on

@@ -15,6 +15,7 @@ namespace penstock {
 // The sizes and options of a call; `depth` is the number of elements of a head. It is passed to
 // kernels by value and compared as bytes, so it has no padding.
 struct AttentionCall {
+  // Samples; queries and keys of a sample; heads of queries, and those of keys and values.
   int32_t batch, queries, keys, heads, kv_heads, depth;
   int32_t causal;  // 0 or 1
   int32_t window;  // keys that a query sees; 0: all
@@ -23,8 +24,9 @@ struct AttentionCall {
   float rate;      // of the dropout; 0 for none
   float keep;      // 1 / (1 - rate): what is kept is multiplied with this
   RandomStream stream;
-  const int32_t* lengths;  // of the keys, per sample, or null
-  const int32_t* starts;   // the first key, per sample and query, or null
+  // Device addresses; null: the call has none (AttentionMask, kernels/ops/attention.h).
+  const int32_t* lengths;  // [batch]: how many keys of each sample count
+  const int32_t* starts;   // [batch, queries]: the first key that each query sees
 };
 
 // The widest head that the kernels take.

@@ -14,7 +14,9 @@
 
 namespace penstock {
 
-// Images [n, height, width, channels]; the same padding before and after.
+// A convolution of images x [n, height, width, in] with filters [out, kernel_h, kernel_w, in /
+// groups], to images y [n, out_height, out_width, out]. pad_h rows of zeros stand above x and as
+// many below, pad_w columns on either side.
 struct Convolution {
   using Pass = ConvolutionShape::Pass;
   Pass pass = Pass::Forward;

@@ -11,6 +11,7 @@ namespace penstock {
 
 class CopyLane final : public UploadLane {
  public:
+  // `slots`: as for Transfers::make_upload_lane(). `queue` must outlive the lane.
   CopyLane(size_t slots, Queue& queue) : queue_(queue), arrived_(slots) {}
   // Waits for the copies under way: memory that is still being written must not go back to the
   // pool. Nothing can be thrown here.

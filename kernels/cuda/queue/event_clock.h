@@ -11,7 +11,7 @@ namespace penstock {
 
 class EventClock final : public DeviceClock {
  public:
-  // `queue` must outlive the clock.
+  // mark() takes the points 0 to points - 1. `queue` must outlive the clock.
   EventClock(size_t points, Queue& queue) : queue_(queue), marks_(points) { restart(); }
 
   void restart() override {

@@ -6,8 +6,9 @@
 // updates, drawn at random from (seed, step, rank), so that the audit needs memory for one stretch
 // alone. A stretch begins at a multiple of kSquaresBlock elements, and update rules treat each
 // element by itself, so a second execution of the stretch has the bits that it had within the whole
-// update. A parameter each of whose elements is updated by all others (StateEntry::updated_whole)
-// is one stretch. Order in an audited step: before(), Optimizer::step(), after().
+// update. A parameter that is updated as a whole, each element from all of them
+// (StateEntry::updated_whole), is one stretch. Order in an audited step: before(),
+// Optimizer::step(), after().
 #pragma once
 
 #include <cstdint>

@@ -77,9 +77,9 @@ inline void expect_same_bits(const std::vector<Tensor>& a, const std::vector<Ten
   }
 }
 
-// `run` returns the outputs of some ops on inputs that start its second argument's number of
-// elements into their blocks.
-// Expects the same bits when it runs again, at other addresses, and with other thread counts.
+// run(cpu, shift) computes some ops on tensors of `cpu` that start `shift` elements into their
+// blocks, and returns the outputs. Expects the same bits when it runs again, at other addresses,
+// and with other thread counts.
 inline void expect_repeatable(const std::function<std::vector<Tensor>(TestCpu&, int64_t)>& run) {
   TestCpu one(1);
   TestCpu two(2);

@@ -8,7 +8,8 @@
 // depend on where in a buffer a parameter lies, and so on how many stages the pipeline has.
 //
 // start() does both steps. scatter() does the first alone and gather() the second, for members of
-// which each keeps its own part of the sums, between `cuts` that all members agree on.
+// which each keeps its own part of the sums, between `cuts` that all members agree on. ReduceGroup
+// (runtime/system/comm/network.h) says what callers must keep to.
 //
 // Slices pass through a few lanes, which work at the same time and keep the wire busy while another
 // lane adds. A lane is a tag and scratch memory; its slices follow one another in the same order on
@@ -43,7 +44,9 @@ class MpiReduceGroup final : public ReduceGroup, private Poller {
   void scatter(const Tensor& buffer, std::span<const int64_t> cuts) override;
   void gather(const Tensor& buffer, std::span<const int64_t> cuts) override;
   void progress() override;
-  void wait(const Tensor& buffer) override;  // errors name the weights that gather() gives
+  // Waits for this buffer alone. An error calls it the weights of other replicas, since it is used
+  // after gather().
+  void wait(const Tensor& buffer) override;
   void finish() override;
   // Throws Error(Internal) unless start() would take the buffer.
   void check(const Tensor& buffer) const;

@@ -16,7 +16,7 @@
 namespace penstock {
 
 // Tensors are facts in a set, edges are queues. Any rank that can execute its next instruction does
-// so; nothing is worked out in advance. The schedule must be well-formed (form.h).
+// so; nothing is worked out in advance. The schedule must be well-formed (well_formed.h).
 class SlowMachine {
  public:
   explicit SlowMachine(const Schedule& schedule) : s_(schedule), next_(schedule.ranks, 0) {
