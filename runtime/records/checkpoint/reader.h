@@ -4,7 +4,9 @@
 // A rank reads only the tensors that it needs, which may be others than those of the rank that
 // wrote them: the number of stages may have changed. The constructor reads the small JSON files. A
 // shard (one of the safetensors files) is opened, and its checksum compared, when its first tensor
-// is read. Everything wrong with the files throws Error(Data) naming the file.
+// is read. Everything wrong with the files, a missing tensor too, throws Error(Data) naming the
+// file; a tensor that has not the shape, size or type that a read...() asks for throws Error(Input)
+// naming it.
 #pragma once
 
 #include <map>

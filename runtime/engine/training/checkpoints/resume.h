@@ -45,8 +45,9 @@ void verify_checkpoint(const std::string& checkpoint, Collective& world);
 
 // Loads the weights, optimizer states and averages of this rank's entries `state`, whose memory is
 // allocated already, from files that verify_checkpoint() has found whole. Collective over `world`,
-// all ranks of the run; each reads only its own entries. Throws Error(Data) on every rank, naming
-// file and tensor, where one is missing or has another shape.
+// all ranks of the run; each reads only its own entries. Throws on every rank, naming file and
+// tensor: Error(Data) where one is missing or a file is damaged, Error(Input) where one has another
+// shape.
 void load_state(const std::string& checkpoint, StateRange state, Device& device, Collective& world);
 
 }  // namespace penstock

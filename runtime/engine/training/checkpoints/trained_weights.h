@@ -19,7 +19,8 @@ using ChooseTensor = std::function<bool(const std::string& name)>;
 // Loads this rank's parameters and buffers from `checkpoint`, which may have been written at any
 // number of stages and replicas. Where the checkpoint has a moving average of a tensor, that is
 // loaded instead of the tensor. `wanted` chooses tensors by name; empty: all. Throws Error(Input)
-// naming the tensor that is missing or has another shape.
+// naming the tensor that is missing or has another shape, Error(Data) naming a file that is
+// damaged. Not collective.
 void load_weights(const std::string& checkpoint, Pipeline& pipeline, Device& device,
                   const ChooseTensor& wanted = {});
 
