@@ -43,11 +43,11 @@ class Pipeline {
   static constexpr int64_t kWarmUpSteps = 2;
 
   // Collective over all ranks. Allocates and initialises the weights and connects the ranks.
-  // `blueprint` must outlive the pipeline, which alone may use its layers from here on. With
-  // model.from all weights but those of adapters are zero until load_folder() or a checkpoint fills
-  // them. `trains`: false where no training step will follow. Throws Error(Input) on every rank
-  // when ranks have built different networks. `blueprint`: what was planned and proved about the
-  // run: the layers, their split into stages, every rank's programs.
+  // `blueprint` is what was planned and proved about the run: the layers, their split into stages,
+  // every rank's programs. It must outlive the pipeline, as network and device must; the pipeline
+  // alone may use its layers from here on. With model.from all weights but those of adapters are
+  // zero until load_folder() or a checkpoint fills them. `trains`: false where no training step
+  // will follow. Throws Error(Input) on every rank when ranks have built different networks.
   Pipeline(const Config& config, const Blueprint& blueprint, const Grid& grid, Network& network,
            Device& device, bool trains = true);
   ~Pipeline() { device_.set_progress({}); }

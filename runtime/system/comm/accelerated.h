@@ -1,6 +1,6 @@
 // runtime/system/comm/accelerated.h -- links and sums for devices whose memory the host cannot
 // read. Defined in runtime/system/comm/cuda, which a program links beside kernels/cuda; in a build
-// without CUDA every maker throws.
+// without CUDA every function throws Error(Internal).
 #pragma once
 
 #include <memory>

@@ -40,7 +40,8 @@ class NcclComm {
   void group(const std::function<void(ncclComm_t)>& calls);
   // Called by PENSTOCK_NCCL within group(): keeps the first status that is a failure.
   void note(const char* call, ncclResult_t status);
-  // Throws when the communicator has failed or has been abandoned.
+  // Throws when the communicator has failed (the Error that nccl_fault.h makes of its status), and
+  // Error(Peer) when it has been abandoned.
   void look();
   // Ends what is under way without its data, at once and on this rank only; nothing more can be
   // done with the communicator.

@@ -24,7 +24,7 @@ class NcclEdge {
   // Issue one message, a tuple of tensors; return when it is in the stream.
   void send(std::span<const Tensor> message);
   void receive(std::span<const Tensor> message);
-  // Throws Error(Peer) when the communicator has failed.
+  // Throws when the communicator has failed, as NcclComm::look() does.
   void look() { comm_.look(); }
   // "sending activations of stage 0 to stage 1 (rank 0 to rank 1)", for errors.
   [[nodiscard]] const std::string& context() const { return context_; }
