@@ -94,8 +94,15 @@ class JsonWriter {
     if (value.none()) return "null";
     if (const bool* truth = value.boolean()) return *truth ? "true" : "false";
     if (const int64_t* number = value.whole()) return std::to_string(*number);
-    if (const double* number = value.real()) return written_real(*number);
+    if (const double* number = value.real()) return json_real(*number);
     fail_template("writes " + kind_of(value) + " as JSON");
+  }
+
+  // Python's json.dumps has names of its own for what JSON has no numbers for.
+  static std::string json_real(double number) {
+    if (std::isnan(number)) return "NaN";
+    if (std::isinf(number)) return number < 0 ? "-Infinity" : "Infinity";
+    return written_real(number);
   }
 
   void line(int64_t level) {

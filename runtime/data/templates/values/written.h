@@ -34,7 +34,8 @@ struct JsonForm {
 };
 // Appends the value as JSON. Throws Error(Input) also for what has no form in JSON: undefined,
 // functions, loops, namespaces, ranges and what filters give once; and with form.sorted for a
-// mapping whose keys are not all texts. NaN and infinity are written as nan, inf and -inf.
+// mapping whose keys are not all texts. Numbers that are not finite are NaN, Infinity and
+// -Infinity, as Python's json.dumps writes them.
 void write_json(Writer& writer, const Value& value, const JsonForm& form);
 
 [[nodiscard]] std::string written_real(double number);  // repr(number)
