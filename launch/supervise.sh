@@ -89,7 +89,9 @@ named_directory() {
   done
   if [ -z "$out" ] && [ -d "$run_file" ]; then out=$run_file; fi
   if [ -z "$out" ] && [ -e "$(dirname "$run_file")/run.json" ]; then out=$(dirname "$run_file"); fi
-  if [ -z "$out" ]; then out=$(sed -n 's/^ *out *= *"\([^"]*\)".*/\1/p' "$run_file" 2>/dev/null | head -n 1); fi
+  if [ -z "$out" ]; then
+    out=$(sed -nE "s/^[[:space:]]*(run[.])?out[[:space:]]*=[[:space:]]*[\"']([^\"']*)[\"'].*/\2/p" "$run_file" 2>/dev/null | head -n 1)
+  fi
   printf '%s\n' "$out"
 }
 
@@ -223,18 +225,30 @@ for signal in TERM USR1 USR2 INT; do
   trap "pass_on SIG$signal" "$signal"
 done
 
+# The words of the arguments that say when to stop: a run directory keeps no time limit.
+limit_words() {
+  local i
+  for ((i = 1; i < ${#arguments[@]}; i++)); do
+    case ${arguments[i]} in
+      --time-limit | --run.time_limit) printf '%s\n' "${arguments[i]}=${arguments[i + 1]-}" ;;
+      --time-limit=* | --run.time_limit=*) printf '%s\n' "${arguments[i]}" ;;
+    esac
+  done
+}
+
 # One attempt; its exit code is returned.
 attempt() {
-  local words=("${arguments[@]}") directory locks_before watch=''
+  local words=("${arguments[@]}") directory locks_before watch='' limit
+  mapfile -t limit < <(limit_words)
   directory=$(run_directory)
   # What the command line says is kept by a plan, so a run that is planned anew is read from its directory alone; and so
   # from then on.
   if [ "$planned_for" -ne 0 ] && [ "$planned_for" -ne "$ranks" ] && [ -n "$directory" ]; then
     say "$ranks ranks now, $planned_for before: planned anew"
     anew=yes
-    words=("$directory/run.toml" --pipeline.auto true)
+    words=("$directory/run.toml" --pipeline.auto true "${limit[@]}")
   elif [ "$anew" = yes ]; then
-    words=("$directory/run.toml")
+    words=("$directory/run.toml" "${limit[@]}")
   fi
   planned_for=$ranks
   locks_before=$(locks)

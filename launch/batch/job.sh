@@ -15,12 +15,22 @@ in_a_job() {
   exit 2
 }
 
-# take_words WORD...: the run as words for penstock train, into words, with --out at the end where they name no directory: the one
-# that `out` has. Sets out to that directory, and limited to whether they say when to stop. Ends the script where they say --resume,
-# which is this script's own, or --overwrite, or PENSTOCK_RETRIES is no number.
+# out_of RUNFILE: the directory of the run where the file lies in one, else what the file says of `out`; nothing where it says none.
+out_of() {
+  local run_file=$1
+  if [ -d "$run_file" ]; then run_file=$run_file/run.toml; fi
+  if [ -e "$(dirname "$run_file")/run.json" ]; then dirname "$run_file"; return; fi
+  sed -nE "s/^[[:space:]]*(run[.])?out[[:space:]]*=[[:space:]]*[\"']([^\"']*)[\"'].*/\2/p" "$run_file" 2>/dev/null | head -n 1
+}
+
+# take_words WORD...: the run as words for penstock train, into words, with --out at the end where they name no directory: that of
+# the run file (out_of), or the one that `out` has. Sets out to that directory, and limited to whether they say when to stop. Ends the
+# script where they say --resume, which is this script's own, or --overwrite, or PENSTOCK_RETRIES is no number.
 take_words() {
   words=("$@") limited=no
-  local named=no i
+  local named=no i its_own
+  its_own=$(out_of "$1")
+  [ -z "$its_own" ] || out=$its_own
   for ((i = 0; i < ${#words[@]}; ++i)); do
     case ${words[i]} in
       --out | --run.out) out=${words[i + 1]-} named=yes ;;
@@ -72,6 +82,11 @@ run_job() {
   trap tell_ranks USR1 USR2
   trap 'cancelled=yes; tell_ranks' TERM INT HUP
   cancelled=no before=$(newest)
+  if [ -n "$start" ] && [ "$start" -gt 1 ] && [ -e "$out/stop" ]; then
+    say "$out/stop is there: somebody has asked the run to stop while the job waited"
+    code=75
+    return
+  fi
   say "job $job${start:+, start $start}: $ranks ranks, run directory $out"
   "$@" "$program" train "${words[@]}" --resume auto </dev/null &
   child=$!
@@ -81,13 +96,26 @@ run_job() {
 }
 signals_reach_ranks=no # by themselves; then this shell has only to outlive them
 
-# worth_another_turn: whether the job is to be queued again. A failure without a new checkpoint is worth it for the first
-# PENSTOCK_RETRIES starts of the job, and never where the batch system does not count them (`start` is empty).
+# worth_another_turn: whether the job is to be queued again. A turn that left no new checkpoint is worth it PENSTOCK_RETRIES times in
+# a row, which are counted in the run directory; a failure of that kind never is where the batch system does not count starts (`start`
+# is empty), since nobody then knows that it ends.
 worth_another_turn() {
   [ "$cancelled" = no ] && [ ! -e "$out/stop" ] || return 1
   case $code in
     0 | 2 | 5 | 6) return 1 ;; # done; a wrong run file, damaged data and a loss that is not finite stay as they are
-    75) return 0 ;;
   esac
-  [ "$(newest)" != "$before" ] || { [ -n "$start" ] && [ "$start" -le "${PENSTOCK_RETRIES:-3}" ]; }
+  if [ "$(newest)" != "$before" ]; then
+    rm -f "$out/turns_without_checkpoint"
+    return 0
+  fi
+  [ "$code" -eq 75 ] || [ -n "$start" ] || return 1
+  local turns=${start:-1} # where there is no run directory yet
+  if [ -d "$out" ]; then
+    turns=$(cat "$out/turns_without_checkpoint" 2>/dev/null)
+    turns=$((${turns:-0} + 1))
+    echo "$turns" >"$out/turns_without_checkpoint"
+  fi
+  [ "$turns" -gt "${PENSTOCK_RETRIES:-3}" ] || return 0
+  say "exit code $code, and the last $turns turns left no new checkpoint: not queued again (PENSTOCK_RETRIES)"
+  return 1
 }

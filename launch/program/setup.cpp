@@ -59,7 +59,12 @@ Config share(Collective& world, const std::function<Config()>& make) {
 Config shared_config(Collective& world, const std::vector<std::string>& arguments,
                      bool run_file_required, Settings* origins, DataRead read) {
   return share(world, [&] {
-    const Settings settings = read_settings(arguments, run_file_required, read);
+    Settings settings = read_settings(arguments, run_file_required, read);
+    // Folders of images say how many classes there are, unless the user does.
+    if (settings.config.data.kind == "images" && read != DataRead::Nothing &&
+        !settings.given("model.classes")) {
+      settings.config.model.classes = 0;
+    }
     if (origins != nullptr) *origins = settings;
     return settings.config;
   });

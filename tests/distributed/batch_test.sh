@@ -182,7 +182,38 @@ for script in slurm pbs lsf flux; do
     expect 75 2 'the signal is passed on'
   fi
 done
+# Turns in a row without a new checkpoint have an end, however often the job was started before; one with a checkpoint begins the
+# count again.
 script=slurm
+export SLURM_RESTART_COUNT=20
+for ending in 137 75; do
+  rm -rf out
+  mkdir out
+  for turn in 1 2 3 4 checkpoint 1; do
+    rm -rf started
+    echo "$ending ${turn//[0-9]/}" >plan
+    (start) >output 2>&1
+    code=$?
+    if [ "$turn" = 4 ]; then expect "$ending" 1 'the fourth turn without a checkpoint'; else expect "$ending" 2 "turn $turn"; fi
+  done
+done
+grep -q 'not queued again (PENSTOCK_RETRIES)' output && fail 'the end of turns, after a checkpoint'
+touch out/stop
+rm -f started
+(start) >output 2>&1
+code=$?
+{ [ "$code" -eq 75 ] && [ ! -e started ] && grep -q 'out/stop is there' output; } || fail 'a stop while the job waits'
+unset SLURM_RESTART_COUNT
+# Without --out the directory is the run file's own.
+mkdir -p runs/first
+touch runs/first/run.json runs/first/run.toml
+printf "[run]\n\tout = 'mine too' # and a remark\n" >own.toml
+for words in 'runs/first/run.toml runs/first' 'runs/first runs/first' 'own.toml mine too'; do
+  rm -f started
+  echo 0 >plan
+  SLURM_JOB_ID=7 SLURM_NTASKS=4 "$batch/slurm.sh" "${words%% *}" >output 2>&1
+  grep -q -- "--out ${words#* } --resume auto" started || fail "the directory of ${words%% *}"
+done
 ln -sf /bin/false bin/scontrol
 echo 75 >plan
 SLURM_JOB_ID=7 SLURM_NTASKS=4 "$batch/slurm.sh" run.toml --out 'my out' >output 2>&1

@@ -63,11 +63,11 @@ expect 0 2 'a stop is gone on from'
 with '75 checkpoint\n0\n' -- run.toml --out out
 expect 75 1 'a stop right after the start is final'
 printf '3\n2\n2\n' >ranks
-with '137 begin\n137\n0\n' --ranks-command "head -n 1 ranks; sed -i 1d ranks" -- run.toml --out out --stages 3
+with '137 begin\n137\n0\n' --ranks-command "head -n 1 ranks; sed -i 1d ranks" -- run.toml --out out --stages 3 --time-limit 90
 expect 0 3 'fewer ranks'
-grep -qx -- '-q -n 2 penstock train out/run.toml --pipeline.auto true --resume auto' started || fail 'no new plan'
+grep -qx -- '-q -n 2 penstock train out/run.toml --pipeline.auto true --time-limit=90 --resume auto' started || fail 'no new plan'
 # As many ranks once more: the arguments are those of another plan.
-tail -n 1 started | grep -qx -- '-q -n 2 penstock train out/run.toml --resume auto' || fail 'the new plan is forgotten'
+tail -n 1 started | grep -qx -- '-q -n 2 penstock train out/run.toml --time-limit=90 --resume auto' || fail 'the new plan is forgotten'
 with '0\n' --ranks-command 'printf "# hosts\nn1 slots=4\nn2 slots=3 max_slots=4\nn3\n"' -- run.toml --out out
 grep -q -- '-n 8 --hostfile ' started || fail 'a hostfile'
 

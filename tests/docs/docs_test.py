@@ -279,7 +279,7 @@ def check_named_pages(path, text):
 
 def variables_read(path, text):
     if path.suffix in (".h", ".cpp"):
-        return re.findall(r'getenv\("(PENSTOCK_\w+)"\)', text)
+        return re.findall(r'(?:getenv\(|kVariable = )"(PENSTOCK_\w+)"', text)
     if path.suffix == ".py":
         return re.findall(r'(?:environ(?:\.get\(|\[)|^INSIDE = )"(PENSTOCK_\w+)"', text, re.M)
     if path.suffix == ".sh":

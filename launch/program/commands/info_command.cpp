@@ -116,11 +116,14 @@ void print_start(const Session& session, const Arguments& arguments, const Confi
                  const Machine& machine) {
   const int64_t ranks = int64_t{ranks_per_pipeline(config.pipeline)} * config.pipeline.replicas;
   std::string run = "RUNFILE.toml";
+  size_t keys = 0;
   if (!arguments.empty() && !arguments.front().starts_with("--")) {
     const std::string& path = arguments.front();
     run = std::filesystem::is_directory(path) ? shell_word(path + "/run.toml") + " --resume auto"
                                               : shell_word(path);
+    keys = 1;
   }
+  for (; keys < arguments.size(); ++keys) run += " " + shell_word(arguments[keys]);
   const HostShape host{.cores = machine.own_cores("").host_cores, .domains = machine.domains()};
   answer("to start it {}\n",
          start_line(session.started_by(), host,

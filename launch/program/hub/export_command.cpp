@@ -90,7 +90,14 @@ void make_config(const Source& source, ExportRequest& request) {
   request.config = make_hub_config(model).text;
   // If the data were read with the tokenizer of a folder, the tokenizer's files come from there.
   const DataConfig& data = source.settings.config.data;
-  if (uses_folder(data)) request.folder = data.vocabulary;
+  if (!uses_folder(data)) return;
+  std::error_code ignored;
+  if (!fs::is_directory(data.vocabulary, ignored)) {
+    fail_input("export: " + data.vocabulary +
+               ", the folder of the run's tokenizer (data.vocabulary), is not here: put it there, "
+               "so that its files come along");
+  }
+  request.folder = data.vocabulary;
 }
 
 // Finds the folder of its network's origin that the run has kept, or makes a config.json if there

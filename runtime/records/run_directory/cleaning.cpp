@@ -124,6 +124,7 @@ std::vector<std::string> remove_run(const std::string& directory, int64_t attemp
   remove_event_files(folder / kEventFolder);
   for (const char* file : kResultFiles) remove_one(folder / file);
   remove_one(folder / kLogFile);
+  remove_one(folder / kStartsFile);
   remove_one(folder / kIdentityFile);
   remove_one(folder / kClassesFile);
   return notes;

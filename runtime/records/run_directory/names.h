@@ -29,14 +29,16 @@ inline constexpr const char* kRunFile = "run.toml";
 inline constexpr const char* kLockFile = "run.lock";
 inline constexpr const char* kMetricsFile = "metrics.jsonl";
 inline constexpr const char* kLogFile = "log.txt";
+inline constexpr const char* kStartsFile = "starts.jsonl";
 inline constexpr const char* kStopFile = "stop";
 inline constexpr const char* kCheckpointFolder = "checkpoints";
 inline constexpr const char* kEventFolder = "tensorboard";
 inline constexpr const char* kDryRunFile = "dry_run.json";  // of a dry run, in its own DIR.dry-run
 // The files that count as results of a run, besides its checkpoints: if one is there, a new run
-// refuses the directory unless it may overwrite them.
-inline constexpr std::array<const char*, 5> kResultFiles = {
-    kMetricsFile, "starts.jsonl", "summary.json", "trace.json", "report.html"};
+// refuses the directory unless it may overwrite them. The list of starts is none: a start that
+// never took a step has no results.
+inline constexpr std::array<const char*, 4> kResultFiles = {kMetricsFile, "summary.json",
+                                                            "trace.json", "report.html"};
 
 // The first line of every run.toml that Penstock writes. By it a file that may be overwritten is
 // told from a user's own.

@@ -92,11 +92,6 @@ void take_choices(LineContent& content, const json& line, const std::string& whe
 void take_prompted(LineContent& content, const json& line, std::string_view text,
                    const std::string& where) {
   const std::string keys = has(line, "response") ? "response" : "completion";
-  if (has(line, "label") && line["label"].is_boolean()) {
-    fail_input(where +
-               ": \"label\" says whether the completion is a good one (KTO), which is not "
-               "supported: keep the good ones, without it");
-  }
   if (keys == "response") content.foreign = LineContent::Foreign::Response;
   const json& prompt = line["prompt"];
   const json& completion = line[keys];
@@ -156,12 +151,14 @@ void refuse_two_forms(const json& line, const std::string& where) {
   for (const char* key : {"text", "messages", "conversations", "instruction", "prompt"}) {
     if (has(line, key)) forms.emplace_back(key);
   }
+  std::vector<std::string> answers;
+  for (const char* key : {"completion", "response", "choices", "output"}) {
+    if (has(line, key)) answers.emplace_back(key);
+  }
   if (has(line, "prompt") || has(line, "instruction")) {
-    std::vector<std::string> answers;
-    for (const char* key : {"completion", "response", "choices", "output"}) {
-      if (has(line, key)) answers.emplace_back(key);
-    }
     if (answers.size() > 1) forms = std::move(answers);
+  } else if (!forms.empty()) {
+    forms.insert(forms.end(), answers.begin(), answers.end());
   }
   if (forms.size() < 2) return;
   fail_input(where + ": the line has " + keys_listed(forms) +
@@ -190,6 +187,12 @@ LineContent content_of(std::string_view line, const std::string& where) {
                "supported: to learn the better one, write it as \"completion\"");
   }
   refuse_two_forms(value, where);
+  // The label of a plain text or of a choice says something else, which nobody needs here.
+  if (has(value, "label") && !has(value, "text") && !has(value, "choices")) {
+    fail_input(where +
+               ": \"label\" says whether the answer is a good one (KTO), which is not supported: "
+               "keep the good ones, without it");
+  }
   LineContent content;
   if (has(value, "messages") || has(value, "conversations")) {
     content.kind = LineContent::Kind::Conversation;
