@@ -330,9 +330,9 @@ TEST_F(PlanCommand, ReplaysTheBestAsWholeJobs) {
     EXPECT_THAT(refusal(with({"--stragglers", uneven})),
                 HasSubstr(std::string("plan: --stragglers ") + uneven + ": the first number"));
   }
-  for (const char* slow : {"1,0", "1,nan", "1,inf"}) {
-    EXPECT_THAT(refusal(with({"--slow-node", slow})),
-                HasSubstr(std::string("plan: --slow-node ") + slow + ": the second number"));
+  for (const char* node : {"1,0", "1,nan", "1,inf"}) {
+    EXPECT_THAT(refusal(with({"--slow-node", node})),
+                HasSubstr(std::string("plan: --slow-node ") + node + ": the second number"));
   }
   EXPECT_THAT(refusal(with({"--slow-node", "0.5,2"})), HasSubstr("the nodes are 0 to 1"));
   EXPECT_THAT(refusal(with({"--replay-steps", "2000000000"})), HasSubstr("from 1 to 10000"));

@@ -51,6 +51,18 @@ TEST_F(RunDirectories, ARerunChangesNothing) {
   EXPECT_EQ(folder_.files(), before);
 }
 
+TEST_F(RunDirectories, AStartThatTookNoStepIsInNobodysWay) {
+  {
+    RunDirectory directory(request("run"));
+    (void)directory.begin(kRunFileText);
+    folder_.append("run/starts.jsonl", "{\"attempt\": 1}\n");
+    folder_.append("run/log.txt", "hello\n");
+  }
+  RunDirectory again(request("run"));
+  (void)again.begin(kRunFileText);
+  folder_.append("run/metrics.jsonl", "{\"step\": 1}\n");
+}
+
 TEST_F(RunDirectories, OneThatIsNeverBegunLeavesNothing) {
   {
     const RunDirectory named(request("deep/er"));
