@@ -19,10 +19,13 @@ struct AttentionCall {
   int32_t batch, queries, keys, heads, kv_heads, depth;
   int32_t causal;  // 0 or 1
   int32_t window;  // keys that a query sees; 0: all
-  int32_t wide;    // 0 or 1: rows can be read 16 bytes at a time
-  float scale;     // multiplies q k^T to give the scores
-  float rate;      // of the dropout; 0 for none
-  float keep;      // 1 / (1 - rate): what is kept is multiplied with this
+  // 1: the kernels may read and write 16 bytes at a time. That needs the `depth` elements of a head
+  // to take a multiple of 16 bytes, and every tensor of the call (forward: q, k, v, out; backward
+  // also g, dq, dk, dv) to begin at an address that is a multiple of 16. 0: they may not.
+  int32_t wide;
+  float scale;  // multiplies q k^T to give the scores
+  float rate;   // of the dropout; 0 for none
+  float keep;   // 1 / (1 - rate): what is kept is multiplied with this
   RandomStream stream;
   // Device addresses; null: the call has none (AttentionMask, kernels/ops/attention.h).
   const int32_t* lengths;  // [batch]: how many keys of each sample count
@@ -38,13 +41,14 @@ struct AttentionInputs {
   const void *q, *k, *v;
 };
 // The two functions below compute AttentionOps::attention_forward() and attention_backward(), with
-// tensors of the shapes given there, all addresses on the device. Elements are fp32 or bf16, as
-// `type` says; logsumexp is fp32. call.depth must be at most kDeepest. The forward overwrites out
-// and logsumexp.
+// all addresses on the device. Elements are fp32 or bf16, as `type` says. out has the shape of q;
+// logsumexp is fp32, [batch, heads, queries]. call.depth must be at most kDeepest. The forward
+// overwrites out and logsumexp.
 void blocked_attention_forward(CudaContext& context, const AttentionCall& call, DType type,
                                const AttentionInputs& in, void* out, float* logsumexp);
 
-// What a backward reads of its forward's results, and g, the gradient of out.
+// What a backward reads of its forward's results (out and logsumexp), and g, the gradient of out,
+// in the shape of out.
 struct AttentionResults {
   const void *g, *out;
   const float* logsumexp;

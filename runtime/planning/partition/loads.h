@@ -2,8 +2,9 @@
 // many bytes it would need, if it had the layers [begin, end). The searches for a good split
 // (limited.h) ask this very often.
 //
-// Each answer is a difference of two running sums, so it takes constant time. Used only inside
-// runtime/planning/partition.
+// Each answer is a difference of two running sums, so it takes constant time. Times are in the unit
+// of LayerLoads::time, which the caller of balance_within() chooses. A split is the number of
+// layers of each stage, first stage first. Used only inside runtime/planning/partition.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +30,13 @@ inline std::vector<double> running_sums(const std::vector<double>& list) {
   return sums;
 }
 
-// Refers to the arguments of its constructor, which must outlive it.
+// Refers to the arguments of its constructor, which must outlive it. `layers` has a list of costs
+// for each of: time of forward and backward, additional time of a recompute (`recompute`), bytes
+// for the whole run (`fixed`), bytes that a micro-batch keeps for its backward (`tape`), and bytes
+// of the tensors that enter (`input`); in each list one number per layer. `stages` says of each
+// stage which rank holds it, whether it recomputes, for how many micro-batches at once it keeps all
+// tapes (`tapes`), the inputs of all its layers (`inputs`) and its own input (`stashes`), and how
+// many bytes it needs besides (`extra`).
 class Loads {
  public:
   Loads(const LayerLoads& layers, std::span<const StageLoads> stages)
@@ -47,7 +54,7 @@ class Loads {
   // The largest `end` that stage s can have: each stage after it needs at least one layer.
   [[nodiscard]] int last_end(int s) const { return layers() - (stages() - 1 - s); }
 
-  // Time and bytes of stage s with layers [begin, end).
+  // Time of stage s with layers [begin, end), for one micro-batch; bytes() is what it needs.
   [[nodiscard]] double time(int s, int begin, int end) const {
     const double plain = time_[end] - time_[begin];
     return stages_[s].recomputes ? plain + (recompute_[end] - recompute_[begin]) : plain;
@@ -83,7 +90,8 @@ class Loads {
 
   const std::vector<double>& input_;  // LayerLoads::input, by layer
   std::span<const StageLoads> stages_;
-  std::vector<double> time_, recompute_, fixed_, tape_, inputs_;  // running sums
+  // Running sums of the lists of LayerLoads with these names; inputs_ is that of `input`.
+  std::vector<double> time_, recompute_, fixed_, tape_, inputs_;
 };
 
 // What each single stage may take.
@@ -98,13 +106,15 @@ inline bool within(const Loads& loads, const StageLimits& limits, int s, int beg
 }
 
 // Fills in the rest of a LimitedSplit for a given split: bottleneck, fullest rank, and whether it
-// fits `limit`, the bytes that a rank may take.
+// fits `limit`, the bytes that each rank may take for all its stages together. StageLoads::rank
+// says which stages share a rank.
 [[nodiscard]] LimitedSplit described(const Loads& loads, std::vector<int> split, double limit);
 
-// The search for ranks that hold several stages, which share `limit` bytes (shared_limit.cpp).
-// Returns the fastest split found that fits, else the split found whose fullest rank needs the
-// fewest bytes. `fastest` is the best split if each stage alone may take the whole limit: no split
-// that fits can be faster.
+// The search for ranks that hold several stages (those with the same StageLoads::rank), which share
+// the `limit` bytes of their rank (shared_limit.cpp). Returns the fastest split found that fits,
+// else the split found whose fullest rank needs the fewest bytes; LimitedSplit::proved says whether
+// there can be none better. `fastest` is the best split if each stage alone may take the whole
+// limit: no split that fits can be faster.
 [[nodiscard]] LimitedSplit search_shared(const Loads& loads, const LimitedSplit& fastest,
                                          double limit);
 

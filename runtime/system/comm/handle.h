@@ -1,8 +1,11 @@
 // runtime/system/comm/handle.h -- UniqueHandle: owns an MPI handle (communicator, group or request)
 // and frees it once; it can be moved, not copied.
 //
-// Freeing never throws and never waits. While an exception unwinds nothing is freed: the job is
-// about to be aborted, and MPI must not be called after a failure.
+// The destructor calls MPI_Comm_free, MPI_Group_free or MPI_Request_free and ignores the status, so
+// it never throws. MPI_Comm_free is collective by the standard: all members of a communicator must
+// destroy their handles of it, though they need not meet for it. While an exception unwinds the
+// destructor frees nothing: the job is about to be aborted, and MPI must not be called after a
+// failure.
 #pragma once
 
 #include <mpi.h>
@@ -49,7 +52,8 @@ class UniqueHandle {
   }
 
   [[nodiscard]] Raw get() const { return raw_; }
-  // The address for MPI calls that make a handle, and those that start or complete one.
+  // The address of the handle, which MPI calls write to: those that make one (nothing may be held
+  // then, since it would not be freed), and those that start, test or complete a request.
   [[nodiscard]] Raw* address() { return &raw_; }
 
  private:

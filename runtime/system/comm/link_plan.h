@@ -34,8 +34,8 @@ struct RankFacts {
 struct LinkPlan {
   Transport links = Transport::Mpi;
   std::vector<Transport> sums;  // over the replicas, by position in the pipeline; empty: all Mpi
-  // "links by mpi-staged, sums by nccl: ranks 2 and 3 share a GPU of host n1"; empty where there
-  // was nothing to choose.
+  // A line for the user: "links by mpi-staged, sums by nccl: ranks 2 and 3 share a GPU of host n1";
+  // empty where there was nothing to choose.
   std::string note;
 
   [[nodiscard]] Transport sums_at(int position) const {

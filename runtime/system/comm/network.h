@@ -75,7 +75,7 @@ class ReceiveLink {
   [[nodiscard]] virtual int expected() const = 0;  // posted and not yet received
   // Waits for the oldest expected message and writes it to `message`, one Tensor per spec.
   virtual void receive(std::span<Tensor> message) = 0;
-  virtual void progress() = 0;
+  virtual void progress() = 0;  // moves what can move now; never waits
 };
 
 // Sums gradients over the ranks that hold the same stage.
@@ -95,13 +95,15 @@ class ReduceGroup {
   // place.
   virtual void scatter(const Tensor& buffer, std::span<const int64_t> cuts) = 0;
   virtual void gather(const Tensor& buffer, std::span<const int64_t> cuts) = 0;
-  virtual void progress() = 0;
+  virtual void progress() = 0;  // moves what can move now; never waits
   // Waits for everything started with this buffer, and perhaps for more.
   virtual void wait(const Tensor& /*buffer*/) { finish(); }
   virtual void finish() = 0;  // waits for everything started
 };
 
-// Small host-side values between the ranks of one group; blocking. Not for tensors.
+// Small host-side values between the ranks of one group. Not for tensors. All but rank(), size(),
+// give() and take() are collective: every member makes the same calls in the same order, and each
+// returns when this member has its result.
 class Collective {
  public:
   virtual ~Collective() = default;
@@ -129,7 +131,8 @@ class Collective {
   virtual void take(std::span<std::byte> bytes, int from) = 0;
 };
 
-// An all-gather of numbers over the world in two halves: work between them need not wait.
+// An all-gather of numbers over the world in two halves: work between them need not wait. Both
+// halves are collective over all ranks.
 class LateGather {
  public:
   virtual ~LateGather() = default;
@@ -147,10 +150,10 @@ class Courier {
  public:
   virtual ~Courier() = default;
   // Post one message and return. The caller keeps the bytes in place until the message has ended;
-  // the receiver expects as many as are sent.
+  // the receiver expects as many as are sent. `to` and `from` are ranks of the world.
   virtual void send(std::span<const std::byte> bytes, int to) = 0;
   virtual void receive(std::span<std::byte> bytes, int from) = 0;
-  virtual void progress() = 0;
+  virtual void progress() = 0;  // moves what can move now, and updates the counts; never waits
   // The numbers of messages under way at the last progress().
   [[nodiscard]] virtual size_t sends_under_way() const = 0;
   [[nodiscard]] virtual size_t receives_under_way() const = 0;

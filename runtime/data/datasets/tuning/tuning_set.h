@@ -32,6 +32,9 @@ class TuningSet final : public Dataset {
   [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
   // The most that a row can have; the loss averages over the labels that a mini-batch really has.
   [[nodiscard]] int64_t targets_per_sample() const override { return context_; }
+  // Overwrites the fields of row `index`: out[0] is the memory for tokens, out[1] for labels,
+  // out[2] for starts; null, or left out at the end: not wanted. `random` is not used. Throws
+  // Error(Data) as Dataset::read() does.
   void read(int64_t index, const RandomStream& random, std::span<void* const> out) const override;
 
  private:
@@ -41,8 +44,9 @@ class TuningSet final : public Dataset {
   std::vector<Field> fields_;
 };
 
-// How many of `samples` samples are for training, those behind them being for validation: by
-// data.validation if that is a share, else all. Throws Error(Input) if either part would be empty.
+// How many of `samples` samples are for training. If data.validation is a share such as "0.1", the
+// last tenth is for validation, and training has those before it; throws Error(Input) if either of
+// the two parts would be empty. If data.validation is a path or empty, returns `samples`.
 [[nodiscard]] int64_t training_end(const DataConfig& config, int64_t samples);
 
 // Opens the training and validation sets of data.kind = "jsonl", with rows of `context` positions;

@@ -10,9 +10,16 @@
 // next. Pieces of it are copied while the rank waits for others (with a partner also between the
 // ops of a computation), the rest right before the update. There are two slots for copies in each
 // place: the older copy is overwritten only once the newer one is whole on all ranks, which they
-// tell each other by a vote (StepVote::copying). So one whole copy exists at any moment.
+// tell each other by a vote (StepVote::copying, step_vote.h). So one whole copy exists at any
+// moment.
 //
-// Order of calls: begin() after a step, copy_the_rest() before the next update, settle() after it.
+// Order of calls, on every rank for the same steps, since ranks exchange messages:
+//   begin()                  after a step n for which is_due(n), once its update is final
+//   while_waiting(), between_ops()   called by the network from then on, on the main thread
+//   copy_the_rest()          in each step that follows, when its gradients are complete and before
+//                            its update; right after it
+//   under_way()              gives this rank's vote, which travels with the step's loss
+//   settle(votes of all)     after the next step that is due, before begin() for that one
 #pragma once
 
 #include <functional>
@@ -37,7 +44,8 @@ class PartnerCopies final : public SideWork {
   // changes. `state` is where the run stands before its first step here. Throws Error(Resource) on
   // every rank where one rank has no room, and Error(Input) where config.partner_dir is no
   // directory on a host. All arguments must outlive this. `station`: which rank this is, with its
-  // network, its place in stages x replicas and its device.
+  // network, its place in stages x replicas and its device. At its end the constructor registers
+  // this object with that network (Network::set_side_work()); the destructor takes it off again.
   PartnerCopies(const CheckpointConfig& config, const CheckpointState& state, int64_t attempt,
                 const Pipeline& pipeline, const Station& station);
   ~PartnerCopies() override;
@@ -48,10 +56,12 @@ class PartnerCopies final : public SideWork {
   [[nodiscard]] bool is_due(int64_t step) const { return step % every_ == 0; }
   // Whether a copy was begun and settle() has not been called since; the same on every rank.
   [[nodiscard]] bool begun() const { return begun_; }
-  // Begins a copy of the state after a step whose update is final; none may be begun already.
-  // `state` is where the run stands. With a GPU the whole state is copied at once.
+  // Begins a copy of the state after a step whose update is final. All ranks begin one after the
+  // same step; the call itself waits for no other rank. Throws Error(Internal) if a copy is begun
+  // already. `state` is where the run stands. With a GPU the whole state is copied at once.
   void begin(const CheckpointState& state);
-  // Copies what is left of this rank's part. Called before anything changes the tensors.
+  // Copies what is left of this rank's part, without waiting for other ranks; does nothing if all
+  // is copied. Called before anything changes the tensors.
   void copy_the_rest();
   // This rank's StepVote::copying: whether part of the copy that is begun is not yet where it
   // should be, or could not be kept.
@@ -72,7 +82,8 @@ class PartnerCopies final : public SideWork {
   // Bytes that are copied in one go. A message of the pipeline that comes meanwhile is late by as
   // long as that takes.
   static constexpr size_t kPieceBytes = size_t{256} << 10;
-  // The network calls these two (SideWork): each copies a piece and moves messages on.
+  // The network calls these two (SideWork): each copies a piece and moves messages on, if a copy is
+  // begun; between_ops() only where this rank has a partner.
   void while_waiting() override;
   void between_ops() override;
 

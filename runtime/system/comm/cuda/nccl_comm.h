@@ -28,6 +28,8 @@ class NcclComm {
   // nccl_fault.h makes of NCCL's status.
   NcclComm(MPI_Comm members, std::string context, int blocks,
            std::chrono::milliseconds patience = kPatience);
+  // Leaves the communicator: waits at most 10 s for the other members to do so, then aborts it; at
+  // once while an exception unwinds.
   ~NcclComm();
   NcclComm(const NcclComm&) = delete;
   NcclComm& operator=(const NcclComm&) = delete;
@@ -46,7 +48,8 @@ class NcclComm {
   // Ends what is under way without its data, at once and on this rank only; nothing more can be
   // done with the communicator.
   void abandon() noexcept { abort(); }
-  // Waits on the host until the stream has ended, within the time limit.
+  // Waits on the host until the stream has ended. Throws as look() does, and Error(Peer) when that
+  // takes longer than `patience`.
   void settle(const Stream& stream);
 
  private:

@@ -17,7 +17,8 @@ namespace penstock {
 class NcclEdge {
  public:
   // Collective over the two ranks. A first small message is sent, so that no message of the run has
-  // to set up connections. `doing` begins the context of errors: "sending ".
+  // to set up connections. `doing` begins the context of errors: "sending ". Throws as NcclComm's
+  // constructor does: Error(Peer) when the other rank does not come.
   NcclEdge(EdgeComm edge, const std::string& doing, CudaDevice& device);
 
   [[nodiscard]] cudaStream_t stream() const { return stream_.get(); }

@@ -1,8 +1,11 @@
 // runtime/system/comm/mpi/mpi_collective.h -- MpiCollective: the Collective over one MPI
 // communicator.
 //
-// Sums are gathered and added here in rank order, since MPI does not promise the same bits on every
-// rank. All calls wait by `pollers`: links and sums go on meanwhile, and no wait is endless.
+// The functions do what Collective (network.h) says. Sums are gathered and added here in rank
+// order, since MPI does not promise the same bits on every rank. All calls wait by `pollers`: links
+// and sums go on meanwhile, and no wait is endless. They throw Error(Peer) when MPI fails or
+// nothing comes within the limit, and Error(Internal) when `all` has not the size of what is
+// gathered.
 #pragma once
 
 #include <string>
@@ -16,8 +19,8 @@ namespace penstock {
 
 class MpiCollective final : public Collective {
  public:
-  // `name` says in errors whose values these are: "the ranks of replica 1".
-  // `pollers` must outlive it.
+  // Takes over `comm`. `name` says in errors whose values these are: "the ranks of replica 1".
+  // `pollers` must outlive this.
   MpiCollective(CommHandle comm, std::string name, Pollers& pollers);
 
   [[nodiscard]] int rank() const override { return rank_; }

@@ -1,5 +1,8 @@
-// runtime/system/comm/mpi/mpi_late_gather.h -- MpiLateGather: an all-gather of numbers in two
-// halves, by a non-blocking collective of MPI.
+// runtime/system/comm/mpi/mpi_late_gather.h -- MpiLateGather: an all-gather of numbers over all
+// ranks in two halves, by a non-blocking collective of MPI. start() posts this rank's numbers and
+// returns; finish() waits for those of all ranks, as LateGather (network.h) says. Both throw
+// Error(Peer) when MPI fails or nothing comes within the pollers' limit, and Error(Internal) when
+// they are not called in turn.
 #pragma once
 
 #include <vector>
@@ -15,6 +18,7 @@ class MpiLateGather final : public LateGather {
   // Collective over `world`, of which `comm` is a duplicate. `mine`: how many numbers this rank
   // brings each time. The pollers must outlive it.
   MpiLateGather(CommHandle comm, size_t mine, Collective& world, Pollers& pollers);
+  // Does not wait: a gather that is under way is left to MPI, with its memory.
   ~MpiLateGather() override;
   MpiLateGather(const MpiLateGather&) = delete;
   MpiLateGather& operator=(const MpiLateGather&) = delete;

@@ -1,5 +1,6 @@
 // runtime/system/comm/mpi/mpi_link.h -- the two ends of one directed edge over MPI, for memory that
-// MPI reads.
+// MPI reads. The functions do what SendLink and ReceiveLink (network.h) say, and throw Error(Peer)
+// when MPI fails or nothing comes within the pollers' limit.
 //
 // A message is a tuple of tensors; each travels as one MPI message, or as several where it is
 // larger than kPieceBytes (an MPI count is an int). Both ends cut alike, and MPI keeps the order,

@@ -31,8 +31,9 @@ class WatchMail {
 
   // Answers what others have asked since the last call; returns whether any has.
   bool answer(const Look& look);
-  // Asks `whom[i]` about `about[i]`, waits at most `limit_s` and adds each answer to `views` under
-  // the rank that it is about. Answers others meanwhile.
+  // Asks the watching thread of world rank `whom[i]` about world rank `about[i]`, for every i,
+  // waits at most `limit_s` seconds for all answers together, and adds each that has come to
+  // `views` under the rank that it is about. Answers others meanwhile.
   void ask(std::span<const int> whom, std::span<const int> about, double limit_s, const Look& look,
            std::map<int, RankView>& views);
 
