@@ -1,8 +1,10 @@
 // kernels/cpu/loops/attention_tiles.h -- how attention is cut into tiles. Pure arithmetic; the
 // mathematics is in tiled_attention.h.
 //
-// A tile multiplies dense matrices in scratch memory: panels, copies of its heads' rows of q, k and
-// v (attention_panels.h), and blocks, its part of the T x T matrices (scores, probabilities),
+// A tile is the work on some query rows of some heads of some samples. All its products are between
+// dense matrices in scratch memory. A panel is a copy of rows of q, k or v for the tile's heads
+// (attention_panels.h), [samples, heads, rows, depth] for queries and [samples, heads, all keys,
+// depth] for keys and values. A block is the tile's part of the scores or of the probabilities,
 // [samples, heads, rows, keys].
 #pragma once
 
@@ -22,8 +24,9 @@ struct AttentionTile {
   int64_t member;           // query head of head of keys number i: (kv_head + i) * group + member
   int64_t row, rows;        // the first query row, and how many there are
   int64_t key, keys;        // the first key, and how many there are
-  bool first, last;  // whether no other tile of these samples and heads of keys comes before,
-                     // or after
+  // Whether this is the first, and whether it is the last, of the tiles with these samples and
+  // heads of keys, in the order of for_tiles().
+  bool first, last;
 
   // The number of matrices of scores in the tile's block, and the number of their rows in all.
   [[nodiscard]] int64_t matrices() const { return samples * heads; }

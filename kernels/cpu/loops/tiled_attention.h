@@ -29,7 +29,8 @@ class TiledAttention {
     if (mask.starts != nullptr) view_.starts = mask.starts->data<int32_t>();
   }
 
-  // Overwrites out and logsumexp. Shapes as in AttentionOps::attention_forward().
+  // Overwrites out and logsumexp. q and out are [samples, queries, heads * depth], k and v
+  // [samples, keys, kv_heads * depth], logsumexp [samples, heads, queries], all row-major.
   void forward(T* out, float* logsumexp, const T* q, const T* k, const T* v) {
     const Block score_block(*this);
     const Tensor query_panel = scratch(context_, grid_.query_panel(sizes_), kType);
@@ -57,7 +58,8 @@ class TiledAttention {
     });
   }
 
-  // Overwrites dq, dk and dv, of the shapes of q, k and v. `g`: the gradient of out.
+  // Overwrites dq, dk and dv, of the shapes of q, k and v. `g`: the gradient of out. out and
+  // logsumexp are what forward() wrote for the same q, k, v and options.
   void backward(T* dq, T* dk, T* dv, const T* g, const T* q, const T* k, const T* v, const T* out,
                 const float* logsumexp) {
     const Block score_block(*this);

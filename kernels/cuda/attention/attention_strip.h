@@ -13,14 +13,15 @@ namespace penstock {
 inline constexpr int kStripRows = 16;
 
 // A strip: a matrix of kStripRows x kColumns fp32 sums of a warp, spread over the registers of its
-// lanes; at first all are 0. All 32 lanes must call every member. kColumns and kInner are multiples
-// of 16. The matrices a, b and `to` start at multiples of 32 bytes, their rows at multiples of 16
-// bytes.
-//   add(a, a_stride, b, b_stride) adds the product a b to the sums, with a [kStripRows, kInner] and
-//     b [kInner, kColumns]; with kTransposed b is stored as [kColumns, kInner]. Strides are the
-//     elements from one row to the next.
-//   store(to, stride) overwrites to[kStripRows, kColumns] with the sums; rows are `stride` floats
-//     apart.
+// lanes; at first all are 0. T, bfloat16 or float, is the type of the elements of a and b. kColumns
+// and kInner are multiples of 16. All 32 lanes must call every member with the same arguments.
+//   add<kInner, kTransposed>(a, a_stride, b, b_stride) adds the product a b to the sums, with a
+//     [kStripRows, kInner] and b [kInner, kColumns]; with kTransposed b lies in memory as
+//     [kColumns, kInner]. A stride is the number of elements from one row in memory to the next.
+//   store(to, stride) overwrites the matrix `to`, [kStripRows, kColumns] of fp32, with the sums; a
+//     row begins `stride` floats behind the row before it.
+// The matrices a, b and `to` are in shared memory. Each begins at a multiple of 32 bytes, each of
+// their rows at a multiple of 16 bytes.
 template <class T, int kColumns>
 class Strip;
 

@@ -20,12 +20,14 @@ namespace penstock {
 
 // Writes one answer to each prompt, which is taken for what a user says first, and one to the
 // conversation in each file of options.messages. Collective over all ranks; the prompts of rank 0
-// count.
+// count. Throws Error(Input) where the network has no chat template or the template refuses the
+// messages, and on every rank what read_messages() throws.
 void answer_conversations(const TrainedRun& run, const UseOptions& options,
                           const std::vector<std::string>& prompts);
 
 // Talks with a user on a terminal: reads a line, writes an answer, until the input ends; each turn
-// sees those before it. For a run of one rank.
+// sees those before it. For a run of one rank. Throws Error(Input) as answer_conversations() does,
+// and where options.generation.samples is not 1.
 void converse(const TrainedRun& run, const UseOptions& options);
 
 }  // namespace penstock

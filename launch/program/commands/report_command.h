@@ -11,7 +11,8 @@ namespace penstock {
 
 // Does the command: writes the page and returns what is printed, the page's path. Uses no MPI, and
 // changes nothing else in the run directory, which another process may be using. Throws
-// Error(Input) for wrong arguments, otherwise as read_run_files() and run_page() do.
+// Error(Input) for wrong arguments or a directory of no run, Error(Data) for a damaged file in it,
+// Error(Resource) for a file that cannot be read or written.
 [[nodiscard]] std::string report_text(const std::vector<std::string>& arguments);
 // The command's texts and its own options, for command_table.h.
 [[nodiscard]] const CommandForm& report_form();

@@ -14,7 +14,8 @@ namespace penstock {
 // Takes the keys of the section from the folder lora.from, whose path is absolute by now, unless
 // the folder is gone and not needed. Where there are adapters and optimizer.freeze names nothing,
 // sets it to freeze everything else. Throws Error(Input) for a given key that contradicts the
-// folder, and for keys of adapters where there are none; and as read_adapter_config() does.
+// folder, for keys of adapters where there are none, and for a folder that is missing or has
+// adapters that are not supported; Error(Data) for a damaged file in it.
 void settle_lora(Settings& settings);
 
 }  // namespace penstock

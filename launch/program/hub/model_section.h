@@ -8,7 +8,8 @@ namespace penstock {
 
 // Takes the keys of the section from the folder, whose path is absolute by now. Throws Error(Input)
 // naming the key when one that was given contradicts the folder, or model.context is longer than
-// the folder's; and as read_hub_config() does.
+// the folder's; Error(Input) also for a folder without config.json or a network that is not
+// supported, Error(Data) for a config.json that is no JSON.
 void settle_model(Settings& settings);
 
 }  // namespace penstock

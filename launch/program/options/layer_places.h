@@ -13,10 +13,11 @@
 
 namespace penstock {
 
-// The places (LayerConfig::where, "run.toml:12") of all layers, those inside others too, as text
-// with a line for each.
+// Called on rank 0: returns the places (LayerConfig::where, "run.toml:12") of all layers, those
+// inside others too, as text with a line for each.
 [[nodiscard]] std::string places_of(const std::vector<LayerConfig>& layers);
-// Sets the places of `layers` to what places_of() gave for the same layers.
+// Called on the other ranks: sets the places of `layers` to `places`, which places_of() gave for
+// the same layers on rank 0. Throws Error(Internal) if there are fewer lines than layers.
 void set_places(std::vector<LayerConfig>& layers, const std::string& places);
 
 }  // namespace penstock

@@ -6,7 +6,10 @@
 
 namespace penstock {
 
-// The number of bytes that "80GiB", "16GB", "512MiB" or a plain number means. Throws Error(Input).
+// Returns the number of bytes that `text` means: a decimal number, directly followed by one of B,
+// MB, GB, TB (powers of 1000), MiB, GiB, TiB (powers of 1024), or by nothing for bytes. Examples:
+// "80GiB", "1.5GB", "1000000". A fraction of a byte is rounded to the nearest byte. Throws
+// Error(Input) for text of another form, for less than 1 byte and for 2^62 bytes or more.
 [[nodiscard]] int64_t parse_bytes(const std::string& text);
 
 }  // namespace penstock

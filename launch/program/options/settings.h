@@ -20,15 +20,16 @@ inline constexpr int64_t kMostScheduleBytes = int64_t{128} << 20;
 struct Settings {
   Config config;                   // the values so far
   std::filesystem::path run_file;  // as the user gave it; empty: none
-  // The keys that were set, with the place: "pipeline.stages" -> "run.toml:12" or "--stages".
+  // One entry for each key that the run file or the command line sets, with the place that set it
+  // last: "pipeline.stages" -> "run.toml:12" or "--stages".
   std::map<std::string, std::string> origins;
 
-  // Whether the key `name` ("pipeline.stages") was set at all, and does not have its default.
+  // Whether the user has set the key `name` ("pipeline.stages"), perhaps to its default.
   [[nodiscard]] bool given(const std::string& name) const { return origins.contains(name); }
   // Whether the key was set by an option of the command line.
   [[nodiscard]] bool on_command_line(const std::string& name) const;
-  // How a message about the key starts: the place where it was set, or the run file when it was
-  // not.
+  // How a message about the key starts: the place where it was set; for a key that was not set, the
+  // run file.
   [[nodiscard]] std::string place_of(const std::string& name) const;
 };
 

@@ -6,6 +6,7 @@
 
 namespace penstock {
 
-[[nodiscard]] std::string shortened(std::string text);  // its first 60 bytes
+// Returns `text` as it is if it has at most 60 bytes; else its first 60 bytes and "...".
+[[nodiscard]] std::string shortened(std::string text);
 
 }  // namespace penstock

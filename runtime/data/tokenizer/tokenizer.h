@@ -50,8 +50,9 @@ class Tokenizer {
 
 // The tokenizer of the data that a network was trained on, as its [data] section says: bytes, the
 // word pieces of the file data.vocabulary, or that of the folder data.vocabulary. `vocabulary`: how
-// many ids the network has. Throws Error(Input) if the data are no text, and as Pieces and
-// open_hub_tokenizer() do.
+// many ids the network has. Throws Error(Input) if the data are no text, if the file or folder is
+// not there, or if the folder needs what is not supported; Error(Data) if a file is damaged;
+// Error(Resource) if this program was built without the part for tokenizers.
 [[nodiscard]] std::unique_ptr<Tokenizer> open_tokenizer(const DataConfig& config,
                                                         int64_t vocabulary);
 

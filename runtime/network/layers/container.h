@@ -2,7 +2,8 @@
 // such as the two halves of a Transformer block.
 //
 // Outside they are one layer each: a stage boundary (docs/concepts.md) never falls inside, and a
-// skip (skip.h) neither begins nor ends inside.
+// skip (skip.h) neither begins nor ends inside. What the overridden functions do is said in
+// layer.h.
 #pragma once
 
 #include <optional>

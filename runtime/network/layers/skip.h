@@ -6,7 +6,7 @@
 // called "name", and a Pop layer further down takes it out again:
 //   conv, Stash("a"), conv, ..., Pop("a"), conv
 // Between stages the tensor is sent once forward, straight to the stage of the Pop, and its
-// gradient once back.
+// gradient once back. What the overridden functions do is said in layer.h.
 #pragma once
 
 #include <cstdint>

@@ -67,9 +67,11 @@ struct CheckpointRequest {
   std::string root;  // the directory of all checkpoints, "<run>/checkpoints"; made when missing
   Retention retention = {};
   CheckpointState state = {};  // all that state.json holds: step, configuration, ... (manifest.h)
-  // The tensors that this rank holds, with their current values. A tensor is on the ranks of one
-  // stage only; each replica of that stage has it with the same bits, or has a part of it. Each
-  // replica writes some of the stage's shards, in which tensors are whole.
+  // The tensors that this rank holds, with their current values: those of the network (`model`) and
+  // of the optimizer. A tensor is on the ranks of one stage only. Either each replica of that stage
+  // has the whole tensor, with the same bits, or each has a part (PlacedTensor::cuts). The replicas
+  // share the stage's shards (files) out for writing; for a tensor in parts, the one that writes it
+  // first gets the other replicas' parts, by `between_replicas`. So files have whole tensors.
   std::vector<PlacedTensor> model = {};
   std::vector<PlacedTensor> optimizer = {};
   int replica = 0, replicas = 1;  // the number of this rank's replica, and how many there are

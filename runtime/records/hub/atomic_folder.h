@@ -22,8 +22,10 @@ class AtomicFolder {
 
   // The temporary folder, to which files are written; valid until commit().
   [[nodiscard]] const std::string& path() const { return temporary_; }
-  // Renames the temporary folder to the final path. Throws Error(Input) if somebody has made that
-  // in the meantime.
+  // Renames the temporary folder to the final path, and brings the names of its files and its own
+  // name to the disk; the files' bytes are the caller's matter. Throws Error(Input) if somebody has
+  // made the final path in the meantime, Error(Resource) if the system cannot rename; the
+  // destructor then removes the temporary folder.
   void commit();
 
  private:

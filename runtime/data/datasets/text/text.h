@@ -35,6 +35,9 @@ class TextDataset final : public Dataset {
   [[nodiscard]] int64_t size() const override { return size_; }
   [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
   [[nodiscard]] int64_t targets_per_sample() const override { return context_; }
+  // Overwrites the fields of window `index`: out[0] is the memory for tokens, out[1] for labels
+  // (null: not wanted). `random` draws the offset of a Moving window, and is not used otherwise.
+  // Throws Error(Data) naming the file where it is damaged.
   void read(int64_t index, const RandomStream& random, std::span<void* const> out) const override;
 
  private:
@@ -48,8 +51,8 @@ class TextDataset final : public Dataset {
 };
 
 // Opens the training and validation sets of data.kind = "text" or "tokens" with windows of
-// `context` tokens. Throws Error(Input) naming the file or the key, and as the readers of
-// runtime/data/tokens/ do.
+// `context` tokens. Throws Error(Input) naming the file or the key (no such file, too few tokens
+// for one window), Error(Data) for a damaged file.
 [[nodiscard]] Datasets open_text(const DataConfig& config, int64_t context);
 
 }  // namespace penstock

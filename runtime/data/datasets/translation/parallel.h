@@ -69,6 +69,9 @@ class ParallelDataset final : public Dataset {
   [[nodiscard]] int64_t size() const override { return first_.back(); }
   [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
   [[nodiscard]] int64_t targets_per_sample() const override { return context_; }
+  // Overwrites the four fields, at out[0] .. out[3] in the order above (null: not wanted). `index`
+  // decides the language pair, and together with `random` the sentence pair. Throws Error(Data)
+  // naming the file where it is damaged.
   void read(int64_t index, const RandomStream& random, std::span<void* const> out) const override;
 
   [[nodiscard]] const std::vector<PairCorpus>& pairs() const { return pairs_; }
@@ -84,8 +87,8 @@ class ParallelDataset final : public Dataset {
 };
 
 // Opens the training and validation sets of data.kind = "parallel", with rows of `context` pieces.
-// Throws Error(Input) naming the file or the key, and as text_in_pieces()
-// (runtime/data/tokens/token_cache.h) does.
+// Throws Error(Input) naming the file or the key, Error(Data) for a file that is damaged or changes
+// while it is read.
 [[nodiscard]] Datasets open_parallel(const DataConfig& config, int64_t context);
 
 }  // namespace penstock

@@ -17,14 +17,16 @@ namespace penstock {
 
 class AddedTokens {
  public:
-  // `where` names the file for messages. A token whose text is empty, as normalising may make it,
-  // is never found.
+  // `tokens`: those to look for. A token whose text (AddedToken::content) is empty is never found;
+  // of several with the same text the first counts. `where` names the tokenizer's file in error
+  // messages.
   AddedTokens(std::vector<AddedToken> tokens, const std::string& where);
 
-  // Divides the text into parts and calls take(stretch, id) for each, from left to right. A part is
-  // either a stretch without added tokens, and `id` is nullopt; or an added token, with the white
-  // space that belongs to it (AddedToken::left, right), and `id` is its id. Of several tokens that
-  // match at a place the longest counts.
+  // Divides the text, which is valid UTF-8, into parts and calls take(stretch, id) for each, from
+  // left to right. A part is either a stretch without added tokens, which is not empty, and `id` is
+  // nullopt; or an added token, with the white space that belongs to it (AddedToken::left, right),
+  // and `id` is its id. Of several tokens that match at a place the longest counts. A token with
+  // AddedToken::single_word that stands beside a character of a word is left in its stretch.
   using Take = std::function<void(std::string_view stretch, std::optional<int32_t> id)>;
   void for_each_part(std::string_view text, const Take& take) const;
 

@@ -17,7 +17,8 @@ namespace penstock {
 
 // Opens these files one behind the other, as if they were one file; a sample may begin in one and
 // end in the next. The vocabulary is the largest that any of them names. Throws Error(Input) where
-// there is no file, and as open_token_file() (token_source.h) does.
+// there is no file, Error(Data) naming file and byte for one that has none of the forms that
+// open_token_file() (token_source.h) reads.
 [[nodiscard]] TokenFile open_token_files(const std::string& path);
 
 }  // namespace penstock

@@ -23,8 +23,9 @@ namespace penstock {
 // shape, or no tensor in common.
 [[nodiscard]] TransferRecord plan_transfer(const InitConfig& init, const Layout& layout);
 
-// Loads the tensors of the plan that this rank holds. Called before moving averages of the weights
-// are made, since these start from the weights.
+// Loads the tensors of the plan that this rank holds. Not collective: every rank calls it for
+// itself. Called before moving averages of the weights are made, since these start from the
+// weights. Throws Error(Data) naming a file of the checkpoint that is damaged.
 void transfer(const TransferRecord& plan, Pipeline& pipeline, Device& device);
 
 // Text for the user: "init: 62 of 65 tensors from runs/nine/...; skipped: a, b; not in the

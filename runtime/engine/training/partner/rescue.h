@@ -32,7 +32,8 @@ struct Rescued {
 [[nodiscard]] Rescued rescue_from_memory(const RescueRequest& request, const Session& session,
                                          Collective& world);
 // Removes the run's copies on this rank's host, if there are any, when the run is at its end.
-// Called on every rank.
+// Called on every rank; the first rank of each host does it, and the others return at once. Throws
+// Error(Resource) where the copies cannot be removed.
 void forget_memory(const std::string& directory, const std::string& run, const Session& session);
 
 }  // namespace penstock

@@ -5,7 +5,9 @@
 // Each has the linear layers `query`, `key`, `value` and `output`, whose parameters are called
 // "<name>.query.weight", "<name>.query.bias" and so on; with norms over the heads of queries and
 // keys also the RMS norms `query_norm` and `key_norm`. While tokens are generated, keys and values
-// are kept in Decoding::past (runtime/network/layers/past.h).
+// are kept in Decoding::past (runtime/network/layers/past.h). What the overridden functions do is
+// said in runtime/network/layers/layer.h. The constructors of the two layers throw Error(Input),
+// naming the layer, for options that do not fit each other.
 #pragma once
 
 #include "runtime/network/layers/library/linear.h"

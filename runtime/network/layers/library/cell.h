@@ -19,7 +19,7 @@ namespace penstock {
 // The tensors inside a cell are numbered states: s0 is made of h, s1 of p, and each sum makes the
 // next one (s2, s3 ...) by adding two operands, each of which is an earlier state after some
 // layers. The output is some of the states side by side along the channels. All layers inside take
-// and give one tensor.
+// and give one tensor. What the overridden functions do is said in runtime/network/layers/layer.h.
 class Cell final : public Layer {
  public:
   struct Operand {

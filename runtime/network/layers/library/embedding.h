@@ -1,5 +1,6 @@
 // runtime/network/layers/library/embedding.h -- Embedding: the layer that turns token ids into
-// vectors, and adds to each a vector for its position in the row.
+// vectors, and adds to each a vector for its position in the row. What the overridden functions do
+// is said in runtime/network/layers/layer.h.
 #pragma once
 
 #include "runtime/network/layers/layer.h"

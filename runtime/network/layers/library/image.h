@@ -2,7 +2,9 @@
 // up-convolution, global average and Flatten.
 //
 // Images are channels-last, [n, height, width, channels]; axis n is the samples of a micro-batch.
-// In the shapes below oh and ow are the height and width of the output.
+// In the shapes below oh and ow are the height and width of the output. What the overridden
+// functions do is said in runtime/network/layers/layer.h. The constructors of convolutions throw
+// Error(Input), naming the layer, for numbers of channels below 1 or that `groups` does not divide.
 #pragma once
 
 #include "runtime/network/layers/layer.h"

@@ -2,7 +2,10 @@
 // FeedForward and GatedFeedForward, which are made of two and three of it.
 //
 // Each works on the last axis of its input, whatever the other axes are. Optionally a linear layer
-// shares its weight with another layer (tied weights), or has an adapter (LoRA, adapter.h).
+// shares its weight with another layer (tied weights), or has an adapter (LoRA, adapter.h). What
+// the overridden functions do is said in runtime/network/layers/layer.h. The constructors throw
+// Error(Input), naming the layer, for widths below 1 and for an adapter whose options make no
+// sense.
 #pragma once
 
 #include <optional>

@@ -3,7 +3,8 @@
 // network.
 //
 // The product that makes the logits and the loss are one layer, so that the logits, [..., classes]
-// and often the largest tensor of all, never cross a stage boundary.
+// and often the largest tensor of all, never cross a stage boundary. What the overridden functions
+// do is said in runtime/network/layers/layer.h.
 #pragma once
 
 #include "runtime/network/layers/container.h"

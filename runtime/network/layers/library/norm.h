@@ -1,6 +1,8 @@
 // runtime/network/layers/library/norm.h -- the normalising layers: layer norm, RMS norm and batch
 // norm. Each has a parameter `weight` (the scale, gamma) and, except RMS norm, `bias` (the shift,
-// beta).
+// beta), each [width] or [channels]. The output has the shape of the input. `epsilon` is added to
+// the variance, or mean square, before the root is taken. What the overridden functions do is said
+// in runtime/network/layers/layer.h.
 #pragma once
 
 #include "runtime/network/layers/layer.h"

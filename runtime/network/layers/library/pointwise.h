@@ -4,7 +4,8 @@
 // A random number is a function of the seed, the layer's name, the step and, for Dropout, the
 // micro-batch and the element's index in it, or, for DropPath, the sample's index in the
 // mini-batch. So a recompute draws the same numbers, and they do not depend on how the network is
-// cut into stages.
+// cut into stages. What the overridden functions do is said in runtime/network/layers/layer.h. The
+// constructors throw Error(Input), naming the layer, for a rate outside [0, 1).
 #pragma once
 
 #include "runtime/network/layers/layer.h"
