@@ -1,18 +1,23 @@
 // kernels/cuda/image/pool.h -- maximum, average and global average pooling of channels-last images
-// on a GPU. One thread owns an output element, so that no sum depends on the order of threads. The
-// caller has checked types and shapes, which are those of ImageOps (kernels/ops/image.h).
+// on a GPU. One thread owns an output element, so that no sum depends on the order of threads.
+//
+// Shapes, which the caller has checked: x and dx are [n, h, w, c], and y and its gradient g are
+// [n, oh, ow, c] for windows, [n, c] for the global average. All four are fp32, or all are bf16.
 #pragma once
 
 #include "kernels/cuda/families.h"
 
 namespace penstock {
 
-// y and dx are overwritten; g is the gradient of y. `chosen` (I32, shape of y): place of each
-// maximum in its window; null for averages, or when no backward follows.
+// y and dx are overwritten. `kind` says whether a window gives its maximum or its average; the
+// backward gets the forward's. `chosen` (I32, shape of y) is for maxima: the forward writes to it
+// the place of each maximum in its window, row * kernel_w + column, and the backward reads it. It
+// is null for averages, and in a forward that no backward follows.
 void pool_forward(CudaContext& context, Tensor& y, Tensor* chosen, const Tensor& x,
                   const Window& window, Pool kind);
 void pool_backward(CudaContext& context, Tensor& dx, const Tensor& g, const Tensor* chosen,
                    const Window& window, Pool kind);
+// y is the mean of x over h and w. y and dx are overwritten.
 void global_average_forward(CudaContext& context, Tensor& y, const Tensor& x);
 void global_average_backward(CudaContext& context, Tensor& dx, const Tensor& g);
 

@@ -1,5 +1,6 @@
 // kernels/cuda/queue/copy_lane.h -- CopyLane: copies tensors from pinned memory to a GPU on a
-// stream of its own, so that the copies run while the queue computes.
+// stream of its own, so that the copies run while the queue computes. start() and join() do what
+// UploadLane (kernels/memory/upload_lane.h) says.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // kernels/cuda/queue/event_clock.h -- EventClock: the DeviceClock of a GPU, by timed events in the
-// stream that computes.
+// stream that computes. The functions do what DeviceClock (kernels/clock.h) says.
 #pragma once
 
 #include <vector>

@@ -3,7 +3,8 @@
 // other commands.
 //
 // All X_command() functions are collective over the ranks of the session and return the exit code
-// of the program. `arguments` are those behind the command's name; `models` builds networks.
+// of the program. `arguments` are those behind the command's name; `models` builds networks. They
+// throw Error, of kind Input for wrong arguments; the caller prints it (launch/program/failure.h).
 #pragma once
 
 #include <string>

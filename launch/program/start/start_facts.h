@@ -26,7 +26,8 @@ struct StartFacts {
 
 // The facts of this process.
 [[nodiscard]] StartFacts own_start_facts(const Session& session);
-// The facts as text, for sending to rank 0, and back.
+// The facts as text, for sending to rank 0, and back. parse_start_facts() of another text throws
+// Error(Internal).
 [[nodiscard]] std::string text_of(const StartFacts& facts);
 [[nodiscard]] StartFacts parse_start_facts(const std::string& text);
 

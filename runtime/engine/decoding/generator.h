@@ -45,7 +45,7 @@ class Generator {
 
   // Generates all samples of all prompts. Collective over all ranks; the prompts of rank 0 count,
   // none of them empty, and `show` and `is_over` (may be empty) are called there. Returns, on rank
-  // 0, how many tokens were added in all.
+  // 0, how many tokens were added in all. Throws Error(Input) when a logit is NaN or plus infinity.
   //
   // Token n of a sample, counted with the prompt, is drawn with a random number that depends on
   // nothing but (run.seed, the number of the sample, n), so the text is the same on any number of

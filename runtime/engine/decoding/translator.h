@@ -35,7 +35,7 @@ class Translator {
   // returned there, in the order of the sentences (elsewhere nothing). A blank sentence has an
   // empty translation. A sentence too long for the network is cut at its end, and counts in cut().
   // `show` (may be empty) is given each translation on rank 0, in order, as soon as it and all
-  // before it are done.
+  // before it are done. Throws Error(Input) when a logit is NaN or plus infinity.
   [[nodiscard]] std::vector<std::string> translate(const std::vector<std::string>& sentences,
                                                    const Show& show = {});
   // The scores of the last translate(), by sentence, on rank 0: BeamSearch::best_score(); 0 for

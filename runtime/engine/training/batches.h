@@ -35,7 +35,8 @@ class Batches {
           const Station& station, int64_t first_sample = 0);
 
   // The M micro-batches of the next step or pass, valid until the next call; may wait for the
-  // reading threads. On ranks that read no data: as many empty ones.
+  // reading threads. On ranks that read no data: as many empty ones. Throws what reading a sample
+  // threw, such as Error(Data) for a damaged file.
   [[nodiscard]] std::span<const Batch> next();
   // How many passes, and so calls of next(), cover the validation data once; 0 for training data.
   [[nodiscard]] int64_t passes() const { return passes_; }

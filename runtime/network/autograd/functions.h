@@ -28,11 +28,15 @@ namespace penstock {
 [[nodiscard]] Variable feed_forward(Tape& tape, const Variable& x, Parameter& in_weight,
                                     Parameter* in_bias, Parameter& out_weight, Parameter* out_bias,
                                     Activation f);
-[[nodiscard]] Variable matmul(Tape& tape, const Variable& a, const Variable& b);  // [batch, ., .]
+// The product of each pair of matrices: a [batch, m, k] times b [batch, k, n] is [batch, m, n].
+[[nodiscard]] Variable matmul(Tape& tape, const Variable& a, const Variable& b);
 
 // ---- images, channels-last: [n, height, width, channels]
+// f(x * weight + bias), where * is the convolution of x [n, h, w, in] with the filter weight [out,
+// in / groups, kernel height, kernel width]: [n, oh, ow, out]. Null: no bias. Fused::None: no f.
 [[nodiscard]] Variable conv2d(Tape& tape, const Variable& x, Parameter& weight, Parameter* bias,
                               const Window& window, int groups, Fused f = Fused::None);
+// [n, h, w, c] -> [n, oh, ow, c]: the largest number of each window, or their mean.
 [[nodiscard]] Variable pool2d(Tape& tape, const Variable& x, const Window& window, Pool kind);
 // [n, h, w, c] -> [n, c]: the mean over h and w.
 [[nodiscard]] Variable global_average(Tape& tape, const Variable& x);

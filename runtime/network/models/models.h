@@ -24,6 +24,8 @@ struct ModelInput {
   DType dtype = DType::F32;
   bool label_per_position = false;  // one label for each token; else one for each sample
 };
+// The input of the network that the section describes. Throws Error(Input) where model.image or
+// model.input has not the form that it must have.
 [[nodiscard]] ModelInput input_of(const ModelConfig& config);
 // The loss that a network is trained by: label smoothing and the clipping of logits.
 [[nodiscard]] CrossEntropyOptions loss_of(const ModelConfig& config);

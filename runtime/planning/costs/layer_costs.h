@@ -22,9 +22,11 @@
 
 namespace penstock {
 
-// Counts the costs of all layers on `device`, for micro-batches as `micro_batches` says. `dtype` is
-// the type of activations; `optimizer` decides which parameters are frozen and what state the
-// others have. Throws Error(Input) for a layer that cannot take the output of the layer before it.
+// Counts the costs of all layers on `device`. `input` is the shape and type of one sample,
+// `micro_batches` the samples of a micro-batch and whether a step has several. `dtype` is the type
+// of activations; `optimizer` decides which parameters are frozen and what state the others have.
+// The result has an entry for each layer, in order, and the skip connections. Throws Error(Input)
+// for a layer that cannot take the output of the layer before it.
 [[nodiscard]] ModelCosts counted_costs(const Sequential& model, const ModelInput& input,
                                        MicroBatches micro_batches, DType dtype,
                                        const OptimizerConfig& optimizer, const DeviceModel& device);

@@ -37,7 +37,7 @@ struct EdgeComm {
   int blocks = 1;    // multiprocessors for NCCL, the same at both ends (NcclBudget::edge)
 };
 
-// Multiprocessors of the device's GPU.
+// Returns how many multiprocessors (SMs) the device's GPU has.
 [[nodiscard]] int processors_of(Device& device);
 
 // Links and sums by NCCL. Collective over the members of the communicator, by which NCCL's id is

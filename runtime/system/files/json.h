@@ -60,6 +60,7 @@ template <class Json>
 }
 
 // A document as text for another rank, and back; texts that are not UTF-8 arrive unchanged.
+// unpacked_json() of another text throws nlohmann::json::exception.
 [[nodiscard]] std::string packed_json(const nlohmann::json& document);
 [[nodiscard]] nlohmann::json unpacked_json(const std::string& text);
 

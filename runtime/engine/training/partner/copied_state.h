@@ -10,6 +10,8 @@
 
 namespace penstock {
 
+// A CopiedPiece is a tensor, or this rank's range of its elements (copy_layout.h in
+// runtime/records/checkpoint/copies).
 struct CopiedState {
   std::vector<CopiedPiece> changing;  // pieces of tensors that steps change
   std::vector<CopiedPiece> frozen;    // pieces of tensors that no step changes

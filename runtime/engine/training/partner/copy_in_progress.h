@@ -18,7 +18,8 @@ class CopyInProgress {
   // `layout` says which tensor goes where in the block. Both arguments must outlive this.
   CopyInProgress(const CopyLayout& layout, Device& device) : layout_(layout), device_(device) {}
 
-  // Begins from the first byte. `to`: layout.data_bytes of memory, valid until the copy is whole.
+  // Begins from the first byte. `to`: the block, layout.data_bytes bytes of host memory, which must
+  // stay until the copy is whole.
   void restart(std::span<std::byte> to);
   // Copies the next `most_bytes` bytes or fewer. Waits for the device.
   void copy(size_t most_bytes);

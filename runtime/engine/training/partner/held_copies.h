@@ -52,14 +52,16 @@ class HeldCopies {
   // The memory for the tensors of a slot.
   [[nodiscard]] std::span<std::byte> data(size_t slot) const { return slots_[slot].data(); }
   // forget() marks the slot as holding no valid copy, before it is overwritten; complete() marks it
-  // as valid, with a text that says of which step it is.
+  // as valid, with a text that says of which step it is. Both throw Error(Resource) where the file
+  // system fails.
   void forget(size_t slot) const { slots_[slot].forget(); }
   void complete(size_t slot, const std::string& document) const { slots_[slot].complete(document); }
   // Posts the receives of another rank's copy: the slot's data, in messages of kMessageBytes, and
   // the text. The owner sends them. `courier` is the channel for such bytes, which moves them while
   // the rank waits for something else.
   void expect(size_t slot, Courier& courier);
-  // Called when all messages of expect() have come: completes the slot.
+  // Called when all messages of expect() have come: completes the slot, and throws as complete()
+  // does.
   void keep(size_t slot) const;
 
  private:

@@ -1,5 +1,6 @@
 // runtime/system/comm/cuda/nccl_fault.h -- which statuses of NCCL mean that memory ran out, which
-// that something is missing, which that there is a bug, and which that another rank is gone.
+// that something is missing, which that there is a bug, and which that another rank is gone: the
+// four values of Fault (kernels/fault.h).
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -42,6 +42,7 @@ class MpiSendLink final : public SendLink {
   // drain() waits by `pollers`. All must outlive the link, as must MPI.
   MpiSendLink(const MpiEdge& edge, Memory& memory, Pollers& pollers, int64_t& requests_made,
               size_t piece_bytes = kPieceBytes);
+  // Everything must have left (drain()); else a line on standard error says that it has not.
   ~MpiSendLink() override;
   void send(std::span<const Tensor> message) override;
   void progress() override;
@@ -71,6 +72,7 @@ class MpiReceiveLink final : public ReceiveLink {
   // Messages arrive in tensors from `memory`, charged to `purpose`.
   MpiReceiveLink(const MpiEdge& edge, Memory& memory, Purpose purpose, Pollers& pollers,
                  int64_t& requests_made, size_t piece_bytes = kPieceBytes);
+  // All expected messages must have been received; else a line on standard error says so.
   ~MpiReceiveLink() override;
   void expect(std::span<const TensorSpec> specs) override;
   [[nodiscard]] int expected() const override { return static_cast<int>(messages_.size()); }

@@ -38,6 +38,7 @@ class MpiReduceGroup final : public ReduceGroup, private Poller {
   // `memory` (for the scratch), `pollers` and MPI must outlive the group. The group goes on summing
   // whenever something waits by `pollers`.
   MpiReduceGroup(CommHandle comm, const std::string& name, Memory& memory, Pollers& pollers);
+  // Everything must have ended (finish()); else a line on standard error says that it has not.
   ~MpiReduceGroup() override;
   [[nodiscard]] int size() const override { return size_; }
   void start(const Tensor& buffer) override;

@@ -27,7 +27,8 @@ class RequestPool {
               int64_t& made)
       : comm_(comm), peer_(peer), tag_(tag), transfer_(transfer), context_(context), made_(made) {}
 
-  // Starts the transfer of these bytes on an idle request and returns its number.
+  // Starts the transfer of these bytes on an idle request for them, made first if there is none,
+  // and returns its number. Throws Error(Peer) when MPI fails.
   int start(void* data, int size_bytes);
   // The request itself, to test or wait for.
   [[nodiscard]] MPI_Request* request(int number) { return entry(number).request.address(); }
