@@ -21,7 +21,8 @@ namespace penstock {
 
 class TiedGradients {
  public:
-  // Collective over the pipeline. `rank_of_stage`: by stage, the position in the pipeline.
+  // Collective over the pipeline. `layout` lists the tied parameters of the whole network and the
+  // layers that hold each. `rank_of_stage`: by stage, the position in the pipeline of its rank.
   // `stages`: by stage, null on other ranks; they, the network and the device must outlive this.
   // Throws Error(Resource) on every rank where one parameter is held by a CPU and a GPU: their
   // updates differ in the last bits, so the copies would drift apart.

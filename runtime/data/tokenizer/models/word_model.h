@@ -59,7 +59,8 @@ class WordModel {
 };
 
 // Writes bytes that the vocabulary cannot write otherwise as ids of the words <0x00> to <0xFF>
-// (byte_words.h), as far as the vocabulary has these. `ids`: the vocabulary.
+// (byte_words.h), as far as the vocabulary has these. `ids`: the vocabulary, each word with its id;
+// it is read by the constructor alone.
 class ByteFallback {
  public:
   explicit ByteFallback(const ByText<int32_t>& ids);

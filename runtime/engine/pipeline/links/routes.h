@@ -27,7 +27,9 @@ struct Route {
   bool differentiated = true;
 };
 
-// The routes of all edges, by edge.
+// The routes of all edges, by edge. `traffic` (runtime/planning/blueprint/layout.h) has the shapes
+// and types of the tensors that enter each stage, and of the skips between stages, for one
+// micro-batch.
 [[nodiscard]] std::vector<Route> make_routes(const Edges& edges, const Traffic& traffic);
 
 }  // namespace penstock

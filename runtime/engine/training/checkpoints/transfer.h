@@ -17,10 +17,10 @@ namespace penstock {
 // Error(Input) when it is neither.
 [[nodiscard]] std::string checkpoint_at(const std::string& path);
 
-// Compares the names and shapes in the checkpoint init.from with those of the network, and decides
-// which tensors are loaded. Tensors that a pattern of init.skip fits are left out. Reads no values.
-// Throws Error(Input) for a pattern that fits nothing, a tensor of the same name with another
-// shape, or no tensor in common.
+// Compares the names and shapes in the checkpoint init.from with those of the network, which
+// `layout` lists (runtime/planning/blueprint/layout.h), and decides which tensors are loaded.
+// Tensors that a pattern of init.skip fits are left out. Reads no values. Throws Error(Input) for a
+// pattern that fits nothing, a tensor of the same name with another shape, or no tensor in common.
 [[nodiscard]] TransferRecord plan_transfer(const InitConfig& init, const Layout& layout);
 
 // Loads the tensors of the plan that this rank holds. Not collective: every rank calls it for

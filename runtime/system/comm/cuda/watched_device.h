@@ -1,7 +1,7 @@
 // runtime/system/comm/cuda/watched_device.h -- WatchedDevice: while it lives, the host polls
 // whenever it waits for its device. An end of a link or a group of sums has one: a copy that has
 // ended is given to MPI, a communicator that has failed is noticed, and a message that never comes
-// ends the wait.
+// ends the wait by Error(Peer), after the pollers' limit.
 #pragma once
 
 #include <string>
