@@ -1,5 +1,5 @@
-// runtime/planning/partition/loads.h -- Loads: tells at once how long stage s would take, and how
-// many bytes it would need, if it had the layers [begin, end). The searches for a good split
+// runtime/planning/partition/loads.h -- Loads: says how long stage s of a pipeline would take, and
+// how many bytes it would need, if it had the layers [begin, end). The searches for a good split
 // (limited.h) ask this very often.
 //
 // Each answer is a difference of two running sums, so it takes constant time. Times are in the unit
@@ -54,7 +54,7 @@ class Loads {
   // The largest `end` that stage s can have: each stage after it needs at least one layer.
   [[nodiscard]] int last_end(int s) const { return layers() - (stages() - 1 - s); }
 
-  // Time of stage s with layers [begin, end), for one micro-batch; bytes() is what it needs.
+  // The time that stage s takes for one micro-batch if it has the layers [begin, end).
   [[nodiscard]] double time(int s, int begin, int end) const {
     const double plain = time_[end] - time_[begin];
     return stages_[s].recomputes ? plain + (recompute_[end] - recompute_[begin]) : plain;
@@ -67,6 +67,7 @@ class Loads {
     const double stages = s + 1;
     return (time_[end] + recompute_[end] * static_cast<double>(recomputing) / stages) / stages;
   }
+  // The bytes that stage s needs if it has the layers [begin, end).
   [[nodiscard]] double bytes(int s, int begin, int end) const {
     return (held(s, end) - held(s, begin)) + stages_[s].stashes * input_[begin] + stages_[s].extra;
   }

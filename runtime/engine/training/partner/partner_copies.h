@@ -9,17 +9,16 @@
 // A copy takes the length of a step, since the state does not change between one update and the
 // next. Pieces of it are copied while the rank waits for others (with a partner also between the
 // ops of a computation), the rest right before the update. There are two slots for copies in each
-// place: the older copy is overwritten only once the newer one is whole on all ranks, which they
-// tell each other by a vote (StepVote::copying, step_vote.h). So one whole copy exists at any
-// moment.
+// place: the older copy is overwritten only once the newer one is whole on all ranks, which a vote
+// of all ranks tells (StepVote::copying, step_vote.h). So one whole copy exists at any moment.
 //
 // Order of calls, on every rank for the same steps, since ranks exchange messages:
-//   begin()                  after a step n for which is_due(n), once its update is final
-//   while_waiting(), between_ops()   called by the network from then on, on the main thread
-//   copy_the_rest()          in each step that follows, when its gradients are complete and before
-//                            its update; right after it
-//   under_way()              gives this rank's vote, which travels with the step's loss
-//   settle(votes of all)     after the next step that is due, before begin() for that one
+//   1. begin(), after a step n for which is_due(n) is true, once its update is final
+//   2. while_waiting() and between_ops(), by the network, whenever it likes, on the main thread
+//   3. in each step after n, between its last gradient and its update: copy_the_rest(), then
+//      under_way(), whose answer is this rank's vote StepVote::copying
+//   4. settle(), after the next step that is due, with the vote of all ranks in that step; then
+//      begin() for that step
 #pragma once
 
 #include <functional>

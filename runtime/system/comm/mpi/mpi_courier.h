@@ -1,8 +1,9 @@
 // runtime/system/comm/mpi/mpi_courier.h -- MpiCourier: carries bytes from the memory of one rank to
 // another's by MPI, on a communicator of its own. Copies of the training state in memory travel so.
 //
-// Nothing here waits, and nothing is collective. send() and receive() post a message and return;
-// the message ends when progress() finds it so. Between two ranks the n-th receive() from one gets
+// Nothing here waits. Only the destructor is collective, since it frees the communicator
+// (handle.h). send() and receive() post a message and return; the message ends when progress()
+// finds it so. Between two ranks the n-th receive() from one gets
 // the n-th send() of the other, and must expect as many bytes. Each function throws Error(Peer)
 // when MPI fails, and Error(Internal) for a message of 2^31 bytes or more.
 #pragma once
@@ -30,8 +31,9 @@ class MpiCourier final : public Courier {
   // 0.
   void send(std::span<const std::byte> bytes, int to) override;
   void receive(std::span<std::byte> bytes, int from) override;
-  // Lets MPI move messages, and takes off the counts below those that have ended, in the order of
-  // posting: one that ends before an earlier one is counted until that has ended, too.
+  // Lets MPI move messages, then lowers the two counts below by the messages that have ended. These
+  // are taken in the order of posting: a message that ends before an earlier one stays in its count
+  // until the earlier one has ended, too.
   void progress() override;
   [[nodiscard]] size_t sends_under_way() const override { return sends_.size(); }
   [[nodiscard]] size_t receives_under_way() const override { return receives_.size(); }
