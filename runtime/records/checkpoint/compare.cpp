@@ -12,7 +12,8 @@
 namespace penstock {
 namespace {
 
-constexpr uint64_t kPieceOfTensor = uint64_t{4} << 20;  // a multiple of the width of every type
+// compared at a time: a multiple of the width of every type
+constexpr uint64_t kPieceOfTensor = uint64_t{4} << 20;
 
 using StoredByName = std::map<std::string, TensorInfo>;
 

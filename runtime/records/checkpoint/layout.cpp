@@ -35,7 +35,7 @@ std::string final_path(const std::string& root, int64_t step) {
   return root + "/" + step_name(step);
 }
 
-// Returns the step in a name; nothing where the name is not one that step_name() makes.
+// Returns the step in a name that step_name() makes, or nothing for any other name.
 std::optional<int64_t> step_of(std::string_view name) {
   if (!name.starts_with(kPrefix)) return std::nullopt;
   const std::string_view digits = name.substr(kPrefix.size());
@@ -45,7 +45,7 @@ std::optional<int64_t> step_of(std::string_view name) {
   return step;
 }
 
-// Returns the step in a name "." + step_name(step) + suffix; nothing for any other name.
+// Returns the step in a name "." + step_name(step) + suffix, or nothing for any other name.
 std::optional<int64_t> hidden_step_of(std::string_view name, std::string_view suffix) {
   if (!name.starts_with(".") || !name.ends_with(suffix)) return std::nullopt;
   name.remove_prefix(1);
@@ -64,7 +64,7 @@ bool is_there(const std::string& path) {
   return fs::symlink_status(path, error).type() != fs::file_type::not_found;
 }
 
-// Returns the complete checkpoint of `root` that this link names; nothing where it names none.
+// Returns the complete checkpoint of `root` that this link names, or nothing if it names none.
 std::optional<StepDirectory> target_of(const std::string& root, const char* link) {
   std::error_code error;
   const std::string name = fs::read_symlink(fs::path(root) / link, error).string();
@@ -110,13 +110,14 @@ void make_link(const std::string& target, const std::string& path) {
 void make_directory(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  // Some libraries report success although a file of that name is in the way. So it is checked that
-  // a directory is there.
+  // Some libraries report success even if a file of that name is in the way. So this checks that a
+  // directory is there.
   if (!error && !fs::is_directory(path, error)) error = make_error_code(std::errc::not_a_directory);
   if (error) fail_resource("cannot make the directory " + path + ": " + error.message());
 }
 
-// Puts the next link in place of the old one in one go: whoever looks sees one or the other.
+// Replaces the link to the latest checkpoint by the link that was prepared under another name. A
+// reader sees the old link or the new one at any time, since a rename is atomic.
 void move_latest(const std::string& root) {
   rename_entry(root + "/" + kLatestNext, root + "/" + kLatest);
 }
@@ -137,8 +138,8 @@ void clear_leftover(const std::string& root, const std::string& name) {
   }
 }
 
-// Refuses a `final` that is no checkpoint of this run: putting the new checkpoint there would
-// destroy it.
+// Refuses to save if `final` exists and is no checkpoint of this run: the new checkpoint would
+// replace it.
 void check_name(const std::string& final, const std::string& run) {
   if (!is_there(final) || is_checkpoint_of(final, run)) return;
   fail_resource(final + " is there already and is no checkpoint of this run: move it away");
@@ -215,7 +216,7 @@ std::optional<CheckpointState> state_of_checkpoint(const std::string& path) {
 }
 
 bool is_checkpoint_of(const std::string& path, const std::string& run) {
-  const auto state = state_of_checkpoint(path);  // a damaged one is nobody's
+  const auto state = state_of_checkpoint(path);  // nothing if it is damaged
   return state && state->run == run;
 }
 
@@ -225,7 +226,8 @@ std::string begin_step(const std::string& root, int64_t step, const std::string&
     make_directory(root);
     sync_directory(fs::path(root).parent_path().empty() ? "." : fs::path(root).parent_path());
   }
-  // Leftovers are cleared to make room. What cannot be cleared is reported after the save.
+  // What earlier saves left over is removed to make room. If something cannot be removed, that is
+  // reported after the save.
   (void)clear_leftovers(root);
   check_name(final_path(root, step), run);
   std::string partial = partial_path(root, step);

@@ -12,7 +12,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr uint64_t kFormat = 1;  // of these documents; raised when an old reader would misread
+// of these documents; to be raised if a change would mislead an old reader
+constexpr uint64_t kFormat = 1;
 constexpr const char* kChecksum = "xxh3_64";
 
 std::string lines_of(const ordered_json& document) {
@@ -27,15 +28,15 @@ int64_t signed_count(const nlohmann::json& parent, const char* key, const std::s
   return static_cast<int64_t>(value);
 }
 
-// Returns whether a name is that of a file beside the document that names it: no path may lead out
-// of the checkpoint.
+// Returns whether `name` is the name of a file in the same folder. A path could lead out of the
+// checkpoint.
 bool is_plain_name(const std::string& name) {
   return !name.empty() && name.front() != '.' &&
          name.find_first_of(std::string("/\0", 2)) == std::string::npos;
 }
 
-// Reads the members of an index that are needed. Other programs write more into its metadata, which
-// is ignored.
+// Reads the members of an index that are needed, and ignores what other programs add to its
+// metadata.
 class IndexReader final : public JsonReader {
  public:
   explicit IndexReader(const std::string& file) : file_(file) {}
@@ -146,7 +147,8 @@ void parse_owed_evaluation(const nlohmann::json& document, const std::string& fi
   const nlohmann::json& owed = json_object(document, kOwed, file);
   const auto loss = owed.find("loss");
   state.owes_evaluation = true;
-  state.loss = std::numeric_limits<double>::quiet_NaN();  // JSON has no NaN
+  // it stays so if the member is null or missing: JSON has no NaN
+  state.loss = std::numeric_limits<double>::quiet_NaN();
   if (loss == owed.end() || loss->is_null()) return;
   if (!loss->is_number()) fail_data(file + ": the loss of \"" + kOwed + "\" is not a number");
   state.loss = loss->get<double>();
@@ -170,7 +172,7 @@ void parse_best(const nlohmann::json& document, const std::string& file, Checkpo
 
 CheckpointState parse_state(const std::string& text, const std::string& file) {
   const nlohmann::json document = parse_json(text, file);
-  // Older files lack some counts; `without` is the value for such a file.
+  // Returns the count, or `without` if the file lacks it, as some older files do.
   const auto count_or = [&](const char* key, int64_t without) {
     return document.contains(key) ? signed_count(document, key, file) : without;
   };

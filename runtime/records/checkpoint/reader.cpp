@@ -13,7 +13,8 @@ namespace penstock {
 namespace {
 
 constexpr int64_t kMaximumDocumentBytes = int64_t{64} << 20;  // an index of a million tensors
-constexpr size_t kMostOpenFiles = 64;                         // a process may have thousands
+// the system allows a process far more
+constexpr size_t kMostOpenFiles = 64;
 
 }  // namespace
 

@@ -25,7 +25,7 @@ using nlohmann::ordered_json;
 
 constexpr size_t kPieceFloats = size_t{1} << 20;
 
-// A tensor of the checkpoint, and its place in a tensor of the folder.
+// This is a tensor of the checkpoint, with its place in a tensor of the folder.
 struct Source {
   TensorInfo tensor;
   HubPlace place;
@@ -37,7 +37,7 @@ struct Source {
 };
 
 struct Target {
-  std::vector<Source> parts;  // in the order in which the tensor holds them
+  std::vector<Source> parts;  // in the order in which the folder's tensor holds them
   TensorInfo info;
 };
 
@@ -68,7 +68,7 @@ std::map<std::string, Target> targets_of(const CheckpointReader& reader, const H
     const TensorInfo& tensor = stored.tensor;
     if (is_of_adapter(tensor.name)) {
       if (request.lora.rank == 0) fail_internal("adapters would be left out of the weights");
-      continue;  // it is merged into the matrix beside it
+      continue;  // the adapter is merged into the matrix beside it
     }
     if (number_bytes(tensor.dtype) == 0) {
       fail_input(quoted(tensor.name) + " is of type " + tensor.dtype + ", which no weights are");
@@ -179,7 +179,7 @@ Exported write_weights(const std::string& folder, std::map<std::string, Target>&
   return {targets.size(), files.size(), index.total_size_bytes};
 }
 
-// Returns the text of config.json with what the export changes: the type of the weights, and the
+// Returns the text of config.json, in which the export has changed the type of the weights and the
 // number of positions.
 std::string config_text(const ExportRequest& request, const CheckpointReader& reader) {
   constexpr int64_t kMostBytes = int64_t{1} << 20;
@@ -198,8 +198,8 @@ std::string config_text(const ExportRequest& request, const CheckpointReader& re
   return config.dump(2) + "\n";
 }
 
-// Writes a generation_config.json where the folder has none. It repeats from config.json which
-// tokens begin, end and pad texts.
+// Writes a generation_config.json if the folder has none. It says which tokens begin, end and pad
+// texts, as config.json does.
 void provide_generation_config(const std::string& folder, const std::string& config_text) {
   const std::string path = folder + "/generation_config.json";
   if (std::filesystem::exists(path)) return;

@@ -32,7 +32,8 @@ constexpr std::array kSmallFiles = {"generation_config.json",
                                     "chat_template.jinja",
                                     "chat_template.json"};
 
-constexpr const char* kNew = ".new";  // complete before the old folder is moved aside
+// for the new folder, which is complete before the old one is moved aside
+constexpr const char* kNew = ".new";
 constexpr const char* kOld = ".old";
 
 void rename_folder(const std::string& from, const std::string& to) {
@@ -41,9 +42,9 @@ void rename_folder(const std::string& from, const std::string& to) {
   if (error) fail_resource("cannot make " + to + ": " + error.message());
 }
 
-// Moves `temporary` to `to`, in place of the folder there. It does so in one go where the file
-// system can exchange two names (NFS cannot). Elsewhere the old folder is moved aside first. If the
-// process is killed in between, finish_keeping() completes the move.
+// Moves `temporary` to `to`, in place of the folder there. If the file system can exchange two
+// names (NFS cannot), this is one atomic step. Otherwise the old folder is moved aside first. If
+// the process is killed in between, finish_keeping() completes the move.
 void put_in_place(const std::string& temporary, const std::string& to) {
   std::error_code ignored;
   if (!fs::exists(fs::symlink_status(to, ignored))) return rename_folder(temporary, to);
@@ -100,14 +101,15 @@ void forget_folder(const std::string& folder) {
       fail_resource("cannot remove " + (kept / name).string() + ": " + error.message());
     }
   }
-  fs::remove(kept, error);  // it may fail: somebody may have put files there
+  fs::remove(kept, error);  // fails if somebody has put files there, which stay
 }
 
 void finish_keeping(const std::string& folder) {
   std::error_code error;
   if (folder.empty() || fs::exists(fs::symlink_status(folder, error))) return;
   if (!fs::exists(folder + kOld, error)) return;
-  // Several processes may try this. One of them succeeds, and the others change nothing.
+  // Several processes may try this at once. One of them succeeds; the calls of the other processes
+  // fail and change nothing.
   fs::rename(folder + kNew, folder, error);
   if (error) fs::rename(folder + kOld, folder, error);
 }

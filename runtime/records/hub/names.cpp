@@ -35,8 +35,8 @@ constexpr NameRow kGpt2[] = {
     {"classifier.weight", "lm_head.weight"},
 };
 
-// The names of Llama, which Mistral and Qwen share. Which of them a network has follows from its
-// config.json.
+// These are the names of Llama, which Mistral and Qwen share. A network's config.json tells which
+// of these tensors it has.
 constexpr NameRow kLlama[] = {
     {"embedding.token.weight", "model.embed_tokens.weight"},
     {"blocks.#.norm1.weight", "model.layers.#.input_layernorm.weight"},
@@ -68,8 +68,8 @@ constexpr HubFamily kFamilies[] = {{"gpt2", "transformer.", kGpt2},
                                    {"qwen2", "model.", kLlama},
                                    {"qwen3", "model.", kLlama}};
 
-// A name as its pattern and its number: "blocks.12.norm1.weight" is "blocks.#.norm1.weight" and
-// "12".
+// This is a name, split into its pattern and its number: "blocks.12.norm1.weight" is
+// "blocks.#.norm1.weight" and "12".
 struct Numbered {
   std::string pattern, number;
 };

@@ -19,15 +19,17 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSingleFile = "model.safetensors";
 constexpr const char* kHead = "lm_head.weight";  // the classifier's name in every family
-constexpr size_t kPieceBytes = size_t{4} << 20;  // read at a time of a matrix that is transposed
-constexpr size_t kMostOpenFiles = 64;            // a process may have thousands
+// bytes of a transposed matrix that are read at a time
+constexpr size_t kPieceBytes = size_t{4} << 20;
+constexpr size_t kMostOpenFiles = 64;  // the system allows a process far more
 
 bool exists(const std::string& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
 }
 
-// Returns the first file of weights in a format that is not read; empty where there is none.
+// Returns the first file of weights in a format that is not supported, or an empty text if there is
+// none.
 std::string foreign_weights(const std::string& folder) {
   for (const char* name : {"pytorch_model.bin", "pytorch_model.bin.index.json",
                            "consolidated.safetensors", "tf_model.h5", "flax_model.msgpack"}) {
@@ -83,8 +85,8 @@ bool has_hub_weights(const std::string& folder) {
 
 HubWeights::HubWeights(std::string folder, const HubFamily& family)
     : folder_(std::move(folder)), family_(family) {
-  // Some folders have both. transformers then takes the single file, since the index is left from
-  // an older save.
+  // A folder may have a single file and an index. Then the single file counts, as in transformers:
+  // the index is left from an older save.
   sharded_ = !exists(path_of(kSingleFile)) && exists(path_of(index_file("model")));
   if (sharded_) {
     read_index();
@@ -130,8 +132,8 @@ std::string HubWeights::name_in_folder(const std::string& theirs) const {
   return files_.contains(bare) ? bare : "";
 }
 
-// Tells why a tensor is not there. Programs wrap networks in others (torch.compile, adapters),
-// which puts a prefix before all names.
+// Returns why a tensor is not there. A program that wraps a network in another (torch.compile,
+// adapters) puts a prefix before all names.
 std::string HubWeights::why_not_there(const std::string& theirs) const {
   for (const auto& [name, file] : files_) {
     if (!name.ends_with("." + theirs)) continue;
@@ -192,7 +194,7 @@ void HubWeights::check_tensor(const HubTensor& tensor, const HubPlace& place) {
   }
 }
 
-// Checks that a head stored in the folder equals the embedding where the network ties the two: only
+// Checks that a head stored in the folder equals the embedding if the network ties the two: only
 // the embedding is read, so a different head would be lost silently. (transformers does not tie two
 // that differ, whatever config.json says.)
 void HubWeights::check_head() {
@@ -247,8 +249,8 @@ HubWeights::Range HubWeights::range_of(const HubTensor& tensor) {
   return {name, static_cast<uint64_t>(place.part) * bytes, bytes};
 }
 
-// Asks the system to fetch the beginnings of the tensors that are read now and next. NumberReader
-// asks for the rest.
+// Asks the system to fetch the beginnings of this tensor and the next ones from the disk.
+// NumberReader asks for the rest of each.
 void HubWeights::fetch_ahead(const std::string& ours) {
   if (reading_ >= expected_.size() || expected_[reading_].name != ours) return;
   uint64_t ahead = 0;
@@ -280,8 +282,8 @@ void HubWeights::read_numbers(const HubPlace& place, const Shape& shape, std::sp
 void HubWeights::read(const std::string& ours, Tensor& to, Device& device) {
   const HubPlace place = place_in(family_, ours);
   const auto extents = to.shape().extents();
-  // The tensor is checked again: the file may have changed since, or another rank made the first
-  // check.
+  // The tensor is checked again: the file may have changed since the first check, or another rank
+  // made that check.
   check_tensor({ours, {extents.begin(), extents.end()}}, place);
   fetch_ahead(ours);
   fill_tensor(to, device, [&](auto numbers) { read_numbers(place, to.shape(), numbers); });

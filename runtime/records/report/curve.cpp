@@ -6,8 +6,8 @@
 namespace penstock {
 namespace {
 
-// Keeps the points of a part that have the least and the greatest y, in their order. The part must
-// not be empty.
+// Appends to `kept` the points of the part with the least and the greatest y, in the order of the
+// part. The part must not be empty.
 void keep_extremes(std::span<const CurvePoint> part, std::vector<CurvePoint>& kept) {
   const CurvePoint* least = nullptr;
   const CurvePoint* greatest = nullptr;
@@ -25,8 +25,8 @@ void keep_extremes(std::span<const CurvePoint> part, std::vector<CurvePoint>& ke
   if (greatest != least) kept.push_back(*greatest);
 }
 
-// Cuts the points into buckets of equal width in x, and calls take() with the points of each bucket
-// that has some, in their order.
+// Cuts the points into buckets of equal width in x. Calls take() with the points of each bucket
+// that is not empty, in the order of the points.
 template <class Take>
 void each_part(std::span<const CurvePoint> points, size_t buckets, const Take& take) {
   const double first = points.front().x;

@@ -41,8 +41,9 @@ std::string memory_row(const RankFigures& rank, double most) {
       rank.rank, memory_bar(rank, most), mark, bytes_text(rank.total_peak_bytes), predicted);
 }
 
-// Returns how many bytes a bar must have room for: those of all parts (whose peaks may fall at
-// different times), of the measured peak or of the predicted one, whichever are most.
+// Returns how many bytes a bar must have room for: the measured peak, the predicted peak or the sum
+// of the parts, whichever is largest. The peaks of the parts may fall at different times, so their
+// sum may be above the measured peak.
 double length_of_bar(const RankFigures& rank) {
   double parts = 0;
   for (const int64_t bytes : rank.peak_bytes) parts += static_cast<double>(bytes);
@@ -66,8 +67,8 @@ bool tells_bytes(const RecordedStep& step) {
   });
 }
 
-// Returns the frame in which memory.js draws the memory of the step that is chosen in the timeline;
-// an empty text where no trace tells bytes.
+// Returns the frame in which memory.js draws the memory of the step that is chosen in the timeline.
+// The text is empty if no trace tells bytes.
 std::string memory_over_step(const RunFiles& files) {
   if (!std::ranges::any_of(files.trace, tells_bytes)) return {};
   return "<h3>Over the step</h3>\n<p>In use after each instruction of step <span "

@@ -12,8 +12,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kBuckets = 600;       // a curve is about so many pixels wide
-constexpr size_t kMostBoxes = 40'000;  // in all timelines: some megabytes of the page
+constexpr size_t kBuckets = 600;  // a curve is about so many pixels wide
+// in all timelines together; they make up some megabytes of the page
+constexpr size_t kMostBoxes = 40'000;
 constexpr size_t kMostRanksDrawn = 64;
 
 Json points_json(const std::vector<CurvePoint>& points) {
@@ -87,8 +88,8 @@ double first_start(const RecordedProcess& part) {
   return first;
 }
 
-// Returns which rank is drawn as number n of `drawn`. Drawn ranks are spread evenly over all
-// `ranks`.
+// Returns the rank that is drawn in row n if only `drawn` of all `ranks` are drawn. The drawn ranks
+// are spread evenly over all.
 size_t drawn_rank(size_t n, size_t drawn, size_t ranks) {
   return n * ranks / drawn;
 }

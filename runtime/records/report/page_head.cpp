@@ -22,8 +22,8 @@ std::string known(const std::string& text) {
   return text.empty() ? "unknown" : text;
 }
 
-// Returns which steps a figure is from, for the line below it; an empty text where it is from the
-// whole run.
+// Returns which steps a figure is from, for the line below the figure. The text is empty if the
+// figure is from the whole run.
 std::string whence(const RunFacts& facts) {
   return facts.from_summary ? "" : "of the last 100 steps";
 }

@@ -27,7 +27,8 @@ constexpr Category kCategories[] = {
     {"t-optimizer", "optimizer", &TimeShares::optimizer},
 };
 
-// Returns the shares of time of all recorded steps of one process: "measured" or "predicted".
+// Returns the shares of time of all recorded steps. `name` says which process is meant: "measured"
+// or "predicted".
 std::vector<StepShares> shares_of(const std::vector<RecordedStep>& trace, const char* name) {
   std::vector<StepShares> all;
   for (const RecordedStep& step : trace) {
@@ -48,7 +49,7 @@ std::vector<StepShares> only_rank(const std::vector<StepShares>& steps, size_t r
   return one;
 }
 
-// Times that the metrics have and the trace has not, as means over the recorded steps.
+// These are times that the metrics have and the trace lacks, as means over the recorded steps.
 struct Outside {
   std::optional<double> step_ms, data_ms;
 };

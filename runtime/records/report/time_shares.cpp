@@ -8,22 +8,23 @@
 namespace penstock {
 namespace {
 
-// What a receiver knows of a message: replica, whether it is an activation, the stage that sends,
-// the stage that receives, micro-batch.
+// This is what a receiver knows of a message: replica, whether it is an activation, the stage that
+// sends, the stage that receives, micro-batch.
 using MessageKey = std::tuple<int, bool, int, int, int>;
 
 bool is_activation(Op op) {
   return op == Op::SendActivation || op == Op::RecvActivation;
 }
 
-// Returns the stage at the other end of a message: the named peer, or else the neighbour.
+// Returns the stage at the other end of a message: the named peer, or the neighbour if none is
+// named.
 int peer_of(const Instruction& message) {
   if (message.peer >= 0) return message.peer;
   const bool is_up = message.op == Op::SendActivation || message.op == Op::RecvGradient;
   return is_up ? message.stage + 1 : message.stage - 1;
 }
 
-// The times when messages were posted, and when their contents were computed.
+// These are the times when messages were posted, and when their contents were computed.
 struct Sources {
   std::map<MessageKey, double> posted;
   // The key is replica, whether it is an activation, stage, micro-batch.
@@ -48,7 +49,8 @@ Sources sources_of(const RecordedProcess& process) {
   return sources;
 }
 
-// Returns when a receive could have had its message; its own start where the trace does not tell.
+// Returns when a message was ready for its receive. If the trace does not tell, that is the start
+// of the receive.
 double sent_at(const Sources& sources, int replica, const RecordedSpan& receive) {
   const Instruction& message = receive.instruction;
   const int from = peer_of(message);
@@ -82,8 +84,8 @@ Ends ends_of(const RecordedProcess& process) {
   return ends;
 }
 
-// Time that no range has taken yet. take() takes [start, end] and returns how much of it was free.
-// Ranges must come in ascending order of their starts.
+// Tells how much time of a range no earlier range has taken. take() takes [start, end] and returns
+// how much of that was free. Ranges must come in ascending order of their starts.
 class FreeTime {
  public:
   explicit FreeTime(double from) : from_(from) {}
@@ -117,7 +119,8 @@ void count_span(TimeShares& shares, double time, const RecordedSpan& span) {
   }
 }
 
-// Returns how much of a sum's time nothing else on its rank covers. `others` must not overlap.
+// Returns the time of a sum during which its rank does nothing else. `others` must not overlap one
+// another.
 double uncovered_time(const RecordedSpan& sum, const std::vector<const RecordedSpan*>& others) {
   double time = sum.end_ms - sum.start_ms;
   for (const RecordedSpan* other : others) {
@@ -148,8 +151,8 @@ TimeShares shares_of_rank(const RecordedRank& rank, const Sources& sources, cons
   for (const RecordedSpan* span : spans) {
     const double end = std::min(span->end_ms, until);
     if (is_message(span->instruction.op) && !is_send(span->instruction.op)) {
-      // Waiting before the message was sent is bubble. The time is taken, and counted for nothing
-      // else.
+      // Waiting before the message was sent is bubble. So that time is taken here, and added to no
+      // share.
       free.take(span->start_ms, std::min(sent_at(sources, rank.replica, *span), end));
       shares.communication += free.take(span->start_ms, end);
     } else {

@@ -12,8 +12,8 @@ bool belongs(const KeptCheckpoint& checkpoint, const DirectoryContents& contents
   return !contents.identity || checkpoint.run.empty() || checkpoint.run == contents.identity->run;
 }
 
-// Returns the next attempt of the run in the directory; the first attempt of a new run where there
-// is none.
+// Returns the next attempt of the run in the directory. If there is no run in it, returns the first
+// attempt of a new run.
 Attempt next_attempt(const DirectoryContents& contents) {
   Attempt attempt;
   if (contents.identity) {

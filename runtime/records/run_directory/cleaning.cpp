@@ -55,7 +55,8 @@ void remove_checkpoint(const fs::path& path) {
     manifest =
         parse_manifest(read_text(file.string(), kMostManifestBytes, FileOwner::Run), file.string());
   } catch (const Error&) {
-    // The manifest is damaged. When it is gone the rest is no checkpoint; its files stay.
+    // The manifest is damaged, so nobody knows which files belong to the checkpoint. Only the
+    // manifest is removed; the other files stay.
   }
   // The manifest goes first: a checkpoint that is half removed must not look whole.
   remove_one(file);
@@ -73,7 +74,7 @@ std::string kept_note(const std::string& path, const char* why, const std::strin
 }
 
 // Returns the first of the folders before-attempt-<attempt>, before-attempt-<attempt>-2 and so on
-// that has none of the checkpoints' names in it.
+// into which all `checkpoints` can be moved, since it holds none of these names.
 fs::path folder_aside(const std::string& directory, const std::vector<std::string>& checkpoints,
                       int64_t attempt) {
   const std::string stem = fmt::format("before-attempt-{}", attempt);
@@ -86,8 +87,8 @@ fs::path folder_aside(const std::string& directory, const std::vector<std::strin
   }
 }
 
-// Removes the event files that Penstock wrote, by their names. Others may have put files of their
-// own there.
+// Removes the event files that Penstock wrote, which are known by their names. Other programs may
+// have put files there, which stay.
 void remove_event_files(const fs::path& folder) {
   std::error_code none;
   std::vector<fs::path> ours;

@@ -28,7 +28,7 @@ bool was_written_by_us(const fs::path& run_file) {
   }
 }
 
-// Returns which file of a checkpoint is missing or has another size; an empty text where all are
+// Tells which file of a checkpoint is missing or has another size. Returns an empty text if all are
 // right. Checksums are compared later, when shards are read.
 std::string missing_in(const std::string& path) {
   const std::string file = path + "/" + kManifestFile;
@@ -55,7 +55,7 @@ std::vector<KeptCheckpoint> checkpoints_of_run(const std::string& directory) {
   return std::move(contents.checkpoints);
 }
 
-// Returns the path of the checkpoint. Throws Error(Data) where it cannot be used.
+// Returns the path of the checkpoint. Throws Error(Data) if the checkpoint is damaged.
 std::string sound_path(const KeptCheckpoint& checkpoint) {
   if (checkpoint.trouble.empty()) return checkpoint.path;
   fail_data(checkpoint.path + " is damaged: " + checkpoint.trouble + offer_beside(checkpoint.path));

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the number in a name "<stem>-<number>"; 0 for any other name.
+// Returns the number in a name "<stem>-<number>", or 0 for any other name.
 int64_t number_of(const std::string& name, const std::string& stem) {
   const std::string prefix = stem + "-";
   if (!name.starts_with(prefix)) return 0;
@@ -42,8 +42,8 @@ int64_t highest_number(const std::string& folder, const std::string& stem) {
 std::string renamed_to_a_number(const fs::path& old, const std::string& folder) {
   for (int64_t number = highest_number(folder, "run") + 1;; ++number) {
     std::string other = fmt::format("{}/run-{}", folder, number);
-    // The old directory takes the place of an empty one made here, since rename(2) replaces an
-    // empty directory and nothing else.
+    // An empty directory is made first, and the old one is then renamed to its name. rename(2)
+    // replaces an empty directory and nothing else, so no results can be overwritten.
     if (mkdir(other.c_str(), 0777) == 0) {
       if (std::rename(old.c_str(), other.c_str()) == 0) return other;
       const int code = errno;

@@ -20,7 +20,8 @@ bool is_same(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-// Asks the kernel for the path that an open directory has now: it may have been moved.
+// Returns the path that an open directory has now, as the kernel tells it: the directory may have
+// been moved.
 std::string path_of(const Descriptor& directory) {
   std::error_code error;
   const std::string link = fmt::format("/proc/self/fd/{}", directory.value());

@@ -23,8 +23,8 @@ bool is_path(const std::string& resume) {
   return resume != "never" && resume != "auto";
 }
 
-// Returns the checkpoint that a path means: the one at the path, or the newest one of the run
-// directory at the path.
+// Returns the checkpoint that a path means: the checkpoint at the path, or the newest one of the
+// run directory at the path.
 KeptCheckpoint source_at(const std::string& path) {
   std::error_code error;
   if (!fs::exists(path, error)) {
@@ -41,8 +41,8 @@ KeptCheckpoint source_at(const std::string& path) {
   return source;
 }
 
-// Returns the path that a link leads to now. Links such as runs/latest lead elsewhere as soon as
-// another run begins.
+// Returns the path that a link leads to now, or the path itself if it is no link. Links such as
+// runs/latest lead elsewhere as soon as another run begins.
 std::string without_links(std::string path) {
   std::error_code error;
   for (int links = 0; links < 16 && fs::is_symlink(path, error); ++links) {
@@ -67,7 +67,8 @@ RunDirectory::RunDirectory(const RunDirectoryRequest& request) : say_(request.sa
   path_ = without_links(path_);
   wish_.directory = path_;
   try {
-    attempt_ = choose_attempt(look_into(path_), wish_);  // refuses before anything is made
+    // refuses a wrong request before anything is made
+    attempt_ = choose_attempt(look_into(path_), wish_);
     make_directory();
     lock_ = std::make_unique<DirectoryLock>(path_ + "/" + kLockFile, request.lock, request.say);
     place_.emplace(path_);
@@ -75,8 +76,8 @@ RunDirectory::RunDirectory(const RunDirectoryRequest& request) : say_(request.sa
     // taken.
     contents_ = look_into(path_);
     attempt_ = choose_attempt(contents_, wish_);
-    // A request to stop that is there now is removed: it was meant for an earlier attempt, since
-    // this one was started after it.
+    // A file that asks for a stop and is there already was meant for an earlier attempt. So it is
+    // removed.
     std::error_code error;
     fs::remove(path_ + "/" + kStopFile, error);
     if (error) {

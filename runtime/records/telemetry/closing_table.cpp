@@ -13,8 +13,8 @@ namespace penstock {
 namespace {
 
 constexpr size_t kColumns = 14;
-constexpr size_t kLayers = 3;     // the one column of text: it is aligned left
-constexpr size_t kMostRows = 64;  // summary.json has them all
+constexpr size_t kLayers = 3;     // the only column of text, which is aligned left
+constexpr size_t kMostRows = 64;  // summary.json has all rows
 using Row = std::array<std::string, kColumns>;
 
 Row heading() {

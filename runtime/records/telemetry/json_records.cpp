@@ -10,8 +10,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;  // keys in the order written here
 
-// Returns the record as JSON. It may hold text from outside (names of hosts, devices and files)
-// that is no UTF-8, which shown_json() can write.
+// Returns the record as JSON. Names of hosts, devices and files in it may be no valid UTF-8;
+// shown_json() writes these as well.
 std::string dump(const Json& json, int indent) {
   return shown_json(json, indent);
 }

@@ -18,8 +18,8 @@
 namespace penstock {
 namespace {
 
-// Returns, for example, " | 569 samples/s | 36.4 k tokens/s" for this step time; an empty text
-// where no step time is known yet.
+// Returns the rates at this step time, for example " | 569 samples/s | 36.4 k tokens/s", or an
+// empty text if no step time is known yet.
 std::string rates_text(const StepRecord& record, double average_ms, bool tokens) {
   if (!(average_ms > 0.0)) return "";
   const double per_count = 1e3 / average_ms;
@@ -36,7 +36,8 @@ std::string rates_text(const StepRecord& record, double average_ms, bool tokens)
   return text;
 }
 
-// Returns, for example, " | epoch 1.25/3"; an empty text where the run is not given in epochs.
+// Returns how far the run is in epochs, for example " | epoch 1.25/3", or an empty text if its
+// length is not given in epochs.
 std::string epoch_text(const StepRecord& record) {
   if (!record.epoch) return "";
   return fmt::format(" | epoch {:.2f}/{}", record.epoch->done, record.epoch->of);
@@ -55,12 +56,12 @@ int digits(int64_t number) {
 int terminal_width() {
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  return 100;  // nobody knows the width behind mpirun's pipe
+  return 100;  // behind mpirun's pipe the width is not known
 }
 
 // Returns whether the output is seen on a terminal. Open MPI gives every rank a pseudo-terminal,
-// even where its own output goes to a file. So the output of the launcher counts. On the host where
-// the launcher was started, it is the parent process.
+// even if the launcher's output goes to a file. So the output of the launcher counts. On the host
+// where the launcher was started, it is the parent process.
 bool seen_on_a_terminal() {
   if (isatty(STDOUT_FILENO) != 1) return false;
   if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr) return true;
@@ -131,7 +132,7 @@ void Terminal::print(const std::string& lines) {
   const std::string plain = plain_text(lines, true);
   std::fwrite(plain.data(), 1, plain.size(), stdout);
   std::fputc('\n', stdout);
-  std::fflush(stdout);  // not checked: a run goes on when its reader went away
+  std::fflush(stdout);  // not checked: the run goes on if nobody reads its output any more
 }
 
 bool Terminal::due() const {

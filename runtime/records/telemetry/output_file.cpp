@@ -21,7 +21,7 @@ namespace {
                             path, what, std::strerror(errno)));
 }
 
-// Returns the end of the last whole line in the first `size` bytes; 0 where there is none.
+// Returns the end of the last whole line in the first `size` bytes, or 0 if there is none.
 off_t end_of_lines(int file, off_t size, const std::string& path) {
   std::array<char, 4096> piece{};
   for (off_t end = size; end > 0;) {

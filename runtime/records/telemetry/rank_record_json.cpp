@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-// The members that a rank sends to rank 0. Rank 0 knows by itself what the planner predicts of a
-// rank.
+// These are the members of its record that a rank sends to rank 0. What the planner predicts of a
+// rank is not among them: rank 0 knows it by itself.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryUse, current, peak, total_current, total_peak, reserved,
                                    system_allocations)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankRecord, rank, stage, replica, host, device, layers,

@@ -80,12 +80,12 @@ struct Reporter::State {
     write_log(lines);
     terminal.print(lines);
   }
-  // Returns the line, behind the time of day once the run has begun.
+  // Returns the line. Once the run has begun, the time of day is put before it.
   [[nodiscard]] std::string timed(const std::string& line) const {
     return has_begun ? time_of_day_text() + " " + line : line;
   }
-  // Returns, for example, " | 2 min 49 s left", at most once a minute. Returns an empty text in
-  // between, and where the time left is not known.
+  // Returns the time left, for example " | 2 min 49 s left", at most once a minute. Returns an
+  // empty text in between, and if the time left is not known.
   std::string left_text(int64_t step) {
     const auto now = std::chrono::steady_clock::now();
     const double left_s =

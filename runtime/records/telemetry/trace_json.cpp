@@ -50,7 +50,7 @@ void name_it(Events& events, const char* what, int pid, int tid, const Json& arg
   events.add({{"ph", "M"}, {"name", what}, {"pid", pid}, {"tid", tid}, {"args", args}});
 }
 
-// The tracks of a rank in the picture, from top to bottom.
+// These are the tracks of a rank in the picture, from top to bottom.
 enum class Stream : uint8_t { Compute, Receive, Send, Reduce, Update };
 constexpr std::array<const char*, 5> kStreams = {"compute", "receive", "send", "reduce", "update"};
 
@@ -112,13 +112,14 @@ class StepWriter {
       for (size_t i = 0; i < step.timeline.rank[rank].size(); ++i) slice(step, rank, i);
     }
   }
-  // Writes an arrow for each message. Arrows are numbered from `id` on; `id` is moved behind them.
+  // Writes an arrow for each message. Arrows are numbered from `id` on. Afterwards `id` is the next
+  // free number.
   void flows(const TracedStep& step, int64_t& id) {
     for (const TraceFlow& flow : flows_of(step.timeline, process_.replicas)) {
       const char* what = flow.activation ? "activation" : "gradient";
       Json start = end_of_flow("s", what, id, step, flow.from_rank, flow.from);
       Json end = end_of_flow("f", what, id, step, flow.to_rank, flow.to);
-      end["bp"] = "e";  // it ends at the slice around it, not at the next one
+      end["bp"] = "e";  // it ends at the slice around it, not at the next slice
       events_.add(start);
       events_.add(end);
       ++id;
@@ -152,9 +153,10 @@ class StepWriter {
   [[nodiscard]] double time(const TracedStep& step, double units) const {
     return 1e6 * step.start + microseconds_per_unit_ * units;
   }
-  // Returns one end of an arrow. It lies a nanosecond inside a slice, where viewers look for the
-  // slice that it belongs to: inside the beginning of a send, since a send may be interrupted once
-  // the message is on its way, and inside the end of a receive, when the message is there.
+  // Returns one end of an arrow. A viewer attaches it to the slice in which it lies, so it is put a
+  // nanosecond inside the slice. It is near the beginning of a send, since a send may be
+  // interrupted once the message is on its way, and near the end of a receive, when the message is
+  // there.
   [[nodiscard]] Json end_of_flow(const char* kind, const char* what, int64_t id,
                                  const TracedStep& step, size_t rank, size_t index) const {
     const TimedInstruction& span = step.timeline.rank[rank][index];

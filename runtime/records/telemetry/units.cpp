@@ -17,7 +17,8 @@ std::string without_idle_sign(const std::string& number) {
   return is_idle ? number.substr(1) : number;
 }
 
-// Returns the value with two decimals below 10, with one below 100, and without decimals above.
+// Returns the value with two decimals below 10, with one below 100, and without decimals from 100
+// on.
 std::string three_digits(double value) {
   if (!std::isfinite(value)) return without_idle_sign(fmt::format("{}", value));
   const double size = std::abs(value);
@@ -27,8 +28,8 @@ std::string three_digits(double value) {
 template <size_t N>
 std::string scaled(double value, double base, const std::array<const char*, N>& units) {
   size_t unit = 0;
-  // The larger unit is taken even if the number only rounds up to it: 999.5 would be printed as
-  // 1000 of the smaller unit.
+  // The larger unit is also taken if the number only rounds up to it. Otherwise 999.5 would be
+  // printed as 1000 of the smaller unit.
   while (unit + 1 < N && std::isfinite(value) && std::abs(value) >= base - base / 2000) {
     value /= base;
     ++unit;

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-constexpr uint64_t kCopyFormat = 1;  // raised when an old reader would misread
+constexpr uint64_t kCopyFormat = 1;  // to be raised if a change would mislead an old reader
 
 bool flag(const nlohmann::json& document, const char* key, const std::string& file) {
   const auto found = document.find(key);

@@ -32,7 +32,7 @@ std::vector<std::string> folders_in(const std::string& folder) {
   return all;
 }
 
-// The copies of one step, by the rank whose state they hold.
+// These are the copies of one step. `by_rank` has them by the rank whose state they hold.
 struct Candidates {
   int ranks = 0;
   std::map<int, const FoundCopy*> by_rank;

@@ -27,8 +27,8 @@ void make_private_folder(const std::string& path) {
   if (error) fail_resource("cannot make the folder " + path + ": " + error.message());
 }
 
-// Takes all memory of the file now. Otherwise a page that cannot be had when it is written to would
-// end the process (SIGBUS).
+// Reserves all memory of the file now. Otherwise memory could run out when a page is first written
+// to, and the system would end the process (SIGBUS).
 void take_room(const Descriptor& file, const std::string& path, size_t size_bytes) {
   const int status = posix_fallocate(file.value(), 0, static_cast<off_t>(size_bytes));
   if (status == 0) return;
@@ -88,8 +88,8 @@ void CopySlot::forget() const {
     fail_resource("cannot remove " + folder_ + "/" + kCopyDocument + ": " + error.message());
 }
 
-// Puts the document in place in one go. Nothing is synced to a disk: a host that fails loses its
-// memory anyway.
+// Writes the document under another name and then renames it, so a reader sees all of it or
+// nothing. Nothing is synced to a disk: a host that fails loses its memory anyway.
 void CopySlot::complete(std::string_view document) const {
   const std::string path = folder_ + "/" + kCopyDocument;
   const std::string temporary = path + ".new";

@@ -14,7 +14,8 @@ namespace penstock {
 namespace {
 
 struct KnownKind {
-  uint32_t magic;  // statfs.f_type; linux/magic.h lacks those that are written as numbers
+  // the value of statfs.f_type: a name of linux/magic.h, or a number if that file lacks the name
+  uint32_t magic;
   const char* name;
 };
 constexpr std::array<KnownKind, 13> kOnDisk{{{EXT4_SUPER_MAGIC, "ext4"},

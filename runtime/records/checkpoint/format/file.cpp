@@ -14,8 +14,8 @@
 namespace penstock {
 namespace {
 
-// The size of the pieces that are written and hashed. A piece of this size stays in the processor's
-// cache from the first to the second.
+// Files are written and hashed in pieces of this size. A piece is small enough to stay in the
+// processor's cache between the two.
 constexpr size_t kPieceBytes = size_t{1} << 20;
 
 }  // namespace

@@ -12,14 +12,14 @@
 namespace penstock {
 namespace {
 
-// The size of the pieces that are converted. It is small enough for a piece to stay in the
-// processor's cache, where the copy from the page cache has put it.
+// Numbers are converted in pieces of this size. Reading a piece puts it into the processor's cache,
+// and the piece is small enough to stay there until it is converted.
 constexpr size_t kConvertedBytes = size_t{256} << 10;
 constexpr uint64_t kFetchBytes = uint64_t{2} << 20;  // fetched from the disk at a time
 static_assert(kFetchBytes % kConvertedBytes == 0);
 
-// Returns whether a number is finite, by its bits: with fast arithmetic a compiler may assume that
-// every number is.
+// Returns whether a number is finite. It looks at the bits: with fast arithmetic a compiler is
+// allowed to assume that every number is finite.
 template <class T>
 bool is_finite(T number) {
   constexpr uint32_t kExponent = 0x7F800000;
@@ -91,8 +91,8 @@ void read_numbers(const SafetensorsFile& file, const std::string& name, Tensor& 
                   Device& device) {
   const TensorInfo* stored = file.find(name);
   const bool differs = stored != nullptr && stored->dtype != safetensors_dtype(to.dtype());
-  // The file itself reads tensors that need no conversion, and refuses shapes and types that do not
-  // fit.
+  // `file.read` reads a tensor that needs no conversion, and refuses a shape or a type that does
+  // not fit.
   if (!differs || number_bytes(stored->dtype) == 0 ||
       !std::ranges::equal(stored->shape, to.shape().extents())) {
     return file.read(name, to, device);

@@ -28,8 +28,8 @@ float float_of_half(uint16_t bits) {
   uint32_t fraction = bits & 0x3FFU;
   if (exponent == 0x1FU) return std::bit_cast<float>(sign | 0x7F800000U | fraction << 13);
   if (exponent != 0) return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
-  // This is zero, or a number so small that it has no implicit leading one: it is fraction x 2^-24,
-  // which fp32 holds exactly.
+  // The number is zero or has no implicit leading one. It is fraction x 2^-24, which fp32 holds
+  // exactly.
   const float small = static_cast<float>(fraction) * 0x1p-24F;
   return sign != 0 ? -small : small;
 }

@@ -23,8 +23,8 @@ struct Width {
   const char* dtype;
   uint64_t bits;
 };
-// The dtypes in the order of the reference implementation: narrow elements first. Its writer sorts
-// tensors by this order, the last dtype first.
+// These are the dtypes in the order of the reference implementation: narrow elements first. Its
+// writer sorts tensors by this order, the last dtype first.
 constexpr std::array<Width, 22> kWidths = {{
     {"BOOL", 8},        {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U8", 8},
     {"I8", 8},          {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8},
@@ -33,15 +33,15 @@ constexpr std::array<Width, 22> kWidths = {{
     {"I64", 64},        {"U64", 64},
 }};
 
-// Returns the position in kWidths; the size of kWidths where there is no such dtype.
+// Returns the position of a dtype in kWidths, or the size of kWidths if there is no such dtype.
 size_t order_of(const std::string& dtype) {
   size_t i = 0;
   while (i < kWidths.size() && dtype != kWidths[i].dtype) ++i;
   return i;
 }
 
-// Takes the tensors out of the JSON while it is parsed. Refuses a wrong header, and names the byte
-// where it goes wrong.
+// Collects the tensors while the JSON is parsed. Refuses a wrong header, and names the byte at
+// which the mistake is.
 class HeaderReader final : public JsonReader {
  public:
   explicit HeaderReader(const std::string& file) : file_(file) {}
@@ -103,7 +103,7 @@ class HeaderReader final : public JsonReader {
   }
 
  private:
-  static constexpr size_t kMostExtents = 64;  // of a shape: more than any network has
+  static constexpr size_t kMostExtents = 64;  // the limit for one shape: no network comes near it
 
   static bool is_metadata(const JsonPlace& place) { return place.keys[0] == kMetadata; }
   static bool is_member(const JsonPlace& place, const char* key) {
@@ -155,7 +155,7 @@ class HeaderReader final : public JsonReader {
   }
 
   const std::string& file_;
-  TensorInfo tensor_;  // the one that is being read
+  TensorInfo tensor_;  // the tensor that is being read
   bool has_shape_ = false;
   int offsets_ = 0;  // how many offsets have been read
 };
@@ -219,8 +219,8 @@ std::string encode_safetensors_header(SafetensorsHeader& header) {
             [](const TensorInfo& a, const TensorInfo& b) {
               return std::tuple(order_of(b.dtype), a.name) < std::tuple(order_of(a.dtype), b.name);
             });
-  // Members are written one by one: an ordered JSON object would compare each key with all those
-  // before it.
+  // Members are written one by one: an ordered JSON object would compare each key with all earlier
+  // keys, which takes long if there are many tensors.
   std::string text = "{";
   if (!header.metadata.empty()) append_member(text, kMetadata, header.metadata);
   std::set<std::string_view> names = {"", kMetadata};
@@ -250,8 +250,8 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, uint64_t data_
   HeaderReader reader(file);
   read_json(text, file, reader);
   SafetensorsHeader header = std::move(reader.header);
-  // An empty tensor begins at the same byte as the one after it. So their ends decide which comes
-  // first.
+  // An empty tensor begins at the same byte as the tensor after it. So tensors that begin together
+  // are sorted by their ends.
   std::sort(header.tensors.begin(), header.tensors.end(),
             [](const TensorInfo& a, const TensorInfo& b) {
               return std::tuple(a.begin, a.end, a.name) < std::tuple(b.begin, b.end, b.name);

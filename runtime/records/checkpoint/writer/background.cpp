@@ -14,7 +14,7 @@ void Background::start(Work work) {
       outcome_ = attempt([&] { return work(stop); });
       busy_.store(false, std::memory_order_release);
     });
-  } catch (const std::system_error&) {  // the system has no more threads: this one works
+  } catch (const std::system_error&) {  // no thread can be started: the caller's thread works
     do_now(work);
   }
 }

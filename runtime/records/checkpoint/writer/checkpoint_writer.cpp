@@ -32,8 +32,9 @@ bool has_parts(const std::vector<Shard>& shards) {
   });
 }
 
-// Returns the file of every shard as [[file, ...], ...]: a list for each rank, in the order in
-// which the rank listed its shards. Files are numbered in the order of layers, whoever writes them.
+// Returns the names of all files as [[file, ...], ...]: a list for each rank, in the order in which
+// the rank listed its shards. The numbers in the names follow the order of layers, whichever rank
+// writes the file.
 json name_files(const std::vector<std::string>& lists) {
   using Place = std::tuple<std::string, int64_t, int64_t, size_t, size_t>;
   std::vector<Place> places;
@@ -80,6 +81,7 @@ CheckpointWriter::~CheckpointWriter() {
 }
 
 // Agrees with all ranks on the files of the checkpoint and on its directory, which rank 0 makes.
+// Returns what this rank has to write, and to where.
 CheckpointWriter::Order CheckpointWriter::agree(const CheckpointRequest& request) {
   if (under_way()) fail_internal("a checkpoint was begun before the last one was complete");
   Order order;
@@ -120,8 +122,8 @@ CheckpointWriter::Order CheckpointWriter::agree(const CheckpointRequest& request
   return order;
 }
 
-// Copies the shards. Returns false where there was no memory. The error is then this rank's
-// outcome, as if it had failed to write.
+// Copies the shards. Returns false if that fails for lack of memory. The error is then this rank's
+// result, as if it had failed to write.
 bool CheckpointWriter::takes_copies(Order& order) {
   try {
     snapshot_.take(order.shards);

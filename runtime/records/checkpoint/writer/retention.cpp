@@ -48,8 +48,8 @@ void retire_steps(const std::string& root, const Retention& retention, const std
   for (const StepDirectory& old : retired(mine, retention, best ? best->step : 0)) {
     remove_step(root, old);
   }
-  // This attempt looks for no best checkpoint. So the best one of an earlier attempt may have been
-  // removed, and the link to it is set anew.
+  // This attempt keeps no best checkpoint, so the best one of an earlier attempt may have been
+  // removed above. The link to the best checkpoint is then set anew.
   if (!retention.best && std::filesystem::is_symlink(root + "/" + kBest)) {
     settle_best_link(root, run);
   }

@@ -21,7 +21,7 @@ std::vector<Shard> cut_shards(const std::string& part, std::vector<PlacedTensor>
     return std::tie(a.layer, a.named.name) < std::tie(b.layer, b.named.name);
   });
   std::vector<Shard> shards;
-  uint64_t bytes = 0;  // in the last shard
+  uint64_t bytes = 0;  // of the last shard so far
   for (PlacedTensor& tensor : tensors) {
     const uint64_t more = tensor.size_bytes();
     const bool same_layer = !shards.empty() && shards.back().layer == tensor.layer;

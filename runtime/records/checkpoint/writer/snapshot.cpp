@@ -19,8 +19,8 @@ Snapshot::Snapshot(Device& device)
       own_(device.host_addressable() ? std::make_unique<Memory>(host_memory_source()) : nullptr),
       memory_(own_ ? *own_ : device.host_memory()) {}
 
-// Returns room for the copy with this number. The memory of the last take() is used again where
-// size and type are the same.
+// Returns room for the copy with this number. The memory of the last take() is used again if size
+// and type are the same.
 Tensor Snapshot::room_for(const Shape& shape, DType dtype, size_t number) {
   if (copies_.size() <= number) copies_.resize(number + 1);
   Tensor& copy = copies_[number];
@@ -61,7 +61,7 @@ void Snapshot::make_room(const std::vector<Shard>& shards, const std::vector<int
 
 namespace {
 
-// Throws where the part of a replica has not the length that the other replicas expect.
+// Throws if the part of a replica has not the length that the other replicas expect.
 void check_part(const PlacedTensor& tensor, int replica) {
   if (!tensor.is_part()) return;
   const auto r = static_cast<size_t>(replica);

@@ -18,15 +18,15 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-// Keys that change no adapter: they name the network, or matter to other programs only. One of
-// them, fan_in_fan_out, says that a matrix is transposed, which has the same adapter.
+// These keys do not change an adapter: they name the network, or matter to other programs only.
+// fan_in_fan_out says that the network's matrix is stored transposed; its adapter is the same.
 constexpr std::array kHarmlessHere = {
     "auto_mapping",   "base_model_name_or_path", "fan_in_fan_out",
     "inference_mode", "megatron_core",           "peft_version",
     "revision",       "qalora_group_size",       "runtime_config",
 };
 
-// A key that asks for more than a pair of matrices beside every target, which is not supported.
+// A key of something that is not supported: it needs more than the two matrices beside a target.
 struct Extra {
   const char* key;
   const char* asks;
@@ -143,8 +143,8 @@ LoraConfig parse_adapter_config(std::string_view text, const std::string& where)
   LoraConfig lora;
   lora.rank = fields.whole("r", kDefaultRank);
   lora.alpha = fields.number("lora_alpha", kDefaultAlpha);
-  // rsLoRA scales adapters by alpha / sqrt(rank), and Penstock by alpha / rank. So alpha is
-  // multiplied by sqrt(rank) here.
+  // rsLoRA divides alpha by sqrt(rank), and Penstock divides it by rank. So alpha is multiplied by
+  // sqrt(rank) here, which gives the same scale.
   if (fields.flag("use_rslora", false)) lora.alpha *= std::sqrt(static_cast<double>(lora.rank));
   if (!std::isfinite(lora.alpha)) fields.refuse("lora_alpha", "is too large");
   lora.dropout = dropout_of(fields);
@@ -184,7 +184,8 @@ std::string adapter_config_text(const LoraConfig& lora, const HubFamily& family,
                          {"use_rslora", false},
                          {"use_dora", false}};
   if (!base.empty()) config["base_model_name_or_path"] = base;
-  // A whole number is written as such: peft and other readers of the file expect that.
+  // A whole number is written without a decimal point: peft and other readers of the file expect
+  // that.
   constexpr double kMostExact = 1e15;
   if (std::floor(lora.alpha) == lora.alpha && lora.alpha < kMostExact) {
     config["lora_alpha"] = static_cast<int64_t>(lora.alpha);

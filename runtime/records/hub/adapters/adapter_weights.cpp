@@ -63,8 +63,8 @@ void AdapterWeights::check(std::span<const HubTensor> adapters) const {
 
 void AdapterWeights::read(const std::string& ours, Tensor& to, Device& device) const {
   const auto extents = to.shape().extents();
-  // The tensor is checked again: the file may have changed since, or another rank made the first
-  // check.
+  // The tensor is checked again: the file may have changed since the first check, or another rank
+  // made that check.
   NumberReader numbers(file_, find({ours, {extents.begin(), extents.end()}}));
   numbers.refuse_not_finite();
   fill_tensor(to, device, [&](auto all) { numbers.read(0, all); });

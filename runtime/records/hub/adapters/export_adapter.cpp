@@ -19,7 +19,7 @@
 namespace penstock {
 namespace {
 
-// The content of the file of adapters: the header with peft's names, and the tensor of the
+// This is what the file of adapters holds: the header with peft's names, and the tensor of the
 // checkpoint for each of these names.
 struct AdapterFile {
   SafetensorsHeader header{{}, {{"format", "pt"}}};
@@ -48,7 +48,7 @@ uint64_t write_adapters(const std::string& path, AdapterFile& adapters, Checkpoi
   const std::string front = encode_safetensors_header(adapters.header);
   OutputFile file(path);
   file.write(front.data(), front.size());
-  MergedWeights weights(reader, {});  // adapters have no adapters that could be merged into them
+  MergedWeights weights(reader, {});  // nothing is merged: these tensors are the adapters
   std::vector<float> floats;
   std::vector<std::byte> bytes;
   uint64_t total = 0;
@@ -74,7 +74,8 @@ Exported export_adapter(const ExportRequest& request) {
   CheckpointReader reader(request.checkpoint);
   AdapterFile adapters = adapters_of(reader, family, request.dtype == "bf16" ? "BF16" : "F32");
   AtomicFolder folder(request.to);
-  // Where the network came from no folder, request.folder is the tokenizer's, so it tells no base.
+  // If the network did not come from a folder, request.folder is the tokenizer's folder. It does
+  // not say which network the adapters belong to.
   const std::string known = made ? "" : origin_of(request.folder);
   const std::string& base = request.base.empty() ? known : request.base;
   copy_small_files(request.folder, folder.path());

@@ -11,10 +11,11 @@
 namespace penstock {
 namespace {
 
-constexpr const char* kWrapped = "base_model.model.";  // peft's own modules around a network
+// before all names, since peft wraps the network
+constexpr const char* kWrapped = "base_model.model.";
 constexpr std::string_view kWeight = ".weight";
 
-// A word of lora.targets, and the matrix of a block that it stands for.
+// This is a word of lora.targets, with the matrix of a block that it stands for.
 struct TargetWord {
   const char* word;
   const char* matrix;
@@ -30,7 +31,7 @@ std::string without_weight(std::string name) {
   return name;
 }
 
-// Returns the name with # for its numbers: "model.layers.#.mlp" for "model.layers.0.mlp".
+// Returns the name with # in place of each number: "model.layers.#.mlp" for "model.layers.0.mlp".
 std::string without_numbers(const std::string& module) {
   std::string pattern;
   for (size_t at = 0; at <= module.size();) {
@@ -50,15 +51,15 @@ HubPlace place_of_matrix(const HubFamily& family, const std::string& adapter) {
   return place_in(family, layer_of(adapter).append(kWeight));
 }
 
-// Returns the last `dots` parts of a module's name, or all of it where it has fewer.
+// Returns the last `dots` parts of a module's name, or all of it if it has fewer.
 std::string end_of(const std::string& module, int dots) {
   size_t at = module.size();
   for (int i = 0; i < dots && at != std::string::npos; ++i) at = module.rfind('.', at - 1);
   return at == std::string::npos ? module : module.substr(at + 1);
 }
 
-// Returns whether an entry of peft's target_modules means wanted modules only. It means all
-// matrices of the family whose names end with it.
+// Returns whether an entry of peft's target_modules stands for modules in `wanted` and no others.
+// An entry stands for all matrices of the family whose names end with it.
 bool means_only(const std::string& entry, const HubFamily& family,
                 const std::set<std::string>& wanted) {
   return std::all_of(family.rows.begin(), family.rows.end(), [&](const NameRow& row) {

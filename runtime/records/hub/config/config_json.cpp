@@ -18,7 +18,8 @@ namespace {
 
 using nlohmann::json;
 
-// Members that are refused if they are null: for them null does not mean the same as absence.
+// These members are refused if they are null: for them null means something else than a missing
+// member.
 constexpr std::array kNeverNull = {"tie_word_embeddings", "attention_bias",     "mlp_bias",
                                    "rope_theta",          "use_sliding_window", "max_window_layers",
                                    "scale_attn_weights",  "rope_type"};
@@ -132,8 +133,8 @@ ModelConfig read_gpt2(ConfigFields& fields) {
   return model;
 }
 
-// Reads what Llama, Mistral and Qwen have in common. `same_heads`: there are as many key/value
-// heads as heads where the file does not say how many.
+// Reads what Llama, Mistral and Qwen have in common. If `same_heads` is true and the file does not
+// say how many key/value heads there are, there are as many as heads.
 ModelConfig read_llama_like(ConfigFields& fields, bool same_heads) {
   ModelConfig model;
   model.layers = layers(fields, "num_hidden_layers");
@@ -184,7 +185,8 @@ ModelConfig read_qwen2(ConfigFields& fields) {
 }
 
 ModelConfig read_qwen3(ConfigFields& fields) {
-  // The default of head_dim does not follow from the width, so the member must be there.
+  // In transformers the default of head_dim is a fixed number, whatever the width. So a file
+  // without head_dim is refused.
   if (!fields.has("head_dim")) fields.refuse("head_dim", "is missing");
   ModelConfig model = read_llama_like(fields, false);
   model.attention_bias = model.output_bias = fields.flag("attention_bias", false);

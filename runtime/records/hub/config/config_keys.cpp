@@ -18,15 +18,15 @@ constexpr std::array kKeys = {
     // These name tokens.
     "begin_suppress_tokens", "bos_token_id", "cls_token_id", "decoder_start_token_id",
     "eos_token_id", "pad_token_id", "prefix", "sep_token_id", "suppress_tokens", "unk_token_id",
-    // These are for training: how weights begin, and rates of dropout, for which Penstock has
-    // model.dropout.
+    // These are for training: how weights begin, and rates of dropout. Penstock has model.dropout
+    // for the latter.
     "attention_dropout", "attn_pdrop", "dropout", "embd_pdrop", "hidden_dropout",
     "hidden_dropout_prob", "initializer_range", "layerdrop", "neftune_noise_alpha", "resid_pdrop",
     // These are for heads of other tasks.
     "classifier_dropout", "finetuning_task", "id2label", "is_decoder", "label2id", "num_labels",
     "problem_type", "summary_activation", "summary_first_dropout", "summary_proj_to_labels",
     "summary_type", "summary_use_proj", "task_specific_params",
-    // These are for generating texts; older versions kept them here.
+    // These are for generating texts; older versions of transformers kept them in this file.
     "bad_words_ids", "diversity_penalty", "do_sample", "early_stopping",
     "encoder_no_repeat_ngram_size", "exponential_decay_length_penalty", "forced_bos_token_id",
     "forced_eos_token_id", "length_penalty", "max_length", "max_new_tokens", "min_length",

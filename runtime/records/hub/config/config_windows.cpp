@@ -10,8 +10,8 @@ namespace {
 
 using nlohmann::json;
 
-// Returns the length of the sliding window. Null says that there is none, which is 0 here; where
-// the key is missing, it is 4096 as in transformers.
+// Returns the length of the sliding window. Null means that there is no window, and gives 0. If the
+// key is missing, the length is 4096 as in transformers.
 int64_t sliding_window(ConfigFields& fields) {
   return fields.whole("sliding_window", fields.is_null("sliding_window") ? 0 : 4096);
 }
@@ -42,8 +42,8 @@ std::vector<int64_t> windowed_layers(ConfigFields& fields, int64_t layers) {
   return windowed;
 }
 
-// Refuses a layer_types that has a layer of another kind than `kind`. transformers ignores
-// layer_types here, but such a list contradicts the rest of the file.
+// Refuses a layer_types that names another kind than `kind`. transformers ignores layer_types here,
+// but such a list contradicts the rest of the file.
 void check_all_alike(ConfigFields& fields, const char* kind, const char* because) {
   const json* types = fields.any("layer_types");
   if (types == nullptr) return;

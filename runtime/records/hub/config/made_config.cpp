@@ -15,12 +15,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// What a family cannot express of a network. Each entry names a key of the run file with the value
-// that the family would take.
+// These are the settings of a network that a family cannot express. Each entry names a key of the
+// run file with the value that the family would take.
 using Obstacles = std::vector<std::string>;
 
-// Returns the model with the defaults of its sizes filled in. window_layers is emptied where all
-// layers have the same window, or none.
+// Returns the model with the defaults of its sizes filled in. window_layers is emptied if all
+// layers have the same window, or if none has a window.
 ModelConfig spelled_out(ModelConfig model) {
   if (model.width == 0) model.width = 128;
   if (model.head_width == 0) model.head_width = model.width / model.heads;
@@ -58,7 +58,7 @@ Obstacles of_gpt2(const ModelConfig& model) {
   return all;
 }
 
-// Says which layers of a family may have a sliding window.
+// Says which layers of a family can have a sliding window.
 enum class Windows : uint8_t { None, AllOrNone, Any };
 
 struct LlamaLike {
@@ -66,9 +66,9 @@ struct LlamaLike {
   const char* architecture;
   Windows windows;
   bool query_key_norm;
-  bool any_bias;     // may have attention_bias and output_bias: both or neither
+  bool any_bias;     // can have attention_bias and output_bias, but not one alone
   bool mixed_bias;   // always has attention_bias, and no output_bias
-  bool hidden_bias;  // may have model.bias
+  bool hidden_bias;  // can have model.bias
 };
 constexpr LlamaLike kLlamaLike[] = {
     {"llama", "LlamaForCausalLM", Windows::None, false, true, false, true},
@@ -155,7 +155,7 @@ ordered_json llama_like_config(const ModelConfig& model, const LlamaLike& family
   if (family.any_bias) config["attention_bias"] = model.attention_bias;
   if (family.hidden_bias) config["mlp_bias"] = model.bias;
   if (family.windows == Windows::None) return config;
-  // A window of null means that a position attends to all positions before it.
+  // A sliding_window of null means that a position attends to all positions before it.
   config["sliding_window"] = model.window > 0 ? ordered_json(model.window) : ordered_json();
   if (family.windows == Windows::AllOrNone || model.window == 0) return config;
   config["use_sliding_window"] = true;
@@ -181,7 +181,7 @@ Candidate nearest(const ModelConfig& model) {
   return best;
 }
 
-// Returns the members in which a written config.json is compared with the network.
+// Returns the settings in which the network and the config.json written for it must be equal.
 auto facts(const ModelConfig& m) {
   // Numbers of a form of rotary positions that the network does not use count as 0.
   const double base = m.positions == "rotary" ? m.rotary_base : 0;
@@ -221,7 +221,7 @@ MadeConfig make_hub_config(const ModelConfig& model) {
 std::string family_of(const ModelConfig& model) {
   if (!model.from.empty()) return read_hub_config(model.from).family;
   ModelConfig known = model;
-  known.vocabulary = std::max<int64_t>(1, model.vocabulary);  // the data may not have set it yet
+  known.vocabulary = std::max<int64_t>(1, model.vocabulary);  // it is 0 before the data set it
   return make_hub_config(known).family;
 }
 

@@ -12,8 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-// Returns the number of a member. Returns NaN where it is absent, or null: null stands for a number
-// that is not finite.
+// Returns the number under `key`, or NaN if it is absent or null: null stands for a number that is
+// not finite.
 double number_in(const json& line, const char* key, const std::string& where) {
   const auto found = line.find(key);
   if (found == line.end() || found->is_null()) return std::numeric_limits<double>::quiet_NaN();
@@ -34,7 +34,8 @@ bool flag_in(const json& line, const char* key) {
   return found != line.end() && found->is_boolean() && found->get<bool>();
 }
 
-// Leaves one point for each step: the last point of the highest attempt that took the step.
+// Keeps one point for each step and removes the others. It keeps the last point of the highest
+// attempt that took the step.
 template <class Point>
 void keep_the_last(std::vector<Point>& points) {
   std::stable_sort(points.begin(), points.end(), [](const Point& a, const Point& b) {

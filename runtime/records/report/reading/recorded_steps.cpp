@@ -37,8 +37,8 @@ std::optional<Op> op_called(const std::string& name) {
   return std::nullopt;
 }
 
-// Returns the number behind the last character of the name that is one of `marks`; -1 where there
-// is none.
+// Finds the last character of the name that is one of `marks`. Returns the number behind it, or -1
+// if there is none.
 int number_behind(const std::string& name, const char* marks) {
   const size_t at = name.find_last_of(marks);
   int value = -1;
@@ -53,7 +53,7 @@ int replica_in(const std::string& rank_name) {
   return at == std::string::npos ? 0 : std::max(0, number_behind(rank_name.substr(at), " "));
 }
 
-// Returns the instruction that an event records; nothing where its op is not known.
+// Returns the instruction that an event records, or nothing if its op is not known.
 std::optional<RecordedSpan> span_of(const json& event, const json& args, const std::string& where) {
   const std::optional<Op> op = op_called(json_text(args, "op", where));
   if (!op) return std::nullopt;

@@ -42,7 +42,7 @@ std::optional<int64_t> count_in(const RunFiles& files, const json& parent, const
   return found->get<int64_t>();
 }
 
-// Returns the figure `key` in the object `group` of the summary; nothing where the summary has no
+// Returns the figure `key` in the object `group` of the summary, or nothing if the summary has no
 // such object.
 std::optional<double> figure_below(const RunFiles& files, const char* group, const char* key) {
   const auto found = files.summary->find(group);
@@ -104,7 +104,7 @@ void add_figures(const RunFiles& files, RunFacts& facts) {
   facts.bubble_predicted = figure_below(files, "bubble", "predicted");
 }
 
-// Returns the texts of a list, joined by `between`; an empty text where there is no list.
+// Returns the texts of a list, joined by `between`, or an empty text if there is no list.
 std::string texts_in(const RunFiles& files, const json& parent, const char* key,
                      const char* between) {
   const auto found = parent.find(key);
@@ -127,7 +127,8 @@ void add_start(const RunFiles& files, RunFacts& facts) {
   facts.started = text_in(files, *start, "date") + ": " + texts_in(files, *start, "command", " ");
 }
 
-// Returns the quantile of the finite values, as the summary takes it; nothing where none is finite.
+// Returns the quantile of the finite values, computed as for the summary, or nothing if no value is
+// finite.
 std::optional<double> quantile_of(std::vector<double> values, double share) {
   std::erase_if(values, [](double value) { return !std::isfinite(value); });
   if (values.empty()) return std::nullopt;
@@ -226,8 +227,8 @@ RunFacts facts_of(const RunFiles& files) {
   add_ranks(files, facts);
   add_figures(files, facts);
   if (facts.attempt < files.attempts) {
-    // Memory and bubble stay those of the earlier attempt. What the metrics tell is newer, and
-    // replaces the rest.
+    // The summary is from an earlier attempt. Its memory and bubble stay; the metrics are newer,
+    // and what they tell replaces the other figures.
     const int64_t attempt = facts.attempt;
     add_recent_figures(files.history, facts);
     facts.attempt = std::max(attempt, facts.attempt);

@@ -54,8 +54,8 @@ void read_trace(const std::string& path, RunFiles& files) {
   files.trace = reader.finish();
 }
 
-// Returns which attempt wrote the summary, which may be earlier than the last one; 1 where the
-// summary does not say.
+// Returns which attempt wrote the summary, or 1 if the summary does not say. It may be an earlier
+// attempt than the last one.
 int64_t summarised_attempt(const nlohmann::json& summary) {
   const auto found = summary.find("attempt");
   return found != summary.end() && found->is_number_integer() ? found->get<int64_t>() : 1;
@@ -96,7 +96,8 @@ RunFiles read_run_files(const std::string& directory) {
     fail_input(metrics + " does not exist: " + directory + " is not the directory of a run");
   }
   RunFiles files{.directory = directory, .read_at_s = static_cast<int64_t>(std::time(nullptr))};
-  // The holder is read first: a run that ends meanwhile is shown as running, not as failed.
+  // The holder of the lock is read before the results: a run that ends in between is shown as
+  // running, not as failed.
   if (const auto holder = living_holder(directory + "/" + kLockFile)) {
     files.holder = fmt::format("{}, process {}", holder->host, holder->process);
   }

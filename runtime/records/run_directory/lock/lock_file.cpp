@@ -23,8 +23,8 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr size_t kMostBytes = 4096;
-// How long a chain of locks may be in which each replaces the one before. It grows where every
-// holder died while it was replacing the lock before its own.
+// This limits a chain of locks. Whoever replaces the lock of a dead process takes a second lock for
+// that; if it dies meanwhile, a third lock is needed to replace the second, and so on.
 constexpr int kMostLocks = 4;
 
 [[noreturn]] void fail_on(const std::string& path, const char* what, int code) {
@@ -38,7 +38,7 @@ nanoseconds change_of(const Descriptor& file) {
   return std::chrono::seconds(info.st_mtim.tv_sec) + nanoseconds(info.st_mtim.tv_nsec);
 }
 
-// Writes the lock. Returns 0, or the system's error number.
+// Writes the lock. Returns 0, or the system's error number if that failed.
 int write_lock(const Descriptor& file, const LockHolder& me) {
   const std::string text = encode(me) + "\n";
   const ssize_t written = write(file.value(), text.data(), text.size());
@@ -46,7 +46,8 @@ int write_lock(const Descriptor& file, const LockHolder& me) {
   return written == static_cast<ssize_t>(text.size()) ? 0 : ENOSPC;
 }
 
-// A complete lock file under a name of its own, and the file system's time when it was written.
+// This is a complete lock file under a name of its own. `now` is the file system's time when it was
+// written.
 struct NewLock {
   std::string path;
   nanoseconds now{};
@@ -71,8 +72,8 @@ bool holds(const std::string& path, const LockHolder& me) {
   return state && state->holder.token == me.token;
 }
 
-// Creates the lock in place, for file systems without hard links. Returns false where it exists
-// already. Another process may find it before it is complete, and then waits.
+// Creates the lock in place, for file systems without hard links. Returns false if the lock exists
+// already. A process that finds the lock before it is complete waits.
 bool make_in_place(const std::string& path, const LockHolder& me) {
   const Descriptor file(
       open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644));
@@ -87,8 +88,8 @@ bool make_in_place(const std::string& path, const LockHolder& me) {
   return true;
 }
 
-// Takes the lock and returns true, unless somebody has it. Sets `now` to the time by the file
-// system's clock.
+// Takes the lock unless another process has it. Returns whether this process holds the lock now.
+// Sets `now` to the time by the file system's clock.
 bool try_lock(const std::string& path, const LockHolder& me, nanoseconds& now) {
   const NewLock new_lock = write_new_lock(path, me);
   now = new_lock.now;
@@ -96,8 +97,8 @@ bool try_lock(const std::string& path, const LockHolder& me, nanoseconds& now) {
   const int code = errno;
   (void)unlink(new_lock.path.c_str());
   if (failed == 0) return true;
-  // NFS may lose the answer to a call that succeeded. The call is then repeated, and fails. So it
-  // is looked up who holds the lock.
+  // NFS may lose the answer to a call that succeeded. It then repeats the call, which fails. So the
+  // lock is read to see who holds it.
   if (code == EEXIST) return holds(path, me);
   if (code == EPERM || code == EOPNOTSUPP || code == ENOSYS || code == EMLINK) {
     return make_in_place(path, me);
@@ -123,8 +124,8 @@ nanoseconds age_of(const LockState& lock, nanoseconds now) {
   return std::max(nanoseconds(0), now - lock.changed);
 }
 
-// Returns when the holder is dead or the lock is gone. Throws where the holder is alive. `now` is
-// the time when `seen` was read.
+// Waits until the holder is known to be dead or the lock is gone. Throws if the holder is alive.
+// `now` is the time when `seen` was read.
 void await_death(const std::string& path, const LockState& seen, nanoseconds now,
                  const LockWait& wait) {
   if (const std::optional<bool> alive = is_alive(seen.holder)) {
@@ -159,9 +160,9 @@ void take(const std::string& path, const LockHolder& me, const LockWait& wait, i
       fail_resource(path + " and the locks after it were left behind: remove them");
     }
     await_death(path, *seen, now, wait);
-    // Two processes may find that the holder is dead. Only the one that gets a second lock, named
-    // after the dead holder, may replace the first lock, and only if the dead holder still has
-    // that.
+    // Two processes may find that the holder is dead. Only the process that gets a second lock,
+    // named after the dead holder, is allowed to replace the first lock. It does so only if the
+    // first lock is still that of the dead holder.
     const std::string right = path + "-after-" + seen->holder.token;
     take(right, me, wait, depth + 1);
     const bool mine = holds(path, seen->holder);
@@ -175,13 +176,14 @@ void take(const std::string& path, const LockHolder& me, const LockWait& wait, i
   }
 }
 
-// Returns the time by the clock of the file system, read from a file that is written for this.
+// Returns the time by the clock of the file system, read from a file that is written for this. If
+// no file can be written, returns the time of this host.
 nanoseconds clock_beside(const std::string& path) {
   try {
     const NewLock new_lock = write_new_lock(path, this_holder());
     (void)unlink(new_lock.path.c_str());
     return new_lock.now;
-  } catch (const Error&) {  // nothing can be written there
+  } catch (const Error&) {
     return std::chrono::system_clock::now().time_since_epoch();
   }
 }

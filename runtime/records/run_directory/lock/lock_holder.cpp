@@ -15,8 +15,8 @@
 namespace penstock {
 namespace {
 
-// Returns when a process started, in clock ticks since the boot. Returns 0 where there is no such
-// process or it is a zombie, and nothing where it may exist but /proc does not show it to this
+// Returns when a process started, in clock ticks since the boot, or 0 if there is no such process
+// or it is a zombie. Returns nothing if it possibly exists, but /proc does not show it to this
 // user.
 std::optional<int64_t> start_of(int64_t process) {
   const std::vector<std::string> fields = process_fields(process);

@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// Wire types of protocol buffers.
+// These are the wire types of protocol buffers.
 enum class Wire : uint8_t { Varint = 0, Fixed64 = 1, Bytes = 2, Fixed32 = 5 };
 
 template <class T>
@@ -48,15 +48,15 @@ std::string float_field(int field, float value) {
   return key_of(field, Wire::Fixed32) + little_endian(std::bit_cast<uint32_t>(value));
 }
 
-// Returns the masked CRC-32C that TFRecords have. Without the mask, a checksum would be weak for
-// data that contain checksums.
+// Returns the masked CRC-32C, which is the checksum of TFRecords. A CRC without the mask is weak
+// for data that contain such checksums themselves.
 uint32_t masked_crc(const std::string& bytes) {
   boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;  // Castagnoli's
   crc.process_bytes(bytes.data(), bytes.size());
   return std::rotr(crc.checksum(), 15) + 0xa282ead8U;
 }
 
-// The field numbers of the message Event.
+// These are the field numbers of the message Event.
 constexpr int kWallTime = 1;
 constexpr int kStep = 2;
 constexpr int kFileVersion = 3;

@@ -8,7 +8,7 @@ namespace penstock {
 namespace {
 
 using Spans = std::vector<TimedInstruction>;
-// What tells messages apart: replica, whether it is an activation, stages from and to, micro-batch.
+// This identifies a message: replica, whether it is an activation, stages from and to, micro-batch.
 using MessageKey = std::tuple<int, bool, int, int, int>;
 
 // Returns whether an arrow may begin or end at this span. A sum runs beside the rest: no message
