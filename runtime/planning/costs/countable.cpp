@@ -8,8 +8,8 @@
 namespace penstock {
 namespace {
 
-// Returns how many bytes a micro-batch takes in the layer. It counts in floating point, which does
-// not wrap round as integers do.
+// Returns how many bytes a micro-batch takes in the layer. The sum is a floating-point number: it
+// cannot wrap round, as one of integers can.
 double bytes_of_micro_batch(const LayerCost& layer) {
   double bytes = 0.0;
   for (const int64_t part :

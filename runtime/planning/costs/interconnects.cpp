@@ -7,9 +7,9 @@
 namespace penstock {
 namespace {
 
-// Speeds in one direction, in bytes per second: `within` between two devices of a node, `card`
-// through a network card. devices_per_card devices of a node share a card; 0 means that all of them
-// do.
+// These are speeds in one direction, in bytes per second: `within` between two devices of a node,
+// `card` through a network card. devices_per_card devices of a node share a card; 0 means that all
+// of them do.
 struct Interconnect {
   std::string_view device;
   double within, card;
@@ -36,7 +36,7 @@ constexpr Interconnect kInterconnects[] = {
     // Supercomputer", table 3). A pod is one network, so both speeds are those of a link.
     {"tpu-v2", 62e9, 62e9, 1, false},
     {"tpu-v3", 82e9, 82e9, 1, false},
-    // This card has no NVLink, and copies to another one go through the host: PCIe 4.0 x16. The
+    // This card has no NVLink. It copies to another card through the host, by PCIe 4.0 x16. The
     // network is InfiniBand HDR100.
     {"rtx-4090", 31.5e9, 12.5e9, 0, false},
     // Any other GPU is taken to copy by PCIe 4.0 x16 through the host.
@@ -45,7 +45,7 @@ constexpr Interconnect kInterconnects[] = {
     // take InfiniBand HDR100.
     {"cpu", 10e9, 12.5e9, 0, true},
 };
-constexpr double kReached = 0.8;         // share of them that messages of some MB reach
+constexpr double kReached = 0.8;         // share of these speeds that messages of some MB reach
 constexpr double kLatencyWithin = 5e-6;  // seconds, the start of the transfer included
 constexpr double kLatencyBetween = 1e-5;
 

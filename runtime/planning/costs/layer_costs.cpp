@@ -22,7 +22,7 @@ static_assert(kBucketBytes == GradientBuckets::kBucketBytes,
 
 using Clock = std::chrono::steady_clock;
 
-// What a probe of a layer found. It holds for all layers that are like it.
+// This is what a probe of a layer found. It holds for all layers that are like that layer.
 struct Found {
   ProbeMemory memory;
   ProbeTimes times;
@@ -43,8 +43,8 @@ std::string text(const Shapes& shapes) {
   return all;
 }
 
-// Returns a text that is the same for layers that do the same. It has their kind, what enters them,
-// what they train, and how many operations a forward and a backward take.
+// Returns a text that is the same for layers that do the same. It tells their kind, what enters
+// them, what they train, and how many operations a forward and a backward take.
 std::string signature(const std::unique_ptr<Layer>& layer, const Shapes& inputs, ProbePlace place,
                       const ProbeSetup& setup, const DeviceModel& device) {
   std::string all = layer->kind() + (place.first ? " data" : "") +
@@ -97,8 +97,8 @@ LayerCost cost_of(const Layer& layer, const Found& found) {
   return cost;
 }
 
-// Returns how many parameters the layer adds to those of the layers before. A tied parameter counts
-// at its first layer.
+// Returns how many parameters the layer adds to those of the layers before it. A tied parameter
+// counts at the first layer that holds it.
 int64_t count_parameters(const Layer& layer, ParameterSet& all) {
   const size_t before = all.declared().parameters.size();
   layer.declare(all);
@@ -127,8 +127,8 @@ ModelCosts walk_layers(const Walk& walk) {
   KeptOnce half({bytes_of(shapes.between(), walk.setup.input.dtype)});
   const std::vector<std::string>& freeze = walk.setup.optimizer.freeze;
   ParameterSet all;
-  bool data = true;      // the data, or a view of them, enter: they have no gradient
-  bool trained = false;  // whether a layer before this one is
+  bool data = true;      // whether the data, or a view of them, enter: they have no gradient
+  bool trained = false;  // whether a layer before this one is trained
   const DeviceModel device = walk.device.model();
   for (const auto& layer : walk.model.layers) {
     const int64_t input_bytes = bytes_of(shapes.between(), walk.setup.dtype);
@@ -180,8 +180,8 @@ double quantile(std::vector<double> values, double q) {
   return values[static_cast<size_t>(at)];
 }
 
-// Other processes only ever add to a time, so times take the lower quartile. A difference of two
-// times errs in both directions, so differences take the median.
+// Returns the lower quartile of each time, since other processes only ever add to a time. A
+// difference of two times errs in both directions, so of differences it returns the median.
 ProbeTimes typical(const std::vector<ProbeTimes>& all) {
   const auto of = [&](double q, const auto& part) {
     std::vector<double> values;
@@ -217,9 +217,9 @@ ProbeTimes repeat(LayerProbe& probe, const Meter& meter, const std::function<voi
   return typical(all);
 }
 
-// Returns how many bytes a step touches before a layer runs again: the data of the other layers,
-// which are in the caches by then. 64 MiB are enough, since they push a layer's data out of most
-// caches.
+// Returns how many bytes a step touches before the same layer runs again: the data of the other
+// layers, which are in the caches by then. It returns at most 64 MiB, since that pushes a layer's
+// data out of most caches.
 int64_t swept_bytes(const ModelCosts& costs) {
   constexpr int64_t kLeast = int64_t{1} << 20;
   constexpr int64_t kMost = int64_t{64} << 20;

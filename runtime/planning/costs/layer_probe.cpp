@@ -31,7 +31,8 @@ Tensors gradients_in(StateRange range) {
   return all;
 }
 
-// Returns for how many layers (0 or 1) no gradients of the inputs are wanted.
+// Returns how many layers of the stage, which has just this one, need no gradients of their inputs:
+// 0 or 1.
 size_t untrained_layers(const Layer& layer, std::span<const std::string> freeze) {
   return freeze.empty() || trains(layer, freeze) ? 0 : 1;
 }
@@ -108,8 +109,8 @@ Tensors LayerProbe::fresh(const Tensors& patterns) const {
   return all;
 }
 
-// Returns the inputs of a forward. Data are not copied: in a run, too, they stay where the loader
-// put them.
+// Returns the inputs of a forward. They are copies, unless they are data: in a run, too, data stay
+// where the loader put them.
 Tensors LayerProbe::inputs() const {
   return first_ ? input_patterns_ : fresh(input_patterns_);
 }
@@ -153,8 +154,8 @@ ProbeMemory LayerProbe::memory() {
 }
 
 // Returns how many bytes the stage keeps of each tensor, and of its own. Drops the tensors one by
-// one: if the memory in use does not fall with one, the stage keeps it. `before` is how many bytes
-// were in use before the outputs were made, inputs included.
+// one: if dropping a tensor frees no memory, the stage keeps that tensor. `before` is how many
+// bytes were in use before the outputs were made, inputs included.
 Kept LayerProbe::let_go(Tensors outputs, Tensors inputs, int64_t before,
                         const std::vector<int>& view_of) const {
   Kept kept;

@@ -19,7 +19,7 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// One of the two ends of a link. It sends to the other end and receives from it.
+// This is one of the two ends of a link. It sends to the other end and receives from it.
 class Player {
  public:
   Player(SendLink& out, ReceiveLink& in, Device& device, int64_t bytes)
@@ -55,8 +55,8 @@ struct Rally {
   double one_way_s = 0, posting_s = 0;
 };
 
-// Sends messages back and forth; the end that `serves` begins. Returns medians of the times.
-// Receives are posted ahead, as a stage's are.
+// Sends messages back and forth, and returns medians of the times. The end at which `serves` is
+// true begins. Receives are posted ahead, as those of a stage are.
 Rally play(Player& player, bool serves, int times) {
   std::vector<double> trips;
   std::vector<double> postings;
@@ -75,7 +75,7 @@ Rally play(Player& player, bool serves, int times) {
 }  // namespace
 
 LinkTimes fit_link(std::span<const MessageTime> messages, double overhead_s) {
-  // Finds the start and the slope that minimise the sum of ((start + slope bytes - seconds) /
+  // The start and the slope are those that minimise the sum of ((start + slope bytes - seconds) /
   // seconds)^2.
   double w = 0;
   double wx = 0;
@@ -104,8 +104,8 @@ namespace {
 constexpr int64_t kSmallest = 64;
 constexpr int64_t kLargest = int64_t{16} << 20;
 
-// Gives the measured times to all ranks. Only the serving rank of a link has times and the other
-// ranks have zeros, so a sum is that rank's value.
+// Gives the measured times to all ranks, as sums: only the serving rank of a link has times, and
+// the other ranks have zeros.
 void tell_all(Collective& ranks, std::vector<LinkMeasurement>& measured) {
   std::vector<double> values;
   for (const LinkMeasurement& link : measured) {

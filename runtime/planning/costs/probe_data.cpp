@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kPatternSeed = 1;
 
-// Returns full lengths for all samples: padding is not a part of a layer's cost.
+// Returns lengths of samples, all of them full: padding is not a part of a layer's cost.
 Tensor lengths(int64_t batch, int64_t longest, Device& device) {
   Tensor filled = device.empty({batch}, DType::I32, Purpose::Workspace);
   if (!device.holds_values()) return filled;
@@ -22,7 +22,7 @@ Tensor lengths(int64_t batch, int64_t longest, Device& device) {
 struct FieldForm {
   Shape shape;
   DType dtype;
-  bool counts = false;  // holds the lengths of samples
+  bool counts = false;  // whether it holds the lengths of samples
 };
 
 FieldForm field_form(const std::string& name, const ProbeSetup& setup) {

@@ -23,8 +23,8 @@ void check(const ScheduleSettings& settings) {
   }
 }
 
-// Returns the recipe of the schedule. A CSV file brings its own sizes, so those of the settings are
-// left out then.
+// Returns the recipe of the schedule. If there is a CSV file, its own sizes count, and those of the
+// settings are left out.
 Recipe recipe_of(const ScheduleSettings& settings) {
   const bool own = !settings.csv.empty();
   return {.schedule = settings.schedule,
@@ -35,9 +35,10 @@ Recipe recipe_of(const ScheduleSettings& settings) {
           .recompute = settings.recompute};
 }
 
-// Returns the times of a stage that does `share` of a rank's work. Mode layer runs each layer again
-// inside the backward, right before it is differentiated. Only the last layer of a stage could be
-// run before the gradient is there, and its part is neglected. So the recompute hides in no bubble.
+// Returns the times of a stage that does `share` of a rank's work. If `recompute` is layer, each
+// layer is run again inside the backward, right before it is differentiated. That time is added to
+// the backward, so it hides in no bubble. The last layer of a stage could be run before the
+// gradient is there, but this is neglected.
 StageTimes times_of(const ScheduleSettings& settings, double share) {
   const bool inside = settings.recompute == "layer";
   const double forward = settings.forward * share;

@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-// Returns JSON that may stand inside a <script>: no text in it looks like the end of the script.
+// Returns JSON that can stand inside a <script>: no text in it looks like the end of the script.
 std::string inside_script(std::string json) {
   boost::replace_all(json, "<", "\\u003c");
   return json;
@@ -36,7 +36,7 @@ std::string page(const ScheduleAnswer& answer) {
   }};
   std::string out;
   std::string_view rest = kPageFrame;
-  for (const auto& [mark, part] : places) {  // in the order in which the frame has them
+  for (const auto& [mark, part] : places) {  // in the order in which the frame has the marks
     const size_t at = rest.find(mark);
     out.append(rest.substr(0, at)).append(part);
     rest.remove_prefix(at + mark.size());

@@ -31,12 +31,13 @@ int letter_of(Op op) {
 }
 
 // Tells which micro-batch each letter of a stage stands for. Forwards and backwards come in
-// ascending order, and the oldest weight half comes first, so letters need not say it.
+// ascending order of micro-batches, and the oldest weight half comes first. So letters need not
+// name their micro-batches.
 struct StageOrder {
   int forward = 0, backward = 0;
   std::deque<int> weight_halves = {};
 
-  // Returns the micro-batch of the next op of that kind, or -1 where there is none.
+  // Returns the micro-batch of the next op of that kind, or -1 if there is none.
   int next(Op op) {
     if (op == Op::Forward) return forward++;
     if (op == Op::BackwardInput) weight_halves.push_back(backward);
@@ -58,8 +59,8 @@ std::vector<int> places_on_ranks(const Schedule& schedule) {
   return places;
 }
 
-// Writes each rank's program in run-length form. Programs are shortened one by one, since no run
-// reaches beyond the space between two of them.
+// Returns the programs, each in run-length form. They are shortened one by one, since no repeat can
+// contain the blank between two programs.
 std::string shortened(const std::string& programs) {
   std::string out;
   for (size_t start = 0; start <= programs.size();) {

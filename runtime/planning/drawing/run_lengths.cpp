@@ -6,12 +6,12 @@
 namespace penstock {
 namespace {
 
-// The longest unit of a repeat, in letters. Longer units make the text hardly shorter (by 3 % where
-// 24 letters are allowed), and take longer to find.
+// This is the longest unit of a repeat, in letters. Longer units make the text hardly shorter (by 3
+// % if 24 letters are allowed), and take longer to find.
 constexpr size_t kLongestUnit = 8;
 
 struct Repeat {
-  size_t unit = 1, times = 1;  // letters of the unit, and how often it stands there
+  size_t unit = 1, times = 1;  // letters of the unit, and how often the unit stands there
 
   [[nodiscard]] size_t letters() const { return unit * times; }
   [[nodiscard]] size_t written() const {
@@ -21,16 +21,16 @@ struct Repeat {
   [[nodiscard]] size_t saved() const { return letters() > written() ? letters() - written() : 0; }
 };
 
-// Counts how often the first `unit` letters stand, one after the other, at the beginning of the
-// text.
+// Counts how often the first `unit` letters of the text stand at its beginning, one after the
+// other.
 Repeat repeat_of(std::string_view text, size_t unit) {
   Repeat found{unit, 1};
   while (text.substr(found.letters(), unit) == text.substr(0, unit)) ++found.times;
   return found;
 }
 
-// Returns the repeat at the beginning of the text that saves most letters; where none saves any,
-// the first letter, once.
+// Returns the repeat at the beginning of the text that saves most letters. If no repeat saves any,
+// returns the first letter, once.
 Repeat best_repeat(std::string_view text) {
   Repeat best;
   for (size_t unit = 1; unit <= std::min(kLongestUnit, text.size() / 2); ++unit) {

@@ -49,8 +49,8 @@ Layout layout_of(const ScheduleAnswer& answer) {
           .height = pitch > 14 ? pitch - 4 : pitch - 1};
 }
 
-// Returns the opacity of a stage's colour. It falls from 1 for the first `ranks` stages to 0.5 for
-// the last: with the built-in schedules, from the first stage of a rank to its last.
+// Returns the opacity of a stage's colour. It is 1 for the first `ranks` stages and falls to 0.5
+// for the last `ranks`. In the built-in schedules these are each rank's first and last stage.
 double strength(const Schedule& schedule, int stage) {
   const int chunks = schedule.stages / schedule.ranks;
   const int chunk = stage / schedule.ranks;

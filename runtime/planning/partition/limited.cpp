@@ -47,8 +47,8 @@ void check(const LayerLoads& layers, std::span<const StageLoads> stages, double 
   }
 }
 
-// Returns the furthest end of stage s, from `begin`, that is within the limits. Returns `begin`
-// where not even one layer is.
+// Returns the furthest end that stage s can have within the limits if it begins at `begin`. Returns
+// `begin` if the limits do not allow even one layer.
 int furthest(const Loads& loads, const StageLimits& limits, int s, int begin) {
   int low = begin;
   int high = loads.last_end(s);
@@ -65,8 +65,9 @@ int furthest(const Loads& loads, const StageLimits& limits, int s, int begin) {
 
 enum class Greedy { Arrives, FallsShort, Stuck };
 
-// Lets every stage go as far as it can. Returns whether all layers are reached, or Stuck where a
-// stage cannot hold even its first layer: if a stage before ended earlier, it might.
+// Gives every stage as many layers as the limits allow. Returns whether all layers are reached, or
+// Stuck if a stage cannot hold even its first layer. It might hold it if a stage before it ended
+// earlier.
 Greedy go_furthest(const Loads& loads, const StageLimits& limits) {
   int begin = 0;
   for (int s = 0; s < loads.stages(); ++s) {
@@ -77,7 +78,7 @@ Greedy go_furthest(const Loads& loads, const StageLimits& limits) {
   return begin == loads.layers() ? Greedy::Arrives : Greedy::FallsShort;
 }
 
-// cuts[s][e] says whether stage s can end before layer e. The list is empty where the last stage
+// cuts[s][e] says whether stage s can end before layer e. The list is empty if the last stage
 // cannot end behind the last layer.
 using Cuts = std::vector<std::vector<char>>;
 
@@ -88,7 +89,7 @@ Cuts reachable_cuts(const Loads& loads, const StageLimits& limits) {
   begins[0] = 1;
   for (int s = 0; s < loads.stages(); ++s) {
     std::vector<char> ends(n + 1, 0);
-    int end = 0;      // furthest end from this begin, looked for near that of the last begin
+    int end = 0;      // furthest end from this begin; the search starts near that of the last begin
     int covered = 0;  // ends up to here are marked
     for (int begin = s; begin < loads.last_end(s); ++begin) {
       if (begins[begin] == 0) continue;
@@ -106,8 +107,8 @@ Cuts reachable_cuts(const Loads& loads, const StageLimits& limits) {
   return cuts;
 }
 
-// Chooses the starts of stages, from the last stage to the first. Each is the one that brings the
-// stage's time closest to an even share.
+// Chooses the starts of stages, from the last stage to the first. Each start is the one that brings
+// the stage's time closest to an even share.
 std::vector<int> even_split(const Loads& loads, const StageLimits& limits, const Cuts& cuts) {
   std::vector<int> split(loads.stages());
   int end = loads.layers();
@@ -151,8 +152,8 @@ class Search {
   Search(const Loads& loads, double limit)
       : loads_(loads), limit_(limit), furthest_is_best_(loads.shrink_from_the_left()) {}
 
-  // Returns the split whose longest stage is shortest. Each stage is within the limit of bytes or,
-  // where that is impossible, within the least limit with which there is a split.
+  // Returns the split whose longest stage is shortest. Each stage is within the limit of bytes. If
+  // that is impossible, each is within the least limit with which there is a split.
   [[nodiscard]] LimitedSplit fastest() const {
     StageLimits limits{kMost, limit_};
     if (!possible(limits)) {
@@ -174,10 +175,11 @@ class Search {
 
   const Loads& loads_;
   double limit_;
-  bool furthest_is_best_;  // going furthest finds a split where there is one, unless it is stuck
+  // whether go_furthest() finds a split if there is one and it is not Stuck
+  bool furthest_is_best_;
 };
 
-// Returns the split of balance(). It is the best one where stages are alike and it fits.
+// Returns the split of balance(). It is the best split if stages are alike and it fits.
 std::vector<int> balanced(const LayerLoads& layers, std::span<const StageLoads> stages) {
   std::vector<double> costs = layers.time;
   for (size_t i = 0; i < costs.size(); ++i) {

@@ -43,9 +43,9 @@ int furthest_end(Costs costs, int begin, double limit) {
   return end;
 }
 
-// Returns whether the layers fit into so many stages of at most `limit` each. Filling stage after
-// stage to the brim needs the fewest stages. Stages may be empty here: there are enough layers, so
-// a split into fewer stages can be cut further.
+// Returns whether the layers fit into so many stages of at most `limit` each. Each stage is filled
+// as far as possible, which needs the fewest stages. Stages may stay empty here: there are enough
+// layers, so a split into fewer stages can be cut further.
 bool fits(Costs costs, int stages, double limit) {
   int begin = 0;
   for (int stage = 0; stage < stages; ++stage) begin = furthest_end(costs, begin, limit);
@@ -69,18 +69,19 @@ double best_bottleneck(Costs costs, int stages) {
 }
 
 // Finds the split with the least sum of squared stage costs among those within a bottleneck. It
-// does so by dynamic programming over "the first k stages end before layer i". For each k an
+// uses dynamic programming over "the first k stages end before layer i". For each k only an
 // interval of ends counts: those with which the stages before and the stages behind can be
-// completed. The sum of squares is Monge: where a stage ends later, its best start is later or the
-// same. So the middle end is solved first and divides the starts for the others, which takes
-// O(interval log interval) per stage.
+// completed. The sum of squares is Monge: if a stage ends later, its best start is later or the
+// same. So the middle end is solved first, and its best start bounds the starts of the ends on
+// either side. This takes O(interval log interval) per stage.
 class LeastSquares {
  public:
   LeastSquares(Costs costs, int stages, double bottleneck)
       : layers_(static_cast<int>(costs.size())), stages_(stages) {
     find_starts(costs, bottleneck);
     find_ends(costs, bottleneck);
-    // Costs are scaled by a power of two: squares neither overflow nor vanish, and ties stay ties.
+    // Costs are scaled by a power of two, so that squares neither overflow nor vanish. Equal costs
+    // stay equal.
     const int exponent = std::ilogb(*std::max_element(costs.begin(), costs.end()));
     before_.assign(1, 0.0);
     for (const double c : costs) before_.push_back(before_.back() + std::scalbn(c, -exponent));
@@ -126,7 +127,7 @@ class LeastSquares {
     }
   }
 
-  // Solves rows low..high (ends of stage k). Their best starts are known to lie in left..right.
+  // Finds the best starts of stage k for its ends low..high. They are known to lie in left..right.
   void fill(int k, int low, int high, int left, int right) {
     if (low > high) return;
     const int end = low + (high - low) / 2;

@@ -21,13 +21,15 @@
 namespace penstock {
 namespace {
 
-constexpr int kRounds = 12;            // how often prices are changed for one time limit
-constexpr double kCloseEnough = 1e-3;  // share of the time at which bisecting ends
-constexpr double kEvenness = 1e-3;     // share by which a stage as large as the limit costs more
-// How many pairs of a beginning and an end are looked at, at most, in all. They take a second or
-// two.
+constexpr int kRounds = 12;  // how often prices are changed for one time limit
+constexpr double kCloseEnough =
+    1e-3;  // bisecting ends when the bounds of the time differ by this share
+constexpr double kEvenness = 1e-3;  // a stage with as many bytes as the limit costs this share more
+// The search looks at no more than so many pairs of a beginning and an end in all, which takes a
+// second or two.
 constexpr int64_t kMostPairs = 400'000'000;
-constexpr int64_t kLeastPaths = 8;  // paths that must be possible: fewer find nothing
+// the pairs must suffice for so many paths, or no search is begun
+constexpr int64_t kLeastPaths = 8;
 
 class SharedSearch {
  public:
@@ -66,13 +68,13 @@ class SharedSearch {
  private:
   enum class Verdict { Found, Impossible, Unknown };
 
-  // Looks for a split within the limits of time and bytes. Any split that is better than best_
-  // replaces it.
+  // Looks for a split within the limits of time and bytes. If a split that it finds is better than
+  // best_, it replaces best_.
   Verdict look_within(double time) {
     std::vector<double> price(ranks_, 1.0);
     for (int round = 0; round < kRounds && pairs_ < kMostPairs; ++round) {
       Path path = cheapest(time, price);
-      // The budget is the most that bytes can cost in any split that fits. If the cheapest path
+      // The bytes of a split that fits cost at most `budget` at these prices. If the cheapest path
       // costs more, no split fits.
       const double budget = (1 + kEvenness) * limit_ * std::reduce(price.begin(), price.end());
       if (path.cost > budget * (1 + 1e-9)) return Verdict::Impossible;
@@ -95,10 +97,10 @@ class SharedSearch {
   }
 
   struct Path {
-    double cost = kNoLimit;  // infinite: there is no path
+    double cost = kNoLimit;  // infinite if there is no path
     std::vector<int> split;
   };
-  // Returns the split whose bytes cost least at these prices, among those within the time. It is
+  // Returns the split whose bytes cost least at these prices, among those within the time. It uses
   // dynamic programming over "stages up to s end before layer e".
   [[nodiscard]] Path cheapest(double time, const std::vector<double>& price) {
     const int n = loads_.layers();
@@ -128,9 +130,8 @@ class SharedSearch {
     return path;
   }
 
-  // A row has, for one stage and each layer e: what the stages up to this one cost at least if it
-  // ends before e (`cost`), and where it then begins (`begin`), which is -1 where it cannot end
-  // there.
+  // A row is about one stage. For each layer e, `cost` is the least that the stages up to this one
+  // cost if it ends before e, and `begin` is where it then begins, or -1 if it cannot end there.
   struct Row {
     int stage;
     double time, price;
@@ -155,8 +156,8 @@ class SharedSearch {
     pairs_ += std::max(0, std::min(last, end - 1) - begin) + 1;
   }
 
-  // Finds the cheapest beginnings of all ends in [low, high]. They lie in [first, last] and are
-  // later, or the same, for later ends.
+  // Finds the cheapest beginnings for all ends in [low, high]. These beginnings lie in [first,
+  // last]. A later end has a later beginning, or the same.
   void find_by_halves(Row& row, int low, int high, int first, int last) {
     if (low > high) return;
     const int end = low + (high - low) / 2;

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// Returns how many of the bytes pass in one go: as many as are under way at once
+// Returns how many bytes a slice has: as many as are under way at once
 // (runtime/system/comm/mpi/mpi_reduce.h), or more if there would be more than 256 slices.
 double slice_of(double bytes) {
   constexpr double kLeast = 8 << 20;
@@ -29,7 +29,8 @@ GroupSums::GroupSums(const Job& job)
   }
 }
 
-// Sets the group's link, and for each replica which share of the other members is on other nodes.
+// Sets the group's link, and for each replica the share of the other members that is on other
+// nodes.
 void GroupSums::find_places(Group& group, int position) const {
   const int replicas = job_.costs.replicas;
   std::map<int, int> members;

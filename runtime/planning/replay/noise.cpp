@@ -18,8 +18,8 @@ double uniform(uint64_t bits) {
   return static_cast<double>(bits >> 11U) * 0x1p-53;
 }
 
-// Returns a number that is close to normally distributed with deviation 1: the sum of four uniform
-// numbers (Irwin & Hall), within 3.5 of 0.
+// Returns a number that is close to normally distributed, with mean 0 and deviation 1. It is the
+// sum of four uniform numbers (Irwin & Hall), so it is within 3.5 of 0.
 double bell(uint64_t bits) {
   double sum = 0;
   for (int i = 0; i < 4; ++i) sum += static_cast<double>((bits >> (16 * i)) & 0xffffU) / 65535.0;

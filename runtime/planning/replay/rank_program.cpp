@@ -23,7 +23,7 @@ void RankPrograms::list_wires(const Job& job, const Edges& edges) {
                                         : bytes_of(job.costs.skip_bytes, e - neighbours);
     const int down = schedule.rank_of_stage[static_cast<size_t>(from)];
     const int up = schedule.rank_of_stage[static_cast<size_t>(to)];
-    wires.push_back({down, up, bytes});  // for activations; the next one is for their gradients
+    wires.push_back({down, up, bytes});  // for activations; the next wire is for their gradients
     wires.push_back({up, down, bytes});
   }
   messages = wires.size() * static_cast<size_t>(schedule.micro_batches);

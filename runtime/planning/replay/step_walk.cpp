@@ -76,8 +76,8 @@ void StepWalk::take_turn(const Turn& turn) {
 }
 
 void StepWalk::begin_transfer(const RankStep& step, int replica, double ready) {
-  // A message has at most eight slices, so a large job is soon replayed. A slice is no smaller than
-  // what hosts send at once.
+  // A message has at most eight slices, so that the replay of a large job does not take long. A
+  // slice is no smaller than what hosts send at once.
   constexpr double kSlices = 8;
   constexpr double kLeast = 65536;
   const double bytes = programs_.wires[static_cast<size_t>(step.wire)].bytes;
@@ -203,7 +203,7 @@ void StepWalk::arrive(const RankStep& step, int replica, double when) {
   if (waiting >= 0) runnable_.push_back(waiting);
 }
 
-// Returns when a message has come through. It may leave at `ready`, and shares no network card.
+// Returns when a message has come through if it can leave at `ready` and shares no network card.
 double StepWalk::through(const RankStep& step, int replica, double ready) {
   const WireEnds& ends = programs_.wires[static_cast<size_t>(step.wire)];
   const LinkTimes& link = link_of(ends, replica);

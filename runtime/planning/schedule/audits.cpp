@@ -12,7 +12,7 @@ bool ends_cell(Op op) {
   return op == Op::Backward || op == Op::BackwardWeight;
 }
 
-// Returns whether a rank does nothing but wait in the instruction: for a message, or for all others
+// Returns whether a rank only waits in the instruction: for a message, or for all other ranks
 // before the update.
 bool waits(Op op) {
   return op == Op::RecvActivation || op == Op::RecvGradient || op == Op::OptimizerStep;

@@ -10,8 +10,8 @@
 namespace penstock {
 namespace {
 
-// The stages on other ranks that a stage exchanges messages with: those before it and those after
-// it, each list nearest first.
+// These are the stages on other ranks that a stage exchanges messages with: those before it and
+// those after it, each list nearest first.
 struct Partners {
   std::vector<int> before, after;
 };
@@ -32,8 +32,8 @@ std::vector<Partners> partners_of(const Schedule& schedule) {
   return partners;
 }
 
-// Returns the index of each stage's last weight gradient in the rank's program, or -1 where there
-// is none.
+// Returns the index of each stage's last weight gradient in the rank's program, or -1 if there is
+// none.
 std::vector<int> last_weight_gradients(const Schedule& schedule, int rank) {
   std::vector<int> last(schedule.stages, -1);
   const auto& program = schedule.program[rank];

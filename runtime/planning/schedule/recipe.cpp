@@ -15,8 +15,8 @@ namespace {
   throw std::invalid_argument(message);
 }
 
-// Returns the schedule of a CSV file, which has its own numbers of stages and micro-batches.
-// Refuses a recipe that asks for other numbers.
+// Returns the schedule of a CSV file. The file has its own numbers of stages and micro-batches; a
+// recipe that asks for other numbers is refused.
 Schedule from_csv(const Recipe& recipe) {
   Schedule schedule = parse_csv(recipe.csv, recipe.schedule);
   const auto differs = [](int asked, int own) { return asked != 0 && asked != own; };
@@ -41,9 +41,9 @@ Schedule compute_instructions(const Recipe& recipe) {
   return schedule;
 }
 
-// Returns what the recipe's mode of recompute means in instructions. In mode stage, a stage whose
-// backwards follow its forwards at once is not recomputed, since nothing is to be gained. In mode
-// layer its inner layers are run again all the same.
+// Returns how programs are lowered in the recipe's mode of recompute. In mode stage, a stage whose
+// backwards follow its forwards at once is not recomputed, since nothing would be gained. In mode
+// layer the inner layers of such a stage are run again all the same.
 Lowering lowering_of(const Recipe& recipe) {
   const std::string& mode = recipe.recompute;
   if (mode != "none" && mode != "stage" && mode != "layer") {

@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// compared at a time: a multiple of the width of every type
+// Tensors are compared in pieces of so many bytes: a multiple of the width of every type.
 constexpr uint64_t kPieceOfTensor = uint64_t{4} << 20;
 
 using StoredByName = std::map<std::string, TensorInfo>;

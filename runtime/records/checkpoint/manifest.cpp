@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// of these documents; to be raised if a change would mislead an old reader
+// The format of these documents is to be raised if a change would mislead an old reader.
 constexpr uint64_t kFormat = 1;
 constexpr const char* kChecksum = "xxh3_64";
 
@@ -147,7 +147,7 @@ void parse_owed_evaluation(const nlohmann::json& document, const std::string& fi
   const nlohmann::json& owed = json_object(document, kOwed, file);
   const auto loss = owed.find("loss");
   state.owes_evaluation = true;
-  // it stays so if the member is null or missing: JSON has no NaN
+  // The loss stays NaN if the member is null or missing, since JSON has no NaN.
   state.loss = std::numeric_limits<double>::quiet_NaN();
   if (loss == owed.end() || loss->is_null()) return;
   if (!loss->is_number()) fail_data(file + ": the loss of \"" + kOwed + "\" is not a number");

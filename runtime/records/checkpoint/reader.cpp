@@ -13,7 +13,7 @@ namespace penstock {
 namespace {
 
 constexpr int64_t kMaximumDocumentBytes = int64_t{64} << 20;  // an index of a million tensors
-// the system allows a process far more
+// The system allows a process far more open files than this.
 constexpr size_t kMostOpenFiles = 64;
 
 }  // namespace

@@ -32,7 +32,7 @@ constexpr std::array kSmallFiles = {"generation_config.json",
                                     "chat_template.jinja",
                                     "chat_template.json"};
 
-// for the new folder, which is complete before the old one is moved aside
+// The new folder has this suffix. It is complete before the old folder is moved aside.
 constexpr const char* kNew = ".new";
 constexpr const char* kOld = ".old";
 

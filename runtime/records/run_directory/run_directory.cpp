@@ -67,7 +67,7 @@ RunDirectory::RunDirectory(const RunDirectoryRequest& request) : say_(request.sa
   path_ = without_links(path_);
   wish_.directory = path_;
   try {
-    // refuses a wrong request before anything is made
+    // This refuses a wrong request before anything is made.
     attempt_ = choose_attempt(look_into(path_), wish_);
     make_directory();
     lock_ = std::make_unique<DirectoryLock>(path_ + "/" + kLockFile, request.lock, request.say);

@@ -44,7 +44,8 @@ KnownBubble zb_h2_bubble(const PipelineSizes& sizes, const RankTimes& times) {
   return (sizes.ranks - 1) * std::max(times.forward, span);
 }
 
-// A stage has half of a rank's layers, so each half of its backward takes half as long as a rank's.
+// Returns the bubble of zb-v, or nothing if the order is not made for such sizes and times. A stage
+// has half of a rank's layers, so each half of its backward takes half as long as a rank's.
 KnownBubble zb_v_bubble(const PipelineSizes& sizes, const RankTimes& times) {
   const bool enough = sizes.micro_batches >= 2 * sizes.ranks - 1;
   const bool ordered = times.forward <= times.backward_input;

@@ -10,8 +10,8 @@ namespace penstock {
 namespace {
 
 // Writes the program of one of p ranks. Each op of each chunk takes its micro-batches in increasing
-// order. The order is made for at least 2p micro-batches; if there are fewer, those beyond their
-// number are left out. Where the authors run a forward and a backward at once, the forward comes
+// order. The order is made for at least 2p micro-batches; if there are fewer, the ops of the
+// missing ones are left out. If the authors run a forward and a backward at once, the forward comes
 // first here.
 class DualProgram {
  public:
@@ -39,8 +39,8 @@ class DualProgram {
   }
 
  private:
-  // Writes `count` backwards of both chunks in turn. Those of the second half leave their weight
-  // gradients for later.
+  // Writes `count` backwards, of both chunks in turn. The backwards of the second half leave their
+  // weight gradients for later.
   void cool_down(int count) {
     for (int n = 0; n < count; ++n) {
       const int chunk = 1 - n % 2;

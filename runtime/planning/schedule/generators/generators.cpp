@@ -21,7 +21,7 @@ std::vector<Instruction> alternating(int stage, int micro_batches, int warm_up) 
   return program;
 }
 
-// Returns 1F1B in which a rank runs `lead` forwards ahead for each stage behind it.
+// Returns a 1F1B schedule in which a rank runs `lead` forwards ahead for each stage behind it.
 Schedule one_f_one_b_ahead(int stages, int micro_batches, int lead) {
   Schedule schedule = looped(stages, 1, micro_batches);
   for (int r = 0; r < stages; ++r) {

@@ -7,9 +7,9 @@
 namespace penstock {
 namespace {
 
-// The chunk and the micro-batch of a rank's k-th forward. A rank takes p micro-batches (p ranks)
-// through its first chunk, the same p through the next one, and so on. The k-th backward has the
-// same micro-batch, and chunks are counted from the last one.
+// This is the chunk and the micro-batch of a rank's k-th forward. With p ranks, a rank takes p
+// micro-batches through its first chunk, the same p through its next chunk, and so on. The k-th
+// backward has the same micro-batch, but its chunk is counted from the last one.
 struct Turn {
   int chunk;
   int micro_batch;
@@ -21,8 +21,8 @@ Turn turn(int k, int ranks, int chunks) {
 
 }  // namespace
 
-// The order is made for a multiple of p micro-batches (p ranks). If their number is no multiple,
-// those beyond it are left out.
+// Makes the order for a multiple of p micro-batches, for p ranks. If `micro_batches` is no multiple
+// of p, the order is made for the next multiple, and the ops of the missing ones are left out.
 Schedule interleaved(int ranks, int chunks, int micro_batches) {
   Schedule schedule = looped(ranks, chunks, micro_batches);
   const int rounds = (micro_batches + ranks - 1) / ranks;

@@ -9,9 +9,9 @@ namespace penstock {
 namespace {
 
 // Makes an H schedule of Qi et al. 2023 (arXiv:2401.10241). Each slot has a forward, an input
-// gradient and a weight gradient. The input gradient is the one that has arrived if a rank runs
-// `lead` forwards ahead for each stage behind it. The weight gradient is as far behind on every
-// rank as on rank 0.
+// gradient and a weight gradient. The input gradient is `lead` micro-batches behind the forward for
+// each stage after this one: that gradient has arrived by then. The weight gradient is as far
+// behind the forward on every rank as on rank 0.
 Schedule zb_h(int stages, int micro_batches, int lead) {
   Schedule schedule = looped(stages, 1, micro_batches);
   for (int r = 0; r < stages; ++r) {
@@ -30,7 +30,7 @@ Schedule zb_h(int stages, int micro_batches, int lead) {
 
 // Writes the program of one of p ranks in zb_v. Each op of each chunk takes its micro-batches in
 // increasing order. Rank 0 begins with 2p - 1 forwards, so the order is made for at least as many
-// micro-batches; if there are fewer, those beyond their number are left out.
+// micro-batches; if there are fewer, the ops of the missing ones are left out.
 class VProgram {
  public:
   VProgram(int ranks, int rank, int micro_batches)

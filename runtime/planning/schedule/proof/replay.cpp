@@ -104,16 +104,16 @@ class Replay {
   static constexpr int kNobody = -1;
   static constexpr int kHappened = -2;
 
-  // How many messages went from one stage to another so far, and which rank waits for room to send
-  // one more.
+  // These count the messages from one stage to another so far. `waiting` is the rank that waits for
+  // room to send one more.
   struct Passed {
     int sent = 0, received = 0;
     int waiting = kNobody;
   };
 
   // Runs the rank's next instruction. Returns false if the rank must wait for an event instead;
-  // that event makes it runnable again. It waits for one event at a time, so it is never runnable
-  // twice.
+  // that event makes the rank runnable again. A rank waits for one event at a time, so it is never
+  // runnable twice.
   bool advance(int rank) {
     const Instruction& instruction = schedule_.program[rank][next_[rank]];
     const int64_t awaited = events_.awaited_by(instruction);
@@ -158,8 +158,8 @@ class Replay {
   const std::function<void(int, int)>& visit_;
   const Edges edges_;
   const ScheduleEvents events_;
-  // An event has happened, or a rank waits for it, or nobody does. No more than one rank can wait,
-  // since only one stage waits for an event.
+  // An entry says that the event has happened, or which rank waits for it, or that nobody does. No
+  // more than one rank can wait for an event, since only one stage needs it.
   std::vector<int> waiting_;
   std::vector<Passed> traffic_;  // by directed edge
   std::vector<int> next_;        // next instruction, by rank

@@ -34,8 +34,8 @@ void check_backward_order(const Evidence& e, int stage, int j) {
   }
 }
 
-// Stages of one rank hand over tensors directly, without messages. So the rank's program itself
-// must have them in order.
+// Checks the order of two stages of one rank in the rank's program. They hand over tensors
+// directly, so no message makes one wait for the other.
 void check_hand_over(const Evidence& e, const StagePair& edge) {
   for (int j = 0; j < e.schedule.micro_batches; ++j) {
     require_order(e, {Op::Forward, edge.from, j}, {Op::Forward, edge.to, j});

@@ -9,8 +9,8 @@
 namespace penstock {
 namespace {
 
-// The messages along an edge in one direction. A message goes from the instruction that makes it to
-// the one that needs it, on another rank.
+// These are the messages along an edge in one direction. A message goes from the instruction that
+// makes it to the instruction that needs it, on another rank.
 struct Passage {
   Op send;
   Op receive;
@@ -49,8 +49,8 @@ void check_ends(const Evidence& e, const Passage& passage) {
   }
 }
 
-// Checks that each message leaves after the instruction that makes it and is there before the one
-// that needs it.
+// Checks that each message leaves after the instruction that makes it, and is there before the
+// instruction that needs it.
 void check_order(const Evidence& e, const Passage& passage) {
   const bool forward = passage.send == Op::SendActivation;
   const auto compute = [&](int stage, int j) {
@@ -89,8 +89,8 @@ void check_first_in_first_out(const Evidence& e, const Passage& passage) {
                   "; messages of one edge arrive in the order they were sent");
 }
 
-// Returns the instruction that a stuck one waits for. A receive waits for its send; a send waits
-// for the receive that would make room in the window.
+// Returns the instruction that a stuck instruction waits for. A receive waits for its send; a send
+// waits for the receive that would make room in the window.
 Instruction awaited_by(const Evidence& e, const TransportRules& rules, int rank, int index) {
   const auto& program = e.schedule.program[rank];
   const auto [op, stage, micro_batch, peer] = program[index];
@@ -122,7 +122,7 @@ void check_first_in_first_out(const Evidence& e) {
 }
 
 // Refuses a schedule that deadlocks, and says who waits for whom. A stuck rank waits for a message
-// that exists (both ends were compared) and that its other end does not reach. So following the
+// that exists (both ends were compared), and whose other end is stuck as well. So following the
 // waits from any stuck rank leads into a circle.
 void check_deadlock(const Evidence& e, const TransportRules& rules) {
   const auto& program = e.schedule.program;

@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// The ops that a cell of the file may name. lower() inserts all others.
+// These are the ops that a cell of the file can name. lower() inserts all others.
 constexpr Op kOps[] = {Op::Forward, Op::BackwardInput, Op::BackwardWeight, Op::Backward};
 
 constexpr const char* kExpected =
@@ -28,8 +28,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Cuts off what stands before the first `separator`, or everything where there is none, and returns
-// it. The separator itself is dropped.
+// Cuts off the text before the first `separator` and returns it; if there is no separator, that is
+// the whole text. The separator itself is dropped.
 std::string_view cut(std::string_view& text, char separator) {
   const size_t end = std::min(text.find(separator), text.size());
   const std::string_view first = text.substr(0, end);
@@ -45,7 +45,7 @@ std::string quoted(std::string_view cell) {
   return result + (cell.size() > kLongest ? "...\"" : "\"");
 }
 
-// The place of a cell; lines and cells are counted from 1.
+// This is the place of a cell; lines and cells are counted from 1.
 struct Place {
   int line = 0;
   int cell = 0;
@@ -189,8 +189,9 @@ class Parser {
     }
   }
 
-  // Refuses a file that lacks the forward of some stage and micro-batch. Sizes follow from the
-  // largest numbers in the file, so a mistyped number would ask for more than there is.
+  // Refuses a file that lacks the forward of some stage and micro-batch. The numbers of stages and
+  // micro-batches are taken from the largest in the file, so one mistyped number makes the schedule
+  // far larger than meant, and this finds it.
   void check_forwards() const {
     std::vector<std::pair<int, int>> there;
     for (const auto& program : schedule_.program) {
@@ -215,7 +216,7 @@ class Parser {
   std::string_view text_;
   const std::string& name_;
   Place at_;
-  int empty_line_ = 0;      // number of the first one since the last rank; 0 for none
+  int empty_line_ = 0;      // number of the first empty line since the last rank; 0 for none
   std::vector<int> lines_;  // number of each rank's line
   std::vector<Stage> stages_;
   Schedule schedule_;

@@ -46,8 +46,8 @@ std::vector<CellRow> place(const Schedule& schedule, const Timeline& timeline) {
   return rows;
 }
 
-// The shortest and the longest cell of all ranks, the last end, and the length of the longest
-// label.
+// These are the shortest and the longest cell of all ranks, the last end, and the length of the
+// longest label.
 struct Extremes {
   double shortest = std::numeric_limits<double>::infinity();
   double longest = 0;
@@ -88,9 +88,9 @@ std::string labelled(const CellRow& row, double scale) {
   return line;
 }
 
-// Returns the letter for `span` of time: the op, or the blank, that takes most of it. If several
-// ops take as much, they alternate from column to column, so a steady state looks like the mixture
-// it is.
+// Returns the letter for `span` of time: the op, or the blank, that takes most of the time. If
+// several ops take equally much, they alternate from column to column, so that all of them are
+// seen.
 char letter_for(const std::string& ops, const std::vector<double>& times, double span,
                 size_t column) {
   const double kEqual = 1e-9 * span;
@@ -132,8 +132,8 @@ std::string draw(const Schedule& schedule, const Timeline& timeline, int columns
   const double scale = static_cast<double>(of.widest + 1) / unit;
   const size_t length = column_of(of.end, scale);
   const size_t limit = columns > 0 ? static_cast<size_t>(columns) : length;
-  // A column of the condensed form is one letter. It is as long as the shortest cell, or longer
-  // where such columns are more than the limit.
+  // A column of the condensed form is one letter. It is as long as the shortest cell, or longer if
+  // there would be more columns than the limit.
   const auto shortest = static_cast<size_t>(std::ceil(of.end / unit - 1e-9));
   const size_t letters = std::min(shortest, limit);
   std::string picture;

@@ -28,8 +28,8 @@ int most_data_held(const DataUse& use, int ahead) {
   const auto early = static_cast<size_t>(ahead);
   std::vector<size_t> ends = use.last;
   std::sort(ends.begin(), ends.end());
-  // Each time a micro-batch is first used, the data of one more arrive. Data whose last use was
-  // before that time have gone.
+  // Each time a micro-batch is first used, the data of one more micro-batch arrive. Data whose last
+  // use was before that time have gone.
   size_t most = std::min(count, early);
   size_t gone = 0;
   for (size_t place = 0; place < count; ++place) {

@@ -13,7 +13,7 @@ namespace penstock {
 namespace {
 
 struct Uses {
-  std::vector<bool> recompute, backward;  // whether a stage has any, by stage
+  std::vector<bool> recompute, backward;  // for each stage, whether it has any
 };
 
 Uses uses_of(const Schedule& schedule) {
@@ -84,8 +84,8 @@ class Walk {
   void visit(const Instruction& instruction) {
     const Op op = instruction.op;
     if (receives(op)) {
-      // The tensors arrive in the buffer that was asked for. If more are to come on this edge,
-      // another buffer is asked for at once.
+      // The tensors arrive in the buffer that was asked for. If more messages are to come on this
+      // edge, another buffer is asked for at once.
       if (--coming_[directed_edge(edges_, instruction)] > 0) add(tuple_bytes(instruction));
     } else if (is_send(op)) {
       send(instruction);
@@ -98,8 +98,8 @@ class Walk {
     }
   }
 
-  // Keeps the message on its link. If the window is full, the oldest message goes and this one
-  // takes its place.
+  // Keeps the message on its link. If the window is full, the oldest message leaves the link, and
+  // the new message takes its place.
   void send(const Instruction& message) {
     Outlet& outlet = outlets_[directed_edge(edges_, message)];
     outlet.bytes = tuple_bytes(message);
@@ -140,7 +140,8 @@ class Walk {
     return memory_[std::max(message.stage, message.peer)].input_bytes;
   }
 
-  // A directed edge that leaves this rank: how many messages its link holds, and how large each is.
+  // This is a directed edge that leaves this rank: how many messages its link holds, and how large
+  // each is.
   struct Outlet {
     int held = 0;
     int64_t bytes = 0;

@@ -12,12 +12,12 @@
 namespace penstock {
 namespace {
 
-// What carries the messages from one stage to another.
+// This carries the messages from one stage to another.
 struct Wire {
   const LinkTimes* link = nullptr;
   double busy = 0;     // how long one message occupies it
   double free_at = 0;  // when the last message sent is through
-  // These two are used only where the transport limits the messages under way (a window): when each
+  // These two are used only if the transport limits the messages under way (a window): when each
   // message was received, and how many have been sent.
   std::vector<double> received = {};
   size_t sent = 0;
@@ -282,8 +282,8 @@ Timeline simulate(const Schedule& schedule, const PipelineCosts& costs,
 
 SteadyStep simulate_steady(const Schedule& schedule, PipelineCosts costs,
                            const TransportRules& rules) {
-  // Six steps are enough. By then steps are alike: a rank that ends early waits for the others at
-  // the same places in each.
+  // After six steps all further steps are alike: a rank that ends a step early waits for the other
+  // ranks at the same places in each.
   constexpr int kSteps = 6;
   costs.begins.clear();
   SteadyStep steady;

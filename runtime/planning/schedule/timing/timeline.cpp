@@ -9,7 +9,7 @@ namespace {
 
 using Spans = std::vector<TimedInstruction>;
 
-// The time from the first start to the last end. While start > end, nothing was added.
+// This is the time from the first start to the last end. While start > end, nothing was added.
 struct Extent {
   double start = std::numeric_limits<double>::infinity();
   double end = -std::numeric_limits<double>::infinity();

@@ -14,7 +14,7 @@ namespace penstock {
 namespace {
 
 struct KnownKind {
-  // the value of statfs.f_type: a name of linux/magic.h, or a number if that file lacks the name
+  // This is the value of statfs.f_type. linux/magic.h lacks those that are written as numbers.
   uint32_t magic;
   const char* name;
 };

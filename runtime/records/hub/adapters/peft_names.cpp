@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// before all names, since peft wraps the network
+// peft wraps the network, which puts this before all names.
 constexpr const char* kWrapped = "base_model.model.";
 constexpr std::string_view kWeight = ".weight";
 

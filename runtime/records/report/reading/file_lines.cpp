@@ -50,7 +50,7 @@ std::vector<std::string> last_lines(const std::string& path, size_t most) {
   file.read(file.size_bytes() - size, text.data(), text.size());
   std::vector<std::string> lines;
   size_t begin = 0;
-  // the first line may be cut off, so it is skipped
+  // The first line may be cut off, so it is skipped.
   if (size < file.size_bytes()) begin = text.find('\n') + 1;
   while (begin < text.size()) {
     const size_t end = std::min(text.find('\n', begin), text.size());
