@@ -24,8 +24,8 @@ class LinearNode : public ProductNode {
   }
 };
 
-// A node for linear(f(pre)) that gives the gradient of `pre`. So the product and the derivative of
-// the activation `f` can be one fused op.
+// This is a node for linear(f(pre)) that gives the gradient of `pre`. So one fused op can do the
+// product and the derivative of the activation `f`.
 class ActivatedLinearNode final : public LinearNode {
  public:
   ActivatedLinearNode(const Tensor& activated, const Variable& pre, const Variable& y,

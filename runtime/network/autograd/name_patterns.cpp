@@ -14,14 +14,15 @@ bool takes_out(const std::string& pattern) {
   return pattern.starts_with('!');
 }
 
-// Returns whether the pattern is about that name, either to choose it or to take it out.
+// Returns whether the pattern fits the name. A pattern either chooses the names that it fits or
+// takes them out.
 bool fits(const std::string& name, const std::string& pattern) {
   const char* glob = pattern.c_str() + (takes_out(pattern) ? 1 : 0);
   return fnmatch(glob, name.c_str(), 0) == 0;
 }
 
-// Returns every name, and before them a pattern for every layer with all below it. For
-// blocks.0.norm.bias these are blocks.*, blocks.0.* and blocks.0.norm.*.
+// Returns first the patterns of the layers that each name belongs to, and then all names. For
+// blocks.0.norm.bias the patterns are blocks.*, blocks.0.* and blocks.0.norm.*.
 std::vector<std::string> sensible_patterns(std::span<const std::string> names) {
   std::vector<std::string> all;
   for (const std::string& name : names) {

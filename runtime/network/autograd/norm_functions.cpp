@@ -136,7 +136,7 @@ void merge_over_replicas(Device& device, Tensor& mean, Tensor& rstd, Replicas& r
 
 class BatchNormNode final : public Node {
  public:
-  // `replicas` is null where the statistics are those of this micro-batch alone.
+  // `replicas` is null if the statistics are those of this micro-batch alone.
   BatchNormNode(const Variable& x, int y_slot, Tensor mean, Tensor rstd, Parameter& gamma,
                 Parameter& beta, Replicas* replicas)
       : x_(x.value),
@@ -236,8 +236,8 @@ Variable fixed_batch_norm(Tape& tape, const Variable& x, const Tensor& mean, con
   tape.device().batch_norm().inference(value, x.value, mean, variance, gamma.weight.value(),
                                        beta.weight.value(), epsilon);
   Variable y = tape.output(std::move(value), x.tracked());
-  // The gradient is dx = g gamma / sqrt(variance + epsilon). inference() of g, with a mean and a
-  // beta of zero, is just that.
+  // The gradient is dx = g gamma / sqrt(variance + epsilon). inference() computes just that from g
+  // if mean and beta are zero.
   record(tape, y, [&tape, &gamma, to = x.slot, variance, epsilon](const Tensor& g) {
     const Tensor zero = tape.device().zeros({gamma.elements()}, DType::F32, Purpose::Activations);
     Tensor dx = new_like(tape, g);

@@ -100,7 +100,7 @@ Variable activation(Tape& tape, const Variable& x, Activation f) {
   Variable y = tape.output(std::move(value), x.tracked());
   if (f == Activation::Relu) {
     // The derivative of ReLU follows from the output, which the next layer mostly keeps as its
-    // input anyway. So the input of this op may be freed.
+    // input anyway. So the input of this op can be freed.
     record(tape, y, [&tape, to = x.slot, out = y.value](const Tensor& g) {
       Tensor dx = writable(tape, g);
       tape.device().activation().fused_backward(dx, g, out, Fused::Relu);

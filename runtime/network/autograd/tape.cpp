@@ -35,7 +35,7 @@ void Tape::give_gradient(int slot, Tensor g) {
     return;
   }
   PointwiseOps& ops = device_.pointwise();
-  // Adds in place into the one of the two that nobody else sees; if others see both, into a new
+  // The sum is written to `held` or to `g`, if nobody else sees that tensor, and else to a new
   // tensor. The order does not matter: a + b has the same bits as b + a.
   if (held.unique()) {
     ops.add(held, held, g);

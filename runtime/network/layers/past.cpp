@@ -26,7 +26,8 @@ Past::Kept& Past::of(uint64_t attention, int64_t micro_batch) {
   return kept;
 }
 
-// Returns tensors of zeros for all positions: rows that hold nothing yet are computed with, too.
+// Returns tensors of zeros for all positions. Rows that hold nothing yet are computed with, too, so
+// they must hold numbers.
 Tensor Past::nothing_of(Device& device, const Tensor& now) const {
   return device.zeros({now.dim(0), positions_, now.dim(2)}, now.dtype(), Purpose::Activations);
 }

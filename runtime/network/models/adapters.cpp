@@ -11,8 +11,8 @@
 namespace penstock {
 namespace {
 
-// The name by which users call a layer, as model cards do (`name`), and what it is called in the
-// names of its parameters (`part`).
+// `name` is the name by which users call a layer, as model cards do. `part` is what the layer is
+// called in the names of its parameters.
 struct Target {
   std::string_view name, part;
 };

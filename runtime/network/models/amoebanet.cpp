@@ -15,12 +15,11 @@ namespace {
 
 using namespace amoeba;
 
-// The layers that a network begins with; D is model.filters. Wide and narrow reproduce published
-// numbers of parameters, small is for images of 32 x 32.
+// These are the layers that a network can begin with; D is model.filters. Wide and narrow reproduce
+// published numbers of parameters, small is for images of 32 x 32.
 //   wide    3x3 convolution of stride 2 to D/4 channels, reduction cells of D/2 and D filters
 //   narrow  the same with 32 channels, D/4 and D/2 filters; the convolution has no padding, the
-// first
-//           cell does not project its second input, and a ReLU stands before the last pool
+//           first cell does not project its second input, a ReLU stands before the last pool
 //   small   3x3 convolution of stride 1 to 3D channels: the form for CIFAR of Zoph et al. 2018
 enum class Stem : uint8_t { Wide, Narrow, Small };
 
@@ -107,7 +106,7 @@ class Builder {
     return {.width = width, .classes = classes_, .loss = loss_of(config_)};
   }
 
-  // Adds the auxiliary head of Real et al. 2019. Their pool has a window of 5 x 5; where the map is
+  // Adds the auxiliary head of Real et al. 2019. Their pool has a window of 5 x 5; if the map is
   // smaller, the window is as large as the map.
   void add_auxiliary_head() {
     constexpr double kShare = 0.4;

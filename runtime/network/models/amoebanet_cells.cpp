@@ -6,8 +6,8 @@ namespace {
 
 constexpr Window kPoint{};  // a window of 1x1
 
-// Makes the layers of one operand, in order. A ReLU at their beginning is left to the cell, which
-// shares it among operands.
+// Makes the layers of one operand, in order. If the first would be a ReLU, it is left to the cell,
+// which shares it among operands.
 class OperandMaker {
  public:
   OperandMaker(std::string name, int64_t in, int64_t filters, int stride, const Style& style)
@@ -154,7 +154,8 @@ std::unique_ptr<Layer> make_cell(const std::string& name, const Genotype& genoty
 }
 
 // The outputs of the normal cell are those that give the published numbers of parameters. The paper
-// about the architecture puts s4, s5 and s6 side by side, which gives an eighth fewer parameters.
+// about the architecture has s4, s5 and s6 side by side instead, which gives an eighth fewer
+// parameters.
 const Genotypes& genotypes_d() {
   static const Genotypes cells = {
       .normal = {.sums = {{{{{Op::Conv1x1, 1}, {Op::Max3x3, 1}}},

@@ -14,7 +14,8 @@
 namespace penstock {
 namespace {
 
-// Returns the window of each block. It is 0 where a position sees all positions before it.
+// Returns the window of each block. It is 0 if a position of the block sees all positions before
+// it.
 std::vector<int64_t> windows_of_blocks(const ModelConfig& config) {
   std::vector<int64_t> windows(static_cast<size_t>(config.layers), config.window);
   if (config.kind != "decoder" || config.window_layers.empty()) return windows;

@@ -28,8 +28,8 @@ using Maker = std::function<std::unique_ptr<Layer>(const std::string& name, Laye
                                                    const Surroundings& around)>;
 using LayerPtr = std::unique_ptr<Layer>;
 
-// An error whose message begins with the place of its entry in the run file. The entries around
-// that one hand the error on unchanged.
+// This is an error whose message begins with the place of its entry in the run file. The entries
+// around that entry hand the error on unchanged.
 class Placed final : public Error {
  public:
   using Error::Error;

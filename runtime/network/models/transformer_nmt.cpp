@@ -39,9 +39,9 @@ class DecoderInput final : public Layer {
   std::unique_ptr<Layer> embedding_;
 };
 
-// A part of the encoder. Where words are chosen one by one, it computes only in the first round,
-// whose keys and values the decoder keeps (runtime/network/layers/past.h). After that it passes on
-// its input, which nobody reads.
+// This is a part of the encoder. If words are chosen one by one, it computes only in the first
+// round, whose keys and values the decoder keeps (runtime/network/layers/past.h). In later rounds
+// it passes on its input, which nobody reads.
 class EncoderPart final : public Layer {
  public:
   explicit EncoderPart(std::unique_ptr<Layer> body) : Layer(body->name()), body_(std::move(body)) {}

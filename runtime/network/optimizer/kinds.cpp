@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// Stochastic gradient descent with heavy-ball or Nesterov momentum, as PyTorch computes it.
+// This is stochastic gradient descent with heavy-ball or Nesterov momentum, as PyTorch computes it.
 class Sgd final : public Optimizer {
  public:
   explicit Sgd(const OptimizerConfig& c)
@@ -31,9 +31,10 @@ class Sgd final : public Optimizer {
   std::vector<SgdTensors> list_;  // empty between updates, which reuse its memory
 };
 
-// RMSprop (Tieleman & Hinton 2012) as TensorFlow computes it; AmoebaNet was trained with that (Real
-// et al. 2019). The mean of squares starts at 1, so the first steps are not long ones. Epsilon, 1
-// for AmoebaNet, is added inside the root. In PyTorch the mean starts at 0, and epsilon is outside.
+// This is RMSprop (Tieleman & Hinton 2012) as TensorFlow computes it, and as AmoebaNet was trained
+// (Real et al. 2019, with an epsilon of 1). The mean of squares starts at 1, so the first steps are
+// not long ones, and epsilon is added inside the root. In PyTorch the mean starts at 0, and epsilon
+// is added outside.
 class RmsProp final : public Optimizer {
  public:
   explicit RmsProp(const OptimizerConfig& c)
@@ -57,8 +58,8 @@ class RmsProp final : public Optimizer {
   std::vector<RmsPropTensors> list_;  // empty between updates, which reuse its memory
 };
 
-// Adam (Kingma & Ba 2015) and AdamW (Loshchilov & Hutter 2019). They differ in one flag, which says
-// whether weight decay is decoupled from the moments.
+// This is Adam (Kingma & Ba 2015) or AdamW (Loshchilov & Hutter 2019). They differ in one flag,
+// which says whether weight decay is decoupled from the moments.
 class Adam final : public Optimizer {
  public:
   explicit Adam(const OptimizerConfig& c) : Optimizer(c, {{"exp_avg"}, {"exp_avg_sq"}}) {}
@@ -83,7 +84,7 @@ class Adam final : public Optimizer {
 };
 
 // Lion (Chen et al. 2023, "Symbolic Discovery of Optimization Algorithms") moves a weight by the
-// sign of a mean of gradients. Its weight decay is decoupled, as AdamW's.
+// sign of a mean of gradients. Its weight decay is decoupled, like that of AdamW.
 class Lion final : public Optimizer {
  public:
   explicit Lion(const OptimizerConfig& c) : Optimizer(c, {{"exp_avg"}}) {}

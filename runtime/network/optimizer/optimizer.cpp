@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-// Returns whether the text from `first` on is digits up to the next dot or the end.
+// Returns whether the text has only digits from `first` to the next dot, or to its end.
 bool ends_component(std::string_view name, size_t first) {
   const size_t next = name.find_first_not_of("0123456789", first);
   return next == std::string_view::npos || name[next] == '.';

@@ -14,7 +14,7 @@ namespace {
 // grows by the same amount in each step.
 double progress(int64_t step, int64_t begin, int64_t end) {
   if (step <= begin) return 0.0;
-  if (step >= end) return 1.0;  // also where `end` is not after `begin`
+  if (step >= end) return 1.0;  // also if `end` is not after `begin`
   return static_cast<double>(step - begin) / static_cast<double>(end - begin);
 }
 

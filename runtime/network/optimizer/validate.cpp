@@ -23,8 +23,8 @@ void one_of(const char* key, const std::string& value, std::span<const char* con
   fail_input("optimizer." + std::string(key) + " is \"" + value + "\": use one of " + list);
 }
 
-// Refuses the value where `ok` is false. Callers write the condition that must hold (not its
-// opposite), since comparisons with NaN are false.
+// Refuses the value if `ok` is false. Callers write the condition that must hold (not its
+// opposite): comparisons with NaN are false, so a NaN is refused.
 template <class T>
 void require(bool ok, const char* key, T value, const char* range) {
   if (ok) return;

@@ -81,7 +81,8 @@ void fill_initial_values(Parameter& parameter, uint64_t seed, Device& device) {
     draw(parameter.init, stream, 0, target.span<float>());
     return parameter.weight.changed();
   }
-  // Draws in pieces, since a table of words can be larger than all else that the host holds.
+  // The numbers are drawn in pieces, since a table of words can be larger than all else that the
+  // host holds.
   std::vector<float> piece(static_cast<size_t>(std::min(kPieceElements, target.elements())));
   for (int64_t first = 0; first < target.elements(); first += kPieceElements) {
     const int64_t count = std::min(kPieceElements, target.elements() - first);

@@ -41,8 +41,8 @@ void PairwiseSum::finish(const Tensor& part) {
   add_waiting(first, std::min(part.elements(), arriving_.elements() - first));
 }
 
-// Adds the waiting sums to a part of arriving_. Those of the fewest micro-batches come first: at
-// its right end the tree of sums is shallow.
+// Adds the waiting sums to a part of arriving_. The sums of the fewest micro-batches come first,
+// since the tree of sums is shallow at its right end.
 void PairwiseSum::add_waiting(int64_t first, int64_t elements) {
   if (elements <= 0) return;
   Tensor sum = arriving_.view(first, {elements});

@@ -8,8 +8,8 @@
 namespace penstock {
 namespace {
 
-// Returns the segment of layers [first, last): which skips enter it from layers before, and which
-// leave it for layers behind.
+// Returns the segment of layers [first, last), with the skips that enter it from layers before and
+// the skips that leave it for layers behind.
 SegmentPlan cut_out(const StagePlan& stage, size_t first, size_t last) {
   const auto within = [&](const std::vector<int>& of_layer, int skip) {
     const auto begin = of_layer.begin();

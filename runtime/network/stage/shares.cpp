@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// A place where a stretch of parameters may be cut.
+// This is a place where a stretch of parameters can be cut.
 struct Candidate {
   int64_t at = 0;      // offset in the stretch
   int64_t before = 0;  // elements of parameters before it, padding left out

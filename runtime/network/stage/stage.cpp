@@ -47,9 +47,9 @@ StageFacts Stage::facts() const {
 void Stage::begin_step(bool gradients_stay) {
   for (size_t m = 0; m < live_.size(); ++m)
     if (live_[m] != nullptr) release_stash(static_cast<int>(m));
-  // The losses of the step before are freed first. If they were kept until new ones take their
-  // place, the new ones would get other memory, and all addresses behind would change from step to
-  // step.
+  // The losses of the step before are freed first. If they were freed only when new losses take
+  // their place, the new losses would get other memory, and all later addresses would change from
+  // step to step.
   for (StageLosses& of_micro_batch : losses_) {
     of_micro_batch.loss.reset();
     of_micro_batch.auxiliary.clear();
@@ -163,8 +163,8 @@ Tensors Stage::run(Segment& segment, const MicroBatch& batch, bool record, bool 
     if (batch.pass.probe != nullptr && !recomputing) {
       batch.pass.probe->output(layers_[i]->name(), batch.global_index(), {x.data(), x.size()});
     }
-    // Makes the tape keep tensors between layers, and not compute them again: a layer then costs
-    // the same whatever its neighbours are.
+    // A variable without a source is kept by the tape and not computed again. So a layer costs the
+    // same whatever its neighbours are.
     for (Variable& variable : x) variable.source = nullptr;
     if (plan_.stash[i] < 0) continue;
     skips[static_cast<size_t>(plan_.stash[i])] = std::move(x.back());
@@ -185,8 +185,8 @@ Tensors Stage::run(Segment& segment, const MicroBatch& batch, bool record, bool 
   return outputs;
 }
 
-// Puts the segment's inputs on the tape. Returns those for its first layer, and puts the others,
-// which are skips, into `skips`.
+// Puts the segment's inputs on the tape and returns those for its first layer. The other inputs are
+// skips, and are put into `skips`.
 Variables Stage::enter(Segment& segment, Tape& tape, Variables& skips) const {
   // The data, and what layers that are not trained make of them, need no gradients. So these inputs
   // are not put on the tape.
@@ -246,8 +246,8 @@ void Stage::recompute(const MicroBatch& batch) {
   if (trains(last)) (void)run(last, batch, true, true);
 }
 
-// Says that the segment's layers are done. They have no gradients, but a bucket of gradients may
-// wait for them.
+// Reports the segment's layers as done. They have no gradients, but a bucket of gradients may wait
+// for them.
 void Stage::pass_over(const Segment& segment) {
   if (repeats_) return;
   for (size_t i = segment.plan->last; i-- > segment.plan->first;)
@@ -276,7 +276,7 @@ Tensors Stage::run_backward(const MicroBatch& batch, Tensors gradients, Halves h
 }
 
 // Returns the gradients of a segment's inputs, computed from those of its outputs. A gradient is
-// empty where nobody wants it.
+// empty if nobody wants it.
 Tensors Stage::differentiate(Segment& segment, Tensors gradients, Halves halves) {
   Tape& tape = *segment.tape;
   for (size_t i = 0; i < gradients.size(); ++i) {
@@ -355,8 +355,8 @@ void Stage::repeat(const MicroBatch& batch, const Tensors& inputs, const Tensors
   for (const StepSums& each : weights_.set().declared().step_sums) rows.push_back(each.rows);
   weights_.gradients().swap_copy();
   weights_.gradients().swap_sums();
-  // A single segment keeps its tape: it is differentiated at once, and would be run again without
-  // one.
+  // A single segment keeps its tape. It is differentiated at once, and without a tape it would be
+  // run again first.
   Tensors outputs = run_forward(batch, inputs, plan_.segments.size() == 1);
   record_made(outputs, repeated_loss_, sums);
   outputs.clear();

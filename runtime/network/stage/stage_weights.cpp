@@ -47,8 +47,8 @@ void StageWeights::allocate_values(uint64_t seed, Device& device, const IsDrawn&
   }
 }
 
-// Makes a vector of zeros for all parameters that are kept in that type, and gives each its part.
-// Returns the vector, which is empty where there are none.
+// Makes a vector of zeros for all parameters that are kept in that type, and gives each parameter
+// its part. Returns the vector, which is empty if there are no such parameters.
 Tensor StageWeights::lay_out_values(DType type, Device& device) {
   std::vector<Parameter*> kept;
   int64_t elements = 0;
@@ -112,8 +112,8 @@ void StageWeights::share(int replicas, int replica, const IsWhole& is_whole) {
   }
 }
 
-// Returns where the gradients and weights lie of the parameters that layers [first_layer,
-// last_layer) train.
+// Returns the places of the parameters that layers [first_layer, last_layer) train: where their
+// gradients and weights lie.
 std::vector<ParameterPlace> StageWeights::places_of(size_t first_layer, size_t last_layer,
                                                     const IsWhole& is_whole) {
   std::vector<ParameterPlace> places;

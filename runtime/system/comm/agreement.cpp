@@ -13,7 +13,7 @@ namespace {
 constexpr char kResult = '0';
 
 // Returns the result or the failure of `make` as one text. The first character is kResult for a
-// result; for a failure it lies as far behind kResult as the kind's number says. The result, or the
+// result; for a failure it is kResult plus the number of the error's kind. The result, or the
 // failure's words, follow.
 std::string outcome(const std::function<std::string()>& make) {
   try {

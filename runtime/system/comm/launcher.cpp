@@ -6,8 +6,8 @@
 namespace penstock {
 namespace {
 
-// A launcher whose processes MPI may not join into one job. To add a launcher, add a row to
-// kLaunchers.
+// Describes a launcher under which each process can become an MPI job of its own, if MPI was not
+// built to work with it. To add a launcher, add a row to kLaunchers.
 struct Launcher {
   const char* size_variable;  // holds how many processes were started
   const char* name;
@@ -28,7 +28,7 @@ int number(const char* text) {
   return text == nullptr ? 0 : std::atoi(text);
 }
 
-// Returns whether mpirun or a launcher with PMIx has started this process: Open MPI then knows the
+// Returns whether mpirun or a launcher with PMIx has started this process. Then Open MPI knows the
 // size of the job for certain.
 bool knows_open_mpi(const Environment& environment) {
   return environment("OMPI_COMM_WORLD_SIZE") != nullptr || environment("PMIX_RANK") != nullptr;
@@ -47,8 +47,8 @@ bool is_unjoined_step(const Environment& environment) {
 std::string launcher_complaint(const Environment& environment, const std::string& library) {
   const bool by_mpirun = environment("OMPI_COMM_WORLD_SIZE") != nullptr;
   for (const Launcher& launcher : kLaunchers) {
-    // mpirun may start its helpers by another launcher, whose variables are still there. So only
-    // mpirun's own variable counts then.
+    // mpirun may start its helpers through another launcher, whose variables are in the environment
+    // as well. So if mpirun's own variable is set, only that one counts.
     if (by_mpirun && &launcher != &kLaunchers.front()) break;
     const int started = number(environment(launcher.size_variable));
     if (started > 1) {
@@ -78,9 +78,9 @@ bool is_first_of_unjoined(const Environment& environment) {
   return true;
 }
 
-// Returns the name of the launcher that has started this process. It may itself have been started
-// by another (mpirun within a Slurm allocation), whose variables are still there. So variables that
-// only one launcher sets are looked at first.
+// Returns the name of the launcher that has started this process. That launcher may itself have
+// been started by another (mpirun within a Slurm allocation), whose variables are in the
+// environment as well. So variables that only one launcher sets are looked at first.
 std::string starter(const Environment& environment) {
   if (environment("OMPI_COMM_WORLD_SIZE") != nullptr) return "mpirun";
   if (environment("MPI_LOCALNRANKS") != nullptr) return "mpiexec";

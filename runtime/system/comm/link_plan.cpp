@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// The reason why something is impossible. It is empty where nothing stands in the way.
+// This is the reason why something is impossible. It is empty if nothing stands in the way.
 using Obstacle = std::string;
 
 constexpr const char* kAsked = "as asked";
@@ -20,10 +20,11 @@ std::string name_of(std::span<const RankFacts> ranks, int rank) {
   return "rank " + std::to_string(rank) + " (host " + ranks[static_cast<size_t>(rank)].host + ")";
 }
 
-// Returns why NCCL cannot join these ranks, or nothing. NCCL needs a GPU of its own for every rank
-// of a communicator.
+// Returns why NCCL cannot join these ranks, or nothing if it can. NCCL needs a GPU of its own for
+// every rank of a communicator.
 Obstacle obstacle_to_nccl(std::span<const RankFacts> ranks, std::span<const int> members) {
-  std::map<std::string, int> users;  // first user of an identity, and of a place on a host's bus
+  // the first rank with this GPU, or with this place on its host's bus
+  std::map<std::string, int> users;
   for (const int rank : members) {
     const RankFacts& facts = ranks[static_cast<size_t>(rank)];
     if (facts.gpu.empty()) return name_of(ranks, rank) + " computes on its CPU";

@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file that a path leads to. `written_through` says that this file itself is written to, and
-// not replaced.
+// This is the file that a path leads to. `written_through` says that the file itself is written to,
+// and not replaced.
 struct Destination {
   std::string path;
   bool written_through = false;
@@ -60,8 +60,8 @@ Destination destination_of(std::string path) {
   refuse_destination(named, "a link that leads round in a circle");
 }
 
-// Opens the file that is to replace `path`, with the same rights: whoever could not read the old
-// file cannot read this one.
+// Opens the file that is to replace `path`. It has the rights of the old file: whoever could not
+// read the old file cannot read the new one.
 Descriptor open_temporary(const std::string& temporary, const std::string& path) {
   constexpr mode_t kRights = 0777;
   struct stat old {
@@ -78,7 +78,7 @@ Descriptor open_temporary(const std::string& temporary, const std::string& path)
 }
 
 // Opens a file to append to it, since standard output may be a file that has something in it
-// already. A pipe is opened without waiting for its reader, and then written to as any file.
+// already. A pipe is opened without waiting for its reader, and then written to like any file.
 Descriptor open_through(const std::string& path) {
   Descriptor file(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (file.value() < 0 && errno == ENXIO) refuse_destination(path, "a pipe that nobody reads");

@@ -8,8 +8,8 @@
 namespace penstock {
 namespace {
 
-// What a first byte says of its character: how many bytes there are in all (0: this is no first
-// byte), and the range of the second one.
+// This is what a first byte says of its character: how many bytes the character has (0: this is no
+// first byte), and the range of the second byte.
 struct Lead {
   size_t bytes;
   uint8_t low = 0x80, high = 0xBF;
@@ -31,7 +31,8 @@ Lead lead_of(uint8_t first) {
 // then a byte with six bits.
 constexpr std::string_view kStem = "\xF4\x8F";
 
-// Returns the byte that the character at `at` stands for, or -1 where that is another character.
+// Returns the byte that the character at `at` stands for, or -1 if the character stands for no
+// byte.
 int byte_at(std::string_view text, size_t at) {
   if (text.substr(at, 2) != kStem || at + 4 > text.size()) return -1;
   const auto high = static_cast<uint8_t>(text[at + 2]);

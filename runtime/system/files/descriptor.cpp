@@ -19,8 +19,8 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
   return *this;
 }
 
-// Only a reader, or a writer that is failing already, has the file open here. So nobody is told if
-// closing it fails.
+// Closes the file if it is still open. Only a reader, or a writer that is failing already, leaves it
+// open until here. So an error of close() is ignored.
 Descriptor::~Descriptor() {
   if (value_ >= 0) (void)close(value_);
 }
@@ -55,7 +55,8 @@ void sync_and_close(Descriptor& file, const std::string& path) {
 
 void sync_directory(const std::string& path) {
   const Descriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.value() < 0 && errno == EACCES) return;  // it may be written to, though not read
+  // the directory can be written to, but not read
+  if (directory.value() < 0 && errno == EACCES) return;
   if (directory.value() < 0) fail_system("open", path);
   if (fsync(directory.value()) != 0) fail_system("flush to disk", path);
 }

@@ -11,8 +11,8 @@ namespace {
 
 constexpr int64_t kBytesBetweenLooks = 1 << 16;
 
-// Any thread may ask this watch. The shared pointer keeps the watch in memory if it ends while
-// somebody asks it.
+// Any thread can use this watch. The shared pointer keeps the watch in memory if it ends while a
+// thread uses it.
 std::shared_ptr<const LongWorkWatch> shared_watch;
 
 std::shared_ptr<const LongWorkWatch> the_watch() {
@@ -42,8 +42,8 @@ void LongWork::is_at(int64_t done_bytes) {
   if (done_ - looked_at_ >= kBytesBetweenLooks) look();
 }
 
-// Returns how far the work is, as in "34 % of 12288 MiB" or, where the size is not known, "512 MiB
-// so far".
+// Returns how far the work is, for example "34 % of 12288 MiB", or "512 MiB so far" if the size is
+// not known.
 std::string LongWork::how_far() const {
   const auto mebibytes = [](int64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
   if (all_ <= 0 || done_ > all_) return mebibytes(done_) + " so far";

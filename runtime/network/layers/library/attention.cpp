@@ -114,8 +114,8 @@ Variable AttentionHeads::placed(Context& context, const Variable& x, const RmsNo
   return rotary(context.tape, y, table, &places);
 }
 
-// Returns the rotary table, with at least `time` places. Makes a new one if there is none that is
-// so long.
+// Returns the rotary table, with at least `time` places. Makes a new table if there is none, or one
+// that is too short.
 const Tensor& AttentionHeads::waves(Context& context, int64_t time) const {
   Device& device = context.device();
   Tensor& waves = context.owned.constant(waves_);
@@ -130,8 +130,8 @@ const Tensor& AttentionHeads::waves(Context& context, int64_t time) const {
 }
 
 // Returns this pass's keys and values with those of earlier positions. A pass over whole rows
-// computes them all, and remembers them in Past. A pass over one position takes what is remembered;
-// self-attention adds the position's own to that first.
+// computes all of these, and remembers them in Past. A pass over one position takes those that Past
+// remembers; in self-attention it first adds the position's own to Past.
 AttentionHeads::KeysValues AttentionHeads::with_past(Context& context, const Variable& from) const {
   Past& past = *context.batch.decoding->past;
   Device& device = context.device();

@@ -124,8 +124,8 @@ Variables Cell::forward(Context& context, const Variables& inputs) const {
 
 namespace {
 
-// Returns x[:, 1:, 1:, :]. Where an extent of x is odd, a border of zeros is added: a convolution
-// of stride 2 then gives as many pixels for it as for x.
+// Returns x[:, 1:, 1:, :]. If an extent of x is odd, a border of zeros is added, so a convolution
+// of stride 2 gives as many pixels for the result as for x.
 Variable shifted(Context& context, Variable x) {
   for (int axis : {1, 2}) {
     const int64_t extent = x.shape()[axis];

@@ -9,7 +9,7 @@ namespace penstock {
 namespace {
 
 // Returns a table [time, width]. The first half of a row has sines of ever slower waves, the second
-// half their cosines.
+// half has the cosines of the same waves.
 std::vector<float> sinusoids(int64_t time, int64_t width) {
   std::vector<float> waves(static_cast<size_t>(time * width));
   const int64_t half = (width + 1) / 2;
@@ -83,8 +83,8 @@ Variable Embedding::run(Context& context, const Variable& x) const {
   return rows;
 }
 
-// Adds positions to rows [b, 1, width]. Each row is at a position of its own, which the field
-// kPositions has.
+// Adds positions to rows [b, 1, width]. Each row is at a position of its own; the field kPositions
+// has these positions.
 Variable Embedding::add_position(Context& context, const Variable& rows) const {
   if (options_.positions == Positions::None) return rows;
   Device& device = context.device();
@@ -113,7 +113,7 @@ std::vector<std::string> Embedding::reads() const {
   return {options_.starts};
 }
 
-// Returns the waves of all positions of the context, however many the rows of this pass have. So
+// Returns the waves of all positions of the context, even if the rows of this pass have fewer. So
 // the table is made only once.
 const Tensor& Embedding::waves(Context& context) const {
   Device& device = context.device();

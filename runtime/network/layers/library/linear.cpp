@@ -116,8 +116,8 @@ Shape FeedForward::shape_of(const Shape& input) const {
 }
 
 Variable FeedForward::run(Context& context, const Variable& x) const {
-  // feed_forward() fuses the product with the activation. It does not fit where an adapter adds to
-  // the product before the activation; ReLU and tanh are fused in the linear layer itself.
+  // feed_forward() fuses the product with the activation. This is not possible if an adapter adds
+  // to the product before the activation. ReLU and tanh are fused in the linear layer itself.
   if (adapted_ || activation_ == Activation::Relu || activation_ == Activation::Tanh) {
     return out_.forward(context, in_.forward(context, {x}))[0];
   }

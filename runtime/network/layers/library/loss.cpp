@@ -7,7 +7,8 @@ namespace penstock {
 ClassifierLoss::ClassifierLoss(const std::string& name, const Options& options)
     : Layer(name),
       options_(options),
-      // A number of classes below 1 passes here: it is refused below, in words about classes.
+      // A number of classes below 1 passes here. The check below refuses it, with a message about
+      // classes.
       linear_(name, {.in = options.width,
                      .out = std::max<int64_t>(options.classes, 1),
                      .bias = options.bias,

@@ -80,7 +80,7 @@ Variable BatchNorm::run(Context& context, const Variable& x) const {
 }
 
 // Normalises by the statistics of all replicas. A forward that leaves no tape is run again before
-// its backward. So its statistics are remembered, and the second run need not exchange them.
+// its backward. Its statistics are remembered, so the second forward need not exchange them.
 Variable BatchNorm::over_replicas(Context& context, const Variable& x, Tensor& sums) const {
   auto& remembered = context.owned.step_sums(sums_).remembered;
   const int64_t micro_batch = context.batch.global_index();

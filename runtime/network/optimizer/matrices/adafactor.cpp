@@ -117,7 +117,7 @@ class Adafactor final : public Optimizer {
   }
 
   const Slots matrix_slots_ = {{"row_var", 0.0F, Extent::Rows}, {"col_var", 0.0F, Extent::Columns}};
-  Tensor change_;   // this and the others are for one parameter at a time
+  Tensor change_;   // the five tensors here are for one parameter at a time
   Tensor factors_;  // what equal() returns
   Tensor mean_;     // mean of the rows' moments
   Tensor weight_squares_, change_squares_;

@@ -59,8 +59,8 @@ Tensor NewtonSchulz::orthogonalize(const MatrixSize& size) {
   return x;
 }
 
-// One iteration multiplies X by a polynomial of its Gram matrix G. G = X X^T stands on the left;
-// for a tall matrix G = X^T X on the right is taken, because it is smaller.
+// Writes the next iterate to `next`: X times a polynomial of its Gram matrix G. G = X X^T stands on
+// the left of X. For a tall matrix G = X^T X stands on the right, because it is smaller.
 void NewtonSchulz::iterate(Tensor& next, const Tensor& x, const MatrixSize& size) {
   DenseOps& dense = device_->dense();
   PointwiseOps& pointwise = device_->pointwise();

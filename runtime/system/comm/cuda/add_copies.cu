@@ -12,7 +12,7 @@ namespace penstock {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int64_t kMostBlocks = 1024;  // a thread takes several elements where there are more
+constexpr int64_t kMostBlocks = 1024;  // a thread takes several elements if there are more
 
 __global__ void add_kernel(float* own, const float* others, int64_t n, int rank, int ranks) {
   const int64_t stride = int64_t{gridDim.x} * kThreads;

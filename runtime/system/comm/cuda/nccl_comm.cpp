@@ -30,7 +30,7 @@ NcclComm::NcclComm(MPI_Comm members, std::string context, int blocks,
   try {
     initialise(members, blocks);
   } catch (...) {
-    abort();  // no destructor follows a constructor that throws
+    abort();  // the destructor does not run after this throws
     throw;
   }
 }
@@ -149,7 +149,8 @@ void NcclComm::abort() noexcept {
   comm_ = nullptr;
 }
 
-// Throws nothing, and waits at most kFarewell for the other ranks: one of them may be gone.
+// Leaves the communicator. It throws nothing, and waits at most kFarewell for the other ranks: one
+// of them may be gone.
 void NcclComm::leave() noexcept {
   if (comm_ == nullptr) return;
   ncclResult_t state = ncclCommFinalize(comm_);

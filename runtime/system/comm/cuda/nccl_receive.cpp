@@ -50,7 +50,7 @@ class NcclReceiveLink final : public ReceiveLink, private Poller {
     queue_.wait(oldest.arrived);
     std::move(oldest.tensors.begin(), oldest.tensors.end(), message.begin());
     oldest.tensors.clear();
-    idle_.push_back(std::move(oldest));  // its events may be reused: streams wait already
+    idle_.push_back(std::move(oldest));  // its events can be used again: the streams wait already
     expected_.pop_front();
   }
   void progress() override { poll(); }

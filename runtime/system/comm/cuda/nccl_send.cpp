@@ -38,8 +38,8 @@ class NcclSendLink final : public SendLink, private Poller {
     entry.left.record(edge_.stream());
   }
   void progress() override { poll(); }
-  // Releases the last messages, so the next step starts with the memory that this one started with.
-  // NCCL's kernels are in their stream already.
+  // Releases the last messages, so the next step starts with the same free memory as this one.
+  // NCCL's kernels, which read the messages, are in their stream already.
   void hand_over() override {
     while (!sent_.empty()) release_one();
   }

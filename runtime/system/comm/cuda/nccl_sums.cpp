@@ -21,7 +21,7 @@
 namespace penstock {
 namespace {
 
-// How many elements are summed at a time with more than two replicas. This bounds the scratch
+// With more than two replicas, so many elements are summed at a time. This bounds the scratch
 // memory, and is enough to fill a wire.
 constexpr int64_t kSliceElements = int64_t{4} << 20;  // 16 MiB
 
@@ -89,7 +89,7 @@ class NcclReduceGroup final : public ReduceGroup, private Poller {
   }
 
  private:
-  // A stretch of those elements of a buffer that one member sums.
+  // This is a stretch of those elements of a buffer that one member sums.
   struct Segment {
     float* data = nullptr;
     int64_t elements = 0;
@@ -126,8 +126,8 @@ class NcclReduceGroup final : public ReduceGroup, private Poller {
     any_ = ever_ = true;
   }
 
-  // Sends every other member this rank's copy of that member's segment, receives the other members'
-  // copies of this rank's segment, and adds them up.
+  // Sends every other member this rank's copy of that member's segment. Receives the other members'
+  // copies of this rank's segment, and adds these up.
   void exchange(float* data, std::span<const int64_t> cuts, int64_t offset, int64_t most) {
     const Segment own = segment_of(data, cuts, comm_.rank(), offset, most);
     comm_.group([&](ncclComm_t comm) {
@@ -179,8 +179,8 @@ class NcclReduceGroup final : public ReduceGroup, private Poller {
     if (elements == 0) return;
     float* copies = scratch_.data<float>();
     gather(data, copies, static_cast<size_t>(elements));
-    // All copies lie side by side, replica 0's first. The others are added to that one, which then
-    // has the sums.
+    // All copies lie side by side, replica 0's first. The other copies are added to that of replica
+    // 0, which then has the sums.
     add_copies(copies, copies + elements, elements, 0, size(), stream_.get());
     PENSTOCK_CUDA(cudaMemcpyAsync(data, copies, static_cast<size_t>(elements) * sizeof(float),
                                   cudaMemcpyDeviceToDevice, stream_.get()));
@@ -192,7 +192,7 @@ class NcclReduceGroup final : public ReduceGroup, private Poller {
     });
   }
 
-  // Sums a small buffer, so connections are set up here and in no step.
+  // Sums a small buffer, so that connections are set up here and not during a step.
   void warm_up(CudaDevice& device) {
     if (size() == 1) return;
     const Tensor first = device.empty({int64_t{size()} + 1}, DType::F32, Purpose::Communication);

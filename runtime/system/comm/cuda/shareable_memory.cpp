@@ -12,7 +12,8 @@ class ShareableSource final : public MemorySource {
     void* data = nullptr;
     const cudaError_t status = cudaMalloc(&data, size_bytes);
     if (status == cudaErrorMemoryAllocation) {
-      (void)cudaGetLastError();  // clears it: Memory tells of it, and no later check may find it
+      // forgets the error: Memory tells of it, and a later check must not
+      (void)cudaGetLastError();
       return nullptr;
     }
     check_status("cudaMalloc", status);

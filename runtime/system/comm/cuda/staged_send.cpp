@@ -43,8 +43,8 @@ class StagedSendLink final : public SendLink, private Poller {
   void progress() override { poll(); }
   void hand_over() override {
     pollers_.wait_until([this] { return handed_ == messages_.size(); }, inner_->context());
-    // Releases the messages here as well, so the next step starts with the memory that this one
-    // started with.
+    // The messages are released here as well, so the next step starts with the same free memory as
+    // this one.
     while (released_ < messages_.size()) release_one();
   }
   void drain() override {

@@ -10,7 +10,8 @@
 namespace penstock {
 namespace {
 
-// Returns a version as text. cuBLAS, cuDNN 9 and NCCL pack it into a number: 22809 is 2.28.9.
+// Returns a version as text, for example 2.28.9 for 22809: cuBLAS, cuDNN 9 and NCCL pack a version
+// into such a number.
 std::string unpacked(size_t version) {
   return std::to_string(version / 10000) + "." + std::to_string(version % 10000 / 100) + "." +
          std::to_string(version % 100);

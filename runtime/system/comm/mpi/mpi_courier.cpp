@@ -14,8 +14,8 @@ constexpr const char* kCarrying = "copies of what ranks keep";
 MpiCourier::MpiCourier(CommHandle comm, ActivityLog* activity_log)
     : comm_(std::move(comm)), activity_log_(activity_log) {}
 
-// If the run fails while messages are under way, the other ranks never come. So the requests are
-// left to MPI, and nobody waits for them.
+// Leaves requests that are under way to MPI. This happens if the run fails: the other ranks then
+// never come, so nobody waits for the requests.
 MpiCourier::~MpiCourier() {
   for (Requests* requests : {&sends_, &receives_}) {
     for (RequestHandle& request : *requests) *request.address() = MPI_REQUEST_NULL;

@@ -26,8 +26,8 @@ MpiLateGather::MpiLateGather(CommHandle comm, size_t mine, Collective& world, Po
   numbers_->all.resize(total);
 }
 
-// If the run fails while a gather is under way, the other ranks never come, and nobody may wait
-// here. So the numbers are left to MPI, which may still write to them.
+// Leaves the numbers to MPI, which may still write to them, if a gather is under way. This happens
+// if the run fails: the other ranks then never come, so this rank must not wait for them.
 MpiLateGather::~MpiLateGather() {
   if (!under_way_) return;
   int done = 0;

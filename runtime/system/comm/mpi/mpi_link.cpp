@@ -11,8 +11,8 @@
 namespace penstock {
 namespace {
 
-// Calls visit(address, bytes, is_last) for each piece of the tensor; an empty one has one piece of
-// no bytes.
+// Calls visit(address, bytes, is_last) for each piece of the tensor. An empty tensor has one piece
+// of no bytes.
 template <class Visit>
 void for_each_piece(const Tensor& tensor, size_t piece_bytes, Visit visit) {
   auto* data = static_cast<std::byte*>(tensor.raw());
@@ -26,8 +26,8 @@ void for_each_piece(const Tensor& tensor, size_t piece_bytes, Visit visit) {
 }
 
 // Reports a link that is destroyed while transfers are under way, which is a bug. A destructor must
-// not wait for them. Their memory goes back to its cache, so they would read or write another
-// tensor's bytes.
+// not wait for the transfers. The memory goes back to its cache, so the transfers would read or
+// write another tensor's bytes.
 void report_unfinished(const std::string& context, size_t pieces) {
   if (pieces == 0 || std::uncaught_exceptions() > 0) return;
   (void)std::fprintf(stderr,

@@ -33,8 +33,8 @@ namespace {
 constexpr const char* kConnecting = "making the communicators of the run";
 const std::string kMeeting = "all ranks, to connect";
 
-// Makes MPI return failures of the communicator as statuses. Otherwise MPI would end the process
-// itself.
+// Makes MPI return an error code when an operation on the communicator fails. By default MPI would
+// end the process itself.
 CommHandle with_errors_returned(CommHandle comm) {
   PENSTOCK_MPI(MPI_Comm_set_errhandler(comm.get(), MPI_ERRORS_RETURN), kConnecting);
   return comm;
@@ -53,7 +53,7 @@ CommHandle split(MPI_Comm parent, int color, int key) {
 }
 
 // Returns a communicator of those ranks of `parent` that have the same color, in the order of their
-// keys. A rank that is alone makes it without the others.
+// keys. A rank that is alone makes its communicator without the other ranks.
 CommHandle part_of(MPI_Comm parent, int color, int key, int size) {
   return size == 1 ? duplicate(MPI_COMM_SELF) : split(parent, color, key);
 }
@@ -78,8 +78,9 @@ void check_grid(const Session& session, const Grid& grid) {
              " were started: change mpirun -n, or pipeline.stages and pipeline.replicas");
 }
 
-// Returns `members` once all of them have met. MPI cannot make a communicator while this rank
-// polls: it waits inside for all members. So they meet first, in a wait that has a time limit.
+// Returns `members` once all of them have met. When MPI makes a communicator it waits inside for
+// all members, and this rank cannot poll meanwhile. So the members meet first, in a wait that polls
+// and has a time limit.
 MPI_Comm after_meeting(MPI_Comm members, Pollers& pollers) {
   RequestHandle request;
   PENSTOCK_MPI(MPI_Ibarrier(members, request.address()), kConnecting);
@@ -102,7 +103,7 @@ std::unique_ptr<Watch> watch_over(const Session& session, const Waits& waits) {
       session, WatchOrder{.limit = waits.limit, .folder = waits.folder, .say = waits.say});
 }
 
-// Ranks that have a communicator of their own, for small values.
+// These are ranks that have a communicator of their own, for small values.
 struct Members {
   Members(CommHandle members, const std::string& called, Pollers& pollers)
       : comm(members.get()), name(called), values(std::move(members), called, pollers) {}
@@ -111,7 +112,7 @@ struct Members {
   MpiCollective values;
 };
 
-// Side work that is polled while this object exists.
+// This is side work that is polled while the object exists.
 class PolledWork final : public Poller {
  public:
   PolledWork(Pollers& pollers, SideWork& work) : work_(work), entry_(pollers, *this) {}
@@ -238,9 +239,9 @@ class MpiNetwork final : public Network {
     return static_cast<int>(*std::min_element(all.begin(), all.end()));
   }
 
-  // Returns how many blocks of NCCL's kernels an edge has, the same on all ranks. Edges of
-  // different calls of connect() are not under way together: those of tied gradients are used when
-  // all messages of the step have been received.
+  // Returns how many blocks of NCCL's kernels an edge has, the same number on all ranks. Edges of
+  // earlier calls of connect() do not count, since they are not under way at the same time: those
+  // of tied gradients are used when all messages of the step have been received.
   [[nodiscard]] int blocks_for(std::span<const DirectedEdge> edges, Device& device) {
     std::vector<int> ends(static_cast<size_t>(grid_.positions), 0);
     for (const DirectedEdge& edge : edges) {

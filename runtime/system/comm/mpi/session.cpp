@@ -29,8 +29,8 @@ namespace {
 constexpr const char* kStarting = "starting MPI";
 constexpr std::chrono::minutes kLastOnes{30};  // how long ended ranks wait for busy ones
 
-// Returns whether process_vm_readv() works, tried on this process. Some containers forbid it even
-// between processes of one user.
+// Returns whether process_vm_readv() works, tried on this process. Some containers forbid the call
+// even between processes of one user.
 bool may_read_other_processes() {
   char from = 1;
   char to = 0;
@@ -50,18 +50,18 @@ bool is_open_mpi() {
   return Session::library_version().starts_with("Open MPI");
 }
 
-// Sets better defaults for Open MPI and CUDA, where the user has set none. Other MPIs ignore the
-// names.
+// Sets better defaults for Open MPI and CUDA, unless the user has set these variables. Other MPIs
+// ignore the variables of Open MPI.
 void set_defaults() {
   // CUDA gets more hardware queues. Streams that share one wait for one another, and a message that
   // waits for another rank must not hold up the computation behind it.
   (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
-  // A rank that waits gives way to others. Barriers are 600 times faster so, where there are more
-  // ranks than cores.
+  // A rank that waits gives way to other ranks. If there are more ranks than cores, this makes
+  // barriers 600 times faster.
   (void)setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
-  // Single copy (the receiver reads the sender's memory) stays on where it works, although a
-  // ping-pong is 2-3 times faster without it. With single copy a receiver fetches a message while
-  // the sender computes. Without it, the receiver waits until the sender has polled again and again
+  // Single copy (the receiver reads the sender's memory) stays on if it works, although a ping-pong
+  // is 2-3 times faster without it. With single copy a receiver fetches a message while the sender
+  // computes. Without single copy, the receiver waits until the sender has polled again and again
   // (16 MB, a poll every 0.5 ms: 2.6 ms against 280 ms).
   if (!may_read_other_processes()) {
     (void)setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
@@ -73,9 +73,9 @@ void set_defaults() {
   }
 }
 
-// Returns PMIx's call that ends a job. Open MPI's MPI_Abort makes that call, too, but prints a
-// dozen lines before, which would bury ours. Returns a null pointer where MPI does not run on PMIx,
-// or PMIx's library has another name.
+// Returns PMIx's call that ends a job, or a null pointer if MPI does not run on PMIx or PMIx's
+// library has another name. Open MPI's MPI_Abort makes that call, too, but prints a dozen lines
+// before, which would bury ours.
 using PmixAbort = int (*)(int status, const char* message, void* processes, size_t count);
 PmixAbort pmix_abort() {
   void* library = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_NOLOAD);
@@ -83,7 +83,7 @@ PmixAbort pmix_abort() {
   return reinterpret_cast<PmixAbort>(dlsym(library, "PMIx_Abort"));
 }
 
-// Returns whether all ranks have come within the time. It may be asked only while MPI is in order.
+// Returns whether all ranks have come within the time. Callers must be sure that MPI still works.
 bool have_all_come(std::chrono::seconds limit) {
   MPI_Request request = MPI_REQUEST_NULL;
   if (MPI_Ibarrier(MPI_COMM_WORLD, &request) != MPI_SUCCESS) return false;
@@ -111,14 +111,14 @@ void leave(int /*signal*/) {
   if (const int code = code_to_leave_with; code != 0) std::_Exit(code);
 }
 
-// Throws an error of every rank: all processes refuse alike, though none of them knows of the
-// others.
+// Throws an error of every rank. All processes refuse alike, though none of them knows of the other
+// processes.
 [[noreturn]] void refuse_unjoined(const std::string& complaint) {
   throw Error(ErrorKind::Input, complaint, ErrorScope::EveryRank);
 }
 
 // Returns whether this Open MPI has a plug-in for the PMI of Slurm, as far as its folder of
-// plug-ins tells. Returns true where that tells nothing.
+// plug-ins tells. Returns true if the folder tells nothing.
 bool may_speak_pmi() {
   namespace fs = std::filesystem;
   Dl_info library{};
@@ -161,7 +161,7 @@ Session::Session(int& argc, char**& argv) : started_by_(starter(std::getenv)) {
   PENSTOCK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), kStarting);
   PENSTOCK_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), kStarting);
   PENSTOCK_MPI(MPI_Comm_size(MPI_COMM_WORLD, &ranks_), kStarting);
-  if (ranks_ > 1) {  // for CUDA and NCCL, unless MPI has started CUDA by now
+  if (ranks_ > 1) {  // CUDA and NCCL read these, unless MPI has started CUDA by now
     for (const auto& [name, value] : gpu_environment(std::getenv)) {
       (void)setenv(name.c_str(), value.c_str(), 0);
     }
@@ -193,8 +193,8 @@ Session::~Session() {
   // Here an exception leaves main(). The other ranks wait for this one, and MPI_Finalize would wait
   // for them, so the job is aborted.
   if (std::uncaught_exceptions() > 0) abort(static_cast<int>(ErrorKind::Internal));
-  // MPI_Finalize waits for all ranks without a time limit, so they meet first in a wait that has
-  // one.
+  // MPI_Finalize waits for all ranks without a time limit. So the ranks meet first, in a wait that
+  // has one.
   if (ranks_ > 1 && !have_all_come(kLastOnes)) abort(static_cast<int>(ErrorKind::Peer));
   (void)MPI_Finalize();
 }
@@ -223,8 +223,8 @@ bool Session::takes_gpu_memory() {
 void Session::abort(int exit_code) const {
   const PmixAbort quiet = pmix_abort();
   if (quiet == nullptr || quiet(exit_code, "", nullptr, 0) != 0) {
-    // MPICH and its kin print a line of their own in this process. Standard error is closed before
-    // that, since our line is to be the last.
+    // MPICH and MPIs made from it print a line of their own in this process. Standard error is
+    // closed before that, since our line is to be the last.
     (void)std::fflush(nullptr);
     if (std::freopen("/dev/null", "w", stderr) == nullptr) (void)close(STDERR_FILENO);
     (void)MPI_Abort(MPI_COMM_WORLD, exit_code);
@@ -241,8 +241,8 @@ void Session::end_together(int exit_code) const {
   if (pmix_abort() == nullptr) return;  // SIGTERM, caught by now, changes no exit code
   const bool all_here = have_all_come(kStragglers);
   if (rank_ == 0 || !all_here) abort(exit_code);
-  // Rank 0 ends the job, and this process by a signal, which may just have come. So this rank only
-  // waits.
+  // Rank 0 ends the job, which sends this process a signal; the signal may just have come. So this
+  // rank only waits.
   code_to_leave_with = exit_code;
   std::this_thread::sleep_for(is_told_to_leave ? kPatience : kStragglers);
   std::_Exit(exit_code);

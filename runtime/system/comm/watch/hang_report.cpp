@@ -28,7 +28,7 @@ std::string name_in(const ActivityData& activity_log, const ActivityRecord& line
   return {text.data(), strnlen(text.data(), text.size())};
 }
 
-// Writes a call as name(stage, micro-batch), for example "Backward(4, 6)"; numbers that do not
+// Returns a call as name(stage, micro-batch), for example "Backward(4, 6)". Numbers that do not
 // apply are left out.
 std::string call_text(const ActivityRecord& line) {
   std::string text = name_of(line.activity);
@@ -42,7 +42,7 @@ bool receives(const ActivityRecord& line) {
   return line.activity == Activity::RecvActivation || line.activity == Activity::RecvGradient;
 }
 
-// Returns words for the activity that a rank is in. What the rank waits for in it is not told here.
+// Returns words for the activity that a rank is in. They do not say what the rank waits for in it.
 std::string doing_text(const ActivityRecord& line) {
   switch (line.activity) {
     case Activity::Data:
@@ -60,8 +60,8 @@ std::string doing_text(const ActivityRecord& line) {
   }
 }
 
-// What a rank is in (an instruction, or work between steps), and what it waits for in that. A
-// pointer is null where there is nothing of the kind.
+// `doing` is what a rank is in (an instruction, or work between steps), and `wait` is what the rank
+// waits for in that. A pointer is null if there is nothing of the kind.
 struct Place {
   const ActivityRecord* doing = nullptr;
   const ActivityRecord* wait = nullptr;

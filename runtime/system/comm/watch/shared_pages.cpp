@@ -27,13 +27,14 @@ bool all_well(MPI_Comm members, bool here) {
 
 }  // namespace
 
-// Returns a file descriptor of new memory of zeros, or -1. Only this user may open the memory.
+// Returns a file descriptor of new memory of zeros, or -1 if that fails. Only processes of this
+// user can open the memory.
 int SharedPages::make(size_t size_bytes, std::string& name) {
   std::random_device random;
   name = "/penstock-" + std::to_string(getpid()) + "-" + std::to_string(random());
   const int file = shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
   if (file < 0) return -1;
-  // ftruncate() alone is not enough: where /dev/shm is full, the first write would end the process.
+  // ftruncate() alone is not enough: if /dev/shm is full, the first write would end the process.
   if (posix_fallocate(file, 0, static_cast<off_t>(size_bytes)) == 0) return file;
   (void)close(file);
   (void)shm_unlink(name.c_str());

@@ -25,17 +25,17 @@ namespace penstock {
 namespace {
 
 constexpr const char* kWatching = "setting a watch over all ranks";
-constexpr size_t kMostLines = 48;      // lines of a report at most; the file has all
+constexpr size_t kMostLines = 48;      // most lines of a report; the file has all lines
 constexpr double kFirstAnswers = 0.4;  // seconds; with the next one and a look's period below 1 s
 constexpr double kSecondAnswers = 0.2;
-// How long a launcher needs to notice by itself that a host is lost (mpirun: oob_tcp_keepalive_*),
-// and to end the job. If it is told to end the job while it believes that host to be alive, it
-// writes to the host and waits until TCP gives up, which takes a quarter of an hour.
+// A launcher needs so long to notice by itself that a host is lost (mpirun: oob_tcp_keepalive_*),
+// and to end the job. If the launcher is told to end the job while it believes that host to be
+// alive, it writes to the host and waits until TCP gives up, which takes a quarter of an hour.
 constexpr double kLauncherNotices = 15.0;  // seconds
 constexpr double kTurn = 1.0;  // seconds that each further host waits longer: one report is enough
 
-// A rank looks four times a second, or, where the limit is shorter than 2.5 s, ten times before the
-// limit ends, but not more often than every 10 ms.
+// Returns the time between two looks of a rank: a tenth of the limit, but at least 10 ms and at
+// most a quarter of a second.
 std::chrono::milliseconds look_period(std::chrono::milliseconds limit) {
   using std::chrono::milliseconds;
   return std::clamp(limit / 10, milliseconds(10), milliseconds(250));
@@ -53,8 +53,8 @@ CommHandle group_of_host(const Session& session, bool alone) {
   return comm;
 }
 
-// Returns whether /proc says that the process is stopped. A process that nobody can see is not
-// stopped.
+// Returns whether /proc says that the process is stopped. A process that /proc does not show counts
+// as not stopped.
 bool is_stopped(int process) {
   const std::vector<std::string> fields = process_fields(process);
   return !fields.empty() && (fields[kProcessState] == "T" || fields[kProcessState] == "t");
@@ -80,7 +80,8 @@ class Watch::Watcher {
         silence_(static_cast<size_t>(pages_.count()), seconds(period_)),
         ticking_(static_cast<size_t>(pages_.count()), seconds(period_)) {
     find_groups();
-    // All ranks of this host have begun their pages before any of their threads looks at them.
+    // All ranks of this host begin their pages before the barrier, so the threads started after it
+    // find complete pages.
     PENSTOCK_MPI(MPI_Barrier(host_.get()), kWatching);
     thread_ = std::thread([this] { watch(); });
   }
@@ -139,7 +140,7 @@ class Watch::Watcher {
       lock.unlock();
       try {
         look_around();
-      } catch (const Error&) {  // MPI's: the main thread meets it, too, and can throw
+      } catch (const Error&) {  // the main thread meets MPI's error, too, and can throw
       }
       lock.lock();
     }
@@ -172,7 +173,8 @@ class Watch::Watcher {
     leave_to_others();
   }
 
-  // Lets other ranks of this host judge: one judges at a time, and this one not again for a second.
+  // Lets other ranks of this host judge, since one rank judges at a time. This rank does not judge
+  // again for a second.
   void leave_to_others() {
     not_before_ = activity_clock() + 1.0;
     pages_.release();
@@ -208,8 +210,8 @@ class Watch::Watcher {
     if (mail_) {
       const auto here = [this](int rank) { return look(rank); };
       mail_->ask(elsewhere, elsewhere, kFirstAnswers, here, views);
-      // A rank of the same host may have the page of a rank that is silent, so it is asked about
-      // that one.
+      // Another rank of the same host may have the page of a silent rank. So the other rank is
+      // asked about the silent one.
       std::vector<int> whom;
       std::vector<int> about;
       for (const int rank : elsewhere) {
