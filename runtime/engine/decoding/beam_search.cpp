@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// A row of the beam with one word that may continue it, and the score of the two together.
+// This is a row of the beam with one word that can continue it, and the score of the two together.
 struct Extension {
   size_t row = 0;
   int32_t word = 0;
@@ -61,7 +61,7 @@ void BeamSearch::extend(std::span<const std::vector<NextWord>> candidates) {
   for (size_t i = 0; i < all.size() && rows.size() < beams; ++i) {
     const Extension& next = all[i];
     if (next.word == options_.end) {
-      // A row ends only where its end is among the `beams` best extensions; other ends are dropped.
+      // A row ends only if its end is among the `beams` best extensions; other ends are dropped.
       if (i < beams) finish(rows_[next.row], next.score, words);
       continue;
     }
@@ -73,7 +73,7 @@ void BeamSearch::extend(std::span<const std::vector<NextWord>> candidates) {
   scores_ = std::move(scores);
   const bool full = words >= options_.longest;
   if (full && finished_ == 0 && !rows_.empty()) finish(rows_[0], scores_[0], words);
-  // Log probabilities only lower a score. So the best row can come to no more than its present
+  // Log probabilities only lower a score. So no row can come to more than the best row's present
   // score, normalised for the greatest length.
   const bool beaten =
       finished_ > 0 && !rows_.empty() && best_score_ >= normalised(scores_[0], options_.longest);

@@ -15,10 +15,9 @@ using nlohmann::json;
 
 constexpr double kLargest = 1e9;
 
-// A key of transformers' GenerationConfig (5.24) that would change what a decoder writes, and that
-// is not followed here. With the value `neutral` the key changes nothing, nor does it with null or
-// an empty list. "num_beams" stands for all keys of beam search: without it the others change
-// nothing.
+// This is a key of transformers' GenerationConfig (5.24) that would change what a decoder writes,
+// but is not followed here. It changes nothing if its value is `neutral`, null or an empty list.
+// "num_beams" stands for all keys of beam search: without it the other keys change nothing.
 struct Ignored {
   const char* key;
   json neutral = nullptr;
@@ -60,7 +59,7 @@ class File {
  public:
   File(const json& document, const std::string& path) : document_(document), path_(path) {}
 
-  // Returns the value of `key`, or a null pointer where the key is missing or its value is null.
+  // Returns the value of `key`, or a null pointer if the key is missing or its value is null.
   [[nodiscard]] const json* value_of(const char* key) const {
     const auto found = document_.find(key);
     return found == document_.end() || found->is_null() ? nullptr : &*found;

@@ -14,8 +14,8 @@ class Exit {
   Exit(const std::vector<Generator::Tokens>& samples, const Generator::Show& show)
       : samples_(samples), show_(show), done_(samples.size()) {}
   void note_done(size_t sample) { done_[sample] = true; }
-  // Shows, in order, the samples finished since the last call, then the first unfinished one as far
-  // as it has come.
+  // Shows, in order, the samples finished since the last call, then the first unfinished sample as
+  // far as it has come.
   void show() {
     while (next_ < samples_.size()) {
       show_(next_, samples_[next_], done_[next_]);
@@ -31,7 +31,7 @@ class Exit {
   size_t next_ = 0;  // the first sample that has not been shown to its end
 };
 
-// A sample that is still being generated, and the place of its row in the rounds.
+// This is a sample that is still being generated, with the place of its row in the rounds.
 struct Growing {
   size_t sample;
   int64_t place;
@@ -77,8 +77,8 @@ std::span<const int32_t> Generator::window(const Tokens& tokens) const {
   return std::span(tokens).last(std::min(tokens.size(), static_cast<size_t>(context_)));
 }
 
-// Generates as many samples at a time as a round has places for; when one ends, the next takes its
-// place.
+// Generates as many samples at a time as a round has places for; when a sample ends, the next one
+// takes its place. Returns, on rank 0, how many tokens were added in all.
 int64_t Generator::generate(const std::vector<Tokens>& prompts, const Show& show,
                             const IsOver& is_over) {
   std::vector<Tokens> samples;

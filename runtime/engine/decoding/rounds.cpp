@@ -95,7 +95,7 @@ void Rounds::prepare_cache() {
 }
 
 // Moves the past (keys and values) of this replica's rows: from[r] is the place of the row that row
-// r continues. Nothing is moved where from[r] is r, or -1 (row r continues none).
+// r continues. Nothing is moved if from[r] is r, or if it is -1 (row r continues no row).
 void Rounds::move_past(std::span<const int64_t> from) {
   std::vector<Past::Move> moves;
   const int64_t last = std::min(std::ssize(from), first_row() + rows_of_replica());
@@ -106,8 +106,8 @@ void Rounds::move_past(std::span<const int64_t> from) {
   past_->move_rows(device_, moves, first_micro_batch_, batch_);
 }
 
-// Returns what the stages need to know about each micro-batch, in the order of the micro-batches;
-// without a cache the list is empty.
+// Returns what the stages need to know about each micro-batch, in the order of the micro-batches.
+// The list is empty without a cache.
 std::vector<Decoding> Rounds::decoding(const Cut& cut, const Share& share) {
   std::vector<Decoding> all;
   if (!past_) return all;
@@ -123,8 +123,8 @@ std::vector<Decoding> Rounds::decoding(const Cut& cut, const Share& share) {
   return all;
 }
 
-// Fills the batches with this replica's rows of `share`. All that the rows do not fill is 0; labels
-// are -1.
+// Fills the batches with this replica's rows of `share`. What the rows do not fill is 0, and all
+// labels are -1.
 void Rounds::fill(Cut& cut, const Share& share) const {
   for (size_t m = 0; m < cut.batches.size(); ++m) {
     for (size_t f = 0; f < cut.batches[m].names.size(); ++f) {
@@ -186,8 +186,8 @@ std::vector<float> Rounds::logits_of(const Cut& cut, int64_t row, const Row& con
   return values;
 }
 
-// Chooses `count` words for each wanted row of this replica, and writes them and their log
-// probabilities to `found`. Only the rank that has the logits calls it.
+// Chooses `count` words for each wanted row of this replica, and writes the words and their log
+// probabilities to `found`. Only the rank that has the logits calls this.
 void Rounds::look(const Cut& cut, const Share& share, int count, const Choose& choose,
                   std::span<double> found) {
   const int64_t last = std::min(std::ssize(share.rows), first_row() + rows_of_replica());
@@ -236,8 +236,8 @@ std::vector<std::vector<NextWord>> Rounds::next(const std::vector<Row>& rows, in
   }
   // Each number is zero on all ranks but one, so the sum is exact.
   std::vector<double> found(all.size() * static_cast<size_t>(count) * 2);
-  // The rows that grow by one position come first: that pass writes the past of all rows, and the
-  // passes over whole rows then write theirs over it.
+  // The rows that grow by one position come first: their pass writes the past of all rows. The
+  // passes over whole rows then overwrite the past of the rows that they compute.
   if (std::ranges::count(grown.wanted, 1) > 0) choose_words(one_, grown, count, choose, found);
   for (const auto& [positions, share] : fresh) {
     choose_words(whole_cut(positions), share, count, choose, found);

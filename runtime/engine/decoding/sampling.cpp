@@ -9,7 +9,8 @@
 namespace penstock {
 namespace {
 
-// Returns how many of the leading weights together make up at least `share` of the sum of all.
+// Returns how many of the leading weights it takes to make up at least `share` of the sum of all
+// weights.
 size_t making_up(std::span<const double> weights, double share) {
   const double wanted = share * std::accumulate(weights.begin(), weights.end(), 0.0);
   double sum = 0.0;
@@ -51,7 +52,7 @@ std::vector<float> penalised(std::span<const float> logits, std::span<const int3
   const auto by = static_cast<float>(penalty);
   for (const int32_t word : words) {
     if (word < 0 || word >= std::ssize(logits)) continue;
-    // The penalty applies to the original logit, so that a word that occurs twice is penalised
+    // The penalty applies to the original logit, so a word that occurs twice is penalised only
     // once.
     const float logit = logits[static_cast<size_t>(word)];
     changed[static_cast<size_t>(word)] = logit < 0 ? logit * by : logit / by;

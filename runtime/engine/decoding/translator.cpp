@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-// Returns the id of the tag that names the target language, or -1 where the vocabulary has no such
+// Returns the id of the tag that names the target language, or -1 if the vocabulary has no such
 // tag. Refuses a language that the network does not translate into.
 int32_t tag_of(const Config& config, const std::string& target, const Pieces& pieces) {
   std::vector<std::string> known;
@@ -32,10 +32,10 @@ bool is_blank(const std::string& sentence) {
   return sentence.find_first_not_of(" \t\r\n\v\f") == std::string::npos;
 }
 
-// A sentence that is being translated.
+// This is a sentence that is being translated.
 struct Job {
   size_t number;  // index among the sentences
-  int64_t place;  // of its first row in a round
+  int64_t place;  // place of its first row in a round
   std::vector<int32_t> source;
   BeamSearch search;
 };
@@ -67,9 +67,9 @@ std::vector<int32_t> Translator::source_of(const std::string& sentence) {
   return ids;
 }
 
-// Translates as many sentences at a time as a round has places for; when one ends, the next takes
-// its place. With the cache, starting a sentence costs more than a round of those under way. So new
-// sentences wait until half of the places are free, and start together.
+// Translates as many sentences at a time as a round has places for; when a sentence ends, the next
+// one takes its place. With the cache, starting a sentence costs more than a round for the
+// sentences under way. So new sentences wait until half of the places are free, and start together.
 std::vector<std::string> Translator::translate(const std::vector<std::string>& sentences,
                                                const Show& show) {
   std::vector<std::string> translations(sentences.size());

@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// Returns, for each stage, whether this rank holds it and it reads batch fields.
+// Returns, for each stage, whether this rank holds the stage and the stage reads batch fields.
 std::vector<bool> readers(const Executor::Parts& parts) {
   std::vector<bool> reads;
   for (const Stage* stage : parts.stages) {
@@ -23,7 +23,7 @@ std::vector<bool> readers(const Executor::Parts& parts) {
   return reads;
 }
 
-// Returns where a run was when it failed, for example "stage 1, micro-batch 3, step 17".
+// Returns the place of an instruction in the run, for example "stage 1, micro-batch 3, step 17".
 std::string place_of(const Instruction& instruction, int64_t step) {
   std::string place;
   if (instruction.stage >= 0) place += "stage " + std::to_string(instruction.stage) + ", ";
@@ -138,15 +138,16 @@ bool Executor::run_program(const StepInput& input) {
         start_again(input, settled == Settled::Again);
         if (settled == Settled::Stop) return false;
         i = 0;
-        // Begins again at the first instruction only if leading forwards were run. Where there are
-        // none, nothing is to be run again, and `settle` would be called for ever.
+        // If forwards were run before `settle` (settled_before_ > 0), the loop runs them again.
+        // Otherwise nothing is to be run again, and the loop goes straight on: `continue` would ask
+        // `settle` a second time.
         if (settled_before_ > 0) continue;
       }
       activity_log_.begin(i);
       fields_.before(i);
       const Op op = tasks_[i].instruction.op;
-      // A device records instructions as a section and replays it in later steps. Instructions that
-      // are probed or audited do more than in other steps, so they are not recorded.
+      // A device records what an instruction does, and replays the recording in later steps. An
+      // instruction that is probed or audited does more than in other steps, so it is not recorded.
       const bool audited =
           op == Op::OptimizerStep ? input.audits : audit_.covers(tasks_[i].instruction);
       const bool computes =
@@ -291,8 +292,8 @@ void Executor::backward_weight(const Task& task, const MicroBatch& batch) {
   task.held->stage->backward_weight(batch);
 }
 
-// Flips the bits of weights or states that PENSTOCK_BIT_FLIPS names. They are those of the first
-// stage of this rank that has any.
+// Flips the bits of weights or states that PENSTOCK_BIT_FLIPS names, in the first stage of this
+// rank that has weights or states.
 void Executor::disturb(const Task& task, const StepInput& input) {
   BitFlips& flips = BitFlips::instance();
   flips.begin(input.pass.step, task.name, audit_.covers(task.instruction));

@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-// One slot for each upload that is under way, and one for the upload that is waited for.
+// There is one slot for each upload that is under way, and one for the upload that is waited for.
 constexpr size_t kSlots = kDataAhead + 1;
 
 }  // namespace

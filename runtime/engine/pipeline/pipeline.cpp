@@ -32,8 +32,8 @@ void check_agreement(uint64_t mine, Collective& world) {
 }
 
 // Returns `replicas` if all of them compute on the same kind of device with as many threads, and so
-// compute the same bits; else a null pointer. All replicas must call it. A GPU's description begins
-// with its number, so only the part from the bracket on is compared.
+// compute the same bits; else returns a null pointer. All replicas must call this. A GPU's
+// description begins with its number, so only the part from the bracket on is compared.
 Collective* auditors_among(Collective& replicas, const Device& device) {
   if (replicas.size() == 1) return nullptr;
   const std::string& all = device.description();
@@ -240,12 +240,13 @@ void Pipeline::begin_step(bool gradients_stay) {
 void Pipeline::gather_weights() {
   if (!late_weights_) return;
   late_weights_->start();
-  // The change is noted before the weights arrive: nobody reads them earlier than that.
+  // The change is noted before the weights arrive: nobody reads the weights before they have
+  // arrived.
   for (StateEntry* entry : state_) {
     if (entry->is_shared()) entry->changed();
   }
-  // A device that is not the host replays recorded parts of a step, and such a part cannot wait for
-  // what was started outside of it. So the weights are awaited here.
+  // A device that is not the host replays recorded parts of a step. A replayed part cannot wait for
+  // what was started outside of it, so the weights are awaited here.
   if (!device_.host_addressable()) await_weights();
 }
 

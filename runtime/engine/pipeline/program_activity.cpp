@@ -53,8 +53,8 @@ void ProgramActivity::end(size_t instruction) {
   all_issued_ = instruction + 1 == lines_.size();
 }
 
-// The device has passed an instruction once it reaches the mark behind it. The host sets that mark
-// when it has issued the instruction.
+// Notes which instructions the device has passed. It has passed an instruction once it reaches the
+// mark behind it. The host sets that mark when it has issued the instruction.
 void ProgramActivity::follow() {
   while (passed_ + 1 < issued_ && clock_.has_passed(passed_ + 1)) {
     ++passed_;

@@ -38,8 +38,8 @@ DataFacts facts_of(const Datasets& datasets) {
   return facts;
 }
 
-// If the data have a larger vocabulary than the network, refuses a folder that adds tokens for
-// which the network's embedding has no row.
+// Refuses a folder that adds tokens for which the network's embedding has no row. This is checked
+// only if the data have a larger vocabulary than the network.
 void check_vocabulary(const Config& config, int64_t of_data) {
   const int64_t of_model = config.model.vocabulary;
   if (!uses_folder(config.data) || of_model == 0 || of_data <= of_model) return;
@@ -47,7 +47,7 @@ void check_vocabulary(const Config& config, int64_t of_data) {
 }
 
 // Returns a line for the user about token files whose vocabulary is not the network's. The text is
-// empty where there is nothing to say.
+// empty if there is nothing to say.
 std::string vocabulary_note(const Config& config, int64_t of_data) {
   const int64_t of_model = config.model.vocabulary;
   if (config.data.kind != "tokens" || of_data == 0 || of_model == 0 || of_data == of_model) {
@@ -118,8 +118,8 @@ int64_t DataSource::mini_batch_tokens() const {
 }
 
 void DataSource::open(const std::vector<std::string>& fields) {
-  // Rank 0 has everything open since the constructor. It keeps that if it reads all of it;
-  // otherwise it closes all here and, like the other ranks, opens only what `fields` need.
+  // Rank 0 has all data open since the constructor. If it reads all of them, they stay open.
+  // Otherwise it closes them here and, like the other ranks, opens only what `fields` need.
   const bool reads_all = config_.data.kind != "images" ||
                          std::find(fields.begin(), fields.end(), "images") != fields.end();
   if (datasets_.train && reads_all && !fields.empty()) return;

@@ -25,9 +25,9 @@ GradientNorm::GradientNorm(const Pipeline& pipeline, Collective& pipeline_ranks,
   agree();
 }
 
-// Sets block_at_: where each parameter's blocks are among the gathered ones, one parameter after
-// the other. What is gathered comes replica by replica, each replica's parameters in order. Where
-// nothing is shared there is one replica's list, and its order is kept.
+// Sets block_at_, which says for one parameter after the other where its blocks are among the
+// gathered blocks. Blocks are gathered replica by replica, with each replica's parameters in order.
+// If nothing is shared there is only one replica's list, and its order is kept.
 void GradientNorm::list_blocks(const std::vector<const StateEntry*>& entries) {
   const auto members = static_cast<size_t>(is_shared_ ? replicas_.size() : 1);
   const auto blocks_of = [&](const StateEntry& entry, size_t r) {

@@ -10,7 +10,8 @@ namespace penstock {
 
 namespace {
 
-// The three numbers that TokenOps::cross_entropy_forward() gives: loss, correct targets, targets.
+// These are the three numbers that TokenOps::cross_entropy_forward() gives: loss, correct targets,
+// targets.
 using LossTensor = std::array<double, 3>;
 
 LossTensor read_loss(const Tensor& loss, Device& device) {
@@ -21,7 +22,7 @@ LossTensor read_loss(const Tensor& loss, Device& device) {
 
 constexpr size_t kNumbers = std::tuple_size_v<LossNumbers>;
 
-// Returns the numbers of one micro-batch. What this rank does not compute is 0.
+// Returns the numbers of one micro-batch. A number that this rank does not compute is 0.
 LossNumbers read_losses(const Pipeline& pipeline, int micro_batch, Device& device) {
   LossNumbers numbers{};
   if (const Stage* last = pipeline.loss_stage(); last != nullptr) {
@@ -61,7 +62,7 @@ LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device
                      StepVote* vote) {
   const LossNumbers here = loss_here(pipeline, micro_batches, device);
   // The list that is summed has the numbers of each replica, then the votes. Only one rank of a
-  // replica has the network's loss; the others add zeros.
+  // replica has the network's loss; the other ranks add zeros.
   const auto replicas = static_cast<size_t>(network.replicas().size());
   const auto replica = static_cast<size_t>(network.replicas().rank());
   const size_t losses = replicas * kNumbers;

@@ -77,8 +77,8 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
   batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_,
                    resumed_.progress.consumed_samples);
   station_.device.memory().reset_peaks();
-  // Tells the stop how many bytes it will have to save: the weights and, with most optimizers, two
-  // more numbers for each, of 4 bytes.
+  // `stopping_` is told how many bytes it will have to save: the weights and, with most optimizers,
+  // two more numbers for each weight, of 4 bytes.
   if (stopping_ != nullptr) stopping_->will_save(blueprint_.layout.total_parameters() * 12);
 }
 
@@ -96,8 +96,8 @@ RunSummary Run::to_the_end() {
   bool stops = owes;
   bool is_over = patience_is_over(config_.run, best_);
   // A run that takes no further step saves once all the same: the checkpoint that it came from may
-  // be in another directory. It also saves where the evaluation that was owed has just changed what
-  // is best: that checkpoint lacks it.
+  // be in another directory. It also saves if the evaluation that was owed has just changed what is
+  // best, since the checkpoint that it came from lacks that.
   const bool lacks = resumed_.progress.owes_evaluation && best_ != resumed_.progress.best;
   const bool saves = stops || lacks || before == config_.run.steps;
   if (saves && spoilt_.empty()) save_last(progress(owes));
@@ -116,7 +116,7 @@ RunSummary Run::to_the_end() {
     }
     for (const std::string& line : report_.slow_ranks()) note("warning: " + line);
     owes = is_evaluated(number) && (stops ? put_off_evaluation(number) : !evaluate(number));
-    if (!spoilt_.empty()) break;  // this state is not saved: it would retire a sound one
+    if (!spoilt_.empty()) break;  // no save: a checkpoint of this state would push out a sound one
     stops = stops || owes;
     is_over = patience_is_over(config_.run, best_);
     if (stops || is_over || (last && config_.checkpoint.last)) {
@@ -159,14 +159,14 @@ bool Run::make_up_evaluation() {
   return true;
 }
 
-// Notes that the evaluation is put off. Always returns true: the evaluation is owed.
+// Notes that the evaluation is put off. Always returns true: the run owes the evaluation.
 bool Run::put_off_evaluation(int64_t step) {
   note("the evaluation after step " + std::to_string(step) +
        " is put off, since a stop was asked for: the run does it first when it goes on");
   return true;
 }
 
-// Returns how far the run is, in epochs. Returns nothing where its length is not given in epochs.
+// Returns how far the run is in epochs, or nothing if its length is not given in epochs.
 std::optional<EpochRecord> Run::epoch_now() const {
   if (config_.run.epochs == 0) return std::nullopt;
   const auto consumed = static_cast<double>(step_->progress().consumed_samples);
@@ -189,7 +189,7 @@ bool Run::is_evaluated(int64_t number) const {
 
 // Reports the steps whose outcome is known, and returns whether the run stops here. Without a
 // barrier a step's outcome is learnt while the next step runs, so what ranks vote for in a step is
-// done after the next one. Where the weights are needed at once, the step is settled here.
+// done after the next one. If the weights are needed at once, the step is settled here.
 bool Run::conclude(int64_t number) {
   if (copies_ && copies_->is_due(number)) {
     step_->settle();  // after this, what is to be copied is final
@@ -261,8 +261,8 @@ void Run::note_frozen() {
        blueprint_.model.layers[layout.first_trained]->name() + "'");
 }
 
-// Looks ahead before anything is allocated. Returns the forecast on rank 0, and nothing on other
-// ranks.
+// Forecasts the run before anything is allocated. Returns the forecast on rank 0, and nothing on
+// other ranks.
 std::optional<Forecast> Run::look_ahead(const RunOrder& order) {
   std::optional<Forecast> ahead;
   if (station_.session.rank() == 0) ahead = outlook_on_first_rank(order.profile);
@@ -281,7 +281,7 @@ Forecast Run::outlook_on_first_rank(const Profile* profile) {
   return ahead;
 }
 
-// Returns this rank's vote. It is asked for once a step.
+// Returns this rank's vote. A step asks for it once.
 StepVote Run::vote() const {
   if (stopping_ != nullptr && checkpoints_.longest_seconds() > 0.0) {
     stopping_->saved(checkpoints_.longest_seconds());
@@ -309,7 +309,7 @@ void Run::take_step(int64_t number) {
   record.data_wait_ms = 1e3 * (batches_->waits().seconds - waited);
   record.step_ms = 1e3 * seconds_since(start);
   record.speed = report_.speed(record.step_ms);
-  // How many tokens count in the loss of a step that is not settled is not known yet, so the number
+  // If a step is not settled, it is not known yet how many tokens count in its loss, so the number
   // of the step before is used.
   const int64_t loss_tokens = config_.optimizer.barrier ? record.loss_tokens : last_.loss_tokens;
   report_.end_step({record.step_ms, record.tokens, loss_tokens}, pipeline_.training());
@@ -318,13 +318,14 @@ void Run::take_step(int64_t number) {
   timed_.push_back(record);
 }
 
-// Deals with a step that was left out and so has changed nothing. Warns if training may go on; else
-// saves the weights of before that step, unless they are spoilt, and ends the run as diverged.
+// Deals with a step that was left out and so has changed nothing. If training goes on, it warns.
+// Otherwise it saves the weights of before that step, unless they are spoilt, and ends the run as
+// diverged.
 void Run::leave_out(const StepRecord& record) {
   constexpr int kMostInARow = 10;
   const int64_t step = record.step;
-  // A step that was rolled back was found not finite only during the next step, whose batches have
-  // replaced its own. So a second pass cannot find the place.
+  // A step that was rolled back was found not finite only during the next step. By then the batches
+  // of the next step have replaced its own, so a second pass cannot find the place.
   const std::string what = record.rolled_back
                                ? "step " + std::to_string(step) + ": the " +
                                      (std::isfinite(record.loss) ? "gradient" : "loss") +
@@ -398,7 +399,7 @@ void Run::end_in_doubt(const std::string& what) {
                    : "; the state of step " + std::to_string(last.step) + " is sound, and saved";
   }
   pipeline_.drain();
-  // A run that may go on ends as stopped: a supervisor then starts it again from a checkpoint.
+  // A run that can go on ends as stopped, so that a supervisor starts it again from a checkpoint.
   const bool goes_on = excludes || config_.run.on_corruption == "retry";
   throw Error(goes_on ? ErrorKind::Stopped : ErrorKind::Resource,
               what + end + ". A processor or its memory is defective: take that host out",
@@ -486,13 +487,13 @@ void Run::begin_copies() {
   });
 }
 
-// Begins a copy of the state after that step, if a copy is due. In this copy an evaluation that is
-// due after the step is still owed.
+// Begins a copy of the state after `step`, if a copy is due. If an evaluation is due after the
+// step, the copy says that it is still owed.
 void Run::begin_copy(int64_t step) {
   if (!copies_ || !copies_->is_due(step)) return;
   // No copy is begun while the best checkpoint is being written. If a rank is lost, that checkpoint
-  // is lost, too, and a run that goes on from the copy would not make the evaluation again that
-  // found it.
+  // is lost, too, and a run that goes on from the copy would not repeat the evaluation that found
+  // it best.
   if (checkpoints_.writes_best()) return;
   copying([&] {
     copies_->begin(saver_.state(progress(is_evaluated(step))));
@@ -500,7 +501,7 @@ void Run::begin_copy(int64_t step) {
   });
 }
 
-// Removes the copies in memory at the end: what is on disk is as new by now. They stay where the
+// Removes the copies in memory at the end: what is on disk is as new by now. The copies stay if the
 // last checkpoint could not be written.
 void Run::end_copies() {
   if (!copies_ || unsaved_) return;

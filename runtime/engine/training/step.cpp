@@ -79,9 +79,9 @@ std::optional<StepRecord> Step::take_settled() {
   return first;
 }
 
-// Looks at the gradients, which are complete, and then changes the weights. All ranks vote on
-// whether the gradients are finite, although all replicas should have the same: a rank that left a
-// step out alone would have other weights than the others from then on.
+// Checks the gradients, which are complete, and then changes the weights. All ranks vote on whether
+// the gradients are finite, although all replicas should have the same: if one rank alone left a
+// step out, it would have other weights from then on.
 void Step::update() {
   Verdict verdict;
   verdict.grad_norm = norm_.compute();
@@ -106,8 +106,8 @@ void Step::update() {
 }
 
 // Starts the vote on the gradients, and makes the update before its verdict is known. The norm
-// still counts as 0, which is not clipped. If the step before was left out or clipped (trusts_ is
-// false), waits for the verdict and makes the update then.
+// counts as 0 until then, so nothing is clipped. If the step before was left out or clipped
+// (trusts_ is false), waits for the verdict and makes the update then.
 void Step::update_late() {
   const std::span<const double> squares = norm_.squares();
   StepVote vote = ask_ ? ask_() : StepVote{};
@@ -134,8 +134,8 @@ void Step::learn(StepRecord& record, const Verdict& verdict) {
   if (settled_.size() == settled_.capacity()) settled_.erase(settled_.begin());
 }
 
-// Makes the update. `again` says that it was made before, with another factor of clipping. What
-// does not depend on that factor is then not done a second time.
+// Makes the update. If `again` is true, the update was made before with another factor of clipping.
+// What does not depend on that factor is then not done a second time.
 void Step::change_weights(const StepRecord& record, bool again) {
   const double scale = clip_scale(record.grad_norm, config_.optimizer.clip_norm);
   const auto update = [&] { optimizer_->step(record.learning_rate, scale); };

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSingleFile = "model.safetensors";
 constexpr const char* kHead = "lm_head.weight";  // the classifier's name in every family
-// So many bytes of a transposed matrix are read at a time.
+// This many bytes of a transposed matrix are read at a time.
 constexpr size_t kPieceBytes = size_t{4} << 20;
 constexpr size_t kMostOpenFiles = 64;  // the system allows a process far more
 

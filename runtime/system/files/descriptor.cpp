@@ -19,8 +19,8 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
   return *this;
 }
 
-// Closes the file if it is still open. Only a reader, or a writer that is failing already, leaves it
-// open until here. So an error of close() is ignored.
+// Closes the file if it is still open. Only a reader, or a writer that is failing already, leaves
+// it open until here. So an error of close() is ignored.
 Descriptor::~Descriptor() {
   if (value_ >= 0) (void)close(value_);
 }

@@ -9,8 +9,8 @@
 namespace penstock {
 namespace {
 
-// The parts of a micro-batch's work that are compared, in the order in which they are made. The
-// first one that differs is reported: a difference spreads to the parts that follow.
+// These are the parts of a micro-batch's work that are compared, in the order in which they are
+// made. The first part that differs is reported: a difference spreads to the parts that follow.
 struct Part {
   Checksums CellSums::*sums;
   Op op;

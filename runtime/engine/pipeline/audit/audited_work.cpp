@@ -9,8 +9,8 @@ class Ring {
  public:
   Ring(Collective& replicas, Device& device) : replicas_(replicas), device_(device) {}
 
-  // Ranks of even number give first and the others take first: giving waits until the other rank
-  // takes, so ranks that all gave first would wait for ever.
+  // Ranks of even number give first and the other ranks take first. Giving waits until the other
+  // rank takes, so ranks that all gave first would wait for ever.
   void exchange(std::span<const std::byte> mine, std::span<std::byte> theirs) {
     const int rank = replicas_.rank();
     const int next = (rank + 1) % replicas_.size();

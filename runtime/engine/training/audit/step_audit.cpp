@@ -80,7 +80,8 @@ Doubt StepAudit::audit_update(Optimizer& optimizer, double learning_rate, double
   return votes[0] > 0.0 ? Doubt::Corrected : Doubt::None;
 }
 
-// Returns the lines of all ranks that have something to say. Every rank gets the same text.
+// Returns the texts of all ranks that have something to say, one on a line. Every rank gets the
+// same text.
 std::string StepAudit::on_all(const std::string& here) const {
   Collective& world = station_.network.world();
   std::string all;

@@ -46,7 +46,7 @@ void Checkpointing::begin(const Progress& progress) {
             (waits ? "the time to the next: training waits for it"
                    : "checkpoint.minutes: the next one comes later"));
     }
-    if (!waits) return;  // it stays due, so the next step tries again
+    if (!waits) return;  // the checkpoint stays due, so the next step tries again
     if (const auto result = writer_.finish()) completed(*result);
   }
   last_begun_ = Clock::now();

@@ -33,9 +33,9 @@ void refuse_other_data(const CheckpointState& saved, const Progress& begin,
                          " now: the order of the data would be another one");
 }
 
-// Returns the end of a line for the user. It says that the best evaluation so far has no checkpoint
-// in this run directory, because somebody removed it or the run goes on in another one. It is empty
-// where there is one.
+// Returns the end of a line for the user, which says that this run directory has no checkpoint of
+// the best evaluation so far: somebody removed it, or the run goes on in another directory. Returns
+// an empty text if there is such a checkpoint.
 std::string lack_of_best(const Config& config, const BestEvaluation& best) {
   const std::string root = config.run.out + "/checkpoints";
   if (best.step == 0 || state_of_checkpoint(root + "/" + step_name(best.step))) return "";

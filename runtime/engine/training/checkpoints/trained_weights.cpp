@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-// Reads the average of the tensor where the checkpoint has one, else the tensor itself.
+// Reads the average of the tensor if the checkpoint has one, else the tensor itself.
 void read(CheckpointReader& reader, StateEntry& entry, Device& device) {
   const std::string average = entry.name + ".average";
   const std::string& name = reader.contains(average) ? average : entry.name;

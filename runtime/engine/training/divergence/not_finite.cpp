@@ -14,10 +14,10 @@
 namespace penstock {
 namespace {
 
-// Numbers that are not finite, and where they are. Of several findings the one that comes first
-// counts: one in a forward before one in a backward, then the lowest micro-batch, then the place in
-// the pass (layers from the first to the last in a forward, from the last to the first in a
-// backward).
+// This says which numbers are not finite, and where they are. Of several findings the one that
+// comes first counts: one in a forward before one in a backward, then the lowest micro-batch, then
+// the place in the pass (layers from the first to the last in a forward, from the last to the first
+// in a backward).
 struct Finding {
   int64_t backward = 0, micro_batch = 0, place = 0;
   std::string what;

@@ -60,8 +60,8 @@ AnswerScores score_answers(const Config& config, DataSource& source, Pipeline& p
     if (say) watch.went_on = told_now_and_then(source.facts().validation_samples, say);
     (void)pass_over_validation(config, source, pipeline, station, watch);
   }
-  // Each text is in one row, which one rank has looked at. The other ranks add zeros, so the sums
-  // are exact.
+  // Each text is in one row, and one rank has looked at that row. The other ranks add zeros, so the
+  // sums are exact.
   std::vector<double> numbers;
   for (const TextScore& one : scores) {
     numbers.push_back(one.log_probability);

@@ -94,7 +94,7 @@ std::optional<LossSums> pass_over_validation(const Config& config, DataSource& s
   Batches batches(DataPart::Validation, config, source, pipeline, station);
   const int micro_batches = config.pipeline.micro_batches;
   const int64_t first = int64_t{station.network.replicas().rank()} * micro_batches;
-  std::vector<Tensor> logits(static_cast<size_t>(micro_batches));  // empty where others have them
+  std::vector<Tensor> logits(static_cast<size_t>(micro_batches));  // empty if another rank has them
   const std::function<void(int, const Tensor&)> keep = [&](int micro_batch, const Tensor& all) {
     logits[static_cast<size_t>(micro_batch)] = all;
   };

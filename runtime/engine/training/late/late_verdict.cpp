@@ -15,8 +15,8 @@ constexpr size_t kVotes = std::tuple_size_v<VoteNumbers>;
 
 }  // namespace
 
-// The list that is gathered has each rank's losses and then its votes. If the rank is in replica 0,
-// its squares follow.
+// Lays out the list that is gathered. It has each rank's losses and then its votes. If the rank is
+// in replica 0, its squares follow.
 LateVerdict::LateVerdict(const GradientNorm& norm, Network& network)
     : brings_squares_(network.replicas().rank() == 0),
       replicas_(static_cast<size_t>(network.replicas().size())),

@@ -6,8 +6,8 @@
 namespace penstock {
 namespace {
 
-// Packs the sizes: first the four numbers as a line of JSON, then the two headers, which begin with
-// bytes that are no text and so do not fit into JSON.
+// Returns the sizes as text: first the four numbers as a line of JSON, then the two headers. The
+// headers begin with bytes that are no text and so do not fit into JSON.
 std::string packed_sizes(const CopySizes& sizes) {
   return nlohmann::json{sizes.header.size(), sizes.data_bytes, sizes.frozen_bytes,
                         sizes.document_bytes}

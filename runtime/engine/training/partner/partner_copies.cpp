@@ -98,7 +98,7 @@ void PartnerCopies::make_room(const CopySizes& sizes) {
   };
   try {
     agree(world_, who, take);
-  } catch (...) {  // if one rank has no room, copies of the others are of no use
+  } catch (...) {  // if one rank has no room, copies of other ranks are of no use
     held_->clear();
     agree(world_, who, [&] { remove_own_folders(); });
     throw;
@@ -205,8 +205,8 @@ void PartnerCopies::remove() {
   agree(world_, "", [&] { remove_own_folders(); });
 }
 
-// Removes the folders of the copies that this rank holds. Also removes the run's folder once that
-// is empty.
+// Removes the folders of the copies that this rank holds, and also the run's folder if it is empty
+// then.
 void PartnerCopies::remove_own_folders() const {
   const int me = world_.rank();
   for (int rank = 0; rank < world_.size(); ++rank) {

@@ -35,8 +35,8 @@ json packed_copies(const std::vector<FoundCopy>& copies) {
   return list;
 }
 
-// Finds the copies of all hosts. One rank of each host looks for copies; rank 0 returns the list of
-// all of them, the other ranks an empty one.
+// Finds the copies of all hosts; one rank of each host looks for them. Rank 0 returns the list of
+// all copies, the other ranks return an empty list.
 FoundCopies find_everywhere(const RescueRequest& request, const Session& session,
                             Collective& world) {
   FoundCopies mine;
@@ -59,7 +59,7 @@ FoundCopies find_everywhere(const RescueRequest& request, const Session& session
 
 // Returns why chosen copies are damaged: a text for each copy, in the order of the list. A copy is
 // damaged if its file has not the bytes that its document tells of. The text is empty for a copy
-// that is whole, and for all copies on ranks other than 0.
+// that is whole. Only rank 0 gets the texts: on the other ranks all are empty.
 std::vector<std::string> damages(const std::vector<FoundCopy>& copies, Collective& world) {
   json mine = json::array();
   for (const FoundCopy& copy : copies) {
@@ -84,8 +84,8 @@ std::vector<std::string> damages(const std::vector<FoundCopy>& copies, Collectiv
   return all;
 }
 
-// Returns the copies of the newest step that is whole, the same on every rank. Removes damaged
-// copies from `found` and adds a note for each of them.
+// Returns the copies of the newest step that can be restored from undamaged copies, the same on
+// every rank. Removes damaged copies from `found` and adds a note for each of them.
 std::vector<FoundCopy> choose_whole(const RescueRequest& request, FoundCopies& found,
                                     std::vector<std::string>& notes, Collective& world) {
   while (true) {

@@ -282,7 +282,7 @@ Timeline simulate(const Schedule& schedule, const PipelineCosts& costs,
 
 SteadyStep simulate_steady(const Schedule& schedule, PipelineCosts costs,
                            const TransportRules& rules) {
-  // After six steps all further steps are alike: a rank that ends a step early waits for the other
+  // All steps after the sixth are alike: a rank that ends a step early waits for the other
   // ranks at the same places in each.
   constexpr int kSteps = 6;
   costs.begins.clear();

@@ -18,8 +18,8 @@
 namespace penstock {
 namespace {
 
-// At most so many messages are received whose copies to the device have not ended. The limit says
-// how far the host can run ahead of the device, and so how much memory the messages take.
+// This is the greatest number of received messages whose copies to the device have not ended. It
+// says how far the host can run ahead of the device, and so how much memory the messages take.
 constexpr size_t kAhead = 4;
 
 const std::string kUploading = "waiting for the GPU to take messages";
