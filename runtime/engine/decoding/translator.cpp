@@ -94,7 +94,7 @@ std::vector<std::string> Translator::translate(const std::vector<std::string>& s
   for (;;) {
     const bool room = !rounds_.caches() || std::ssize(jobs) <= places.texts() / 2;
     while (room && started < sentences.size() && places.any_free()) {
-      if (is_blank(sentences[started])) {  // the network would invent a translation
+      if (is_blank(sentences[started])) {  // skipped: the network would invent a translation
         done[started++] = true;
         continue;
       }

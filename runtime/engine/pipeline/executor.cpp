@@ -120,7 +120,7 @@ bool Executor::run(const StepInput& input) {
   }
   const bool complete = run_program(input);
   parts_.links->hand_over();
-  // The caller may refill its batches once this returns, so the uploads must have ended. A step
+  // The caller can refill its batches once this returns, so the uploads must have ended. A step
   // with an update has already waited for the device, to read the loss.
   if (fields_.uploads() && !input.update) parts_.device->synchronize();
   fields_.end();

@@ -434,7 +434,7 @@ bool Run::evaluate(int64_t step) {
   take_evaluation(config_.checkpoint.best, record, best);
   const bool spoils = !std::isfinite(record.loss) &&
                       (step == config_.run.steps || patience_is_over(config_.run, best));
-  if (!spoils) best_ = best;  // else the run ends as diverged, and a resumed one evaluates again
+  if (!spoils) best_ = best;  // else the run ends as diverged; if resumed, it evaluates again
   record.best = best_.step == step;
   report_.evaluated(record);
   if (reporter_ != nullptr) reporter_->evaluated(record);

@@ -74,7 +74,7 @@ void Residual::declare(ParameterSet& set) const {
 }
 
 Variables Residual::forward(Context& context, const Variables& inputs) const {
-  // These are two statements, since a compiler may evaluate the arguments of one call in any order,
+  // These are two statements, since a compiler can evaluate the arguments of one call in any order,
   // and the order on the tape must be fixed.
   const Variable straight = shortcut_.forward(context, inputs)[0];
   const Variable branched = branch_.forward(context, inputs)[0];

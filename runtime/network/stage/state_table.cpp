@@ -41,7 +41,7 @@ std::vector<KeptBeside> kept_beside(const StateEntry& entry) {
 
 StateTable::StateTable(ParameterSet& set) {
   std::unordered_map<const Parameter*, StateEntry*> entry_of;  // by the first holder of a parameter
-  std::unordered_map<std::string, bool> trained;               // whether a layer has a trained one
+  std::unordered_map<std::string, bool> trained;  // whether a layer has a trained parameter
   for (Parameter& parameter : set.declared().parameters) {
     trained[layer_of(parameter.name)] |= !parameter.frozen;
     if (parameter.first != nullptr) {

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-using Json = nlohmann::ordered_json;  // keys in the order written here
+using Json = nlohmann::ordered_json;  // keeps keys in the order in which they are added
 
 Json programs_json(const Schedule& schedule) {
   Json programs = Json::array();

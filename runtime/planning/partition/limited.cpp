@@ -90,7 +90,7 @@ Cuts reachable_cuts(const Loads& loads, const StageLimits& limits) {
   for (int s = 0; s < loads.stages(); ++s) {
     std::vector<char> ends(n + 1, 0);
     int end = 0;      // furthest end from this begin; the search starts near that of the last begin
-    int covered = 0;  // ends up to here are marked
+    int covered = 0;  // ends up to this one are marked
     for (int begin = s; begin < loads.last_end(s); ++begin) {
       if (begins[begin] == 0) continue;
       end = std::max(end, begin);
@@ -175,7 +175,7 @@ class Search {
 
   const Loads& loads_;
   double limit_;
-  // whether go_furthest() finds a split if there is one and it is not Stuck
+  // This says whether go_furthest() finds a split if there is one and it is not Stuck.
   bool furthest_is_best_;
 };
 

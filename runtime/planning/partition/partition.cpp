@@ -44,7 +44,7 @@ int furthest_end(Costs costs, int begin, double limit) {
 }
 
 // Returns whether the layers fit into so many stages of at most `limit` each. Each stage is filled
-// as far as possible, which needs the fewest stages. Stages may stay empty here: there are enough
+// as far as possible, which needs the fewest stages. Stages can stay empty here: there are enough
 // layers, so a split into fewer stages can be cut further.
 bool fits(Costs costs, int stages, double limit) {
   int begin = 0;
@@ -148,7 +148,7 @@ class LeastSquares {
 
   int layers_, stages_;
   std::vector<int> first_start_;
-  std::vector<int> first_end_, last_end_;  // per k: where the first k stages may end
+  std::vector<int> first_end_, last_end_;  // per k: where the first k stages can end
   std::vector<double> before_;             // scaled cost of all layers before this one
   std::vector<double> least_, next_;       // least sums by end, for k - 1 and for k stages
   std::vector<std::vector<int>> start_of_last_;

@@ -82,7 +82,7 @@ class SharedSearch {
       keep(found);
       if (found.fits) return Verdict::Found;
       const std::vector<double> bytes = bytes_of_ranks(found.split);
-      const int calm = 1 + round / 4;  // steps get smaller every four rounds
+      const int calm = 1 + round / 4;  // every four rounds prices change in smaller steps
       for (int r = 0; r < ranks_; ++r) {
         if (bytes[r] > 0) price[r] *= std::pow(bytes[r] / limit_, 2.0 / calm);
       }

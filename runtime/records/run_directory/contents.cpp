@@ -23,7 +23,7 @@ bool was_written_by_us(const fs::path& run_file) {
   try {
     const std::string text = read_text(run_file, kMostRunFileBytes, FileOwner::User);
     return text.substr(0, text.find('\n')) == kEffectiveHeader;
-  } catch (const Error&) {  // a file that cannot be read is not ours to replace
+  } catch (const Error&) {  // a file that cannot be read does not count as ours
     return false;
   }
 }

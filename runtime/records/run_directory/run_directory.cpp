@@ -76,7 +76,7 @@ RunDirectory::RunDirectory(const RunDirectoryRequest& request) : say_(request.sa
     // taken.
     contents_ = look_into(path_);
     attempt_ = choose_attempt(contents_, wish_);
-    // A file that asks for a stop and is there already was meant for an earlier attempt. So it is
+    // A file that asks to stop, and is there already, was meant for an earlier attempt. So it is
     // removed.
     std::error_code error;
     fs::remove(path_ + "/" + kStopFile, error);

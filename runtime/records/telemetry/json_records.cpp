@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-using Json = nlohmann::ordered_json;  // keys in the order written here
+using Json = nlohmann::ordered_json;  // keeps keys in the order in which they are added
 
 // Returns the record as JSON. Names of hosts, devices and files in it may be no valid UTF-8;
 // shown_json() writes these as well.

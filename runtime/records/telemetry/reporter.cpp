@@ -71,7 +71,7 @@ struct Reporter::State {
   void write_log(const std::string& lines) {
     if (files) {
       look_after(files->log, "log.txt");
-      files->log.write_line(plain_text(lines, true));  // terminals show it: no control characters
+      files->log.write_line(plain_text(lines, true));  // no control characters: terminals show it
     } else {
       held.push_back(lines);
     }

@@ -7,7 +7,7 @@ std::vector<EnvironmentVariable> gpu_environment(const Environment& environment)
   if (environment("CUDA_MODULE_LOADING") == nullptr) {
     missing.push_back({"CUDA_MODULE_LOADING", "EAGER"});
   }
-  // If the user names NCCL's algorithms, NVLS stays as it is: the user may have chosen it.
+  // NVLS is switched off, unless the user names NCCL's algorithms: NVLS may be one of them.
   if (environment("NCCL_NVLS_ENABLE") == nullptr && environment("NCCL_ALGO") == nullptr) {
     missing.push_back({"NCCL_NVLS_ENABLE", "0"});
   }

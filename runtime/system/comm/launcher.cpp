@@ -11,7 +11,7 @@ namespace {
 struct Launcher {
   const char* size_variable;  // holds how many processes were started
   const char* name;
-  const char* cure;  // what helps; null: the mpiexec of the MPI that was built with
+  const char* cure;  // what helps; null: the mpiexec of the MPI that Penstock was built with
 };
 
 constexpr std::array<Launcher, 6> kLaunchers = {{

@@ -23,7 +23,7 @@ std::string name_of(std::span<const RankFacts> ranks, int rank) {
 // Returns why NCCL cannot join these ranks, or nothing if it can. NCCL needs a GPU of its own for
 // every rank of a communicator.
 Obstacle obstacle_to_nccl(std::span<const RankFacts> ranks, std::span<const int> members) {
-  // the first rank with this GPU, or with this place on its host's bus
+  // For a GPU, and for a place on a host's bus, this has the first rank that uses it.
   std::map<std::string, int> users;
   for (const int rank : members) {
     const RankFacts& facts = ranks[static_cast<size_t>(rank)];

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kShare = 8;  // edges take an eighth of a chip at most, sums another
+constexpr int kShare = 8;  // edges take at most an eighth of a chip, sums another eighth
 constexpr int kMostForAnEdge = 8;
 
 int power_of_two_within(int blocks) {

@@ -55,7 +55,7 @@ void sync_and_close(Descriptor& file, const std::string& path) {
 
 void sync_directory(const std::string& path) {
   const Descriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // the directory can be written to, but not read
+  // A directory that can be written to may be closed to readers, and is then not synced.
   if (directory.value() < 0 && errno == EACCES) return;
   if (directory.value() < 0) fail_system("open", path);
   if (fsync(directory.value()) != 0) fail_system("flush to disk", path);

@@ -89,7 +89,7 @@ std::string_view last_part(std::string_view value) {
   constexpr std::string_view kQuotes = "'\"";
   value.remove_prefix(std::min(value.find_first_not_of(kQuotes), value.size()));
   value.remove_suffix(value.size() - std::min(value.find_last_not_of(kQuotes) + 1, value.size()));
-  return value.substr(value.rfind('/') + 1);  // the whole without a '/': npos + 1 is 0
+  return value.substr(value.rfind('/') + 1);  // all of it if there is no '/': npos + 1 is 0
 }
 
 bool may_change(Rule rule, const std::string& saved, const std::string& given) {

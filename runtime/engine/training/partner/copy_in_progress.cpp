@@ -28,7 +28,7 @@ void CopyInProgress::copy(size_t most_bytes) {
       device_.copy_to_host(to_.data() + copied_, piece, bytes);
       device_.synchronize();
     }
-    checksum_.add(to_.data() + copied_, bytes);  // while the bytes are in the processor's cache
+    checksum_.add(to_.data() + copied_, bytes);  // now, while they are in the processor's cache
     copied_ += bytes;
     most_bytes -= std::min(most_bytes, bytes);
     if (first + elements == tensor.elements()) ++place_;

@@ -17,7 +17,7 @@ namespace penstock {
 namespace {
 
 constexpr size_t kDevicePieceBytes = size_t{16} << 20;  // copied from a device between two waits
-constexpr size_t kMostSends = 4;  // under way at once: more would hold up the pipeline's messages
+constexpr size_t kMostSends = 4;  // sends at once: more would hold up the pipeline's messages
 constexpr size_t kSpareDocumentBytes = 1024;  // for numbers that get more digits during the run
 
 std::vector<std::string> hosts_of_ranks(Collective& world, const std::string& mine) {

@@ -117,7 +117,7 @@ class ShardWriter {
         return json::object();
       });
       if (has_failed(read) && !has_failed(report_)) report_ = std::move(read);
-      if (place == nullptr) world_.give(to, writer);  // even if the read failed: the writer waits
+      if (place == nullptr) world_.give(to, writer);  // also if the read failed: the writer waits
     } else if (place != nullptr) {
       world_.take({place, bytes}, held.holder);
     }

@@ -110,7 +110,7 @@ Variables Cell::forward(Context& context, const Variables& inputs) const {
                                  {branch.relu ? relus.of(states[state], state) : states[state]})[0];
   };
   for (size_t i = 0; i < branches_.size(); i += 2) {
-    // These are two statements, since a compiler may evaluate the arguments of one call in any
+    // These are two statements, since a compiler can evaluate the arguments of one call in any
     // order, and the order on the tape must be fixed.
     const Variable left = run(branches_[i]);
     const Variable right = run(branches_[i + 1]);

@@ -38,7 +38,8 @@ bool has_parts(const std::vector<Shard>& shards) {
 json name_files(const std::vector<std::string>& lists) {
   using Place = std::tuple<std::string, int64_t, int64_t, size_t, size_t>;
   std::vector<Place> places;
-  std::map<std::string, int64_t> totals, numbers;  // of files, by part: model or optimizer
+  std::map<std::string, int64_t> totals,
+      numbers;  // files of a part (model or optimizer): all, and named so far
   json files = json::array();
   for (size_t rank = 0; rank < lists.size(); ++rank) {
     const json list = unpacked_json(lists[rank]);
@@ -76,7 +77,7 @@ CheckpointWriter::~CheckpointWriter() {
     work_.stop();
     if (under_way() && world_.rank() == 0) abandon_step(request_.root, request_.state.step);
   } catch (const std::exception&) {
-    // Nobody is left to be told. The next save clears away what stays.
+    // No caller can be told of the error any more. The next save removes what stays.
   }
 }
 
@@ -146,7 +147,7 @@ void CheckpointWriter::begin(const CheckpointRequest& request) {
 CheckpointResult CheckpointWriter::save(const CheckpointRequest& request) {
   Order order = agree(request);
   // Gathered tensors are in host memory. Other tensors of the same shard may be in the device's
-  // memory, and must be copied then.
+  // memory. In that case they are copied first, so that the whole shard is in host memory.
   const bool copies = order.is_in_parts && !device_.host_addressable();
   if (!copies || takes_copies(order)) {
     work_.do_now([&](const std::stop_token& stop) {

@@ -34,7 +34,7 @@ void add_shard(Shards& shards, const json& shard) {
 
 json write_documents(const Completion& completion) {
   Shards shards;
-  shards.indexes["model"];  // there is always one, even if it is empty
+  shards.indexes["model"];  // the model always has an index, even an empty one
   for (size_t rank = 0; rank < completion.reports.size(); ++rank) {
     const json report = unpacked_json(completion.reports[rank]);
     throw_if_failed(report, "rank " + std::to_string(rank) + ": ");

@@ -26,7 +26,8 @@ constexpr std::array kHarmlessHere = {
     "revision",       "qalora_group_size",       "runtime_config",
 };
 
-// A key of something that is not supported: it needs more than the two matrices beside a target.
+// This is a key of something that is not supported: it needs more than two matrices beside a
+// target.
 struct Extra {
   const char* key;
   const char* asks;

@@ -183,7 +183,7 @@ Candidate nearest(const ModelConfig& model) {
 
 // Returns the settings in which the network and the config.json written for it must be equal.
 auto facts(const ModelConfig& m) {
-  // Numbers of a form of rotary positions that the network does not use count as 0.
+  // A number that the network's form of positions does not use counts as 0.
   const double base = m.positions == "rotary" ? m.rotary_base : 0;
   const double factor = m.rotary_scaling != "none" ? m.rotary_factor : 0;
   const bool bands = m.rotary_scaling == "llama3";

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kMostSummaryBytes = 256 << 20;
 constexpr int64_t kMostRunFileBytes = 1 << 20;
-constexpr int64_t kMostTraceBytes = 64 << 20;  // half a million instructions
+constexpr int64_t kMostTraceBytes = 64 << 20;  // room for half a million instructions
 constexpr size_t kLogLines = 40;
 
 int64_t change_of_file(const std::string& path) {

@@ -82,7 +82,7 @@ bool make_in_place(const std::string& path, const LockHolder& me) {
     fail_on(path, "be created", errno);
   }
   if (const int code = write_lock(file, me); code != 0) {
-    (void)unlink(path.c_str());  // the next start would wait for a holder without a name
+    (void)unlink(path.c_str());  // else the next start would wait for a holder without a name
     fail_on(path, "be written", code);
   }
   return true;

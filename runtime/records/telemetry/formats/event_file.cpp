@@ -51,7 +51,7 @@ std::string float_field(int field, float value) {
 // Returns the masked CRC-32C, which is the checksum of TFRecords. A CRC without the mask is weak
 // for data that contain such checksums themselves.
 uint32_t masked_crc(const std::string& bytes) {
-  boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;  // Castagnoli's
+  boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;  // Castagnoli
   crc.process_bytes(bytes.data(), bytes.size());
   return std::rotr(crc.checksum(), 15) + 0xa282ead8U;
 }

@@ -11,7 +11,7 @@ using Spans = std::vector<TimedInstruction>;
 // This identifies a message: replica, whether it is an activation, stages from and to, micro-batch.
 using MessageKey = std::tuple<int, bool, int, int, int>;
 
-// Returns whether an arrow may begin or end at this span. A sum runs beside the rest: no message
+// Returns whether an arrow can begin or end at this span. A sum runs beside the rest: no message
 // waits for it, and none comes out of it.
 bool may_hold_arrow(const TimedInstruction& span) {
   return takes_time(span) && span.instruction.op != Op::ReduceGradients;

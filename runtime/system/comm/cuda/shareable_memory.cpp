@@ -12,7 +12,7 @@ class ShareableSource final : public MemorySource {
     void* data = nullptr;
     const cudaError_t status = cudaMalloc(&data, size_bytes);
     if (status == cudaErrorMemoryAllocation) {
-      // forgets the error: Memory tells of it, and a later check must not
+      // This clears the error. Memory reports it, so a later check must not find it.
       (void)cudaGetLastError();
       return nullptr;
     }

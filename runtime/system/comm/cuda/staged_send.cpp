@@ -114,7 +114,7 @@ class StagedSendLink final : public SendLink, private Poller {
   Pollers& pollers_;
   Stream stream_;
   std::deque<std::unique_ptr<Message>> messages_;  // in the order of sending
-  size_t handed_ = 0, released_ = 0;               // from the front: handed to MPI; released
+  size_t handed_ = 0, released_ = 0;  // how many, from the front: handed to MPI; released
   std::vector<std::unique_ptr<Message>> idle_;
   PollerEntry entry_;
   WatchedDevice watched_;

@@ -17,7 +17,7 @@ std::string unpacked(size_t version) {
          std::to_string(version % 100);
 }
 
-std::string cuda_text(int version) {  // 13000 is 13.0
+std::string cuda_text(int version) {  // 13000 gives 13.0
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 

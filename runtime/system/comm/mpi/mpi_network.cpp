@@ -207,7 +207,7 @@ class MpiNetwork final : public Network {
   }
 
  private:
-  static constexpr int kPairTag = 1;  // one is enough: a pair makes its communicators in order
+  static constexpr int kPairTag = 1;  // one tag is enough: a pair makes its communicators in order
 
   void check(const DirectedEdge& edge) const {
     const auto is_position = [&](int p) { return p >= 0 && p < grid_.positions; };
@@ -285,7 +285,7 @@ class MpiNetwork final : public Network {
   }
 
   std::unique_ptr<Watch> watch_;  // null: every wait has a limit of its own
-  Pollers pollers_;               // declared before all that waits by them
+  Pollers pollers_;               // declared before all members that wait by them
   Grid grid_;
   LinkPlan plan_;
   int position_;

@@ -27,7 +27,8 @@ namespace penstock {
 namespace {
 
 constexpr const char* kStarting = "starting MPI";
-constexpr std::chrono::minutes kLastOnes{30};  // how long ended ranks wait for busy ones
+constexpr std::chrono::minutes kLastOnes{
+    30};  // how long a rank that has ended waits for busy ranks
 
 // Returns whether process_vm_readv() works, tried on this process. Some containers forbid the call
 // even between processes of one user.
@@ -53,8 +54,8 @@ bool is_open_mpi() {
 // Sets better defaults for Open MPI and CUDA, unless the user has set these variables. Other MPIs
 // ignore the variables of Open MPI.
 void set_defaults() {
-  // CUDA gets more hardware queues. Streams that share one wait for one another, and a message that
-  // waits for another rank must not hold up the computation behind it.
+  // CUDA gets more hardware queues. Streams that share a queue wait for one another, and a message
+  // that waits for another rank must not hold up the computation behind it.
   (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   // A rank that waits gives way to other ranks. If there are more ranks than cores, this makes
   // barriers 600 times faster.
@@ -154,14 +155,14 @@ Session::Session(int& argc, char**& argv) : started_by_(starter(std::getenv)) {
   }
   refuse_slurm_without_pmix();
   const std::string complaint =
-      launcher_complaint(std::getenv, library_version());  // said below if this rank is alone
+      launcher_complaint(std::getenv, library_version());  // reported below if this rank is alone
   set_defaults();
   int provided = MPI_THREAD_SINGLE;
   PENSTOCK_MPI(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided), kStarting);
   PENSTOCK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), kStarting);
   PENSTOCK_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), kStarting);
   PENSTOCK_MPI(MPI_Comm_size(MPI_COMM_WORLD, &ranks_), kStarting);
-  if (ranks_ > 1) {  // CUDA and NCCL read these, unless MPI has started CUDA by now
+  if (ranks_ > 1) {  // for NCCL, and for CUDA unless MPI has started it by now
     for (const auto& [name, value] : gpu_environment(std::getenv)) {
       (void)setenv(name.c_str(), value.c_str(), 0);
     }
@@ -190,8 +191,8 @@ Session::Session(int& argc, char**& argv) : started_by_(starter(std::getenv)) {
 }
 
 Session::~Session() {
-  // Here an exception leaves main(). The other ranks wait for this one, and MPI_Finalize would wait
-  // for them, so the job is aborted.
+  // An exception is leaving main(). The other ranks wait for this rank, and MPI_Finalize would wait
+  // for the other ranks, so the job is aborted.
   if (std::uncaught_exceptions() > 0) abort(static_cast<int>(ErrorKind::Internal));
   // MPI_Finalize waits for all ranks without a time limit. So the ranks meet first, in a wait that
   // has one.
@@ -238,7 +239,7 @@ void Session::end_together(int exit_code) const {
   constexpr std::chrono::milliseconds kPatience{200};
   (void)std::fflush(nullptr);
   (void)std::signal(SIGTERM, leave);
-  if (pmix_abort() == nullptr) return;  // SIGTERM, caught by now, changes no exit code
+  if (pmix_abort() == nullptr) return;  // caught by now, SIGTERM changes no exit code
   const bool all_here = have_all_come(kStragglers);
   if (rank_ == 0 || !all_here) abort(exit_code);
   // Rank 0 ends the job, which sends this process a signal; the signal may just have come. So this

@@ -25,8 +25,9 @@ namespace penstock {
 namespace {
 
 constexpr const char* kWatching = "setting a watch over all ranks";
-constexpr size_t kMostLines = 48;      // most lines of a report; the file has all lines
-constexpr double kFirstAnswers = 0.4;  // seconds; with the next one and a look's period below 1 s
+constexpr size_t kMostLines = 48;  // most lines of a report; the file has all lines
+constexpr double kFirstAnswers =
+    0.4;  // seconds; the next wait and a look's period added: below 1 s
 constexpr double kSecondAnswers = 0.2;
 // A launcher needs so long to notice by itself that a host is lost (mpirun: oob_tcp_keepalive_*),
 // and to end the job. If the launcher is told to end the job while it believes that host to be
@@ -258,7 +259,7 @@ class Watch::Watcher {
       page().tick();
       try {
         if (mail_) (void)mail_->answer([this](int rank) { return look(rank); });
-      } catch (const Error&) {  // MPI's, as the job ends
+      } catch (const Error&) {  // MPI's error, as the job ends
         return;
       }
       std::this_thread::sleep_for(period_);
