@@ -74,7 +74,7 @@ void BeamSearch::extend(std::span<const std::vector<NextWord>> candidates) {
   const bool full = words >= options_.longest;
   if (full && finished_ == 0 && !rows_.empty()) finish(rows_[0], scores_[0], words);
   // Log probabilities only lower a score. So no row can come to more than the best row's present
-  // score, normalised for the greatest length.
+  // score, normalised for the greatest length. The search ends if an ended row has as much already.
   const bool beaten =
       finished_ > 0 && !rows_.empty() && best_score_ >= normalised(scores_[0], options_.longest);
   if (full || finished_ >= options_.beams || beaten) {

@@ -143,7 +143,7 @@ class File {
   const std::string& path_;
 };
 
-// Fills in everything of `found` but its path and its ends.
+// Reads how words are chosen into `found`. Its path and its ends are not read here.
 void read_choice(const File& file, GenerationConfig& found) {
   found.temperature = file.number_of("temperature", -1e-300, kLargest, "0 or above");
   found.top_p = file.number_of("top_p", 0, 1, "above 0 and at most 1");

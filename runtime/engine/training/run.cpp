@@ -148,8 +148,9 @@ RunSummary Run::to_the_end() {
   return summary;
 }
 
-// Makes the evaluation that an earlier attempt has put off, if there is one. Returns false if it is
-// put off again, since a stop was asked for, or if it shows that the weights are spoilt.
+// Makes the evaluation that an earlier attempt has put off, if there is one. Returns false if the
+// evaluation is put off again, since a stop was asked for, or if it shows that the weights are
+// spoilt; else true.
 bool Run::make_up_evaluation() {
   const Progress& from = resumed_.progress;
   if (!from.owes_evaluation) return true;

@@ -81,7 +81,7 @@ std::optional<StepRecord> Step::take_settled() {
 
 // Checks the gradients, which are complete, and then changes the weights. All ranks vote on whether
 // the gradients are finite, although all replicas should have the same: if one rank alone left a
-// step out, it would have other weights from then on.
+// step out, its weights would differ from those of the other ranks from then on.
 void Step::update() {
   Verdict verdict;
   verdict.grad_norm = norm_.compute();

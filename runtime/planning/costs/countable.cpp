@@ -9,7 +9,7 @@ namespace penstock {
 namespace {
 
 // Returns how many bytes a micro-batch takes in the layer. The sum is a floating-point number: it
-// cannot wrap round, as one of integers can.
+// cannot wrap round, as a sum of integers can.
 double bytes_of_micro_batch(const LayerCost& layer) {
   double bytes = 0.0;
   for (const int64_t part :

@@ -180,8 +180,9 @@ double quantile(std::vector<double> values, double q) {
   return values[static_cast<size_t>(at)];
 }
 
-// Returns the lower quartile of each time, since other processes only ever add to a time. A
-// difference of two times errs in both directions, so of differences it returns the median.
+// Returns typical times. Other processes only ever add to a time, so the lower quartile of a time
+// is typical. A difference of two times errs in both directions, so the median of a difference is
+// typical.
 ProbeTimes typical(const std::vector<ProbeTimes>& all) {
   const auto of = [&](double q, const auto& part) {
     std::vector<double> values;

@@ -13,7 +13,7 @@ namespace penstock {
 namespace {
 
 // Returns the escape sequence for dark text on the colour that the SVG has for an op, or nullptr
-// for a letter that is no op. Colours are of the 256 that terminals share.
+// for a letter that is no op. The colours are among the 256 that terminals have in common.
 const char* colour_of(char op) {
   switch (op) {
     case 'F':

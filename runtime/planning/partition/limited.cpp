@@ -131,7 +131,7 @@ std::vector<int> even_split(const Loads& loads, const StageLimits& limits, const
 
 // Returns the least double in [low, high] for which `holds` is true; it must be true for `high`.
 // Doubles that are not negative are ordered as their bit patterns, so this ends after at most 64
-// probes.
+// calls of `holds`.
 template <typename Holds>
 double least(double low, double high, const Holds& holds) {
   auto a = std::bit_cast<uint64_t>(low + 0.0);

@@ -25,10 +25,10 @@ constexpr int kRounds = 12;  // how often prices are changed for one time limit
 // Bisecting ends when the bounds of the time differ by this share.
 constexpr double kCloseEnough = 1e-3;
 constexpr double kEvenness = 1e-3;  // a stage with as many bytes as the limit costs this share more
-// The search looks at no more than so many pairs of a beginning and an end in all, which takes a
+// The search looks at no more than this many pairs of a beginning and an end in all, which takes a
 // second or two.
 constexpr int64_t kMostPairs = 400'000'000;
-// No search is begun unless these pairs suffice for so many paths.
+// No search is begun unless the pairs suffice for this many paths.
 constexpr int64_t kLeastPaths = 8;
 
 class SharedSearch {

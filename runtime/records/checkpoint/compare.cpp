@@ -12,7 +12,8 @@
 namespace penstock {
 namespace {
 
-// Tensors are compared in pieces of so many bytes: a multiple of the width of every type.
+// Tensors are compared in pieces of this many bytes, which is a multiple of the width of every
+// type.
 constexpr uint64_t kPieceOfTensor = uint64_t{4} << 20;
 
 using StoredByName = std::map<std::string, TensorInfo>;

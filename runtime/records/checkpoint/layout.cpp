@@ -64,7 +64,8 @@ bool is_there(const std::string& path) {
   return fs::symlink_status(path, error).type() != fs::file_type::not_found;
 }
 
-// Returns the complete checkpoint of `root` that this link names, or nothing if it names none.
+// Returns the complete checkpoint of `root` that this link names, or nothing if the link names
+// none.
 std::optional<StepDirectory> target_of(const std::string& root, const char* link) {
   std::error_code error;
   const std::string name = fs::read_symlink(fs::path(root) / link, error).string();

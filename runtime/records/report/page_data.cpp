@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kBuckets = 600;  // a curve is about so many pixels wide
-// All timelines together have at most so many boxes, which make some megabytes of the page.
+// All timelines together have at most this many boxes, which make some megabytes of the page.
 constexpr size_t kMostBoxes = 40'000;
 constexpr size_t kMostRanksDrawn = 64;
 

@@ -27,7 +27,7 @@ int peer_of(const Instruction& message) {
 // These are the times when messages were posted, and when their contents were computed.
 struct Sources {
   std::map<MessageKey, double> posted;
-  // The key is replica, whether it is an activation, stage, micro-batch.
+  // The key is replica, whether it is an activation (else a gradient), stage, micro-batch.
   std::map<std::tuple<int, bool, int, int>, double> computed;
 };
 

@@ -10,8 +10,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;  // keeps keys in the order in which they are added
 
-// Returns the record as JSON. Names of hosts, devices and files in it may be no valid UTF-8;
-// shown_json() writes these as well.
+// Returns the record as JSON. Names of hosts, devices and files in it are not always valid
+// UTF-8; shown_json() writes such names as well.
 std::string dump(const Json& json, int indent) {
   return shown_json(json, indent);
 }

@@ -60,8 +60,8 @@ Destination destination_of(std::string path) {
   refuse_destination(named, "a link that leads round in a circle");
 }
 
-// Opens the file that is to replace `path`. It has the rights of the old file: whoever could not
-// read the old file cannot read the new one.
+// Opens the file that is to replace `path`. The new file has the rights of the old file: whoever
+// could not read the old file cannot read the new one.
 Descriptor open_temporary(const std::string& temporary, const std::string& path) {
   constexpr mode_t kRights = 0777;
   struct stat old {

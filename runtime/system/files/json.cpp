@@ -65,8 +65,8 @@ std::string json_complaint(const json::exception& error) {
   return text.substr(0, first) + " ... " + text.substr(last);
 }
 
-// Checks the limits in a pass of its own, then parses. A callback of the parser that checked them
-// would look through all neighbours of each object.
+// Checks the limits in a pass of its own, then parses. If a callback of the parser checked them,
+// the parser would look through all neighbours of each object, which takes long.
 json parse_json(std::string_view text, const std::string& where, int64_t most_values,
                 size_t most_levels) {
   Limit limit(where, most_values);

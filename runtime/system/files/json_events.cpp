@@ -14,11 +14,11 @@ namespace {
 
 using nlohmann::json;
 
-// Hands on nlohmann's events, with the place of each, to a JsonReader. The functions are those that
+// Hands nlohmann's events on to a JsonReader, each with its place. The functions are those that
 // nlohmann's SAX interface wants, one for each kind of value.
 class EventHandler {
  public:
-  // `place` is told to the reader as the place of a value; the caller counts its bytes.
+  // The reader is told `place` as the place of a value. The caller counts the bytes in it.
   EventHandler(const std::string& where, JsonPlace& place, JsonReader& reader, size_t most_levels)
       : where_(where), place_(place), reader_(reader), most_levels_(most_levels) {}
 

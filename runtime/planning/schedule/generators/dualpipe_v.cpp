@@ -11,8 +11,8 @@ namespace {
 
 // Writes the program of one of p ranks. Each op of each chunk takes its micro-batches in increasing
 // order. The order is made for at least 2p micro-batches; if there are fewer, the ops of the
-// missing ones are left out. Sometimes the authors run a forward and a backward at once; the
-// forward comes first here.
+// missing micro-batches are left out. The authors run some forwards and backwards at once; here the
+// forward comes first.
 class DualProgram {
  public:
   DualProgram(int ranks, int rank, int micro_batches)

@@ -14,7 +14,7 @@ namespace penstock {
 namespace {
 
 struct KnownKind {
-  // This is the value of statfs.f_type. linux/magic.h lacks those that are written as numbers.
+  // This is the value of statfs.f_type. A number stands for a value that linux/magic.h lacks.
   uint32_t magic;
   const char* name;
 };

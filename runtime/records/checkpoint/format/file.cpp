@@ -15,7 +15,7 @@ namespace penstock {
 namespace {
 
 // Files are written and hashed in pieces of this size. A piece is small enough to stay in the
-// processor's cache between the two.
+// processor's cache from the first of these to the second.
 constexpr size_t kPieceBytes = size_t{1} << 20;
 
 }  // namespace

@@ -123,8 +123,8 @@ CheckpointWriter::Order CheckpointWriter::agree(const CheckpointRequest& request
   return order;
 }
 
-// Copies the shards. Returns false if that fails for lack of memory. The error is then this rank's
-// result, as if it had failed to write.
+// Copies the shards. Returns false if that fails, for example for lack of memory. The error is then
+// this rank's result, as if it had failed to write.
 bool CheckpointWriter::takes_copies(Order& order) {
   try {
     snapshot_.take(order.shards);

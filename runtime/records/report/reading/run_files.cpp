@@ -54,8 +54,8 @@ void read_trace(const std::string& path, RunFiles& files) {
   files.trace = reader.finish();
 }
 
-// Returns which attempt wrote the summary, or 1 if the summary does not say. It may be an earlier
-// attempt than the last one.
+// Returns which attempt wrote the summary, or 1 if the summary does not say. That attempt may be an
+// earlier one than the last.
 int64_t summarised_attempt(const nlohmann::json& summary) {
   const auto found = summary.find("attempt");
   return found != summary.end() && found->is_number_integer() ? found->get<int64_t>() : 1;

@@ -97,8 +97,8 @@ bool try_lock(const std::string& path, const LockHolder& me, nanoseconds& now) {
   const int code = errno;
   (void)unlink(new_lock.path.c_str());
   if (failed == 0) return true;
-  // NFS may lose the answer to a call that succeeded. It then repeats the call, which fails. So the
-  // lock is read to see who holds it.
+  // NFS may lose the answer to a call that succeeded. The client then repeats the call, which
+  // fails. So the lock is read to see who holds it.
   if (code == EEXIST) return holds(path, me);
   if (code == EPERM || code == EOPNOTSUPP || code == ENOSYS || code == EMLINK) {
     return make_in_place(path, me);

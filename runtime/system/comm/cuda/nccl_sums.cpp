@@ -21,8 +21,8 @@
 namespace penstock {
 namespace {
 
-// With more than two replicas, so many elements are summed at a time. This bounds the scratch
-// memory, and is enough to fill a wire.
+// If there are more than two replicas, this many elements are summed at a time. This bounds the
+// scratch memory, and is enough to fill a wire.
 constexpr int64_t kSliceElements = int64_t{4} << 20;  // 16 MiB
 
 constexpr int64_t kAligned = 4;  // elements: segments begin at multiples of 16 bytes
@@ -89,7 +89,7 @@ class NcclReduceGroup final : public ReduceGroup, private Poller {
   }
 
  private:
-  // This is a stretch of those elements of a buffer that one member sums.
+  // This is the part of a buffer that one member sums, or a stretch of that part.
   struct Segment {
     float* data = nullptr;
     int64_t elements = 0;

@@ -99,10 +99,9 @@ bool have_all_come(std::chrono::seconds limit) {
 }
 
 // These two tell SIGTERM's handler what to do in a rank that waits for the end of its job. mpirun
-// sends the signal when rank 0 has ended the job, and waits for a second. But the signal may also
-// be a request to stop that was sent to all ranks, and some of them may have received it earlier
-// and stopped the job in good order. If this rank then died of the signal, the job would lose its
-// exit code.
+// sends the signal when rank 0 has ended the job. The signal can also be a request to stop that was
+// sent to all ranks, if other ranks received it earlier and have stopped the job in good order. If
+// this rank died of the signal, the job would lose its exit code.
 std::atomic<int> code_to_leave_with = 0;  // 0: other ranks are still to come
 std::atomic<bool> is_told_to_leave = false;
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
@@ -137,8 +136,8 @@ bool may_speak_pmi() {
   return !has_some;  // no plug-ins: they may be a part of the library
 }
 
-// Refuses a start by Slurm that this Open MPI does not understand. Open MPI itself would end it
-// with a paragraph about its configuration.
+// Refuses a start by Slurm that this Open MPI does not understand. Open MPI itself would end the
+// process with a paragraph about its configuration.
 void refuse_slurm_without_pmix() {
   if (!is_open_mpi()) return;
   if (is_slurm_without_pmix(std::getenv) || (is_slurm_with_pmi(std::getenv) && !may_speak_pmi())) {

@@ -17,7 +17,7 @@ constexpr const char* kSharing = "sharing the activity logs of this host's ranks
 constexpr size_t kHeadBytes = 64;  // room for the claim; pages begin on a cache line
 constexpr size_t kNameBytes = 64;
 
-// Returns whether all members have succeeded. `here` says whether this one has.
+// Returns whether all members have succeeded. `here` says whether this member has.
 bool all_well(MPI_Comm members, bool here) {
   int mine = here ? 1 : 0;
   int all = 0;

@@ -29,9 +29,10 @@ constexpr size_t kMostLines = 48;  // most lines of a report; the file has all l
 constexpr double kFirstAnswers =
     0.4;  // seconds; the next wait and a look's period added: below 1 s
 constexpr double kSecondAnswers = 0.2;
-// A launcher needs so long to notice by itself that a host is lost (mpirun: oob_tcp_keepalive_*),
-// and to end the job. If the launcher is told to end the job while it believes that host to be
-// alive, it writes to the host and waits until TCP gives up, which takes a quarter of an hour.
+// This is how long a launcher needs to notice by itself that a host is lost (mpirun:
+// oob_tcp_keepalive_*), and to end the job. If the launcher is told to end the job while it
+// believes that host to be alive, it writes to the host and waits until TCP gives up, which takes a
+// quarter of an hour.
 constexpr double kLauncherNotices = 15.0;  // seconds
 constexpr double kTurn = 1.0;  // seconds that each further host waits longer: one report is enough
 
