@@ -87,7 +87,8 @@ uint64_t BitFlips::last_count() const {
 }
 
 void BitFlips::result(Device& device, const Tensor& made) {
-  // Ops between two instructions are not counted, nor are those of an audit's second execution.
+  // Between two instructions, and in an audit's second execution, instruction_ is empty. Ops there
+  // are not counted.
   if (instruction_.empty()) return;
   const uint64_t number = results_++;
   for (Order& order : orders_) {

@@ -82,8 +82,8 @@ constexpr std::array kParts = {
     PartName{"NVIDIA B200", {"B200 HGX", 75 * kTera, 2250 * kTera}},
     PartName{"RTX 4090", {"RTX 4090", 82.6 * kTera, 165.2 * kTera}},
 };
-// A name with one of these words has no published peak here: it is of another board, with another
-// clock and fewer multiprocessors, or of a slice of a GPU.
+// A name with one of these words has no published peak here. It is the name of another board, with
+// another clock and fewer multiprocessors, or of a slice of a GPU.
 constexpr std::array<std::string_view, 6> kOthers = {"H100 PCIe", "NVL",    "GH200",
                                                      "MIG",       "4090 D", "Laptop"};
 

@@ -6,8 +6,8 @@ namespace penstock {
 namespace {
 
 // Hands out addresses one after another from a range where no system maps memory for a process. So
-// an op that touches a tensor ends in a fault and does not change anybody's data. It makes no call
-// to the system, and nothing but the addresses can run out.
+// an op that touches such a tensor ends in a fault and changes nobody's data. The source makes no
+// system call, and nothing but its addresses can run out.
 class AddressSource final : public MemorySource {
  public:
   std::byte* obtain(size_t size_bytes) override {

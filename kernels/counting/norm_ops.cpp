@@ -48,8 +48,8 @@ class CountingBatchNorm final : public BatchNormOps {
  public:
   explicit CountingBatchNorm(Tally& tally) : tally_(tally) {}
 
-  // The statistics take a pass of their own over x, so x counts twice. In backward() the sums take
-  // one over g and x, so both count twice there.
+  // The statistics need one more pass over x, so x is listed twice. The sums of backward() need one
+  // more pass over g and x, so both of these are listed twice.
   void forward(Tensor& y, Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
                const Tensor& gamma, const Tensor& beta, float /*epsilon*/) override {
     tally_.pass(kNormForward * elements(x), {&y, &mean, &rstd, &sums, &x, &x, &gamma, &beta});

@@ -30,8 +30,8 @@ class Pacing final : public PacingDevice {
       : counting_(model, reused_pages_source(), [this](double seconds) { spend(seconds); }),
         host_memory_(host_memory_source()),
         nap_(nap) {
-    // The system may let a sleep last 50 us longer than asked, to wake several threads at once. One
-    // microsecond is allowed here.
+    // By default the system lets a sleep last up to 50 us longer than asked, so that it can wake
+    // several threads at once. This call allows 1 us.
     (void)prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
     DeviceModel own = model;
     own.name = "dry run of " + model.name;
@@ -71,8 +71,8 @@ class Pacing final : public PacingDevice {
   Memory& host_memory() override { return host_memory_; }
 
  private:
-  // Sets when the next op of an idle device starts: now, unless the host has done nothing since the
-  // last wait but oversleep. Then the op starts when the host should have woken.
+  // Sets when the next op of an idle device starts. It starts now, unless the host has done nothing
+  // since the last wait but oversleep; then it starts when the host should have woken.
   void start_anew() {
     constexpr std::chrono::microseconds kAtOnce{100};
     starts_anew_ = false;
@@ -84,8 +84,9 @@ class Pacing final : public PacingDevice {
   void spend(double seconds) {
     if (starts_anew_) start_anew();
     free_at_ += std::chrono::duration_cast<Clock::duration>(Seconds(pace_ * seconds));
-    // The host waits once it is more than a nap ahead of the device. So what it does between two
-    // ops, such as to sum gradients that are complete, happens when it would on a real device.
+    // The host waits once it is more than a nap ahead of the device. So what the host does between
+    // two ops, such as summing complete gradients, happens at the time when it would on a real
+    // device.
     if (free_at_ - Clock::now() > nap_) wait();
   }
 
@@ -106,7 +107,7 @@ class Pacing final : public PacingDevice {
   std::chrono::microseconds nap_;
   std::function<void()> progress_;
   std::function<double(int64_t)> pace_of_;
-  double pace_ = 1.0;  // the factor on times in the open section
+  double pace_ = 1.0;  // what pace_of_ gave: the factor on the times of ops
   bool starts_anew_ = true;
   Clock::time_point free_at_;  // when everything issued will have ended
   Clock::time_point woken_;    // when the last wait ended

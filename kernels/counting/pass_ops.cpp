@@ -119,8 +119,8 @@ class CountingToken final : public TokenOps {
  public:
   explicit CountingToken(Tally& tally) : tally_(tally) {}
 
-  // The op reads as many rows of the table as there are ids. They are about as long as y, so y
-  // counts twice.
+  // The op reads as many rows of the table as there are ids. These rows are about as long as y, so
+  // y is listed twice.
   void embedding_forward(Tensor& y, const Tensor& ids, const Tensor& /*table*/) override {
     tally_.pass(0, {&y, &y, &ids});
   }
@@ -202,7 +202,7 @@ class CountingUpdate final : public UpdateOps {
   }
 
  private:
-  // Returns null for a tensor that is not given: it would count as one number.
+  // Returns null for an empty tensor, which would otherwise count as one number.
   static const Tensor* some(const Tensor& t) { return t ? &t : nullptr; }
 
   Tally& tally_;

@@ -66,8 +66,8 @@ class CountingDense final : public DenseOps {
   static double flops(const Tensor& x, const Shape& weight) {
     return 2 * elements(x) * static_cast<double>(weight[0]);
   }
-  // Returns the sizes and types of a linear layer. Gradients may stand for x and for the weight:
-  // their sizes are the same.
+  // Returns the sizes and types of a linear layer. A gradient can be passed in place of x or of the
+  // weight, because their sizes are the same.
   static Tally::Linear linear(const Tensor& x, const Tensor& weight) {
     return {x.shape().rows(), weight.dim(1), weight.dim(0), x.dtype(), weight.dtype()};
   }
@@ -151,7 +151,8 @@ class CountingImage final : public ImageOps {
   static ProductKind kind_of(const Window& window, int groups) {
     return is_linear(window, groups) ? ProductKind::Linear : ProductKind::Convolution;
   }
-  // Each element of y is a sum over its window and over the input channels of its group.
+  // Returns the FLOPs of a convolution. Each element of y is a sum over its window and the input
+  // channels of its group, and each term of the sum takes two FLOPs.
   static double flops(const Tensor& y, const Shape& weight) {
     return 2 * elements(y) * static_cast<double>(weight[1] * weight[2] * weight[3]);
   }
@@ -172,8 +173,8 @@ class CountingAttention final : public AttentionOps {
               bool /*back*/) override {
     tally_.pass(3 * elements(x), {&y, &x, &table, places});
   }
-  // Two products are counted: queries by keys, and probabilities by values. The matrix between them
-  // never reaches the memory.
+  // Two products are counted: queries by keys, and probabilities by values. The matrix between the
+  // two products never reaches the memory, so it adds no bytes.
   void attention_forward(Tensor& out, Tensor& logsumexp, const Tensor& q, const Tensor& k,
                          const Tensor& v, const AttentionMask& mask,
                          const AttentionOptions& options) override {
@@ -203,8 +204,8 @@ class CountingAttention final : public AttentionOps {
 
   // Takes the scratch memory of kernels/cpu/loops/tiled_attention.h: scores (and their gradients)
   // in fp32, narrowed copies of them, panels of q (and g), k and v, and fp32 sums of the key
-  // gradients. Where bf16 is emulated, it also takes the fp32 copies of the products' operands, and
-  // counts the passes that make those.
+  // gradients. If bf16 is emulated, this also takes the fp32 copies of the products' operands, and
+  // counts the passes that make these copies.
   struct Scratch {
     Scratch(Tally& tally, const AttentionSizes& sizes, DType dtype, const AttentionMask& mask,
             const AttentionOptions& options, bool backward) {
@@ -228,8 +229,8 @@ class CountingAttention final : public AttentionOps {
     std::vector<Tensor> widened;
   };
 
-  // Takes the workspace that kernels/cuda/attention/cudnn_attention.cpp takes for a piece of a
-  // backward. Returns an empty tensor where that refuses the call.
+  // Returns as much workspace as kernels/cuda/attention/cudnn_attention.cpp takes for a piece of a
+  // backward, or an empty tensor if that file refuses the call.
   [[nodiscard]] Tensor fused_workspace(const AttentionSizes& sizes, DType dtype,
                                        const AttentionMask& mask, const AttentionOptions& options) {
     AttentionExtents extents{.samples = sizes.batch,
@@ -257,8 +258,8 @@ class CountingAttention final : public AttentionOps {
     return cut.possible() ? tally_.workspace(cut.workspace_bytes) : Tensor{};
   }
 
-  // Returns the number of scores that are computed. A causal mask leaves half of them; a window
-  // leaves each query at most as many keys as the window is wide.
+  // Returns the number of scores that are computed. A causal mask leaves half of the scores; a
+  // window leaves each query at most as many keys as the window is wide.
   static double scores(const AttentionSizes& sizes, const AttentionOptions& options) {
     const auto queries = static_cast<double>(sizes.queries);
     const auto keys = static_cast<double>(sizes.keys);

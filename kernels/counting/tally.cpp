@@ -34,7 +34,8 @@ void Tally::product(ProductKind kind, double flops, DType dtype, Operands operan
   for (const Tensor* operand : operands) {
     if (operand == nullptr) continue;
     wide.push_back(widened(*operand));
-    // A widened operand has twice as many bytes, so as many bytes again are moved.
+    // A widened copy has twice as many bytes as its operand, so the operand's bytes are added once
+    // more.
     if (wide.back()) more_bytes += static_cast<double>(operand->size_bytes());
   }
   product_as_is(kind, flops, dtype, operands, more_bytes);

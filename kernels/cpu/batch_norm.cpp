@@ -26,8 +26,8 @@ void for_channels(const CpuContext& context, const WideRows& rows, T* y, const F
   });
 }
 
-// Returns k rows of the width of a wide row. Row v holds value(v, channel) for each channel,
-// repeated as often as the wide row has copies of the channels.
+// Returns a tensor of k rows, each as long as a wide row. Row v holds value(v, channel) for each
+// channel, repeated as often as the wide row has copies of the channels.
 template <class F>
 Tensor tiled(const CpuContext& context, const WideRows& rows, int k, const F& value) {
   Tensor wide = scratch(context, k * rows.width(), DType::F32);
@@ -111,8 +111,9 @@ class CpuBatchNorm final : public BatchNormOps {
  private:
   static float gamma_at(const Tensor& gamma, int64_t c) { return gamma.data<float>()[c]; }
 
-  // Sums are taken of x minus the channel's first value. Otherwise the variance of a channel far
-  // from zero would be lost in rounding. Without any positions the mean and the variance are 0.
+  // Sets mean, rstd and sums of each channel. The sums are taken of x minus the channel's first
+  // value; otherwise the variance of a channel far from zero would be lost in rounding. Without any
+  // positions the mean and the variance are 0.
   template <class T>
   void batch_statistics(Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x, float epsilon) {
     const int64_t channels = x.shape().back();

@@ -19,7 +19,7 @@ constexpr int64_t kMostTaps = 49;
 using RowOfWords = uint32_t __attribute__((vector_size(32)));
 using Tile = std::array<float, kRow * kInputs * kMostTaps>;
 
-// Loads rows that are `step` numbers apart.
+// Loads rows that begin `step` numbers apart.
 [[gnu::always_inline]] inline Rows load_rows(const float* from, int64_t step) {
   Rows rows;
   for (Row& row : rows) {
@@ -46,8 +46,8 @@ void take_outputs(Tile& tile, const float* plain, int64_t step, int64_t columns)
   }
 }
 
-// Undoes take_outputs(): sets plain[output, column] = tile[column, output], or adds that to it
-// where kAdds says so.
+// Undoes take_outputs(): sets plain[output, column] = tile[column, output]. If kAdds is true, the
+// numbers are added to `plain` instead.
 template <bool kAdds>
 void put_outputs(float* plain, const Tile& tile, int64_t step, int64_t columns) {
   int64_t c = 0;
@@ -84,7 +84,7 @@ struct Part {           // the part of a filter that is one tile
   int64_t plain;        // where its first number lies in the plain order
   int64_t columns;      // its inputs times the taps
   int64_t outputs;      // the place of its outputs in the blocked order
-  int64_t first_input;  // the number of the first of its `inputs`
+  int64_t first_input;  // the index of the part's first input
   int64_t inputs;
 };
 
@@ -104,8 +104,8 @@ void for_blocks(int threads, const BlockedFilter& order, const F& f) {
   });
 }
 
-// Calls f(place in the blocked filter, index in the tile) for rows of the tile, tap by tap. Of
-// inputs that share a word only the first one is visited.
+// Calls f(place in the blocked filter, index in the tile) for each tap of each input of the part.
+// If several inputs share a word, only the first of these inputs is visited.
 template <class F>
 void for_rows(const BlockedFilter& order, const Part& part, int64_t inputs_of_a_word, const F& f) {
   for (int64_t i = 0; i < part.inputs; i += inputs_of_a_word) {

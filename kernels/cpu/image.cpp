@@ -93,7 +93,7 @@ class CpuImageOps final : public ImageOps {
     }
     pool_backward(context_.threads, dx, g, chosen, window, kind);
   }
-  // The qualified names call the loops of pool.h; unqualified ones would call these members.
+  // The qualified names call the loops of pool.h; unqualified names would call these members.
   void global_average_forward(Tensor& y, const Tensor& x) override {
     check_global_average(x, y);
     penstock::global_average_forward(context_.threads, y, x);

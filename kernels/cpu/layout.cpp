@@ -30,8 +30,8 @@ std::byte* bytes_of(const Tensor& t) {
 struct Offsets {
   int64_t y, x;
 };
-// Returns where the index-th combination of all axes but the innermost `skipped` starts in y and in
-// x.
+// Returns the offsets in y and in x of combination number `index` of the axes' indices. The
+// innermost `skipped` axes are left out.
 Offsets offsets_of(const Permutation& p, int skipped, int64_t index) {
   Offsets at{0, 0};
   for (int i = skipped; i < p.count; ++i) {
@@ -59,7 +59,8 @@ void transpose_tiles(Element* y, const Element* x, const Axis& rows, const Axis&
   }
 }
 
-// Permutes the outer axes: the innermost axis stays innermost, so runs of memory are copied.
+// Permutes the outer axes. The innermost axis stays where it is, so its elements are copied
+// together.
 template <class Element>
 void permute_runs(const CpuContext& context, Element* y, const Element* x, const Permutation& p,
                   int64_t elements) {

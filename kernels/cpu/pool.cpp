@@ -22,8 +22,8 @@ Range covered(int64_t at, int kernel, int stride, int before, int64_t extent) {
   return {std::max<int64_t>(start, 0), std::min(start + kernel, extent)};
 }
 
-// Returns at / stride. A division takes longer than the work on a vector of a pixel, and strides of
-// 1 and 2 need none.
+// Returns at / stride. A division takes longer than the work on a vector of a pixel, so it is
+// avoided for strides of 1 and 2.
 int64_t quotient(int64_t at, int stride) {
   return stride == 1 ? at : stride == 2 ? at >> 1 : at / stride;
 }
@@ -36,7 +36,8 @@ Range covering(int64_t at, int kernel, int stride, int before, int64_t windows) 
 }
 
 // These hold the running values of the channels that are worked on at a time, in registers. There
-// are N times sixteen such channels; N = 0 stands for all channels of fewer than sixteen.
+// are N times sixteen such channels. N = 0 means that the image has fewer than sixteen channels,
+// and all are worked on.
 template <int N>
 using Floats = std::array<FloatLanes, std::max(N, 1)>;
 template <int N>
@@ -131,8 +132,8 @@ struct Pooling {
   }
 
   // Writes the gradient of image element (y, x): the sum of what every window over it passes back,
-  // in ascending order of windows. g and chosen are one image, at the first of the channels to work
-  // on.
+  // in ascending order of windows. g and `chosen` point at the first of the channels to work on, in
+  // one image.
   template <int N>
   void gather_maximum(T* dx, const T* g, const int32_t* chosen, int64_t y, int64_t x) const {
     Floats<N> sum{};
@@ -168,8 +169,8 @@ struct Pooling {
   }
 };
 
-// Calls body<N>(first channel) until all channels are done. The last sixteen may overlap the ones
-// before: a body that adds to memory would count channels twice.
+// Calls body<N>(first channel) until all channels are done. The last sixteen channels can overlap
+// those of the call before. So `body` must not add to memory: some channels would count twice.
 template <class Body>
 void for_each_lanes(int64_t channels, Body body) {
   if (channels < kLanes) return body.template operator()<0>(0);
@@ -182,7 +183,7 @@ void for_each_lanes(int64_t channels, Body body) {
 }
 
 // Calls body<N>(image, row, column, first channel) for all pixels and channels of images [n, h, w,
-// c]. Channels may overlap, as in for_each_lanes().
+// c]. Some channels can be visited twice, as in for_each_lanes().
 template <class Body>
 void for_each_pixel(int threads, const Shape& images, Body body) {
   share_out(threads, images[0] * images[1], [&](int64_t first, int64_t last) {
@@ -240,7 +241,7 @@ void mean_forward(int threads, const Tensor& y, const Tensor& x) {
   const int64_t pixels = x.dim(1) * x.dim(2);
   const int64_t channels = x.dim(3);
   const float share = 1.0F / static_cast<float>(pixels);
-  constexpr int64_t kBlock = 4 * kLanes;  // channels of a task: threads share a single image, too
+  constexpr int64_t kBlock = 4 * kLanes;  // channels of a task; so threads share even one image
   const int64_t blocks = (channels + kBlock - 1) / kBlock;
   const auto average = [=, from = x.data<T>(), to = y.data<T>()](int64_t n, int64_t first) {
     const int64_t here = std::min(kBlock, channels - first);

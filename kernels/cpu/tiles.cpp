@@ -22,8 +22,8 @@ namespace {
   return static_cast<uint32_t>(value.bits) << 16;
 }
 
-// Packs two rows into words of two bf16: `first` in the lower half, `second` in the upper half,
-// which is zero where there is no second row.
+// Packs two rows into words of two bf16: `first` in the lower half, `second` in the upper half. The
+// upper half is zero if there is no second row.
 template <class Element>
 void pair_rows(uint32_t* words, const Element* first, const Element* second) {
   if (second == nullptr) {
@@ -75,7 +75,7 @@ using Square = std::array<bfloat16, kSide * kSide>;
 }
 
 void transpose_square(bfloat16* to, int64_t to_step, const Square& square) {
-  constexpr int64_t kPairs = 2 * kRow;  // rows that eight words hold
+  constexpr int64_t kPairs = 2 * kRow;  // rows that the words hold: two in each word
   for (int64_t column = 0; column < kSide; column += kRow) {
     for (int64_t row = 0; row < kSide; row += kPairs) {
       Rows words;

@@ -21,7 +21,7 @@ void check_ids(const Tensor& ids, int32_t lowest, int64_t limit, const char* wha
 }
 
 struct Clip {
-  float limit;  // infinite where nothing is clipped
+  float limit;  // infinite if nothing is clipped
   explicit Clip(float clip) : limit(clip > 0.0F ? clip : __builtin_inff()) {}
   [[nodiscard]] float operator()(float x) const {
     const float below = x > limit ? limit : x;
@@ -32,11 +32,11 @@ struct Clip {
 struct RowSums {
   float largest;  // largest logit before clipping
   float logsumexp;
-  double sum;  // sum of the clipped logits, where it is asked for
+  double sum;  // sum of the clipped logits, if the caller asks for it
 };
 
-// Sums a row in blocks that stay in the first-level cache. Whenever a block holds a larger logit
-// than those before, the exponentials so far are scaled down.
+// Returns the sums of a row, taken in blocks that stay in the first-level cache. Whenever a block
+// holds a larger logit than those before, the sum of exponentials so far is scaled down.
 template <class T>
 RowSums row_sums(const T* x, int64_t classes, const Clip& clip, bool with_sum) {
   constexpr int64_t kBlock = 1024;
@@ -48,9 +48,10 @@ RowSums row_sums(const T* x, int64_t classes, const Clip& clip, bool with_sum) {
     const int64_t count = std::min(kBlock, classes - begin);
     const float top = simd_max(count, [from](int64_t i) { return static_cast<float>(from[i]); });
     const float highest = clip(std::max(top, largest));
-    // Where all logits so far are -infinity, 0 is subtracted: -infinity minus -infinity is NaN.
+    // If all logits so far are -infinity, 0 is subtracted, because -infinity minus -infinity is
+    // NaN.
     const float shift = highest == -__builtin_inff() ? 0.0F : highest;
-    // Where nothing was summed yet, `largest` may be -infinity, and no difference is taken.
+    // If nothing was summed yet, `largest` can be -infinity, so no difference is taken.
     const float shrink = exponentials == 0.0F ? 0.0F : std::exp(clip(largest) - shift);
     largest = std::max(top, largest);
     exponentials = exponentials * shrink + simd_sum(count, [from, shift, &clip](int64_t i) {
@@ -73,14 +74,15 @@ bool is_first_largest(const T* x, int32_t label, float largest) {
 }
 
 struct Target {
-  float label, other;  // wanted probabilities: what the label has on top, and what every class has
+  float label, other;  // targets: `other` for every class, `label` added for the label
   [[nodiscard]] bool smooth() const { return other != 0.0F; }
   Target(const CrossEntropyOptions& options, int64_t classes)
       : label(1.0F - options.label_smoothing),
         other(options.label_smoothing / static_cast<float>(classes)) {}
 };
 
-// Sets dx = scale (softmax - target), and 0 where the logit was clipped. dx may be x.
+// Sets dx = scale (softmax - target), and 0 where the logit was clipped. dx can be the same tensor
+// as x.
 template <class T>
 void cross_entropy_backward_row(T* dx, const T* x, int64_t classes, int32_t label, float logsumexp,
                                 float scale, const Clip& clip, const Target& target) {
@@ -124,8 +126,8 @@ class CpuToken final : public TokenOps {
     });
   }
 
-  // Threads share the columns, at least 16 (a cache line) to each. So each row of the table is
-  // summed by one thread, in ascending order of positions.
+  // Threads share the columns, and each gets at least 16 (a cache line). So each element of the
+  // table is summed by one thread, in ascending order of positions.
   void embedding_backward(Tensor& dtable, const Tensor& ids, const Tensor& g) override {
     const int64_t width = dtable.dim(1);
     const int64_t rows = ids.elements();
@@ -180,8 +182,8 @@ class CpuToken final : public TokenOps {
           lse[r] = s.logsumexp;
           if (label[r] < 0) continue;
           const double wanted = double{target.label} * clip(static_cast<float>(x[label[r]]));
-          // Without smoothing, the logits of other classes do not count. They may be -infinity, so
-          // they are not multiplied by 0.
+          // Without smoothing, the logits of other classes do not count. These logits can be
+          // -infinity, so they are not multiplied by 0.
           const double others = target.smooth() ? double{target.other} * s.sum : 0.0;
           loss[r] = double{s.logsumexp} - wanted - others;
           hit[r] = is_first_largest(x, label[r], s.largest) ? 1 : 0;
@@ -225,7 +227,7 @@ class CpuToken final : public TokenOps {
   }
 
  private:
-  // Refuses sizes and labels that do not fit, and returns the number of classes.
+  // Returns the number of classes. Refuses sizes and labels that do not fit.
   static int64_t check_rows(const char* op, const Tensor& logits, const Tensor& labels,
                             const Tensor& logsumexp) {
     const int64_t classes = logits.shape().back();

@@ -13,7 +13,7 @@ namespace {
 
 int visible_devices() {
   int count = 0;
-  // A missing driver is no error here: there are then no devices.
+  // A missing driver is no error here: the number of devices is then 0.
   if (cudaGetDeviceCount(&count) != cudaSuccess) {
     (void)cudaGetLastError();
     return 0;
@@ -45,9 +45,9 @@ int made_current(int ordinal) {
   return ordinal;
 }
 
-// Returns how many bytes of the device tensors may take. That is what is free before anything is
-// allocated, less an estimate for the libraries' code and workspaces and for free blocks that fit
-// no tensor. The estimate is a guess, the same as in bench/gpu/largest.py.
+// Returns how many bytes of the device are left for tensors. That is what is free before anything
+// is allocated, less an estimate for the libraries' code and workspaces and for free blocks that
+// fit no tensor. The estimate is a guess, the same as in bench/gpu/largest.py.
 int64_t usable_bytes() {
   constexpr size_t kLibraries = size_t{3} << 29;
   size_t free_bytes = 0;
@@ -121,8 +121,8 @@ class OneGpu final : public CudaDevice {
   Memory& host_memory() override { return pinned_; }
 
  private:
-  // A copy to or from pageable memory may wait inside the driver, where no watch sees it. So the
-  // host waits here first.
+  // A copy to or from pageable memory can wait inside the driver, where no watch sees it. So the
+  // host waits here first, for all ops before the copy.
   void before_copy() {
     queue().flush();
     if (queue().host_waits().any()) queue().synchronize();

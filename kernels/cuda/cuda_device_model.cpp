@@ -14,7 +14,7 @@ namespace {
 // with fp32 sums (CUDA C++ Programming Guide, arithmetic instructions; NVIDIA's architecture white
 // papers). GeForce cards of compute 8.6 or newer make bf16 products at half the rate.
 struct Generation {
-  int compute;  // 10 x major + minor; the row holds from this one on
+  int compute;  // 10 x major + minor of the oldest GPUs that the row is for
   double fp32, bf16;
 };
 constexpr std::array kGenerations = {
@@ -34,8 +34,8 @@ constexpr std::array<std::array<const char*, 2>, 8> kNames = {{{"H200", "h200"},
                                                                {"V100-SXM2-32GB", "v100-32gb"},
                                                                {"P100", "p100"}}};
 
-// Returns how the peak was reckoned. A generation that is newer than this program is reckoned as
-// the newest that it knows, and the text says so.
+// Returns a text that says how the peak was reckoned. A generation newer than this program is
+// reckoned as the newest one that the program knows, and the text says so.
 std::string clock_text(const cudaDeviceProp& properties, double kilohertz) {
   const auto version = [](int major, int minor) {
     return std::to_string(major) + "." + std::to_string(minor);

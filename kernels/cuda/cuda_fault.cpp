@@ -17,7 +17,7 @@ constexpr const char* kBusy =
 constexpr const char* kSetUp =
     "the GPU or its driver is not ready: look at nvidia-smi and dmesg, or use --device cpu";
 
-// The oldest toolkits that are supported do not declare these statuses.
+// The oldest toolkits that are supported do not declare these error codes.
 constexpr auto kContained = static_cast<cudaError_t>(226);
 constexpr auto kExternalDevice = static_cast<cudaError_t>(911);
 
@@ -25,7 +25,7 @@ struct MissingRow {
   cudaError_t status;
   const char* advice;
 };
-// Lists all statuses that a correct program can meet on a faulty machine.
+// Lists all error codes that a correct program can meet on a faulty machine.
 constexpr std::array kMissing = {
     MissingRow{cudaErrorInitializationError, kSetUp},
     MissingRow{cudaErrorStubLibrary, kDriver},
@@ -40,7 +40,7 @@ constexpr std::array kMissing = {
     MissingRow{cudaErrorStartupFailure, kSetUp},
     MissingRow{cudaErrorInvalidKernelImage, kBuild},
     MissingRow{cudaErrorDeviceUninitialized, kSetUp},
-    // A kernel that was compiled for other GPUs gives this status if its attributes are asked for
+    // A kernel that was compiled for other GPUs gives this error if its attributes are asked for
     // before its first launch.
     MissingRow{cudaErrorInvalidDeviceFunction, kBuild},
     MissingRow{cudaErrorNoKernelImageForDevice, kBuild},
@@ -85,7 +85,8 @@ Fault fault_of(cublasStatus_t status) {
   switch (status) {
     case CUBLAS_STATUS_ALLOC_FAILED:
       return Fault::Memory;
-    case CUBLAS_STATUS_NOT_INITIALIZED:  // at the first call: there is no device that it can use
+    case CUBLAS_STATUS_NOT_INITIALIZED:  // at the first call: cuBLAS finds no device that it can
+                                         // use
     case CUBLAS_STATUS_ARCH_MISMATCH:
     case CUBLAS_STATUS_LICENSE_ERROR:
       return Fault::Missing;

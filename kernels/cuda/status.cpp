@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-// Returns the call without its arguments, which are only names of our variables.
+// Returns the call without its arguments, because these are only names of our variables.
 std::string name_of_call(const char* call) {
   const std::string text = call;
   return text.substr(0, text.find('('));

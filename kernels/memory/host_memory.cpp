@@ -17,8 +17,9 @@ Limit smaller(Limit a, Limit b) {
   return std::min(*a, *b);
 }
 
-// Returns the number in a file of a control group, or nothing where it sets no limit. Then version
-// 2 has "max" there, and version 1 the largest multiple of a page that a signed number holds.
+// Returns the number in a file of a control group, or nothing if the file sets no limit. A file
+// that sets none says "max" in version 2, and in version 1 the largest multiple of a page that a
+// signed number holds.
 Limit limit_in(const std::string& path) {
   constexpr int64_t kNone = int64_t{1} << 62;
   std::ifstream file(path);
@@ -28,8 +29,8 @@ Limit limit_in(const std::string& path) {
   return bytes && *bytes < kNone ? bytes : std::nullopt;
 }
 
-// Returns the lowest limit of the group at `path` below `mount` and of all groups above it. A
-// container may see only a part of the tree. There a group that is missing limits nothing, and the
+// Returns the lowest limit of the group at `path` below `mount` and of all groups above it. If a
+// container sees only a part of the tree, a group that is missing there limits nothing, and the
 // mount itself is the container's own group.
 Limit limit_up_from(const std::string& mount, std::string path, const std::string& file) {
   if (path.find("/..") != std::string::npos) path.clear();
@@ -50,8 +51,8 @@ bool names_memory(const std::string& controllers) {
 
 }  // namespace
 
-// The file has lines "hierarchy:controllers:path". Version 2 has hierarchy 0 and names no
-// controllers.
+// Returns the lowest memory limit of this process's groups. The file of groups has lines
+// "hierarchy:controllers:path". Version 2 has hierarchy 0 and names no controllers.
 std::optional<int64_t> cgroup_memory_limit(const std::string& root) {
   const std::string mounts = root + "/sys/fs/cgroup";
   std::ifstream groups(root + "/proc/self/cgroup");

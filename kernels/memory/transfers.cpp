@@ -3,7 +3,7 @@
 namespace penstock {
 namespace {
 
-// Uploads at once. It is the lane of devices that copy in the order of their ops.
+// Uploads at once. This is the lane of devices that copy in the order of their ops.
 class InOrder final : public UploadLane {
  public:
   explicit InOrder(Transfers& transfers) : transfers_(transfers) {}

@@ -33,7 +33,7 @@ class GatedUnit final : public UnaryLayer {  // [batch, width] -> [batch, width]
 
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override {
-    return norm_.infer({input})[0];  // says what is wrong when the width does not fit
+    return norm_.infer({input})[0];  // throws if the width does not fit, and says why
   }
   Variable run(Context& context, const Variable& x) const override {
     const Variable normed = norm_.forward(context, {x})[0];

@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-// Returns the numbers as words, for example "0, 2 and 3".
+// Returns the numbers as a list in words, for example "0, 2 and 3".
 std::string numbers_text(const std::vector<int>& numbers) {
   std::string text = std::to_string(numbers.front());
   for (size_t i = 1; i < numbers.size(); ++i) {
@@ -62,7 +62,7 @@ std::string sharing_complaint(std::span<const RankFacts> ranks) {
 
 std::string visibility_note(std::span<const RankFacts> ranks) {
   std::map<std::string, std::set<std::string>>
-      alone;  // by host, the GPUs of ranks that see no other
+      alone;  // for each host, the GPUs of ranks that see a single GPU
   for (const RankFacts& rank : ranks) {
     if (!rank.gpu.empty() && rank.visible_gpus == 1) alone[rank.host].insert(rank.gpu);
   }
@@ -147,7 +147,8 @@ std::string fallback_note(const DeviceChoice& choice, const std::string& wish, b
 }
 
 std::string fallback_note(const DeviceChoice& choice, const std::string& wish) {
-  // These are device files of NVIDIA's driver, as in cmake/PenstockCuda.cmake; dxg is WSL's.
+  // These are device files of NVIDIA's driver, as in cmake/PenstockCuda.cmake. The file dxg is that
+  // of WSL.
   const bool gpu_here =
       std::filesystem::exists("/dev/nvidiactl") || std::filesystem::exists("/dev/dxg");
   return fallback_note(choice, wish, gpu_here, cuda_left_out(), why_no_cuda());

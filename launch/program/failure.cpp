@@ -25,7 +25,7 @@ void print_failure(const Failure& failure) {
 }
 
 void print_error(const std::string& what) {
-  // The line is a single write, so that lines of several ranks do not mix.
+  // The line is printed in a single write, so that lines of several ranks do not mix.
   fmt::print(stderr, "penstock: error: {}\n", plain_text(what));
   std::fflush(stderr);
 }

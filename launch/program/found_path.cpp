@@ -31,7 +31,7 @@ std::vector<fs::path> path_places(const Settings& settings, const std::string& n
 
 fs::path found_path(const Settings& settings, const std::string& name, const fs::path& path,
                     const FilesOf& files) {
-  std::error_code ignored;  // a path that cannot be looked at counts as absent
+  std::error_code ignored;  // a path that cannot be examined counts as missing
   std::vector<std::string> missing;
   for (const fs::path& place : path_places(settings, name, path)) {
     const std::vector<std::string> wanted = files(place);

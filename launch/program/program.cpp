@@ -55,7 +55,7 @@ std::string help(const Arguments& arguments) {
   return help_of(*command);
 }
 
-// Returns the word behind --help, such as "pipeline", or an empty text where there is none.
+// Returns the word behind --help, such as "pipeline", or an empty text if there is none.
 std::string help_topic(const Arguments& arguments) {
   for (size_t i = 0; i + 1 < arguments.size(); ++i) {
     const bool asks = arguments[i] == "--help" || arguments[i] == "-h";
@@ -64,8 +64,8 @@ std::string help_topic(const Arguments& arguments) {
   return "";
 }
 
-// Returns the answer to --version. Name and number are alone on the first line, where tools look
-// for them.
+// Returns the answer to --version. The name and the number stand alone on the first line, because
+// tools look for them there.
 std::string version() {
   std::string text = fmt::format("penstock {}\n", kVersion);
   if (!kCommit.empty()) text += fmt::format("commit {}\n", kCommit);
@@ -77,8 +77,8 @@ std::string version() {
   return text;
 }
 
-// Returns the answer to help and version, which needs no look at run or machine. Returns nothing
-// where something else is asked.
+// Returns the answer to help and version, which depends on no run and no machine. Returns nothing
+// if the command line asks for something else.
 std::optional<std::string> plain_answer(const CommandLine& line) {
   if (line.command == "help") return help(line.arguments);
   if (line.command.empty() || wants_help({line.command})) return general_help();
@@ -118,7 +118,7 @@ int start(int argc, char** argv, const ModelMaker& models) {
     return command->alone(line.arguments, models);
   }
   // Signals are caught before MPI starts: starting MPI takes most of a second, and a request to
-  // stop may arrive in that time.
+  // stop can arrive in that time.
   if (command != nullptr && command->ends_in_good_order) catch_stop_signals();
   Session session(argc, argv);
   return run(session, line, models);
@@ -127,7 +127,7 @@ int start(int argc, char** argv, const ModelMaker& models) {
 }  // namespace
 
 int run_program(int argc, char** argv, const ModelMaker& models) {
-  (void)std::signal(SIGXFSZ, SIG_IGN);  // a limit on files (ulimit -f) is then an error of write()
+  (void)std::signal(SIGXFSZ, SIG_IGN);  // so write() fails at a file limit (ulimit -f)
   if (!penstock_processor_fits) return static_cast<int>(ErrorKind::Resource);
   const bool is_first = is_first_of_unjoined(std::getenv);  // MPI changes the environment later
   try {
@@ -135,8 +135,8 @@ int run_program(int argc, char** argv, const ModelMaker& models) {
   } catch (...) {  // MPI did not start, or did not join the ranks
     const Failure failure = current_failure();
     if (failure.scope == ErrorScope::EveryRank && !is_first) {
-      // The launcher ends all ranks as soon as one has ended, so the others wait until the first
-      // one has printed.
+      // The launcher ends all ranks as soon as one rank ends. So every rank but the first waits
+      // until the first rank has printed.
       std::this_thread::sleep_for(std::chrono::milliseconds(500));
     } else {
       print_failure(failure);

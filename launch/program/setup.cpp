@@ -123,8 +123,8 @@ ThreadPlan shared_threads(Collective& world, const Session& session, const RunCo
   const std::vector<std::string> texts =
       world.gather_text(text_of(machine.own_cores(session.host())));
   ThreadPlan plan;
-  // The first line of the text is the plan. A line for each rank follows, with the cores that it is
-  // bound to, or nothing.
+  // The first line of the text is the plan. Then each rank has a line with the cores that the rank
+  // is bound to; the line is empty if it is not bound.
   const std::string text = on_first_rank(world, [&] {
     plan = plan_threads(config.threads, parsed_cores(texts), session.started_by());
     std::string lines = fmt::format("{} {} {:d} {:d} {}", plan.threads, plan.spare, plan.naps,

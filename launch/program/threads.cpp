@@ -14,7 +14,7 @@
 namespace penstock {
 namespace {
 
-// Returns what a user can do to be bound to more cores.
+// Returns advice for a user whose ranks are bound to too few cores: how to start with more.
 std::string cure_for_binding(const std::string& starter) {
   if (starter == "srun") return "start with srun --cpus-per-task=CORES";
   if (starter == "flux run") return "start with flux run --cores-per-task=CORES";
@@ -24,7 +24,7 @@ std::string cure_for_binding(const std::string& starter) {
   return "start with " + starter + " --bind-to none";
 }
 
-// Returns how many ranks, `rank` included, may run on a core that `rank` may run on.
+// Returns how many ranks, `rank` included, are allowed to run on some core on which `rank` is.
 int sharing(const RankCores& rank, const std::vector<RankCores>& ranks) {
   return static_cast<int>(std::count_if(ranks.begin(), ranks.end(), [&](const RankCores& other) {
     return other.host == rank.host &&
@@ -48,7 +48,7 @@ bool lack_time(const RankCores& rank, const std::vector<RankCores>& ranks, int t
   return rank.time > 0.0 && rank.time < ranks_on_host(rank, ranks) * threads;
 }
 
-// Returns the least of the limits that ranks have, or the greatest int where none has one.
+// Returns the lowest limit of all ranks, or the greatest int if no rank has a limit.
 int least_of_ranks(const std::vector<RankCores>& ranks, int RankCores::*threads) {
   int all = std::numeric_limits<int>::max();
   for (const RankCores& rank : ranks) {
@@ -70,12 +70,12 @@ int allowed_threads(int asked, const std::vector<RankCores>& ranks) {
   return least_of_ranks(ranks, &RankCores::thread_limit);
 }
 
-// Holds what bounds the threads of every rank.
+// Holds the limits on the number of threads of a rank.
 struct Bounds {
   int fair = std::numeric_limits<int>::max();  // the smallest share of cores that a rank has
   int limit = 0;                               // OMP_THREAD_LIMIT
   int usual = 0;                               // OMP_NUM_THREADS
-  const RankCores* poorest = nullptr;          // has the share `fair`; null: there are no ranks
+  const RankCores* poorest = nullptr;  // the rank with the share `fair`; null if there are no ranks
 };
 
 Bounds bounds_of(int asked, const std::vector<RankCores>& ranks) {
@@ -92,8 +92,8 @@ Bounds bounds_of(int asked, const std::vector<RankCores>& ranks) {
   return bounds;
 }
 
-// Returns the first thing that is wrong with `threads` a rank on the host of the poorest rank, or
-// an empty text if nothing is.
+// Returns the first thing that is wrong with `threads` threads for each rank on the host of the
+// poorest rank, or an empty text if nothing is wrong.
 std::string warning_about(int threads, int asked, const Bounds& bounds,
                           const std::vector<RankCores>& ranks, const std::string& starter) {
   const RankCores& rank = *bounds.poorest;
@@ -139,7 +139,7 @@ std::string warning_about(int threads, int asked, const Bounds& bounds,
   return {};
 }
 
-// Eight threads already decode faster than any network here trains, so more would not help.
+// Eight threads decode faster than any network here trains, so more threads would not help.
 constexpr int kMostSpare = 8;
 
 }  // namespace
@@ -176,7 +176,7 @@ ThreadPlan plan_threads(int asked, const std::vector<RankCores>& ranks,
 }
 
 std::chrono::microseconds nap_of(const ThreadPlan& plan) {
-  constexpr std::chrono::microseconds kNap{50};  // the system lets it last as long again
+  constexpr std::chrono::microseconds kNap{50};  // the system can make it twice as long
   return plan.naps ? kNap : std::chrono::microseconds{};
 }
 

@@ -14,8 +14,8 @@
 namespace penstock {
 namespace {
 
-// Converts in pieces, so that the inner loop is a plain one: GCC 12 does not vectorise loops over
-// bfloat16 under `omp simd`.
+// Converts numbers in pieces. The loop over a piece is a plain one, because GCC 12 does not
+// vectorise loops over bfloat16 under `omp simd`.
 template <class To, class From>
 void convert(To* to, const From* from, int64_t elements, int threads) {
   constexpr int64_t kPiece = 8192;
@@ -106,8 +106,8 @@ dnnl_status_t Prepared::execute(OneDnn::State& state, std::span<const void* cons
                                 const void* scratch) noexcept {
   const size_t count = buffers.size() + (scratch_bytes_ > 0 ? 1 : 0);
   if (count != arguments_.size()) return dnnl_invalid_arguments;  // buffers are missing
-  // The C functions are called, because the C++ execute() copies its arguments into new memory at
-  // every call.
+  // The C functions are called here, because the C++ execute() copies its arguments into new memory
+  // at every call.
   for (size_t i = 0; i < count; ++i) {
     const void* buffer = i < buffers.size() ? buffers[i] : scratch;
     const dnnl_status_t status =

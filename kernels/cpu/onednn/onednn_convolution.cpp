@@ -17,8 +17,8 @@ std::string text(const ConvolutionPlan& p) {
          " groups, " + name_of(p.type);
 }
 
-// Returns the layout for the gradient of the weight: the library's choice, except where that choice
-// is wrong. The library's code for 1 x 1 filters with a stride and with fewer channels than a block
+// Returns the layout for the gradient of the weight: the library's choice, unless that choice is
+// wrong. For 1 x 1 filters with a stride and with fewer channels than a block, the library's code
 // strays beyond its scratch memory (https://github.com/uxlfoundation/oneDNN/issues/6035, in bf16
 // too). A plain layout keeps the library from taking that code.
 Tag gradient_layout(const ConvolutionPlan& p) {
@@ -154,7 +154,7 @@ size_t PlanHash::operator()(const ConvolutionPlan& p) const {
 void OneDnn::convolution_forward(const ConvolutionPlan& plan, void* y, const void* x, Weight& w,
                                  const float* bias) {
   if (plan.n == 0) return;
-  if (plan.fused == Fused::Tanh) {  // tanh is a pass of its own, as in a product
+  if (plan.fused == Fused::Tanh) {  // the library's tanh is not used: see onednn_matmul.cpp
     ConvolutionPlan plain = plan;
     plain.fused = Fused::None;
     convolution_forward(plain, y, x, w, bias);

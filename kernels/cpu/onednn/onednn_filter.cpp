@@ -9,14 +9,14 @@
 namespace penstock {
 namespace {
 
-// Returns where in memory each index of the dimension lies.
+// Returns for each index of the dimension its offset in memory, counted in numbers.
 std::vector<int64_t> places(const dnnl_api::Blocking& blocking, size_t dimension) {
   std::vector<int64_t> all;
   for (int64_t index = 0; index < blocking.extents[dimension]; ++index) {
     int64_t place = 0;
     int64_t block = index;
     int64_t stride = 1;
-    for (size_t i = blocking.inner_blocks.size(); i-- > 0;) {  // the innermost first
+    for (size_t i = blocking.inner_blocks.size(); i-- > 0;) {  // from the innermost block outwards
       const int64_t size = blocking.inner_blocks[i];
       if (blocking.inner_dimensions[i] == static_cast<int64_t>(dimension)) {
         place += block % size * stride;
@@ -29,8 +29,8 @@ std::vector<int64_t> places(const dnnl_api::Blocking& blocking, size_t dimension
   return all;
 }
 
-// Returns the blocks of a filter [out, in, h, w], or nothing where our loops do not know their
-// order. A filter in groups has five dimensions, which the loops do not know either.
+// Returns how a filter [out, in, h, w] is blocked, or nothing if our loops do not know that order.
+// The loops do not know filters in groups either, which have five dimensions.
 std::optional<BlockedFilter> blocks_of(const dnnl_api::Desc& packed, DType type) {
   const auto blocking = dnnl_api::blocking(packed);
   if (!blocking || blocking->type != library_type(type) || blocking->extents.size() != 4) return {};
@@ -43,8 +43,8 @@ std::optional<BlockedFilter> blocks_of(const dnnl_api::Desc& packed, DType type)
   return blocks;
 }
 
-// Returns the blocks where our loops pack faster than the library, else nothing. The library is as
-// fast with filters of one tap, and with fp32.
+// Returns how the packed filter is blocked if our loops pack it faster than the library does, else
+// nothing. The library is as fast for filters of one tap and for fp32.
 std::optional<BlockedFilter> blocks_to(const dnnl_api::Desc& packed) {
   const auto blocks = blocks_of(packed, DType::BF16);
   return blocks && blocks->taps() > 1 ? blocks : std::nullopt;

@@ -15,10 +15,10 @@ int64_t elements_of_c(const MatmulPlan& plan) {
 }
 
 // Returns the form of a weight that a product reads: the value itself if it has that type, else a
-// bf16 copy. A copy is kept, or made for this call alone where nothing else reads it. The library's
-// blocked layouts are not used. They are up to 8 % faster in fp32 (27 % where rows are a multiple
-// of 4 KiB long), but cost 8 bytes a parameter, and with one or two micro-batches they take more
-// time to make than they save.
+// bf16 copy. The copy is kept for later products, or made for this call alone if nothing else reads
+// it. The library's blocked layouts are not used. These layouts are up to 8 % faster in fp32 (27 %
+// if rows are a multiple of 4 KiB long), but cost 8 bytes a parameter, and with one or two
+// micro-batches it takes more time to make them than they save.
 Tensor as_type(OneDnn::State& state, Weight& weight, DType type, bool alone) {
   const Tensor& value = weight.value();
   if (type == value.dtype()) return value;
@@ -27,7 +27,7 @@ Tensor as_type(OneDnn::State& state, Weight& weight, DType type, bool alone) {
     return copy;
   };
   if (alone && weight.is_read_once()) return narrowed(state.scratch(value.elements(), type));
-  constexpr uint64_t kNarrowed = 0;  // the layouts of Packing have other keys
+  constexpr uint64_t kNarrowed = 0;  // this key is none of those of Packing's layouts
   Weight::Packing& packing = weight.packing(kNarrowed);
   if (!packing.packed) packing.packed = state.scratch(value.elements(), type);
   if (packing.version != weight.version()) {
@@ -38,7 +38,7 @@ Tensor as_type(OneDnn::State& state, Weight& weight, DType type, bool alone) {
 }
 
 // Calls body(offset in strided memory, offset in a copy [batch, rows, columns + padding]) for each
-// element. The loop is vectorised where the columns lie side by side.
+// element. The loop is vectorised if the columns lie side by side.
 template <class Body>
 void for_each_element(const MatmulPlan& plan, int64_t rows, int64_t columns,
                       const MatrixStrides& strides, int64_t padding, int threads, Body body) {
@@ -61,8 +61,8 @@ MatrixStrides dense(int64_t rows, int64_t columns) {
   return {rows * columns, columns, 1};
 }
 
-// Describes an operand that the library may not be able to read where it lies. Numbers that the CPU
-// cannot multiply in bf16 are widened in a copy, and rows get their padding in a copy.
+// Describes an operand. If the library cannot read the operand in place, a copy is made: to widen
+// bf16 numbers that the CPU cannot multiply, or to pad the rows.
 struct Operand {
   int64_t rows, columns;
   MatrixStrides& strides;
@@ -72,11 +72,12 @@ struct Operand {
   [[nodiscard]] bool copied() const { return type == DType::BF16 || pad; }
   [[nodiscard]] bool by_columns() const { return strides[1] == 1 && strides[2] != 1; }
   [[nodiscard]] int64_t padding() const { return pad ? kRowPadding : 0; }
-  // A line is a row or a column, whichever is contiguous. lines() is their number, length() the
-  // length of each.
+  // A line is a row or a column, whichever is contiguous. lines() is the number of lines, length()
+  // the length of each line.
   [[nodiscard]] int64_t lines() const { return by_columns() ? columns : rows; }
   [[nodiscard]] int64_t length() const { return by_columns() ? rows : columns; }
-  // Makes this describe the copy: dense by rows, or by columns where those are the lines.
+  // Makes this object describe the copy instead of the operand. The copy is dense by rows, or by
+  // columns if the lines are columns.
   void becomes_copy() {
     const bool swaps = by_columns();
     strides = dense(lines(), length() + padding());
@@ -93,7 +94,7 @@ Operand operand_b(MatmulPlan& plan) {
   return {plan.k, plan.n, plan.b, plan.b_type, plan.pad_b};
 }
 
-// Copies an operand if that is needed, keeps the copy, and points `data` at it.
+// Copies an operand if that is needed, keeps the copy, and points `data` at the copy.
 class Copy {
  public:
   Copy(OneDnn::State& state, const MatmulPlan& plan, Operand operand, const void*& data) {
@@ -134,8 +135,8 @@ bool must_emulate(const OneDnn::State& state, const MatmulPlan& plan) {
   return has_bf16(plan) && !state.native_bf16;
 }
 
-// Calls run(plan, result) with an fp32 result, and then rounds that result to c. Where c is fp32
-// itself, run() writes to c.
+// Calls run(plan, result) with an fp32 result, and then rounds that result to c. If c is fp32
+// itself, run() writes to c directly.
 template <class Run>
 void round_result(OneDnn::State& state, const MatmulPlan& plan, void* c, Run run) {
   if (plan.c_type != DType::BF16) return run(plan, c);
@@ -155,8 +156,8 @@ void round_result(OneDnn::State& state, const MatmulPlan& plan, void* c, Run run
   for_each([=](int64_t at, int64_t i) { narrow_data[at] = bfloat16(wide_data[i]); });
 }
 
-// Tanh is a pass of its own: inside a product the last bit of a tanh depends on the code that the
-// library chooses.
+// Computes the product, and then tanh in a pass of its own. Inside a product the last bit of a tanh
+// would depend on the code that the library chooses.
 void product_then_tanh(OneDnn& dnn, MatmulPlan plan, void* c, const void* a, const void* b,
                        const float* bias) {
   const MatrixStrides whole = dense(plan.m, plan.n);
@@ -236,7 +237,7 @@ void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, Weight& b, c
   matmul(typed, c, a, value.raw(), bias);
 }
 
-// Multiplies by the columns of b piece by piece, each from an fp32 copy of its own.
+// Multiplies by b piece by piece. A piece is some columns of b, which are first copied to fp32.
 void OneDnn::widened_matmul(const MatmulPlan& plan, void* c, const void* a, const Weight& b,
                             const float* bias) {
   const auto* value = static_cast<const bfloat16*>(b.value().raw());

@@ -10,7 +10,8 @@
 namespace penstock {
 namespace {
 
-// A leading axis of extent 1 is left out: the library has faster code for fewer axes.
+// Describes `batch` matrices to the library. With a batch of 1 the axis of the batch is left out,
+// because the library has faster code for fewer axes.
 dnnl_api::Desc descriptor(int64_t batch, int64_t rows, int64_t columns,
                           const MatrixStrides& strides, DType type) {
   const std::array<int64_t, 3> extents{batch, rows, columns};
@@ -132,8 +133,8 @@ void PreparedProduct::run(OneDnn::State& state, void* c, const void* a, const vo
       check(product.execute(state, given, own), "the execution of a product");
     }
   };
-  // A single share does not run in a parallel region. Else the library's own region would be nested
-  // in ours, and for nested regions libgomp makes new threads each time and ends them.
+  // A single share does not run in a parallel region of ours. If it did, the library's own region
+  // would be nested in ours, and libgomp starts and ends new threads for each nested region.
   if (workers == 1) return run_share(0);
   for_shares(state.threads, workers, run_share);
 }

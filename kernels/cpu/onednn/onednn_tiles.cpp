@@ -36,8 +36,9 @@ Element* at(const void* matrix, int64_t element) {
   return static_cast<Element*>(const_cast<void*>(matrix)) + element;
 }
 
-// Returns the address of rows `m` and columns `k` of the matrix a, by rows. They are copied to
-// `copy` if that is a tensor; else a has them by rows already.
+// Returns the address of a row-major matrix that holds rows `m` and columns `k` of the matrix a. If
+// `copy` is not empty, these are copied to it; else a is row-major already, and the address is in
+// a.
 const void* rows_of(OneDnn::State& state, const MatmulPlan& plan, const Tensor& copy, const void* a,
                     const Part& m, const Part& k) {
   const bfloat16* from = at<const bfloat16>(a, m.first * plan.a[1] + k.first * plan.a[2]);
@@ -61,8 +62,8 @@ void tiles_of(OneDnn::State& state, const MatmulPlan& plan, const Tensor& tiles,
   }
 }
 
-// Returns the plan of the product of part `m` of the rows and part `k` of the terms. It reads b
-// from tiles, and adds to what earlier parts of the terms have given.
+// Returns the plan of the product of part `m` of the rows and part `k` of the terms. This product
+// reads b from tiles, and adds to the result of the parts of the terms before `k`.
 MatmulPlan part_of(const MatmulPlan& plan, const Part& m, const Part& k) {
   MatmulPlan part = plan;
   part.m = m.size;

@@ -9,7 +9,7 @@
 
 #include "kernels/parallel.h"
 
-// LLVM's OpenMP has this function. GCC's does not, and there the weak symbol is null.
+// LLVM's OpenMP has this function. GCC's does not; with GCC's the weak symbol is null.
 extern "C" __attribute__((weak)) void kmp_set_blocktime(int milliseconds);
 
 namespace penstock {

@@ -21,11 +21,11 @@ using Clock = std::chrono::steady_clock;
 
 // These ops follow each other; each holds the tensors that it needs.
 using Ops = std::vector<std::function<void()>>;
-// Makes the same ops on any device.
+// Such a function makes the same ops on any device that it is given.
 using MakeOps = std::function<Ops(Device&)>;
 
-// Each op is repeated for kTurn in every round, one op after another. What disturbs one round may
-// be over by the next.
+// Each op is repeated for kTurn in every round. There are several rounds, because what disturbs one
+// round is often over by the next round.
 constexpr int kRounds = 4;
 constexpr std::chrono::milliseconds kTurn{4};
 
@@ -47,7 +47,7 @@ class Stopwatch {
 
   void run() {
     for (const Timed& timed : all_) {
-      for (const auto& op : timed.ops) op();  // the first run makes what later ones find
+      for (const auto& op : timed.ops) op();  // an op's first call makes what its later calls reuse
     }
     for (int round = 0; round < kRounds; ++round) {
       for (Timed& timed : all_) {
@@ -56,12 +56,12 @@ class Stopwatch {
     }
   }
 
-  // Returns the sum of the ops' times, each that of its fastest run.
+  // Returns the sum of the shortest times of the ops, in seconds.
   [[nodiscard]] double seconds(size_t number) const {
     const std::vector<double>& best = all_[number].best;
     return std::accumulate(best.begin(), best.end(), 0.0);
   }
-  // Returns FLOP/s. FLOPs are counted as forecasts count them.
+  // Returns the FLOP/s. FLOPs are counted as forecasts count them.
   [[nodiscard]] double rate(size_t number) const { return all_[number].flops / seconds(number); }
 
  private:
@@ -115,8 +115,9 @@ Ops large_product(Device& device, DType dtype) {
       [&dense, data] { dense.linear_forward(data->y, data->x, data->w, nullptr, Fused::None); }};
 }
 
-// Makes all three products of a layer. Several layers take turns, as in a step: between two uses of
-// a layer's data others fill a core's own caches.
+// Makes all three products of a layer. There are several layers that take turns, as in a step:
+// before a layer's data are used again, the other layers' data have displaced them from a core's
+// own caches.
 Ops linear_layer(Device& device, DType dtype) {
   constexpr int64_t kLayers = 8;
   auto layers = std::make_shared<std::vector<LayerData>>();
@@ -179,8 +180,8 @@ Ops attention_layer(Device& device, DType dtype) {
           }};
 }
 
-// Makes a softmax of elements that stay in the cache, so that the function takes the time and not
-// the memory.
+// Makes a softmax of few enough elements to stay in the cache, so that its time is that of the
+// computation and not that of the memory.
 Ops softmax(Device& device) {
   auto x = std::make_shared<Tensor>(filled(device, {256, 256}, DType::F32));
   auto y = std::make_shared<Tensor>(filled(device, {256, 256}, DType::F32));
@@ -251,8 +252,8 @@ int64_t preemptions() {
 }  // namespace
 
 ProcessorSpeed measure_processor(int threads) {
-  // A measurement counts as undisturbed up to this many preemptions a thread. An idle machine has
-  // some five in half a second.
+  // A measurement counts as undisturbed if there were at most this many preemptions for each
+  // thread. An idle machine has about five in half a second.
   constexpr int64_t kQuiet = 40;
   const std::unique_ptr<Device> device = make_cpu_device(threads);
   Stopwatch watch(*device);

@@ -56,7 +56,8 @@ class CudaAttention final : public AttentionOps {
   explicit CudaAttention(CudaContext& context)
       : context_(context), library_(context, attention_graphs()) {}
 
-  // The qualified names call the functions of softmax.h; unqualified ones would call these members.
+  // The qualified names call the functions of softmax.h; unqualified names would call these
+  // members.
   void softmax_forward(Tensor& y, const Tensor& x) override {
     require_alike("softmax_forward", y, x);
     penstock::softmax_forward(context_, y, x);

@@ -7,8 +7,8 @@ namespace {
 constexpr float kUnseen = std::numeric_limits<float>::infinity();
 
 // Works on a block of positions of one head. Two tiles (`own`) stay resident: keys and values, or
-// queries and the gradients of the output. It walks over tiles of the other two (`other`). Scores
-// have a row for each position of the block.
+// queries and the gradients of the output. The block walks over tiles of the other two tensors
+// (`other`). Scores have a row for each position of the block.
 template <class T, int kDepth>
 struct BackwardBlock {
   static constexpr int kOther = kDepth > 64 ? 32 : 64;
@@ -21,7 +21,7 @@ struct BackwardBlock {
 
   const AttentionCall& call;
   T *own_a, *own_b, *other_a, *other_b;  // in shared memory
-  float *other_logsumexp, *other_dot;    // used where the other positions are queries
+  float *other_logsumexp, *other_dot;    // used if the other positions are queries
   SeenRange* other_seen;                 // the keys that each of those queries sees
   float* scores;                         // the scores of this warp
   T* operand;
@@ -77,8 +77,8 @@ struct BackwardBlock {
     sums.template add<kOther, false>(operand, G::kOperandStride, other, G::kStride);
   }
 
-  // Sets p to the probabilities of this lane's scores. `logsumexp(column)` is infinite where the
-  // score is of a key that is not seen.
+  // Sets p to the probabilities of this lane's scores. `logsumexp(column)` is infinite if the query
+  // does not see the key, which makes the probability 0.
   template <class F>
   __device__ void take_probabilities(float (&p)[kScores], const F& logsumexp) const {
 #pragma unroll
@@ -92,8 +92,8 @@ struct BackwardBlock {
 #pragma unroll
     for (int i = 0; i < kScores; ++i) set_operand(i, p[i] * factor(kept, i));
   }
-  // Writes the gradients of the scores as operands. Reads the gradients of the probabilities, which
-  // `scores` holds now.
+  // Writes the gradients of the scores as operands. `scores` has to hold the gradients of the
+  // probabilities.
   template <class F>
   __device__ void put_gradients(const float (&p)[kScores], uint32_t kept, const F& dot) const {
 #pragma unroll
@@ -105,7 +105,8 @@ struct BackwardBlock {
     return (kept >> i & 1U) != 0 ? call.keep : 0.0F;
   }
 
-  // Writes the sums out by way of the resident tiles' memory, which nothing reads by then.
+  // Writes the sums to the matrix. They pass through the memory of the resident tiles, which is not
+  // read any more.
   __device__ void store_out(const HeadMatrix<T>& matrix, const Strip<T, kDepth>& sums) const {
     auto* staging = reinterpret_cast<float*>(own_a);
     store_strip<G>(matrix, first, sums, staging + (first - block_first) * G::kStagingStride, call);
@@ -114,8 +115,8 @@ struct BackwardBlock {
 
 constexpr uint32_t kAll = ~uint32_t{0};
 
-// Computes dk and dv of a block of keys. They are sums over the heads of queries that read these
-// keys and over the queries, both in ascending order.
+// Computes dk and dv of a block of keys. Both are sums over the heads of queries that read these
+// keys and over the queries of each head, in ascending order.
 template <class T, int kDepth>
 __global__ void __launch_bounds__(BackwardBlock<T, kDepth>::G::kThreads)
     attention_backward_keys_kernel(AttentionCall call, T* dk, T* dv, const T* q, const T* k,

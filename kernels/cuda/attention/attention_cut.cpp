@@ -9,14 +9,14 @@ int64_t shares(int64_t all, int64_t most) {
   return (all + most - 1) / most;
 }
 
-// Cuts `all` into as few shares as keep each within `most`, makes them nearly equal, and returns
-// the size of the largest.
+// Returns the size of the largest share if `all` is cut into as few shares as keep each within
+// `most`, and the shares are nearly equal.
 int64_t even(int64_t all, int64_t most) {
   return shares(all, shares(all, most));
 }
 
-// Returns how many units fit the limit if `taken` of them want `bytes`. The answer is less than
-// `taken`, and at least one.
+// Returns how many units need no more than `limit` bytes, if `taken` units need `bytes`. The answer
+// is less than `taken`, and at least one.
 int64_t fewer(int64_t taken, int64_t bytes, int64_t limit) {
   const double fitting = static_cast<double>(taken) * static_cast<double>(limit) /
                          static_cast<double>(std::max<int64_t>(bytes, 1));
@@ -81,9 +81,9 @@ std::vector<AttentionPiece> pieces_of(const AttentionCut& cut, int64_t samples, 
   return pieces;
 }
 
-// Returns exactly what cuDNN 9.19 answers when it plans for an H100. It wants the bf16 scores in
-// tiles of 64 queries and 128 keys, an fp32 sum for each query, 256 bytes more, and with grouped
-// queries the bf16 gradients of keys and values for each head of queries.
+// Returns how many bytes of workspace cuDNN 9.19 asks for when it plans for an H100, exactly. It
+// wants the bf16 scores in tiles of 64 queries and 128 keys, an fp32 sum for each query, 256 bytes
+// more, and with grouped queries the bf16 gradients of keys and values for each head of queries.
 int64_t hopper_workspace_bytes(const AttentionExtents& e) {
   const int64_t matrix = shares(e.queries, 64) * 64 * shares(e.keys, 128) * 128 * 2;
   const int64_t by_query = e.kv_heads < e.heads ? 2 * e.keys * e.depth * 2 : 0;

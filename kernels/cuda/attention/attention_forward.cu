@@ -3,7 +3,7 @@
 namespace penstock {
 namespace {
 
-// Works on a block of queries of one head, and walks over tiles of its keys and values.
+// Works on a block of queries of one head, and walks over tiles of that head's keys and values.
 template <class T, int kDepth>
 struct ForwardBlock {
   static constexpr int kKeys = sizeof(T) == 4 && kDepth > 64 ? 32 : 64;  // keys of a tile
@@ -58,13 +58,13 @@ struct ForwardBlock {
     }
   }
 
-  // Makes the first pass over the keys, and returns the logsumexp of this lane's row. Both lanes of
-  // a row get the same.
+  // Returns the logsumexp of this lane's row, computed in a first pass over the keys. Both lanes of
+  // a row get the same bits.
   __device__ float logsumexp(const HeadMatrix<const T>& keys) {
     float top = -std::numeric_limits<float>::infinity();
     float sum = 0.0F;
     for (int begin = range.begin; begin < range.end; begin += kKeys) {
-      __syncthreads();  // the tile before has been used
+      __syncthreads();  // all threads are done with the tile before
       load_tile<kKeys, G>(key_tile, keys, begin, call);
       __syncthreads();
       multiply_scores();
@@ -91,7 +91,7 @@ struct ForwardBlock {
     return __shfl_sync(0xffffffffU, result, lane.row);      // the same bits in both lanes
   }
 
-  // Makes the second pass over the keys, and returns the probabilities times the values.
+  // Returns the probabilities times the values, computed in a second pass over the keys.
   __device__ Strip<T, kDepth> mix(const HeadMatrix<const T>& keys,
                                   const HeadMatrix<const T>& values, float logsumexp) {
     Strip<T, kDepth> mixed;
@@ -135,7 +135,8 @@ __global__ void __launch_bounds__(ForwardBlock<T, kDepth>::G::kThreads)
     logsumexp[head_among_all(call, block.head()) * call.queries + block.query()] = row_logsumexp;
   }
   const auto mixed = block.mix(keys, of_keys(v, call, kv_head), row_logsumexp);
-  __syncthreads();  // the tiles have been used: the result leaves through their memory
+  __syncthreads();  // the tiles are not needed any more: the result is stored by way of their
+                    // memory
   auto* staging = reinterpret_cast<float*>(block.key_tile);
   store_strip<G>(of_queries(out, call, block.head()), block.first, mixed,
                  staging + (block.first - block.block_first) * G::kStagingStride, call);

@@ -11,7 +11,7 @@ namespace {
 constexpr uintptr_t kAttentionAlignment = 16;  // what the library reads and writes is aligned to it
 constexpr int64_t kElement = 2;                // bytes of a bf16
 
-// Returns the address `bytes` further on.
+// Returns `address` moved forward by `bytes`.
 void* advanced(const void* address, int64_t bytes) {
   return const_cast<std::byte*>(static_cast<const std::byte*>(address)) + bytes;
 }
@@ -104,7 +104,7 @@ int64_t AttentionTensors::sample_bytes(AttentionSlot slot) const {
 }
 
 // Returns where the piece begins in the tensor. A head is a multiple of 16 bytes long, so the piece
-// is aligned where the tensor is.
+// is aligned if the tensor is.
 int64_t AttentionTensors::offset_bytes(AttentionSlot slot, const AttentionPiece& piece) const {
   const int64_t first_head = piece.first_head * (is_of_keys(slot) ? 1 : group());
   return piece.first_sample * sample_bytes(slot) + first_head * call_.depth * kElement;

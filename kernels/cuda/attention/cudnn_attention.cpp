@@ -118,8 +118,9 @@ bool CudnnAttention::cut_backward(const AttentionExtents& whole, float scale, Pl
   return true;
 }
 
-// Plans the forward, which needs next to no workspace and so stays whole. With dropout it is cut as
-// the backward is: the mask that is drawn depends on the piece. Returns false where cuDNN refuses.
+// Plans the forward, and returns false if cuDNN refuses it. The forward needs next to no workspace,
+// so it stays whole. With dropout it is cut into the same pieces as the backward, because the mask
+// that is drawn depends on the piece.
 bool CudnnAttention::follow(const AttentionExtents& whole, float scale, Plan& plan) {
   std::vector<AttentionPiece> pieces = {{0, whole.samples, 0, whole.kv_heads}};
   if (whole.dropout > 0.0F) {

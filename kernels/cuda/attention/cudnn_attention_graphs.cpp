@@ -17,8 +17,8 @@ using Graph = frontend::graph::Graph;
 using GraphTensor = frontend::graph::Tensor_attributes;
 using Slot = AttentionSlot;
 
-// Describes one of our tensors to cuDNN, whose axes are [sample, head, position, element of the
-// head]. The strides say how ours lie in memory.
+// Describes one of our tensors to cuDNN. Its axes are [sample, head, position, element of the
+// head], and the strides say how they lie in our memory.
 GraphTensor positions(const char* name, Slot slot, const AttentionExtents& e, int64_t extent,
                       int64_t heads, int64_t all_heads) {
   const int64_t width = all_heads * e.depth;
@@ -63,8 +63,8 @@ std::shared_ptr<GraphTensor> whole_numbers(Graph& graph, const char* name, Slot 
   return graph.tensor(tensor);
 }
 
-// Sets the attributes that forward and backward have in common. The frontend has a class for each,
-// with the same names of members.
+// Sets the attributes that forward and backward have in common. The frontend has a class for the
+// forward and another for the backward; their members have the same names.
 template <class How>
 void apply_extents(How& how, Graph& graph, const AttentionExtents& e, float scale) {
   how.set_attn_scale(scale).set_causal_mask(e.causal);

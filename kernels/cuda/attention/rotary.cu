@@ -11,12 +11,13 @@ namespace {
 
 constexpr int kRotaryThreads = 256;
 
-// This is passed to the kernel by value, and has no padding.
+// This is passed to the kernel by value. It has no padding, because the queue compares the bytes of
+// arguments.
 struct Turning {
   int64_t pairs;  // the number of all pairs
   int64_t time, heads, half;
   const float* table;
-  const int32_t* places;  // the place of each position, or null: its number in the sample
+  const int32_t* places;  // the place of each position; if null, its number in the sample
   double sign;            // 1 to turn, -1 to turn back
 };
 

@@ -20,7 +20,7 @@ template <class T>
 struct BiasFunction {
   static constexpr int kWide = kGroup<T>;
   T* y;
-  const float* bias;  // null where there is no bias
+  const float* bias;  // null if there is no bias
   int64_t f;          // a Fused, in eight bytes so that there is no padding
 
   [[nodiscard]] bool aligned() const { return is_aligned<kWide>(y); }

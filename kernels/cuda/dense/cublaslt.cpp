@@ -15,11 +15,11 @@
 namespace penstock {
 namespace {
 
-// The library is promised that every operand starts at a multiple of this many bytes. Weights and
-// blocks of memory are aligned to more in every run.
+// We promise the library that every operand starts at a multiple of this many bytes. Weights and
+// blocks of memory always have a larger alignment.
 constexpr uint32_t kAlignment = 16;
-// A plan may take this many bytes of workspace: enough to split sums on Hopper. Many plans take
-// none.
+// A plan is allowed this many bytes of workspace, which is enough to split sums on Hopper. Many
+// plans take none.
 constexpr uint64_t kWorkspaceLimit = uint64_t{32} << 20;
 
 using Operation = Owned<cublasLtMatmulDesc_t, &cublasLtMatmulDescDestroy>;
@@ -103,7 +103,8 @@ void set(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttribut
   PENSTOCK_CUDA(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof(value)));
 }
 
-// Describes our row-major [rows, columns] as the library sees it: column-major, transposed.
+// Describes our row-major matrix [rows, columns] to the library. The library takes matrices to be
+// column-major, so it sees the transpose.
 Layout new_layout(DType type, int64_t batch, int64_t rows, int64_t columns, int64_t stride = 0) {
   cublasLtMatrixLayout_t layout = nullptr;
   PENSTOCK_CUDA(
@@ -169,7 +170,7 @@ struct CublasLt::Plan {
   cublasLtHandle_t handle;
   Product product;
   Operation operation;
-  Layout a, b, c;  // ours: the library's A is b, its B is a
+  Layout a, b, c;  // ours: the library's A is our b, and its B is our a
   cublasLtMatmulAlgo_t algorithm{};
   size_t workspace_bytes = 0;
   bool supported = false;
@@ -208,7 +209,7 @@ struct CublasLt::Plan {
     supported = true;
   }
 
-  // Returns a number of the chosen algorithm's configuration as text, or an empty text where the
+  // Returns a number of the chosen algorithm's configuration as text, or an empty text if the
   // algorithm has no such number.
   [[nodiscard]] std::string configured(const char* name,
                                        cublasLtMatmulAlgoConfigAttributes_t attribute) const {
@@ -259,9 +260,9 @@ CublasLt::~CublasLt() {
 CublasLt::Plan& CublasLt::plan_of(const Product& product) {
   std::unique_ptr<Plan>& plan = plans_[product];
   if (plan == nullptr) {
-    // The library chooses the algorithm by this number, and the algorithm decides the bits of the
-    // result. So the number is an option of the run, the same for every K, and does not follow from
-    // the links that a rank has.
+    // The library chooses the algorithm by the number of multiprocessors, and the algorithm decides
+    // the bits of the result. So `spare` is an option of the run, the same for every K, and does
+    // not follow from the links that a rank has.
     const int spare = context_.spare_processors;
     const int processors =
         spare > 0 ? std::max(context_.properties.multiProcessorCount - spare, 1) : 0;

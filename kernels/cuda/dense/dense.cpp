@@ -10,8 +10,8 @@
 namespace penstock {
 namespace {
 
-// Multiplies matrices with cuBLASLt. Passes of our own follow where the library has no epilogue for
-// what comes after a product.
+// Multiplies matrices with cuBLASLt. If the library has no epilogue for what comes after a product,
+// a pass of our own does it.
 class CudaDense final : public DenseOps {
  public:
   explicit CudaDense(CudaContext& context)
@@ -141,13 +141,13 @@ class CudaDense final : public DenseOps {
   }
 
  private:
-  // Says into which pieces the rows of the outputs are cut. A weight that is bf16 itself is read as
-  // it is, without rows of zeros behind its own, so nothing is cut.
+  // Returns into which pieces the rows of the outputs are cut. A weight that is bf16 itself is read
+  // as it is, without rows of zeros behind its own, so nothing is cut.
   static RowPieces output_pieces(int64_t rows, Weight& w, DType type) {
     if (w.value().dtype() == type) return {};
     return row_pieces(rows, w.shape()[0], type);
   }
-  // This is a piece of the rows of outputs, with scratch memory for it. `padded` is empty where
+  // This is a piece of the rows of outputs, with scratch memory for it. `padded` is empty if
   // nothing is cut.
   struct RowPiece {
     int64_t first = 0, rows = 0;
@@ -162,15 +162,15 @@ class CudaDense final : public DenseOps {
                        context_.scratch({pieces.elements()}, DType::BF16)});
     }
   }
-  // Copies the piece of g to its scratch memory, with zeros up to `columns`, and returns where it
-  // is.
+  // Copies the piece of g to its scratch memory, with zeros up to `columns`, and returns the
+  // address of the copy.
   void* pad(const Tensor& g, const RowPiece& piece, int64_t columns) {
     copy_rows(context_, piece.padded.data<bfloat16>(), columns, row(g, piece.first),
               g.shape().back(), piece.rows);
     return piece.padded.raw();
   }
-  // Multiplies the rows of dw in whole packs, and then the few rows behind them. The library has
-  // only slow old algorithms for numbers of rows that are no whole packs.
+  // Multiplies the rows of dw in whole packs, and then the few rows behind them. For a number of
+  // rows that is not a multiple of a pack the library has only slow old algorithms.
   void multiply_whole_packs(Product product, CublasLt::Operands at, const Tensor& dw) {
     const int64_t whole = dw.dim(0) / kRowPack * kRowPack;
     product.m = whole;
@@ -189,7 +189,7 @@ class CudaDense final : public DenseOps {
     if (f == Fused::Relu) return bias ? Epilogue::BiasRelu : Epilogue::Relu;
     return bias ? Epilogue::Bias : Epilogue::None;
   }
-  // Returns the epilogue, or None where the library does not have it for this product.
+  // Returns `epilogue`, or None if the library does not have it for this product.
   Epilogue granted(Product product, Epilogue epilogue) {
     product.epilogue = epilogue;
     return library_.supports(product) ? epilogue : Epilogue::None;
@@ -220,14 +220,15 @@ class CudaDense final : public DenseOps {
     }
     return packing.packed;
   }
-  // Returns the bias in that type. No form of it is kept: its few kilobytes are narrowed at each
-  // use.
+  // Returns the bias in that type. No narrowed copy of the bias is kept: its few kilobytes are
+  // narrowed at each use.
   Tensor as_type(DType type, const Tensor& bias) {
     if (type == bias.dtype()) return bias;
     Tensor narrow = context_.scratch({whole_packs(bias.elements())}, type);
     Tensor numbers = narrow.view(0, bias.shape());
     pointwise_->copy(numbers, bias);
-    // What lies behind the numbers goes into columns that nobody reads.
+    // The scratch memory behind the numbers is left as it is: it goes into columns that nobody
+    // reads.
     return narrow;
   }
 

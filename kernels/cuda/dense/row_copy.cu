@@ -15,7 +15,8 @@ constexpr int kPacksOfThread = 4;
 constexpr int64_t kPack = 8;  // elements of a pack
 constexpr int64_t kMostGridRows = 32768;
 
-// This is passed to the kernel by value, and has no padding.
+// This is passed to the kernel by value. It has no padding, because the queue compares the bytes of
+// arguments.
 struct RowCopy {
   bfloat16* to;
   const bfloat16* from;
@@ -36,7 +37,7 @@ struct RowCopy {
       for (int64_t i = 0; i < kPack; ++i) element(row, column + i);
       return;
     }
-    uint32_t words_of[8];  // both packs of the source
+    uint32_t words_of[8];  // the two packs of the source that hold them
     words::load(words_of, from + first);
     shift_by<4, 2>(words_of, shift);
     shift_by<2, 1>(words_of, shift);
@@ -48,7 +49,7 @@ struct RowCopy {
   }
 
  private:
-  // Moves all words down by kWords where bit kElements of `shift` is set. The constant indices keep
+  // Moves all words down by kWords if bit kElements of `shift` is set. The constant indices keep
   // the words in registers.
   template <int kElements, int kWords>
   __device__ static void shift_by(uint32_t (&at)[8], int shift) {

@@ -97,7 +97,7 @@ struct GatedBackward {
   }
 };
 
-// Calls visit(F{}), F being the type that computes `f`.
+// Calls visit(F{}), where F is the type that computes `f`.
 template <class Visit>
 void with_function(Activation f, const Visit& visit) {
   switch (f) {
@@ -114,7 +114,7 @@ void with_function(Activation f, const Visit& visit) {
   }
 }
 
-// These give the gradient of a fused function from its output y.
+// These compute the gradient of a fused function from its output y.
 struct NoneBackward {
   static __device__ float of(float g, float /*y*/) { return g; }
 };

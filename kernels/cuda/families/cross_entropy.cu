@@ -92,7 +92,7 @@ __device__ Part merged(const Part& a, const Part& b, const C& clip) {
 template <int N, class C>
 __device__ void add(Part& part, const Floats<N>& x, int64_t column, const C& clip, bool with_sum) {
   float top = part.largest;
-  for (int k = 0; k < N; ++k) top = fmaxf(x[k], top);  // a NaN gives way to a number
+  for (int k = 0; k < N; ++k) top = fmaxf(x[k], top);  // fmaxf() drops a NaN
   const float before = clip(part.largest);
   if (top > part.largest || part.at == INT32_MAX) {
     for (int k = N - 1; k >= 0; --k) {
@@ -102,7 +102,7 @@ __device__ void add(Part& part, const Floats<N>& x, int64_t column, const C& cli
     part.exponentials = rescaled(part.exponentials, before, clip(top));
   }
   const float shift = clip(top);
-  if (shift == -INFINITY) {  // -infinity adds nothing, and a NaN shows in the sum
+  if (shift == -INFINITY) {  // -infinity adds nothing to the sum, and a NaN makes the sum NaN
     for (int k = 0; k < N; ++k) part.exponentials += clip(x[k]) == -INFINITY ? 0.0F : x[k];
   } else {
     for (int k = 0; k < N; ++k) part.exponentials += __expf(clip(x[k]) - shift);
@@ -143,8 +143,8 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   RowResult result{0.0, 0, 0};
   if (label >= 0 && !bad) {
     const double wanted = double{target.label} * double{clip(widened(x[label]))};
-    // Without smoothing, the logits of other classes do not count. They may be -infinity, so they
-    // are not multiplied by 0.
+    // Without smoothing, the logits of other classes do not count. These logits can be -infinity,
+    // so they are not multiplied by 0.
     const double others = target.other == 0.0F ? 0.0 : double{target.other} * double{part.sum};
     result.loss = double{log_sum} - wanted - others;
     result.hit = part.at == label ? 1 : 0;
@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(kSumThreads)
 }
 
 // Computes dx = scale (softmax - target), and 0 where a logit was clipped and in rows that do not
-// count. dx may be x: an element is read and written by one thread only.
+// count. dx can be the same tensor as x: an element is read and written by one thread only.
 template <class T, int N, bool kAligned, int kThreads, bool kClips>
 __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kThreads)
     cross_entropy_backward_kernel(T* dlogits, const T* logits, const int32_t* labels,
@@ -193,7 +193,7 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   const float of_label = target.other + target.label;
   const auto gradient = [&](float logit, bool is_label) {
     const float clipped = clip(logit);
-    if (!counted || !(clipped == logit)) return 0.0F;  // 0 also where it is NaN, as on the CPU
+    if (!counted || !(clipped == logit)) return 0.0F;  // 0 for a NaN, too, as on the CPU
     return scale * (__expf(clipped - log_sum) - (is_label ? of_label : target.other));
   };
   cut.template each<kThreads>(
@@ -210,8 +210,8 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
       });
 }
 
-// Calls f<N, kAligned, kThreads, kClips>() with what suits the width of rows, their address and the
-// clipping.
+// Calls f<N, kAligned, kThreads, kClips>() with the constants that suit the width of rows, their
+// address and the clipping.
 template <class T, class F>
 void by_shape(int64_t width, bool aligned, bool clips, const F& f) {
   constexpr int kWide = kGroup<T>;

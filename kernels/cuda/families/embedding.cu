@@ -17,7 +17,8 @@
 namespace penstock {
 namespace {
 
-// Copies rows of the table, a warp to each. An id outside of the table is reported and gives zeros.
+// Copies rows of the table; a warp copies one row. An id outside of the table is reported and gives
+// zeros.
 template <int N, class T, class S>
 __global__ void __launch_bounds__(kWarp* kRowsPerBlock)
     embedding_forward_kernel(T* y, const int32_t* ids, const S* table, int64_t rows, int64_t width,
@@ -45,8 +46,8 @@ __global__ void __launch_bounds__(kPlaceThreads)
 
 constexpr int kChunk = 512;
 
-// Sorts the ids of each chunk, and their positions with them. An id's place is the number of ids
-// that come before it.
+// Sorts the ids of each chunk, and their positions with them. The new place of an id is the number
+// of ids in the chunk that come before it in the order.
 __global__ void __launch_bounds__(kChunk)
     sort_chunks_kernel(int32_t* sorted_ids, int32_t* sorted_positions, const int32_t* ids,
                        int64_t count) {
@@ -81,9 +82,9 @@ __device__ int64_t count_below(const int32_t* ids, int64_t size, int64_t bound) 
   return low;
 }
 
-// Merges neighbouring runs of `run` sorted ids in pairs. An id's new place is its place in its own
-// run plus the number of ids of the other run that come before it. Of equal ids those of the
-// earlier run come first.
+// Merges neighbouring runs of `run` sorted ids in pairs. The new place of an id is its place in its
+// own run plus the number of ids of the other run that come before it in the order. Equal ids of
+// the earlier run come before those of the later run.
 __global__ void __launch_bounds__(kChunk)
     merge_runs_kernel(int32_t* merged_ids, int32_t* merged_positions, const int32_t* sorted_ids,
                       const int32_t* sorted_positions, int64_t count, int64_t run) {
@@ -92,7 +93,7 @@ __global__ void __launch_bounds__(kChunk)
   const int64_t own_run = i / run;
   const bool later = own_run % 2 == 1;
   const int64_t other = (later ? own_run - 1 : own_run + 1) * run;
-  const int64_t left = count - other;  // not positive where the last run has no other to merge with
+  const int64_t left = count - other;  // not positive if the last run has no other to merge with
   const int32_t id = sorted_ids[i];
   int64_t place = i - (later ? run : 0);
   if (left > 0) {

@@ -21,8 +21,8 @@ struct Strided {
   int64_t x_stride[Shape::kMaxRank]{};
 };
 
-// Index has 32 bits where they are enough: there is a division for each axis, and short divisions
-// are faster.
+// Copies one unit in each thread. Index has 32 bits if these are enough: each axis takes a
+// division, and divisions of 32 bits are faster.
 template <class Unit, class Index>
 __global__ void __launch_bounds__(kLayoutThreads)
     copy_units_kernel(Unit* y, const Unit* x, Strided axes, int64_t units) {
@@ -41,8 +41,8 @@ __global__ void __launch_bounds__(kLayoutThreads)
   y[to] = x[from];
 }
 
-// Copies in units of this type. `axes` is in bytes, and its innermost axis is contiguous on both
-// sides.
+// Copies in units of this type. The strides in `axes` and its innermost extent are in bytes. The
+// innermost axis is contiguous in x and in y.
 template <class Unit>
 void copy_in_units(CudaContext& context, std::byte* y, const std::byte* x, Strided axes) {
   const auto size = static_cast<int64_t>(sizeof(Unit));
@@ -103,9 +103,9 @@ struct Matrices {
 constexpr int kTile = 32;
 constexpr int kTileRows = 8;
 
-// Transposes by tiles. A tile goes through shared memory, so that both sides are contiguous. The
-// column of padding puts a column of the tile into 32 different banks. (Of 2-byte elements two
-// neighbours share a bank and are one access.)
+// Transposes by tiles. A tile goes through shared memory, so that both reads and writes are
+// contiguous. The column of padding puts a column of the tile into 32 different banks. (Of 2-byte
+// elements two neighbours share a bank and are one access.)
 template <class Element>
 __global__ void __launch_bounds__(kTile* kTileRows)
     transpose_kernel(Element* y, const Element* x, Matrices m, int64_t row_tiles,

@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-// Computes a layer norm, or an RMS norm, which is not centred. `shift` is the layer norm's beta,
+// Computes a layer norm, or, without centring, an RMS norm. `shift` is the beta of a layer norm,
 // and null for an RMS norm.
 template <bool kCentred>
 void norm_forward(CudaContext& context, const char* op, Tensor& y,

@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
     softmax_forward_kernel(T* y, const T* x, int64_t rows, int64_t width) {
   __shared__ float parts[kThreads / kWarp];
   const int64_t row = row_of_thread<kThreads>();
-  if (row >= rows) return;  // only whole warps end, as row_reduce() needs
+  if (row >= rows) return;  // all threads of a warp end together, as row_reduce() needs
   const int64_t groups = width / N;
   const T* from = x + row * width;
   T* to = y + row * width;
@@ -69,8 +69,8 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   });
 }
 
-// Calls f<N, kThreads>(). N makes groups of 16 bytes where rows allow that, else it is 1. The
-// threads are one warp where that can keep a whole row, else a block.
+// Calls f<N, kThreads>(). N makes groups of 16 bytes if the rows allow that, else it is 1. The
+// threads are one warp if a warp can keep a whole row, else a block.
 template <class T, class F>
 void by_row_width(int64_t width, bool aligned, const F& f) {
   constexpr int kWide = kGroup<T>;

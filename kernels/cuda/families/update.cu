@@ -78,7 +78,7 @@ struct Lion {
   }
 };
 
-struct Average {  // here the average is the weight, and the weight is its gradient
+struct Average {  // `average` stands for the weight, `w` for its gradient
   static constexpr bool kFirst = false, kSecond = false;
   float decay;
   __device__ void operator()(float& average, float& /*first*/, float& /*second*/, float w,
@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(kUpdateThreads)
 }
 
 // Returns the norm of a tensor from the sums of squares of its pieces. Every block of threads adds
-// them all up, in the same order.
+// up all these sums, in the same order.
 __device__ double norm_of(const double* squares, int64_t count) {
   __shared__ double parts[kUpdateThreads / kWarp];
   double sum = 0.0;
@@ -219,7 +219,8 @@ float* address(const Tensor& t) {
   return t ? t.data<float>() : nullptr;
 }
 
-// Refuses tensors that do not fit each other. Empty tensors give null.
+// Returns the row of the table for these tensors, in which the pointer to an empty tensor is null.
+// Refuses tensors that differ in size or type.
 TensorRow row_of(const char* op, const Tensor& weight, const Tensor& first, const Tensor& second,
                  const Tensor& gradient, float weight_decay) {
   TensorRow row;

@@ -47,8 +47,8 @@ Filter new_filter(const Convolution& c) {
   return owned;
 }
 
-// Returns the arithmetic that is allowed: fp32 must not become tf32, while bf16 loses nothing on
-// tensor cores.
+// Returns the arithmetic that the library may use. Numbers in fp32 must not become tf32; bf16 loses
+// nothing on tensor cores.
 cudnnMathType_t allowed_math(DType type) {
   return type == DType::F32 ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH;
 }
@@ -89,8 +89,8 @@ struct CudnnConvolutions::Plan {
   }
 
   // Takes the library's first suggestion that is deterministic and computes fp32 without tensor
-  // cores. size_of_workspace(algorithm) asks the library once more, and fails for what cannot be
-  // run.
+  // cores. size_of_workspace(algorithm) asks the library once more, and fails for an algorithm that
+  // cannot be run.
   template <class Suggestion, class F>
   void choose(cudnnStatus_t status, std::span<const Suggestion> suggestions,
               const F& size_of_workspace) {

@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kWide = 4;  // neighbouring channels of a thread, where their number is a multiple
+constexpr int kWide = 4;  // neighbouring channels of a thread, if their number is a multiple
 
 struct PlaneExtents {
   int32_t n, h, w, oh, ow, channels;
@@ -65,8 +65,8 @@ __global__ void __launch_bounds__(kWarp* kStripWarps)
   }
 }
 
-// Returns the output whose window starts `shifted` places into the padded axis, or -1 where there
-// is none.
+// Returns the output whose window starts `shifted` places into the padded axis, or -1 if there is
+// none.
 __device__ int output_at(int shifted, int stride, int extent) {
   if (shifted < 0) return -1;
   const int at = stride == 1 ? shifted : shifted / stride;
@@ -116,7 +116,7 @@ struct PlaneCut {
   int32_t parts;
 };
 PlaneCut plane_cut(const PlaneExtents& e) {
-  constexpr int kBlocks = 1056;  // several to each multiprocessor of any device
+  constexpr int kBlocks = 1056;  // gives several blocks to each multiprocessor of any device
   constexpr int kMinRows = 4;
   const auto pieces_of = [](int all, int each) { return (all + each - 1) / each; };
   PlaneCut cut{};
@@ -216,7 +216,7 @@ class DepthwiseConvolutions final : public ConvolutionWay {
   explicit DepthwiseConvolutions(CudaContext& context) : context_(context) {}
 
   bool takes(const ConvolutionShape& shape) override {
-    // Rows, and the elements of one, are counted in 32 bits.
+    // The rows of an image are counted in 32 bits, and so are the elements of a row.
     constexpr int64_t kMost = int64_t{1} << 30;
     const auto fits = [](const Shape& image) {
       return image[0] * image[1] < kMost && image[2] * image[3] < kMost;

@@ -39,14 +39,14 @@ __device__ int64_t seen(int64_t at, int tap, int stride, int before, int64_t ext
   return position >= 0 && position < extent ? position : -1;
 }
 
-// Returns the output whose tap `tap` sees `position`, or -1 where there is none.
+// Returns the output whose tap `tap` sees `position`, or -1 if there is none.
 __device__ int64_t seeing(int64_t position, int tap, int stride, int before, int64_t extent) {
   const int64_t shifted = position + before - tap;
   if (shifted < 0 || shifted % stride != 0 || shifted / stride >= extent) return -1;
   return shifted / stride;
 }
 
-// Computes y; a thread has one channel of a strip of outputs.
+// Computes y. A thread computes one channel of a strip of outputs.
 template <class T>
 __global__ void __launch_bounds__(kWarp* kStripWarps)
     convolution_forward_kernel(T* y, const T* x, const float* turned, Extents e) {
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(kWarp* kStripWarps)
   }
 }
 
-// Computes dx; a thread has one channel of a strip of inputs.
+// Computes dx. A thread computes one channel of a strip of inputs.
 template <class T>
 __global__ void __launch_bounds__(kWarp* kStripWarps)
     backward_input_kernel(T* dx, const T* g, const float* turned, Extents e) {
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(kWarp* kStripWarps)
 }
 
 // These say how the gradient of a filter is cut. A block has 32 output channels, one input channel
-// of their groups, up to kAcross taps of one row of the window, and some rows of the output.
+// of the group of each, up to kAcross taps of one row of the window, and some rows of the output.
 constexpr int kAcross = 8;
 constexpr int kRowThreads = 8;  // threads that share a row
 

@@ -43,8 +43,8 @@ LaunchShape shape_for(int64_t elements) {
   return {.grid = {blocks_for(elements, kPackThreads), 1, 1}, .block = {kPackThreads, 1, 1}};
 }
 
-// Returns the weight's form of that name. make(form) writes it anew if the weight has changed
-// since.
+// Returns the weight's form of that name. make(form) writes the form anew if the weight has changed
+// since the form was written.
 template <class F>
 Tensor form_of(CudaContext& context, Weight& w, uint64_t name, DType type, const F& make) {
   Weight::Packing& packing = w.packing(name);

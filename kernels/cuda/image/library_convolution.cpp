@@ -39,9 +39,9 @@ void require_few_elements(const ConvolutionShape& shape) {
              ": make pipeline.micro_batch_size smaller");
 }
 
-// Convolves with cuDNN, but without its fused bias and activation. Whether cuDNN takes a
-// combination of these is not known before it runs, and most convolutions are followed by a batch
-// norm.
+// Convolves with cuDNN, but without its fused bias and activation. To fuse them would gain little:
+// most convolutions are followed by a batch norm. And whether cuDNN takes a combination of these is
+// not known before it runs.
 class LibraryConvolutions final : public ConvolutionWay {
  public:
   explicit LibraryConvolutions(CudaContext& context) : context_(context), library_(context) {}

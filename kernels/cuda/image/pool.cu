@@ -55,8 +55,9 @@ struct Pooling {
   }
 };
 
-// Says which elements a thread owns: N channels from `channel` on, at (y, x) of an image. A
-// blockIdx.x has one row of pixels, whose columns and channels lie along blockIdx.y.
+// Says which elements a thread owns: N channels from `channel` on, at (y, x) of an image. Each
+// blockIdx.x stands for one row of pixels; the columns and channels of that row lie along
+// blockIdx.y.
 struct Place {
   int64_t image;
   int y, x;
@@ -162,8 +163,8 @@ Pooling pooling_of(const Tensor& image, const Tensor& pooled, const Window& w) {
           image.dim(3)};
 }
 
-// Calls f<N>(). N is a whole group of channels where their number and the addresses allow that,
-// else 1.
+// Calls f<N>(). N is a whole group of channels if their number and the addresses allow that, else
+// 1.
 template <class T, class F>
 void by_group(int64_t channels, const void* a, const void* b, const F& f) {
   constexpr int kWide = kGroup<T>;
@@ -204,7 +205,8 @@ __global__ void __launch_bounds__(kWarp* kLanes)
   store<N>(y + image * channels + channel, sum);
 }
 
-// Sets each element of dx to its share of g. A blockIdx.x has one row of pixels, as above.
+// Sets each element of dx to its share of g. Each blockIdx.x stands for one row of pixels, as in
+// Place.
 template <int N, class T>
 __global__ void __launch_bounds__(kPoolThreads)
     spread_kernel(T* dx, const T* g, int height, int width, int64_t channels) {

@@ -5,8 +5,7 @@
 namespace penstock {
 namespace {
 
-// Returns null where memory has run out, which Memory explains to the user. Any other failure is
-// thrown here.
+// Returns null if memory has run out; Memory then tells the user so. Throws for any other failure.
 std::byte* obtained(const char* call, cudaError_t status, void* data) {
   if (status == cudaErrorMemoryAllocation) {
     (void)cudaGetLastError();  // else the next check of a launch would find this error
@@ -23,7 +22,8 @@ class DeviceSource final : public MemorySource {
     void* data = nullptr;
     const cudaError_t status = cudaMallocAsync(&data, size_bytes, queue_.stream());
     std::byte* const memory = obtained("cudaMallocAsync", status, data);
-    // Memory gives back cached blocks next, so ops that use them have to be issued first.
+    // Memory gives back cached blocks next, so the pending ops that use these blocks have to be
+    // issued first.
     if (memory == nullptr) queue_.flush();
     return memory;
   }

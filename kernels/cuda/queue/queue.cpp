@@ -7,8 +7,8 @@
 namespace penstock {
 namespace {
 
-// Making a graph costs as much as some launches. A part whose graphs changed more than kPatience
-// times before they had paid is not captured again.
+// Making a graph takes as long as a few launches; it has paid after kPaidAfter replays. A part is
+// not captured again if its graphs changed more than kPatience times before they had paid.
 constexpr int kPaidAfter = 8;  // replays
 constexpr int kPatience = 3;
 
@@ -96,8 +96,8 @@ size_t Queue::end_of(size_t command, const std::vector<Command>& commands, size_
   return command + 1 < commands.size() ? commands[command + 1].first : total;
 }
 
-// Returns whether the part repeats the pending commands. Commands of the same kinds at the same
-// places match; their bytes may then differ only in commands that can be patched.
+// Compares the part with the pending commands. The commands must be of the same kinds at the same
+// places. Their bytes may differ only in commands that can be patched.
 Queue::Match Queue::compare(const Part& part) const {
   if (part.commands != commands_ || part.bytes.size() != bytes_.size()) return Match::Different;
   if (part.bytes == bytes_) return Match::Same;
@@ -123,8 +123,8 @@ void Queue::capture(Part& part) {
   part.nodes.clear();
   for (const Command& command : part.commands) {
     command.kind->issue(stream(), part.bytes.data() + command.first);
-    // The node that the stream now ends in is kept. If the command launches one of our kernels, it
-    // is that kernel.
+    // The node that the stream now ends in is kept. If the command launches one of our kernels, the
+    // node is that kernel.
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     const cudaGraphNode_t* last = nullptr;
     size_t count = 0;

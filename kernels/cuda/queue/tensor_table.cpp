@@ -6,7 +6,8 @@
 namespace penstock {
 namespace {
 
-// A run has a handful of lists (weights, averages, gradients), so this many tables are enough.
+// This many tables are kept. A run has a handful of lists of tensors (weights, averages,
+// gradients), and each list needs one table.
 constexpr size_t kTables = 16;
 
 bool same(std::span<const TensorRow> a, std::span<const TensorRow> b) {

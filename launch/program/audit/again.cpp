@@ -16,7 +16,8 @@
 namespace penstock {
 namespace {
 
-// These members of a line of metrics.jsonl tell of the training and not of the machine.
+// These members of a line of metrics.jsonl depend on the training and not on the machine, so an
+// audit compares them.
 constexpr std::array<const char*, 6> kFigures = {"loss",     "grad_norm",      "learning_rate",
                                                  "accuracy", "auxiliary_loss", "samples"};
 
@@ -39,7 +40,7 @@ std::string name_of_place(const Place& place) {
   return (place.second ? "the evaluation after step " : "step ") + std::to_string(place.first);
 }
 
-// Returns the first figure that differs, with both values, or an empty text where all are the same.
+// Returns the first figure that differs, with both values, or an empty text if no figure differs.
 std::string difference(const nlohmann::json& then, const nlohmann::json& now) {
   for (const char* figure : kFigures) {
     const auto was = then.find(figure);
@@ -61,8 +62,8 @@ std::string compare_lines(const Lines& then, const Lines& now, Comparison& compa
     comparison.equal = false;
     std::string text =
         fmt::format("{} is the first that differs: {}\n", name_of_place(place), differs);
-    // Settings may be the reason: an attempt that was started with other ones takes other steps on
-    // any machine.
+    // Settings can be the reason: an attempt that was started with other settings takes other steps
+    // on any machine.
     const int64_t attempt = line.value("attempt", int64_t{1});
     const int64_t last = then.rbegin()->second.value("attempt", int64_t{1});
     if (attempt < last) {

@@ -55,7 +55,7 @@ void refuse_other_paths(const std::string& run) {
   }
 }
 
-// Refuses options with which the steps taken again could replace those of this run or of another.
+// Refuses options with which the audit's steps could replace files of this run or of another.
 void refuse_loss(const std::string& run, const AuditOptions& audit, const Arguments& keys) {
   for (const std::string& key : keys) {
     const std::string name = key.substr(0, key.find('='));
@@ -77,7 +77,7 @@ void refuse_loss(const std::string& run, const AuditOptions& audit, const Argume
   }
 }
 
-// Returns what an audit says when it is stopped: it has compared nothing and has to begin anew.
+// Returns what a stopped audit says: it has compared nothing and has to begin anew.
 std::string how_to_begin_anew(const Session& session, const AuditOptions& audit,
                               const Arguments& arguments) {
   std::string line =
@@ -87,7 +87,7 @@ std::string how_to_begin_anew(const Session& session, const AuditOptions& audit,
   return line + (audit.into.empty() ? "" : ", when " + audit.into + " is removed");
 }
 
-// Returns the checkpoint where the steps begin. An empty path stands for the beginning of the run.
+// Returns the checkpoint at which the steps begin, or an empty path if they begin with the run.
 StepDirectory beginning(const std::string& run, std::optional<int64_t> from) {
   if (from == 0) return {};
   const std::string folder = run + "/" + kCheckpointFolder;

@@ -19,7 +19,7 @@
 namespace penstock {
 namespace {
 
-// Holds what conversations are written with. It is the same on every rank.
+// Holds what is needed to write conversations: the same on every rank.
 struct Chat {
   Chat(const TrainedRun& run, const UseOptions& options) : writer(run, options) {
     on_every_rank([&] {
@@ -39,8 +39,8 @@ struct Chat {
     });
   }
 
-  // Returns the special token that the template writes behind an answer, if it writes one, such as
-  // <|im_end|>. A folder need not name that token anywhere else.
+  // Returns the special token, such as <|im_end|>, that the template writes behind an answer, if it
+  // writes one. A folder possibly names that token nowhere else.
   [[nodiscard]] std::optional<int32_t> end_of_turn() const {
     const std::vector<ChatMessage> asked = {{"user", "x"}};
     const std::string answer = "penstock";
@@ -53,8 +53,8 @@ struct Chat {
     }
     return ids.front();
   }
-  // Returns the prompt of a conversation; none of its tokens is shown. `where` (may be empty) says
-  // in errors where the messages come from.
+  // Returns the prompt of a conversation; none of its tokens is shown. Errors say `where` the
+  // messages come from, unless that is empty.
   [[nodiscard]] Prompt prompt(const std::vector<ChatMessage>& messages,
                               const std::string& where = {}) const {
     Prompt prompt{writer.tokenizer().encode(written(messages, where))};

@@ -93,7 +93,8 @@ CommandOptions generate_options_into(UseOptions& use) {
   return options;
 }
 
-// Throws Error(Input) for options that are out of range or exclude each other, and names them.
+// Throws Error(Input) for options that are out of range or exclude each other; the error names
+// these options.
 void check_asked(const UseOptions& options) {
   GenerationOptions how = options.generation;
   how.tokens = options.asked.tokens.value_or(how.tokens);
@@ -123,8 +124,8 @@ int generate_command(Session& session, const Arguments& arguments, const ModelMa
     check_asked(read);
     return read;
   });
-  // Only a single rank can hold a conversation. Of several, the others would wait for what a person
-  // types and take that for a hang.
+  // Only a single rank can hold a conversation. With several ranks, all but rank 0 would wait for
+  // what a person types and take the wait for a hang.
   const bool exchange = options.chat && options.prompts.empty() && options.messages.empty() &&
                         session.ranks() == 1 && isatty(STDIN_FILENO) != 0;
   std::vector<std::string> prompts = options.prompts;

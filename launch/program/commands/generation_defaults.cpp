@@ -10,8 +10,8 @@
 namespace penstock {
 namespace {
 
-// Sets `value` to what was asked for, or else to what the folder says, which is then added to
-// `said`. Leaves it where neither says anything.
+// Sets `value` to what was asked for, or else to what the folder says. A value of the folder is
+// added to the text `said`. If neither gives a value, `value` is left as it is.
 template <class Number>
 void settle(Number& value, const std::optional<Number>& asked, const std::optional<Number>& folder,
             const char* name, std::string& said) {
@@ -23,8 +23,8 @@ void append_item(std::string& list, const std::string& more, const char* between
   if (!more.empty()) list += (list.empty() ? "" : between) + more;
 }
 
-// Settles the tokens that end a text. Returns what is to be said of the folder's tokens: which of
-// them end a text as well, and which cannot.
+// Settles which tokens end a text. Returns what the user is told of the folder's tokens: which of
+// them end a text as well, and which do not because the vocabulary lacks them.
 std::string settle_ends(GenerationOptions& options, const GenerationConfig& folder,
                         const Tokenizer& tokenizer) {
   options.ends.clear();

@@ -32,13 +32,13 @@ std::string rank_line(const Session& session, const DeviceChoice& choice, int th
   std::string device;
   try {
     device = open_device(choice, threads, config)->description();
-  } catch (...) {  // the reason is what the user came for
+  } catch (...) {  // the user wants the reason, so it is shown, not thrown
     device = "no device: " + current_failure().what;
   }
   return fmt::format("  rank {}  host {}  {}", session.rank(), session.host(), device);
 }
 
-// Prints the processor's speed that forecasts of a run here use.
+// Prints the speed of the processor that forecasts of a run on this machine use.
 void print_speed(const ProcessorSpeed& speed, int threads) {
   if (!speed.known()) return;
   constexpr double kGiga = 1e-9;
@@ -79,7 +79,7 @@ void print_versions() {
   print_cuda();
 }
 
-// Prints by what means a run of this shape on these ranks would send and sum, or why it could not.
+// Prints by what means a run of this shape would send and sum on these ranks, or why it could not.
 void print_links(const Config& config, const DeviceChoice& choice, int ranks) {
   const int positions = ranks_per_pipeline(config.pipeline);
   const bool fits = int64_t{positions} * config.pipeline.replicas == ranks;
@@ -111,7 +111,7 @@ void print_run(const Config& config, const ThreadPlan& plan, int ranks) {
   if (!plan.warning.empty()) answer("note        {}\n", plan.warning);
 }
 
-// Prints the line that starts such a run on this host. `arguments` may begin with its run file.
+// Prints the line that starts such a run on this host. `arguments` can begin with its run file.
 void print_start(const Session& session, const Arguments& arguments, const Config& config,
                  const Machine& machine) {
   const int64_t ranks = int64_t{ranks_per_pipeline(config.pipeline)} * config.pipeline.replicas;

@@ -36,8 +36,8 @@ CommandOptions predict_options_into(UseOptions& use) {
   return options;
 }
 
-// Reads `RUN FILE... --key value... -- FILE...`. Behind "--" all arguments are files, whatever they
-// begin with.
+// Reads the arguments `RUN FILE... --key value... -- FILE...`. All arguments behind "--" are files,
+// even those that begin with "--".
 PredictArguments read_arguments(const Arguments& arguments) {
   const auto end = std::ranges::find(arguments, "--");
   PredictArguments read;
@@ -58,7 +58,7 @@ PredictArguments read_arguments(const Arguments& arguments) {
   return read;
 }
 
-// Returns the names of the classes by label, or none where the run has kept none.
+// Returns the names of the classes by label, or no names if the run has kept none.
 std::vector<std::string> names_by_label(const std::string& run_directory, int64_t classes) {
   std::vector<std::string> names = read_classes(run_directory);
   if (names.empty()) {
@@ -89,7 +89,7 @@ class ImageFiles {
   ImageFiles(const std::vector<std::string>& files, const Shape& image, const DataConfig& data)
       : files_(files), image_(image), data_(data), whys_(files.size()) {}
 
-  // Fills `out` with an image, or with black where the file cannot be read.
+  // Fills `out` with an image, or with black if the file cannot be read.
   void read(int64_t index, std::span<float> out) {
     const std::string& file = files_[static_cast<size_t>(index)];
     try {
@@ -137,7 +137,7 @@ class ImageFiles {
 // end.
 class Predictions {
  public:
-  // `classes` holds the names by label, and is empty where the classes have no names.
+  // `classes` holds the names by label. It is empty if the classes have no names.
   Predictions(const std::vector<std::string>& files, const std::vector<std::string>& classes,
               bool as_json)
       : files_(files), classes_(classes), as_json_(as_json) {

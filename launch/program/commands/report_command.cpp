@@ -14,8 +14,8 @@ namespace {
 
 struct ReportOptions {
   std::string directory;
-  std::string out;      // empty: report.html in the directory
-  int64_t every_s = 0;  // 0: once
+  std::string out;      // if empty, report.html in the directory
+  int64_t every_s = 0;  // 0 stands for a single report
 };
 
 CommandOptions report_options_into(ReportOptions& options) {
@@ -50,7 +50,7 @@ std::string report_text(const std::vector<std::string>& arguments) {
   RunFiles files = read_run_files(options.directory);
   replace_file(out, run_page(files, options.every_s));
   if (options.every_s > 0 && files.state == RunState::Running) {
-    std::printf("%s\n", out.c_str());  // printed now, and not when the run ends
+    std::printf("%s\n", out.c_str());  // now, because the loop lasts as long as the run
     std::fflush(stdout);
     while (files.state == RunState::Running) {
       std::this_thread::sleep_for(std::chrono::seconds(options.every_s));

@@ -29,7 +29,7 @@ namespace {
 
 namespace po = boost::program_options;
 
-// Holds what the command line says, before it is checked.
+// Holds the command line as it was given, before it is checked.
 struct ScheduleOptions {
   ScheduleSettings settings;
   std::string times = "1,1,1";
@@ -86,8 +86,8 @@ bool is_file(const std::string& schedule) {
   return schedule.find_first_of("/.") != std::string::npos;
 }
 
-// Reads the CSV file that `schedule` names, and leaves the file's name alone, without folders, in
-// `schedule`.
+// Reads the CSV file that `schedule` names. Then `schedule` is set to the file's name without its
+// folders.
 void read_csv(ScheduleSettings& settings) {
   settings.csv = read_text(settings.schedule, kMostScheduleBytes, FileOwner::User);
   settings.schedule = std::filesystem::path(settings.schedule).filename();
@@ -106,7 +106,8 @@ ScheduleOptions schedule_options(const std::vector<std::string>& arguments) {
   return request;
 }
 
-// Returns the simulation as a trace of one step. A unit of time counts as a millisecond.
+// Returns the simulation as a trace of one step. A unit of the simulation's time becomes a
+// millisecond.
 std::string as_trace(const ScheduleAnswer& answer) {
   return trace_json({.about = {{"schedule", answer.settings.schedule},
                                {"stages", std::to_string(answer.schedule.stages)},

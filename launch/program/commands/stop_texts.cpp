@@ -5,17 +5,17 @@
 namespace penstock {
 namespace {
 
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD: bytes that are no character
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD: replaces bad bytes
 
-// Returns where the first of the stop texts begins, or the end of the text where there is none.
+// Returns where the first of the stop texts begins, or the end of the text if it contains none.
 size_t first_stop(std::string_view text, std::span<const std::string> stops) {
   size_t first = text.size();
   for (const std::string& stop : stops) first = std::min(first, text.find(stop));
   return first;
 }
 
-// Returns how many bytes at the end of the text are a beginning of `stop`, but not all of it: the
-// rest may still come.
+// Returns how many bytes at the end of the text are a beginning of `stop`, but not all of it. The
+// rest of `stop` can still come.
 size_t length_begun(std::string_view text, std::string_view stop) {
   for (size_t n = std::min(text.size(), stop.size() - 1); n > 0; --n) {
     if (text.ends_with(stop.substr(0, n))) return n;

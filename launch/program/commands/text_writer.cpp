@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-// Decides what the user sees of a text that grows.
+// Decides which part of a growing text the user sees.
 class View {
  public:
   View(const Tokenizer& tokenizer, bool keep_special, std::span<const std::string> stops,
@@ -26,15 +26,15 @@ class View {
   [[nodiscard]] std::string text(std::span<const int32_t> tokens) const {
     return keep_special_ ? tokenizer_.decode(tokens) : tokenizer_.decode_shown(tokens);
   }
-  // Returns the tokens behind a prompt as the text of a message in a conversation.
+  // Returns the tokens that follow a prompt as the text of a message in a conversation.
   [[nodiscard]] std::string message(std::span<const int32_t> tokens) const {
     const bool ended = !tokens.empty() && is_end(tokens.back());
     std::string text = tokenizer_.decode_shown(tokens.first(tokens.size() - (ended ? 1 : 0)));
     text.resize(to_show(text, true));
     return text;
   }
-  // Returns the text behind the prompt. The token that ends the text is left out, unless special
-  // tokens are kept.
+  // Returns the text that follows the prompt. The token that ends the text is left out, unless
+  // special tokens are kept.
   [[nodiscard]] std::string answer(std::span<const int32_t> tokens, size_t added) const {
     const size_t prompt = text(tokens.first(tokens.size() - added)).size();
     const bool ended = added > 0 && is_end(tokens.back());
@@ -92,15 +92,15 @@ class Output {
  private:
   const View& view_;
   const std::vector<Prompt>& prompts_;
-  size_t samples_;      // of each prompt
-  size_t written_ = 0;  // bytes behind the prompt of the sample that is being shown
-  bool begun_ = false;  // whether the sample that is being shown has begun
+  size_t samples_;      // samples of each prompt
+  size_t written_ = 0;  // bytes shown of the current sample, without its prompt
+  bool begun_ = false;  // whether the current sample has begun
   AnswerPieces pieces_;
   std::string last_;
 };
 
-// Returns the generation settings of the folder that the network comes from, or else of the folder
-// of its tokenizer.
+// Returns the generation settings of the folder that the network comes from. For a network from no
+// folder, those of the tokenizer's folder are returned.
 GenerationConfig folder_says(const Config& config) {
   if (!config.model.from.empty()) return read_generation_config(config.model.from);
   return uses_folder(config.data) ? read_generation_config(config.data.vocabulary)

@@ -43,10 +43,10 @@ struct Preparation {
   std::vector<std::string> notes;  // on rank 0
   Destination to;
   TimeLimit limit;
-  std::unique_ptr<StartWatch> start;  // until the run's files change
+  std::unique_ptr<StartWatch> start;  // kept until the run's files change
   std::unique_ptr<StopRequests> stopping;
   int64_t until = 0;   // RunOrder::until
-  std::string onward;  // what a stopped command says of going on; empty: what train says
+  std::string onward;  // how a stopped command says to go on; if empty, train's words
   ThreadPlan threads;
   DeviceChoice choice;
   std::unique_ptr<Device> device;
@@ -54,8 +54,8 @@ struct Preparation {
   Grid grid;
 };
 
-// Keeps the length of the run and the sizes of the data, so that the run can be used and resumed on
-// machines without its data.
+// Keeps the length of the run and the sizes of the data. So the run can be used and resumed on
+// machines that do not have its data.
 void keep_sizes(const Run& run, const RunConfig& config, RunDirectory* directory) {
   if (directory == nullptr) return;
   const DataFacts& facts = run.facts();
@@ -67,7 +67,7 @@ void keep_sizes(const Run& run, const RunConfig& config, RunDirectory* directory
   if (!run.class_names().empty()) write_classes(directory->path(), run.class_names());
 }
 
-// Refuses a start after the time limit. It is collective, and the clock of rank 0 counts.
+// Refuses a start after the time limit. It is collective: the clock of rank 0 decides.
 void refuse_late_start(Collective& world, const TimeLimit& limit) {
   (void)on_first_rank(world, [&] {
     refuse_past_end(limit, std::chrono::system_clock::now());
@@ -84,7 +84,7 @@ void check_kept_classes(Collective& world, const Run& run, const Preparation& ma
   });
 }
 
-// Notes on rank 0 how to resume the stopped run, and returns its exit code.
+// Returns the exit code of a stopped run. Rank 0 also notes how to resume the run.
 int stopped(const RunSummary& summary, const Session& session, const Preparation& made,
             Reporter* reporter) {
   if (reporter != nullptr) {
@@ -101,8 +101,8 @@ int stopped(const RunSummary& summary, const Session& session, const Preparation
   return kStoppedExitCode;
 }
 
-// Returns the speed of the processor if rank 0 computes on it or a dry run models it, else none. It
-// is collective.
+// Returns the speed of the processor if rank 0 computes on it or a dry run models it, else no
+// speed. It is collective.
 ProcessorSpeed speed_for(Collective& world, const Session& session, const ThreadPlan& threads,
                          const DeviceChoice& choice, const RunConfig& config) {
   const bool reckons =
@@ -112,7 +112,7 @@ ProcessorSpeed speed_for(Collective& world, const Session& session, const Thread
   return speed_of_ranks(world, session, threads.threads, cores);
 }
 
-// Settles everything before the run, and returns nothing if nothing is left to train. It is
+// Returns everything that is settled before the run, or nothing if nothing is left to train. It is
 // collective.
 std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
                                    const ModelMaker& models) {
@@ -136,8 +136,8 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
   }
   if (!config.run.dry_run) config = with_steps_of_checkpoint(world, config, made.to.resume_from);
   if (!config.run.dry_run && nothing_is_left(world, config, made.to)) {
-    // Copies that are still there are from a run that was killed between its last checkpoint and
-    // its end. They have no use.
+    // If there are still copies in memory, they are of a run that was killed between its last
+    // checkpoint and its end. These copies are of no use any more.
     forget_memory(config.checkpoint.partner_dir, made.to.run, session);
     return std::nullopt;
   }
@@ -182,7 +182,7 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
   return made;
 }
 
-// Tells, on rank 0, which rank does what and where.
+// Tells on rank 0 which rank holds what, and where the rank is.
 void tell_ranks(const Preparation& made, const Blueprint& blueprint, Reporter& reporter) {
   constexpr size_t kMostShown = 16;
   const std::vector<RankRow> rows =
@@ -216,9 +216,9 @@ int train(Preparation& made, const Station& station, const ModelMaker& models, R
                        .drawn_up = drawn_up};
   Run run(order, station, reporter);
   check_kept_classes(station.network.world(), run, made);
-  refuse_late_start(station.network.world(), made.limit);  // the data may have taken long to read
+  refuse_late_start(station.network.world(), made.limit);  // reading the data possibly took long
   run.begin_copies();
-  made.start.reset();  // from here on files change, so a stop waits for the first step
+  made.start.reset();  // files change from here on, so a stop waits for the first step
   begin(station.network.world(), config, made.to, reporter);
   keep_sizes(run, config.run, made.to.directory.get());
   const RunSummary summary = run.to_the_end();
@@ -238,7 +238,7 @@ int train_in_place(Preparation& made, const Station& station, const ModelMaker& 
   }
 }
 
-// Takes the same steps on a device that computes nothing.
+// Takes the steps of a training on a device that computes nothing.
 int try_out(const Preparation& made, const Station& station, const ModelMaker& models) {
   const auto drawn_up = [&](const Blueprint& blueprint) {
     if (station.session.rank() == 0) {

@@ -24,9 +24,9 @@ namespace po = boost::program_options;
   fail_input(fmt::format("{}: unknown option '{}'{}", form.name, written, hint));
 }
 
-// Writes arguments as the library takes them. A flag that stands alone gets its "=true": it must
-// not take the next argument for its value. `--data.validation=`, which empties a key, becomes two
-// arguments.
+// Returns the arguments in the form that the library takes. A flag that stands alone gets "=true"
+// so that it does not take the next argument for its value. `--data.validation=`, which empties a
+// key, becomes two arguments.
 std::vector<std::string> with_values(const CommandOptions& options,
                                      const std::vector<std::string>& arguments) {
   std::vector<std::string> result;
@@ -45,8 +45,8 @@ std::vector<std::string> with_values(const CommandOptions& options,
   return result;
 }
 
-// Refuses options that are neither the command's own nor keys. Boost lets all options pass where
-// keys are taken.
+// Refuses options that are neither the command's own nor keys. If a command takes keys, Boost lets
+// all options pass.
 void refuse_what_is_no_key(const CommandForm& form, const CommandOptions& options,
                            const po::parsed_options& found) {
   std::vector<std::string> own;
@@ -63,7 +63,8 @@ po::parsed_options parsed_options(const CommandForm& form, const CommandOptions&
                                   const std::vector<std::string>& arguments) {
   namespace style = po::command_line_style;
   po::command_line_parser parser(with_values(options, arguments));
-  // Options are written in full: a guessed prefix would change its meaning with every new option.
+  // Options must be written in full: what a shortened option means could change with every new
+  // option.
   parser.options(options).style(style::allow_long | style::long_allow_adjacent |
                                 style::long_allow_next);
   if (form.takes_keys) parser.allow_unregistered();

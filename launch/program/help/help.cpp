@@ -16,13 +16,13 @@ namespace {
 
 constexpr size_t kColumns = 100;
 
-// Breaks the text between words into lines of at most `width` columns. Line breaks of the text
-// stay.
+// Returns the text in lines of at most `width` columns, broken between words. Line breaks that the
+// text has already stay.
 std::vector<std::string> broken(const std::string& text, size_t width) {
   std::vector<std::string> lines;
   std::istringstream paragraphs(text);
   for (std::string paragraph; std::getline(paragraphs, paragraph);) {
-    std::string line = paragraph.substr(0, paragraph.find_first_not_of(' '));  // indentation
+    std::string line = paragraph.substr(0, paragraph.find_first_not_of(' '));  // the indentation
     bool is_empty = true;
     std::istringstream words(paragraph);
     for (std::string word; words >> word;) {
@@ -39,7 +39,7 @@ std::vector<std::string> broken(const std::string& text, size_t width) {
   return lines;
 }
 
-// Returns an option's left column, for example "--pipeline.stages K, --stages".
+// Returns what help shows on the left of an option, for example "--pipeline.stages K, --stages".
 std::string left_column(const Option& option) {
   std::string text = "--" + option.name();
   if (!option.symbol.empty()) text += " " + option.symbol;
@@ -57,7 +57,7 @@ std::string right_column(const Option& option) {
   return text + (value.empty() ? "" : fmt::format(" [{}]", value));
 }
 
-// Returns the sections in the order of the table.
+// Returns the sections of the option table, in its order.
 std::vector<std::string> sections_of_keys() {
   std::vector<std::string> sections;
   for (const Option& option : option_table()) {

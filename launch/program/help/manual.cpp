@@ -13,8 +13,8 @@
 namespace penstock {
 namespace {
 
-// Escapes what troff would read as its own: backslashes, hyphens, and a dot or quote at the
-// beginning of a line.
+// Returns the text with those characters escaped that troff would interpret: backslashes, hyphens,
+// and a dot or quote at the beginning of a line.
 std::string troff(const std::string& text) {
   std::string result;
   bool starts_line = true;

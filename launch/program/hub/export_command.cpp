@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 namespace po = boost::program_options;
 
 struct ExportOptions {
-  std::optional<int64_t> step;  // the newest checkpoint where none is named
+  std::optional<int64_t> step;  // if empty, the newest checkpoint
   std::string dtype = "fp32";
   std::string file_size = "5GB";
   std::string base;
@@ -55,14 +55,15 @@ CommandOptions export_options_into(ExportOptions& options) {
   return known;
 }
 
-// Returns the checkpoint to export. `run` is a run directory, or itself a checkpoint.
+// Returns the checkpoint to export. `run` is a run directory, or a checkpoint itself.
 std::string checkpoint_of(const std::string& run, const ExportOptions& options) {
   std::error_code ignored;
   if (fs::exists(run + "/" + kManifestFile, ignored)) {
     if (options.step) fail_input("export: " + run + " is a checkpoint, so --step says nothing");
     return run;
   }
-  // A step directory without a manifest is a damaged checkpoint, which is reported when it is read.
+  // A step directory without a manifest is a damaged checkpoint. It is returned here, and reading
+  // it reports the damage.
   if (!options.step && is_step_name(run) && fs::is_directory(run, ignored)) return run;
   if (!options.step) return newest_of_run(run);
   std::string path = run + "/" + kCheckpointFolder + "/" + step_name(*options.step);
@@ -81,14 +82,16 @@ struct Source {
   [[nodiscard]] const LoraConfig& lora() const { return settings.config.model.lora; }
 };
 
-// Makes the config.json of a network that came from no folder, from its run file and its weights.
+// Makes the config.json of a network that came from no folder. It follows from the run file and the
+// weights.
 void make_config(const Source& source, ExportRequest& request) {
   ModelConfig model = source.settings.config.model;
   for (const CheckpointReader::Stored& stored : source.reader.model()) {
     if (stored.tensor.name == "embedding.token.weight") model.vocabulary = stored.tensor.shape[0];
   }
   request.config = make_hub_config(model).text;
-  // If the data were read with the tokenizer of a folder, the tokenizer's files come from there.
+  // If the data were read with the tokenizer of a folder, the tokenizer's files are taken from that
+  // folder.
   const DataConfig& data = source.settings.config.data;
   if (!uses_folder(data)) return;
   std::error_code ignored;
@@ -100,8 +103,8 @@ void make_config(const Source& source, ExportRequest& request) {
   request.folder = data.vocabulary;
 }
 
-// Finds the folder of its network's origin that the run has kept, or makes a config.json if there
-// is none.
+// Sets request.folder to the folder of the network's origin that the run has kept. If there is
+// none, a config.json is made.
 void find_config(const std::string& run, const Source& source, ExportRequest& request) {
   const std::string directory =
       run == request.checkpoint ? run_directory_of(request.checkpoint) : run;
@@ -113,7 +116,7 @@ void find_config(const std::string& run, const Source& source, ExportRequest& re
 }
 
 // Refuses a run that has trained more than its adapters: a folder of adapters has no place for
-// that.
+// other weights.
 void refuse_other_trained(const Source& source, const std::string& checkpoint) {
   const std::vector<std::string>& freeze = source.settings.config.optimizer.freeze;
   for (const CheckpointReader::Stored& stored : source.reader.model()) {

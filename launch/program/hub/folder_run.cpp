@@ -18,14 +18,14 @@
 namespace penstock {
 namespace {
 
-// Holds those parameters of a network that published folders have, too.
+// Holds those parameters of a network that published folders contain, too.
 struct FolderTensors {
   std::vector<HubTensor> weights, adapters;
 };
 
 FolderTensors tensors_of(const ModelConfig& model, const ModelMaker& models) {
-  // Only the data tell the vocabulary of a network that comes from no folder. Adapters do not
-  // depend on it, so any number serves them.
+  // Only the data say how large the vocabulary of a network from no folder is. Adapters do not
+  // depend on it, so any number will do.
   const int64_t vocabulary = std::max<int64_t>(1, model.vocabulary);
   const Sequential network = models.build(model, vocabulary, model.classes);
   ParameterSet all;
@@ -82,7 +82,7 @@ Config with_folder_text(const Config& config) {
 
 void keep_model_folder(const Config& config, const std::string& run_directory) {
   const std::string kept = run_directory + "/" + kKeptFolder;
-  // A folder that is there belongs to the run that is overwritten.
+  // If the folder exists, it belongs to the run that is overwritten.
   if (config.model.from.empty()) return forget_folder(kept);
   keep_folder(config.model.from, kept);
 }

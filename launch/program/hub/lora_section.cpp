@@ -24,14 +24,14 @@ const Option& lora_option(const char* key) {
   return *option;
 }
 
-// Returns whether both adapt the same matrices. These may be named in another order, or left to the
-// default.
+// Returns whether both adapt the same matrices. The order of the names makes no difference, and
+// names left out stand for the default.
 bool same_matrices(const LoraConfig& a, const LoraConfig& b) {
   return adapted_parts(a).names == adapted_parts(b).names;
 }
 
-// Takes over what the folder of adapters says, and refuses settings that say otherwise. `lora` is
-// the section of `settings`.
+// Takes over the settings of the folder of adapters, and refuses settings that contradict them.
+// `lora` is the section of `settings`.
 void take_from_folder(Settings& settings, LoraConfig& lora) {
   Config folder;
   folder.model.lora = read_adapter_config(lora.from);
@@ -52,8 +52,8 @@ void take_from_folder(Settings& settings, LoraConfig& lora) {
   if (!settings.given("lora.dropout")) lora.dropout = folder.model.lora.dropout;
 }
 
-// Refuses keys that mean nothing without adapters. A rank of 0 may be given on the command line, to
-// leave out the adapters of a run file.
+// Refuses keys that mean nothing without adapters. The command line is allowed to give a rank of 0,
+// which leaves out the adapters of a run file.
 void refuse_without_adapters(const Settings& settings) {
   if (settings.given("lora.rank")) return;
   constexpr std::array kNeedARank = {"lora.alpha", "lora.dropout", "lora.targets"};
@@ -81,8 +81,8 @@ void settle_lora(Settings& settings) {
   std::vector<std::string>& freeze = settings.config.optimizer.freeze;
   if (lora.rank == 0) {
     refuse_without_adapters(settings);
-    // The run file of a run with adapters freezes all but these. If the command line leaves the
-    // adapters out, nothing is frozen.
+    // The run file of a run with adapters freezes everything but the adapters. If the command line
+    // leaves the adapters out, nothing is frozen.
     if (freeze == all_but_adapters()) freeze.clear();
   } else if (freeze.empty()) {
     freeze = all_but_adapters();

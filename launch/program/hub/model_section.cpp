@@ -10,7 +10,8 @@
 namespace penstock {
 namespace {
 
-// These keys decide which network it is. The other keys of the section say how it is trained.
+// These keys decide which network it is. The other keys of the section decide how the network is
+// trained.
 constexpr std::array kOfTheNetwork = {
     "kind",           "layers",       "width",          "heads",       "kv_heads",
     "head_width",     "hidden",       "vocabulary",     "activation",  "gated",

@@ -160,7 +160,8 @@ Contents contents_of(const CheckpointReader& checkpoint) {
   contents.tensors = by_file(checkpoint.model());
   contents.optimizer_tensors = by_file(checkpoint.optimizer());
   for (const LayerRecord& layer : state.layers) contents.parameters += layer.parameters;
-  // Older checkpoints do not tell parameters from statistics, so all elements are counted.
+  // Older checkpoints do not say which elements are parameters and which are statistics, so all are
+  // counted.
   if (state.layers.empty()) contents.parameters = elements_of(contents.tensors);
   return contents;
 }
@@ -174,7 +175,7 @@ Contents contents_of(const Config& config, const ModelMaker& models) {
                      (config.run.epochs > 0 ? amount_text(config.run.epochs, "epoch")
                                             : amount_text(config.run.steps, "step"));
   const DType computed = config.run.precision == "bf16" ? DType::BF16 : DType::F32;
-  ParameterSet all;  // one for all layers, which may share parameters
+  ParameterSet all;  // one set for all layers, because layers can share parameters
   for (const auto& layer : model.layers) {
     Declared& declared = all.declared();
     const int64_t before = declared.elements();

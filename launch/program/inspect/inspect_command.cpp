@@ -102,12 +102,12 @@ Json difference_json(const TensorDifference& difference) {
     json["second"] = difference.second.empty() ? Json(nullptr) : Json(difference.second);
   } else {
     json["elements"] = difference.elements;
-    json["largest_difference"] = difference.largest;  // becomes null where it is not finite
+    json["largest_difference"] = difference.largest;  // JSON has null if it is not finite
   }
   return json;
 }
 
-// Opens a checkpoint. The error about a damaged one offers the newest whole one of its run.
+// Opens a checkpoint. If it is damaged, the error offers the newest whole checkpoint of its run.
 CheckpointReader open_checkpoint(const std::string& path) {
   return with_offer_beside(path, [&] { return CheckpointReader(path); });
 }

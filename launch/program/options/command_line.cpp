@@ -67,8 +67,8 @@ std::optional<OptionValue> option_value_if(const std::optional<Value>& value) {
   return value ? std::optional<OptionValue>(*value) : std::nullopt;
 }
 
-// Returns the text as a value of the option's type, or nothing where it is none. Lists may also be
-// written [3, 5].
+// Returns the text as a value of the option's type, or nothing if it is no such value. Lists can
+// also be written as [3, 5].
 std::optional<OptionValue> read_value(std::string text, const Option& option) {
   const OptionValue type = default_of(option);
   if (std::holds_alternative<std::string>(type)) return text;
@@ -86,9 +86,9 @@ std::optional<OptionValue> read_value(std::string text, const Option& option) {
   return split_at_commas(text);
 }
 
-// Writes arguments as the library takes them. `--data.flip` alone means true and gets that value:
-// it must not take the next argument. `--data.validation=`, which empties a key, becomes two
-// arguments.
+// Returns the arguments in the form that the library takes. A flag alone, such as `--data.flip`,
+// means true and gets that value, so that it does not take the next argument for its value.
+// `--data.validation=`, which empties a key, becomes two arguments.
 std::vector<std::string> with_flag_values(const std::vector<std::string>& arguments) {
   std::vector<std::string> result;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -123,8 +123,8 @@ po::options_description known_arguments() {
 
 std::vector<po::option> parse(const std::vector<std::string>& arguments) {
   const po::options_description known = known_arguments();
-  // Only long options are taken, in full: a guessed prefix would change its meaning with every new
-  // key.
+  // Only long options are taken, and only in full: what a shortened option means could change with
+  // every new key.
   namespace style = po::command_line_style;
   try {
     return po::command_line_parser(with_flag_values(arguments))
@@ -141,7 +141,8 @@ std::vector<po::option> parse(const std::vector<std::string>& arguments) {
   }
 }
 
-// Returns the value. If the option repeats, what the command line said before comes first in it.
+// Returns the value to set. If the option may be given several times, the values that the command
+// line gave before come first.
 OptionValue with_earlier(const Settings& settings, const Option& option, const OptionValue& value) {
   if (!option.repeats || !settings.on_command_line(option.name())) return value;
   auto all = std::get<std::vector<std::string>>(option.get(settings.config));
@@ -160,14 +161,15 @@ void assign_argument(Settings& settings, const po::option& argument) {
   assign(settings, *option, with_earlier(settings, *option, *value), origin);
 }
 
-// Returns where "--" is, or the end. What stands behind "--" is no option, whatever it looks like.
+// Returns the place of "--", or the end if there is none. Arguments behind "--" are no options,
+// whatever they look like.
 std::vector<std::string>::const_iterator end_of_options(const std::vector<std::string>& arguments) {
   return std::find(arguments.begin(), arguments.end(), "--");
 }
 
 // Returns the run file that `path` stands for: a run directory stands for the run file in it. A
-// published model and a checkpoint have none. They are often given in place of a run, so the error
-// says how to use them.
+// published model and a checkpoint have no run file. Since both are often given in place of a run,
+// the error says how to use them.
 std::string run_file_at(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code ignored;

@@ -77,7 +77,7 @@ LayerConfig read_layer(const toml::table& table, const std::string& path, const 
 std::string write_list(const std::vector<LayerConfig>& layers, const std::string& before_each,
                        const std::string& after_all);
 
-// Returns the key as TOML has it: with quotes if it has other characters than letters, digits, -
+// Returns the key as TOML writes it: in quotes if it has characters other than letters, digits, -
 // and _.
 std::string toml_key(const std::string& key) {
   const auto bare = [](char c) {

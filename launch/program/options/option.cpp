@@ -29,10 +29,10 @@ bool within(const AllowedValues& limits, const std::string& value) {
          std::find(limits.choices.begin(), limits.choices.end(), value) != limits.choices.end();
 }
 
-// Returns the range as text: " >= 1", " > 0", " <= 8", " from 1 to 10" or " from 0 to below 1". It
-// is empty where no bound is worth saying.
+// Returns the range as text: " >= 1", " > 0", " <= 8", " from 1 to 10" or " from 0 to below 1". The
+// text is empty if there is no bound that a user should know.
 std::string range_text(const AllowedValues& limits) {
-  // Bounds beyond 1e9 are not worth saying: they are those of the type, or caps against typing
+  // Bounds beyond 1e9 are left out: they are the bounds of the type, or limits that catch typing
   // errors.
   const bool has_minimum = limits.minimum > -1e9;
   const bool has_maximum = limits.maximum < 1e9;

@@ -9,8 +9,8 @@
 namespace penstock {
 namespace {
 
-// Sizes above these are typing errors. Products of the sizes that are allowed stay far inside 64
-// bits.
+// Larger sizes are taken for typing errors and refused. Products of the sizes that are allowed stay
+// far inside 64 bits.
 constexpr double kMostRanks = 65536;
 constexpr double kMostSamples = 1 << 30;
 

@@ -30,7 +30,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // Settles the mini-batch B = D x M x b. M follows from B; if all four are given, they must agree. A
-// B of the command line overrules an M of the run file. A plan chooses D, M and b for B later.
+// B on the command line overrules an M in the run file. If the pipeline is planned, the plan
+// chooses D, M and b later.
 void settle_mini_batch(Settings& settings) {
   PipelineConfig& pipeline = settings.config.pipeline;
   if (pipeline.mini_batch == 0 || pipeline.automatic) return;
@@ -58,9 +59,9 @@ void settle_mini_batch(Settings& settings) {
   }
 }
 
-// Settles whether the run's length is given in steps or in epochs. If one is on the command line
-// and the other in the run file, that of the command line counts. Steps are 0 until those of the
-// epochs are worked out.
+// Settles whether the run's length is given in steps or in epochs. If the command line gives one
+// and the run file the other, the command line counts. The number of steps is 0 until it is
+// computed from the epochs.
 void settle_length(Settings& settings) {
   RunConfig& run = settings.config.run;
   const bool steps_given = settings.given("run.steps") && run.steps > 0;
@@ -87,9 +88,9 @@ void settle_length(Settings& settings) {
                          settings.place_of("run.steps")));
 }
 
-// Finds a path of data, which is a file or a folder. For tokens it may also be a pattern, or the
-// name that a .bin and an .idx file share. For parallel text one path with placeholders stands for
-// the files of all languages.
+// Returns the path of data, which is a file or a folder. For tokens it can also be a pattern, or
+// the common name of a .bin and an .idx file. For parallel text one path with placeholders stands
+// for the files of all languages.
 std::string data_path(const Settings& settings, const std::string& name, const std::string& path) {
   const DataConfig& data = settings.config.data;
   if (data.kind == "tokens") {
@@ -113,8 +114,9 @@ std::string data_path(const Settings& settings, const std::string& name, const s
       .string();
 }
 
-// Handles training data that are gone. To evaluate the run, the validation data stand in for them.
-// Images cannot do without training data: their classes are named by its folders.
+// Handles training data that cannot be found. To evaluate the run, the validation data are used in
+// their place. For images this is an error, because the folders of the training data name the
+// classes.
 void settle_without_training_data(Settings& settings, DataRead read, const Error& missing) {
   DataConfig& data = settings.config.data;
   if (read == DataRead::Nothing) {
@@ -165,7 +167,8 @@ void settle_data_paths(Settings& settings, DataRead read) {
   }
 }
 
-// Reads the schedule if it is a file. A file also says for how many stages and micro-batches it is.
+// Reads the schedule if it is a file. The file also settles the numbers of stages and
+// micro-batches.
 void settle_schedule(Settings& settings) {
   PipelineConfig& pipeline = settings.config.pipeline;
   if (!pipeline.schedule.ends_with(".csv")) return;
@@ -188,8 +191,9 @@ void settle_model_folder(Settings& settings) {
   settle_model(settings);
 }
 
-// Settles the path of the run that this one starts from. It may be gone when this run's own file is
-// read again, to evaluate it, so it is missed only when it is needed.
+// Settles the path of the run that this one starts from. When this run's own file is read again,
+// for example to evaluate, that path is possibly gone. So a missing path is refused only when it is
+// needed.
 void settle_init(Settings& settings) {
   InitConfig& init = settings.config.init;
   if (init.from.empty()) {
@@ -200,8 +204,8 @@ void settle_init(Settings& settings) {
   init.from = likely_path(settings, "init.from", init.from).string();
 }
 
-// Settles the adapters and the path of their folder. The folder may be gone if the settings say all
-// about the adapters, as a run's own file does.
+// Settles the adapters and the path of their folder. The folder may be missing if the settings say
+// all about the adapters, as a run's own file does.
 void settle_lora_folder(Settings& settings) {
   std::string& from = settings.config.model.lora.from;
   if (!from.empty()) {
@@ -218,8 +222,8 @@ void settle_profile(Settings& settings, DataRead read) {
   profile = found_path(settings, "pipeline.profile", profile).string();
 }
 
-// Refuses a relative path for copies: a start from another directory would look elsewhere and find
-// none.
+// Refuses a relative path for copies in memory: a start from another directory would look elsewhere
+// and find no copies.
 void check_copies(const Settings& settings, DataRead read) {
   const std::string& directory = settings.config.checkpoint.partner_dir;
   if (read != DataRead::All || fs::path(directory).is_absolute()) return;
@@ -228,8 +232,8 @@ void check_copies(const Settings& settings, DataRead read) {
       settings.place_of("checkpoint.partner_dir"), directory));
 }
 
-// Sets the run directory if the run file lies in one. The file is about that directory, wherever it
-// has been moved to.
+// Sets the run directory if the run file lies in one. A run file in a run directory stands for that
+// directory, even if the directory was moved.
 void settle_run_directory(Settings& settings) {
   std::string& out = settings.config.run.out;
   std::error_code ignored;
@@ -242,8 +246,8 @@ void settle_run_directory(Settings& settings) {
 }
 
 // Settles the tokenizer and packed rows. Lines of JSON are read with the tokenizer of a folder: the
-// model's own, unless another is named. Packed rows concern the network, so its section says them,
-// too.
+// model's own folder, unless another is named. Packing also concerns the network, so the section of
+// the network is set as well.
 void settle_tuning(Settings& settings) {
   DataConfig& data = settings.config.data;
   const std::string& from = settings.config.model.from;

@@ -8,8 +8,8 @@ namespace {
 constexpr int kMostParts = 16;
 constexpr int kMostBrackets = 64;
 
-// Returns the length of the text that `toml` begins with, quotes included. A text without an end
-// takes all of `toml`.
+// Returns the length of the text in quotes that `toml` begins with, quotes included. If the text
+// has no end, that is all of `toml`.
 size_t length_of_text(std::string_view toml) {
   const char quote = toml.front();
   const std::string_view three = quote == '"' ? "\"\"\"" : "'''";
@@ -20,7 +20,7 @@ size_t length_of_text(std::string_view toml) {
     } else if (!many_lines && (toml[at] == quote || toml[at] == '\n')) {
       return at + 1;
     } else if (many_lines && toml.substr(at).starts_with(three)) {
-      // Up to two quotes before the closing three belong to the text.
+      // Up to two quotes directly before the closing three belong to the text.
       const size_t end = toml.find_first_not_of(quote, at + 3);
       return std::min({end, at + 5, toml.size()});
     }
@@ -33,7 +33,7 @@ size_t length_of_text(std::string_view toml) {
 int overnested_line(std::string_view toml) {
   int line = 1;
   int brackets = 0;
-  int parts = 1;  // parts of the key that may be here
+  int parts = 1;  // parts so far of the key, if there is a key here
   for (size_t at = 0; at < toml.size();) {
     const char c = toml[at];
     size_t length = 1;

@@ -23,7 +23,7 @@ std::optional<OptionValue> list_of(const toml::node& node) {
   if (array == nullptr) return std::nullopt;
   std::vector<Value> list;
   for (const toml::node& element : *array) {
-    // An integer is accepted as a double. No other type is accepted as another.
+    // An integer is accepted as a double. A value of any other type must have the type itself.
     const std::optional<Value> value = std::is_same_v<Value, double> && element.is_integer()
                                            ? element.value<Value>()
                                            : element.value_exact<Value>();
@@ -50,8 +50,8 @@ std::optional<OptionValue> value_of(const toml::node& node, const Option& option
   } else if (std::holds_alternative<std::string>(type)) {
     if (const auto* text = node.as_string()) return bytes_of(text->get());
     if (option.accepts_number && node.is_number()) return text_of(*node.value<double>());
-    // If the words true and false are choices of a text, as in auto | true | false, TOML's true and
-    // false stand for them.
+    // If true and false are among the words that a text option allows, as in auto | true | false,
+    // TOML's true and false stand for these words.
     const auto* flag = node.as_boolean();
     const std::string word = flag != nullptr && flag->get() ? "true" : "false";
     if (flag != nullptr && std::ranges::count(option.limits.choices, word) > 0) return word;
@@ -60,7 +60,7 @@ std::optional<OptionValue> value_of(const toml::node& node, const Option& option
   } else if (std::holds_alternative<std::vector<double>>(type)) {
     return list_of<double>(node);
   } else {
-    // A single text stands for a list of one, as in targets = "all-linear" of peft's files.
+    // A single text is taken as a list of one text, as in targets = "all-linear" of peft's files.
     if (const auto* text = node.as_string()) return std::vector<std::string>{bytes_of(text->get())};
     return list_of<std::string>(node);
   }
@@ -83,8 +83,8 @@ std::string excerpt(const toml::node& node) {
 
 namespace {
 
-// Returns the text in quotes. Each byte that is not UTF-8 becomes an escape that is read back as
-// that byte.
+// Returns the text in quotes. Each byte that is not UTF-8 becomes an escape, which is read back as
+// the same byte.
 std::string escaped_string(const std::string& unicode) {
   std::string text = "\"";
   for (size_t at = 0; at < unicode.size(); ++at) {
@@ -105,9 +105,9 @@ std::string escaped_string(const std::string& unicode) {
   return text + "\"";
 }
 
-// Writes a text as TOML. toml++ 3.3 puts a text of several lines between ''' even if it contains
-// '''. Where it may not write several lines, it uses single quotes, which forbid line feeds. Nobody
-// can read either, so neither is allowed for such a text.
+// Writes a text as TOML. For a text of several lines toml++ 3.3 would use ''' even if the text
+// contains ''', or else single quotes, in which TOML forbids line feeds. No reader accepts these,
+// so both forms are switched off for such a text.
 std::string written(const std::string& text) {
   if (const std::string unicode = unicode_of(text); unicode != text) return escaped_string(unicode);
   using Flags = toml::format_flags;

@@ -20,8 +20,8 @@
 namespace penstock {
 namespace {
 
-// Returns how many ranks measure at once. If more did than have cores of their own, they would
-// measure how they disturb each other.
+// Returns how many ranks measure at the same time. With more ranks than there are cores for, they
+// would measure how they disturb each other.
 int side_by_side(int ranks, int threads, int cores) {
   return std::clamp(cores / std::max(threads, 1), 1, std::max(ranks, 1));
 }
@@ -33,15 +33,15 @@ std::string key_of(int threads, int together) {
 }
 
 // Returns whether a speed was measured often enough: three times undisturbed, or eight times in
-// all. One measurement is not enough, because a core that a virtual machine lends elsewhere is not
-// seen to be lost. Where others always compute as well, or a control group takes the cores away
-// many times a second, none is undisturbed, and the fastest of many serves.
+// all. One measurement is not enough: if a virtual machine lends a core elsewhere, the loss is not
+// seen. On a machine where other programs always compute, or whose control group takes the cores
+// away many times a second, no measurement is undisturbed, and the fastest of eight is used.
 bool is_enough(const ProcessorSpeed& speed) {
   return speed.known() && (speed.undisturbed >= 3 || speed.measurements >= 8);
 }
 
-// Combines the measurement with what is known, writes the result for the next command, and returns
-// it.
+// Combines the measurement with the known speed and writes the result for the next command. Returns
+// the result.
 ProcessorSpeed kept(const std::string& key, const ProcessorSpeed& known,
                     const ProcessorSpeed& measured) {
   const ProcessorSpeed speed = known.known() ? faster(known, measured) : measured;
@@ -75,7 +75,7 @@ ProcessorSpeed speed_of_ranks(Collective& world, const Session& session, int thr
   ProcessorSpeed measured;
   world.barrier();
   if (session.local_rank() < known.together) measured = measure_processor(threads);
-  world.barrier();  // a rank that waits must not be in the way of one that measures
+  world.barrier();  // a waiting rank must not disturb one that measures
   return numbers_of_first_rank<ProcessorSpeed>(
       world, [&] { return kept(key_of(threads, known.together), known.speed, measured); });
 }

@@ -15,8 +15,8 @@ extern "C" const bool penstock_processor_fits = true;
 
 namespace {
 
-// Returns which registers the system saves (XCR0). Vector registers are usable only if it saves
-// them.
+// Returns which registers the system saves (XCR0). A program can use vector registers only if the
+// system saves them.
 unsigned long long saved_registers(unsigned leaf1_ecx) {
   constexpr int kSystemSaves = 27;
   if ((leaf1_ecx >> kSystemSaves & 1U) == 0) return 0;
@@ -43,7 +43,7 @@ void read_words(unsigned* words) {
 
 bool is_there(const ProcessorFeature& feature, const unsigned* words, unsigned long long saved) {
   constexpr unsigned long long kWide = 0x06;    // the bits of xmm and ymm
-  constexpr unsigned long long kWidest = 0xe6;  // these, and those that AVX-512 adds
+  constexpr unsigned long long kWidest = 0xe6;  // the bits of kWide, and those that AVX-512 adds
   const bool widest = strncmp(feature.name, "avx512", 6) == 0;
   const bool wide = strncmp(feature.name, "avx", 3) == 0 || strcmp(feature.name, "fma") == 0;
   if (widest && (saved & kWidest) != kWidest) return false;
@@ -51,7 +51,8 @@ bool is_there(const ProcessorFeature& feature, const unsigned* words, unsigned l
   return (words[feature.word] >> feature.bit & 1U) != 0;
 }
 
-// Returns a variable's value, or null. getenv() does not know the environment yet when this runs.
+// Returns a variable's value, or null. It does not call getenv(), which does not know the
+// environment yet when this runs.
 const char* value_of(const char* name, char** environment) {
   const size_t length = strlen(name);
   for (char** each = environment; *each != nullptr; ++each) {
@@ -76,7 +77,7 @@ bool speaks(char** environment) {
   return true;
 }
 
-void read_name(char* name) {  // takes 49 bytes
+void read_name(char* name) {  // `name` has room for 49 bytes
   unsigned words[12] = {};
   for (size_t i = 0; i < 3; ++i) {
     unsigned* part = words + 4 * i;
@@ -101,7 +102,7 @@ void read_name(char* name) {  // takes 49 bytes
                    host, penstock_built_by, missing, name);
     (void)!write(STDERR_FILENO, line, strlen(line));
   }
-  _exit(3);  // ErrorKind::Resource
+  _exit(3);  // the exit code of ErrorKind::Resource
 }
 
 void check_processor(int /*count*/, char** /*arguments*/, char** environment) {
@@ -121,12 +122,12 @@ void check_processor(int /*count*/, char** /*arguments*/, char** environment) {
   if (length > 0) refuse(missing, environment);
 }
 
-// The check comes before all constructors. Those of shared libraries run before any of the program,
-// and the libraries may be ours and compiled for the same processor.
+// The check runs before all constructors. The constructors of shared libraries run before any of
+// the program's, and a shared library can be one of ours, compiled for the same processor.
 using Check = void (*)(int, char**, char**);
 __attribute__((section(".preinit_array"), used)) Check check_first = check_processor;
-// musl has no such list, so the check is a constructor as well. Constructors without a number come
-// after it.
+// musl has no such list of functions, so the check is a constructor as well. Constructors without a
+// number run after it.
 __attribute__((constructor(101))) void check_again() {
   check_processor(0, nullptr, environ);
 }

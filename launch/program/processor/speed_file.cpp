@@ -69,7 +69,7 @@ std::optional<ProcessorSpeed> read_speed(const std::string& folder, const std::s
                           .op_overhead_s = positive(file, "op_overhead_s"),
                           .measurements = file.at("measurements").get<int>(),
                           .undisturbed = file.at("undisturbed").get<int>()};
-  } catch (const std::exception&) {  // the file can be made again
+  } catch (const std::exception&) {  // a bad file is written anew
     return std::nullopt;
   }
 }
@@ -90,7 +90,7 @@ void write_speed(const std::string& folder, const std::string& key, const Proces
     AtomicFile replacement(path_of(folder, key), fmt::format(".{}", ::getpid()));
     replacement.write(text.data(), text.size());
     replacement.commit();
-  } catch (const std::exception&) {  // a full or foreign disk is no reason not to train
+  } catch (const std::exception&) {  // training goes on without the file if it cannot be written
   }
 }
 

@@ -20,7 +20,7 @@
 namespace penstock {
 namespace {
 
-// Refuses an --overwrite that would remove the checkpoint which the run starts from.
+// Refuses an --overwrite that would remove the checkpoint from which this run starts.
 void refuse_to_overwrite_source(const RunDirectory& directory, const InitConfig& init) {
   if (init.from.empty() || !directory.attempt().replaces) return;
   const std::filesystem::path from = std::filesystem::weakly_canonical(init.from);
@@ -126,8 +126,8 @@ bool nothing_is_left(Collective& world, const Config& config, const Destination&
                     saved.step, describe(saved.best_metric, saved.best), config.run.patience);
              return "done";
            }
-           // Steps are 0 if they follow from epochs and the checkpoint does not tell them. Then
-           // some may be left.
+           // The number of steps is 0 if it follows from the epochs and the checkpoint does not say
+           // it. Then it is not known that nothing is left, so the run goes on.
            if (config.run.steps == 0 || attempt.resume_step < config.run.steps) return "";
            if (attempt.owes_evaluation && attempt.resume_step == config.run.steps) return "";
            answer("{} is at step {} of {}: nothing is left to train\n", to.path,

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the path relative to the directory if the file lies directly in it, else the path
+// Returns the file's name alone if the file lies directly in the directory, else the path
 // unchanged.
 std::string inside(const std::string& path, const std::string& directory) {
   if (path.empty() || directory.empty()) return path;
@@ -26,8 +26,8 @@ std::string inside(const std::string& path, const std::string& directory) {
   return file.parent_path() == folder ? file.filename().string() : path;
 }
 
-// Returns the path of the word pieces that the run in the directory was trained with. It is empty
-// where the run names none.
+// Returns the path of the word pieces that the run in the directory was trained with. The path is
+// empty if the run names none.
 std::string kept_vocabulary(const fs::path& directory) {
   const fs::path run_file = directory / kRunFile;
   std::error_code error;
@@ -42,8 +42,8 @@ std::string kept_vocabulary(const fs::path& directory) {
 
 std::string kept_run_file(const Config& config) {
   Config kept = config;
-  // If the tokenizer is that of model.from, it will be that of the kept folder. An empty key says
-  // so.
+  // If the tokenizer is that of model.from, the kept run uses the tokenizer of its kept folder. An
+  // empty key stands for that.
   const bool follows = uses_folder(config.data) && config.data.vocabulary == config.model.from;
   kept.data.vocabulary = follows ? "" : inside(config.data.vocabulary, config.run.out);
   if (!kept.model.from.empty() && !kept.run.out.empty()) kept.model.from = kKeptFolder;

@@ -28,7 +28,7 @@ std::string describe(const Arrangement& chosen, const Prediction& prediction,
       1e3 * prediction.step.mean_s, basis);
 }
 
-// Plans the run. A planner exists on rank 0 only.
+// Plans the run. Only rank 0 has a planner.
 class Planner {
  public:
   Planner(const Session& session, const Settings& settings, const ModelMaker& models,
@@ -38,8 +38,8 @@ class Planner {
     auto model =
         std::make_shared<Sequential>(models.build(config_.model, facts.vocabulary, facts.classes));
     Cluster cluster = cluster_of(device, profile, session.local_ranks());
-    // Memory limits automatic plans alone. What the user has settled is not refused: the forecast
-    // warns where memory is short.
+    // The memory limits only automatic plans. Settings of the user are not refused: if memory is
+    // short, the forecast warns.
     cluster.memory_bytes = config_.pipeline.automatic ? rank_bytes : 0;
     request_ = plan_request(
         config_, session.ranks(), cluster,
@@ -124,7 +124,8 @@ PlannedRun planned_run(const Session& session, Collective& world, const Settings
       !pipeline.profile.empty() && pipeline.split.empty() && pipeline.schedule_csv.empty();
   if (!pipeline.automatic && pipeline.profile.empty()) return result;
   if (!pipeline.automatic) {
-    (void)grid_of(config, session.ranks(), session.started_by());  // refuses other numbers of ranks
+    (void)grid_of(config, session.ranks(),
+                  session.started_by());  // refuses a wrong number of ranks
   }
   const DataSource source(config, models, world);
   Config settled = share(world, [&] {
@@ -145,7 +146,7 @@ PlannedRun planned_run(const Session& session, Collective& world, const Settings
       fail_input(refusal.what());
     }
   });
-  // share() carries only what a run file has, so the other members are set again.
+  // share() carries only the members that a run file has, so the other members are set again.
   settled.data.spare_cores = config.data.spare_cores;
   settled.data.cut_threads = config.data.cut_threads;
   settled.data.cache_folder = config.data.cache_folder;

@@ -27,23 +27,23 @@ size_t counted_on_first_rank(Collective& world, const CountTexts& count) {
   return std::stoull(on_first_rank(world, [&] { return std::to_string(count()); }));
 }
 
-// Takes fewer micro-batches for few texts, but not smaller ones: the bits of a row's result must
-// not depend on the number of other rows.
+// Reduces the number of micro-batches if there are few texts. Their size stays as it is, because
+// the bits of a row's result depend on the number of rows in its micro-batch.
 void spare_micro_batches(Config& config, size_t texts, int width) {
   PipelineConfig& pipeline = config.pipeline;
   if (texts == 0 || !pipeline.schedule_csv.empty()) return;
   const int64_t batch =
       config.run.eval_batch > 0 ? config.run.eval_batch : pipeline.micro_batch_size;
   const auto ceiling = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-  // A text is on one replica. These are the rows of the replica with the most texts.
+  // A text is computed by one replica only. These are the rows of the replica with the most texts.
   const int64_t rows = width * ceiling(static_cast<int64_t>(texts), pipeline.replicas);
   pipeline.micro_batches =
       static_cast<int>(std::min<int64_t>(pipeline.micro_batches, ceiling(rows, batch)));
 }
 
-// Fits the pipeline to the ranks. If they are not as many as it was trained on, there are as many
-// stages as ranks: what a network says does not depend on the number of stages. What the user has
-// said about stages stands.
+// Fits the pipeline to the ranks. If there are not as many ranks as the network was trained on,
+// there is one stage for each rank: the results do not depend on the number of stages. Settings of
+// the user about the pipeline are left as they are.
 void fit_ranks(const UseOptions& options, int ranks, PipelineConfig& pipeline) {
   const bool settled =
       std::any_of(options.rest.begin(), options.rest.end(), [](const std::string& argument) {
@@ -61,8 +61,9 @@ void fit_ranks(const UseOptions& options, int ranks, PipelineConfig& pipeline) {
   pipeline.split.clear();
 }
 
-// Returns the checkpoint that is named, the best of the run, or its newest. Refuses what is no
-// checkpoint, and a checkpoint whose small documents are damaged, before anything is waited for.
+// Returns the named checkpoint, or else the best or the newest of the run. Refuses a path that is
+// no checkpoint, and a checkpoint whose small documents are damaged. This comes early, before ranks
+// wait for each other.
 std::string readable(const std::string& named, const std::string& run_directory) {
   std::error_code ignored;
   const bool is_best = named == kBest;
@@ -84,8 +85,8 @@ std::string readable(const std::string& named, const std::string& run_directory)
   return path;
 }
 
-// Loads the weights. It is collective. Where files are damaged, every rank throws Error(Data),
-// which says what other checkpoints there are.
+// Loads the weights. It is collective. If files are damaged, every rank throws Error(Data), and the
+// error says which other checkpoints there are.
 void load_checkpoint(Collective& world, const std::string& who, const std::string& checkpoint,
                      Pipeline& pipeline, Device& device) {
   try {
@@ -98,8 +99,8 @@ void load_checkpoint(Collective& world, const std::string& who, const std::strin
   }
 }
 
-// Returns whether the weights are those of a Hugging Face folder as it was published: then the
-// command line names the folder, and no checkpoint.
+// Returns whether the weights are those of a Hugging Face folder as it was published. That is so if
+// the command line names the folder and no checkpoint.
 bool is_folder_itself(Collective& world, const Settings& settings, const std::string& checkpoint) {
   const std::string answer = on_first_rank(world, [&]() -> std::string {
     if (!settings.on_command_line("model.from")) return "";
@@ -117,7 +118,7 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
   bool uses_folder = false;
   std::chrono::microseconds nap = {};
   {
-    // There is no time limit where rank 0 may wait for what a person types.
+    // There is no time limit if rank 0 possibly waits for a person to type.
     const std::unique_ptr<Network> all =
         starting_network(session, count ? std::chrono::milliseconds(0) : kWaitLimit);
     Collective& world = all->world();
@@ -132,7 +133,7 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
         return with_kept(asked, options.checkpoint == kBest ? "" : options.checkpoint);
       });
     }
-    config.run.dry_run = false;  // the key is about training alone
+    config.run.dry_run = false;  // this key concerns training only
     fit_ranks(options, session.ranks(), config.pipeline);
     const ThreadPlan plan = shared_threads(world, session, config.run);
     config.run.threads = plan.threads;

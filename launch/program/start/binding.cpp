@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-// These are the ranks of one host, in ascending order.
+// These are the numbers of the ranks of one host, in ascending order.
 using Neighbours = std::vector<size_t>;
 
 bool have_one_in_common(const RankCores& a, const RankCores& b) {
@@ -19,7 +19,7 @@ std::vector<int> part_of(size_t rank, const Neighbours& neighbours, bool split,
                          std::span<const RankCores> ranks) {
   const RankCores& mine = ranks[rank];
   size_t sharing = 0;
-  size_t before = 0;  // sharing ranks with a lower number
+  size_t before = 0;  // those of the sharing ranks that have a lower number
   bool is_equal = true;
   for (const size_t other : neighbours) {
     if (!have_one_in_common(mine, ranks[other])) continue;

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::string_view kOwner("GNU\0", 4);  // with the zero that ends it
+constexpr std::string_view kOwner("GNU\0", 4);  // includes the zero that ends the name
 constexpr size_t kAligned = 4;
 size_t rounded_up(size_t bytes) {
   return (bytes + kAligned - 1) / kAligned * kAligned;
@@ -49,7 +49,8 @@ std::string id_of(const dl_phdr_info& loaded) {
   return {};
 }
 
-// Reads the id of the first object that is loaded, which is the program itself.
+// Reads the id of the first loaded object, which is the program itself. Returns 1, so that the
+// other objects are not visited.
 int look_at_program(dl_phdr_info* loaded, size_t /*size*/, void* result) {
   *static_cast<std::string*>(result) = id_of(*loaded);
   return 1;

@@ -28,8 +28,8 @@ bool is_readable(const std::string& file) {
   return access(file.c_str(), R_OK) == 0;
 }
 
-// Waits for a folder to appear, and returns whether it did. File servers show other hosts a new
-// folder a little later.
+// Waits for a folder to appear, and returns whether it did. A file server can show a new folder to
+// other hosts a little later.
 bool appears(const std::string& folder) {
   constexpr int kTries = 20;
   constexpr std::chrono::milliseconds kBetween{100};
@@ -72,7 +72,7 @@ bool reads_data(const Blueprint& blueprint, int position) {
   const std::vector<int>& ranks = blueprint.programs.training.rank_of_stage;
   for (int stage = 0; stage < blueprint.layout.stages; ++stage) {
     if (ranks[static_cast<size_t>(stage)] != position) continue;
-    if (stage == 0) return true;  // stage 0 reads what the network begins with
+    if (stage == 0) return true;  // stage 0 reads the input of the network
     const auto layers = blueprint.layout.layers_of(blueprint.model, stage);
     if (std::ranges::any_of(layers, [](const auto& layer) { return !layer->reads().empty(); })) {
       return true;
@@ -83,8 +83,8 @@ bool reads_data(const Blueprint& blueprint, int position) {
 
 void refuse_missing_data(Collective& world, const Session& session, const Grid& grid,
                          const DataConfig& data, const Blueprint& blueprint) {
-  // Rank 0 has found the data already. So a path that it cannot open is no file but, for example,
-  // the beginning of several files' names, and is left out.
+  // Rank 0 has found the data already. So a path that rank 0 cannot open is no file but, for
+  // example, the common beginning of several file names. Such a path is left out.
   std::istringstream files(on_first_rank(world, [&] {
     std::string seen;
     for (const std::string& file : data_files(data)) {

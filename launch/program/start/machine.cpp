@@ -24,8 +24,8 @@ class CpuSet {
   hwloc_bitmap_t set_;
 };
 
-// Returns the first number of a variable that may be a list, as OpenMP's may be. Returns 0 where
-// the variable is not set or has no positive number.
+// Returns the first number of a variable, which can be a list, as OpenMP's variables can. Returns 0
+// if the variable is not set or has no positive number.
 int number_in_environment(const char* name) {
   const char* text = std::getenv(name);
   return text == nullptr ? 0 : std::max(0, std::atoi(text));
@@ -36,8 +36,8 @@ int number_in_environment(const char* name) {
 struct Machine::Topology {
   hwloc_topology_t all = nullptr;
 
-  // Returns what counts as a core: cores, or hardware threads where the system tells nothing of
-  // cores. hwloc lists them in the order in which they share caches and memory.
+  // Returns what counts as a core: a core, or a hardware thread if the system does not tell which
+  // threads share a core. hwloc lists cores in the order in which they share caches and memory.
   [[nodiscard]] hwloc_obj_type_t unit() const {
     return hwloc_get_nbobjs_by_type(all, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
   }
@@ -46,16 +46,17 @@ struct Machine::Topology {
   void each_core(const Visit& visit) const {
     hwloc_obj_t core = nullptr;
     while ((core = hwloc_get_next_obj_by_type(all, unit(), core)) != nullptr) {
-      // The number of a core is that of its first hardware thread. It is the same for every process
-      // of the host, whatever part of the host each process may see.
+      // The number of a core is that of its first hardware thread. So all processes of the host use
+      // the same number, even if some of them see only a part of the host.
       visit(hwloc_bitmap_first(core->cpuset), core->cpuset);
     }
   }
 };
 
 Machine::Machine() : topology_(std::make_unique<Topology>()) {
-  // Cores that a control group withholds are included, so that all processes see one machine.
-  // Devices and caches are not looked for: that takes longer than all else together.
+  // Cores that a control group withholds are included, so that all processes see the same machine.
+  // Devices and caches are not looked for, because that would take longer than all other steps
+  // together.
   hwloc_topology_t& all = topology_->all;
   if (hwloc_topology_init(&all) != 0) fail_resource("hwloc cannot be used: out of memory?");
   (void)hwloc_topology_set_all_types_filter(all, HWLOC_TYPE_FILTER_KEEP_NONE);
@@ -92,8 +93,8 @@ RankCores Machine::own_cores(const std::string& host) const {
 
 int Machine::domains() const {
   const hwloc_const_bitmap_t allowed = hwloc_topology_get_allowed_cpuset(topology_->all);
-  // Memory without cores of its own, such as HBM, is beside the cores of another domain, and is not
-  // counted again.
+  // A domain of memory without cores of its own, such as HBM, has the cores of another domain. It
+  // is not counted again.
   const CpuSet counted;
   int number = 0;
   hwloc_obj_t domain = nullptr;
@@ -115,8 +116,8 @@ void Machine::bind_to(std::span<const int> cores) const {
   });
   if (hwloc_bitmap_iszero(wanted.get()) != 0) return;
   (void)hwloc_set_cpubind(topology_->all, wanted.get(), HWLOC_CPUBIND_PROCESS);
-  // The binding of memory is preferred, not strict: a rank may need more memory than is beside its
-  // cores.
+  // The binding of memory is preferred, not strict: a rank can need more memory than there is
+  // beside its cores.
   (void)hwloc_set_membind(topology_->all, wanted.get(), HWLOC_MEMBIND_BIND, HWLOC_MEMBIND_THREAD);
 }
 

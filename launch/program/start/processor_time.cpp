@@ -17,8 +17,8 @@ double smaller_limit(double a, double b) {
   return std::min(a, b);
 }
 
-// Returns the limit that cpu.max sets for a group, in cores: 1.5 for "150000 100000", and 0, which
-// is no limit, for "max 100000".
+// Returns the limit that cpu.max sets for a group, in cores: 1.5 for "150000 100000". Returns 0,
+// which stands for no limit, for "max 100000".
 double limit_of_version_2(const fs::path& group) {
   std::ifstream file(group / "cpu.max");
   double quota = 0.0;  // stays 0 if the file says "max"
@@ -26,8 +26,8 @@ double limit_of_version_2(const fs::path& group) {
   return file >> quota >> period && period > 0.0 ? quota / period : 0.0;
 }
 
-// Returns the limit that the files of version 1 set for a group, in cores, or 0 where there is
-// none. A quota of -1 is none.
+// Returns the limit that the files of version 1 set for a group, in cores, or 0 if they set none. A
+// quota of -1 stands for no limit.
 double limit_of_version_1(const fs::path& group) {
   double quota = 0.0;
   double period = 0.0;
@@ -36,9 +36,9 @@ double limit_of_version_1(const fs::path& group) {
   return quota > 0.0 && period > 0.0 ? quota / period : 0.0;
 }
 
-// Returns the least limit of a control group and those around it. `group` is as /proc says, for
-// example "/a/b". A container may see its own group as the root of the tree; then that path leads
-// nowhere, and the root counts.
+// Returns the lowest limit of a control group and the groups around it. `group` is the path that
+// /proc gives, for example "/a/b". If a container sees its own group as the root of the tree, that
+// path does not exist there, and the limit of the root is returned.
 template <class Limit>
 double least(const fs::path& tree, const std::string& group, const Limit& limit) {
   double result = limit(tree);
@@ -64,7 +64,7 @@ double allowed_processor_time(const std::string& root) {
   const fs::path trees = fs::path(root + "/sys/fs/cgroup");
   double result = 0.0;
   std::ifstream groups(root + "/proc/self/cgroup");
-  // A line is, for example, "3:cpu,cpuacct:/docker/ab" or "0::/user".
+  // Each line looks like "3:cpu,cpuacct:/docker/ab" or "0::/user".
   for (std::string line; std::getline(groups, line);) {
     const size_t first = line.find(':');
     const size_t second = line.find(':', first + 1);
@@ -74,8 +74,8 @@ double allowed_processor_time(const std::string& root) {
     if (controllers.empty()) {
       result = smaller_limit(result, least(trees, group, limit_of_version_2));
     } else if (has_controller_cpu(controllers)) {
-      // The tree of this hierarchy is mounted under the names of all its controllers together. The
-      // name of each controller is a link to it.
+      // The tree of this hierarchy is mounted under the names of all its controllers together, for
+      // example "cpu,cpuacct". The name of each single controller is a link to that tree.
       result = smaller_limit(result, least(trees / "cpu", group, limit_of_version_1));
     }
   }

@@ -14,7 +14,7 @@ std::string ranks_text(std::span<const int> ranks) {
   for (size_t i = 0; i < ranks.size() && parts.size() < kMostParts;) {
     size_t last = i;
     while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    // Two ranks in a row are listed, not written as a range.
+    // Two neighbouring ranks are listed one by one, not as a range.
     if (last == i + 1) last = i;
     parts.push_back(last == i ? fmt::format("{}", ranks[i])
                               : fmt::format("{}-{}", ranks[i], ranks[last]));

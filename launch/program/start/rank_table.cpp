@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// Describes in `row` what the ranks at one position of their pipelines hold.
+// Writes into `row` what the ranks at one position of their pipelines hold.
 void describe_position(const Blueprint& blueprint, int position, RankRow& row) {
   const Layout& layout = blueprint.layout;
   row.parameters = parameters_kept(blueprint, position);

@@ -24,7 +24,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StartFacts, host, program, kernels, arguments
 
 namespace {
 
-// OpenMP, oneDNN and NVIDIA's libraries read these variables of the environment for themselves.
+// OpenMP, oneDNN and NVIDIA's libraries read these environment variables themselves.
 constexpr std::array<const char*, 7> kVariables = {
     "OMP_DYNAMIC",          "OMP_THREAD_LIMIT",           "ONEDNN_MAX_CPU_ISA",
     "DNNL_MAX_CPU_ISA",     "ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE",
@@ -54,7 +54,7 @@ Difference difference_in(std::span<const StartFacts> all, const OneFact& fact) {
   return found;
 }
 
-// Returns the names of ranks with their host, for example "ranks 4-7 (host n2)".
+// Returns the ranks with their host as text, for example "ranks 4-7 (host n2)".
 std::string names_of(const std::vector<int>& ranks, std::span<const StartFacts> all) {
   std::set<std::string> hosts;
   for (const int rank : ranks) hosts.insert(all[static_cast<size_t>(rank)].host);
@@ -111,8 +111,8 @@ std::string mismatch_of_starts(std::span<const StartFacts> ranks) {
         names_of(program.ranks, ranks), program.ranks.size() == 1 ? "runs" : "run",
         value_text(program.there), ranks.front().host, value_text(program.here));
   }
-  // Kernels of another level are in another file of the same build, so they are not compared here.
-  // conditions_note() tells of them.
+  // Kernels of another level are in another file of the same build, so they differ rightly and are
+  // not compared here. conditions_note() reports them.
   const auto kernels_of_level = [&ranks](const StartFacts& one) {
     return level_of(one) == level_of(ranks.front()) ? one.kernels : ranks.front().kernels;
   };

@@ -24,7 +24,8 @@ constexpr std::array<std::string_view, 14> kFamilies = {
 constexpr std::array<std::string_view, 7> kSingle = {
     "LD_PRELOAD", "GLIBC_TUNABLES", "NVIDIA_TF32_OVERRIDE", "SLURM_JOB_ID",
     "PBS_JOBID",  "LSB_JOBID",      "FLUX_JOB_ID"};
-// mpirun tells these to each of its ranks. They are of no use to others, so they are not recorded.
+// mpirun passes these to each of its ranks. They are not recorded, because they are of no use to
+// anyone else.
 constexpr std::array<std::string_view, 7> kOfLauncher = {
     "OMPI_MCA_orte_", "OMPI_MCA_ess",   "OMPI_MCA_initial_", "OMPI_MCA_pmix",
     "OMPI_MCA_plm",   "OMPI_MCA_shmem", "OMPI_MCA_schizo"};

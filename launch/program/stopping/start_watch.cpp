@@ -17,7 +17,7 @@ namespace penstock {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{100};
-constexpr int kLooksToAFile = 10;  // a file server is asked once a second
+constexpr int kLooksToAFile = 10;  // so a file server is asked once a second
 constexpr std::chrono::seconds kForGoodOrder{2};
 
 LongWorkWatch watch_of(const Session& session, std::function<std::string()> request) {

@@ -15,7 +15,7 @@ bool StopRequests::is_due() {
   if (reason_.empty()) reason_ = stop_signal();
   if (directory_ == nullptr) return !reason_.empty();
   directory_->check();
-  // time_is_up() is called even where there is a reason already, because it measures the steps.
+  // time_is_up() is called even if there is a reason already, because it also measures the steps.
   if (time_is_up() && reason_.empty()) reason_ = "the time limit, " + limit_.from;
   if (reason_.empty() && file_is_there()) reason_ = "the file stop";
   return !reason_.empty();
@@ -26,12 +26,12 @@ std::string StopRequests::reason() const {
 }
 
 void StopRequests::will_save(int64_t bytes) {
-  constexpr double kBytesPerSecond = 1e8;  // a slow disk's, until a checkpoint was timed
+  constexpr double kBytesPerSecond = 1e8;  // assumes a slow disk until a checkpoint was timed
   expected_checkpoint_ = Seconds(static_cast<double>(bytes) / kBytesPerSecond);
 }
 
-// Keeps the longest time that a checkpoint took. The next one may take as long, because file
-// systems have bad hours.
+// Keeps the longest time that a checkpoint took. File systems are slow at times, so the next
+// checkpoint can take as long again.
 void StopRequests::saved(double seconds) {
   longest_checkpoint_ = std::max(longest_checkpoint_.value_or(Seconds(0.0)), Seconds(seconds));
 }
@@ -45,8 +45,8 @@ bool StopRequests::time_is_up() {
   return left <= stopping_margin(longest_step_, longest_checkpoint_.value_or(expected_checkpoint_));
 }
 
-// Returns whether the file `stop` is there. It looks once a second, because a file server may take
-// longer to answer than a step takes.
+// Returns whether the file `stop` exists. It looks only once a second, because a file server can
+// take longer to answer than a step takes.
 bool StopRequests::file_is_there() {
   const Clock::time_point now = Clock::now();
   if (last_look_ && now - *last_look_ < std::chrono::seconds(1)) return false;

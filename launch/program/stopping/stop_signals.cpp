@@ -14,14 +14,14 @@ constexpr int64_t kOneRequestMs = 1000;
 
 bool are_caught = false;  // used by the main thread alone
 
-// These are written by the signal handler, so they must work without locks.
+// The signal handler writes these, so they must work without locks.
 std::atomic<int> first_signal = 0;
 std::atomic<int64_t> first_time_ms = 0;
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free);
 
 int64_t now_ms() {
   timespec now{};
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);  // safe in a handler
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);  // a signal handler is allowed to call this
   return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
 }
 

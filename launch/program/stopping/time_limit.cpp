@@ -23,7 +23,8 @@ std::optional<Number> whole(std::string_view text) {
   return number && *number >= 0 ? number : std::nullopt;
 }
 
-// Returns the time that "1:30:00" or "30:00" means, or nothing where the text has no such form.
+// Returns the time that a text such as "1:30:00" or "30:00" means, or nothing if the text has no
+// such form.
 std::optional<Seconds> clock_time(std::string_view text) {
   double seconds = 0.0;
   for (int parts = 1;; ++parts) {
@@ -64,8 +65,8 @@ WallTime boot_time() {
   return after(std::chrono::system_clock::now(), Seconds(-seconds));
 }
 
-// Returns when the job started: the start of the oldest process among this one and its ancestors
-// that has the same value of `variable` as this one.
+// Returns when the job started. Its processes are this one, its parent, the parent of that, and so
+// on, up to the first that has not this value of `variable`. The topmost of them gives the time.
 WallTime start_of_job(const char* variable) {
   const char* value = variable == nullptr ? nullptr : std::getenv(variable);
   const std::string wanted = value == nullptr ? "" : fmt::format("{}={}", variable, value);
@@ -92,7 +93,7 @@ std::optional<Seconds> parse_time_limit(const std::string& text) {
   const size_t dash = text.find('-');
   if (dash == std::string::npos) return clock_time(text);
   const auto days = whole<int64_t>(std::string_view(text).substr(0, dash));
-  // Slurm reads D-HH and D-HH:MM from the hours on.
+  // Slurm reads D-HH and D-HH:MM with the hours first, so ":00" is added for what is missing.
   std::string clock = text.substr(dash + 1);
   for (auto colons = std::ranges::count(clock, ':'); colons < 2; ++colons) clock += ":00";
   const auto rest = clock_time(clock);
