@@ -124,8 +124,7 @@ PlannedRun planned_run(const Session& session, Collective& world, const Settings
       !pipeline.profile.empty() && pipeline.split.empty() && pipeline.schedule_csv.empty();
   if (!pipeline.automatic && pipeline.profile.empty()) return result;
   if (!pipeline.automatic) {
-    (void)grid_of(config, session.ranks(),
-                  session.started_by());  // refuses a wrong number of ranks
+    (void)grid_of(config, session.ranks(), session.started_by());  // refuses other numbers of ranks
   }
   const DataSource source(config, models, world);
   Config settled = share(world, [&] {

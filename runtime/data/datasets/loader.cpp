@@ -22,9 +22,9 @@
 namespace penstock {
 namespace {
 
-// The number of samples that a thread takes at a time (a part). It is small, so that all threads
-// work on the step that is awaited. It is above 1, since taking a part costs more than reading one
-// window of text.
+// This is the number of samples that a thread takes at a time (a part). The number is small, so
+// that all threads work on the step that is awaited. It is above 1, because taking a part costs
+// more than reading one window of text.
 constexpr int64_t kPartSamples = 8;
 
 void check(const LoaderConfig& config) {
@@ -47,8 +47,8 @@ size_t find_field(const Dataset& dataset, const std::string& name) {
              joined(dataset.fields(), ", ", &Field::name) + ": change model.kind or data.kind");
 }
 
-// Returns the byte that fills a sample beyond the end of the data: labels become -1, which no loss
-// counts.
+// Returns the byte that fills a sample beyond the end of the data. Labels become -1, which no loss
+// counts; other fields become 0.
 uint8_t padding_byte(const Field& field, const std::string& targets) {
   const bool label =
       field.dtype == DType::I32 &&
@@ -65,10 +65,10 @@ Shape batched(int64_t samples, const Shape& sample) {
 }  // namespace
 
 struct Loader::State {
-  // A field of a micro-batch: where it comes from, the bytes of one sample, and what fills missing
-  // samples.
+  // Describes a field of a micro-batch: where the field comes from, the bytes of one sample, and
+  // what fills missing samples.
   struct WantedField {
-    size_t source;  // place in Dataset::fields()
+    size_t source;  // the field's place in Dataset::fields()
     size_t sample_bytes;
     uint8_t padding;
   };
@@ -77,7 +77,7 @@ struct Loader::State {
   LoaderConfig config;
   std::vector<WantedField> wanted;
   std::vector<std::vector<Batch>> ring;  // [slot][micro-batch]
-  std::optional<ReadAhead> ahead;        // nothing where no field is wanted
+  std::optional<ReadAhead> ahead;        // nothing if no field is wanted
 
   int64_t taken = 0;  // steps handed out; only the consumer's thread reads it
   DataWaits waits;
@@ -86,7 +86,7 @@ struct Loader::State {
   [[nodiscard]] int64_t mini_batch() const {
     return int64_t{config.replicas} * config.micro_batches * config.micro_batch_size;
   }
-  // Returns how many parts a micro-batch has. The last part may be shorter.
+  // Returns how many parts a micro-batch has. The last part can be shorter than the others.
   [[nodiscard]] int64_t parts_per_micro_batch() const {
     return (config.micro_batch_size + kPartSamples - 1) / kPartSamples;
   }
@@ -202,7 +202,7 @@ Loader::Loader(std::shared_ptr<const Dataset> dataset, LoaderConfig config, Memo
   const int64_t useful = std::min<int64_t>(state.config.threads, parts * slots);
   try {
     for (int64_t i = 0; i < useful; ++i) state.threads.emplace_back([&state] { state.run(); });
-  } catch (const std::system_error& error) {  // the system has no more threads: fewer will do
+  } catch (const std::system_error& error) {  // no more threads can be made: go on with these
     if (state.threads.empty()) {
       fail_resource(std::string("no thread to read data ahead can be made: ") + error.what());
     }

@@ -33,9 +33,9 @@ void ReadAhead::finish(const Part& part, std::exception_ptr failure) {
   if (slot.finished == parts_ || failure_ != nullptr) there_.notify_one();
 }
 
-// Returns whether reading this step has failed for certain. Parts are handed out in order. So all
-// parts before the failed one have been taken, and once those are finished, no earlier part can
-// fail.
+// Returns whether reading this step has failed for certain. Parts are handed out in order, so all
+// parts before the failed one have been taken. Once those parts are finished, no part before the
+// failed one can fail any more.
 bool ReadAhead::has_failed(int64_t step) {
   if (failure_ == nullptr || failed_.step != step) return false;
   const Slot& slot = slot_of(step);

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// Four rounds make a good cipher where halves are wide. Here a half may be one bit wide, which
+// Four rounds make a good cipher if the halves are wide. Here a half can be a single bit, which
 // needs more rounds.
 constexpr uint64_t kRounds = 8;
 

@@ -22,7 +22,7 @@ namespace {
 
 PackedFile::PackedFile(const std::string& path, Holds /*holds*/, int64_t /*unpack_limit*/)
     : archive_(nullptr, nullptr) {
-  (void)InputFile(path);  // first refuses a file that does not exist
+  (void)InputFile(path);  // throws the usual error if the file does not exist
   fail_without_archives(path);
 }
 
@@ -46,7 +46,7 @@ void read_pieces_of_file(const std::string& path,
 ArchiveWalk::ArchiveWalk(const std::string& path, int64_t unpack_limit)
     : file_(path, PackedFile::Holds::Tar, unpack_limit), file_bytes_(0) {}
 
-// No member below is ever called: the constructor throws, so there is no object.
+// The members below are never called: the constructor throws, so there is no object.
 bool ArchiveWalk::next() {
   fail_without_archives(name_);
 }

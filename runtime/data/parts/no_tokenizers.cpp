@@ -22,7 +22,7 @@ Pieces::Pieces(const std::string& path) {
   fail_without_pieces("the vocabulary " + path);
 }
 
-// No member below is ever called: the constructor throws, so there is no object.
+// The members below are never called: the constructor throws, so there is no object.
 Pieces::~Pieces() = default;
 
 int64_t Pieces::size() const {
@@ -67,7 +67,7 @@ Expression::Expression(const Pattern& /*pattern*/, const std::string& where) {
   fail_without(kTokenizers, "the tokenizer " + where);
 }
 
-// No member below is ever called: the constructor throws, so there is no object.
+// The members below are never called: the constructor throws, so there is no object.
 Expression::~Expression() = default;
 Expression::Expression(Expression&&) noexcept = default;
 Expression& Expression::operator=(Expression&&) noexcept = default;

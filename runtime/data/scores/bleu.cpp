@@ -52,8 +52,9 @@ void Bleu::add(std::string_view hypothesis, std::string_view reference) {
   }
 }
 
-// Returns the precisions in percent. The first order (length of n-grams) that has no match counts
-// as half a match, the next one as a quarter, and so on. All are 0 where no order has a match.
+// Returns the precisions in percent, one for each length of n-grams (order). An order without a
+// match gets a small value instead of 0: the first such order counts as half a match, the second as
+// a quarter, and so on. If no order has a match, all are 0.
 std::array<double, Bleu::kOrders> Bleu::precisions() const {
   std::array<double, kOrders> all{};
   if (std::all_of(matched_.begin(), matched_.end(), [](int64_t n) { return n == 0; })) return all;

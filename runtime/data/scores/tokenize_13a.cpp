@@ -35,9 +35,9 @@ std::string symbols_alone(std::string_view in) {
   return out;
 }
 
-// How matching pairs are spaced: a pair of neighbouring characters for which `match` holds is
-// written as before + first + between + second + after. Pairs are found from left to right and do
-// not overlap.
+// Describes how matching pairs are spaced. A pair of neighbouring characters for which `match`
+// holds is written as before + first + between + second + after. Pairs are found from left to right
+// and do not overlap.
 struct Spacing {
   bool (*match)(char first, char second);
   const char* before;
@@ -64,8 +64,8 @@ std::string space_pairs(std::string_view in, const Spacing& spacing) {
   return out;
 }
 
-// Returns the bytes of the white-space character at the start of `text`, as Python's str.split()
-// knows them; 0 where `text` starts with another character.
+// Returns the bytes of the white-space character at the start of `text`, or 0 if `text` starts with
+// another character. White space is what Python's str.split() takes for it.
 size_t space_bytes(std::string_view text) {
   const auto c = static_cast<uint8_t>(text[0]);
   if (c == ' ' || (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x1F)) return 1;

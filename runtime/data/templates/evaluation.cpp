@@ -52,7 +52,7 @@ Value Interpreter::evaluate(const Node& node) {
       const Value what = evaluate(*node.parts[0]);
       line_ = node.line;
       const bool dated = node.parts[0]->kind == Kind::Name && node.parts[0]->text == kToday;
-      if (dated && what.undefined()) (void)written_date(date_, "");  // fails, and says what to do
+      if (dated && what.undefined()) (void)written_date(date_, "");  // throws, and says what to do
       return call(what, arguments(node));
     }
     case Kind::Filter: {
@@ -241,7 +241,7 @@ Value Interpreter::call_function(const std::string& name, const Arguments& with)
     const auto given = bound(with, {"format"}, name);
     return text_value(budget_, written_date(date_, text_of(given[0], name)));
   }
-  // The name is dict or namespace here: both take a mapping, or values with names.
+  // The name is dict or namespace here. Both functions take a mapping, or named values.
   Entries pairs;
   if (with.values.size() > 1) fail_template("calls " + name + " with several values");
   if (with.values.size() == 1) {

@@ -35,8 +35,8 @@ Value value_of(Budget& budget, const ordered_json& json) {
   return table_value(budget, std::move(pairs));
 }
 
-// Gives `place` another value for the length of a block, and puts the old one back however the
-// block ends.
+// Gives `place` another value for the length of a block of C++. The old value is put back however
+// the block ends.
 template <class T>
 class Kept {
  public:
@@ -122,8 +122,8 @@ Interpreter::Flow Interpreter::execute_inside(const Node& node,
   return execute(node);
 }
 
-// Returns those items of a loop with `if` that pass its condition. All are chosen before the first
-// turn.
+// Returns those items of a loop with `if` that fulfil its condition. All items are chosen before
+// the first turn of the loop.
 Value Interpreter::chosen(const Node& node, const Value& items) {
   Lister kept(budget_);
   const int64_t read_before = spaces_read_;
@@ -132,8 +132,8 @@ Value Interpreter::chosen(const Node& node, const Value& items) {
     bind(*node.parts[0], item);
     if (evaluate(*node.parts[2]).truth()) kept.add(item);
   }
-  // Jinja asks the condition of an item right before its turn, when earlier turns may have changed
-  // a namespace. So a condition that reads a namespace is refused.
+  // Jinja tests the condition of an item right before the turn of that item. Earlier turns could
+  // have changed a namespace by then, so a condition that reads a namespace is refused.
   if (spaces_read_ != read_before) {
     fail_template("chooses the items of a loop by a namespace, which is not supported");
   }
@@ -186,8 +186,8 @@ void Interpreter::bind(const Node& target, const Value& value) {
   for (size_t i = 0; i < target.parts.size(); ++i) bind(*target.parts[i], parts.row()->items[i]);
 }
 
-// Runs a {% with %} block. Its values are evaluated before its names are set, so no value sees
-// them.
+// Runs a {% with %} block. All values are evaluated before any name is set, so no value sees the
+// new names.
 void Interpreter::scoped(const Node& node) {
   std::vector<Value> values;
   const size_t pairs = node.parts.size() / 2;

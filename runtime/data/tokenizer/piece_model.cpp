@@ -15,7 +15,8 @@ namespace {
 
 using ProtoBytes = std::span<const uint8_t>;
 
-// A field of a message: its number, and the bytes of its content or, of a varint, its value.
+// Holds a field of a message: its number, and its content in bytes. A field that is a varint has a
+// value instead of bytes.
 struct ProtoField {
   uint64_t number = 0;
   int type = 0;
@@ -106,8 +107,8 @@ class ModelCheck {
     if (!std::isfinite(score)) refuse(field.content, "a piece has no finite score");
   }
 
-  // Checks the rules by which characters are normalised. They are the length of a trie in bytes,
-  // its units, and texts that each end with a 0.
+  // Checks the rules by which characters are normalised. The rules consist of the length of a trie
+  // in bytes, the units of the trie, and texts that each end with a 0.
   void normalizer(const ProtoField& field) const {
     if (field.number != 2 || field.type != kBytes || field.content.empty()) return;
     const ProtoBytes rules = field.content;
@@ -119,10 +120,10 @@ class ModelCheck {
     check_trie(rules.subspan(4, trie_bytes), rules.size() - 4 - trie_bytes);
   }
 
-  // Checks that no unit leads out of the trie or the texts. The offset of a unit names a block of
-  // 256 units that it leads to. Where its bit 8 is set, the block's unit for byte 0 holds a place
-  // in the texts. Units with the highest bit set hold such a place and lead nowhere, except the
-  // first unit, the root.
+  // Checks that no unit leads out of the trie or the texts. A unit leads to a block of 256 units,
+  // which its offset names. If bit 8 of the unit is set, the first unit of that block holds a place
+  // in the texts. Units with the highest bit set hold such a place and lead nowhere; the root,
+  // which is the first unit, leads on in any case.
   void check_trie(ProtoBytes trie, uint64_t text_bytes) const {
     const uint64_t units = trie.size() / 4;
     for (uint64_t i = 0; i < units; ++i) {

@@ -21,9 +21,8 @@ struct Pieces::Processor {
 
 namespace {
 
-// Returns the reason at the end of an error of SentencePiece. For "Internal:
-// src/trainer_interface.cc(582) [(a) == (b)] Vocabulary size too high (99)..." it is "Vocabulary
-// size too high (99)".
+// Returns the reason at the end of an error of SentencePiece: "Vocabulary size too high (99)" for
+// "Internal: src/trainer_interface.cc(582) [(a) == (b)] Vocabulary size too high (99)...".
 std::string reason(const sentencepiece::util::Status& status) {
   std::string text = status.ToString();
   const size_t bracket = text.rfind("] ");
@@ -46,8 +45,8 @@ class Sentences final : public sentencepiece::SentenceIterator {
   size_t at_ = 0;
 };
 
-// Returns whether SentencePiece can load the model. SentencePiece returns most errors as a status,
-// but throws those of the libraries below it, for instance that a piece is empty.
+// Returns whether SentencePiece can load the model. SentencePiece returns most of its errors, but
+// some are thrown by the libraries below it, for example if a piece is empty.
 bool loads(sentencepiece::SentencePieceProcessor& model, std::string_view proto) {
   try {
     return model.LoadFromSerializedProto(proto).ok();
@@ -60,7 +59,7 @@ bool loads(sentencepiece::SentencePieceProcessor& model, std::string_view proto)
 
 Pieces::Pieces(const std::string& path) : path_(path), processor_(std::make_unique<Processor>()) {
   auto& model = processor_->model;
-  constexpr int64_t kMostModelBytes = int64_t{64} << 20;  // a vocabulary of a million pieces
+  constexpr int64_t kMostModelBytes = int64_t{64} << 20;  // enough for a million pieces
   const std::vector<uint8_t> bytes = InputFile(path).read_all(kMostModelBytes);
   const std::string_view proto(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   refuse_stand_in(proto.substr(0, kStandInBytes), path);
@@ -90,7 +89,7 @@ VocabularyPiece Pieces::at(int32_t id) const {
           .user_defined = user_defined_.at(static_cast<size_t>(id))};
 }
 
-// Throws Error(Data), which blames the file: a valid model can cut any text.
+// Throws Error(Data). It blames the file, because a valid model can cut any text.
 void Pieces::fail_to_cut(const std::string& why) const {
   fail_data(path_ + " (all of its " + std::to_string(size()) +
             " pieces) cannot cut a text: " + why);
@@ -146,7 +145,7 @@ std::string train_pieces(const std::vector<std::string>& sentences, const PieceT
       {"remove_extra_whitespaces", how.lossless ? "false" : "true"},
       {"normalization_rule_name", how.lossless ? "identity" : "nmt_nfkc"},
       {"max_sentence_length", "16384"},
-      {"num_threads", "1"},  // sums in one order: the same file everywhere
+      {"num_threads", "1"},  // adds in one order: the file is the same everywhere
       {"minloglevel", "2"}};
   if (!how.control.empty()) options["control_symbols"] = joined(how.control, ",");
   Sentences all(sentences);

@@ -47,7 +47,7 @@ class Bytes final : public Tokenizer {
 };
 
 // Encodes line by line, as text_in_pieces() reads a file. The last line gets no piece for the end
-// of a line, since it may go on.
+// of a line, because the text possibly goes on in that line.
 class PiecesOfLines final : public Tokenizer {
  public:
   explicit PiecesOfLines(const std::string& path)

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// More lines make the training slower and the vocabulary no better.
+// Training with more lines than this takes longer, and the vocabulary is no better.
 constexpr size_t kMostLines = 1'000'000;
 
 std::set<std::string> training_files(const DataConfig& config) {
@@ -50,7 +50,7 @@ PieceTraining training_of(const DataConfig& config) {
   return how;
 }
 
-// Returns the first lines of every file, equally many of each, without empty ones.
+// Returns the first lines of every file: the same number from each, without empty lines.
 std::vector<std::string> training_lines(const std::set<std::string>& files, int64_t unpack_limit) {
   const size_t share = kMostLines / files.size();
   std::vector<std::string> lines;
@@ -66,7 +66,7 @@ std::vector<std::string> training_lines(const std::set<std::string>& files, int6
   return lines;
 }
 
-// Returns 16 hexadecimal digits that depend on the text and on the way pieces are trained.
+// Returns 16 hexadecimal digits that depend on the text and on the way the pieces are trained.
 std::string fingerprint(const std::vector<std::string>& lines, const PieceTraining& how) {
   uint64_t hash = mix(static_cast<uint64_t>(how.size) * 2 + (how.lossless ? 1 : 0));
   for (const std::string& piece : how.control) hash = mix(hash ^ hash_name(piece));
@@ -94,7 +94,7 @@ bool packs_rows(const DataConfig& config) {
 
 std::string provide_vocabulary(const DataConfig& config, const std::string& folder) {
   if (!config.vocabulary.empty()) {
-    (void)Pieces(config.vocabulary);  // refuses a file that is no vocabulary
+    (void)Pieces(config.vocabulary);  // throws if the file is no vocabulary
     return config.vocabulary;
   }
   const PieceTraining how = training_of(config);

@@ -10,8 +10,8 @@
 namespace penstock {
 namespace {
 
-// Throws where an id is far beyond the number of tokens: ids may have gaps, but memory is taken for
-// unused ids as well.
+// Throws if an id is far beyond the number of tokens. Unused ids are allowed, but they take memory
+// as well.
 void check_gaps(const TokenizerJson& file) {
   const size_t most = 4 * (file.model.vocabulary.size() + file.added.size()) + 4096;
   const auto check = [&](const std::string& word, int32_t id) {
@@ -57,9 +57,9 @@ void WordTokenizer::take_vocabulary(const TokenizerJson& file) {
   }
 }
 
-// Takes the added tokens. One that is a word of the vocabulary has that word's id; the others have
-// the ids behind the vocabulary, in their order. The `tokenizers` package gives ids in this way
-// whatever the file says, so other ids are refused.
+// Takes the added tokens. An added token that is a word of the vocabulary has the id of that word;
+// the other added tokens have the ids behind the vocabulary, in order. The `tokenizers` package
+// gives these ids whatever the file says, so a file with other ids is refused.
 void WordTokenizer::take_added(TokenizerJson& file) {
   auto next = static_cast<int64_t>(file.model.vocabulary.size());
   std::vector<AddedToken> raw, normalized;

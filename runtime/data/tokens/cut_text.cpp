@@ -27,15 +27,15 @@ bool is_visible_ascii(char c) {
 }
 
 // Calls take() with one part of the text after the other. Each part but the last has
-// kLeastPartBytes or more, and ends where byte-level vocabularies cut anyway: behind a newline that
-// stands between a visible character and a letter of ASCII. So the tokens of the parts are those of
-// the whole text. Throws as read_pieces_of_file() does, and Error(Input) where there is no such
-// place within kMostPartBytes.
+// kLeastPartBytes or more. A part ends where byte-level vocabularies cut anyway: behind a newline
+// that stands between a visible character and a letter of ASCII. So the tokens of the parts are
+// those of the whole text. Throws as read_pieces_of_file() does, and Error(Input) if a part would
+// be longer than kMostPartBytes.
 void for_each_text_part(const std::string& path,
                         const std::function<void(std::string_view part)>& take,
                         int64_t unpack_limit) {
   std::string text;
-  size_t looked = 1;  // a part ends at no place before this one
+  size_t looked = 1;  // no part can end before this place
   const auto add = [&](std::string_view bytes) {
     text += bytes;
     size_t begin = 0;

@@ -6,7 +6,8 @@
 namespace penstock {
 namespace {
 
-// The most work that is given ahead for each thread: so many entries, and so many bytes in them.
+// These limit the work that is given ahead for each thread: the number of entries, and the bytes in
+// them.
 constexpr size_t kWorkAhead = 2;
 constexpr size_t kBytesAhead = size_t{2} << 20;
 
@@ -21,8 +22,8 @@ WorkQueue::~WorkQueue() {
   for (std::thread& thread : others_) thread.join();
 }
 
-// Adds a thread unless there are enough. Where the system gives no more threads, those that are
-// there do all the work.
+// Adds a thread unless there are enough. If the system gives no more threads, the present threads
+// do all the work.
 void WorkQueue::add_thread() {
   if (others_.size() + 1 >= threads_) return;
   try {
@@ -78,9 +79,9 @@ void WorkQueue::take_all() {
   while (!entries_.empty()) take_first();
 }
 
-// Removes the first entry and takes its result. It makes entries itself until the first one is
-// done. Only the thread that calls this adds and removes entries; other threads change their
-// states.
+// Removes the first entry and takes its result. Until the first entry is done, this thread works on
+// waiting entries itself. Only the thread that calls this adds and removes entries; other threads
+// change the states of entries.
 void WorkQueue::take_first() {
   std::unique_lock lock(mutex_);
   while (entries_.front()->state != State::Done) {

@@ -38,9 +38,9 @@ constexpr std::array<char, 8> kFooterMagic = {'P', 'S', 'C', 'A', 'C', 'H', 'E',
 constexpr uint64_t kCacheFormat = 3;
 constexpr std::string_view kCacheName = "tokens-";
 
-// A checksum of bytes, which does not depend on the pieces in which they come. It takes 8 bytes at
-// a time, so a gigabyte takes a fraction of a second. It detects accidents, not attacks: nobody
-// gains by two texts with the same sum.
+// This is a checksum of bytes. It does not depend on how the bytes are divided among calls of
+// add(). It takes 8 bytes at a time, so a gigabyte takes a fraction of a second. It detects
+// accidents and not attacks: nobody gains by two texts with the same sum.
 class Sum {
  public:
   explicit Sum(uint64_t seed) : sum_(mix(seed)) {}
@@ -58,7 +58,8 @@ class Sum {
       }
     }
   }
-  // Adds the first `bytes` bytes of a file, and ends the run of bytes.
+  // Adds the first `bytes` bytes of a file, and then ends the word begun, so that what is added
+  // next begins a new word.
   void add(const InputFile& file, int64_t bytes) {
     LongWork work("reading " + file.path(), bytes);
     std::vector<uint8_t> buffer(size_t{1} << 18);
@@ -71,8 +72,8 @@ class Sum {
     end();
   }
   void add(uint64_t word) { sum_ = mix(sum_ ^ word); }
-  // Ends a run of bytes. If its length is no multiple of 8, the rest and its length are added as
-  // well.
+  // Ends the word begun, so that the next byte begins a new word. If fewer than 8 bytes of the word
+  // have come, their number is added as well.
   void end() {
     if (begun_ == 0) return;
     add(std::exchange(word_, 0));
@@ -94,7 +95,7 @@ std::span<const uint8_t> bytes_of_numbers(std::span<const T> values) {
   return {reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()};
 }
 
-// Returns the key of a text's tokens. `files` are what they depend on besides the text.
+// Returns the key of a text's tokens. The tokens also depend on the content of `files`.
 uint64_t key_of(const InputFile& text, const std::vector<std::string>& files, TextForm form,
                 const std::string& date) {
   Sum sum(kCacheFormat);
@@ -143,7 +144,7 @@ std::optional<TextInPieces> read_kept(const std::string& file_path, const std::s
   text.starts.resize(footer[2]);
   file->read(kTokensBegin + static_cast<int64_t>(header[2] * width),
              {reinterpret_cast<uint8_t*>(text.starts.data()), 4 * text.starts.size()});
-  // The file is untrusted input: its lines must lie within its tokens.
+  // The file cannot be trusted, so it is checked that its lines lie within its tokens.
   const bool has_lines = form == TextForm::Lines || form == TextForm::Samples;
   if (has_lines == text.starts.empty()) return std::nullopt;
   if (!std::ranges::is_sorted(text.starts)) return std::nullopt;
@@ -153,14 +154,14 @@ std::optional<TextInPieces> read_kept(const std::string& file_path, const std::s
   return text;
 }
 
-// Returns the kept text; nothing where there is none, or where it is not whole.
+// Returns the kept text, or nothing if there is none or the file is not whole.
 std::optional<TextInPieces> kept(const std::string& file_path, const std::string& text_path,
                                  uint64_t key, int64_t vocabulary, TextForm form) {
   std::error_code ignored;
   if (!fs::exists(file_path, ignored)) return std::nullopt;
   try {
     return read_kept(file_path, text_path, key, vocabulary, form);
-  } catch (const Error& error) {  // the file shrank, or may not be read
+  } catch (const Error& error) {  // the file shrank, or cannot be read
     if (error.kind() == ErrorKind::Stopped) throw;
     return std::nullopt;
   }
@@ -168,16 +169,16 @@ std::optional<TextInPieces> kept(const std::string& file_path, const std::string
 
 constexpr std::string_view kPartMark = ".part-";
 
-// Returns a suffix for a name that nobody else uses. Other ranks may be writing the same file, also
-// ranks of other jobs, whose hosts and processes may have the same names and numbers (in
-// containers).
+// Returns a suffix that makes the name of a file unique. Other ranks possibly write the same file
+// at the same time, and so do ranks of other jobs. In containers the hosts and processes of other
+// jobs can have the same names and numbers.
 std::string own_suffix() {
   std::random_device random;
   return std::string(kPartMark) + std::to_string(random()) + "-" + std::to_string(random());
 }
 
-// Removes the files that jobs were writing when they were killed. They are known by having had no
-// write for an hour.
+// Removes files that jobs were writing when they were killed. A file counts as such if nothing was
+// written to it for an hour.
 void remove_old_parts(const fs::path& folder) {
   const auto before = fs::file_time_type::clock::now() - std::chrono::hours(1);
   std::error_code ignored;
@@ -190,7 +191,7 @@ void remove_old_parts(const fs::path& folder) {
   }
 }
 
-// Writes the file; returns false where it cannot be written.
+// Writes the file, or returns false if it cannot be written.
 bool keep(const std::string& file_path, const CutText& text, uint64_t key, int64_t vocabulary) {
   const std::array<uint64_t, 4> header = {std::bit_cast<uint64_t>(kHeaderMagic),
                                           uint64_t{text.tokens.width()} << 32 | 1,
@@ -200,7 +201,7 @@ bool keep(const std::string& file_path, const CutText& text, uint64_t key, int64
   try {
     remove_old_parts(fs::path(file_path).parent_path());
     AtomicFile file(file_path, own_suffix());
-    Sum sum(kCacheFormat);  // of the bytes as they should be on the disk
+    Sum sum(kCacheFormat);  // the sum of the bytes as they should be on the disk
     const auto write = [&](std::span<const uint8_t> bytes) {
       file.write(bytes.data(), bytes.size());
       sum.add(bytes);
@@ -226,11 +227,11 @@ TextInPieces in_memory(const std::string& path, CutText text) {
   return whole;
 }
 
-// A text that is to be cut, and what else its tokens depend on.
+// Describes a text that is to be cut, and what else its tokens depend on.
 struct TextToCut {
   std::string path;
   std::vector<std::string> files;
-  int64_t vocabulary;  // its tokens are below this
+  int64_t vocabulary;  // all tokens are below this
   TextForm form;
   std::function<CutText()> cut;
 };
@@ -254,7 +255,7 @@ TextInPieces kept_or_cut(const TextToCut& wanted, const DataConfig& config) {
   const std::string file = (fs::path(config.cache_folder) / cache_name(key)).string();
   if (auto whole = kept(file, path, key, wanted.vocabulary, wanted.form)) return std::move(*whole);
   CutText made = wanted.cut();
-  // Ranks that cut a growing text would get different tokens.
+  // If a text grew meanwhile, the ranks that cut it would have different tokens.
   if (time_of(path) != written || InputFile(path).size_bytes() != text.size_bytes()) {
     fail_data(path + " was changed while it was cut into tokens: start again when it is complete");
   }
@@ -291,8 +292,8 @@ TextInPieces text_by_tokenizer(const std::string& path, const DataConfig& config
 TextInPieces samples_by_tokenizer(const std::string& path, const DataConfig& config,
                                   const Tokenizer& tokenizer,
                                   const std::function<void(const KeepLine& keep)>& cut) {
-  // A sample begins with a number that tells its form. In a small vocabulary that number may be
-  // larger than all of the sample's tokens. So `below` is at least kMostKept.
+  // A sample begins with a number that tells its form. In a small vocabulary that number can be
+  // larger than all tokens of the sample. So `below` is at least kMostKept.
   constexpr int64_t kMostKept = 1 << 12;
   const int64_t below = std::max<int64_t>(2 * tokenizer.size(), kMostKept);
   const auto cut_samples = [&] {

@@ -38,7 +38,7 @@ class TokensInMemory final : public TokenSource {
 };
 
 // Returns the value behind 'key': in the header of a .npy file, up to and including the character
-// `end`; empty where there is no such key.
+// `end`. Returns an empty text if there is no such key.
 std::string npy_value(const std::string& header, const std::string& key, char end) {
   const size_t at = header.find("'" + key + "':");
   if (at == std::string::npos) return {};
@@ -47,7 +47,7 @@ std::string npy_value(const std::string& header, const std::string& key, char en
   return last == std::string::npos ? "" : header.substr(first, last - first + 1);
 }
 
-// Returns the number type that numpy's header names; its width is 0 where the type is not
+// Returns the number type that numpy's header names. The width of the type is 0 if it is not
 // supported.
 NumberType npy_numbers(const std::string& type) {
   if (type == "'|u1'") return {1};
@@ -63,7 +63,7 @@ std::string npy_type(const std::string& type) {
   return type.empty() ? "of no type" : "of the type " + quoted(type);
 }
 
-// Returns the n of the shape "(n,)"; nothing where there is another number of axes.
+// Returns the n of the shape "(n,)", or nothing if the shape has another number of axes.
 std::optional<int64_t> npy_length(const std::string& shape) {
   if (shape.size() < 4 || !shape.starts_with('(') || !shape.ends_with(",)")) return std::nullopt;
   const auto length = parse_number<int64_t>(std::string_view(shape).substr(1, shape.size() - 3));
@@ -72,7 +72,7 @@ std::optional<int64_t> npy_length(const std::string& shape) {
 
 std::shared_ptr<const TokenSource> open_npy(std::shared_ptr<const InputFile> file,
                                             uint8_t version) {
-  constexpr int64_t kLongestHeader = 1 << 16;  // one axis takes 128 bytes
+  constexpr int64_t kLongestHeader = 1 << 16;  // enough for one axis, which takes 128 bytes
   const std::string& path = file->path();
   if (version < 1 || version > 3) no_token_file(path, 6, "its version is not known");
   const int64_t fixed = version == 1 ? 10 : 12;
@@ -104,7 +104,7 @@ std::shared_ptr<const TokenSource> open_npy(std::shared_ptr<const InputFile> fil
 }
 
 // Returns whether the tokens that end at byte `end` are followed by the footer of a token cache
-// (token_cache.h) and nothing else. Only the cache of a text without lines has no more than that.
+// (token_cache.h) and nothing else. That is so only for the cache of a text without lines.
 bool ends_like_a_cache(const InputFile& file, int64_t end) {
   constexpr int64_t kFooter = 32;
   if (file.size_bytes() != end + kFooter) return false;

@@ -17,8 +17,8 @@ std::string amount(const TokenSource& tokens, int64_t n) {
   return std::to_string(n) + " " + tokens.unit() + (n == 1 ? "" : "s");
 }
 
-// Opens the tokens of files by data.kind and data.tokenizer, and keeps what it learns of the
-// vocabulary.
+// Opens the tokens of files, by data.kind and data.tokenizer. Keeps what it learns of the
+// vocabulary on the way.
 class Opener {
  public:
   explicit Opener(const DataConfig& config) : config_(config) {
@@ -73,7 +73,7 @@ class Opener {
   std::string note_;
   bool kept_note_ = false;  // whether note_ says that tokens could not be cached
   std::unique_ptr<Pieces> pieces_;
-  std::unique_ptr<Tokenizer> tokenizer_;  // of a Hugging Face folder
+  std::unique_ptr<Tokenizer> tokenizer_;  // that of a Hugging Face folder
   int64_t vocabulary_ = 0;
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 using Lines = std::shared_ptr<const EncodedLines>;
 
-// How many sentence pairs were left out, and why. The user is told.
+// Counts the sentence pairs that were left out, by reason. The user is told these numbers.
 struct LeftOut {
   size_t too_long = 0, empty = 0;
 };
@@ -55,7 +55,8 @@ class ParallelOpener {
 
  private:
   // Looks up the pieces that tell a network which target language is wanted. Refuses a vocabulary
-  // without them, unless there is only one target language: it needs no tag.
+  // that lacks such a piece if there are several target languages. A single target language needs
+  // no such piece.
   void find_tags() {
     std::set<std::string> targets;
     for (const LanguagePair& pair : pairs_) targets.insert(pair.target);
@@ -155,7 +156,7 @@ class ParallelOpener {
   int64_t context_, longest_;
   std::shared_ptr<const Pieces> vocabulary_;
   std::vector<LanguagePair> pairs_;
-  std::vector<int32_t> tags_;  // of each pair; -1 where it has no tag
+  std::vector<int32_t> tags_;  // the tag of each pair; -1 if it has none
   std::map<std::string, Lines> files_;
   LeftOut left_out_;
   std::string kept_note_;

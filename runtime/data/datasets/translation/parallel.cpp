@@ -11,8 +11,8 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-// Writes `head`, `ids` and `tail` to `to`, and fills it with `padding` up to `context` ids. A
-// negative head or tail is left out. `to` must have room for all, or be null.
+// Writes `head`, `ids` and `tail` to `to`, followed by `padding` up to `context` ids. A negative
+// head or tail is left out. `to` must have room for `context` ids, or be null.
 void fill(void* to, int64_t context, int32_t head, std::span<const int32_t> ids, int32_t tail,
           int32_t padding) {
   if (to == nullptr) return;
@@ -77,10 +77,10 @@ ParallelDataset::ParallelDataset(std::vector<PairCorpus> pairs,
   if (size() < 1) fail_internal("parallel text without a pair of sentences");
 }
 
-// Reads sample `index`. It is number j of the c samples that a pair of n lines has in an epoch, and
-// shows line floor((j + u) n / c), with u drawn from [0, 1). If c = n, each line comes once. If c
-// is smaller, evenly spread lines come. If it is larger, each line comes floor(c / n) times or once
-// more.
+// Reads sample `index` into `out`. A pair of n lines has c samples in an epoch. Number j of these
+// is line floor((j + u) n / c), with u drawn from [0, 1). If c = n, each line comes once. If c is
+// smaller, the lines that come are evenly spread. If c is larger, each line comes floor(c / n)
+// times or once more.
 void ParallelDataset::read(int64_t index, const RandomStream& random,
                            std::span<void* const> out) const {
   const auto after = std::upper_bound(first_.begin(), first_.end(), index);
@@ -90,8 +90,8 @@ void ParallelDataset::read(int64_t index, const RandomStream& random,
   const auto share = static_cast<uint64_t>(first_[p + 1] - first_[p]);
   const Wide drawn = place + philox(random, 0)[0];
   const size_t line = pair.lines[static_cast<size_t>(drawn * pair.lines.size() / share >> 32)];
-  // Each reading thread keeps these two: once they have held the longest sentence, nothing is
-  // allocated.
+  // These two are kept by each reading thread. Once they have held the longest sentence, no more
+  // memory is allocated.
   thread_local std::vector<int32_t> source;
   thread_local std::vector<int32_t> target;
   source.resize(pair.source->pieces_of(line));

@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-constexpr int32_t kBegin = 2, kEnd = 3;  // their ids in a vocabulary that Penstock trains
+constexpr int32_t kBegin = 2, kEnd = 3;  // the ids that they have in our vocabularies
 
 // Returns a number in [0, n), made from the 32 random bits of `word`.
 int64_t draw(uint32_t word, int64_t n) {

@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-// Returns how many bytes both texts have in common at the beginning, in whole characters.
+// Returns how many bytes both texts have in common at the beginning. Only whole characters count.
 size_t common_bytes(std::string_view a, std::string_view b) {
   auto bytes = static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
   const auto inside = [&](std::string_view text) {
@@ -22,8 +22,8 @@ size_t common_bytes(std::string_view a, std::string_view b) {
 
 constexpr std::array<std::string_view, 4> kUsualRoles = {"system", "user", "assistant", "tool"};
 
-// Refuses a message of which the chat template writes nothing: a template that knows some roles by
-// name may pass over the others.
+// Refuses a message that the chat template does not write. A template that tests for some roles by
+// name can leave out messages of all other roles.
 void refuse_unwritten(const ChatTemplate& chat, const std::vector<ChatMessage>& messages,
                       size_t index, const ChatExtras& extras) {
   std::vector<ChatMessage> changed = messages;
@@ -77,8 +77,8 @@ ChatText render_answers(const ChatTemplate& chat, const std::vector<ChatMessage>
     const size_t begin = common_bytes(prompt, answered);
     bool as_it_stands = whole.text.starts_with(answered);
     if (as_it_stands && begin < prompt.size()) {
-      // `prompt` may differ from `answered` only in what the template adds to open an answer, not
-      // in earlier turns.
+      // The two texts may differ only in what the template adds to open an answer. If they differ
+      // in an earlier turn, the answer does not stand in the whole text as it is.
       as_it_stands = begin >= common_bytes(chat.render(before, false, extras), prompt);
       whole.opened |= as_it_stands;
     }

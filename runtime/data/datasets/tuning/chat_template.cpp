@@ -67,7 +67,8 @@ class JinjaTemplate final : public ChatTemplate {
   }
 
  private:
-  // Returns the text as valid UTF-8: bytes that are none are replaced, as Python does.
+  // Returns the text as valid UTF-8. Bytes that are no UTF-8 are replaced in the same way as in
+  // Python.
   static std::string valid(const std::string& text) {
     std::string storage;
     return std::string(valid_utf8(text, storage));

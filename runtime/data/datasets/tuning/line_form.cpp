@@ -13,7 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-// How deep the values of a line may be nested. Lines hold the schemas of tools, which nest.
+// This is how deep the values of a line may be nested. A line can hold schemas of tools, which are
+// nested.
 constexpr size_t kMostLevelsOfLines = 64;
 
 bool has(const json& line, const char* key) {
@@ -37,8 +38,8 @@ void append_messages(LineContent& content, const json& list, const char* key, Me
   content.parts |= form.parts;
 }
 
-// Takes the tools, keywords and system text beside the messages. Refuses other keys with content
-// that would be lost.
+// Takes the tools, keywords and system text that stand beside the messages. Refuses other keys that
+// have content, because that content would be lost.
 void take_extras(LineContent& content, const json& line, std::string_view text,
                  const std::string& where) {
   for (const char* key :
@@ -54,7 +55,7 @@ void take_extras(LineContent& content, const json& line, std::string_view text,
     const std::string system = json_text(line, "system", where);
     if (!system.empty()) content.messages.insert(content.messages.begin(), {"system", system});
   }
-  // A template writes keys in the order of the line, which only ordered_json keeps.
+  // A template writes keys in the order of the line. Only ordered_json keeps that order.
   const auto kept = [&](const char* key) {
     return nlohmann::ordered_json::parse(text)[key].dump();
   };
@@ -165,8 +166,8 @@ void refuse_two_forms(const json& line, const std::string& where) {
              ", and each says what is to be learnt: leave one of them");
 }
 
-// Parses as parse_json() does. The error also tells people who write Python's dictionaries, or
-// objects over several lines, how a line should be written.
+// Parses as parse_json() does. If the line is a dictionary of Python, or an object over several
+// lines, the error also says how a line should be written.
 json parsed_line(std::string_view line, const std::string& where) {
   try {
     return parse_json(line, where, kMostJsonValues, kMostLevelsOfLines);

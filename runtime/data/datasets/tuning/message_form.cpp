@@ -11,9 +11,9 @@ namespace {
 
 using nlohmann::json;
 
-// Returns the role by the name that templates use: others say "human", "gpt" or "model", or write
-// it in other cases. Any other role is returned as it is. "developer" stays, since some templates
-// know it.
+// Returns the role under the name that templates use. Other programs say "human", "gpt" or "model",
+// or use capital letters. Any other role is returned as it is. "developer" is not renamed, because
+// some templates know it.
 std::string usual_role(std::string role, bool& renamed) {
   std::string lower = role;
   for (char& c : lower) {
@@ -36,8 +36,8 @@ std::string usual_role(std::string role, bool& renamed) {
   return role;
 }
 
-// Returns the text of a content that is a list of one text. Refuses a list of several texts, since
-// programs disagree on what stands between them.
+// Returns the text of a content that is a list of one text. Refuses a list of several texts,
+// because programs disagree on what to put between the texts.
 std::string text_of_parts(const json& parts, const std::string& where) {
   for (const json& part : parts) {
     const json type = part.is_object() && part.contains("type") ? part["type"] : json("");

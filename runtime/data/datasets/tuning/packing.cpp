@@ -12,7 +12,7 @@ namespace penstock {
 
 PackedRows pack_rows(std::span<const int32_t> lengths, int64_t room, uint64_t seed, bool shuffle) {
   const auto samples = static_cast<int64_t>(lengths.size());
-  std::set<std::pair<int64_t, size_t>> open;  // rows that are not full, with the room left in each
+  std::set<std::pair<int64_t, size_t>> open;  // the rows that are not full, by the room left
   std::vector<std::vector<int64_t>> rows;
   const uint64_t drawn = mix(seed ^ hash_name("pack"));
   for (int64_t turn = 0; turn < samples; ++turn) {

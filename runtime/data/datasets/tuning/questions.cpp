@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// Collects the texts of one question after the other.
+// Collects the texts of the questions, one question after another.
 class QuestionTexts {
  public:
   QuestionTexts(int64_t vocabulary, int64_t context)
@@ -70,7 +70,7 @@ class QuestionTexts {
   Questions questions_;
 };
 
-// Returns the place of the largest value; of equal ones, the first place.
+// Returns the place of the largest value. If several are equal, the first place is returned.
 template <class Value>
 int64_t largest(int64_t count, const Value& value) {
   int64_t best = 0;

@@ -13,7 +13,8 @@ using Take = std::function<void(std::string_view line, const std::string& where)
 
 constexpr std::string_view kBlanks = " \t\r\n";
 
-// Cuts an array, which arrives in pieces, into the texts of its elements. It does not parse them.
+// Cuts an array, which arrives in pieces, into the texts of its elements. The elements are not
+// parsed.
 class ArrayElements {
  public:
   ArrayElements(const std::string& path, const Take& take) : path_(path), take_(take) {}
@@ -55,7 +56,7 @@ class ArrayElements {
   [[nodiscard]] std::string where() const {
     return path_ + ", element " + std::to_string(number_ + 1);
   }
-  // Ends an element. An empty array is allowed; an empty element is refused.
+  // Ends an element. An empty element is refused, unless the array itself is empty.
   void element(bool another) {
     const bool blank = element_.find_first_not_of(kBlanks) == std::string::npos;
     if (blank && another) fail_data(where() + ": there is nothing before the comma");
@@ -73,8 +74,8 @@ class ArrayElements {
   bool in_text_ = false, escaped_ = false, ended_ = false;
 };
 
-// Refuses Parquet and Arrow files, which somebody may give in place of lines of JSON. The error
-// says how to convert them.
+// Refuses Parquet and Arrow files, which are sometimes given in place of lines of JSON. The error
+// says how to convert such a file.
 void refuse_tables(std::string_view beginning, const std::string& path) {
   for (const auto& [mark, name] :
        {std::pair("PAR1", "a Parquet file"), std::pair("ARROW1", "an Arrow file")}) {

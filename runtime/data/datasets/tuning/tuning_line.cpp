@@ -19,14 +19,14 @@ size_t common_prefix(const std::vector<int32_t>& a, const std::vector<int32_t>& 
 }
 
 // Returns how many characters a choice has without its leading blanks. lm-evaluation-harness counts
-// in this way, since it adds the blank before a choice itself.
+// in this way, because it adds the blank before a choice itself.
 int64_t characters_of(std::string_view choice) {
   const size_t first = choice.find_first_not_of(' ');
   if (first != std::string_view::npos) choice.remove_prefix(first);
   return std::ranges::count_if(choice, [](char c) { return (c & 0xC0) != 0x80; });
 }
 
-// Returns what a line lacks, given that none of its tokens counts in the loss.
+// Returns what a line lacks if none of its tokens counts in the loss.
 Lacks lack_of(const LineContent& content, const TuningSample& sample) {
   if (content.kind == LineContent::Kind::Conversation) {
     const auto begin = content.messages.begin() + static_cast<std::ptrdiff_t>(content.first);
@@ -106,8 +106,8 @@ TuningSample TuningLines::answered(const std::string& prompt, const std::string&
                                    bool ends) const {
   TuningSample sample{tokenizer_.encode_whole(prompt + completion), {}};
   if (ends) append_end(sample.ids);
-  // One token may be both the end of the prompt and the beginning of the completion. It counts as
-  // completion.
+  // One token can be both the end of the prompt and the beginning of the completion. Such a token
+  // counts as completion.
   const size_t begin = common_prefix(tokenizer_.encode_whole(prompt), sample.ids);
   sample.answer.assign(sample.ids.size(), 1);
   std::fill_n(sample.answer.begin(), begin, uint8_t{0});

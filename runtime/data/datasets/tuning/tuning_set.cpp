@@ -13,8 +13,8 @@ std::string amount_of(int64_t n, const char* what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
-// Describes the rows of a file: "data/train.jsonl: 1000 lines in 210 rows (samples of a mini-batch)
-// of 512, 96.1 % filled; ..."
+// Returns a text about the rows of a file: "data/train.jsonl: 1000 lines in 210 rows (samples of a
+// mini-batch) of 512, 96.1 % filled; ..."
 std::string described(const std::string& path, const TuningTexts& texts, const PackedRows& rows,
                       int64_t context, const DataConfig& config) {
   char filled[32];
@@ -27,8 +27,8 @@ std::string described(const std::string& path, const TuningTexts& texts, const P
   return text;
 }
 
-// Returns rows of the samples [first, end): one sample a row, or several packed into each row.
-// Packed samples lie in the order that the seed draws, if `shuffle`.
+// Returns rows of the samples [first, end). Each row has one sample, or several if they are packed.
+// If `shuffle`, packed samples lie in the order that the seed draws.
 PackedRows rows_of(const TuningTexts& texts, int64_t first, int64_t end, const DataConfig& config,
                    int64_t context, uint64_t seed, bool shuffle) {
   const auto lengths = std::span(texts.lengths)

@@ -13,8 +13,9 @@
 namespace penstock {
 namespace {
 
-// A kept sample begins with one number, before its tokens: a sum of these flags, of kForm times its
-// form and of kLacks times what it lacks. It is below kMostKept (tokens/token_cache.cpp).
+// A kept sample begins with one number before its tokens. The number is the sum of these flags,
+// kForm times the sample's form, and kLacks times what the sample lacks. It is below kMostKept
+// (tokens/token_cache.cpp).
 enum Kept : int32_t {
   kOnlyLast = 1,
   kOpened = 2,
@@ -56,7 +57,7 @@ void count_form(int32_t first, TuningTexts& texts) {
 }
 
 // Adds the sample that is kept in [begin, end) of texts.tokens to `texts`, cut to the length of a
-// row. A sample that is left out is counted by its reason.
+// row. If the sample is left out instead, it is counted by the reason for that.
 void take_kept(int64_t begin, int64_t end, int64_t context, bool leaves_out, TuningTexts& texts) {
   std::vector<int32_t> kept(static_cast<size_t>(std::min(end - begin, context + 2)));
   texts.tokens->read(begin, kept);
@@ -96,8 +97,8 @@ size_t index_of(Lacks lacks) {
   return static_cast<size_t>(lacks);
 }
 
-// Returns how many lines were left out for each reason, for example "2 without an answer (...), 1
-// longer than model.context (...)".
+// Returns a text with the number of lines left out for each reason, for example "2 without an
+// answer (...), 1 longer than model.context (...)".
 std::string left_out(const TuningTexts& texts) {
   std::string reasons;
   const auto add = [&](int64_t n, const char* why) {

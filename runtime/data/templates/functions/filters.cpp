@@ -17,8 +17,8 @@ std::string filter_called(const std::string& name) {
   return "the filter " + penstock::quoted(name);
 }
 
-// Reads the whole text, without the blanks around it, as int() and float() of Python do. Returns
-// nothing where it is no number.
+// Returns the number that the whole text is, read as Python's int() and float() do, or nothing if
+// the text is no number. Blanks around the number are allowed.
 template <class Number>
 std::optional<Number> number_in(const std::string& text) {
   std::string_view digits = stripped(text, nullptr, true, true);
@@ -65,7 +65,7 @@ Value as_real(const Value& of, const Arguments& with) {
   return given[0] == nullptr ? Value(0.0) : *given[0];
 }
 
-// Rounds as Python's round() does: the exact value of the double decides, and halves go to the even
+// Rounds as Python's round() does. The exact value of the double decides, and halves go to the even
 // digit.
 Value rounded(const Value& of, const Arguments& with) {
   const auto given = bound(with, {"precision", "method"}, filter_called("round"));

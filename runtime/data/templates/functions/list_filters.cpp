@@ -42,8 +42,8 @@ class ListFilter {
       std::initializer_list<const char*> parameters) const {
     return bound(with_, parameters, called());
   }
-  // Returns the items of the value as a row, and counts the work: each filter goes through all of
-  // them.
+  // Returns the items of the value as a row, and counts the work of a filter that goes through all
+  // items.
   [[nodiscard]] Value items() const {
     Value held = items_of(budget_, of_);
     budget_.work(2 * Budget::kStep * held.row()->items.size());
@@ -78,8 +78,8 @@ class ListFilter {
     return all.value();
   }
 
-  // Returns the arguments from place `first` on. They belong to the filter or test that an earlier
-  // argument names.
+  // Returns the arguments from place `first` on. They are passed on to the filter or test that an
+  // earlier argument names.
   [[nodiscard]] Arguments rest_from(size_t first) const {
     Arguments rest;
     for (size_t i = first; i < with_.values.size(); ++i) rest.values.push_back(with_.values[i]);
@@ -87,7 +87,7 @@ class ListFilter {
     return rest;
   }
 
-  // Applies the filter map. As in Jinja, wrong arguments are not noticed where the value is empty.
+  // Applies the filter map. If the value is empty, wrong arguments are not noticed, as in Jinja.
   [[nodiscard]] Value mapped() const {
     Lister all(budget_);
     if (!of_.truth()) return all.value(Row::Type::Once);
@@ -144,8 +144,8 @@ class ListFilter {
     return all.value(Row::Type::Once);
   }
 
-  // Returns the key that a value is compared by: a text in lower case, unless `with_case`, and any
-  // other value as it is.
+  // Returns the key by which a value is compared. The key of a text is the text in lower case,
+  // unless `with_case`; any other value is its own key.
   [[nodiscard]] Value key_of(const Value& value, bool with_case) const {
     if (with_case || value.text() == nullptr) return value;
     return call_method(budget_, value, "lower", {});
@@ -158,8 +158,8 @@ class ListFilter {
   struct Keyed {
     Value key, item;
   };
-  // Charges the memory that sorting `items` items takes: the items, and as much again for the sort
-  // itself.
+  // Charges the memory that sorting `items` items takes: the items, and as much again for the
+  // sort's own copy.
   [[nodiscard]] Charge room_for(size_t items) const { return {budget_, 2 * items * sizeof(Keyed)}; }
   // Returns the items in ascending order of keys, or in descending order if `turned`. Items with
   // equal keys keep their order.
@@ -275,7 +275,7 @@ class ListFilter {
     return all.value(Row::Type::Once);
   }
 
-  // Applies the filter groupby: returns pairs (grouper, list) in the order of groupers.
+  // Applies the filter groupby. Returns pairs (grouper, list), in the order of the groupers.
   [[nodiscard]] Value groups() const {
     const auto given = arguments({"attribute", "default", "case_sensitive"});
     if (given[0] == nullptr || truth_of(given[1]))

@@ -9,7 +9,7 @@
 namespace penstock::jinja {
 namespace {
 
-// All methods that texts, lists and mappings have in Python, in alphabetical order.
+// These are all methods that texts, lists and mappings have in Python, in alphabetical order.
 constexpr std::array<std::string_view, 47> kTextMethods = {
     "capitalize",   "casefold",    "center",    "count",      "encode",       "endswith",
     "expandtabs",   "find",        "format",    "format_map", "index",        "isalnum",

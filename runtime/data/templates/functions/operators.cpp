@@ -35,7 +35,7 @@ bool contains(Budget& budget, const Value& in, const Value& what) {
   fail_template("looks for " + kind_of(what) + " in " + kind_of(in));
 }
 
-// Joins two texts. If one of them is marked as escaped, the other is escaped first.
+// Returns two texts joined. If one of the texts is marked as escaped, the other is escaped first.
 Value joined_texts(Budget& budget, const Value& left, const Value& right) {
   Writer both(budget);
   const bool escapes = left.escaped() || right.escaped();
@@ -132,8 +132,8 @@ Value character_of(Budget& budget, const Value& of, int64_t at) {
   return text_value(budget, text.substr(byte, utf8_at(text, byte).bytes), of.escaped());
 }
 
-// Returns the member `name` of a group that groupby made, or the method `name` of the value;
-// undefined where it has neither.
+// Returns the member `name` of a group that groupby made, or the method `name` of the value. The
+// result is undefined if the value has neither.
 Value method_or_nothing(const Value& of, const std::string& name) {
   if (of.row() != nullptr && of.row()->type == Row::Type::Group) {
     if (name == "grouper" || name == "list") return of.row()->items[name == "list" ? 1 : 0];
@@ -233,7 +233,8 @@ Value cut_of(Budget& budget, const Value& of, const Cut& cut) {
   const int64_t step = cut.step.value_or(1);
   if (step == 0) fail_template("cuts in steps of 0");
   if (text) budget.work(of.text()->size());
-  // The memory of cut_text() is charged here: it keeps where each character starts, in eight bytes.
+  // The memory of cut_text() is charged here: it keeps eight bytes for each byte of the text, to
+  // know where characters start.
   const Charge starts(budget, text ? 8 * of.text()->size() : 0);
   const int64_t size = text ? characters_in(*of.text()) : std::ssize(of.row()->items);
   const int64_t lowest = step > 0 ? 0 : -1;
@@ -243,7 +244,7 @@ Value cut_of(Budget& budget, const Value& of, const Cut& cut) {
   };
   const int64_t begin = cut.from ? clamped(*cut.from) : (step > 0 ? 0 : size - 1);
   const int64_t end = cut.to ? clamped(*cut.to) : (step > 0 ? size : -1);
-  // A longer stride would end after one item as well, but could overflow `i`.
+  // A longer stride would also end after one item, but `i` could overflow.
   const int64_t stride = std::clamp(step, -size - 1, size + 1);
   if (text) return text_value(budget, cut_text(*of.text(), begin, end, stride), of.escaped());
   Lister kept(budget);

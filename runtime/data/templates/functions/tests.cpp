@@ -11,8 +11,8 @@
 namespace penstock::jinja {
 namespace {
 
-// Returns the operator that a test with one argument stands for; an empty text where it is no
-// operator.
+// Returns the operator that a test with one argument stands for, or an empty text if the test
+// stands for no operator.
 std::string operator_of(const std::string& test) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kOperators = {
       {{"==", "=="},

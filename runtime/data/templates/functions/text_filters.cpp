@@ -66,8 +66,8 @@ class TextFilter {
   }
   [[nodiscard]] Value escaped() const { return of_.escaped() ? of_ : escaped_text(text()); }
 
-  // Makes the first letter of each word a capital, and all other letters small. A word begins at
-  // the start and behind white space or one of - ( { [ <.
+  // Returns the text with a capital at the start of each word, and all other letters small. A word
+  // begins at the start of the text, and behind white space or one of - ( { [ <.
   [[nodiscard]] Value titled() const {
     if (!only_ascii(text())) fail_template("makes a title of letters beyond ASCII");
     std::string title = in_case(text(), Case::Lower);
@@ -102,7 +102,7 @@ class TextFilter {
       indention = blanks.value();
     }
     const bool blank_too = given[2] != nullptr && given[2]->truth();
-    const Charge room(budget_, 48 * text().size());  // each byte may be a line of its own
+    const Charge room(budget_, 48 * text().size());  // as if each byte were a line of its own
     // Jinja appends a newline before it cuts a text into lines. So a text that is empty or ends
     // with a newline has an empty last line.
     std::vector<std::string_view> lines = lines_of(text());
@@ -154,7 +154,7 @@ class TextFilter {
     return count;
   }
 
-  // Fills values into a text as % does in Python, for example '%s' | format('a').
+  // Fills values into the text in place of its %, as Python does, for example '%s' | format('a').
   [[nodiscard]] Value filled_in() const {
     if (with_.named.empty()) {
       return percent_formatted(budget_, of_, list_value(budget_, with_.values, Row::Type::Tuple));

@@ -87,7 +87,7 @@ class TextMethod {
 
   [[nodiscard]] Value cased() const {
     (void)arguments({});
-    const Charge room(budget_, 3 * text_.size());  // another case may take three times the bytes
+    const Charge room(budget_, 3 * text_.size());  // at most three times the bytes
     return text(in_case(text_, name_ == "upper"   ? Case::Upper
                                : name_ == "lower" ? Case::Lower
                                                   : Case::Capital));
@@ -157,7 +157,7 @@ class TextMethod {
 
   [[nodiscard]] Value lines() const {
     const Value* const keep = arguments({"keepends"})[0];
-    const Charge room(budget_, 48 * text_.size());  // each byte may be a line of its own
+    const Charge room(budget_, 48 * text_.size());  // as if each byte were a line of its own
     Lister all(budget_);
     for (const std::string_view line : lines_of(text_, keep != nullptr && keep->truth())) {
       all.add(text(line));
@@ -216,7 +216,7 @@ class TextMethod {
     const int64_t missing = std::max<int64_t>(0, width - characters_in(text_));
     const bool sign = name_ == "zfill" && (text_.starts_with('-') || text_.starts_with('+'));
     int64_t before = name_ == "ljust" ? 0 : missing;
-    // CPython puts the odd fill character in front where both the gap and the width are odd.
+    // If both the gap and the width are odd, CPython puts the odd fill character in front.
     if (name_ == "center") before = missing / 2 + (missing & width & 1);
     Writer all(budget_);
     if (sign) all.add(text_.substr(0, 1));
@@ -302,7 +302,7 @@ Value replaced(Budget& budget, std::string_view text, std::string_view from, std
   Writer all(budget);
   size_t at = 0;
   for (int64_t n = 0; n != most; ++n) {
-    // An empty `from` is found before each character, and at the end.
+    // An empty `from` is found before each character, and at the end of the text.
     const size_t end = from.empty()
                            ? (n == 0 ? 0 : at + (at < text.size() ? utf8_at(text, at).bytes : 1))
                            : text.find(from, at);

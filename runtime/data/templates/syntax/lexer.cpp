@@ -93,8 +93,8 @@ class Lexer {
     tokens_.push_back({kind, std::move(text), line()});
   }
 
-  // Adds a token for the text `all`, which lies before the next tag or the template's end. The
-  // white space that this tag takes away is left out.
+  // Adds a token for the text `all`, which lies before the next tag or the end of the template.
+  // White space that the next tag removes is left out.
   void between(std::string_view all) {
     std::string_view kept = all;
     const std::string_view tag = rest_.substr(all.size());
@@ -112,11 +112,11 @@ class Lexer {
     rest_.remove_prefix(all.size());
   }
 
-  // A tag of a given name at the beginning of a text. `bytes` is its length; 0: no such tag is
-  // there.
+  // Describes a tag with a given name at the beginning of a text. `bytes` is the length of the tag,
+  // and 0 if there is no such tag.
   struct NamedTag {
     size_t bytes = 0;
-    char ends_with = ' ';  // the sign before "%}": - or +; a blank where there is none
+    char ends_with = ' ';  // the sign before "%}": - or +; a blank if there is none
   };
   static NamedTag named_tag(std::string_view text, std::string_view name) {
     size_t at = 2;
@@ -132,8 +132,8 @@ class Lexer {
     return tag;
   }
 
-  // Adds what stands between {% raw %} and {% endraw %} as a text. Returns false where no {% raw %}
-  // is next.
+  // Adds what stands between {% raw %} and {% endraw %} as a text. Returns false if the next tag is
+  // no {% raw %}.
   bool raw() {
     const NamedTag begin = named_tag(rest_, "raw");
     if (begin.bytes == 0 || begin.ends_with == '+') return false;
@@ -165,7 +165,7 @@ class Lexer {
     push(writes ? Token::Kind::WriteBegin : Token::Kind::TagBegin, "");
     rest_.remove_prefix(signed_by);
     const std::string_view end = writes ? "}}" : "%}";
-    int open = 0;  // open brackets: between them "}}" may end mappings
+    int open = 0;  // open brackets: inside them "}}" can end mappings
     for (;;) {
       rest_.remove_prefix(blanks_before(rest_));
       if (rest_.empty()) fail("a tag has no end");
@@ -181,7 +181,7 @@ class Lexer {
     }
   }
 
-  // Removes the white space behind a tag: all of it if `trims`, or one newline if `newline`.
+  // Removes white space behind a tag: all of it if `trims`, else one newline if `newline`.
   void after(bool trims, bool newline) {
     size_t n = 0;
     if (trims) {
@@ -220,8 +220,8 @@ class Lexer {
     fail("a character that no expression has");
   }
 
-  // Returns the digits at `at`, and moves `at` behind them. A single _ between two digits is left
-  // out.
+  // Returns the digits at `at`, and moves `at` behind these. A single _ between two digits is
+  // skipped.
   std::string digits(size_t& at, bool (*belongs)(char)) const {
     std::string all;
     for (; at < rest_.size(); ++at) {
@@ -281,8 +281,8 @@ class Lexer {
     rest_.remove_prefix(at + 1);
   }
 
-  // Reads the escape behind the backslash at `at` - 1, and adds its character to `value`. Returns
-  // the length of the escape without the backslash.
+  // Reads the escape whose backslash is at `at` - 1, and adds the character that it stands for to
+  // `value`. Returns the length of the escape without the backslash.
   size_t escape(size_t at, std::string& value) const {
     constexpr std::string_view kFrom = "ntr\\'\"abfv";
     constexpr std::string_view kTo = "\n\t\r\\'\"\a\b\f\v";
@@ -314,7 +314,8 @@ class Lexer {
     append_utf8(value, code);
     return digits;
   }
-  // Reads the escape of a named character, for example N{BULLET}. Returns its length.
+  // Reads the escape of a named character, for example N{BULLET}, and adds the character to
+  // `value`. Returns the length of the escape.
   size_t named(size_t at, std::string& value) const {
     const size_t end = rest_.find('}', at);
     if (end == std::string_view::npos || rest_[at + 1] != '{') fail("an escape without a name");
@@ -328,7 +329,7 @@ class Lexer {
   std::string_view rest_;
   const std::string& where_;
   bool line_begins_ = true;
-  mutable size_t counted_ = 0, line_ = 1;  // the byte up to which newlines are counted; its line
+  mutable size_t counted_ = 0, line_ = 1;  // how far newlines are counted, and the line there
   std::vector<Token> tokens_;
 };
 

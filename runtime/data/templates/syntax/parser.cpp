@@ -18,11 +18,12 @@ using Kind = Node::Kind;
 // Reads the tokens of a template one after the other, and makes the nodes of its tree.
 class TokenReader {
  protected:
-  // `where` names the template in messages. It must outlive the reader.
+  // `where` names the template in messages. It must live as long as the reader.
   TokenReader(std::string_view text, const std::string& where)
       : tokens_(tokens_of(text, where)), where_(where) {}
 
-  // Counts how many parts of the template are open, and refuses more than kDeepest.
+  // Counts how many parts of the template are open, nested in each other, and refuses more than
+  // kDeepest.
   class Deeper {
    public:
     explicit Deeper(TokenReader& reader) : depth_(reader.depth_) {
@@ -79,7 +80,7 @@ class TokenReader {
     node.parts.push_back(std::move(part));
   }
 
-  static constexpr int kDeepest = 200;  // open parts of a template: each takes room on the stack
+  static constexpr int kDeepest = 200;  // most parts nested in each other: each takes stack memory
 
   std::vector<Token> tokens_;
   const std::string& where_;
@@ -87,20 +88,20 @@ class TokenReader {
   int depth_ = 0;
 };
 
-// Parses expressions: one function for each precedence of operators, from the loosest to the
+// Parses expressions. There is a function for each precedence of operators, from the loosest to the
 // tightest, as in Jinja's own parser.
 class ExpressionReader : protected TokenReader {
  protected:
   using TokenReader::TokenReader;
 
   NodePtr expression();
-  NodePtr or_expression();  // without a conditional `if` behind it
-  // Parses an expression. Several with commas between them become a tuple, as in {{ 1, 2 }}.
-  // `with_if`: each may have a conditional `if`.
+  NodePtr or_expression();  // an expression that no conditional `if` follows
+  // Parses an expression, or several with commas between them, which become a tuple, as in {{ 1, 2
+  // }}. If `with_if`, each expression may have a conditional `if`.
   NodePtr tuple_or_one(bool with_if);
   // Parses the filters behind `value`, for example "| trim | upper".
   NodePtr filters(NodePtr value);
-  void arguments(Node& call);  // parses them from behind the "(" on
+  void arguments(Node& call);  // parses arguments, beginning behind the "("
 
   bool names_caller_ = false;  // whether any expression so far has named "caller"
 
@@ -279,7 +280,7 @@ void ExpressionReader::arguments(Node& call) {
   }
 }
 
-// Parses the members, items and calls that follow a value: "a.b", "a[0]", "a(1)".
+// Parses the members, items and calls that follow a value, for example "a.b", "a[0]" and "a(1)".
 NodePtr ExpressionReader::postfix(NodePtr value) {
   for (;;) {
     if (take(".")) {
@@ -357,7 +358,7 @@ NodePtr ExpressionReader::primary() {
   fail("an expression is missing");
 }
 
-// Parses statements, and the whole template.
+// Parses the statements of a template, and with these the whole template.
 class Parser : private ExpressionReader {
  public:
   Parser(std::string_view text, const std::string& where) : ExpressionReader(text, where) {}
@@ -411,8 +412,8 @@ class Parser : private ExpressionReader {
     end_tag();
     return body;
   }
-  // Does the same for a body with names of its own. A break or continue in such a body cannot end a
-  // loop around it.
+  // Does the same as body_to(), for a body with names of its own. A break or continue in such a
+  // body cannot end a loop around the body.
   NodePtr closed_body_to(const char* end) {
     const int loops = std::exchange(loops_, 0);
     NodePtr body = body_to(end);
@@ -442,14 +443,14 @@ class Parser : private ExpressionReader {
       end_tag();
       return node(what == "break" ? Kind::Break : Kind::Continue, "");
     }
-    if (what == "generation") {  // marks the assistant's words, and changes nothing in them
+    if (what == "generation") {  // marks the assistant's words without changing them
       return node(Kind::Scoped, "", closed_body_to("endgeneration"));
     }
     unsupported("the tag " + penstock::quoted(what));
   }
 
-  // Parses "name(arguments) | name": the filters that {% filter %} and {% set x | name %} apply to
-  // the text of their body.
+  // Parses the filters that {% filter %} and {% set x | name %} apply to the text of their body.
+  // They are written as "name(arguments) | name".
   NodePtr captured_through_filters() {
     NodePtr first = node(Kind::Filter, name(), node(Kind::Captured, ""));
     if (take("(")) arguments(*first);
@@ -536,8 +537,8 @@ class Parser : private ExpressionReader {
     return node(Kind::SetBlock, "", std::move(to), std::move(body), std::move(through));
   }
 
-  // Parses the parameters "(a, b=1)". Names go to `names`. Values go to `parts`, behind the place
-  // of the body, which is the first part.
+  // Parses parameters such as "(a, b=1)". The names are added to `names`. The values are added to
+  // `parts`, behind the place of the body, which is the first part.
   void parameters(Node& made) {
     want("(");
     while (!take(")")) {

@@ -15,12 +15,12 @@ namespace {
 
 constexpr int64_t kWidest = 10'000;
 
-// The way in which a value is written, as "%-8.2f" and "{:>8.2f}" say it.
+// Describes how a value is written, for example as "%-8.2f" or "{:>8.2f}" says.
 struct FillForm {
-  char align = '\0';  // one of < > ^ =; '\0': numbers right, texts left
+  char align = '\0';  // < > ^ or =; '\0' puts numbers right and texts left
   std::string fill = " ";
   char sign = '-';
-  bool alternate = false;  // 0x, 0o or 0b goes before the digits
+  bool alternate = false;  // whether 0x, 0o or 0b goes before the digits
   int64_t width = 0;
   std::optional<int64_t> precision = {};
   char type = '\0';
@@ -31,8 +31,8 @@ struct FillForm {
                 ", which is not supported");
 }
 
-// Reads the decimal digits at `at` and moves `at` behind them; returns nothing where there are
-// none.
+// Returns the number at `at` and moves `at` behind its decimal digits. Returns nothing if there are
+// no digits.
 std::optional<int64_t> number_at(std::string_view text, size_t& at) {
   size_t end = at;
   int64_t number = 0;
@@ -45,7 +45,7 @@ std::optional<int64_t> number_at(std::string_view text, size_t& at) {
   return number;
 }
 
-// The sign of a number, and its digits.
+// Holds the sign of a number, and its digits.
 struct Digits {
   bool negative = false;
   std::string text;
@@ -203,8 +203,8 @@ class PercentForm {
   bool named_ = false;
 };
 
-// Reads the form "[[fill]align][sign][#][0][width][.precision][type]" and refuses anything behind
-// it.
+// Returns the form that a text writes as "[[fill]align][sign][#][0][width][.precision][type]".
+// Refuses a text that goes on behind the form.
 FillForm brace_form(std::string_view text) {
   constexpr std::string_view kAligns = "<>^=";
   FillForm form;

@@ -127,7 +127,7 @@ bool less(Budget& budget, const Value& a, const Value& b) {
   }
   if (a.text() != nullptr && b.text() != nullptr) {
     budget.work(std::min(a.text()->size(), b.text()->size()));
-    return *a.text() < *b.text();  // bytes of UTF-8 have the order of their characters
+    return *a.text() < *b.text();  // bytes of UTF-8 sort as their characters do
   }
   const bool rows = a.row() != nullptr && b.row() != nullptr && a.row()->type == b.row()->type &&
                     a.row()->type <= Row::Type::Tuple;

@@ -98,7 +98,8 @@ class JsonWriter {
     fail_template("writes " + kind_of(value) + " as JSON");
   }
 
-  // Python's json.dumps has names of its own for what JSON has no numbers for.
+  // Returns a number as JSON. Python's json.dumps has names of its own for values that JSON cannot
+  // write as numbers.
   static std::string json_real(double number) {
     if (std::isnan(number)) return "NaN";
     if (std::isinf(number)) return number < 0 ? "-Infinity" : "Infinity";

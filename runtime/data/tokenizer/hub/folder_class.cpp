@@ -28,7 +28,7 @@ constexpr std::array kOurClasses = {ClassName{"GPT2Tokenizer", FolderClass::Gpt2
                                     ClassName{"LlamaTokenizer", FolderClass::Llama},
                                     ClassName{"Qwen2Tokenizer", FolderClass::Qwen2}};
 
-// Classes of transformers that build a tokenizer of byte pairs or pieces anew, in ways that are not
+// These classes of transformers rebuild a tokenizer of byte pairs or pieces in ways that are not
 // supported.
 constexpr std::array<std::string_view, 46> kOtherClasses = {
     "AlbertTokenizer",      "BarthezTokenizer",    "BartTokenizer",      "BigBirdTokenizer",
@@ -44,9 +44,9 @@ constexpr std::array<std::string_view, 46> kOtherClasses = {
     "UdopTokenizer",        "VideoPrismTokenizer", "WhisperTokenizer",   "XGLMTokenizer",
     "XLMRobertaTokenizer",  "XLNetTokenizer"};
 
-// The class for a network whose folder names none. AsWritten (the file is taken as it stands) holds
-// even where the folder names a class. A network that is not listed has the class that its folder
-// names.
+// Gives the class for networks of a type. It is used if the folder names no class. AsWritten (the
+// file is taken as it stands) is used even if the folder names one. For a type that is not listed,
+// the class that the folder names is used.
 struct NetworkClass {
   std::string_view model_type;
   FolderClass of;
@@ -90,8 +90,8 @@ constexpr std::array kNetworkClasses = {NetworkClass{"gpt2", FolderClass::Gpt2},
                                         NetworkClass{"phimoe", kWritten},
                                         NetworkClass{"stablelm", kWritten}};
 
-// Returns the class of that name. A name of no class of transformers opens the file as it stands,
-// as the plain classes do.
+// Returns the class of that name. For a name that is no class of transformers the file is opened as
+// it stands, as for the plain classes.
 FolderClass class_named(std::string_view kind) {
   const auto ours = std::ranges::find(kOurClasses, kind, &ClassName::name);
   if (ours != kOurClasses.end()) return ours->of;
@@ -104,7 +104,7 @@ std::string name_of(FolderClass of, const FolderSettings& settings) {
   return ours == kOurClasses.end() ? settings.kind : std::string(ours->name);
 }
 
-// The steps of the tokenizers of GPT-2 and Qwen2, as transformers saves them.
+// These are the steps of the tokenizers of GPT-2 and Qwen2, as transformers saves them.
 constexpr const char* kNfc = R"({"type": "NFC"})";
 constexpr const char* kGpt2Cuts = R"({"type": "ByteLevel", "add_prefix_space": false})";
 constexpr const char* kQwen2Cuts = R"js({"type": "Sequence", "pretokenizers": [
@@ -112,15 +112,16 @@ constexpr const char* kQwen2Cuts = R"js({"type": "Sequence", "pretokenizers": [
     "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"}},
   {"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}]})js";
 
-// Returns whether the steps `a` and `b` cut texts alike, apart from a space in front.
+// Returns whether the steps `a` and `b` cut texts alike. A space that they put in front makes no
+// difference.
 bool cut_alike(std::vector<PreTokenizerStep> a, std::vector<PreTokenizerStep> b) {
   if (a.empty() || b.empty()) return false;
   a.back().put = b.back().put = PreTokenizerStep::Put::Never;
   return a == b;
 }
 
-// Gives the file the byte-level steps of its class. Returns false, and changes nothing, where the
-// file cuts texts in another way.
+// Replaces the steps of the file by the byte-level steps of its class, and returns true. If the
+// file cuts texts in another way than these, it returns false and changes nothing.
 bool cut_as_bytes(TokenizerJson& file, const FolderSettings& settings) {
   const bool qwen2 = settings.opened == FolderClass::Qwen2;
   const JsonSource source(file.path);

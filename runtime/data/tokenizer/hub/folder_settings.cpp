@@ -17,8 +17,8 @@ using nlohmann::json;
 
 constexpr int64_t kMostSettingsBytes = int64_t{8} << 20;
 
-// Returns the token that an object such as {"content": "<s>", "lstrip": false, ...} describes; its
-// id is not set.
+// Returns the token that an object such as {"content": "<s>", "lstrip": false, ...} describes. The
+// id of the token is not set.
 AddedToken token_of(const json& token, const std::string& path) {
   AddedToken one;
   one.content = json_text(token, "content", path);
@@ -34,8 +34,8 @@ AddedToken token_of(const json& token, const std::string& path) {
   return one;
 }
 
-// Returns the special token that an object {"content": ...}, or a text alone, names; nothing where
-// `token` is neither.
+// Returns the special token that `token` names: an object {"content": ...} or a text alone. Returns
+// nothing if it is neither.
 std::optional<AddedToken> named_token(const json& token, const std::string& path) {
   const bool object = token.is_object() && token.contains("content");
   if (!object && (!token.is_string() || token.get_ref<const std::string&>().empty())) {
@@ -55,7 +55,8 @@ void take_all(const json& tokens, const std::string& path, std::vector<AddedToke
   }
 }
 
-// Returns the member that keeps the text of the token with this key; null where no member does.
+// Returns the member that keeps the text of the token with this key, or null if there is no such
+// member.
 std::string* edge_of(FolderSettings& read, std::string_view key) {
   if (key == "bos_token") return &read.begin;
   if (key == "eos_token") return &read.end;
@@ -79,8 +80,8 @@ void take_named(const json& settings, FolderSettings& read) {
   if (extra.is_array()) take_all(extra, read.path, read.listed);
 }
 
-// Takes the tokens that the class assumes. A key that is there is left alone, even if it is null,
-// which says that there is no such token.
+// Takes the tokens that the class assumes. If the settings have a key for a token, that key is left
+// alone, even if it is null: null says that there is no such token.
 void take_assumed(const json& settings, FolderSettings& read) {
   for (const auto& [key, text] : default_tokens(read.opened)) {
     if (settings.contains(key)) continue;
@@ -89,8 +90,8 @@ void take_assumed(const json& settings, FolderSettings& read) {
   }
 }
 
-// Copies the list of extra tokens from its older name to the newer one, unless the newer one is
-// there as well.
+// Copies the list of extra tokens from its older name to its newer name, unless there is a list of
+// the newer name as well.
 void rename_list(json& settings) {
   const auto older = settings.find("additional_special_tokens");
   if (older == settings.end() || settings.contains("extra_special_tokens")) return;
@@ -98,7 +99,7 @@ void rename_list(json& settings) {
 }
 
 // Puts special_tokens_map.json into the settings. Its values replace those of
-// tokenizer_config.json; its list of extra tokens is added to the list there.
+// tokenizer_config.json. Its list of extra tokens is appended to the list that is there.
 void take_map(const json& map, json& settings) {
   for (const auto& [key, value] : map.items()) {
     json& setting = settings[key];
@@ -131,7 +132,7 @@ int32_t id_of_key(const std::string& key, const std::string& path) {
   return *id;
 }
 
-// Reads a list of added tokens by their ids: {"5": {"content": "<s>", ...}, ...}.
+// Returns added tokens from an object with their ids as keys: {"5": {"content": "<s>", ...}, ...}.
 std::vector<AddedToken> added_in(const json& tokens, const std::string& path) {
   std::vector<AddedToken> added;
   for (const auto& [key, token] : tokens.items()) {
@@ -142,8 +143,8 @@ std::vector<AddedToken> added_in(const json& tokens, const std::string& path) {
   return added;
 }
 
-// Reads the added tokens of an older folder, with their ids: {"<s>": 5, ...}. A token that the
-// settings name is special.
+// Returns the added tokens of an older folder, from a file with their ids as values: {"<s>": 5,
+// ...}. A token that the settings name becomes a special one.
 std::vector<AddedToken> older_added_in(const std::string& path, const FolderSettings& settings) {
   std::vector<AddedToken> added;
   const json tokens = read_json_file(path, kMostSettingsBytes, FileOwner::User);
@@ -158,8 +159,8 @@ std::vector<AddedToken> older_added_in(const std::string& path, const FolderSett
   return added;
 }
 
-// Returns the chat template: a text, or the one named "default" in a list; empty where there is
-// none.
+// Returns the chat template, or an empty text if there is none. It is written as a text, or as the
+// one named "default" in a list.
 std::string template_in(const json& settings) {
   const auto found = settings.find("chat_template");
   if (found == settings.end()) return {};
@@ -173,7 +174,7 @@ std::string template_in(const json& settings) {
   return {};
 }
 
-// Reads a file of the folder; returns an empty object where the folder has no such file.
+// Returns the content of a file of the folder, or an empty object if the folder has no such file.
 json object_in(const std::string& folder, const char* name) {
   const std::string path = file_in(folder, name);
   return path.empty() ? json::object() : read_json_file(path, kMostSettingsBytes, FileOwner::User);
@@ -193,8 +194,8 @@ void take_switches(const json& settings, FolderSettings& read) {
   read.split_special = switch_in(settings, "split_special_tokens").value_or(false);
 }
 
-// Refuses settings that would change ids in ways that are not read here: other tokenizer files,
-// other expressions, and code that the folder brings.
+// Refuses settings that change ids in ways that are not supported: other tokenizer files, other
+// expressions, and code that the folder brings.
 void refuse_unsupported(const json& settings, const std::string& model_type,
                         const FolderSettings& read) {
   const auto refuse = [&](const char* key, const char* why) {

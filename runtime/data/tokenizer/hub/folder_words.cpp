@@ -13,11 +13,11 @@ namespace {
 
 struct Split {
   int32_t merged;
-  size_t characters;  // of the left part
+  size_t characters;  // characters of the left part
   std::string left, right;
 };
 
-// Adds every way to put a piece together from two other pieces to `splits`.
+// Adds to `splits` every way to put a piece together from two other pieces.
 void add_splits(const std::string& piece, int32_t id,
                 const std::unordered_map<std::string, int32_t>& ids, std::vector<Split>& splits) {
   size_t characters = 0;
@@ -40,8 +40,8 @@ class AddingTokens {
     for (const AddedToken& token : file.added) next_ = std::max(next_, token.id + 1);
   }
 
-  // Adds a token that comes with its id. Refuses it where tokenizer.json gives or would give that
-  // token another id.
+  // Adds a token that comes with its id. Refuses the token if tokenizer.json gives or would give it
+  // another id.
   void take(const AddedToken& token) {
     const auto found = find(token.content);
     const bool is_there = found != file_.added.end();
@@ -58,7 +58,7 @@ class AddingTokens {
       add(token);
     }
   }
-  // Adds a token that the class assumes. Returns false where no token or word of this text exists.
+  // Adds a token that the class assumes. Returns false if neither a token nor a word has this text.
   bool take_assumed(const AddedToken& token) {
     const bool exists = find(token.content) != file_.added.end() || words_.contains(token.content);
     if (exists) (void)take_named(token);
@@ -96,8 +96,8 @@ class AddingTokens {
   int32_t next_;
 };
 
-// Refuses a folder that would lose added tokens: where tokenizer_config.json lists some, a class
-// that builds its tokenizer anew takes none from tokenizer.json.
+// Refuses a folder that would lose added tokens. If tokenizer_config.json lists some added tokens,
+// a class that builds its tokenizer anew takes none from tokenizer.json.
 void refuse_missing(const TokenizerJson& file, const FolderSettings& settings) {
   for (const AddedToken& token : file.added) {
     const std::string& text = token.content;
@@ -142,8 +142,8 @@ std::string take_added_tokens(TokenizerJson& file, const FolderSettings& setting
   AddingTokens adding(file, settings);
   for (const AddedToken& token : settings.added) adding.take(token);
   for (const AddedToken& token : settings.named) (void)adding.take_named(token);
-  // Only one of these may be new: several would get ids in their order in the file, and JSON keeps
-  // no order of keys.
+  // Only one of these tokens may be new. Several new tokens would get ids in their order in the
+  // file, and JSON keeps no order of keys.
   int new_ones = 0;
   for (const AddedToken& token : settings.own) new_ones += adding.take_named(token) ? 1 : 0;
   if (new_ones > 1) {

@@ -16,8 +16,9 @@
 namespace penstock {
 namespace {
 
-// Returns the ids of special tokens; -1 where there is none. All tokens that a folder names are
-// among its words by now. A token that only its class assumes may be missing.
+// Returns the ids of special tokens, with -1 for a token that does not exist. All tokens that a
+// folder names are among its words by now. Only a token that the folder's class assumes can be
+// missing.
 SpecialIds special_ids(const WordTokenizer& words, const FolderSettings& settings) {
   return {.begin = words.find(settings.begin).value_or(-1),
           .end = words.find(settings.end).value_or(-1),
@@ -77,9 +78,9 @@ std::unique_ptr<Tokenizer> folder_of_words(TokenizerJson file, const FolderSetti
   return std::make_unique<FolderOfWords>(std::move(file), settings, std::move(note));
 }
 
-// Opens a SentencePiece model of the class LlamaTokenizer in a folder without a tokenizer.json. A
-// text's ids begin with <s> unless the folder says otherwise. (A tokenizer.json would decide alone
-// what is put around a text.)
+// Opens a SentencePiece model of the class LlamaTokenizer in a folder without a tokenizer.json. The
+// ids of a text begin with <s> unless the folder says otherwise. (With a tokenizer.json, that file
+// alone would decide what is put around a text.)
 std::unique_ptr<Tokenizer> llama_pieces(const std::string& model, FolderSettings settings) {
   const Pieces pieces(model);
   if (settings.begin.empty()) settings.begin = "<s>";
@@ -92,7 +93,8 @@ std::unique_ptr<Tokenizer> llama_pieces(const std::string& model, FolderSettings
   return folder_of_words(std::move(file), settings, "");
 }
 
-// A tokenizer of pieces, and of tokens such as <s> that the folder adds to them or finds in texts.
+// Cuts texts into pieces, and finds tokens in them, such as <s>, that the folder adds to the
+// pieces.
 class FolderOfPieces final : public Tokenizer {
  public:
   FolderOfPieces(const std::string& file, FolderSettings settings)
@@ -120,8 +122,8 @@ class FolderOfPieces final : public Tokenizer {
     const auto found = ids_.find(token);
     return found == ids_.end() ? pieces_.find(token) : std::optional(found->second);
   }
-  // Encodes the stretches between added tokens. A space goes before each of them, as before a whole
-  // text.
+  // Encodes the stretches of text between added tokens. A space goes before each stretch, as before
+  // a whole text.
   [[nodiscard]] std::vector<int32_t> encode(std::string_view text) const override {
     std::string storage;
     std::vector<int32_t> ids;
@@ -151,7 +153,7 @@ class FolderOfPieces final : public Tokenizer {
   [[nodiscard]] SpecialIds special() const override { return special_; }
 
  private:
-  // Returns the id of a token that the folder names, or -1 where it names none. Throws where the
+  // Returns the id of a token that the folder names, or -1 if `token` is empty. Throws if the
   // vocabulary lacks the token.
   [[nodiscard]] int32_t named_id(const std::string& token) const {
     if (token.empty()) return -1;
@@ -178,7 +180,7 @@ class FolderOfPieces final : public Tokenizer {
   FolderSettings settings_;
   SpecialIds special_;
   std::unordered_map<std::string, int32_t> ids_;   // ids of added tokens
-  std::unordered_map<int32_t, AddedToken> texts_;  // added tokens by id
+  std::unordered_map<int32_t, AddedToken> texts_;  // added tokens by their ids
   std::optional<AddedTokens> added_;
 };
 

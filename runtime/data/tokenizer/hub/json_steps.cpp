@@ -10,12 +10,12 @@ namespace {
 
 using nlohmann::json;
 
-// The expression by which the byte-level step cuts, unless the file says that it does not cut.
+// The byte-level step cuts by this expression, unless the file says that the step does not cut.
 constexpr const char* kByteLevelExpression =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
-// Matches punctuation, as an expression for PCRE2: that of ASCII and that of Unicode 8, whose
-// tables the `tokenizers` library has. Characters that became punctuation later are excluded, and
-// two that were punctuation then are included.
+// This expression for PCRE2 matches punctuation: that of ASCII and that of Unicode 8, whose tables
+// the `tokenizers` library has. It excludes characters that became punctuation later, and includes
+// two that were punctuation in Unicode 8 only.
 constexpr const char* kPunctuation =
     R"((?![\x{61D}\x{9FD}\x{A76}\x{C77}\x{C84}\x{1B7D}\x{1B7E}\x{2E43}-\x{2E5D}\x{10EAD})"
     R"(\x{10F55}-\x{10F59}\x{10F86}-\x{10F89}\x{1144B}-\x{1144F}\x{1145A}-\x{1145D})"
@@ -86,8 +86,8 @@ NormalStep normal_step(const JsonSource& source, const json& step) {
   source.refuse("the normalizer " + quoted(type));
 }
 
-// Reads a Metaspace step. Older files say add_prefix_space in place of prepend_scheme. Texts are
-// split where the file does not say whether.
+// Reads a Metaspace step. Older files have add_prefix_space instead of prepend_scheme. If the file
+// does not say whether texts are split, they are.
 PreTokenizerStep metaspace(const JsonSource& source, const json& step) {
   using Put = PreTokenizerStep::Put;
   PreTokenizerStep cut;

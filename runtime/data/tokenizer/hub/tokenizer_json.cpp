@@ -53,8 +53,8 @@ class TokenizerReader {
 
   void model() {
     const json& model = json_object(file_, "model", read_.path);
-    // Older files do not name the type of their model. It has byte pairs, or pieces where "vocab"
-    // is a list.
+    // Older files do not name the type of their model. Then the model has pieces if "vocab" is a
+    // list, else byte pairs.
     const bool pieces = model.contains("vocab") && model["vocab"].is_array();
     const std::string type = source_.text(model, "type", pieces ? "Unigram" : "BPE");
     read_.model.byte_fallback = source_.flag(model, "byte_fallback", false);
@@ -78,7 +78,8 @@ class TokenizerReader {
       read_.model.vocabulary.emplace_back(word, source_.id(id));
       if (word == unknown) read_.model.unknown = read_.model.vocabulary.back().second;
     }
-    // Nothing is unknown to a byte-level vocabulary, so its unk_token need not be a word of it.
+    // A byte-level vocabulary can write any text, so nothing is unknown to it. Its unk_token need
+    // not be one of its words.
     if (!unknown.empty() && !read_.model.unknown && !read_.model.byte_level) {
       source_.damaged("its vocabulary has no " + quoted(unknown) + ", which its unk_token is");
     }
@@ -111,7 +112,7 @@ class TokenizerReader {
     }
   }
 
-  // Returns the two words of a merge, which is written as "a b" or as ["a", "b"].
+  // Returns the two words of a merge. A merge is written as "a b" or as ["a", "b"].
   std::pair<std::string, std::string> pair_in(const json& merge) const {
     if (merge.is_string()) {
       const auto& both = merge.get_ref<const std::string&>();
@@ -127,8 +128,8 @@ class TokenizerReader {
                     " is no pair of words");
   }
 
-  // Reads a post-processor. Only the tokens that it puts around a single text count here; the rest
-  // of what it does is for offsets and pairs of texts.
+  // Reads a post-processor. Only the tokens that it puts around a single text are used here. All
+  // else that it does concerns offsets and pairs of texts.
   void post_processor(const json& post) {
     const std::string type = source_.type_of(post);
     if (type == "ByteLevel") return;
@@ -143,7 +144,7 @@ class TokenizerReader {
     read_.end.push_back(token_in(post, "sep"));
   }
 
-  // Returns the id of a token that is written as ["<s>", 0].
+  // Returns the id in a token with its id, which is written as ["<s>", 0].
   int32_t token_in(const json& post, const char* key) const {
     const json& token = source_.list(post, key);
     if (token.size() != 2) source_.damaged("\"" + std::string(key) + "\" is no token with its id");

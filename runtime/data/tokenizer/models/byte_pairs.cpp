@@ -58,7 +58,7 @@ class BytePairs final : public WordModel {
     tell_neighbours(data, ids);
   }
 
-  // Returns the symbols that a word may consist of before it is merged.
+  // Returns the symbols that a word can consist of before it is merged.
   [[nodiscard]] std::vector<int32_t> first_symbols() const {
     std::vector<int32_t> symbols(single_.begin(), single_.end());
     for (const auto& [word, id] : words_) {
@@ -74,9 +74,10 @@ class BytePairs final : public WordModel {
     return symbols;
   }
 
-  // Tells Merges which first symbols, those of a word before it is merged, a rule can bring
-  // together: the last one of the rule's left side and the first one of its right side. Tells
-  // nothing where a symbol can be made in two ways that begin or end with different first symbols.
+  // Tells Merges which first symbols (symbols of a word before it is merged) a rule can bring
+  // together: the last one of the rule's left side and the first one of its right side. If a symbol
+  // can be made in two ways that begin or end with different first symbols, Merges is told nothing
+  // at all.
   void tell_neighbours(const WordModelData& data, const ByText<int32_t>& ids) {
     struct Ends {
       int32_t first = 0, last = 0;
@@ -84,7 +85,7 @@ class BytePairs final : public WordModel {
     };
     std::unordered_map<int32_t, Ends> ends;
     for (const int32_t id : first_symbols()) ends.insert_or_assign(id, Ends{id, id});
-    // Rules are sorted by length. So the rules that make the two sides of a rule come before it.
+    // The rules are sorted by length. So a rule comes behind the rules that make its two sides.
     std::vector<const std::pair<std::string, std::string>*> rules;
     for (const auto& merge : data.merges) rules.push_back(&merge);
     std::ranges::stable_sort(
@@ -109,9 +110,9 @@ class BytePairs final : public WordModel {
   }
 
   // Returns the symbols of a word before it is merged. What the vocabulary lacks becomes fallback
-  // bytes or the unknown symbol, or is left out where there is neither. As in the `tokenizers`
-  // package, the unknown symbol stands right before the next known symbol, behind fallback bytes
-  // that may come between.
+  // bytes or the unknown symbol. If the model has neither, it is left out. As in the `tokenizers`
+  // package, the unknown symbol is put right before the next known symbol, and so behind fallback
+  // bytes that come in between.
   [[nodiscard]] std::vector<int32_t> symbols_of(std::string_view word) const {
     std::vector<int32_t> symbols;
     symbols.reserve(word.size());
@@ -147,7 +148,7 @@ class BytePairs final : public WordModel {
   bool byte_level_, ignore_merges_, fuse_unknown_;
   std::optional<int32_t> unknown_;
   ByText<int32_t> words_;            // ids of words, by their bytes in a text
-  std::array<int32_t, 256> single_;  // ids of words of one byte; -1: there is none
+  std::array<int32_t, 256> single_;  // ids of words of one byte; -1 if there is none
   std::optional<ByteFallback> fallback_;
   Merges merges_;
 };

@@ -12,8 +12,8 @@ uint64_t pair_key(int32_t left, int32_t right) {
   return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
 }
 
-// Words of up to so many symbols look at all pairs for each merge, which is quicker than a queue of
-// pairs. Nearly all words of a language are that short.
+// For words of up to this many symbols, looking at all pairs before each merge is quicker than a
+// queue of pairs. Nearly all words of a language are that short.
 constexpr size_t kShortWord = 24;
 
 }  // namespace
@@ -77,9 +77,9 @@ void Merges::apply_short(std::vector<int32_t>& symbols) const {
   }
 }
 
-// Keeps the symbols as a linked list, and the places where a rule may apply in a queue. Symbols may
-// change after their entry was made. Such an entry is passed over: no rule makes of the present
-// symbols what it says.
+// Keeps the symbols as a linked list, and the places where a rule can apply in a queue. Symbols can
+// change after a place was put into the queue. Such a place is skipped: no rule makes the symbol
+// that its entry says from the present symbols.
 void Merges::apply_long(std::vector<int32_t>& symbols) const {
   constexpr size_t kNone = std::numeric_limits<size_t>::max();
   constexpr int32_t kGone = -1;

@@ -11,10 +11,10 @@
 namespace penstock {
 namespace {
 
-// A character that no piece has scores this much less than the worst piece.
+// A character that is in no piece scores this much less than the worst piece.
 constexpr double kUnknownPenalty = 10.0;
 
-// A tree of the bytes of all pieces: it finds the pieces that a text begins with.
+// This is a tree of the bytes of all pieces. It finds the pieces that a text begins with.
 class Tree {
  public:
   void add(std::string_view piece, int32_t id) {
@@ -63,11 +63,12 @@ class Unigram final : public WordModel {
   }
 
  private:
-  // The best way to cut the text before a place: its score, and where its last piece begins.
+  // Describes the best way to cut the text before a place: its score, and where its last piece
+  // begins.
   struct Best {
     double score = 0.0;
     size_t from = kNowhere;
-    int32_t id = 0;  // of its last piece
+    int32_t id = 0;  // the id of the last piece
   };
   static constexpr size_t kNowhere = std::numeric_limits<size_t>::max();
 
@@ -93,7 +94,7 @@ class Unigram final : public WordModel {
 
   [[nodiscard]] std::vector<int32_t> ids_of(std::string_view word) const override {
     const std::vector<Best> best = best_cuts(word);
-    std::vector<std::string_view> pieces;  // from last to first; adjacent unknown ones are joined
+    std::vector<std::string_view> pieces;  // from last to first; unknown neighbours are joined
     bool joins_unknown = false;
     for (size_t end = word.size(); end > 0; end = best[end].from) {
       const std::string_view piece = word.substr(best[end].from, end - best[end].from);

@@ -51,7 +51,7 @@ void AddedTokens::for_each_part(std::string_view text, const Take& take) const {
       }
       size_t begin = at;
       size_t end = at + token->content.size();
-      at = end;  // the search goes on behind the token, also where it does not count
+      at = end;  // the search goes on here, even if the token does not count
       if (token->single_word && inside_word(text, begin, end)) continue;
       if (token->left) begin = std::max(space_begin(text, begin), done);
       if (token->right) end = space_end(text, end);

@@ -9,9 +9,9 @@ namespace {
 
 constexpr uint32_t kAllBytes = 256;
 
-// Returns whether a byte is written as the character of the same number. Bytes that are visible
-// characters in Latin-1 are. The 68 others are written as the characters from number 256 on, in
-// their order.
+// Returns whether a byte is written as the character of the same number. That is so for bytes that
+// are visible characters in Latin-1. The other 68 bytes are written, in their order, as the
+// characters from number 256 on.
 constexpr bool writes_itself(uint32_t byte) {
   return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte != 0xAD);
 }

@@ -66,8 +66,8 @@ struct Expression::Compiled {
       fail_data(where + ": " + penstock::quoted(pattern) +
                 " is no regular expression: " + words_of(error));
     }
-    // Failure is ignored: where PCRE2 cannot compile for this processor it interprets the
-    // expression, and finds the same matches.
+    // A failure is ignored. If PCRE2 cannot compile for this processor, it interprets the
+    // expression instead, and finds the same matches.
     (void)pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);
   }
 };
@@ -88,7 +88,7 @@ void Expression::for_each_match(std::string_view text,
   const pcre2_code* const code = compiled_->code.get();
   const Owned<pcre2_match_data> found(pcre2_match_data_create(1, nullptr));
   const Owned<pcre2_match_context> context(pcre2_match_context_create(nullptr));
-  Owned<pcre2_jit_stack> stack;  // made when the small stack that PCRE2 has is not enough
+  Owned<pcre2_jit_stack> stack;  // made only if PCRE2's own small stack is not enough
   for (size_t at = 0; at < text.size();) {
     const int status = pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at,
                                    PCRE2_NO_UTF_CHECK, found.get(), context.get());

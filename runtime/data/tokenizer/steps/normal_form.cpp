@@ -34,9 +34,9 @@ const icu::Normalizer2* table_of(NormalForm form, UErrorCode& status) {
   fail_internal("no such normal form");
 }
 
-// Returns the set of characters of an ICU pattern. Patterns here are limited to the characters of
-// Unicode 9 (age=9.0): the package `tokenizers` has the tables of that version, and leaves later
-// characters as they are.
+// Returns the set of characters that an ICU pattern describes. The patterns here are limited to the
+// characters of Unicode 9 (age=9.0), because the package `tokenizers` has the tables of that
+// version and leaves later characters as they are.
 icu::UnicodeSet frozen_set(const char* pattern) {
   UErrorCode status = U_ZERO_ERROR;
   icu::UnicodeSet set(pattern, status);
@@ -95,7 +95,7 @@ std::string_view normal_form(std::string_view text, NormalForm form, std::string
   UErrorCode status = U_ZERO_ERROR;
   const icu::StringPiece piece(text.data(), static_cast<int32_t>(text.size()));
   if (table.isNormalizedUTF8(piece, status) != 0 && U_SUCCESS(status)) return text;
-  std::string normal;  // not in `storage`, where `text` may lie
+  std::string normal;  // not in `storage`, because `text` can lie there
   icu::StringByteSink<std::string> sink(&normal);
   if (U_SUCCESS(status)) table.normalizeUTF8(0, piece, sink, nullptr, status);
   if (U_FAILURE(status)) fail_resource(std::string("ICU cannot normalise: ") + u_errorName(status));

@@ -6,14 +6,14 @@
 namespace penstock {
 namespace {
 
-// The bytes [begin, end) of a piece of text, and whether they count as a match.
+// Holds the bytes [begin, end) of a piece of text, and whether they count as a match.
 struct Part {
   size_t begin = 0, end = 0;
   bool match = false;
 };
 
-// Returns the matches in the piece and the parts between them, in order. If `invert`, the parts
-// between count as matches and the matches do not.
+// Returns the matches in the piece and the parts between the matches, in order. If `invert`, the
+// parts between count as matches, and the matches of the expression do not.
 std::vector<Part> parts_of(std::string_view piece, const Expression& expression, bool invert) {
   std::vector<Part> parts;
   size_t done = 0;

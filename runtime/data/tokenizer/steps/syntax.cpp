@@ -12,7 +12,8 @@
 namespace penstock {
 namespace {
 
-// White space as Unicode has it. It is written out, since \s of PCRE2 also matches U+180E.
+// This is white space as Unicode defines it. The characters are listed one by one, because \s of
+// PCRE2 also matches U+180E.
 constexpr std::string_view kSpaces =
     R"(\x{09}-\x{0D}\x{20}\x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000})";
 
@@ -23,10 +24,11 @@ constexpr std::array<std::string_view, 37> kCategories = {
     "No", "P",  "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "S",  "Sm", "Sc", "Sk",
     "So", "Z",  "Zs", "Zl", "Zp", "C",  "Cc", "Cf", "Cs", "Co", "Cn"};
 
-// The characters that \w matches in Oniguruma, the library that the expressions are written for.
+// These are the characters that \w matches in Oniguruma, the library that the expressions are
+// written for.
 constexpr std::string_view kWord = R"(\p{L}\p{M}\p{Nd}\p{Pc})";
 
-// Scripts that have the same name in Oniguruma and in PCRE2.
+// These scripts have the same name in Oniguruma and in PCRE2.
 constexpr std::array<std::string_view, 20> kScripts = {
     "Arabic",   "Armenian", "Bengali", "Bopomofo", "Cyrillic", "Devanagari", "Ethiopic",
     "Georgian", "Greek",    "Han",     "Hangul",   "Hebrew",   "Hiragana",   "Katakana",
@@ -81,7 +83,7 @@ class Translation {
     copy(form->size());
   }
 
-  // Copies a quantifier of one character, and the sign behind it that makes it lazy or possessive.
+  // Copies a quantifier of one character, and a sign behind it that makes it lazy or possessive.
   void quantifier() {
     copy(1);
     if (rest_.starts_with('?') || rest_.starts_with('+')) copy(1);
@@ -90,8 +92,8 @@ class Translation {
     }
   }
 
-  // Copies a repetition: {2}, {2,} or {1,3}. Refuses a quantifier behind it: in PCRE2 a `+` makes
-  // {2} possessive, and in Oniguruma it is another repetition.
+  // Copies a repetition, such as {2}, {2,} or {1,3}. Refuses a quantifier behind the repetition: in
+  // PCRE2 a `+` makes {2} possessive, and in Oniguruma it is another repetition.
   void repeat() {
     size_t at = 1;
     const auto digits = [&] {
@@ -133,7 +135,8 @@ class Translation {
     const bool braces = rest_.size() > 2 && rest_[2] == '{' && end != std::string_view::npos;
     const std::string_view name = braces ? rest_.substr(3, end - 3) : std::string_view();
     if (std::ranges::find(kScripts, name) != kScripts.end()) {
-      // The "sc:" keeps PCRE2 from also matching characters that are only used with the script.
+      // The "sc:" keeps PCRE2 from also matching characters that are only used together with the
+      // script.
       return replace(end + 1, std::string(rest_.substr(0, 3)) + "sc:" + std::string(name) + "}");
     }
     if (std::ranges::find(kCategories, name) == kCategories.end()) {

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kMegatronMagic("MMIDIDX\0\0", 9);
 constexpr int64_t kMegatronHeader = 9 + 8 + 1 + 8 + 8;
 
-// Returns the number type that Megatron's code stands for; its width is 0 where the type is not
+// Returns the number type that Megatron's code stands for. The width of the type is 0 if it is not
 // supported.
 NumberType megatron_numbers(uint8_t code) {
   constexpr uint8_t kU8 = 1, kI32 = 4, kU16 = 8;
@@ -56,7 +56,8 @@ MegatronIndex read_header(const InputFile& file) {
   }
   const uint64_t sequences = unsigned_of(bytes.subspan(18, 8));
   const uint64_t documents = unsigned_of(bytes.subspan(26, 8));
-  // The numbers are untrusted. So the checks divide first: a product could overflow.
+  // The numbers come from the file and cannot be trusted. So the checks divide first, because a
+  // product could overflow.
   auto rest = static_cast<uint64_t>(file.size_bytes() - kMegatronHeader);
   if (sequences > rest / 12) no_token_file(path, 18, "it is shorter than its header says");
   rest -= sequences * 12;
@@ -70,14 +71,14 @@ MegatronIndex read_header(const InputFile& file) {
   return index;
 }
 
-// Returns how many tokens all sequences have. Refuses sequences that do not lie end to end, from
-// the first byte of the .bin file on.
+// Returns how many tokens all sequences have together. Refuses sequences that do not lie end to end
+// from the first byte of the .bin file on.
 uint64_t total_tokens(const InputFile& file, const MegatronIndex& index) {
   constexpr int64_t kAtOnce = 4096;
   std::vector<uint8_t> lengths(static_cast<size_t>(4 * kAtOnce));
   std::vector<uint8_t> places(static_cast<size_t>(8 * kAtOnce));
-  // The sum is checked as it grows, since it could overflow: there may be 2^63 / 12 sequences of
-  // almost 2^31 tokens.
+  // The sum is checked as it grows, because it could overflow: a file can claim 2^63 / 12 sequences
+  // of almost 2^31 tokens.
   uint64_t tokens = 0;
   for (int64_t first = 0; first < index.sequences; first += kAtOnce) {
     const auto n = static_cast<size_t>(std::min(kAtOnce, index.sequences - first));

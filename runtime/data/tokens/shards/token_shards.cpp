@@ -28,12 +28,12 @@ std::vector<std::string> matching(const std::string& pattern) {
     paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   }
   ::globfree(&found);
-  std::ranges::sort(paths);  // glob() sorts by the locale, which may differ
+  std::ranges::sort(paths);  // the order of glob() depends on the locale
   return paths;
 }
 
-// Returns whether the path is the name.bin of a pair name.bin and name.idx. A file that begins as
-// one of llm.c is no part of a pair.
+// Returns whether the path is the name.bin of a pair name.bin and name.idx. A file that begins like
+// a file of llm.c is no part of a pair.
 bool is_of_a_pair(const std::string& path) {
   if (!path.ends_with(".bin") || !is_file(fs::path(path).replace_extension(".idx").string())) {
     return false;
