@@ -87,8 +87,8 @@ uint64_t BitFlips::last_count() const {
 }
 
 void BitFlips::result(Device& device, const Tensor& made) {
-  // Between two instructions, and in an audit's second execution, instruction_ is empty. Ops there
-  // are not counted.
+  // instruction_ is empty between two instructions and in an audit's second execution. Results are
+  // not counted then.
   if (instruction_.empty()) return;
   const uint64_t number = results_++;
   for (Order& order : orders_) {

@@ -30,8 +30,8 @@ class Pacing final : public PacingDevice {
       : counting_(model, reused_pages_source(), [this](double seconds) { spend(seconds); }),
         host_memory_(host_memory_source()),
         nap_(nap) {
-    // By default the system lets a sleep last up to 50 us longer than asked, so that it can wake
-    // several threads at once. This call allows 1 us.
+    // The system lets a sleep last up to 50 us longer than asked, so that it can wake several
+    // threads at once. This call reduces the 50 us to 1 us.
     (void)prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
     DeviceModel own = model;
     own.name = "dry run of " + model.name;
@@ -107,7 +107,7 @@ class Pacing final : public PacingDevice {
   std::chrono::microseconds nap_;
   std::function<void()> progress_;
   std::function<double(int64_t)> pace_of_;
-  double pace_ = 1.0;  // what pace_of_ gave: the factor on the times of ops
+  double pace_ = 1.0;  // the factor on the times of ops, which pace_of_ gave
   bool starts_anew_ = true;
   Clock::time_point free_at_;  // when everything issued will have ended
   Clock::time_point woken_;    // when the last wait ended

@@ -28,7 +28,8 @@ class CountingActivation final : public ActivationOps {
     tally_.pass(flops, {&wide_g, &wide_g, &wide_x});
     tally_.convert(elements(dx));
   }
-  // Devices that fuse compute a gate in one pass; the CPU makes a pass for each op of the gate.
+  // A device that fuses ops computes a gate in one pass; the CPU makes a pass for each op of the
+  // gate.
   void gated_forward(Tensor& y, const Tensor& gate, const Tensor& x, Activation f) override {
     if (!in_parts()) return tally_.pass((cost_of(f) + 1) * elements(y), {&y, &gate, &x});
     forward(y, gate, f);

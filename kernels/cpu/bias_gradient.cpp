@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-constexpr int64_t kRows = 512;    // rows of a partial sum: few make more tasks and less rounding
+constexpr int64_t kRows = 512;    // rows of a partial sum: few, for many tasks and little rounding
 constexpr int64_t kColumns = 64;  // columns of a tile: its sums stay in registers
 
 // Sets partial[c] to the sum of g[r, c] over the tile's rows, added in ascending order of r.

@@ -134,7 +134,7 @@ class CpuLayout final : public LayoutOps {
     const int64_t run = x.shape().back() * static_cast<int64_t>(size_of(x.dtype()));
     const int64_t there = y.shape().rows();
     const auto* places = rows.data<const int32_t>();
-    // All rows are checked before the first is written: nothing may throw out of a parallel loop.
+    // All rows are checked before the first is written, because a parallel loop must not throw.
     const auto outside = [there](int32_t place) { return place < 0 || place >= there; };
     if (std::any_of(places, places + rows.elements(), outside)) {
       fail_internal("put_rows: a row is outside");

@@ -37,7 +37,7 @@ void drop(const CpuContext& context, T* y, const T* x, int64_t elements, const R
 #pragma GCC ivdep
       for (int64_t j = 0; j < count; ++j) {
         const float kept = static_cast<float>(x[i + j]) * factors[j];
-        // A dropped element becomes 0, not 0 times x: x may be infinite.
+        // A dropped element becomes 0 even if x is infinite: 0 times x would then be NaN.
         y[i + j] = static_cast<T>(factors[j] == 0.0F ? 0.0F : kept);
       }
     }

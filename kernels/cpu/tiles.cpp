@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// Returns the bits of bfloat16(value) in the upper half of a word. The lower half may be anything.
+// Returns the bits of bfloat16(value) in the upper half of a word. The lower half is arbitrary.
 [[gnu::always_inline]] inline uint32_t upper(float value) {
   const auto word = std::bit_cast<uint32_t>(value);
   const uint32_t near = word + (0x7fffU + ((word >> 16) & 1U));

@@ -182,8 +182,8 @@ class CpuToken final : public TokenOps {
           lse[r] = s.logsumexp;
           if (label[r] < 0) continue;
           const double wanted = double{target.label} * clip(static_cast<float>(x[label[r]]));
-          // Without smoothing, the logits of other classes do not count. These logits can be
-          // -infinity, so they are not multiplied by 0.
+          // The logits of other classes do not count without smoothing. Their sum can be -infinity,
+          // and 0 times -infinity is NaN, so it is not multiplied by 0.
           const double others = target.smooth() ? double{target.other} * s.sum : 0.0;
           loss[r] = double{s.logsumexp} - wanted - others;
           hit[r] = is_first_largest(x, label[r], s.largest) ? 1 : 0;

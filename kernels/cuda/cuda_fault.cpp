@@ -85,8 +85,7 @@ Fault fault_of(cublasStatus_t status) {
   switch (status) {
     case CUBLAS_STATUS_ALLOC_FAILED:
       return Fault::Memory;
-    case CUBLAS_STATUS_NOT_INITIALIZED:  // at the first call: cuBLAS finds no device that it can
-                                         // use
+    case CUBLAS_STATUS_NOT_INITIALIZED:  // at the first call: cuBLAS finds no usable device
     case CUBLAS_STATUS_ARCH_MISMATCH:
     case CUBLAS_STATUS_LICENSE_ERROR:
       return Fault::Missing;

@@ -127,7 +127,7 @@ int start(int argc, char** argv, const ModelMaker& models) {
 }  // namespace
 
 int run_program(int argc, char** argv, const ModelMaker& models) {
-  (void)std::signal(SIGXFSZ, SIG_IGN);  // so write() fails at a file limit (ulimit -f)
+  (void)std::signal(SIGXFSZ, SIG_IGN);  // then write() returns an error at a limit of ulimit -f
   if (!penstock_processor_fits) return static_cast<int>(ErrorKind::Resource);
   const bool is_first = is_first_of_unjoined(std::getenv);  // MPI changes the environment later
   try {

@@ -27,7 +27,7 @@ Tensor as_type(OneDnn::State& state, Weight& weight, DType type, bool alone) {
     return copy;
   };
   if (alone && weight.is_read_once()) return narrowed(state.scratch(value.elements(), type));
-  constexpr uint64_t kNarrowed = 0;  // this key is none of those of Packing's layouts
+  constexpr uint64_t kNarrowed = 0;  // differs from the keys of Packing's layouts
   Weight::Packing& packing = weight.packing(kNarrowed);
   if (!packing.packed) packing.packed = state.scratch(value.elements(), type);
   if (packing.version != weight.version()) {

@@ -37,8 +37,8 @@ Element* at(const void* matrix, int64_t element) {
 }
 
 // Returns the address of a row-major matrix that holds rows `m` and columns `k` of the matrix a. If
-// `copy` is not empty, these are copied to it; else a is row-major already, and the address is in
-// a.
+// `copy` is not empty, this part of a is copied to it. Otherwise a is row-major itself, and the
+// address lies in a.
 const void* rows_of(OneDnn::State& state, const MatmulPlan& plan, const Tensor& copy, const void* a,
                     const Part& m, const Part& k) {
   const bfloat16* from = at<const bfloat16>(a, m.first * plan.a[1] + k.first * plan.a[2]);

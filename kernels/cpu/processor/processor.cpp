@@ -42,7 +42,7 @@ void flush_denormals_here() {
 
 void flush_denormals(int threads) {
   flush_denormals_here();  // threads that start later inherit the mode
-  // Threads that exist already do not, so each of them sets it.
+  // Threads that exist already do not inherit the mode, so each of these threads sets it.
   for_shares(threads, threads, [](int /*share*/) { flush_denormals_here(); });
 }
 

@@ -115,9 +115,8 @@ Ops large_product(Device& device, DType dtype) {
       [&dense, data] { dense.linear_forward(data->y, data->x, data->w, nullptr, Fused::None); }};
 }
 
-// Makes all three products of a layer. There are several layers that take turns, as in a step:
-// before a layer's data are used again, the other layers' data have displaced them from a core's
-// own caches.
+// Makes all three products of a layer. Several layers take turns, as in a step: between two uses of
+// a layer's data, the data of the other layers fill a core's own caches.
 Ops linear_layer(Device& device, DType dtype) {
   constexpr int64_t kLayers = 8;
   auto layers = std::make_shared<std::vector<LayerData>>();

@@ -29,7 +29,7 @@ struct ForwardBlock {
     value_tile = shared.next<T>(G::kOtherBytes);
     scores = shared.next<float>(G::kScoreBytes) + warp * kStripRows * G::kScoreStride;
     operand = operand_of<G, T>(scores, shared);
-    // Under a causal mask the last queries see the most keys, so their blocks start first.
+    // The last queries see the most keys under a causal mask, so their blocks start first.
     block_first = static_cast<int>(gridDim.x - 1 - blockIdx.x) * G::kRows;
     first = block_first + warp * kStripRows;
     seen = seen_keys(call, query());
@@ -135,8 +135,7 @@ __global__ void __launch_bounds__(ForwardBlock<T, kDepth>::G::kThreads)
     logsumexp[head_among_all(call, block.head()) * call.queries + block.query()] = row_logsumexp;
   }
   const auto mixed = block.mix(keys, of_keys(v, call, kv_head), row_logsumexp);
-  __syncthreads();  // the tiles are not needed any more: the result is stored by way of their
-                    // memory
+  __syncthreads();  // all tiles have been used: the result is stored by way of their memory
   auto* staging = reinterpret_cast<float*>(block.key_tile);
   store_strip<G>(of_queries(out, call, block.head()), block.first, mixed,
                  staging + (block.first - block.block_first) * G::kStagingStride, call);

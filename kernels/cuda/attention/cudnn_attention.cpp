@@ -23,8 +23,8 @@ AttentionExtents extents_of(const AttentionCall& call) {
           .dropout = call.rate};
 }
 
-// Returns the extents of a part of the whole: of `samples` samples and `kv_heads` heads of keys,
-// with the heads of queries that read those.
+// Returns the extents of a part of the whole. The part has `samples` samples, `kv_heads` heads of
+// keys, and all heads of queries that read these heads of keys.
 AttentionExtents part_of(const AttentionExtents& whole, int64_t samples, int64_t kv_heads) {
   AttentionExtents some = whole;
   some.samples = samples;

@@ -37,7 +37,7 @@ struct RowCopy {
       for (int64_t i = 0; i < kPack; ++i) element(row, column + i);
       return;
     }
-    uint32_t words_of[8];  // the two packs of the source that hold them
+    uint32_t words_of[8];  // two packs of `from`, which hold the eight elements
     words::load(words_of, from + first);
     shift_by<4, 2>(words_of, shift);
     shift_by<2, 1>(words_of, shift);

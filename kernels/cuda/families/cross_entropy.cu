@@ -41,7 +41,7 @@ struct CutRow {
   }
 };
 
-// Clips a logit to [-limit, limit]; with kOn false the logit stays as it is.
+// Clips a logit to [-limit, limit]. If kOn is false, the logit stays as it is.
 template <bool kOn>
 struct Clip {
   float limit;
@@ -143,8 +143,8 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   RowResult result{0.0, 0, 0};
   if (label >= 0 && !bad) {
     const double wanted = double{target.label} * double{clip(widened(x[label]))};
-    // Without smoothing, the logits of other classes do not count. These logits can be -infinity,
-    // so they are not multiplied by 0.
+    // The logits of other classes do not count without smoothing. Their sum can be -infinity, and 0
+    // times -infinity is NaN, so it is not multiplied by 0.
     const double others = target.other == 0.0F ? 0.0 : double{target.other} * double{part.sum};
     result.loss = double{log_sum} - wanted - others;
     result.hit = part.at == label ? 1 : 0;

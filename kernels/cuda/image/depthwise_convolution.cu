@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kWide = 4;  // neighbouring channels of a thread, if their number is a multiple
+constexpr int kWide = 4;  // neighbouring channels of a thread, if this divides their number
 
 struct PlaneExtents {
   int32_t n, h, w, oh, ow, channels;

@@ -96,8 +96,8 @@ size_t Queue::end_of(size_t command, const std::vector<Command>& commands, size_
   return command + 1 < commands.size() ? commands[command + 1].first : total;
 }
 
-// Compares the part with the pending commands. The commands must be of the same kinds at the same
-// places. Their bytes may differ only in commands that can be patched.
+// Returns how the part repeats the pending commands: not at all if kinds or places of commands
+// differ, else exactly, or with other bytes in commands that can be patched.
 Queue::Match Queue::compare(const Part& part) const {
   if (part.commands != commands_ || part.bytes.size() != bytes_.size()) return Match::Different;
   if (part.bytes == bytes_) return Match::Same;

@@ -87,7 +87,8 @@ std::string how_to_begin_anew(const Session& session, const AuditOptions& audit,
   return line + (audit.into.empty() ? "" : ", when " + audit.into + " is removed");
 }
 
-// Returns the checkpoint at which the steps begin, or an empty path if they begin with the run.
+// Returns the checkpoint at which the steps begin, or an empty path if the steps begin with the
+// run.
 StepDirectory beginning(const std::string& run, std::optional<int64_t> from) {
   if (from == 0) return {};
   const std::string folder = run + "/" + kCheckpointFolder;

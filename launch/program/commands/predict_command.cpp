@@ -82,8 +82,8 @@ std::vector<size_t> best_of(std::span<const float> probabilities) {
   return labels;
 }
 
-// Reads the image files on rank 0. A file that cannot be read is reported at once; if there are
-// several files, the others are still read.
+// Reads the image files on rank 0. A file that cannot be read is reported at once. If there are
+// several files, the remaining files are still read.
 class ImageFiles {
  public:
   ImageFiles(const std::vector<std::string>& files, const Shape& image, const DataConfig& data)

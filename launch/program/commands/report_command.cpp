@@ -50,7 +50,7 @@ std::string report_text(const std::vector<std::string>& arguments) {
   RunFiles files = read_run_files(options.directory);
   replace_file(out, run_page(files, options.every_s));
   if (options.every_s > 0 && files.state == RunState::Running) {
-    std::printf("%s\n", out.c_str());  // now, because the loop lasts as long as the run
+    std::printf("%s\n", out.c_str());  // printed first: the loop lasts as long as the run
     std::fflush(stdout);
     while (files.state == RunState::Running) {
       std::this_thread::sleep_for(std::chrono::seconds(options.every_s));

@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD: replaces bad bytes
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD, which replaces bad bytes
 
 // Returns where the first of the stop texts begins, or the end of the text if it contains none.
 size_t first_stop(std::string_view text, std::span<const std::string> stops) {

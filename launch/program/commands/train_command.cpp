@@ -40,13 +40,13 @@ namespace {
 
 // Holds everything that is settled before ranks take their places.
 struct Preparation {
-  std::vector<std::string> notes;  // on rank 0
+  std::vector<std::string> notes;  // only rank 0 has any
   Destination to;
   TimeLimit limit;
   std::unique_ptr<StartWatch> start;  // kept until the run's files change
   std::unique_ptr<StopRequests> stopping;
   int64_t until = 0;   // RunOrder::until
-  std::string onward;  // how a stopped command says to go on; if empty, train's words
+  std::string onward;  // advice on going on after a stop; if empty, that of train
   ThreadPlan threads;
   DeviceChoice choice;
   std::unique_ptr<Device> device;

@@ -25,7 +25,7 @@ struct FolderTensors {
 
 FolderTensors tensors_of(const ModelConfig& model, const ModelMaker& models) {
   // Only the data say how large the vocabulary of a network from no folder is. Adapters do not
-  // depend on it, so any number will do.
+  // depend on the vocabulary, so any number will do.
   const int64_t vocabulary = std::max<int64_t>(1, model.vocabulary);
   const Sequential network = models.build(model, vocabulary, model.classes);
   ParameterSet all;

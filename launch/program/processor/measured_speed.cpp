@@ -20,8 +20,8 @@
 namespace penstock {
 namespace {
 
-// Returns how many ranks measure at the same time. With more ranks than there are cores for, they
-// would measure how they disturb each other.
+// Returns how many ranks measure at the same time. If there were more of them than the cores can
+// hold, the ranks would measure how they disturb each other.
 int side_by_side(int ranks, int threads, int cores) {
   return std::clamp(cores / std::max(threads, 1), 1, std::max(ranks, 1));
 }
@@ -40,8 +40,8 @@ bool is_enough(const ProcessorSpeed& speed) {
   return speed.known() && (speed.undisturbed >= 3 || speed.measurements >= 8);
 }
 
-// Combines the measurement with the known speed and writes the result for the next command. Returns
-// the result.
+// Returns the measurement combined with the known speed, and writes this result for the next
+// command.
 ProcessorSpeed kept(const std::string& key, const ProcessorSpeed& known,
                     const ProcessorSpeed& measured) {
   const ProcessorSpeed speed = known.known() ? faster(known, measured) : measured;

@@ -27,8 +27,8 @@ size_t counted_on_first_rank(Collective& world, const CountTexts& count) {
   return std::stoull(on_first_rank(world, [&] { return std::to_string(count()); }));
 }
 
-// Reduces the number of micro-batches if there are few texts. Their size stays as it is, because
-// the bits of a row's result depend on the number of rows in its micro-batch.
+// Reduces the number of micro-batches if there are few texts. The size of a micro-batch stays as it
+// is, because the bits of a row's result depend on the number of rows in its micro-batch.
 void spare_micro_batches(Config& config, size_t texts, int width) {
   PipelineConfig& pipeline = config.pipeline;
   if (texts == 0 || !pipeline.schedule_csv.empty()) return;

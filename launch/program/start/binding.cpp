@@ -19,7 +19,7 @@ std::vector<int> part_of(size_t rank, const Neighbours& neighbours, bool split,
                          std::span<const RankCores> ranks) {
   const RankCores& mine = ranks[rank];
   size_t sharing = 0;
-  size_t before = 0;  // those of the sharing ranks that have a lower number
+  size_t before = 0;  // sharing ranks whose number is lower
   bool is_equal = true;
   for (const size_t other : neighbours) {
     if (!have_one_in_common(mine, ranks[other])) continue;

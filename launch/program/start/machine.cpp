@@ -55,7 +55,7 @@ struct Machine::Topology {
 
 Machine::Machine() : topology_(std::make_unique<Topology>()) {
   // Cores that a control group withholds are included, so that all processes see the same machine.
-  // Devices and caches are not looked for, because that would take longer than all other steps
+  // Devices and caches are not looked for, because to find them takes longer than all else
   // together.
   hwloc_topology_t& all = topology_->all;
   if (hwloc_topology_init(&all) != 0) fail_resource("hwloc cannot be used: out of memory?");

@@ -26,8 +26,8 @@ double limit_of_version_2(const fs::path& group) {
   return file >> quota >> period && period > 0.0 ? quota / period : 0.0;
 }
 
-// Returns the limit that the files of version 1 set for a group, in cores, or 0 if they set none. A
-// quota of -1 stands for no limit.
+// Returns the limit that the files of version 1 set for a group, in cores, or 0 if the files set no
+// limit. A quota of -1 stands for no limit.
 double limit_of_version_1(const fs::path& group) {
   double quota = 0.0;
   double period = 0.0;

@@ -39,7 +39,7 @@ using OneFact = std::function<std::string(const StartFacts&)>;
 struct Difference {
   std::vector<int> ranks;  // empty if there is no difference
   std::string here;        // the value of rank 0
-  std::string there;       // the value of those ranks
+  std::string there;       // the value of `ranks`
 };
 Difference difference_in(std::span<const StartFacts> all, const OneFact& fact) {
   Difference found;
@@ -111,8 +111,9 @@ std::string mismatch_of_starts(std::span<const StartFacts> ranks) {
         names_of(program.ranks, ranks), program.ranks.size() == 1 ? "runs" : "run",
         value_text(program.there), ranks.front().host, value_text(program.here));
   }
-  // Kernels of another level are in another file of the same build, so they differ rightly and are
-  // not compared here. conditions_note() reports them.
+  // The kernels of another level are in another file of the same build. A difference between levels
+  // is right, so only kernels of rank 0's level are compared here. conditions_note() reports other
+  // levels.
   const auto kernels_of_level = [&ranks](const StartFacts& one) {
     return level_of(one) == level_of(ranks.front()) ? one.kernels : ranks.front().kernels;
   };

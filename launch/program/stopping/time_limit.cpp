@@ -45,7 +45,7 @@ WallTime after(WallTime start, Seconds length) {
 // Holds the facts that /proc tells of a process.
 struct ProcessFacts {
   int64_t parent = 0;
-  double started_s = 0.0;  // seconds from the boot
+  double started_s = 0.0;  // seconds after the boot
   std::vector<std::string> environment;
 };
 std::optional<ProcessFacts> facts_of(int64_t process) {
@@ -65,8 +65,8 @@ WallTime boot_time() {
   return after(std::chrono::system_clock::now(), Seconds(-seconds));
 }
 
-// Returns when the job started. Its processes are this one, its parent, the parent of that, and so
-// on, up to the first that has not this value of `variable`. The topmost of them gives the time.
+// Returns when the job started. The job's processes are this process, its parent, and so on, up to
+// the last ancestor in a row that has the same value of `variable`. That last one gives the time.
 WallTime start_of_job(const char* variable) {
   const char* value = variable == nullptr ? nullptr : std::getenv(variable);
   const std::string wanted = value == nullptr ? "" : fmt::format("{}={}", variable, value);

@@ -202,7 +202,7 @@ Loader::Loader(std::shared_ptr<const Dataset> dataset, LoaderConfig config, Memo
   const int64_t useful = std::min<int64_t>(state.config.threads, parts * slots);
   try {
     for (int64_t i = 0; i < useful; ++i) state.threads.emplace_back([&state] { state.run(); });
-  } catch (const std::system_error& error) {  // no more threads can be made: go on with these
+  } catch (const std::system_error& error) {  // no more threads: go on with those that exist
     if (state.threads.empty()) {
       fail_resource(std::string("no thread to read data ahead can be made: ") + error.what());
     }

@@ -73,7 +73,7 @@ class Opener {
   std::string note_;
   bool kept_note_ = false;  // whether note_ says that tokens could not be cached
   std::unique_ptr<Pieces> pieces_;
-  std::unique_ptr<Tokenizer> tokenizer_;  // that of a Hugging Face folder
+  std::unique_ptr<Tokenizer> tokenizer_;  // the tokenizer of a Hugging Face folder
   int64_t vocabulary_ = 0;
 };
 

@@ -90,8 +90,8 @@ void ParallelDataset::read(int64_t index, const RandomStream& random,
   const auto share = static_cast<uint64_t>(first_[p + 1] - first_[p]);
   const Wide drawn = place + philox(random, 0)[0];
   const size_t line = pair.lines[static_cast<size_t>(drawn * pair.lines.size() / share >> 32)];
-  // These two are kept by each reading thread. Once they have held the longest sentence, no more
-  // memory is allocated.
+  // Each reading thread keeps these two vectors. So no memory is allocated any more once they have
+  // held the longest sentence.
   thread_local std::vector<int32_t> source;
   thread_local std::vector<int32_t> target;
   source.resize(pair.source->pieces_of(line));

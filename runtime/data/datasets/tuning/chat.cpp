@@ -77,8 +77,8 @@ ChatText render_answers(const ChatTemplate& chat, const std::vector<ChatMessage>
     const size_t begin = common_bytes(prompt, answered);
     bool as_it_stands = whole.text.starts_with(answered);
     if (as_it_stands && begin < prompt.size()) {
-      // The two texts may differ only in what the template adds to open an answer. If they differ
-      // in an earlier turn, the answer does not stand in the whole text as it is.
+      // `prompt` and `answered` may differ only in what the template adds to open an answer. If
+      // they differ in an earlier turn, the answer does not stand in the whole text as it is.
       as_it_stands = begin >= common_bytes(chat.render(before, false, extras), prompt);
       whole.opened |= as_it_stands;
     }

@@ -27,7 +27,7 @@ std::string described(const std::string& path, const TuningTexts& texts, const P
   return text;
 }
 
-// Returns rows of the samples [first, end). Each row has one sample, or several if they are packed.
+// Returns rows of the samples [first, end). Each row has one sample, or several if config.packed.
 // If `shuffle`, packed samples lie in the order that the seed draws.
 PackedRows rows_of(const TuningTexts& texts, int64_t first, int64_t end, const DataConfig& config,
                    int64_t context, uint64_t seed, bool shuffle) {

@@ -233,8 +233,8 @@ Value cut_of(Budget& budget, const Value& of, const Cut& cut) {
   const int64_t step = cut.step.value_or(1);
   if (step == 0) fail_template("cuts in steps of 0");
   if (text) budget.work(of.text()->size());
-  // The memory of cut_text() is charged here: it keeps eight bytes for each byte of the text, to
-  // know where characters start.
+  // The memory of cut_text() is charged here: cut_text() keeps eight bytes for each byte of the
+  // text, to know where characters start.
   const Charge starts(budget, text ? 8 * of.text()->size() : 0);
   const int64_t size = text ? characters_in(*of.text()) : std::ssize(of.row()->items);
   const int64_t lowest = step > 0 ? 0 : -1;

@@ -102,7 +102,7 @@ class TextFilter {
       indention = blanks.value();
     }
     const bool blank_too = given[2] != nullptr && given[2]->truth();
-    const Charge room(budget_, 48 * text().size());  // as if each byte were a line of its own
+    const Charge room(budget_, 48 * text().size());  // in case each byte is a line of its own
     // Jinja appends a newline before it cuts a text into lines. So a text that is empty or ends
     // with a newline has an empty last line.
     std::vector<std::string_view> lines = lines_of(text());

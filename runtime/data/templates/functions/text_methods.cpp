@@ -87,7 +87,7 @@ class TextMethod {
 
   [[nodiscard]] Value cased() const {
     (void)arguments({});
-    const Charge room(budget_, 3 * text_.size());  // at most three times the bytes
+    const Charge room(budget_, 3 * text_.size());  // another case takes up to 3 times the bytes
     return text(in_case(text_, name_ == "upper"   ? Case::Upper
                                : name_ == "lower" ? Case::Lower
                                                   : Case::Capital));
@@ -157,7 +157,7 @@ class TextMethod {
 
   [[nodiscard]] Value lines() const {
     const Value* const keep = arguments({"keepends"})[0];
-    const Charge room(budget_, 48 * text_.size());  // as if each byte were a line of its own
+    const Charge room(budget_, 48 * text_.size());  // in case each byte is a line of its own
     Lister all(budget_);
     for (const std::string_view line : lines_of(text_, keep != nullptr && keep->truth())) {
       all.add(text(line));

@@ -95,7 +95,7 @@ class ExpressionReader : protected TokenReader {
   using TokenReader::TokenReader;
 
   NodePtr expression();
-  NodePtr or_expression();  // an expression that no conditional `if` follows
+  NodePtr or_expression();  // parses an expression without a conditional `if` behind it
   // Parses an expression, or several with commas between them, which become a tuple, as in {{ 1, 2
   // }}. If `with_if`, each expression may have a conditional `if`.
   NodePtr tuple_or_one(bool with_if);
@@ -358,7 +358,7 @@ NodePtr ExpressionReader::primary() {
   fail("an expression is missing");
 }
 
-// Parses the statements of a template, and with these the whole template.
+// Parses a whole template, statement by statement.
 class Parser : private ExpressionReader {
  public:
   Parser(std::string_view text, const std::string& where) : ExpressionReader(text, where) {}
@@ -404,7 +404,8 @@ class Parser : private ExpressionReader {
     return all;
   }
 
-  // Parses the rest of the tag, the body behind it, and the tag `end` behind the body.
+  // Returns the body that stands between the present tag and the tag `end`. Parses the rest of the
+  // present tag, the body, and the tag `end`.
   NodePtr body_to(const char* end) {
     end_tag();
     NodePtr body = block({end});
@@ -412,8 +413,8 @@ class Parser : private ExpressionReader {
     end_tag();
     return body;
   }
-  // Does the same as body_to(), for a body with names of its own. A break or continue in such a
-  // body cannot end a loop around the body.
+  // Returns a body as body_to() does, for a body with names of its own. A break or continue in such
+  // a body cannot end a loop around the body.
   NodePtr closed_body_to(const char* end) {
     const int loops = std::exchange(loops_, 0);
     NodePtr body = body_to(end);

@@ -120,8 +120,8 @@ bool cut_alike(std::vector<PreTokenizerStep> a, std::vector<PreTokenizerStep> b)
   return a == b;
 }
 
-// Replaces the steps of the file by the byte-level steps of its class, and returns true. If the
-// file cuts texts in another way than these, it returns false and changes nothing.
+// Replaces the steps of the file by the byte-level steps of the folder's class, and returns true.
+// If the file cuts texts in another way than the class, this returns false and changes nothing.
 bool cut_as_bytes(TokenizerJson& file, const FolderSettings& settings) {
   const bool qwen2 = settings.opened == FolderClass::Qwen2;
   const JsonSource source(file.path);

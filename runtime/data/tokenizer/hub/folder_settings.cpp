@@ -99,7 +99,7 @@ void rename_list(json& settings) {
 }
 
 // Puts special_tokens_map.json into the settings. Its values replace those of
-// tokenizer_config.json. Its list of extra tokens is appended to the list that is there.
+// tokenizer_config.json. Its list of extra tokens is appended to the list of tokenizer_config.json.
 void take_map(const json& map, json& settings) {
   for (const auto& [key, value] : map.items()) {
     json& setting = settings[key];

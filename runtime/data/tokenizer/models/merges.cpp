@@ -12,8 +12,8 @@ uint64_t pair_key(int32_t left, int32_t right) {
   return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
 }
 
-// For words of up to this many symbols, looking at all pairs before each merge is quicker than a
-// queue of pairs. Nearly all words of a language are that short.
+// Looking at all pairs before each merge is quicker than a queue of pairs for words of up to this
+// many symbols. Nearly all words of a language are that short.
 constexpr size_t kShortWord = 24;
 
 }  // namespace

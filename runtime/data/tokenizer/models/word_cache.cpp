@@ -11,7 +11,7 @@ size_t hash_of(std::string_view word) {
 
 }  // namespace
 
-// Returns the slot that holds the word, or else the free slot where it belongs.
+// Returns the slot that holds the word, or else the free slot in which the word belongs.
 size_t WordCache::place_of(std::string_view word, size_t hash) const {
   const auto upper = static_cast<uint32_t>(hash >> 32);
   size_t at = hash % kSlots;
