@@ -20,7 +20,8 @@ struct FusedPasses {
 };
 constexpr FusedPasses kFusesNothing;
 constexpr FusedPasses kFusesGelu = {.gelu = true};  // on devices with bf16 products
-// Only Hopper has both: the workspace that attention would need on other GPUs is not known.
+// Only Hopper is modelled with both: the workspace that fused attention needs on other GPUs is not
+// known.
 constexpr FusedPasses kFusesBoth = {.attention = true, .gelu = true};
 
 // Makes the model of an accelerator. kReached and memory_efficiency are the shares of the peak that

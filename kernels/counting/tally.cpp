@@ -169,7 +169,8 @@ Tensor Tally::padded(LinearProduct product, const Linear& linear) {
   const auto copy = [&](bool pads, int64_t lines, int64_t length, DType type) {
     if (!pads) return;
     const bool is_wide = model_.emulates_bf16 && type == DType::BF16;
-    // A widened operand is a dense copy already: the padding only makes that copy longer.
+    // A widened operand is copied densely anyway. Padding only makes that copy longer, so only the
+    // padding is counted.
     elements += lines * (is_wide ? kRowPadding : length + kRowPadding);
     if (!is_wide)
       add(0, model_.pass_rate(), 2.0 * sizeof(float) * static_cast<double>(lines * length));

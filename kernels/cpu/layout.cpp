@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// A slab is made of equally long runs of bytes that start `stride_bytes` apart.
+// A slab consists of equally long stretches of bytes, which begin `stride_bytes` apart.
 struct Slab {
   std::byte* data;
   int64_t stride_bytes;

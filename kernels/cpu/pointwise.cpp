@@ -44,7 +44,7 @@ void drop(const CpuContext& context, T* y, const T* x, int64_t elements, const R
   });
 }
 
-// Drops or keeps whole rows of `width` elements.
+// Drops whole rows of `width` elements, and scales the rows that are kept.
 template <class T>
 void drop_rows(const CpuContext& context, T* y, const T* x, int64_t elements, int64_t width,
                float rate, const RandomStream& stream, int64_t first_row) {

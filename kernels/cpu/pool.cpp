@@ -77,7 +77,7 @@ struct Pooling {
   }
 
   // load() reads vector `v` of the channels at `from`; store() writes all vectors of `lanes` to
-  // `to`. With N = 0 there is one vector, of fewer than sixteen channels.
+  // `to`. If N is 0, there is one vector, of fewer than sixteen channels.
   template <int N, class E>
   [[nodiscard, gnu::always_inline]] auto load(const E* from, size_t v) const {
     return load_lanes(from + v * kLanes, N > 0 ? kLanes : channels);

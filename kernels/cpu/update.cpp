@@ -106,8 +106,7 @@ class CpuUpdate final : public UpdateOps {
     }
     require_alike("sgd", w, t.velocity);
     auto* v = t.velocity.data<float>();
-    // Factors stand for the choice (Nesterov's momentum or the plain one), so the loop has no
-    // branch.
+    // Two factors choose between Nesterov's momentum and the plain one, so the loop has no branch.
     const float ahead = step.nesterov ? 1.0F : 0.0F;
     const float inertia = step.nesterov ? step.momentum : 1.0F;
     for_weights(w, g, [=, s = step](float& wi, float gi, int64_t i) {

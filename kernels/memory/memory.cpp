@@ -20,7 +20,8 @@ class HostSource final : public MemorySource {
     const size_t alignment = large ? kHugePage : kAlignment;
     void* data = nullptr;
     if (posix_memalign(&data, alignment, size_bytes) != 0) return nullptr;
-    // This is only advice: a kernel without transparent huge pages refuses it, and nothing is lost.
+    // This is only advice: a Linux kernel without transparent huge pages refuses it, and nothing is
+    // lost.
     if (large) (void)madvise(data, size_bytes, MADV_HUGEPAGE);
     return static_cast<std::byte*>(data);
   }

@@ -96,7 +96,7 @@ Tensor Packing::form_of(OneDnn::State& state, Weight& weight) {
 Tensor Packing::new_form(OneDnn::State& state, const Tensor& value) const {
   Tensor form = state.scratch(size_bytes_, DType::U8);
   const int64_t packed_bytes = value.elements() * static_cast<int64_t>(sizeof(bfloat16));
-  // The padding of blocks has to be zero, and our loops do not write to it.
+  // The padding of blocks has to be zero. Our loops do not write to it, so it is set here.
   if (blocks_ && size_bytes_ > packed_bytes) std::memset(form.raw(), 0, form.size_bytes());
   return form;
 }

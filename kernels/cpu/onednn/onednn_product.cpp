@@ -72,7 +72,7 @@ struct Matrices {
   }
 };
 
-// Returns whether the plan has dense matrices only, but in some operand the matrices of the batch
+// Returns whether all matrices of the plan are dense, but in some operand the matrices of the batch
 // do not follow each other in memory.
 bool is_several(const MatmulPlan& plan) {
   const std::array<Matrices, 3> all = {Matrices{plan.batch, plan.m, plan.k, plan.a},

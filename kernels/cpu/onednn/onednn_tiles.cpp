@@ -22,7 +22,7 @@ void for_tiles(int64_t extent, const F& f) {
   }
 }
 
-// Returns scratch memory for `elements`, or an empty tensor if there are none.
+// Returns scratch memory for that many elements, or an empty tensor if `elements` is 0.
 Tensor optional_scratch(OneDnn::State& state, int64_t elements, DType type) {
   return elements > 0 ? state.scratch(elements, type) : Tensor();
 }

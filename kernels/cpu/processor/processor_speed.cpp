@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// These ops follow each other; each holds the tensors that it needs.
+// These ops are run one after another. Each op holds the tensors that it needs.
 using Ops = std::vector<std::function<void()>>;
 // Such a function makes the same ops on any device that it is given.
 using MakeOps = std::function<Ops(Device&)>;
@@ -200,7 +200,7 @@ Ops memory_pass(Device& device) {
   }};
 }
 
-// Makes an op with next to nothing to do: its time is the overhead of an op.
+// Makes an op that has next to nothing to compute. Its time is the overhead of any op.
 Ops small_product(Device& device) {
   auto data =
       std::make_shared<LayerData>(device, DType::F32, Shape{8, 8}, Shape{8, 8}, Shape{8, 8});

@@ -44,8 +44,8 @@ struct BackwardBlock {
     first = block_first + warp * kStripRows;
   }
   __device__ int position() const { return first + lane.row; }
-  // Loads logsumexp, dot and seen keys of the `other` positions: queries of a head from `begin` on.
-  // All threads of the block have to call it.
+  // Loads logsumexp, dot and seen keys of the `other` positions, which are queries of a head from
+  // `begin` on. All threads of the block have to call it.
   __device__ void load_rows(int begin, int head, const float* logsumexp, const float* dot) const {
     for (int i = static_cast<int>(threadIdx.x); i < kOther; i += G::kThreads) {
       const int64_t row = head_among_all(call, head) * call.queries + begin + i;

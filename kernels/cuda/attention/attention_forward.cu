@@ -48,7 +48,7 @@ struct ForwardBlock {
   }
 
   // Calls visit(c, scores) for every four scores of this lane's half of its row. `c` is the column
-  // of the first one in the tile; the scores are scaled.
+  // of the first of the four in the tile; the scores are scaled.
   template <class Visit>
   __device__ void each_four(const Visit& visit) const {
     for (int c = lane.half * kKeys / 2; c < (lane.half + 1) * kKeys / 2; c += 4) {

@@ -138,7 +138,7 @@ Operation new_operation(const Product& p, int processors) {
   if (processors > 0) set(operation, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, int32_t{processors});
   // The library reads the alignment of these pointers when it chooses an algorithm. It does not
   // read what they point to.
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): one alignment in every run, not this run's
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the same alignment, and so choice, in all runs
   void* const anywhere = reinterpret_cast<void*>(uintptr_t{kAlignment});
   point(operation, p.epilogue, anywhere, anywhere);
   return owned;
@@ -187,8 +187,8 @@ struct CublasLt::Plan {
     choose();
   }
 
-  // Takes the first of the library's suggestions that it says it can run. If there is none, the
-  // product is not supported.
+  // Takes the first suggestion of the library that the library says it can run. If there is no such
+  // suggestion, the product is not supported.
   void choose() {
     if (has_aux(product.epilogue) && product.n % 8 != 0) return;  // the library's rule for aux
     const Preference preference = new_preference();

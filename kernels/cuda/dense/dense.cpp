@@ -195,8 +195,8 @@ class CudaDense final : public DenseOps {
     return library_.supports(product) ? epilogue : Epilogue::None;
   }
 
-  // Returns whether the library computes f in the product. It has only gelu in its tanh form, from
-  // a fast tanh that is good enough for bf16.
+  // Returns whether the library computes f in the product. It does so only for gelu in the tanh
+  // form, with a fast tanh that is good enough for bf16.
   bool fuses(Activation f, const Product& product) {
     return f == Activation::GeluTanh && product.result_type == DType::BF16 &&
            library_.supports(product);

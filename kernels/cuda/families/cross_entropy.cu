@@ -52,7 +52,8 @@ struct Clip {
   }
 };
 
-// Holds the target probabilities: what every class has (other), and what the label has on top.
+// Holds the target probabilities: `other` is that of every class, and `label` is added for the
+// label.
 struct Target {
   float label, other;
 };
@@ -68,7 +69,7 @@ __device__ inline Part nothing() {
   return {-INFINITY, INT32_MAX, 0.0F, 0.0F};
 }
 
-// Returns sum times e^(from - to). For a sum of nothing, whose `from` is -infinity, it returns 0.
+// Returns sum times e^(from - to), or 0 if nothing was summed yet (then `from` is -infinity).
 __device__ inline float rescaled(float sum, float from, float to) {
   return sum == 0.0F ? 0.0F : sum * __expf(from - to);
 }

@@ -66,8 +66,8 @@ void copy_in_units(CudaContext& context, std::byte* y, const std::byte* x, Strid
   }
 }
 
-// Copies in the largest units, of at most 16 bytes, that sizes, strides and addresses are multiples
-// of. `axes` is as in copy_in_units().
+// Copies in units of at most 16 bytes. The unit is the largest of which all sizes, strides and
+// addresses are multiples. `axes` is as in copy_in_units().
 void copy_strided(CudaContext& context, std::byte* y, const std::byte* x, const Strided& axes) {
   const auto last = static_cast<size_t>(axes.count - 1);
   uint64_t bits = reinterpret_cast<uintptr_t>(y) | reinterpret_cast<uintptr_t>(x) |

@@ -14,8 +14,8 @@ namespace {
 constexpr int kUpdateThreads = 256;
 constexpr int kWide = 4;
 
-// A Rule changes one weight and its state:
-//   static constexpr bool kFirst, kSecond;  // which state it has
+// A Rule changes one weight and its state. It has these members:
+//   static constexpr bool kFirst, kSecond;  // which of the two states the rule has
 //   void operator()(float& w, float& first, float& second, float g, float weight_decay) const;
 struct Sgd {
   static constexpr bool kFirst = true, kSecond = false;

@@ -105,7 +105,8 @@ __global__ void __launch_bounds__(kWarp* kStripWarps)
 }
 
 // These say how the gradient of a filter is cut. A block has a warp's channels, up to kTapsAcross
-// taps of one row of the window, and some rows of the output, whose columns its warps share.
+// taps of one row of the window, and some rows of the output. The warps of a block share the
+// columns of these rows.
 constexpr int kTapsAcross = 4;
 constexpr int kRowWarps = 8;
 

@@ -33,7 +33,7 @@ struct Extents {
   }
 };
 
-// Returns the input position that tap `tap` sees at output `at`, or -1 in the padding.
+// Returns the input position that tap `tap` sees at output `at`, or -1 if that is in the padding.
 __device__ int64_t seen(int64_t at, int tap, int stride, int before, int64_t extent) {
   const int64_t position = at * stride - before + tap;
   return position >= 0 && position < extent ? position : -1;

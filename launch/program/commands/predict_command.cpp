@@ -105,7 +105,7 @@ class ImageFiles {
       if (++failed_ == 1) kind_ = error.kind();
     }
   }
-  // Returns why a file could not be read. The text is empty if it could.
+  // Returns why a file could not be read, or an empty text if it was read.
   [[nodiscard]] const std::string& why(int64_t index) const {
     return whys_[static_cast<size_t>(index)];
   }

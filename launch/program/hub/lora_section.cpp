@@ -48,7 +48,7 @@ void take_from_folder(Settings& settings, LoraConfig& lora) {
                            settings.place_of(option.name()), option.name(), text_of(mine),
                            text_of(theirs), lora.from + "/" + kAdapterConfigFile));
   }
-  // The dropout is no part of the adapters: the user may set another for further training.
+  // The dropout is no part of the adapters, so the user can set another one for further training.
   if (!settings.given("lora.dropout")) lora.dropout = folder.model.lora.dropout;
 }
 

@@ -67,7 +67,7 @@ bool has_checkpoints(const std::string& root) {
 Subject subject_at(const std::string& path) {
   if (fs::is_regular_file(path)) return {path, false};
   if (!fs::exists(path)) fail_input("inspect: " + path + " does not exist");
-  // A step directory without a manifest is a damaged checkpoint.
+  // A step directory without a manifest is a damaged checkpoint, and no run directory.
   if (fs::exists(path + "/" + kManifestFile) || is_step_name(path)) return {path, true};
   const std::string root = path + "/" + kCheckpointFolder;
   if (has_checkpoints(root)) return {newest_of_run(path), true};

@@ -105,7 +105,8 @@ struct Loader::State {
     return ring[static_cast<size_t>(step) % ring.size()];
   }
   void count_samples(int64_t step);
-  // Each thread has its own `out`, the pointers that Dataset::read takes.
+  // Reads sample `global_index` to place `place` of the batch. Each thread has its own `out`, which
+  // holds the pointers that Dataset::read takes.
   void read_sample(const Batch& batch, int64_t place, int64_t global_index,
                    std::vector<void*>& out) const;
   void read_part(const ReadAhead::Part& part, std::vector<void*>& out);
