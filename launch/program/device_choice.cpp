@@ -147,8 +147,8 @@ std::string fallback_note(const DeviceChoice& choice, const std::string& wish, b
 }
 
 std::string fallback_note(const DeviceChoice& choice, const std::string& wish) {
-  // These are device files of NVIDIA's driver, as in cmake/PenstockCuda.cmake. The file dxg is that
-  // of WSL.
+  // NVIDIA's driver makes the device file nvidiactl, and under WSL dxg, as in
+  // cmake/PenstockCuda.cmake.
   const bool gpu_here =
       std::filesystem::exists("/dev/nvidiactl") || std::filesystem::exists("/dev/dxg");
   return fallback_note(choice, wish, gpu_here, cuda_left_out(), why_no_cuda());

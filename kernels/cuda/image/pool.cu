@@ -163,8 +163,8 @@ Pooling pooling_of(const Tensor& image, const Tensor& pooled, const Window& w) {
           image.dim(3)};
 }
 
-// Calls f<N>(). N is a whole group of channels if their number and the addresses allow that, else
-// 1.
+// Calls f<N>(). N is a whole group of channels, or 1 if their number or the addresses do not allow
+// a group.
 template <class T, class F>
 void by_group(int64_t channels, const void* a, const void* b, const F& f) {
   constexpr int kWide = kGroup<T>;

@@ -53,8 +53,8 @@ struct Chat {
     }
     return ids.front();
   }
-  // Returns the prompt of a conversation; none of its tokens is shown. Errors say `where` the
-  // messages come from, unless that is empty.
+  // Returns the prompt of a conversation; none of its tokens is shown. `where` says in errors where
+  // the messages come from; it can be empty.
   [[nodiscard]] Prompt prompt(const std::vector<ChatMessage>& messages,
                               const std::string& where = {}) const {
     Prompt prompt{writer.tokenizer().encode(written(messages, where))};

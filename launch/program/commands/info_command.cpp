@@ -38,7 +38,7 @@ std::string rank_line(const Session& session, const DeviceChoice& choice, int th
   return fmt::format("  rank {}  host {}  {}", session.rank(), session.host(), device);
 }
 
-// Prints the speed of the processor that forecasts of a run on this machine use.
+// Prints how fast the processor is, as forecasts of a run on this machine assume it.
 void print_speed(const ProcessorSpeed& speed, int threads) {
   if (!speed.known()) return;
   constexpr double kGiga = 1e-9;

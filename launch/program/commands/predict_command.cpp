@@ -137,7 +137,7 @@ class ImageFiles {
 // end.
 class Predictions {
  public:
-  // `classes` holds the names by label. It is empty if the classes have no names.
+  // `classes` holds the names by label, or nothing if the classes have no names.
   Predictions(const std::vector<std::string>& files, const std::vector<std::string>& classes,
               bool as_json)
       : files_(files), classes_(classes), as_json_(as_json) {

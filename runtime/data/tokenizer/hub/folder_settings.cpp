@@ -159,8 +159,8 @@ std::vector<AddedToken> older_added_in(const std::string& path, const FolderSett
   return added;
 }
 
-// Returns the chat template, or an empty text if there is none. It is written as a text, or as the
-// one named "default" in a list.
+// Returns the chat template, or an empty text if there is none. The settings hold it as a text, or
+// in a list under the name "default".
 std::string template_in(const json& settings) {
   const auto found = settings.find("chat_template");
   if (found == settings.end()) return {};
