@@ -16,8 +16,8 @@
 namespace penstock {
 namespace {
 
-// All addresses are mapped to the same piece of memory, which has this size, again and again. Linux
-// allows a process about 65 000 mappings, enough for the memory of any accelerator.
+// All addresses are mapped to one and the same memory of this size. Linux allows a process about 65
+// 000 mappings, and with this size that is enough for the memory of any accelerator.
 constexpr size_t kPages = size_t{8} << 20;
 // Addresses are reserved in stretches of this size; a larger tensor gets a stretch of its own size.
 constexpr size_t kStretch = 8 * kPages;

@@ -11,8 +11,8 @@
 namespace penstock {
 namespace {
 
-// Sets y[element] = f(column, element) for all elements of the wide rows. f finds what it needs for
-// a column in the tensor that tiled() makes.
+// Sets y[element] = f(column, element) for all elements of the wide rows. f finds the numbers that
+// belong to a column in the tensor that tiled() makes.
 template <class T, class F>
 void for_channels(const CpuContext& context, const WideRows& rows, T* y, const F& f) {
   const int64_t width = rows.width();

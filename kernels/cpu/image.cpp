@@ -25,8 +25,8 @@ ConvolutionPlan convolution(const Tensor& x, const Tensor& y, const Tensor& w, c
           .type = x.dtype()};
 }
 
-// Returns whether the convolution is 1 x 1 and so a matrix product, which reads the filter as it is
-// and needs none of oneDNN's layouts.
+// Returns whether the convolution is 1 x 1 and so a matrix product. A matrix product reads the
+// filter as it is and needs none of oneDNN's layouts.
 bool is_product(const ConvolutionPlan& plan) {
   return is_linear(plan.window, plan.groups);
 }

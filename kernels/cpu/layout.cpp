@@ -30,8 +30,8 @@ std::byte* bytes_of(const Tensor& t) {
 struct Offsets {
   int64_t y, x;
 };
-// Returns the offsets in y and in x of combination number `index` of the axes' indices. The
-// innermost `skipped` axes are left out.
+// Returns the offsets in y and in x of element number `index`, counted over all axes except the
+// innermost `skipped` ones.
 Offsets offsets_of(const Permutation& p, int skipped, int64_t index) {
   Offsets at{0, 0};
   for (int i = skipped; i < p.count; ++i) {
@@ -43,8 +43,9 @@ Offsets offsets_of(const Permutation& p, int skipped, int64_t index) {
   return at;
 }
 
-// Transposes rows [first, last) of one matrix in square tiles. A row of y reads one element of each
-// of many cache lines of x, and in a tile those lines are still cached for the next row.
+// Transposes rows [first, last) of one matrix in square tiles. A row of y reads a single element
+// from each of many cache lines of x. Within a tile these lines are still in the cache when the
+// next row of y reads them.
 template <class Element>
 void transpose_tiles(Element* y, const Element* x, const Axis& rows, const Axis& columns,
                      int64_t first, int64_t last) {

@@ -3,7 +3,7 @@
 namespace penstock {
 namespace {
 
-// Uploads at once. This is the lane of devices that copy in the order of their ops.
+// Uploads as soon as start() is called. Devices that copy in the order of their ops use this lane.
 class InOrder final : public UploadLane {
  public:
   explicit InOrder(Transfers& transfers) : transfers_(transfers) {}

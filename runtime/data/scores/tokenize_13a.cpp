@@ -64,8 +64,8 @@ std::string space_pairs(std::string_view in, const Spacing& spacing) {
   return out;
 }
 
-// Returns the bytes of the white-space character at the start of `text`, or 0 if `text` starts with
-// another character. White space is what Python's str.split() takes for it.
+// Returns how many bytes the white-space character at the start of `text` has, or 0 if `text`
+// starts with another character. White space is what Python's str.split() takes for it.
 size_t space_bytes(std::string_view text) {
   const auto c = static_cast<uint8_t>(text[0]);
   if (c == ' ' || (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x1F)) return 1;

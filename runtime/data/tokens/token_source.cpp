@@ -104,7 +104,7 @@ std::shared_ptr<const TokenSource> open_npy(std::shared_ptr<const InputFile> fil
 }
 
 // Returns whether the tokens that end at byte `end` are followed by the footer of a token cache
-// (token_cache.h) and nothing else. That is so only for the cache of a text without lines.
+// (token_cache.h) and nothing else. Only the cache of a text without lines is such a file.
 bool ends_like_a_cache(const InputFile& file, int64_t end) {
   constexpr int64_t kFooter = 32;
   if (file.size_bytes() != end + kFooter) return false;

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// Holds the bytes [begin, end) of a piece of text, and whether they count as a match.
+// Holds the bytes [begin, end) of a piece of text, and whether this part counts as a match.
 struct Part {
   size_t begin = 0, end = 0;
   bool match = false;
