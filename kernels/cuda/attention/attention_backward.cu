@@ -215,8 +215,8 @@ __global__ void __launch_bounds__(BackwardBlock<T, kDepth>::G::kThreads)
   block.store_out(of_queries(dq, call, head), dq_sum);
 }
 
-// Sets dot[sample, head, query] to the sum of g times out over the elements of the head. A warp
-// computes one dot.
+// The kernel sets dot[sample, head, query] to the sum of g times out over the elements of the head.
+// A warp computes one dot.
 constexpr int kDotsPerBlock = 4;
 template <class T>
 __global__ void __launch_bounds__(kDotsPerBlock* kWarp)

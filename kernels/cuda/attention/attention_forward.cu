@@ -29,7 +29,8 @@ struct ForwardBlock {
     value_tile = shared.next<T>(G::kOtherBytes);
     scores = shared.next<float>(G::kScoreBytes) + warp * kStripRows * G::kScoreStride;
     operand = operand_of<G, T>(scores, shared);
-    // The last queries see the most keys under a causal mask, so their blocks start first.
+    // The last queries see the most keys under a causal mask. Their blocks take longest, so these
+    // start first.
     block_first = static_cast<int>(gridDim.x - 1 - blockIdx.x) * G::kRows;
     first = block_first + warp * kStripRows;
     seen = seen_keys(call, query());

@@ -18,7 +18,7 @@ using GraphTensor = frontend::graph::Tensor_attributes;
 using Slot = AttentionSlot;
 
 // Describes one of our tensors to cuDNN. Its axes are [sample, head, position, element of the
-// head], and the strides say how they lie in our memory.
+// head], and the strides say how these axes lie in our memory.
 GraphTensor positions(const char* name, Slot slot, const AttentionExtents& e, int64_t extent,
                       int64_t heads, int64_t all_heads) {
   const int64_t width = all_heads * e.depth;

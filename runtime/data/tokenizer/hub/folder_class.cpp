@@ -44,9 +44,9 @@ constexpr std::array<std::string_view, 46> kOtherClasses = {
     "UdopTokenizer",        "VideoPrismTokenizer", "WhisperTokenizer",   "XGLMTokenizer",
     "XLMRobertaTokenizer",  "XLNetTokenizer"};
 
-// Gives the class for networks of a type. It is used if the folder names no class. AsWritten (the
-// file is taken as it stands) is used even if the folder names one. For a type that is not listed,
-// the class that the folder names is used.
+// Says which class the networks of one type have. AsWritten (the file is taken as it stands) holds
+// whatever class the folder names; any other class holds only if the folder names none. A network
+// of a type that is not listed has the class that its folder names.
 struct NetworkClass {
   std::string_view model_type;
   FolderClass of;

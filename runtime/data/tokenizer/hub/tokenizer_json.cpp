@@ -144,7 +144,7 @@ class TokenizerReader {
     read_.end.push_back(token_in(post, "sep"));
   }
 
-  // Returns the id in a token with its id, which is written as ["<s>", 0].
+  // Returns the id of a token that is written together with its id, as in ["<s>", 0].
   int32_t token_in(const json& post, const char* key) const {
     const json& token = source_.list(post, key);
     if (token.size() != 2) source_.damaged("\"" + std::string(key) + "\" is no token with its id");
