@@ -216,7 +216,7 @@ int train(Preparation& made, const Station& station, const ModelMaker& models, R
                        .drawn_up = drawn_up};
   Run run(order, station, reporter);
   check_kept_classes(station.network.world(), run, made);
-  refuse_late_start(station.network.world(), made.limit);  // reading the data possibly took long
+  refuse_late_start(station.network.world(), made.limit);  // reading the data can have taken long
   run.begin_copies();
   made.start.reset();  // files change from here on, so a stop waits for the first step
   begin(station.network.world(), config, made.to, reporter);

@@ -127,7 +127,7 @@ bool nothing_is_left(Collective& world, const Config& config, const Destination&
              return "done";
            }
            // The number of steps is 0 if it follows from the epochs and the checkpoint does not say
-           // it. Then it is not known that nothing is left, so the run goes on.
+           // it. Then there can be steps left, so the run goes on.
            if (config.run.steps == 0 || attempt.resume_step < config.run.steps) return "";
            if (attempt.owes_evaluation && attempt.resume_step == config.run.steps) return "";
            answer("{} is at step {} of {}: nothing is left to train\n", to.path,

@@ -118,7 +118,8 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
   bool uses_folder = false;
   std::chrono::microseconds nap = {};
   {
-    // There is no time limit if rank 0 possibly waits for a person to type.
+    // There is no time limit if `count` is given, because rank 0 then possibly waits for a person
+    // to type.
     const std::unique_ptr<Network> all =
         starting_network(session, count ? std::chrono::milliseconds(0) : kWaitLimit);
     Collective& world = all->world();

@@ -169,9 +169,9 @@ std::optional<TextInPieces> kept(const std::string& file_path, const std::string
 
 constexpr std::string_view kPartMark = ".part-";
 
-// Returns a suffix that makes the name of a file unique. Other ranks possibly write the same file
-// at the same time, and so do ranks of other jobs. In containers the hosts and processes of other
-// jobs can have the same names and numbers.
+// Returns a suffix that makes the name of a file unique. Other ranks can be writing the same file
+// at the same time. Some can be ranks of other jobs, whose hosts and processes have the same names
+// and numbers (in containers).
 std::string own_suffix() {
   std::random_device random;
   return std::string(kPartMark) + std::to_string(random()) + "-" + std::to_string(random());
