@@ -34,7 +34,7 @@ AtomicFolder::AtomicFolder(std::string folder) : folder_(trimmed(std::move(folde
   const fs::path parent = fs::absolute(folder_).parent_path();
   std::error_code error;
   fs::create_directories(parent, error);
-  temporary_ = folder_ + ".draft-XXXXXX";
+  temporary_ = folder_ + ".partial-XXXXXX";
   if (mkdtemp(temporary_.data()) == nullptr) fail_system("make a folder beside", folder_);
   (void)chmod(temporary_.c_str(), 0755);  // mkdtemp() makes a folder that others cannot read
 }
