@@ -50,9 +50,9 @@ DeviceModel accelerator(const char* name, double fp32_tera, double bf16_tera, do
 // The peaks are of dense products summed in fp32, without sparsity and without TF32. For NVIDIA
 // they are the peaks of the SXM forms; those of a B200 are for HGX at 1,000 W, and those of a
 // GeForce RTX 4090 come from NVIDIA's paper on Ada. Volta and Pascal have no bf16 and compute it in
-// fp32. A TPU multiplies fp32 numbers in bf16 passes unless told otherwise. The figures of a TPU
-// are half of a chip's, because a chip has two cores. To add a model, add a row here; the links of
-// the model are one of runtime/planning/costs/interconnects.cpp.
+// fp32. A TPU multiplies fp32 numbers in bf16 passes unless told otherwise. A TPU is one
+// of a chip's two cores here, so its figures are half of the chip's. To add a model, add a row here
+// and a row for its links in runtime/planning/costs/interconnects.cpp.
 std::vector<DeviceModel> accelerators() {
   return {accelerator("h200", 66.9, 989.4, 4800, 140, kFusesBoth),
           accelerator("h100", 66.9, 989.4, 3352, 80, kFusesBoth),

@@ -43,9 +43,9 @@ Offsets offsets_of(const Permutation& p, int skipped, int64_t index) {
   return at;
 }
 
-// Transposes rows [first, last) of one matrix in square tiles. A row of y reads a single element
-// from each of many cache lines of x. Within a tile these lines are still in the cache when the
-// next row of y reads them.
+// Transposes rows [first, last) of one matrix, kTile columns at a time. A row of y reads a single
+// element from each of many cache lines of x. With few columns these lines are still in the cache
+// when the next row of y reads them.
 template <class Element>
 void transpose_tiles(Element* y, const Element* x, const Axis& rows, const Axis& columns,
                      int64_t first, int64_t last) {

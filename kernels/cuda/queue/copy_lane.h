@@ -1,6 +1,8 @@
 // kernels/cuda/queue/copy_lane.h -- CopyLane: copies tensors from pinned memory to a GPU on a
 // stream of its own, so that the copies run while the queue computes. start() and join() do what
-// UploadLane (kernels/memory/upload_lane.h) says.
+// UploadLane (kernels/memory/upload_lane.h) says: start() returns at once, and its copies wait for
+// all work that was issued before; a slot is the number of an upload under way, used again after
+// its join(), until which neither tensor may change.
 #pragma once
 
 #include <vector>
@@ -12,7 +14,7 @@ namespace penstock {
 
 class CopyLane final : public UploadLane {
  public:
-  // `slots`: as for Transfers::make_upload_lane(). `queue` must outlive the lane.
+  // `slots`: how many uploads can be under way. `queue` must outlive the lane.
   CopyLane(size_t slots, Queue& queue) : queue_(queue), arrived_(slots) {}
   // Waits for the copies under way: memory that is still being written must not go back to the
   // pool. Nothing can be thrown here.

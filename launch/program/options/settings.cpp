@@ -245,9 +245,10 @@ void settle_run_directory(Settings& settings) {
   out = folder.empty() ? "." : folder.string();
 }
 
-// Settles the tokenizer and packed rows. Lines of JSON are read with the tokenizer of a folder: the
-// model's own folder, unless another is named. Packing also concerns the network, so the section of
-// the network is set as well.
+// Settles data.tokenizer and packed rows. Lines of JSON use the tokenizer of a folder, and so does
+// text for a model from a folder unless data.tokenizer is given. The folder is the model's own
+// unless data.vocabulary names another. The network has to know of packing, so model.packed is set,
+// too.
 void settle_tuning(Settings& settings) {
   DataConfig& data = settings.config.data;
   const std::string& from = settings.config.model.from;

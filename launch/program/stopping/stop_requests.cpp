@@ -45,8 +45,8 @@ bool StopRequests::time_is_up() {
   return left <= stopping_margin(longest_step_, longest_checkpoint_.value_or(expected_checkpoint_));
 }
 
-// Returns whether the file `stop` exists. It looks only once a second, because a file server can
-// take longer to answer than a step takes.
+// Looks whether the file `stop` exists, at most once a second, because a file server can take
+// longer to answer than a step takes. A call within that second returns false without looking.
 bool StopRequests::file_is_there() {
   const Clock::time_point now = Clock::now();
   if (last_look_ && now - *last_look_ < std::chrono::seconds(1)) return false;

@@ -46,7 +46,9 @@ class Rounds {
   // The rows of one round on one replica: the number of micro-batches M times the samples of an
   // evaluation micro-batch (run.eval_batch, or else pipeline.micro_batch_size).
   [[nodiscard]] int64_t rows_of_replica() const { return batch_ * micro_batches_; }
-  // A new table of places for texts of `width` rows each; `width` is at most rows_of_replica().
+  // A new table of places (places.h) for texts of `width` rows each, such as the beams of a search;
+  // `width` is at most rows_of_replica(). A place is the number of a row among the rows of all
+  // replicas, replica by replica.
   [[nodiscard]] Places places(int64_t width) const { return {rows_of_replica(), replicas_, width}; }
   // Whether keys and values are kept.
   [[nodiscard]] bool caches() const { return past_.has_value(); }
@@ -54,10 +56,10 @@ class Rounds {
   [[nodiscard]] int64_t cache_bytes() const { return cache_bytes_; }
 
   // Finds the next words of `rows`. Collective over all ranks: rank 0 brings the rows, at places
-  // that places() gave, none longer than model.context; `count` and `choose` are the same on every
-  // rank. Returns for each row `count` words, the same on every rank; where `choose` gave fewer,
-  // the rest are words of log probability minus infinity. Throws Error(Input) when a logit is NaN
-  // or plus infinity.
+  // that places() gave, none longer than model.context, and those of other ranks are not read;
+  // `count` and `choose` are the same on every rank. Returns for each row `count` words, the same
+  // on every rank; where `choose` gave fewer, the rest are words of log probability minus infinity.
+  // Throws Error(Input) when a logit is NaN or plus infinity.
   //
   // A call without rows returns nothing and ends all texts: numbers in Row::text may then be used
   // anew.

@@ -25,9 +25,10 @@ GradientNorm::GradientNorm(const Pipeline& pipeline, Collective& pipeline_ranks,
   agree();
 }
 
-// Sets block_at_, which says for one parameter after the other where its blocks are among the
-// gathered blocks. Blocks are gathered replica by replica, with each replica's parameters in order.
-// If nothing is shared there is only one replica's list, and its order is kept.
+// Sets block_at_: for each parameter in order, the places of its blocks of squares in the gathered
+// list, so that they are added up in the order of parameters. The gathered list has all blocks of
+// replica 0 first, then those of replica 1, and so on. If nothing is shared, it has those of one
+// replica alone.
 void GradientNorm::list_blocks(const std::vector<const StateEntry*>& entries) {
   const auto members = static_cast<size_t>(is_shared_ ? replicas_.size() : 1);
   const auto blocks_of = [&](const StateEntry& entry, size_t r) {

@@ -77,8 +77,8 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
   batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_,
                    resumed_.progress.consumed_samples);
   station_.device.memory().reset_peaks();
-  // `stopping_` is told how many bytes it will have to save: the weights and, with most optimizers,
-  // two more numbers for each weight, of 4 bytes.
+  // `stopping_` learns the size of a checkpoint, to leave time for it before a limit: 4 bytes for
+  // each weight and for each of two numbers that most optimizers keep with it.
   if (stopping_ != nullptr) stopping_->will_save(blueprint_.layout.total_parameters() * 12);
 }
 
@@ -282,12 +282,13 @@ Forecast Run::outlook_on_first_rank(const Profile* profile) {
   return ahead;
 }
 
-// Returns this rank's vote. A step asks for it once.
+// Returns this rank's vote on stopping and on a checkpoint. Before that it finishes the copy in
+// memory, so a step asks once, before its update overwrites what is copied.
 StepVote Run::vote() const {
   if (stopping_ != nullptr && checkpoints_.longest_seconds() > 0.0) {
     stopping_->saved(checkpoints_.longest_seconds());
   }
-  if (copies_) copies_->copy_the_rest();  // the next update overwrites what is copied
+  if (copies_) copies_->copy_the_rest();
   return {.stop = stopping_ != nullptr && stopping_->is_due(),
           .checkpoint = checkpoints_.is_time(),
           .writing = checkpoints_.writes(),

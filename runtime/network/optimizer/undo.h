@@ -3,7 +3,8 @@
 //
 // Used with optimizer.barrier = false, where a stage updates before the loss and the gradient norm
 // of the whole network are known (docs/late_updates.md). Order: allocate() once; in each step
-// save(), the update, and, if it turns out that the update must not stand, restore().
+// save(), the update, and, if it turns out that the update must not stand, restore(), with
+// restore_statistics() behind it if the whole step is left out.
 #pragma once
 
 #include <vector>
@@ -25,7 +26,9 @@ class Undo {
   // Writes the saved weights and states back. Elements of weights that other replicas update are
   // not saved here: the caller must gather them from those replicas again.
   void restore();
-  void restore_statistics();  // writes the saved moving statistics of batch norms back
+  // Writes the saved moving statistics of batch norms back. Called after restore(), and only if the
+  // step is left out: an update that is only made again has used its statistics rightly.
+  void restore_statistics();
 
  private:
   struct Copy {

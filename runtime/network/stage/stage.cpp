@@ -163,8 +163,9 @@ Tensors Stage::run(Segment& segment, const MicroBatch& batch, bool record, bool 
     if (batch.pass.probe != nullptr && !recomputing) {
       batch.pass.probe->output(layers_[i]->name(), batch.global_index(), {x.data(), x.size()});
     }
-    // A variable without a source is kept by the tape and not computed again. So a layer costs the
-    // same whatever its neighbours are.
+    // The tape computes some values again from a variable's source, in place of keeping them.
+    // Without a source this layer's output is kept. So what a layer keeps and computes does not
+    // depend on its neighbours.
     for (Variable& variable : x) variable.source = nullptr;
     if (plan_.stash[i] < 0) continue;
     skips[static_cast<size_t>(plan_.stash[i])] = std::move(x.back());

@@ -29,7 +29,8 @@ void add_splits(const std::string& piece, int32_t id,
   }
 }
 
-// Adds a folder's tokens to those of its tokenizer.json.
+// Adds the tokens that the other files of a folder name (FolderSettings) to those of its
+// tokenizer.json.
 class AddingTokens {
  public:
   AddingTokens(TokenizerJson& file, const FolderSettings& settings)

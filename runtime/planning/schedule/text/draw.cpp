@@ -132,8 +132,8 @@ std::string draw(const Schedule& schedule, const Timeline& timeline, int columns
   const double scale = static_cast<double>(of.widest + 1) / unit;
   const size_t length = column_of(of.end, scale);
   const size_t limit = columns > 0 ? static_cast<size_t>(columns) : length;
-  // A column of the condensed form is one letter. It is as long as the shortest cell, or longer if
-  // there would be more columns than the limit.
+  // A column of the condensed form is one letter. It stands for `unit`, or for more time if there
+  // would otherwise be more columns than the limit.
   const auto shortest = static_cast<size_t>(std::ceil(of.end / unit - 1e-9));
   const size_t letters = std::min(shortest, limit);
   std::string picture;

@@ -132,8 +132,8 @@ uint8_t scaled(int colour, int light) {  // of 255ths, rounded
   return static_cast<uint8_t>((colour * light + 127) / 255);
 }
 
-// Converts CMYK to RGB without a colour profile: each of the first three inks takes its colour
-// away, black takes all.
+// Converts CMYK to RGB without a colour profile: cyan absorbs red, magenta green and yellow blue,
+// and black absorbs all three.
 Pixels colours_of(const Pixels& inks, bool inverted) {
   Pixels image{inks.height, inks.width, 3, {}};
   image.bytes.reserve(inks.bytes.size() / 4 * 3);
