@@ -8,9 +8,8 @@
 #include <set>
 #include <sstream>
 
-#include "kernels/counting/pacing_device.h"
+#include "kernels/counting/virtual_device.h"
 #include "kernels/memory/host_memory.h"
-#include "launch/program/runs/dry_run.h"
 
 namespace penstock {
 namespace {
@@ -155,11 +154,9 @@ std::string fallback_note(const DeviceChoice& choice, const std::string& wish) {
 }
 
 std::unique_ptr<Device> open_device(const DeviceChoice& choice, int threads,
-                                    const RunConfig& config, int local_ranks,
-                                    const ProcessorSpeed& speed) {
+                                    const RunConfig& config, const ProcessorSpeed& speed) {
   if (config.dry_run) {
-    return make_pacing_device(device_model_named(config.dry_run_model, threads, speed),
-                              computing_nap(local_ranks));
+    return make_virtual_device(device_model_named(config.dry_run_model, threads, speed));
   }
   if (choice.gpu < 0) return make_cpu_device(threads, Bf16::Auto, speed);
   return make_cuda_device(choice.gpu, config.graphs, config.spare_processors);

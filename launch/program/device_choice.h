@@ -70,10 +70,10 @@ void refuse_mixture(const DeviceChoice& choice, const Grid& grid);
 [[nodiscard]] std::string fallback_note(const DeviceChoice& choice, const std::string& wish);
 
 // Opens the device of this rank; for a dry run one that computes nothing and models it. `threads`:
-// CPU threads of a rank; `local_ranks`: the ranks on this host; `speed`: the measured speed of the
-// processor, for forecasts. Throws Error(Resource) where there is no such GPU.
+// CPU threads of a rank; `speed`: the measured speed of the processor, for forecasts. Throws
+// Error(Resource) where there is no such GPU.
 [[nodiscard]] std::unique_ptr<Device> open_device(const DeviceChoice& choice, int threads,
-                                                  const RunConfig& config, int local_ranks = 1,
+                                                  const RunConfig& config,
                                                   const ProcessorSpeed& speed = {});
 
 }  // namespace penstock

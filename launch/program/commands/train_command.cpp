@@ -156,10 +156,8 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
     config.pipeline.link = "auto";
   }
   const ProcessorSpeed speed = speed_for(world, session, made.threads, made.choice, config.run);
-  agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()), [&] {
-    made.device =
-        open_device(made.choice, made.threads.threads, config.run, session.local_ranks(), speed);
-  });
+  agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()),
+        [&] { made.device = open_device(made.choice, made.threads.threads, config.run, speed); });
   const int64_t bytes =
       memory_of_rank(made.choice, session.rank(), session.local_ranks(), *made.device);
   made.run = planned_run(session, world, settings, config, made.device->model(), bytes, models);

@@ -187,7 +187,8 @@ int profile_command(Session& session, const Arguments& arguments, const ModelMak
   const Config asked = shared_config(world, request.rest, true);
   const std::string beside = std::filesystem::absolute(request.out).parent_path().string();
   Config config = with_vocabulary(world, asked, asked.run.out.empty() ? beside : asked.run.out);
-  Grid job;  // the job whose links are wanted
+  config.run.dry_run = false;  // a profile measures
+  Grid job;                    // the job whose links are wanted
   if (request.links) job = grid_of(config, session.ranks());
   const ThreadPlan plan = shared_threads(world, session, config.run);
   config.data.cut_threads = plan.threads;

@@ -8,8 +8,9 @@
 #include <system_error>
 #include <utility>
 
-#include "kernels/counting/pacing_device.h"
+#include "kernels/counting/virtual_device.h"
 #include "launch/program/output.h"
+#include "launch/program/planning/cluster_options.h"
 #include "launch/program/start/processor_time.h"
 #include "runtime/engine/training/dry_run/dry_run.h"
 #include "runtime/records/run_directory/names.h"
@@ -21,10 +22,23 @@
 namespace penstock {
 namespace {
 
-PacingDevice& pacing(Device& device) {
-  auto* paced = dynamic_cast<PacingDevice*>(&device);
-  if (paced == nullptr) fail_internal("a dry run on a device that computes");
-  return *paced;
+VirtualDevice& modelled(Device& device) {
+  auto* model = dynamic_cast<VirtualDevice*>(&device);
+  if (model == nullptr) fail_internal("a dry run on a device that computes");
+  return *model;
+}
+
+// Lines that say with which links the run is rehearsed, as `penstock plan` says it of the same
+// ranks on as many nodes.
+std::string links_text(const Station& station, const PlannedRun& planned) {
+  ClusterOptions hosts;
+  hosts.ranks_per_node = station.session.local_ranks();
+  DescribedCluster cluster =
+      described(hosts, station.session.ranks(), station.device.model(),
+                planned.profile ? &*planned.profile : nullptr, planned.config.pipeline.profile);
+  cluster.cluster.cards = kDryRunCards;
+  cluster.cards_from = "a dry run has none in common: plan --cards 0";
+  return cluster_text(cluster);
 }
 
 void keep(const RunSummary& summary, const Trace* trace, const std::string& folder) {
@@ -45,10 +59,6 @@ std::chrono::microseconds waiting_nap(int local_ranks) {
   return std::chrono::microseconds(kForOneOnACore * (1 + local_ranks / usable_processors()));
 }
 
-std::chrono::microseconds computing_nap(int local_ranks) {
-  return 4 * waiting_nap(local_ranks);
-}
-
 DeviceChoice without_gpus(DeviceChoice choice) {
   choice.gpu = -1;
   for (RankFacts& rank : choice.ranks) rank.gpu.clear();
@@ -61,12 +71,13 @@ int dry_run(const PlannedRun& planned, const Station& station, const ModelMaker&
   for (const std::string& note : checks.notes) {
     if (station.session.rank() == 0 && !note.empty()) say(note);
   }
+  if (station.session.rank() == 0) answer("{}", links_text(station, planned));
   DryRun run({.config = planned.config,
               .models = models,
               .profile = planned.profile ? &*planned.profile : nullptr,
               .drawn_up = checks.drawn_up,
               .say = say},
-             station, pacing(station.device));
+             station, modelled(station.device));
   const RunSummary summary = run.to_the_end();
   if (station.session.rank() == 0) keep(summary, run.trace(), directory + ".dry-run");
   return 0;

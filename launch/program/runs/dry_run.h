@@ -18,12 +18,8 @@
 namespace penstock {
 
 // How long a waiting rank sleeps between two looks for messages. A laptop may rehearse hundreds of
-// ranks, so the more of them are on this host (`local_ranks`), the longer each sleeps. A message is
-// found late by half of that on average.
+// ranks, so the more of them are on this host (`local_ranks`), the longer each sleeps.
 [[nodiscard]] std::chrono::microseconds waiting_nap(int local_ranks);
-// The same for a rank whose modelled device computes: longer, since most ranks do that most of the
-// time.
-[[nodiscard]] std::chrono::microseconds computing_nap(int local_ranks);
 
 // `choice` without GPUs, which a dry run does not use. Called after refuse_sharing() has looked at
 // them (device_choice.h).
@@ -36,11 +32,11 @@ struct DryRunChecks {
   std::function<void(const Blueprint&)> drawn_up = {};
 };
 
-// Rehearses the run and tells of it on rank 0. Collective over all ranks; station.device is what
-// open_device() has opened for a dry run. Rank 0 writes to <directory>.dry-run: dry_run.json, in
-// the form of summary.json but without a loss, and trace.json where steps were recorded. Returns
-// the exit code. `station`: which rank this is, with its network, its place in stages x replicas
-// and its device.
+// Rehearses the run and tells of it on rank 0, with the cluster that is modelled. Collective over
+// all ranks; station.device is what open_device() has opened for a dry run. Rank 0 writes to
+// <directory>.dry-run: dry_run.json, in the form of summary.json but without a loss, and trace.json
+// where steps were recorded. Returns the exit code. `station`: which rank this is, with its
+// network, its place in stages x replicas and its device.
 [[nodiscard]] int dry_run(const PlannedRun& planned, const Station& station,
                           const ModelMaker& models, const std::string& directory,
                           const DryRunChecks& checks);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "runtime/engine/measurements/run_report.h"
 
@@ -62,19 +63,29 @@ void add_rank(const RankRecording& rank, std::vector<TracedStep>& steps) {
 
 }  // namespace
 
-TraceRecorder::TraceRecorder(int64_t steps, int64_t next, int64_t last)
+TraceRecorder::TraceRecorder(int64_t steps, int64_t next, int64_t last,
+                             std::function<double()> common_clock)
     : first_(std::max(next, std::min(next + RunReport::kWarmUpSteps, last - steps + 1))),
-      last_(std::min(first_ + steps - 1, last)) {}
+      last_(std::min(first_ + steps - 1, last)),
+      common_clock_(std::move(common_clock)) {}
+
+double TraceRecorder::seconds() const {
+  return common_clock_ ? common_clock_() : monotonic_seconds();
+}
+
+void TraceRecorder::read_clocks() {
+  if (clocks_) clocks_->read();
+}
 
 void TraceRecorder::begin_step(int64_t step, Executor& executor, Collective& world) {
   if (step != first_ || first_ > last_) return;
   world_ = &world;
-  clocks_.emplace(world);
-  clocks_->read();
+  if (!common_clock_) clocks_.emplace(world);
+  read_clocks();
   executor.record_memory(true);
   world.barrier();
   executor.reset_clock();
-  zero_s_ = monotonic_seconds();
+  zero_s_ = seconds();
 }
 
 void TraceRecorder::end_step(int64_t step, Executor& executor) {
@@ -86,20 +97,23 @@ void TraceRecorder::end_step(int64_t step, Executor& executor) {
   ++recorded_;
   if (step != last_) return;
   executor.record_memory(false);
-  clocks_->read();
+  read_clocks();
 }
 
 RecordedTrace TraceRecorder::gather() {
   if (empty()) return {};
-  if (first_ + recorded_ <= last_) clocks_->read();  // the run was stopped before the last one
+  if (first_ + recorded_ <= last_) read_clocks();  // the run was stopped before the last one
   const std::vector<std::string> all = world_->gather_text(packed(zero_s_, here_, bytes_));
   if (all.empty()) return {};
-  RecordedTrace trace{.clocks = clocks_->different(), .clock_error_s = clocks_->error_s()};
+  RecordedTrace trace;
+  if (clocks_) trace = {.clocks = clocks_->different(), .clock_error_s = clocks_->error_s()};
   for (int64_t s = 0; s < recorded_; ++s) trace.steps.push_back({.step = first_ + s});
   for (size_t r = 0; r < all.size(); ++r) {
-    const OtherClock& clock = clocks_->of_rank(static_cast<int>(r));
     RankRecording rank = unpacked(all[r]);
-    const auto by_rank_0 = [&](double s) { return clock.here(rank.zero_s + s) - zero_s_; };
+    const auto by_rank_0 = [&](double s) {
+      const double moment = rank.zero_s + s;
+      return (clocks_ ? clocks_->of_rank(static_cast<int>(r)).here(moment) : moment) - zero_s_;
+    };
     for (TimedInstruction& span : rank.spans) {
       span = {span.instruction, by_rank_0(span.start), by_rank_0(span.end)};
     }

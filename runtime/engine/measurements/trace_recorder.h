@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -26,7 +27,10 @@ class TraceRecorder {
   // The run is about to take the steps `next` .. `last`; `steps` of them are recorded (0: none):
   // the first ones after the warm-up (RunReport::kWarmUpSteps) or, where these are too few, the
   // last ones.
-  TraceRecorder(int64_t steps, int64_t next, int64_t last);
+  // `common_clock`: the seconds of a clock that all ranks have in common, by which executors date
+  // instructions, as in a dry run; empty: each host has its own monotonic clock.
+  TraceRecorder(int64_t steps, int64_t next, int64_t last,
+                std::function<double()> common_clock = {});
 
   // Whether no step has been recorded.
   [[nodiscard]] bool empty() const { return recorded_ == 0; }
@@ -41,13 +45,18 @@ class TraceRecorder {
   [[nodiscard]] RecordedTrace gather();
 
  private:
+  // This rank's clock, and a look at the others' where they differ.
+  [[nodiscard]] double seconds() const;
+  void read_clocks();
+
   int64_t first_, last_;
   int64_t recorded_ = 0;                // steps recorded so far
   double zero_s_ = 0;                   // the time 0 of here_, by this rank's clock
   std::vector<TimedInstruction> here_;  // instructions of all recorded steps; each step has as many
   std::vector<int64_t> bytes_;          // device memory in use after each instruction of here_
   Collective* world_ = nullptr;
-  std::optional<RankClocks> clocks_;
+  std::function<double()> common_clock_;
+  std::optional<RankClocks> clocks_;  // null where they have a common one
 };
 
 }  // namespace penstock

@@ -35,6 +35,13 @@ CopyCosts copy_costs(const Prediction& prediction, const Arrangement& candidate,
   return costs;
 }
 
+Cluster cluster_of_run(const RunConfig& run, const DeviceModel& device, const Profile* profile,
+                       int ranks_per_node) {
+  Cluster cluster = cluster_of(device, profile, ranks_per_node);
+  if (run.dry_run) cluster.cards = kDryRunCards;
+  return cluster;
+}
+
 Forecast forecast(const Config& config, const Blueprint& blueprint, const DeviceModel& device,
                   const Profile* profile, int ranks_per_node) {
   try {
@@ -45,9 +52,7 @@ Forecast forecast(const Config& config, const Blueprint& blueprint, const Device
     candidate.barrier = config.optimizer.barrier;
     candidate.audit = config.run.audit;
     candidate.shared = config.optimizer.is_shared_by(candidate.replicas);
-    Cluster cluster = cluster_of(device, profile, ranks_per_node);
-    // A modelled accelerator goes on computing while its host moves bytes.
-    if (config.run.dry_run) cluster.within_node.receiver_copies = false;
+    const Cluster cluster = cluster_of_run(config.run, device, profile, ranks_per_node);
     const ModelCosts layers = costs(candidate.cut());
     Forecast ahead{
         predict(candidate, blueprint.programs.training, layers, cluster),

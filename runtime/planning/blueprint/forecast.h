@@ -41,6 +41,14 @@ struct Forecast {
 [[nodiscard]] CopyCosts copy_costs(const Prediction& prediction, const Arrangement& candidate,
                                    const Cluster& cluster);
 
+// How many network cards the ranks of a node share in a dry run, as Cluster::cards says it: each of
+// its messages has a card of its own.
+inline constexpr int kDryRunCards = 0;
+// The nodes and links of the run, cluster_of() (runtime/planning/costs/interconnects.h), with
+// kDryRunCards in a dry run.
+[[nodiscard]] Cluster cluster_of_run(const RunConfig& run, const DeviceModel& device,
+                                     const Profile* profile, int ranks_per_node);
+
 // Predicts the run that `config` and its Blueprint (draw_up()) describe. `device` is the device of
 // every rank. `profile` (null: none) has measured times by which the counted ones are corrected.
 // `ranks_per_node`: 0: all ranks are on one node. Throws Error(Input) when the profile is of

@@ -1,6 +1,5 @@
 #include "runtime/engine/training/dry_run/dry_run.h"
 
-#include <chrono>
 #include <memory>
 #include <span>
 #include <utility>
@@ -14,11 +13,6 @@
 namespace penstock {
 namespace {
 
-using DryClock = std::chrono::steady_clock;
-double dry_seconds_since(DryClock::time_point start) {
-  return std::chrono::duration<double>(DryClock::now() - start).count();
-}
-
 // The memory of the fullest rank, with a warning where the real device has less.
 std::string memory_line(const Prediction& prediction, const DeviceModel& model) {
   const int64_t fullest = prediction.fullest_bytes();
@@ -31,20 +25,22 @@ std::string memory_line(const Prediction& prediction, const DeviceModel& model) 
 
 }  // namespace
 
-DryRun::DryRun(const DryRunOrder& order, const Station& station, PacingDevice& device)
+DryRun::DryRun(const DryRunOrder& order, const Station& station, VirtualDevice& device)
     : config_(order.config),
-      station_(station),
       device_(device),
+      network_(station.network, station.grid, cluster(order, station.session), device.clock()),
+      station_{station.session, network_, station.grid, device},
       say_(order.say),
-      source_(config_, order.models, station.network.world()),
+      source_(config_, order.models, network_.world()),
       blueprint_(on_every_rank([&] {
         return draw_up(config_, order.models, source_.facts().vocabulary, source_.facts().classes);
       })),
       forecast_(look_ahead(order)),
       predicted_ms_(forecast_ ? 1e3 * forecast_->prediction.step.plain_s : 0.0),
-      pipeline_(config_, blueprint_, station.grid, station.network, device),
-      report_(config_, station, pipeline_, std::move(forecast_)),
-      recorder_(config_.run.trace, 1, config_.run.steps) {
+      pipeline_(config_, blueprint_, station.grid, network_, device),
+      report_(config_, station_, pipeline_, std::move(forecast_)),
+      recorder_(config_.run.trace, 1, config_.run.steps,
+                [&device] { return device.clock().now(); }) {
   step_.emplace(config_, pipeline_, station_);
   source_.open(pipeline_.reads().fields);
   batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_, 0);
@@ -54,6 +50,10 @@ DryRun::DryRun(const DryRunOrder& order, const Station& station, PacingDevice& d
 
 void DryRun::say(const std::string& line) const {
   if (say_ && station_.session.rank() == 0) say_(line);
+}
+
+Cluster DryRun::cluster(const DryRunOrder& order, const Session& session) const {
+  return cluster_of_run(config_.run, device_.model(), order.profile, session.local_ranks());
 }
 
 std::optional<Forecast> DryRun::look_ahead(const DryRunOrder& order) const {
@@ -91,12 +91,12 @@ std::span<const Batch> DryRun::next_batches(int64_t step) {
 
 void DryRun::take_step(int64_t number) {
   recorder_.begin_step(number, pipeline_.training(), station_.network.world());
-  const auto start = DryClock::now();
+  const double start_s = device_.clock().now();
   report_.begin_step();
   step_->begin(number, next_batches(number));
   const StepRecord record = step_->run();
   (void)step_->take_settled();
-  const double step_ms = 1e3 * dry_seconds_since(start);
+  const double step_ms = 1e3 * (device_.clock().now() - start_s);
   report_.end_step({step_ms, source_.mini_batch_tokens(), record.loss_tokens},
                    pipeline_.training());
   recorder_.end_step(number, pipeline_.training());
@@ -105,7 +105,6 @@ void DryRun::take_step(int64_t number) {
 }
 
 RunSummary DryRun::to_the_end() {
-  const auto start = DryClock::now();
   for (int64_t number = 1; number <= config_.run.steps; ++number) {
     take_step(number);
     if (number == 1 && station_.network.activity_log() != nullptr)
@@ -117,7 +116,7 @@ RunSummary DryRun::to_the_end() {
     RecordedTrace recorded = recorder_.gather();
     if (station_.session.rank() == 0) traced_ = &report_.traced(std::move(recorded));
   }
-  RunSummary summary = report_.summary(0.0, dry_seconds_since(start), batches_->waits());
+  RunSummary summary = report_.summary(0.0, device_.clock().now(), batches_->waits());
   summary.dry_run = true;
   summary.steps = summary.taken = config_.run.steps;
   return summary;

@@ -1,11 +1,12 @@
 // runtime/engine/training/dry_run/dry_run.h -- DryRun: `penstock train --dry-run`, a rehearsal of a
 // training run with everything but the arithmetic. Ranks, messages of real size, sums over replicas
-// and reading of data are real; in place of computing, a rank waits for as long as its device is
-// modelled to take.
+// and reading of data are real; time is not: each rank has a virtual clock, which moves by what its
+// device is modelled to take, and messages carry it on (virtual_network.h).
 //
 // It is made of the same parts as Run (run.h), on a device that computes nothing
-// (kernels/counting/pacing_device.h), so a laptop can rehearse a job of many GPUs. It leaves
-// nothing that could be mistaken for a result: no loss, no checkpoint, no run directory.
+// (kernels/counting/virtual_device.h), so a laptop can rehearse a job of many GPUs, and its times
+// do not depend on the laptop. It leaves nothing that could be mistaken for a result: no loss, no
+// checkpoint, no run directory.
 #pragma once
 
 #include <functional>
@@ -13,11 +14,12 @@
 #include <span>
 #include <string>
 
-#include "kernels/counting/pacing_device.h"
+#include "kernels/counting/virtual_device.h"
 #include "runtime/engine/measurements/run_report.h"
 #include "runtime/engine/measurements/trace_recorder.h"
 #include "runtime/engine/training/batches.h"
 #include "runtime/engine/training/data_source.h"
+#include "runtime/engine/training/dry_run/virtual_network.h"
 #include "runtime/engine/training/step.h"
 #include "runtime/network/models/models.h"
 #include "runtime/planning/blueprint/blueprint.h"
@@ -48,7 +50,7 @@ class DryRun {
   // Collective over all ranks. station.device must be `device`. All that the arguments refer to
   // must outlive this. Throws Error as Run does. `station`: which rank this is, with its network,
   // its place in stages x replicas and its device.
-  DryRun(const DryRunOrder& order, const Station& station, PacingDevice& device);
+  DryRun(const DryRunOrder& order, const Station& station, VirtualDevice& device);
 
   // Takes config.run.steps steps and returns the summary, complete on rank 0. Collective; called
   // once.
@@ -61,14 +63,17 @@ class DryRun {
   void say(const std::string& line) const;
   // Tells the user what is about to run. Returns the forecast on rank 0.
   [[nodiscard]] std::optional<Forecast> look_ahead(const DryRunOrder& order) const;
+  // The cluster that is modelled; on rank 0, which has the profile, else without its links.
+  [[nodiscard]] Cluster cluster(const DryRunOrder& order, const Session& session) const;
   // Makes the device take the times of the profile, where there is one.
   void set_pace(const Profile* profile);
   [[nodiscard]] std::span<const Batch> next_batches(int64_t step);
   void take_step(int64_t number);
 
   const Config& config_;
-  Station station_;
-  PacingDevice& device_;
+  VirtualDevice& device_;
+  VirtualNetwork network_;
+  Station station_;  // with network_
   std::function<void(const std::string&)> say_;
   DataSource source_;
   Blueprint blueprint_;

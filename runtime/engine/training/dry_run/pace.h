@@ -23,7 +23,7 @@ namespace penstock {
 // Throws Error(Input) when the profile is of another network.
 [[nodiscard]] std::vector<double> paces(const Config& config, const Blueprint& blueprint,
                                         const DeviceModel& device, const Profile& profile);
-// A function for PacingDevice::set_pace(). Given `key`, the index of an instruction in the program
+// A function for VirtualDevice::set_pace(). Given `key`, the index of an instruction in the program
 // of the rank at `position` of a pipeline, it returns the factor of that instruction; 1 beyond the
 // program's end.
 [[nodiscard]] std::function<double(int64_t key)> pace_by_section(const Schedule& training,
