@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Dry runs of 64 ranks beside `penstock plan --replay`: 8 stages x 8 replicas on this machine alone, then as two hosts of
-32 (network namespaces, bench/shaped_link.sh) that share one link, at its full rate and slowed down. All of a stage's
-replicas are on one host, so that eight activations at once cross the link. A benchmark: prints, asserts nothing.
+32 (network namespaces, bench/shaped_link.sh) between which messages take their virtual time by the link that a profile
+says. All of a stage's replicas are on one host, so that all activations between two stages cross that link. Each message
+has a network card of its own, which is all that a dry run can tell (`plan --cards 0`). A benchmark: prints, asserts nothing.
 
-usage: bench/replay.py [--penstock PATH] [--rates 400,160,80] [--steps 4] [--layer-ms 50]
+usage: bench/replay.py [--penstock PATH] [--rates 400,160,80] [--steps 4]
 
-Layers are measured here and then made --layer-ms long, for two cores to carry 64 modelled accelerators.
-Needs root for the hosts; takes ten minutes.
+Layers take what a profile of this machine says. Needs root for the hosts.
 """
 import argparse
 import json
@@ -54,40 +54,30 @@ def quiet(words, **more):
                           stderr=subprocess.DEVNULL, **more).stdout
 
 
-def make_profile(penstock, folder, layer_ms):
-    """Every time in it multiplied alike."""
+def make_profile(penstock, folder):
     path = folder / "profile.json"
     quiet(HERE + ["-n", "2", penstock, "profile", str(folder / "run.toml"), "--stages", "2", "--replicas", "1",
                   "--profile-out", str(path)])
-    profile = json.loads(path.read_text())
-    blocks = [layer["forward_s"] for layer in profile["layers"] if layer["kind"] == "transformer-block"]
-    factor = 1e-3 * layer_ms * len(blocks) / sum(blocks)
-    for layer in profile["layers"]:
-        for key in layer:
-            if key.endswith("_s"):
-                layer[key] *= factor
-    return profile
+    return json.loads(path.read_text())
 
 
 def compare(penstock, folder, profile, rate, steps):
     """Prints a row; `rate` in Mbit/s, None: one host."""
     if rate:
-        # Of each segment of 1514 bytes 1448 are ours.
-        profile["links"]["between_nodes"] = {"latency_s": 3e-5, "seconds_per_byte": 8e-6 / rate * 1514 / 1448,
-                                             "overhead_s": 0.0, "receiver_copies": False}
-        quiet([LINK, "up", f"{rate}mbit", "70kb", "5s"])
-    path = folder / "scaled.json"
+        profile["links"]["between_nodes"] = {"latency_s": 3e-5, "seconds_per_byte": 8e-6 / rate, "overhead_s": 0.0,
+                                             "receiver_copies": False}
+    path = folder / "links.json"
     path.write_text(json.dumps(profile))
     run_file = str(folder / "run.toml")
-    plan = json.loads(quiet([penstock, "plan", run_file, "--ranks", "64", "--nodes", "2" if rate else "1", "--profile",
-                             str(path), "--replay", "1", "--json"] + PINNED))
+    plan = json.loads(quiet([penstock, "plan", run_file, "--ranks", "64", "--nodes", "2" if rate else "1", "--cards", "0",
+                             "--profile", str(path), "--replay", "1", "--json"] + PINNED))
     replayed = plan["candidates"][0]["replayed"]
     out = folder / "run"
     quiet((APART if rate else HERE) + ["-n", "64", penstock, "train", run_file, "--dry-run", "--pipeline.profile",
                                        str(path), "--steps", str(steps), "--out", str(out)])
     step = json.loads(pathlib.Path(str(out) + ".dry-run", "dry_run.json").read_text())["step_ms"]["median"]
     print(f"| {'two, ' + str(rate) + ' Mbit/s' if rate else 'one'} | {step:.0f} | {replayed['step_ms']:.0f} "
-          f"| {100 * (step / replayed['step_ms'] - 1):+.1f} % | {100 * replayed['card_busy']:.0f} % |", flush=True)
+          f"| {100 * (step / replayed['step_ms'] - 1):+.2f} % |", flush=True)
 
 
 def main():
@@ -96,15 +86,15 @@ def main():
     parser.add_argument("--penstock", default=str(beside))
     parser.add_argument("--rates", default="400,160,80")
     parser.add_argument("--steps", type=int, default=4)
-    parser.add_argument("--layer-ms", type=float, default=50)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "run.toml").write_text(RUN)
-        profile = make_profile(given.penstock, folder, given.layer_ms)
-        print("| hosts | 64 dry ranks, ms | replay, ms | off by | link busy |\n|---|---|---|---|---|", flush=True)
+        profile = make_profile(given.penstock, folder)
+        print("| hosts | 64 dry ranks, ms | replay, ms | off by |\n|---|---|---|---|", flush=True)
         compare(given.penstock, folder, profile, None, given.steps)
         try:
+            quiet([LINK, "up"])
             for rate in (int(r) for r in given.rates.split(",") if r):
                 compare(given.penstock, folder, profile, rate, given.steps)
         finally:

@@ -269,7 +269,9 @@ int train_until(int64_t step, const std::string& onward, Session& session,
       config.run.dry_run ? waiting_nap(session.local_ranks()) : nap_of(made->threads);
   const std::unique_ptr<Network> network =
       make_mpi_network(session, made->grid, links, watched_waits(config.run, nap, config.run.out));
-  if (!made->threads.warning.empty()) made->notes.push_back("note: " + made->threads.warning);
+  // A dry run's times do not depend on this machine.
+  if (!made->threads.warning.empty() && !config.run.dry_run)
+    made->notes.push_back("note: " + made->threads.warning);
   made->notes.push_back(fallback_note(made->choice, config.run.device));
   made->notes.push_back(visibility_note(made->choice.ranks));
   made->notes.push_back(made->run.note);
