@@ -141,8 +141,18 @@ class CountingImage final : public ImageOps {
   void global_average_backward(Tensor& dx, const Tensor& g) override {
     tally_.pass(elements(dx), {&dx, &g});
   }
+  void upsample2d_forward(Tensor& y, const Tensor& x, const Enlarging& enlarging) override {
+    tally_.pass(elements(y) * operations(enlarging), {&y, &x});
+  }
+  void upsample2d_backward(Tensor& dx, const Tensor& g, const Enlarging& enlarging) override {
+    tally_.pass(elements(g) * operations(enlarging), {&dx, &g});
+  }
 
  private:
+  // For each pixel of the larger image: nothing but a copy, or four products and their sum.
+  static double operations(const Enlarging& enlarging) {
+    return enlarging.kind == Upsample::Nearest ? 1.0 : 7.0;
+  }
   [[nodiscard]] Tensor copied(LinearProduct product, const Tensor& x, const Shape& filter,
                               const Window& window, int groups) {
     if (!is_linear(window, groups)) return {};

@@ -1,10 +1,12 @@
-// kernels/cpu/image.cpp -- convolutions turned into oneDNN plans, and pooling after its checks.
+// kernels/cpu/image.cpp -- convolutions turned into oneDNN plans, pooling and enlarging after their
+// checks.
 #include "kernels/checks.h"
 #include "kernels/cpu/bias_gradient.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/linear_plans.h"
 #include "kernels/cpu/onednn/onednn.h"
 #include "kernels/cpu/pool.h"
+#include "kernels/cpu/upsample.h"
 #include "kernels/ops/product_shape.h"
 
 namespace penstock {
@@ -101,6 +103,14 @@ class CpuImageOps final : public ImageOps {
   void global_average_backward(Tensor& dx, const Tensor& g) override {
     check_global_average(dx, g);
     penstock::global_average_backward(context_.threads, dx, g);
+  }
+  void upsample2d_forward(Tensor& y, const Tensor& x, const Enlarging& enlarging) override {
+    check_upsampling(x, y, enlarging);
+    upsample_forward(context_.threads, y, x, enlarging);
+  }
+  void upsample2d_backward(Tensor& dx, const Tensor& g, const Enlarging& enlarging) override {
+    check_upsampling(dx, g, enlarging);
+    upsample_backward(context_.threads, dx, g, enlarging);
   }
 
  private:

@@ -1,9 +1,10 @@
-// kernels/ops/image.h -- convolution and pooling over channels-last images [n, height, width,
-// channels]. The images of a call and their gradients share one dtype, fp32 or bf16; the gradients
-// of weights and biases are fp32.
+// kernels/ops/image.h -- convolution, pooling and enlarging of channels-last images [n, height,
+// width, channels]. The images of a call and their gradients share one dtype, fp32 or bf16; the
+// gradients of weights and biases are fp32.
 #pragma once
 
 #include "kernels/ops/dense.h"
+#include "kernels/ops/upsample.h"
 #include "kernels/tensor.h"
 #include "kernels/weight.h"
 
@@ -58,6 +59,10 @@ class ImageOps {
   // y[n, c] = mean over h and w of x[n, h, w, c]; and dx from the gradient g of y.
   virtual void global_average_forward(Tensor& y, const Tensor& x) = 0;
   virtual void global_average_backward(Tensor& dx, const Tensor& g) = 0;
+
+  // y, of enlarged_shape(), from x; and dx, overwritten, from the gradient g of y.
+  virtual void upsample2d_forward(Tensor& y, const Tensor& x, const Enlarging& enlarging) = 0;
+  virtual void upsample2d_backward(Tensor& dx, const Tensor& g, const Enlarging& enlarging) = 0;
 };
 
 }  // namespace penstock

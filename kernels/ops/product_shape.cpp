@@ -64,4 +64,10 @@ void check_global_average(const Tensor& x, const Tensor& y) {
   if (!fits) misfit("global average", {&x, &y});
 }
 
+void check_upsampling(const Tensor& x, const Tensor& y, const Enlarging& enlarging) {
+  const bool fits = x.dtype() == y.dtype() && x.shape().rank() == 4 &&
+                    y.shape() == enlarged_shape(x.shape(), enlarging);
+  if (!fits) misfit("upsampling", {&x, &y});
+}
+
 }  // namespace penstock

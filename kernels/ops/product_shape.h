@@ -26,5 +26,6 @@ void check_convolution(const Tensor& x, const Tensor& y, const Tensor& w, const 
                        int groups);
 void check_pooling(const Tensor& x, const Tensor& y, const Tensor* chosen, const Window& window);
 void check_global_average(const Tensor& x, const Tensor& y);
+void check_upsampling(const Tensor& x, const Tensor& y, const Enlarging& enlarging);
 
 }  // namespace penstock

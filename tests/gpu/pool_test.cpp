@@ -1,4 +1,4 @@
-// Pooling on a GPU beside the CPU's.
+// Pooling and enlarging on a GPU beside the CPU's.
 #include <limits>
 
 #include "tests/gpu/compare.h"
@@ -88,6 +88,29 @@ TEST_P(GpuPool, GlobalAverage) {
       gpu_.global_average_backward(dx.gpu, g.gpu);
       cpu_.global_average_backward(dx.cpu, g.cpu);
       expect_close(dx, "gradient of the mean of " + image.text());
+    }
+  }
+}
+
+TEST_P(GpuPool, Upsampling) {
+  for (const Shape& image : {Shape{1, 1, 1, 1}, Shape{2, 3, 5, 16}, Shape{1, 4, 2, 7}}) {
+    for (const auto kind : {Upsample::Nearest, Upsample::Bilinear, Upsample::AlignedCorners}) {
+      for (const int64_t shift : {0, 1}) {
+        const Enlarging how{2, 3, kind};
+        const std::string what =
+            image.text() + " enlarged by kind " + std::to_string(static_cast<int>(kind));
+        const Shape large = enlarged_shape(image, how);
+        const Twin x = random(image, type_, 1, -1.0, 1.0, shift);
+        Twin y = poisoned(large, type_, shift);
+        gpu_.upsample2d_forward(y.gpu, x.gpu, how);
+        cpu_.upsample2d_forward(y.cpu, x.cpu, how);
+        expect_close(y, what);
+        const Twin g = random(large, type_, 2, -1.0, 1.0, shift);
+        Twin dx = poisoned(image, type_, shift);
+        gpu_.upsample2d_backward(dx.gpu, g.gpu, how);
+        cpu_.upsample2d_backward(dx.cpu, g.cpu, how);
+        expect_close(dx, what + ", backward");
+      }
     }
   }
 }

@@ -1,11 +1,12 @@
-// kernels/cuda/image/image.cpp -- convolutions, each in the way that suits it, and pooling, after
-// their checks.
+// kernels/cuda/image/image.cpp -- convolutions, each in the way that suits it, pooling and
+// enlarging, after their checks.
 #include <algorithm>
 
 #include "kernels/checks.h"
 #include "kernels/cuda/dense/bias_function.h"
 #include "kernels/cuda/image/convolution_way.h"
 #include "kernels/cuda/image/pool.h"
+#include "kernels/cuda/image/upsample.h"
 #include "kernels/ops/product_shape.h"
 
 namespace penstock {
@@ -77,6 +78,14 @@ class CudaImage final : public ImageOps {
   void global_average_backward(Tensor& dx, const Tensor& g) override {
     check_global_average(dx, g);
     penstock::global_average_backward(context_, dx, g);
+  }
+  void upsample2d_forward(Tensor& y, const Tensor& x, const Enlarging& enlarging) override {
+    check_upsampling(x, y, enlarging);
+    upsample_forward(context_, y, x, enlarging);
+  }
+  void upsample2d_backward(Tensor& dx, const Tensor& g, const Enlarging& enlarging) override {
+    check_upsampling(dx, g, enlarging);
+    upsample_backward(context_, dx, g, enlarging);
   }
 
  private:

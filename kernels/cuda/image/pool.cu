@@ -5,15 +5,12 @@
 #include <algorithm>
 
 #include "kernels/checks.h"
+#include "kernels/cuda/image/pixel_threads.h"
 #include "kernels/cuda/image/pool.h"
 #include "kernels/cuda/loops/reduce.h"
-#include "kernels/cuda/loops/vector.h"
-#include "kernels/cuda/queue/launch.h"
 
 namespace penstock {
 namespace {
-
-constexpr int kPoolThreads = 128;
 
 // Holds the positions [first, last) along one axis.
 struct Range {
@@ -55,34 +52,9 @@ struct Pooling {
   }
 };
 
-// Says which elements a thread owns: N channels from `channel` on, at (y, x) of an image. Each
-// blockIdx.x stands for one row of pixels; the columns and channels of that row lie along
-// blockIdx.y.
-struct Place {
-  int64_t image;
-  int y, x;
-  int64_t channel;
-  bool inside;
-};
-template <int N>
-__device__ Place place_of_thread(int height, int width, int64_t channels) {
-  const auto groups = static_cast<uint32_t>(channels / N);
-  const uint32_t at = blockIdx.y * kPoolThreads + threadIdx.x;
-  const auto column = static_cast<int>(at / groups);
-  return {static_cast<int64_t>(blockIdx.x / static_cast<uint32_t>(height)),
-          static_cast<int>(blockIdx.x % static_cast<uint32_t>(height)), column,
-          int64_t{at % groups} * N, column < width};
-}
-template <int N>
-LaunchShape place_shape(int64_t images, int64_t height, int64_t width, int64_t channels) {
-  return {.grid = {static_cast<uint32_t>(images * height),
-                   blocks_for(width * (channels / N), kPoolThreads)},
-          .block = {kPoolThreads}};
-}
-
 // Writes the maximum of each window to y, and its position to `chosen`, which may be null.
 template <int N, class T>
-__global__ void __launch_bounds__(kPoolThreads)
+__global__ void __launch_bounds__(kPixelThreads)
     maximum_kernel(T* y, int32_t* chosen, const T* x, Pooling p) {
   const Place at = place_of_thread<N>(p.rows.windows, p.columns.windows, p.channels);
   if (!at.inside) return;
@@ -112,7 +84,7 @@ __global__ void __launch_bounds__(kPoolThreads)
 }
 
 template <int N, class T>
-__global__ void __launch_bounds__(kPoolThreads) average_kernel(T* y, const T* x, Pooling p) {
+__global__ void __launch_bounds__(kPixelThreads) average_kernel(T* y, const T* x, Pooling p) {
   const Place at = place_of_thread<N>(p.rows.windows, p.columns.windows, p.channels);
   if (!at.inside) return;
   const Range rows = p.rows.under(at.y);
@@ -132,7 +104,7 @@ __global__ void __launch_bounds__(kPoolThreads) average_kernel(T* y, const T* x,
 // Writes the gradient of each image element (y, x): the sum of what every window over it passes
 // back, in ascending order of windows. `chosen` is null for the average.
 template <int N, class T>
-__global__ void __launch_bounds__(kPoolThreads)
+__global__ void __launch_bounds__(kPixelThreads)
     gather_kernel(T* dx, const T* g, const int32_t* chosen, Pooling p) {
   const Place at = place_of_thread<N>(p.rows.extent, p.columns.extent, p.channels);
   if (!at.inside) return;
@@ -161,16 +133,6 @@ Pooling pooling_of(const Tensor& image, const Tensor& pooled, const Window& w) {
   return {{extent(image, 1), w.kernel_h, w.stride_h, w.pad_top, extent(pooled, 1)},
           {extent(image, 2), w.kernel_w, w.stride_w, w.pad_left, extent(pooled, 2)},
           image.dim(3)};
-}
-
-// Calls f<N>(). N is a whole group of channels, or 1 if their number or the addresses do not allow
-// a group.
-template <class T, class F>
-void by_group(int64_t channels, const void* a, const void* b, const F& f) {
-  constexpr int kWide = kGroup<T>;
-  const bool wide = channels % kWide == 0 && is_aligned<kWide>(static_cast<const T*>(a)) &&
-                    is_aligned<kWide>(static_cast<const T*>(b));
-  wide ? f.template operator()<kWide>() : f.template operator()<1>();
 }
 
 constexpr int kLanes = 8;  // threads that share the pixels of a channel
@@ -208,7 +170,7 @@ __global__ void __launch_bounds__(kWarp* kLanes)
 // Sets each element of dx to its share of g. Each blockIdx.x stands for one row of pixels, as in
 // Place.
 template <int N, class T>
-__global__ void __launch_bounds__(kPoolThreads)
+__global__ void __launch_bounds__(kPixelThreads)
     spread_kernel(T* dx, const T* g, int height, int width, int64_t channels) {
   const Place at = place_of_thread<N>(height, width, channels);
   if (!at.inside) return;

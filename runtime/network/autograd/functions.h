@@ -36,6 +36,15 @@ namespace penstock {
 // in / groups, kernel height, kernel width]: [n, oh, ow, out]. Null: no bias. Fused::None: no f.
 [[nodiscard]] Variable conv2d(Tape& tape, const Variable& x, Parameter& weight, Parameter* bias,
                               const Window& window, int groups, Fused f = Fused::None);
+// The transposed convolution, which undoes a convolution's striding: the pixels of x, [n, h, w,
+// in], are spread over those of the result, [n, oh, ow, out], by the window that would bring the
+// result back to h x w. weight is [in, out / groups, kernel height, kernel width], as torch has it.
+// Null: no bias.
+[[nodiscard]] Variable conv2d_transpose(Tape& tape, const Variable& x, Parameter& weight,
+                                        Parameter* bias, const Window& window, int groups,
+                                        const Shape& result);
+// Enlarges the images of x, [n, h, w, c] -> [n, oh, ow, c] (kernels/ops/upsample.h).
+[[nodiscard]] Variable upsample2d(Tape& tape, const Variable& x, const Enlarging& enlarging);
 // [n, h, w, c] -> [n, oh, ow, c]: the largest number of each window, or their mean.
 [[nodiscard]] Variable pool2d(Tape& tape, const Variable& x, const Window& window, Pool kind);
 // [n, h, w, c] -> [n, c]: the mean over h and w.

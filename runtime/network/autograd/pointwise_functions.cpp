@@ -80,7 +80,7 @@ class AddTableNode final : public Node {
   }
   void weight_gradient(Tape& tape) override {
     if (!g_ || table_.frozen) return;
-    Tensor used = summed_gradient(tape, table_).view(0, {rows_, table_.shape[1]});
+    Tensor used = summed_gradient(tape, table_).view(0, {rows_, table_.shape.back()});
     tape.device().pointwise().add_broadcast_backward(used, g_);
   }
   [[nodiscard]] bool has_weights() const override { return any_trained(&table_); }
@@ -170,7 +170,7 @@ Variable scale(Tape& tape, const Variable& x, float factor) {
 Variable add_table(Tape& tape, const Variable& x, Parameter& table, int64_t rows) {
   Tensor value = new_like(tape, x.value);
   tape.device().pointwise().add_broadcast(value, x.value,
-                                          table.weight.value().view(0, {rows, table.shape[1]}));
+                                          table.weight.value().view(0, {rows, table.shape.back()}));
   Variable y = tape.output(std::move(value), x.tracked() || any_trained(&table));
   if (y.tracked()) tape.add<AddTableNode>(x.slot, y.slot, table, rows);
   return y;
