@@ -149,7 +149,7 @@ class CountingImage final : public ImageOps {
   }
 
  private:
-  // For each pixel of the larger image: nothing but a copy, or four products and their sum.
+  // A pixel of the larger image is a copy, or the sum of four products.
   static double operations(const Enlarging& enlarging) {
     return enlarging.kind == Upsample::Nearest ? 1.0 : 7.0;
   }

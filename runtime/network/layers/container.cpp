@@ -1,5 +1,7 @@
 #include "runtime/network/layers/container.h"
 
+#include "runtime/network/layers/library/image.h"
+
 namespace penstock {
 
 Shapes Group::infer(const Shapes& inputs) const {
@@ -61,8 +63,10 @@ Shapes Residual::infer(const Shapes& inputs) const {
   Shapes a = shortcut_.infer(inputs);
   const Shapes b = branch_.infer(inputs);
   if (a.size() != 1 || b.size() != 1 || !(a[0] == b[0])) {
-    misfit("its branch gives " + (b.empty() ? std::string("nothing") : b[0].text()) +
-           " and its shortcut " + (a.empty() ? std::string("nothing") : a[0].text()) +
+    const auto text = [](const Shapes& shapes) {
+      return shapes.empty() ? std::string("nothing") : image_text(shapes[0]);
+    };
+    misfit("its branch gives " + text(b) + " and its shortcut " + text(a) +
            ", which cannot be added");
   }
   return a;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/network/layers/library/image.h"
+
 namespace penstock {
 
 Shapes Stash::infer(const Shapes& inputs) const {
@@ -31,7 +33,8 @@ Shapes Pop::infer(const Shapes& inputs) const {
       return {Shape(std::span<const int64_t>(extents))};
     }
   }
-  if (skipped != joined) misfit("cannot join " + joined.text() + " with " + skipped.text());
+  if (skipped != joined)
+    misfit("cannot join " + image_text(joined) + " with " + image_text(skipped));
   return {joined};
 }
 

@@ -5,6 +5,11 @@
 
 namespace penstock {
 
+std::string image_text(const Shape& shape) {
+  if (shape.rank() != 4) return shape.text();
+  return Shape{shape[3], shape[1], shape[2]}.text() + " (channels, height, width)";
+}
+
 Window same_window(int kernel_h, int kernel_w, int stride) {
   const int h = (kernel_h - 1) / 2;
   const int w = (kernel_w - 1) / 2;
@@ -44,8 +49,8 @@ void Conv2d::declare(ParameterSet& set) const {
 
 Shape Conv2d::shape_of(const Shape& input) const {
   if (input.rank() != 4 || input[3] != options_.in) {
-    misfit("expects images [batch, height, width, " + std::to_string(options_.in) +
-           "] but is given " + input.text());
+    misfit("expects images of " + std::to_string(options_.in) + " channels but is given " +
+           image_text(input));
   }
   try {
     return window_output(input, options_.window, options_.out);
@@ -64,7 +69,7 @@ Pool2d::Pool2d(std::string name, const Window& window, Pool pool)
 
 Shape Pool2d::shape_of(const Shape& input) const {
   if (input.rank() != 4) {
-    misfit("expects images [batch, height, width, channels] but is given " + input.text());
+    misfit("expects images but is given " + input.text());
   }
   try {
     return window_output(input, window_, input[3]);
@@ -100,7 +105,7 @@ Variable UpConvolution::run(Context& context, const Variable& x) const {
 
 Shape GlobalPool::shape_of(const Shape& input) const {
   if (input.rank() != 4) {
-    misfit("expects images [batch, height, width, channels] but is given " + input.text());
+    misfit("expects images but is given " + input.text());
   }
   return {input[0], input[3]};
 }

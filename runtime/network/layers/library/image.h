@@ -11,6 +11,10 @@
 
 namespace penstock {
 
+// An image's shape in messages, in the order of run files: "[3, 32, 32] (channels, height, width)"
+// of [n, 32, 32, 3]. Other shapes as they are.
+[[nodiscard]] std::string image_text(const Shape& shape);
+
 // A window of kernel_h x kernel_w with "same" padding, so that output = ceil(input / stride) in
 // both axes. Of an even kernel's padding the odd row or column is at the bottom or right.
 [[nodiscard]] Window same_window(int kernel_h, int kernel_w, int stride);
