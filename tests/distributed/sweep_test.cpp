@@ -27,17 +27,17 @@ using testing::Not;
 // The first three commands of a machine measure its processor, and one that finds it faster plans
 // shorter steps from there on: the two sweeps of a test would differ in that.
 const std::string kSweptRun = kTinyTransformer + R"([checkpoint]
-every = 500
+every = 250
 [run]
-steps = 1500
+steps = 750
 threads = 1
 measure_processor = false
 )";
 
 // Two points, and one that has more stages than the network has layers.
-std::string sweep_text(const std::string& launcher) {
+std::string sweep_text(const std::string& launcher, int repeats) {
   return "[sweep]\nrun = \"run.toml\"\nlauncher = \"" + launcher +
-         "\"\n[grid]\nstages = [1, 2, 99]\n";
+         "\"\nrepeats = " + std::to_string(repeats) + "\n[grid]\nstages = [1, 2, 99]\n";
 }
 
 class SweepRuns : public testing::Test {
@@ -45,6 +45,7 @@ class SweepRuns : public testing::Test {
   struct End {
     int exit_code;
     std::string table;  // table.csv
+    std::string runs;   // runs.csv
   };
 
   // Not by a shell, so that signals reach it and it alone.
@@ -77,8 +78,8 @@ class SweepRuns : public testing::Test {
     waitpid(process, &status, 0);
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     std::error_code absent;
-    const bool has_table = std::filesystem::exists(out + "/table.csv", absent);
-    return {code, has_table ? read_file(out + "/table.csv") : ""};
+    if (!std::filesystem::exists(out + "/table.csv", absent)) return {code, "", ""};
+    return {code, read_file(out + "/table.csv"), read_file(out + "/runs.csv")};
   }
   // The columns that the documentation promises to be the same: up to the loss.
   static std::string settled(const std::string& table) {
@@ -100,7 +101,8 @@ class SweepRuns : public testing::Test {
 
   TemporaryFolder scratch_;
   std::string run_file_ = scratch_.write("run.toml", kSweptRun);
-  std::string file_ = scratch_.write("sweep.toml", sweep_text(ranks_script() + " -q -n {ranks}"));
+  std::string file_ =
+      scratch_.write("sweep.toml", sweep_text(ranks_script() + " -q -n {ranks}", 2));
 };
 
 TEST_F(SweepRuns, ADisturbedSweepEndsWithTheTableOfAnUndisturbedOne) {
@@ -114,8 +116,9 @@ TEST_F(SweepRuns, ADisturbedSweepEndsWithTheTableOfAnUndisturbedOne) {
         read_file(calm + "/" + plot),
         AllOf(HasSubstr("line ideal"), HasSubstr("line planned"), HasSubstr("line measured")));
   }
-  // A launcher that is none: both points fail, are named, and are tried again the next time.
-  const End failed = run(scratch_.write("broken.toml", sweep_text("false")), rough);
+  // A launcher that is none: both points fail, are named, and are tried again the next
+  // time, which asks for a repeat as well.
+  const End failed = run(scratch_.write("broken.toml", sweep_text("false", 1)), rough);
   EXPECT_EQ(failed.exit_code, 1);
   EXPECT_THAT(failed.table, AllOf(HasSubstr(",1,,"), HasSubstr("k2-d1-m2-1f1b")));
   EXPECT_THAT(failed.table, HasSubstr(",failed,exit code 1: nothing was said,0,"));
@@ -128,9 +131,12 @@ TEST_F(SweepRuns, ADisturbedSweepEndsWithTheTableOfAnUndisturbedOne) {
   const End disturbed = run(file_, rough);
   EXPECT_EQ(disturbed.exit_code, 0) << log();
   EXPECT_EQ(settled(disturbed.table), settled(undisturbed.table));
-  for (const char* point : {"k1-d1-m2-1f1b", "k2-d1-m2-1f1b"}) {
-    const std::string last = std::string("/points/") + point + "/checkpoints/step-00001500";
-    EXPECT_EQ(read_checkpoint(rough + last), read_checkpoint(calm + last)) << point;
+  EXPECT_EQ(settled(disturbed.runs), settled(undisturbed.runs));
+  EXPECT_EQ(std::count(undisturbed.runs.begin(), undisturbed.runs.end(), '\n'), 1 + 2 * 2 + 1);
+  for (const char* run :
+       {"k1-d1-m2-1f1b", "k2-d1-m2-1f1b", "k1-d1-m2-1f1b-r2", "k2-d1-m2-1f1b-r2"}) {
+    const std::string last = std::string("/points/") + run + "/checkpoints/step-00000750";
+    EXPECT_EQ(read_checkpoint(rough + last), read_checkpoint(calm + last)) << run;
   }
 }
 

@@ -30,11 +30,10 @@ std::string said_in(const std::string& path) {
 }
 
 // Returns what the batch system said.
-std::string submitted(const SweepFile& sweep, const SweepPoint& point,
-                      const std::string& directory) {
+std::string submitted(const SweepFile& sweep, const PointRun& run, const std::string& directory) {
   constexpr int kMostMs = 120'000;
   const std::string script = directory + "/" + kJobScript;
-  std::vector<std::string> words = point_words(sweep.submit, sweep, point);
+  std::vector<std::string> words = run_words(sweep.submit, sweep, run);
   const bool by_input = words.back() == "<";
   if (by_input) {
     words.pop_back();
@@ -63,6 +62,13 @@ std::string submitted(const SweepFile& sweep, const SweepPoint& point,
   return said_in(directory + "/" + kSubmittedFile);
 }
 
+void make_executable(const std::string& script) {
+  std::error_code error;
+  fs::permissions(script, fs::perms::owner_exec | fs::perms::group_exec, fs::perm_options::add,
+                  error);
+  if (error) fail_resource(script + " cannot be made executable: " + error.message());
+}
+
 bool is_wanted(const Outcome& outcome, bool again) {
   if (outcome.state == PointState::Waiting) return true;
   return again && outcome.state != PointState::Skipped && outcome.state != PointState::Running &&
@@ -76,17 +82,17 @@ void submit_points(const SweepFile& sweep, const SweepRecord& record, const std:
   constexpr int64_t kMostBytes = int64_t{1} << 20;
   const std::string script = read_text(sweep.script, kMostBytes, FileOwner::User);
   const std::string scripts = fs::absolute(sweep.script).lexically_normal().parent_path().string();
-  for (const SweepPoint& point : record.points) {
-    if (!is_wanted(outcome_of(directory, point, record.warmup), again)) continue;
-    const std::string folder =
-        fs::absolute(point_directory(directory, point)).lexically_normal().string();
-    const std::string job = folder + "/" + kJobScript;
-    replace_file(job, job_script(script, point, {this_program(), folder, scripts}));
-    std::error_code error;
-    fs::permissions(job, fs::perms::owner_exec | fs::perms::group_exec, fs::perm_options::add,
-                    error);
-    if (error) fail_resource(job + " cannot be made executable: " + error.message());
-    answer("{}: {}\n", point.name, sweep.submit.empty() ? job : submitted(sweep, point, folder));
+  for (int repeat = 1; repeat <= record.repeats; ++repeat) {
+    for (const SweepPoint& point : record.points) {
+      if (!is_wanted(outcome_of(directory, point, repeat, record.warmup), again)) continue;
+      const PointRun run{.point = point, .repeat = repeat};
+      const std::string folder =
+          fs::absolute(run_directory(directory, point, repeat)).lexically_normal().string();
+      const std::string job = folder + "/" + kJobScript;
+      replace_file(job, job_script(script, run, {this_program(), folder, scripts}));
+      make_executable(job);
+      answer("{}: {}\n", run.name(), sweep.submit.empty() ? job : submitted(sweep, run, folder));
+    }
   }
 }
 

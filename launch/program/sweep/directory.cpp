@@ -7,8 +7,9 @@
 
 #include "kernels/error.h"
 #include "launch/program/options/run_file.h"
-#include "runtime/records/sweep/curves.h"
-#include "runtime/records/sweep/table.h"
+#include "runtime/records/sweep/plots/curves.h"
+#include "runtime/records/sweep/tables/csv.h"
+#include "runtime/records/sweep/tables/table.h"
 #include "runtime/system/files/atomic_file.h"
 #include "runtime/system/files/input_file.h"
 
@@ -59,6 +60,18 @@ void refuse_other_settings(const std::string& file, const Config& config) {
                   file, first_difference(before, after)));
 }
 
+// Calls take(directory, config) for each run of the sweep in the directory `path`.
+template <class Take>
+void for_each_run(const std::string& path, const DrawnSweep& sweep, const Take& take) {
+  for (size_t i = 0; i < sweep.record.points.size(); ++i) {
+    const SweepPoint& point = sweep.record.points[i];
+    if (!point.skipped.empty()) continue;
+    for (int repeat = 1; repeat <= sweep.record.repeats; ++repeat) {
+      take(run_directory(path, point, repeat), config_of_run(sweep, i, repeat));
+    }
+  }
+}
+
 std::string about(const SweepRecord& record) {
   switch (record.scaling) {
     case Scaling::Strong:
@@ -74,25 +87,21 @@ std::string about(const SweepRecord& record) {
 
 SweepDirectory::SweepDirectory(std::string path, const DrawnSweep& sweep)
     : path_(std::move(path)), lock_(prepared(path_)) {
-  const std::vector<SweepPoint>& points = sweep.record.points;
-  for (size_t i = 0; i < points.size(); ++i) {
-    if (!points[i].skipped.empty()) continue;
-    refuse_other_settings(point_directory(path_, points[i]) + "/" + kPointFile, sweep.configs[i]);
-  }
+  for_each_run(path_, sweep, [&](const std::string& directory, const Config& config) {
+    refuse_other_settings(directory + "/" + kPointFile, config);
+  });
   write_down(sweep);
 }
 
 void SweepDirectory::write_down(const DrawnSweep& sweep) const {
   replace_file(path_ + "/" + kSweepFile, record_json(sweep.record));
-  for (size_t i = 0; i < sweep.configs.size(); ++i) {
-    const SweepPoint& point = sweep.record.points[i];
-    const std::string directory = point_directory(path_, point);
-    if (!point.skipped.empty() || fs::exists(directory + "/" + kPointFile)) continue;
+  for_each_run(path_, sweep, [](const std::string& directory, const Config& config) {
+    if (fs::exists(directory + "/" + kPointFile)) return;
     std::error_code error;
     fs::create_directories(directory, error);
     if (error) fail_resource(fmt::format("{}: cannot be made: {}", directory, error.message()));
-    replace_file(directory + "/" + kPointFile, write_run_file(sweep.configs[i]));
-  }
+    replace_file(directory + "/" + kPointFile, write_run_file(config));
+  });
 }
 
 SweepRecord read_sweep(const std::string& directory) {
@@ -103,17 +112,21 @@ SweepRecord read_sweep(const std::string& directory) {
 }
 
 std::vector<ScalingRow> rows_of(const std::string& directory, const SweepRecord& record) {
-  std::vector<Outcome> outcomes;
+  std::vector<std::vector<Outcome>> runs;
   for (const SweepPoint& point : record.points) {
-    outcomes.push_back(outcome_of(directory, point, record.warmup));
+    std::vector<Outcome>& of_point = runs.emplace_back();
+    for (int repeat = 1; repeat <= runs_of(record, point); ++repeat) {
+      of_point.push_back(outcome_of(directory, point, repeat, record.warmup));
+    }
   }
-  return scaling_rows(record.points, outcomes);
+  return scaling_rows(record.points, runs);
 }
 
 std::string write_results(const std::string& directory, const SweepRecord& record) {
   const std::vector<ScalingRow> rows = rows_of(directory, record);
   std::string table = table_markdown(rows);
   replace_file(directory + "/table.csv", table_csv(rows));
+  replace_file(directory + "/runs.csv", runs_csv(record, rows));
   replace_file(directory + "/table.md", table);
   for (const SweepPlot& plot : sweep_plots(rows, about(record))) {
     replace_file(directory + "/" + plot.file, chart_svg(plot.chart));

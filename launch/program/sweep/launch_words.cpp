@@ -23,14 +23,14 @@ std::optional<PointNodes> nodes_of(const SweepFile& sweep, const SweepPoint& poi
   return PointNodes{.nodes = nodes, .ranks_per_node = ranks / nodes};
 }
 
-std::vector<std::string> point_words(const std::string& command, const SweepFile& sweep,
-                                     const SweepPoint& point) {
-  const PointNodes nodes = nodes_of(sweep, point).value_or(PointNodes{});
+std::vector<std::string> run_words(const std::string& command, const SweepFile& sweep,
+                                   const PointRun& run) {
+  const PointNodes nodes = nodes_of(sweep, run.point).value_or(PointNodes{});
   const std::pair<std::string, std::string> places[] = {
-      {"{ranks}", std::to_string(point.sizes.ranks())},
+      {"{ranks}", std::to_string(run.point.sizes.ranks())},
       {"{nodes}", std::to_string(nodes.nodes)},
       {"{ranks_per_node}", std::to_string(nodes.ranks_per_node)},
-      {"{name}", point.name}};
+      {"{name}", run.name()}};
   std::vector<std::string> words;
   std::istringstream stream(command);
   for (std::string word; stream >> word;) {
@@ -59,9 +59,9 @@ std::vector<std::string> point_words(const std::string& command, const SweepFile
   return words;
 }
 
-std::vector<std::string> local_words(const SweepFile& sweep, const SweepPoint& point,
+std::vector<std::string> local_words(const SweepFile& sweep, const PointRun& run,
                                      const PointStart& start) {
-  std::vector<std::string> words = point_words(sweep.launcher, sweep, point);
+  std::vector<std::string> words = run_words(sweep.launcher, sweep, run);
   for (const std::string& word :
        {start.program, std::string("train"), start.directory + "/" + kPointFile,
         std::string("--out"), start.directory, std::string("--resume"), std::string("auto")}) {
@@ -70,11 +70,10 @@ std::vector<std::string> local_words(const SweepFile& sweep, const SweepPoint& p
   return words;
 }
 
-std::string job_script(const std::string& script, const SweepPoint& point,
-                       const PointStart& start) {
-  const std::string run =
+std::string job_script(const std::string& script, const PointRun& run, const PointStart& start) {
+  const std::string words =
       fmt::format("{}/{} --out {}", start.directory, kPointFile, start.directory);
-  // The script is a shell's, and takes the run apart at its blanks.
+  // The script is a shell's, and takes the words apart at its blanks.
   constexpr const char* kOfShells = " \t\n'\"\\`$&;|<>()*?[{";
   for (const std::string& path : {start.directory, start.program, start.scripts}) {
     if (path.find_first_of(kOfShells) == std::string::npos) continue;
@@ -95,11 +94,11 @@ std::string job_script(const std::string& script, const SweepPoint& point,
   }
   return head +
          fmt::format(
-             "# Written by penstock sweep: the point {0}.\n"
+             "# Written by penstock sweep: the run {0}.\n"
              "export RUN='{1}' PENSTOCK='{2}' PENSTOCK_SCRIPT='{3}/{4}' PENSTOCK_RANKS={5} "
              "PENSTOCK_BATCH='{6}'\n"
              "set -- {1}\n",
-             point.name, run, start.program, start.directory, kJobScript, point.sizes.ranks(),
+             run.name(), words, start.program, start.directory, kJobScript, run.point.sizes.ranks(),
              start.scripts) +
          rest;
 }

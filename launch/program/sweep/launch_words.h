@@ -14,7 +14,7 @@ namespace penstock {
 // The paths that a start needs, all absolute.
 struct PointStart {
   std::string program;       // of this program
-  std::string directory;     // of the point's run directory
+  std::string directory;     // of the run's directory
   std::string scripts = {};  // of the folder that sweep.script is in; for batch sweeps
 };
 
@@ -28,22 +28,29 @@ struct PointNodes {
 // do not fill the nodes equally.
 [[nodiscard]] std::optional<PointNodes> nodes_of(const SweepFile& sweep, const SweepPoint& point);
 
-// A command of the sweep file (launcher, submit) as words, split at blanks without a shell.
-// {ranks}, {nodes}, {ranks_per_node} and {name} become the point's values. Throws Error(Input) for
-// any other {...}.
-[[nodiscard]] std::vector<std::string> point_words(const std::string& command,
-                                                   const SweepFile& sweep, const SweepPoint& point);
+// One run of a point. Repeats count from 1.
+struct PointRun {
+  const SweepPoint& point;
+  int repeat = 1;
+  [[nodiscard]] std::string name() const { return run_name(point, repeat); }
+};
 
-// The words that start a point on this machine: `mpirun -n 2 penstock train .../point.toml --out
+// A command of the sweep file (launcher, submit) as words, split at blanks without a shell.
+// {ranks}, {nodes}, {ranks_per_node} and {name} become the run's values. Throws Error(Input) for
+// any other {...}.
+[[nodiscard]] std::vector<std::string> run_words(const std::string& command, const SweepFile& sweep,
+                                                 const PointRun& run);
+
+// The words that start a run on this machine: `mpirun -n 2 penstock train .../point.toml --out
 // ... --resume auto`.
-[[nodiscard]] std::vector<std::string> local_words(const SweepFile& sweep, const SweepPoint& point,
+[[nodiscard]] std::vector<std::string> local_words(const SweepFile& sweep, const PointRun& run,
                                                    const PointStart& start);
 
-// The text of a job script for this point: `script`, the text of sweep.script, with the point's run
-// put in below its head (the comments at its beginning, which the batch system reads), so that it
+// The text of a job script for this run: `script`, the text of sweep.script, with the run put in
+// below its head (the comments at its beginning, which the batch system reads), so that it
 // needs no arguments. Throws Error(Input) where `script` is no script, or a path has blanks or
 // other characters that mean something to a shell.
-[[nodiscard]] std::string job_script(const std::string& script, const SweepPoint& point,
+[[nodiscard]] std::string job_script(const std::string& script, const PointRun& run,
                                      const PointStart& start);
 
 }  // namespace penstock

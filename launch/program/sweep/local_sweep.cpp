@@ -77,17 +77,17 @@ std::string reason_of(int exit_code, const std::string& printed) {
   return one_line(fmt::format("exit code {}: {}", exit_code, error));
 }
 
-struct PointEnd {
+struct RunEnd {
   int exit_code = 0;
   std::string printed = {};
 };
 
-PointEnd run_point(const SweepFile& sweep, const SweepPoint& point, const std::string& directory) {
+RunEnd run_to_end(const SweepFile& sweep, const PointRun& run, const std::string& directory) {
   const PointStart start{.program = this_program(),
                          .directory = fs::absolute(directory).lexically_normal().string()};
   const std::string output = directory + "/" + kOutputFile;
   const uint64_t begin = size_of(output);
-  Child child(local_words(sweep, point, start), output);
+  Child child(local_words(sweep, run, start), output);
   bool is_told = false;
   while (!child.ends_within(kPauseMs)) {
     if (is_told || !was_asked_to_stop()) continue;
@@ -113,38 +113,55 @@ class LocalSweep {
   int run() {
     // Open MPI's own paragraphs about exit codes are left out, by any mpirun that can.
     (void)setenv("OMPI_MCA_orte_execute_quiet", "1", 0);
-    const size_t all = record_.points.size();
-    for (size_t i = 0; i < all && !was_asked_to_stop(); ++i) {
-      const SweepPoint& point = record_.points[i];
-      const PointState before = outcome_of(directory_, point, record_.warmup).state;
-      if (before == PointState::Skipped || before == PointState::Finished) continue;
-      const int ranks = point.sizes.ranks();
-      answer("{}/{} {} on {} rank{}: ", i + 1, all, point.name, ranks, ranks == 1 ? "" : "s");
-      if (!run_one(point)) return kStoppedExitCode;
-      if (failure_ != 0 && sweep_.stops_on_failure) break;
+    // All points are run once before any is repeated: what disturbs the machine for a while then
+    // disturbs one run of several points, and not all runs of one.
+    for (int repeat = 1; repeat <= record_.repeats; ++repeat) {
+      for (size_t i = 0; i < record_.points.size(); ++i) {
+        if (was_asked_to_stop()) return kStoppedExitCode;
+        if (!is_left(i, repeat)) continue;
+        const PointRun run{.point = record_.points[i], .repeat = repeat};
+        announce(run, static_cast<size_t>(repeat - 1) * record_.points.size() + i + 1);
+        if (!run_one(run)) return kStoppedExitCode;
+        if (failure_ != 0 && sweep_.stops_on_failure) return failure_;
+      }
     }
     return was_asked_to_stop() ? kStoppedExitCode : failure_;
   }
 
  private:
-  // Runs a point. False where it was stopped on request.
-  bool run_one(const SweepPoint& point) {
-    const std::string directory = point_directory(directory_, point);
+  [[nodiscard]] bool is_left(size_t point, int repeat) const {
+    const PointState state =
+        outcome_of(directory_, record_.points[point], repeat, record_.warmup).state;
+    return state != PointState::Skipped && state != PointState::Finished;
+  }
+
+  void announce(const PointRun& run, size_t number) const {
+    const size_t all = static_cast<size_t>(record_.repeats) * record_.points.size();
+    answer("{}/{} {} on {}: ", number, all, run.name(),
+           amount_text(run.point.sizes.ranks(), "rank"));
+  }
+
+  // Runs a point once. False where it was stopped on request.
+  bool run_one(const PointRun& run) {
+    const std::string directory = run_directory(directory_, run.point, run.repeat);
+    const auto outcome_now = [&] {
+      return outcome_of(directory_, run.point, run.repeat, record_.warmup);
+    };
     const std::string failure = directory + "/" + kFailureFile;
     const auto begin = std::chrono::steady_clock::now();
     wait_for_others(directory);
     std::error_code absent;
     fs::remove(failure, absent);
-    const PointEnd end = run_point(sweep_, point, directory);
+    const RunEnd end = run_to_end(sweep_, run, directory);
     if (was_asked_to_stop() || end.exit_code == kStoppedExitCode) {
       answer("stopped; the same command goes on\n");
       (void)write_results(directory_, record_);
       return false;
     }
-    Outcome outcome = outcome_of(directory_, point, record_.warmup);
+    Outcome outcome = outcome_now();
     if (end.exit_code != 0 || outcome.state != PointState::Finished) {
       replace_file(failure, reason_of(end.exit_code, end.printed) + "\n");
-      outcome = outcome_of(directory_, point, record_.warmup);
+      outcome = outcome_now();
       if (failure_ == 0) failure_ = end.exit_code != 0 ? end.exit_code : 1;
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;

@@ -76,8 +76,17 @@ class PointDrawer {
               .replicas = sweep.varies("pipeline.replicas"),
               .micro_batches = sweep.varies("pipeline.micro_batches"),
               .micro_batch_size = sweep.varies("pipeline.micro_batch_size")};
-    drawn_.record = {
-        .scaling = sweep.scaling, .mini_batch = rules_.mini_batch, .warmup = sweep.warmup};
+    drawn_.record = {.scaling = sweep.scaling,
+                     .mini_batch = rules_.mini_batch,
+                     .warmup = sweep.warmup,
+                     .repeats = sweep.repeats,
+                     .varies_seed = sweep.varies_seed};
+    if (sweep.varies_seed && sweep.varies("run.seed")) {
+      fail_input(fmt::format(
+          "{}: 'run.seed' is in the grid, and sweep.seeds = \"varied\" sets it for each repeat: "
+          "give one of the two",
+          sweep.origin_of("run.seed")));
+    }
     look_at_network(whole.config);
     if (whole.config.run.threads == 0 && !sweep.varies("run.threads")) {
       drawn_.notes.emplace_back(
@@ -148,7 +157,8 @@ class PointDrawer {
                                .micro_batch_size = pipeline.micro_batch_size},
                      .schedule = pipeline.schedule,
                      .recompute = pipeline.recompute,
-                     .steps = settings.config.run.steps};
+                     .steps = settings.config.run.steps,
+                     .seed = settings.config.run.seed};
     settle_chunks(settings, point);
     if (!sweep_.ranks.empty() && !fit_ranks(sweep_.ranks[choice.back()], rules_, point.sizes)) {
       ++left_out_;
@@ -205,27 +215,36 @@ class PointDrawer {
                              schedule_part(point.schedule));
     for (size_t i = 0; i < sweep_.grid.size(); ++i) {
       const Option& option = *sweep_.grid[i].option;
+      const std::string value = text_of(sweep_.grid[i].values[choice[i]]);
+      point.keys.push_back({.name = option.name(), .value = value});
       const bool is_pipeline = option.section == "pipeline";
       const bool is_named = option.key == "stages" || option.key == "replicas" ||
                             option.key == "micro_batches" || option.key == "schedule";
       if (is_pipeline && is_named) continue;
-      const std::string value = text_of(sweep_.grid[i].values[choice[i]]);
       point.name += fmt::format("-{}-{}", name_part(option.key), name_part(value));
       if (is_pipeline) continue;
       point.group += fmt::format("{}{} {}", point.group.empty() ? "" : ", ", option.name(), value);
     }
   }
 
+  // Whether another point has a run of the same name.
+  [[nodiscard]] bool is_taken(const SweepPoint& point) const {
+    for (int repeat = 1; repeat <= sweep_.repeats; ++repeat) {
+      if (names_.contains(run_name(point, repeat))) return true;
+    }
+    return false;
+  }
+
   void add(SweepPoint point, Config config) {
     SweepRecord& record = drawn_.record;
     const std::string text = write_run_file(config);
     const std::string name = point.name;
-    for (int copy = 2; names_.contains(point.name); ++copy) {
+    for (int copy = 2; is_taken(point); ++copy) {
       // Combinations may come to the same run.
       if (texts_.contains(text)) return;
       point.name = fmt::format("{}-{}", name, copy);
     }
-    names_.insert(point.name);
+    for (int repeat = 1; repeat <= sweep_.repeats; ++repeat) names_.insert(run_name(point, repeat));
     texts_.insert(text);
     record.points.push_back(std::move(point));
     drawn_.configs.push_back(std::move(config));
@@ -243,6 +262,12 @@ class PointDrawer {
 };
 
 }  // namespace
+
+Config config_of_run(const DrawnSweep& sweep, size_t point, int repeat) {
+  Config config = sweep.configs[point];
+  config.run.seed = seed_of(sweep.record, sweep.record.points[point], repeat);
+  return config;
+}
 
 DrawnSweep draw_sweep(const SweepFile& sweep, const ModelMaker& models) {
   return PointDrawer(sweep, models).draw();

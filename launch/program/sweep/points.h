@@ -16,9 +16,13 @@ namespace penstock {
 // The points in record.points, and beside them their configurations.
 struct DrawnSweep {
   SweepRecord record = {};
-  std::vector<Config> configs = {};     // by point; those of skipped points may be incomplete
+  // By point, those of their first runs; those of skipped points may be incomplete.
+  std::vector<Config> configs = {};
   std::vector<std::string> notes = {};  // for the user, a line each
 };
+
+// The configuration of one run of the point with that index. Repeats count from 1.
+[[nodiscard]] Config config_of_run(const DrawnSweep& sweep, size_t point, int repeat);
 
 // Every combination of the grid that makes a pipeline on one of the asked numbers of ranks
 // (sweep.ranks), in the order of the grid. Combinations that come to the same run are one point.

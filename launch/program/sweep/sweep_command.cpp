@@ -14,7 +14,7 @@
 #include "launch/program/sweep/local_sweep.h"
 #include "launch/program/sweep/points.h"
 #include "launch/program/sweep/sweep_file.h"
-#include "runtime/records/sweep/table.h"
+#include "runtime/records/sweep/tables/table.h"
 #include "runtime/records/telemetry/units.h"
 
 namespace penstock {
@@ -74,6 +74,7 @@ int list_points(const DrawnSweep& drawn, const std::string& directory) {
   const std::vector<ScalingRow> rows = rows_of(directory, drawn.record);
   answer("{}", forecast_markdown(rows));
   const std::optional<double> left = seconds_left(rows);
+  if (drawn.record.repeats > 1) answer("\nEach point is run {} times.\n", drawn.record.repeats);
   if (left) {
     answer(
         "\nAbout {} of training are left, one point after the other; start-up, evaluation and "
@@ -86,7 +87,7 @@ int list_points(const DrawnSweep& drawn, const std::string& directory) {
 int work(const SweepFile& sweep, const DrawnSweep& drawn, const std::string& out, bool again) {
   // Placeholders that mean nothing are found before anything is written.
   for (const SweepPoint& point : drawn.record.points) {
-    (void)point_words(sweep.batch ? sweep.submit : sweep.launcher, sweep, point);
+    (void)run_words(sweep.batch ? sweep.submit : sweep.launcher, sweep, {.point = point});
   }
   const SweepDirectory directory(out, drawn);
   answer_notes(drawn);
@@ -97,8 +98,9 @@ int work(const SweepFile& sweep, const DrawnSweep& drawn, const std::string& out
     exit_code = run_locally(sweep, drawn.record, out);
   }
   answer(
-      "\n{}\nThe table is also in {}/table.csv and table.md, the plots are in throughput.svg and "
-      "efficiency.svg.\n",
+      "\n{}\nThe table is also in {}/table.csv and table.md, its single runs are in runs.csv, the "
+      "plots "
+      "in throughput.svg and efficiency.svg.\n",
       write_results(out, drawn.record), out);
   return exit_code;
 }

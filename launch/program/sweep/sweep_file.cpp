@@ -123,6 +123,12 @@ bool SweepFile::varies(const std::string& name) const {
                      [&](const GridKey& key) { return key.option->name() == name; });
 }
 
+std::string SweepFile::origin_of(const std::string& name) const {
+  return std::find_if(grid.begin(), grid.end(),
+                      [&](const GridKey& key) { return key.option->name() == name; })
+      ->origin;
+}
+
 bool SweepFile::says(const std::string& name) const {
   return varies(name) || std::any_of(set.begin(), set.end(),
                                      [&](const SetKey& key) { return key.option->name() == name; });

@@ -37,6 +37,8 @@ struct SweepFile {
   Scaling scaling = Scaling::Strong;
   // Samples of a step (weak scaling: of a step per rank); 0: as in the run file.
   int64_t mini_batch = 0;
+  int repeats = 1;              // how many runs each point has
+  bool varies_seed = false;     // each repeat of a point has the next run.seed
   std::vector<int> ranks = {};  // the numbers of ranks wanted; empty: all that the grid makes
   // The command that starts the ranks of a point on this machine; {ranks} becomes their number.
   std::string launcher = "mpirun --bind-to none -n {ranks}";
@@ -53,6 +55,8 @@ struct SweepFile {
 
   // Whether the key `name` ("pipeline.stages") is in the grid.
   [[nodiscard]] bool varies(const std::string& name) const;
+  // Where the grid has the key, "sweep.toml:12"; it must have it.
+  [[nodiscard]] std::string origin_of(const std::string& name) const;
   // Whether [grid] or [set] gives this key, so that it does not come from the run file.
   [[nodiscard]] bool says(const std::string& name) const;
 };

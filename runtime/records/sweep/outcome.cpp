@@ -4,14 +4,12 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <utility>
 #include <vector>
 
 #include "kernels/error.h"
 #include "runtime/records/report/reading/run_facts.h"
 #include "runtime/records/report/reading/run_files.h"
 #include "runtime/records/run_directory/names.h"
-#include "runtime/records/telemetry/quantile.h"
 #include "runtime/system/files/input_file.h"
 
 namespace penstock {
@@ -32,13 +30,14 @@ std::vector<const StepPoint*> steady_steps(const History& history, int64_t warmu
   return steady;
 }
 
-std::optional<double> median_tokens(const History& history, int64_t warmup) {
-  std::vector<double> rates;
+// The mean tokens of a steady step. Null if any of the steps does not tell.
+std::optional<double> tokens_of(const History& history, int64_t warmup) {
+  std::vector<double> tokens;
   for (const StepPoint* step : steady_steps(history, warmup)) {
-    if (std::isfinite(step->tokens_per_s)) rates.push_back(step->tokens_per_s);
+    tokens.push_back(step->tokens_per_s * step->step_ms / 1e3);
   }
-  if (rates.empty()) return std::nullopt;
-  return quantile(std::move(rates), 0.5);
+  const double mean = mean_of(tokens);
+  return std::isfinite(mean) ? std::optional(mean) : std::nullopt;
 }
 
 std::string first_line_of(const std::string& path) {
@@ -60,7 +59,7 @@ void add_run(const std::string& directory, const SweepPoint& point, int64_t warm
   to.steps = facts.steps_done;
   to.loss = facts.loss;
   to.step_ms = steady_times(files.history, warmup);
-  to.tokens_per_s = median_tokens(files.history, warmup);
+  to.tokens = tokens_of(files.history, warmup);
   if (to.state != PointState::Finished) return;
   to.bubble = facts.bubble_measured;
   for (const RankFigures& rank : facts.ranks) {
@@ -93,15 +92,12 @@ std::optional<StepTimes> steady_times(const History& history, int64_t warmup) {
   std::vector<double> times;
   for (const StepPoint* step : steady_steps(history, warmup)) times.push_back(step->step_ms);
   if (times.empty()) return std::nullopt;
-  return StepTimes{.count = times.size(),
-                   .median = quantile(times, 0.5),
-                   .lower = quantile(times, 0.25),
-                   .upper = quantile(times, 0.75)};
+  return times_of(times);
 }
 
-Outcome outcome_of(const std::string& sweep, const SweepPoint& point, int64_t warmup) {
+Outcome outcome_of(const std::string& sweep, const SweepPoint& point, int repeat, int64_t warmup) {
   if (!point.skipped.empty()) return {.state = PointState::Skipped, .reason = point.skipped};
-  const std::string directory = point_directory(sweep, point);
+  const std::string directory = run_directory(sweep, point, repeat);
   Outcome outcome;
   try {
     if (fs::exists(directory + "/" + kMetricsFile)) {

@@ -21,7 +21,10 @@ ordered_json point_json(const SweepPoint& point) {
                        {"schedule", point.schedule},
                        {"recompute", point.recompute},
                        {"steps", point.steps},
-                       {"group", point.group}};
+                       {"group", point.group},
+                       {"seed", point.seed},
+                       {"keys", ordered_json::array()}};
+  for (const VariedKey& key : point.keys) made["keys"].push_back({key.name, key.value});
   if (point.planned) {
     made["planned"] = {{"step_s", point.planned->step_s},
                        {"bubble", point.planned->bubble},
@@ -42,9 +45,14 @@ SweepPoint point_in(const json& from) {
                    .recompute = from.at("recompute"),
                    .steps = from.at("steps"),
                    .group = from.at("group"),
+                   .seed = from.value("seed", uint64_t{1}),
                    .skipped = from.value("skipped", "")};
   if (point.sizes.chunks < 1 || point.name.find('/') != std::string::npos) {
     fail_data("no point has such chunks, or such a name");
+  }
+  // Sweeps of earlier versions have no keys.
+  for (const json& key : from.value("keys", json::array())) {
+    point.keys.push_back({.name = key.at(0), .value = key.at(1)});
   }
   if (from.contains("planned")) {
     const json& planned = from.at("planned");
@@ -64,14 +72,28 @@ Scaling scaling_named(const std::string& word) {
 
 }  // namespace
 
-std::string point_directory(const std::string& sweep, const SweepPoint& point) {
-  return sweep + "/points/" + point.name;
+std::string run_name(const SweepPoint& point, int repeat) {
+  return repeat == 1 ? point.name : point.name + "-r" + std::to_string(repeat);
+}
+
+std::string run_directory(const std::string& sweep, const SweepPoint& point, int repeat) {
+  return sweep + "/points/" + run_name(point, repeat);
+}
+
+int runs_of(const SweepRecord& record, const SweepPoint& point) {
+  return point.skipped.empty() ? record.repeats : 1;
+}
+
+uint64_t seed_of(const SweepRecord& record, const SweepPoint& point, int repeat) {
+  return point.seed + (record.varies_seed ? static_cast<uint64_t>(repeat - 1) : 0);
 }
 
 std::string record_json(const SweepRecord& record) {
   ordered_json made = {{"scaling", word_of(record.scaling)},
                        {"mini_batch", record.mini_batch},
                        {"warmup", record.warmup},
+                       {"repeats", record.repeats},
+                       {"varies_seed", record.varies_seed},
                        {"points", ordered_json::array()}};
   for (const SweepPoint& point : record.points) made["points"].push_back(point_json(point));
   return shown_json(made, 1) + "\n";
@@ -82,7 +104,10 @@ SweepRecord parse_record(const std::string& text, const std::string& where) {
   try {
     SweepRecord record{.scaling = scaling_named(document.at("scaling")),
                        .mini_batch = document.at("mini_batch"),
-                       .warmup = document.at("warmup")};
+                       .warmup = document.at("warmup"),
+                       .repeats = document.value("repeats", 1),
+                       .varies_seed = document.value("varies_seed", false)};
+    if (record.repeats < 1) fail_data("no point has such repeats");
     for (const json& point : document.at("points")) record.points.push_back(point_in(point));
     return record;
   } catch (const std::exception& error) {

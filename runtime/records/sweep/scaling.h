@@ -15,25 +15,31 @@ namespace penstock {
 // A point and what is computed of it. Null: not known, or not yet.
 struct ScalingRow {
   SweepPoint point;
-  Outcome outcome;
+  std::vector<Outcome> runs;                         // of each repeat
+  Outcome outcome = {};                              // of all of them: combined()
   std::optional<double> samples_per_s = {};          // mini-batch / median step time
+  std::optional<double> tokens_per_s = {};           // tokens of a step / median step time
   std::optional<double> planned_samples_per_s = {};  // mini-batch / predicted step time
-  // The base of a group (SweepPoint::group) is its finished point with the fewest ranks, the
-  // fastest of several. speed_up = samples_per_s / that of the base.
+  // The base of a group (SweepPoint::group) is its point with the fewest ranks of which a run has
+  // finished, the fastest of several. speed_up = samples_per_s / that of the base.
   std::optional<double> speed_up = {};
   std::optional<double> efficiency = {};  // speed_up / (ranks / ranks of the base); ideal: 1
   std::optional<double> of_plan = {};     // samples_per_s / planned_samples_per_s
   std::string base = {};                  // the name of the base; empty if nothing is compared
 };
 
-// Returns a row for each point. `outcomes` has one entry for each of `points`. Points that have not
-// finished may have samples_per_s, but no speed_up, efficiency or of_plan.
+// Returns a row for each point. `runs` has the outcomes of each of `points`. Points of
+// which no run has finished may have samples_per_s, but no speed_up, efficiency or of_plan.
 [[nodiscard]] std::vector<ScalingRow> scaling_rows(const std::vector<SweepPoint>& points,
-                                                   const std::vector<Outcome>& outcomes);
+                                                   const std::vector<std::vector<Outcome>>& runs);
 
-// Estimates the seconds of training that the points still need: the sum of their predicted step
+// The amount of something in a step (samples, tokens) over the median step time; null if one of the
+// two is not known.
+[[nodiscard]] std::optional<double> rate_of(std::optional<double> amount, const Outcome& outcome);
+
+// Estimates the seconds of training that the runs still need: the sum of their predicted step
 // times, times the median ratio of measured to predicted step times of finished points. Null if a
-// point that still has to run has no prediction. Start-up, evaluations and checkpoints come on top.
+// run that is still to come has no prediction. Start-up, evaluations and checkpoints come on top.
 [[nodiscard]] std::optional<double> seconds_left(const std::vector<ScalingRow>& rows);
 
 }  // namespace penstock

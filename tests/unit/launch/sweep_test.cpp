@@ -118,6 +118,30 @@ TEST_F(Sweeps, OtherKeysMakeGroupsAndWeakScalingGrows) {
   EXPECT_EQ(sweep.record.points[3].sizes.mini_batch(), 32);
 }
 
+TEST_F(Sweeps, RepeatsHaveOneSeedOrTheNext) {
+  const std::string grid = "repeats = 3\n[set]\nseed = 5\n[grid]\nstages = [1, 2]\n";
+  const DrawnSweep fixed = drawn(grid);
+  EXPECT_EQ(fixed.record.points.size(), 2U);
+  EXPECT_EQ(config_of_run(fixed, 1, 3).run.seed, 5U);
+  const DrawnSweep varied = drawn("seeds = \"varied\"\n" + grid);
+  EXPECT_EQ(config_of_run(varied, 1, 1).run.seed, 5U);
+  EXPECT_EQ(config_of_run(varied, 1, 3).run.seed, 7U);
+  EXPECT_EQ(seed_of(varied.record, varied.record.points[1], 3), 7U);
+  EXPECT_THAT(refusal("seeds = \"varied\"\n[grid]\nseed = [1, 2]\n"),
+              AllOf(HasSubstr("s.toml:5: 'run.seed' is in the grid"), HasSubstr("sweep.seeds")));
+
+  const std::string out = folder_ / "out";
+  { const SweepDirectory directory(out, varied); }
+  for (const char* run : {"k2-d1-m8-1f1b", "k2-d1-m8-1f1b-r2", "k2-d1-m8-1f1b-r3"}) {
+    EXPECT_TRUE(std::filesystem::exists(out + "/points/" + run + "/point.toml")) << run;
+  }
+  const std::vector<ScalingRow> rows = rows_of(out, varied.record);
+  EXPECT_EQ(rows[1].runs.size(), 3U);
+  // More repeats may be asked for later: the first ones stay what they are.
+  const SweepDirectory more(out, drawn("seeds = \"varied\"\nrepeats = 4\n[set]\nseed = 5\n[grid]\n"
+                                       "stages = [1, 2]\n"));
+}
+
 TEST_F(Sweeps, WhatCannotBeRunIsSkippedWithItsReason) {
   const DrawnSweep sweep =
       drawn("device_memory = \"1000\"\n[grid]\nstages = [1, 99]\nreplicas = [1, 3]\n");
@@ -155,30 +179,30 @@ TEST_F(Sweeps, WhatIsWrongIsNamedWithItsLine) {
 TEST_F(Sweeps, WordsAndJobsNameThePoint) {
   SweepFile sweep = sweep_of("ranks_per_node = 4\nlauncher = \"srun -n{ranks} -N {nodes}\"\n");
   const SweepPoint point{.name = "k6", .sizes = {.stages = 6}};
-  EXPECT_THAT(local_words(sweep, point, {"/bin/penstock", "/s/points/k6"}),
+  EXPECT_THAT(local_words(sweep, {point}, {"/bin/penstock", "/s/points/k6"}),
               ElementsAre("srun", "-n6", "-N", "2", "/bin/penstock", "train",
                           "/s/points/k6/point.toml", "--out", "/s/points/k6", "--resume", "auto"));
-  EXPECT_THAT(input_error([&] { (void)point_words("sbatch {node}", sweep, point); }),
+  EXPECT_THAT(input_error([&] { (void)run_words("sbatch {node}", sweep, {point}); }),
               HasSubstr("{ranks_per_node}"));
   sweep.ranks_per_node = 5;
   EXPECT_EQ(nodes_of(sweep, point)->ranks_per_node, 3);
-  const std::string job = job_script("#!/bin/bash\n#SBATCH --nodes=2\nset -u\n# more\n", point,
+  const std::string job = job_script("#!/bin/bash\n#SBATCH --nodes=2\nset -u\n# more\n", {point},
                                      {"/bin/penstock", "/s/k6"});
   EXPECT_THAT(job, StartsWith("#!/bin/bash\n#SBATCH --nodes=2\n# Written by penstock sweep"));
   EXPECT_THAT(job, HasSubstr("\nset -- /s/k6/point.toml --out /s/k6\nset -u\n# more\n"));
   for (const char* out : {"/a b", "/a;b", "/a$b", "/a&b", "/a*b"}) {
     EXPECT_THAT(input_error([&] {
-                  (void)job_script("#!/bin/sh\ntrue\n", point, {"/p", out});
+                  (void)job_script("#!/bin/sh\ntrue\n", {point}, {"/p", out});
                 }),
                 HasSubstr("without blanks, quotes"));
   }
-  EXPECT_THAT(input_error([&] { (void)point_words(" ", sweep, point); }),
+  EXPECT_THAT(input_error([&] { (void)run_words(" ", sweep, {point}); }),
               HasSubstr("nothing but blanks"));
   for (const char* command : {"<", "bsub <job", "bsub < -n 4"}) {
-    EXPECT_THAT(input_error([&] { (void)point_words(command, sweep, point); }),
+    EXPECT_THAT(input_error([&] { (void)run_words(command, sweep, {point}); }),
                 HasSubstr("a `<` is the last word of sweep.submit"));
   }
-  EXPECT_EQ(point_words("bsub -n {ranks} <", sweep, point).back(), "<");
+  EXPECT_EQ(run_words("bsub -n {ranks} <", sweep, {point}).back(), "<");
 }
 
 TEST_F(Sweeps, ADirectoryIsOfOneSweepWithOneSetOfSettings) {

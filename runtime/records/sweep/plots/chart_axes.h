@@ -1,12 +1,12 @@
-// runtime/records/sweep/chart_axes.h -- the axes of a chart (chart.h): which range of values each
-// covers, where a value lies on it, and which numbers are written beside it. Used only by
+// runtime/records/sweep/plots/chart_axes.h -- the axes of a chart (chart.h): which range of values
+// each covers, where a value lies on it, and which numbers are written beside it. Used only by
 // chart.cpp.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "runtime/records/sweep/chart.h"
+#include "runtime/records/sweep/plots/chart.h"
 
 namespace penstock {
 

@@ -1,9 +1,11 @@
-#include "runtime/records/sweep/curves.h"
+#include "runtime/records/sweep/plots/curves.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
+
+#include "runtime/records/sweep/repeats.h"
 
 namespace penstock {
 namespace {
@@ -14,7 +16,7 @@ ChartCurve rates_of(CurveKind kind, const std::vector<const ScalingRow*>& rows,
   ChartCurve curve{.kind = kind};
   std::map<int, ChartDot> best;
   for (const ScalingRow* row : rows) {
-    const bool is_whole = kind == CurveKind::Planned || row->outcome.state == PointState::Finished;
+    const bool is_whole = kind == CurveKind::Planned || finished_of(row->runs) > 0;
     if (!(row->*rate) || !is_whole || row->outcome.state == PointState::Skipped) continue;
     const int ranks = row->point.sizes.ranks();
     const ChartDot dot{

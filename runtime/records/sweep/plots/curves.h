@@ -1,5 +1,6 @@
-// runtime/records/sweep/curves.h -- sweep_plots(): makes the two charts of a sweep, throughput and
-// efficiency over the number of ranks, each with an ideal, a planned and a measured curve.
+// runtime/records/sweep/plots/curves.h -- sweep_plots(): makes the two charts of a sweep,
+// throughput and efficiency over the number of ranks, each with an ideal, a planned and a measured
+// curve.
 //
 // A sweep runs one experiment at many points (numbers of stages, replicas, ...). A group is the
 // points that train the same network with the same options besides the pipeline's; only they
@@ -9,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/records/sweep/chart.h"
+#include "runtime/records/sweep/plots/chart.h"
 #include "runtime/records/sweep/scaling.h"
 
 namespace penstock {

@@ -1,4 +1,4 @@
-#include "runtime/records/sweep/chart_axes.h"
+#include "runtime/records/sweep/plots/chart_axes.h"
 
 #include <fmt/format.h>
 

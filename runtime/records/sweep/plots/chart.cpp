@@ -1,4 +1,4 @@
-#include "runtime/records/sweep/chart.h"
+#include "runtime/records/sweep/plots/chart.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "runtime/records/report/html.h"
-#include "runtime/records/sweep/chart_axes.h"
+#include "runtime/records/sweep/plots/chart_axes.h"
 
 namespace penstock {
 namespace {

@@ -1,5 +1,5 @@
-// runtime/records/sweep/chart.h -- chart_svg(): draws a chart of curves over the number of ranks,
-// such as throughput over ranks, as an SVG picture for a paper or a page.
+// runtime/records/sweep/plots/chart.h -- chart_svg(): draws a chart of curves over the number of
+// ranks, such as throughput over ranks, as an SVG picture for a paper or a page.
 //
 // The picture follows the reader's choice of light or dark mode. Curves differ in dashes and marks
 // as well as in colour. It needs no script, font or network. curves.h makes the charts of a sweep.
