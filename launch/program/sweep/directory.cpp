@@ -128,7 +128,7 @@ std::string write_results(const std::string& directory, const SweepRecord& recor
   replace_file(directory + "/table.csv", table_csv(rows));
   replace_file(directory + "/runs.csv", runs_csv(record, rows));
   replace_file(directory + "/table.md", table);
-  for (const SweepPlot& plot : sweep_plots(rows, about(record))) {
+  for (const SweepPlot& plot : sweep_plots(rows, record.plot, about(record))) {
     replace_file(directory + "/" + plot.file, chart_svg(plot.chart));
   }
   return table;

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "launch/program/sweep/sweep_file.h"
+#include "launch/program/sweep/file/sweep_file.h"
 #include "runtime/records/sweep/record.h"
 
 namespace penstock {

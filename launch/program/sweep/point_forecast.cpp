@@ -36,8 +36,7 @@ const Profile* PointForecaster::profile_of(const Config& config) {
 }
 
 // The model of the device; where the number of threads is left open, the ranks share the host's.
-DeviceModel PointForecaster::device_for(const Config& config, const Profile* profile,
-                                        int ranks) const {
+DeviceModel PointForecaster::device_for(const Config& config, const Profile* profile, int ranks) {
   int threads = config.run.threads;
   if (threads == 0 && profile != nullptr) threads = profile->threads;
   if (threads == 0 && !sweep_.batch) {
@@ -47,7 +46,13 @@ DeviceModel PointForecaster::device_for(const Config& config, const Profile* pro
   threads = std::max(1, threads);
   const bool measures = sweep_.device == "cpu" && config.run.measure_processor;
   return device_model_named(sweep_.device, threads,
-                            measures ? speed_for_ranks(ranks, threads) : ProcessorSpeed{});
+                            measures ? speed_for(ranks, threads) : ProcessorSpeed{});
+}
+
+const ProcessorSpeed& PointForecaster::speed_for(int ranks, int threads) {
+  const auto known = speeds_.find({ranks, threads});
+  if (known != speeds_.end()) return known->second;
+  return speeds_.emplace(std::pair(ranks, threads), speed_for_ranks(ranks, threads)).first->second;
 }
 
 // The configuration with the split that a run with a profile settles when it starts.

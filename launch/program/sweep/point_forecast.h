@@ -6,9 +6,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "kernels/device_model.h"
-#include "launch/program/sweep/sweep_file.h"
+#include "launch/program/sweep/file/sweep_file.h"
 #include "runtime/network/models/models.h"
 #include "runtime/planning/blueprint/config.h"
 #include "runtime/planning/plan/profile.h"
@@ -31,15 +32,19 @@ class PointForecaster {
   // The profile that the configuration names; null: none.
   const Profile* profile_of(const Config& config);
   // The device that the forecast is for.
-  [[nodiscard]] DeviceModel device_for(const Config& config, const Profile* profile,
-                                       int ranks) const;
+  DeviceModel device_for(const Config& config, const Profile* profile, int ranks);
+  // The speed of this processor for so many ranks of so many threads. It is asked for once: until
+  // it has been measured often enough, a second question may have another answer, and points that
+  // are planned with different speeds do not compare.
+  const ProcessorSpeed& speed_for(int ranks, int threads);
   // The configuration with the split of layers over stages that the run would choose.
   Config with_planned_split(const Config& config, const Profile& profile, int ranks,
                             const DeviceModel& device) const;
 
   const SweepFile& sweep_;
   const ModelMaker& models_;
-  std::map<std::string, Profile> profiles_ = {};  // by path
+  std::map<std::string, Profile> profiles_ = {};               // by path
+  std::map<std::pair<int, int>, ProcessorSpeed> speeds_ = {};  // by ranks and threads
   int64_t memory_bytes_ = 0;  // of each device: sweep.memory, else what it usually has; 0: no limit
 };
 

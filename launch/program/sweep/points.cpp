@@ -10,6 +10,7 @@
 #include "kernels/error.h"
 #include "launch/program/options/run_file.h"
 #include "launch/program/options/settings.h"
+#include "launch/program/sweep/check_plot.h"
 #include "launch/program/sweep/launch_words.h"
 #include "launch/program/sweep/point_forecast.h"
 #include "runtime/data/tokenizer/vocabulary.h"
@@ -80,12 +81,13 @@ class PointDrawer {
                      .mini_batch = rules_.mini_batch,
                      .warmup = sweep.warmup,
                      .repeats = sweep.repeats,
-                     .varies_seed = sweep.varies_seed};
+                     .varies_seed = sweep.varies_seed,
+                     .plot = sweep.plot};
     if (sweep.varies_seed && sweep.varies("run.seed")) {
       fail_input(fmt::format(
           "{}: 'run.seed' is in the grid, and sweep.seeds = \"varied\" sets it for each repeat: "
           "give one of the two",
-          sweep.origin_of("run.seed")));
+          sweep.place_of("run.seed")));
     }
     look_at_network(whole.config);
     if (whole.config.run.threads == 0 && !sweep.varies("run.threads")) {
@@ -116,6 +118,7 @@ class PointDrawer {
       fail_input(sweep_.path.string() +
                  ": no combination of the grid is a pipeline on one of sweep.ranks");
     }
+    check_plot(sweep_, drawn_.record);
     return std::move(drawn_);
   }
 

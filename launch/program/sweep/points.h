@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/program/sweep/sweep_file.h"
+#include "launch/program/sweep/file/sweep_file.h"
 #include "runtime/network/models/models.h"
 #include "runtime/planning/blueprint/config.h"
 #include "runtime/records/sweep/record.h"

@@ -8,12 +8,13 @@
 #include "kernels/error.h"
 #include "launch/program/help/flag.h"
 #include "launch/program/output.h"
-#include "launch/program/sweep/batch_sweep.h"
+#include "launch/program/sweep/batch/batch_sweep.h"
+#include "launch/program/sweep/check_plot.h"
 #include "launch/program/sweep/directory.h"
+#include "launch/program/sweep/file/sweep_file.h"
 #include "launch/program/sweep/launch_words.h"
 #include "launch/program/sweep/local_sweep.h"
 #include "launch/program/sweep/points.h"
-#include "launch/program/sweep/sweep_file.h"
 #include "runtime/records/sweep/tables/table.h"
 #include "runtime/records/telemetry/units.h"
 
@@ -53,8 +54,7 @@ SweepOptions sweep_options(const std::vector<std::string>& arguments) {
 }
 
 // The process that works on a sweep writes its results itself, after every point.
-int report_on(const std::string& directory) {
-  const SweepRecord record = read_sweep(directory);
+int report_on(const std::string& directory, const SweepRecord& record) {
   const std::string lock = directory + "/" + kSweepLock;
   if (living_holder(lock)) {
     answer("{}", table_markdown(rows_of(directory, record)));
@@ -109,13 +109,20 @@ int work(const SweepFile& sweep, const DrawnSweep& drawn, const std::string& out
 
 int sweep_command(const std::vector<std::string>& arguments, const ModelMaker& models) {
   const SweepOptions options = sweep_options(arguments);
-  if (options.report && fs::is_directory(options.operand)) return report_on(options.operand);
+  if (options.report && fs::is_directory(options.operand)) {
+    return report_on(options.operand, read_sweep(options.operand));
+  }
   SweepFile sweep = read_sweep_file(options.operand);
   if (!options.out.empty()) sweep.out = options.out;
   if (options.again && !sweep.batch) {
     fail_input("sweep: --again is for batch sweeps; here what failed is tried again by itself");
   }
-  if (options.report) return report_on(sweep.out);
+  if (options.report) {
+    SweepRecord record = read_sweep(sweep.out);
+    check_plot(sweep, record);
+    record.plot = sweep.plot;
+    return report_on(sweep.out, record);
+  }
   const DrawnSweep drawn = draw_sweep(sweep, models);
   if (options.dry) return list_points(drawn, sweep.out);
   return work(sweep, drawn, sweep.out, options.again);

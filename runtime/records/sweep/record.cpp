@@ -63,6 +63,23 @@ SweepPoint point_in(const json& from) {
   return point;
 }
 
+ordered_json plot_json(const PlotChoice& plot) {
+  ordered_json made = {{"x", plot.x}, {"series", plot.series}, {"bars", word_of(plot.bars)}};
+  if (plot.log_x) made["log_x"] = *plot.log_x;
+  if (plot.log_y) made["log_y"] = *plot.log_y;
+  return made;
+}
+
+PlotChoice plot_in(const json& from) {
+  PlotChoice plot{.x = from.at("x"), .series = from.at("series")};
+  for (const ErrorBars bars : {ErrorBars::Deviation, ErrorBars::None}) {
+    if (from.at("bars") == word_of(bars)) plot.bars = bars;
+  }
+  if (from.contains("log_x")) plot.log_x = from.at("log_x").get<bool>();
+  if (from.contains("log_y")) plot.log_y = from.at("log_y").get<bool>();
+  return plot;
+}
+
 Scaling scaling_named(const std::string& word) {
   for (const Scaling known : {Scaling::Strong, Scaling::Weak, Scaling::AsGiven}) {
     if (word == word_of(known)) return known;
@@ -94,6 +111,7 @@ std::string record_json(const SweepRecord& record) {
                        {"warmup", record.warmup},
                        {"repeats", record.repeats},
                        {"varies_seed", record.varies_seed},
+                       {"plot", plot_json(record.plot)},
                        {"points", ordered_json::array()}};
   for (const SweepPoint& point : record.points) made["points"].push_back(point_json(point));
   return shown_json(made, 1) + "\n";
@@ -107,6 +125,7 @@ SweepRecord parse_record(const std::string& text, const std::string& where) {
                        .warmup = document.at("warmup"),
                        .repeats = document.value("repeats", 1),
                        .varies_seed = document.value("varies_seed", false)};
+    if (document.contains("plot")) record.plot = plot_in(document.at("plot"));
     if (record.repeats < 1) fail_data("no point has such repeats");
     for (const json& point : document.at("points")) record.points.push_back(point_in(point));
     return record;

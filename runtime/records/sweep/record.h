@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/records/sweep/plots/plot_choice.h"
 #include "runtime/records/sweep/sizes.h"
 
 namespace penstock {
@@ -62,6 +63,7 @@ struct SweepRecord {
   int64_t warmup = 0;        // how many steps at the beginning of each attempt are not measured
   int repeats = 1;           // how many runs each point has
   bool varies_seed = false;  // each repeat of a point has the next run.seed; else all have the same
+  PlotChoice plot = {};
   std::vector<SweepPoint> points = {};
 };
 

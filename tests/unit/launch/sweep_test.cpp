@@ -173,7 +173,34 @@ TEST_F(Sweeps, WhatIsWrongIsNamedWithItsLine) {
   EXPECT_THAT(refusal("mode = \n"), StartsWith("s.toml:3: not valid TOML"));
   EXPECT_THAT(refusal("[grit]\n"), AllOf(StartsWith("s.toml:3: unknown section 'grit'"),
                                          HasSubstr("did you mean 'grid'?")));
+  EXPECT_THAT(refusal("device_model = \"abacus\"\n"),
+              AllOf(StartsWith("s.toml:3: 'sweep.device_model': "), HasSubstr("abacus")));
+  EXPECT_THAT(refusal("device_memory = \"much\"\n"),
+              StartsWith("s.toml:3: 'sweep.device_memory': "));
   EXPECT_THAT(refusal("mode = \"batch\"\n"), HasSubstr("'sweep.script' is not given"));
+}
+
+TEST_F(Sweeps, PlotsAreOfKeysThatVary) {
+  const auto plot = [&](const std::string& keys, const std::string& grid = "stages = [1, 2]\n") {
+    return refusal("[plot]\n" + keys + "\n[grid]\n" + grid);
+  };
+  EXPECT_EQ(sweep_of("[plot]\nx = \"micro_batches\"\nlog_x = true\nbars = \"none\"\n").plot.x,
+            "pipeline.micro_batches");
+  EXPECT_EQ(drawn("[plot]\nseries = \"schedule\"\n[grid]\nstages = [1]\n").record.plot.series,
+            "pipeline.schedule");
+  EXPECT_THAT(plot("x = \"pipeline.stags\""),
+              AllOf(StartsWith("s.toml:4: 'plot.x': there is no key"), HasSubstr("did you mean")));
+  EXPECT_THAT(plot("bars = \"all\""), HasSubstr("s.toml:4: 'plot.bars' must be \"quartiles\""));
+  EXPECT_THAT(
+      plot("x = \"schedule\""),
+      AllOf(StartsWith("s.toml:4: 'plot.x' is 'pipeline.schedule', and '1f1b' is no number"),
+            HasSubstr("plot.series")));
+  EXPECT_THAT(plot("series = \"run.seed\""),
+              StartsWith("s.toml:4: 'plot.series' is 'run.seed', which the grid does not vary"));
+  EXPECT_THAT(plot("x = \"model.dropout\"\nlog_x = true", "model.dropout = [0.0, 0.5]\n"),
+              HasSubstr("0 has no place on a logarithmic axis"));
+  EXPECT_THAT(plot("series = \"run.seed\"", "run.seed = [1, 2, 3, 4, 5, 6, 7, 8, 9]\n"),
+              HasSubstr("of which there are 9 values; a plot tells 8 apart"));
 }
 
 TEST_F(Sweeps, WordsAndJobsNameThePoint) {

@@ -7,6 +7,7 @@
 
 #include "runtime/records/report/html.h"
 #include "runtime/records/sweep/plots/chart_axes.h"
+#include "runtime/records/sweep/plots/chart_head.h"
 
 namespace penstock {
 namespace {
@@ -14,10 +15,9 @@ namespace {
 // The picture is narrow so that it stays readable on a phone: at 360 pixels, letters of 15 become
 // 11.
 constexpr double kWidth = 480;
-constexpr double kHeight = 400;
-constexpr double kLeft = 66;
+constexpr double kAxesHeight = 256;
+constexpr double kLeft = 84;
 constexpr double kRight = 16;
-constexpr double kTop = 92;
 constexpr double kBottom = 52;
 
 // Colours are literal: what draws pictures for papers (librsvg, Inkscape) knows no variables.
@@ -35,6 +35,7 @@ text { fill: #1d2730; }
 .mark { stroke-width: 2; }
 .mark.planned { fill: none; stroke-dasharray: none; }
 .mark.measured { fill: #c2410c; }
+.bar { fill: none; stroke-width: 1.5; }
 .beside { opacity: .5; }
 @media (prefers-color-scheme: dark) {
   .paper { fill: #14181d; }
@@ -49,15 +50,52 @@ text { fill: #1d2730; }
 </style>
 )";
 
+// The colours of series: those of Okabe and Ito, which most colour-blind people tell apart, the
+// light ones darkened for white paper.
+constexpr const char* kSeriesColours[kMostSeries][2] = {
+    {"#c2410c", "#f59e5b"}, {"#0072b2", "#6aa9f4"}, {"#00805e", "#3fd1a8"}, {"#a3478a", "#e39acb"},
+    {"#8a6d00", "#e6c84a"}, {"#2b8fc4", "#8ccff2"}, {"#5b4fb0", "#b0a6f5"}, {"#5f6b76", "#b9c4cd"}};
+
+std::string series_style(size_t count) {
+  if (count == 0) return "";
+  std::string light = ".line.any { stroke: #586672; }\n";
+  std::string dark;
+  for (size_t i = 0; i < count; ++i) {
+    const auto rules = [i](const char* colour) {
+      return fmt::format(".s{0} {{ stroke: {1}; }} .mark.measured.s{0} {{ fill: {1}; }}\n", i,
+                         colour);
+    };
+    light += rules(kSeriesColours[i][0]);
+    dark += rules(kSeriesColours[i][1]);
+  }
+  return fmt::format(
+      "<style>\n{}@media (prefers-color-scheme: dark) {{\n.line.any {{ stroke: #9aa8b4; "
+      "}}\n{}}}\n</style>\n",
+      light, dark);
+}
+
 struct Paper {
   AxisScale x = {}, y = {};
+  double top = 0;  // where the axes begin
+  [[nodiscard]] double bottom() const { return top + kAxesHeight; }
   [[nodiscard]] double left_of(double value) const {
     return kLeft + (kWidth - kLeft - kRight) * x.share(value);
   }
+  // A value below the axis, such as the end of an error bar on a logarithmic one, is at its end.
   [[nodiscard]] double top_of(double value) const {
-    return kHeight - kBottom - (kHeight - kTop - kBottom) * y.share(value);
+    return bottom() - kAxesHeight * y.share(std::max(value, y.low));
   }
 };
+
+void draw_titles(std::string& out, const Chart& chart, const Paper& paper) {
+  out += fmt::format("<text class=\"soft\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
+                     (kLeft + kWidth - kRight) / 2, paper.bottom() + kBottom - 8,
+                     escaped_html(chart.x_title));
+  out += fmt::format(
+      "<text class=\"soft\" transform=\"translate(17 {}) rotate(-90)\" "
+      "text-anchor=\"middle\">{}</text>\n",
+      paper.top + kAxesHeight / 2, escaped_html(chart.y_title));
+}
 
 void draw_axes(std::string& out, const Chart& chart, const Paper& paper) {
   auto to = std::back_inserter(out);
@@ -69,7 +107,7 @@ void draw_axes(std::string& out, const Chart& chart, const Paper& paper) {
                    kLeft, top, kWidth - kRight, kLeft - 8, top + 5,
                    tick_text(tick, chart.is_share));
   }
-  const double bottom = kHeight - kBottom;
+  const double bottom = paper.bottom();
   for (const double tick : paper.x.ticks) {
     const double left = paper.left_of(tick);
     fmt::format_to(to,
@@ -77,55 +115,38 @@ void draw_axes(std::string& out, const Chart& chart, const Paper& paper) {
                    "y=\"{}\" text-anchor=\"middle\">{}</text>\n",
                    left, bottom, bottom + 6, left, bottom + 22, tick_text(tick, false));
   }
-  fmt::format_to(to, "<text class=\"soft\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">ranks</text>\n",
-                 (kLeft + kWidth - kRight) / 2, kHeight - 8);
 }
 
-void draw_mark(std::string& out, const char* kind, const char* more, double x, double y) {
-  auto to = std::back_inserter(out);
-  if (std::string_view(kind) == word_of(CurveKind::Planned)) {
-    fmt::format_to(to, R"(<rect class="mark {}{}" x="{:.6g}" y="{:.6g}" width="9" height="9"/>)",
-                   kind, more, x - 4.5, y - 4.5);
-  } else {
-    fmt::format_to(to, R"(<circle class="mark {}{}" cx="{:.6g}" cy="{:.6g}" r="4.5"/>)", kind, more,
-                   x, y);
-  }
+void draw_bar(std::string& out, const Chart& chart, const Paper& paper, const ChartCurve& curve,
+              const ChartDot& dot) {
+  if (!(dot.low < dot.high)) return;
+  const double left = paper.left_of(dot.x);
+  out += fmt::format("<path class=\"bar {}\" d=\"M{:.6g} {:.6g}h8m-4 0V{:.6g}m-4 0h8\"/>",
+                     classes_of(chart, curve), left - 4, paper.top_of(dot.low),
+                     paper.top_of(dot.high));
 }
 
-void draw_dots(std::string& out, const Paper& paper, const char* kind, const char* more,
-               const std::vector<ChartDot>& dots, bool is_share) {
+void draw_dots(std::string& out, const Chart& chart, const Paper& paper, const ChartCurve& curve,
+               const std::string& more, const std::vector<ChartDot>& dots) {
   for (const ChartDot& dot : dots) {
     out += "<g>";
-    draw_mark(out, kind, more, paper.left_of(dot.x), paper.top_of(dot.y));
-    out += fmt::format("<title>{}, {}: {}</title></g>\n", escaped_html(dot.name), kind,
-                       tick_text(dot.y, is_share));
+    draw_bar(out, chart, paper, curve, dot);
+    out += mark_svg(chart, curve, more, paper.left_of(dot.x), paper.top_of(dot.y));
+    out += fmt::format("<title>{}, {}: {}</title></g>\n", escaped_html(dot.name),
+                       word_of(curve.kind), tick_text(dot.y, chart.is_share));
   }
 }
 
 void draw_curve(std::string& out, const Chart& chart, const Paper& paper, const ChartCurve& curve) {
-  const char* kind = word_of(curve.kind);
   std::string path;
   for (const ChartDot& dot : curve.line) {
     path += fmt::format("{}{:.6g} {:.6g}", path.empty() ? "M" : "L", paper.left_of(dot.x),
                         paper.top_of(dot.y));
   }
-  out += fmt::format("<path class=\"line {}\" d=\"{}\"/>\n", kind, path);
+  out += fmt::format("<path class=\"line {}\" d=\"{}\"/>\n", classes_of(chart, curve), path);
   if (curve.kind == CurveKind::Ideal) return;
-  draw_dots(out, paper, kind, " beside", curve.dots, chart.is_share);
-  draw_dots(out, paper, kind, "", curve.line, chart.is_share);
-}
-
-std::string legend(const std::vector<ChartCurve>& curves) {
-  std::string out;
-  double x = kLeft;
-  for (const ChartCurve& curve : curves) {
-    const char* kind = word_of(curve.kind);
-    out += fmt::format("<path class=\"line {}\" d=\"M{} 70h34\"/>", kind, x);
-    if (curve.kind != CurveKind::Ideal) draw_mark(out, kind, "", x + 17, 70);
-    out += fmt::format("<text x=\"{}\" y=\"75\">{}</text>\n", x + 41, kind);
-    x += 64 + 8.5 * static_cast<double>(std::string_view(kind).size());
-  }
-  return out;
+  draw_dots(out, chart, paper, curve, " beside", curve.dots);
+  draw_dots(out, chart, paper, curve, "", curve.line);
 }
 
 }  // namespace
@@ -146,17 +167,18 @@ std::string chart_svg(const Chart& chart) {
   std::erase_if(drawn.curves,
                 [](const ChartCurve& curve) { return curve.line.empty() && curve.dots.empty(); });
   Paper paper{.x = x_scale(drawn)};
-  paper.y = y_scale(drawn, paper.x.is_log && !drawn.is_share);
-  const std::string title = escaped_html(drawn.title);
+  paper.y = y_scale(drawn, !drawn.is_share && drawn.log_y.value_or(paper.x.is_log));
+  const std::string head = head_svg(drawn, kLeft, kWidth, paper.top);
+  const double height = paper.bottom() + kBottom;
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" role=\"img\">\n"
-      "<title>{}</title>\n{}<rect class=\"paper\" width=\"{}\" height=\"{}\"/>\n"
-      "<text class=\"title\" x=\"12\" y=\"26\">{}</text>\n"
-      "<text class=\"soft\" x=\"12\" y=\"48\">{}</text>\n",
-      kWidth, kHeight, title, kStyle, kWidth, kHeight, title, escaped_html(drawn.subtitle));
+      "<title>{}</title>\n{}{}<rect class=\"paper\" width=\"{}\" height=\"{}\"/>\n{}",
+      kWidth, height, escaped_html(drawn.title), kStyle, series_style(drawn.series.size()), kWidth,
+      height, head);
   draw_axes(out, drawn, paper);
+  draw_titles(out, drawn, paper);
   for (const ChartCurve& curve : drawn.curves) draw_curve(out, drawn, paper, curve);
-  return out + legend(drawn.curves) + "</svg>\n";
+  return out + "</svg>\n";
 }
 
 }  // namespace penstock

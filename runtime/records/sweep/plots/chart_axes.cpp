@@ -72,12 +72,13 @@ AxisScale x_scale(const Chart& chart) {
   if (scale.ticks.empty()) scale.ticks = {1};
   const double first = scale.ticks.front();
   const double last = scale.ticks.back();
-  scale.is_log = last > 8 * first;
-  if (scale.is_log) {
+  scale.is_log = chart.log_x.value_or(first > 0 && last > 8 * first);
+  if (scale.is_log && last > first) {
     scale.low = first / std::pow(last / first, 0.04);
     scale.high = last * std::pow(last / first, 0.04);
   } else {
-    const double room = last > first ? 0.06 * (last - first) : 0.5;
+    const double alone = first > 0 ? 0.5 * first : 0.5;
+    const double room = last > first ? 0.06 * (last - first) : alone;
     scale.low = first - room;
     scale.high = last + room;
   }
@@ -90,7 +91,7 @@ AxisScale y_scale(const Chart& chart, bool is_log) {
   double most = 0;
   for_each_dot(chart, [&](const ChartDot& dot) {
     if (dot.y > 0) least = std::min(least, dot.y);
-    most = std::max(most, dot.y);
+    most = std::max({most, dot.y, dot.high});
   });
   AxisScale scale;
   if (most <= 0) least = most = 1;

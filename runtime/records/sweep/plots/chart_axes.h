@@ -19,8 +19,8 @@ struct AxisScale {
   [[nodiscard]] double share(double value) const;
 };
 
-// The scale for the x of all dots and lines. Its ticks are numbers of ranks that occur in the
-// chart, as many as there is room for.
+// The scale for the x of all dots and lines. Its ticks are values that occur in the chart,
+// as many as there is room for.
 [[nodiscard]] AxisScale x_scale(const Chart& chart);
 // The scale for the y of all dots and lines; logarithmic if `is_log`.
 [[nodiscard]] AxisScale y_scale(const Chart& chart, bool is_log);

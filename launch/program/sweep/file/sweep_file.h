@@ -1,14 +1,16 @@
-// launch/program/sweep/sweep_file.h -- SweepFile: the TOML file that describes a sweep (an
+// launch/program/sweep/file/sweep_file.h -- SweepFile: the TOML file that describes a sweep (an
 // experiment of many runs): which run file it starts from, which of its keys are varied, and how
 // the runs are started. docs/sweep.md shows one.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "launch/program/options/option_table.h"
+#include "runtime/records/sweep/plots/plot_choice.h"
 #include "runtime/records/sweep/sizes.h"
 
 namespace penstock {
@@ -50,13 +52,16 @@ struct SweepFile {
   std::string memory = {};        // of each device, "40GiB"; empty: what that device has
   int64_t warmup = 5;             // steps at the beginning of each attempt that are not measured
   bool stops_on_failure = false;  // end the sweep when a point fails
+  PlotChoice plot = {};           // the section [plot]
+  // Where keys of [sweep] and [plot] stand: "plot.x" -> "sweep.toml:12".
+  std::map<std::string, std::string> places = {};
   std::vector<SetKey> set = {};
   std::vector<GridKey> grid = {};
 
   // Whether the key `name` ("pipeline.stages") is in the grid.
   [[nodiscard]] bool varies(const std::string& name) const;
-  // Where the grid has the key, "sweep.toml:12"; it must have it.
-  [[nodiscard]] std::string origin_of(const std::string& name) const;
+  // Where the grid, [sweep] or [plot] has the key, "sweep.toml:12"; the file, if none of them has.
+  [[nodiscard]] std::string place_of(const std::string& name) const;
   // Whether [grid] or [set] gives this key, so that it does not come from the run file.
   [[nodiscard]] bool says(const std::string& name) const;
 };

@@ -1,11 +1,11 @@
-// launch/program/sweep/batch_sweep.h -- starts the points of a sweep (the runs of an experiment of
-// many runs) as jobs of a batch system such as Slurm or PBS: a job script for each point, which is
-// submitted.
+// launch/program/sweep/batch/batch_sweep.h -- starts the points of a sweep (the runs of an
+// experiment of many runs) as jobs of a batch system such as Slurm or PBS: a job script for each
+// point, which is submitted.
 #pragma once
 
 #include <string>
 
-#include "launch/program/sweep/sweep_file.h"
+#include "launch/program/sweep/file/sweep_file.h"
 #include "runtime/records/sweep/record.h"
 
 namespace penstock {

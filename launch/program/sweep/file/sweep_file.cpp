@@ -1,4 +1,4 @@
-#include "launch/program/sweep/sweep_file.h"
+#include "launch/program/sweep/file/sweep_file.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,9 @@
 #include "launch/program/options/settings.h"
 #include "launch/program/options/shortened.h"
 #include "launch/program/options/toml_value.h"
-#include "launch/program/sweep/sweep_section.h"
+#include "launch/program/sweep/file/plot_section.h"
+#include "launch/program/sweep/file/section_key.h"
+#include "launch/program/sweep/file/sweep_section.h"
 #include "runtime/system/files/input_file.h"
 
 namespace penstock {
@@ -30,16 +32,8 @@ constexpr std::array<std::pair<const char*, const char*>, 7> kOwnMatters = {{
     {"pipeline.mini_batch", "sweep.mini_batch says it for all points"},
 }};
 
-// "stages" or "pipeline.stages"; dashes of shorthands are underlines here.
-const Option* option_of(const std::string& written) {
-  if (const Option* option = find_option(written)) return option;
-  std::string shorthand = written;
-  std::replace(shorthand.begin(), shorthand.end(), '_', '-');
-  return find_shorthand(shorthand);
-}
-
 const Option& checked_option(const std::string& written, const std::string& origin) {
-  const Option* option = option_of(written);
+  const Option* option = option_written(written);
   if (option == nullptr) {
     std::vector<std::string> known;
     for (const Option& one : option_table()) known.push_back(one.name());
@@ -123,10 +117,12 @@ bool SweepFile::varies(const std::string& name) const {
                      [&](const GridKey& key) { return key.option->name() == name; });
 }
 
-std::string SweepFile::origin_of(const std::string& name) const {
-  return std::find_if(grid.begin(), grid.end(),
-                      [&](const GridKey& key) { return key.option->name() == name; })
-      ->origin;
+std::string SweepFile::place_of(const std::string& name) const {
+  for (const GridKey& key : grid) {
+    if (key.option->name() == name) return key.origin;
+  }
+  const auto found = places.find(name);
+  return found == places.end() ? path.string() : found->second;
 }
 
 bool SweepFile::says(const std::string& name) const {
@@ -142,12 +138,14 @@ SweepFile parse_sweep_file(const std::string& text, const std::string& name) {
     const std::string origin = place(name, key.source());
     if (table == nullptr) {
       fail_input(
-          fmt::format("{}: '{}' stands outside of a section: they are [sweep], [set] and "
+          fmt::format("{}: '{}' stands outside of a section: they are [sweep], [plot], [set] and "
                       "[grid]",
                       origin, shortened(std::string(key.str()))));
     }
     if (key.str() == "sweep") {
       read_sweep_section(*table, name, sweep);
+    } else if (key.str() == "plot") {
+      read_plot_section(*table, name, sweep);
     } else if (key.str() == "set") {
       read_set(*table, name, sweep);
     } else if (key.str() == "grid") {
@@ -155,7 +153,7 @@ SweepFile parse_sweep_file(const std::string& text, const std::string& name) {
     } else {
       const std::string written = shortened(std::string(key.str()));
       fail_input(fmt::format("{}: unknown section '{}'{}", origin, written,
-                             did_you_mean(written, {"sweep", "set", "grid"})));
+                             did_you_mean(written, {"sweep", "plot", "set", "grid"})));
     }
   }
   settle_paths(name, sweep);

@@ -1,4 +1,4 @@
-#include "launch/program/sweep/batch_sweep.h"
+#include "launch/program/sweep/batch/batch_sweep.h"
 
 #include <fmt/format.h>
 

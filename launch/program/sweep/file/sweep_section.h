@@ -1,13 +1,13 @@
-// launch/program/sweep/sweep_section.h -- reads the section [sweep] of a sweep file (sweep_file.h),
-// a part of its reader. It includes toml++, which is a large library, so only sweep_file.cpp and
-// its parts include this.
+// launch/program/sweep/file/sweep_section.h -- reads the section [sweep] of a sweep file
+// (sweep_file.h), a part of its reader. It includes toml++, which is a large library, so only
+// sweep_file.cpp and its parts include this.
 #pragma once
 
 #include <toml++/toml.h>
 
 #include <string>
 
-#include "launch/program/sweep/sweep_file.h"
+#include "launch/program/sweep/file/sweep_file.h"
 
 namespace penstock {
 

@@ -1,35 +1,18 @@
-#include "launch/program/sweep/sweep_section.h"
+#include "launch/program/sweep/file/sweep_section.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <functional>
 #include <limits>
-#include <span>
 
+#include "kernels/device_model.h"
 #include "kernels/error.h"
-#include "kernels/suggest.h"
-#include "launch/program/options/layer_list.h"
-#include "launch/program/options/shortened.h"
-#include "launch/program/options/toml_value.h"
-#include "runtime/system/files/byte_text.h"
+#include "launch/program/options/parse_bytes.h"
+#include "launch/program/sweep/file/section_key.h"
 
 namespace penstock {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct SweepKey {
-  const char* name;
-  const char* allowed;                            // "an integer >= 1"
-  bool (*set)(const toml::node&, SweepFile& to);  // false for what is not allowed
-};
-
-bool set_text(const toml::node& node, std::string& to) {
-  const auto* text = node.as_string();
-  if (text != nullptr) to = bytes_of(text->get());
-  return text != nullptr && !to.empty();
-}
 
 template <class Integer>
 bool set_count(const toml::node& node, Integer least, Integer& to) {
@@ -71,7 +54,7 @@ bool set_scaling(const toml::node& node, Scaling& to) {
   return false;
 }
 
-constexpr SweepKey kKeys[] = {
+constexpr SectionKey kSweepKeys[] = {
     {"run", "the path of a run file", [](const auto& n, auto& to) { return set_text(n, to.run); }},
     {"out", "the path of a directory", [](const auto& n, auto& to) { return set_text(n, to.out); }},
     {"mode", "\"local\" or \"batch\"",
@@ -95,31 +78,22 @@ constexpr SweepKey kKeys[] = {
     {"ranks_per_node", "an integer >= 1",
      [](const auto& n, auto& to) { return set_count(n, 1, to.ranks_per_node); }},
     {"device_model", "the name of a device, see penstock plan --help",
-     [](const auto& n, auto& to) { return set_text(n, to.device); }},
+     [](const auto& n, auto& to) {
+       if (!set_text(n, to.device)) return false;
+       (void)device_model_named(to.device);
+       return true;
+     }},
     {"device_memory", "a text, like \"80GiB\"",
-     [](const auto& n, auto& to) { return set_text(n, to.memory); }},
+     [](const auto& n, auto& to) {
+       if (!set_text(n, to.memory)) return false;
+       (void)parse_bytes(to.memory);
+       return true;
+     }},
     {"warmup", "an integer >= 0",
      [](const auto& n, auto& to) { return set_count(n, int64_t{0}, to.warmup); }},
     {"on_failure", "\"continue\" or \"stop\"",
      [](const auto& n, auto& to) { return set_word(n, "stop", "continue", to.stops_on_failure); }},
 };
-
-void read_sweep_key(const std::string& name, const toml::node& node, const std::string& origin,
-                    SweepFile& to) {
-  const auto known = std::find_if(std::begin(kKeys), std::end(kKeys),
-                                  [&](const SweepKey& key) { return name == key.name; });
-  if (known == std::end(kKeys)) {
-    std::vector<std::string> names;
-    for (const SweepKey& key : kKeys) names.emplace_back(key.name);
-    std::string hint = did_you_mean(shortened(name), names);
-    if (hint.empty()) hint = "; keys of the run file are for [set] and [grid]";
-    fail_input(fmt::format("{}: unknown key 'sweep.{}'{}", origin, shortened(name), hint));
-  }
-  if (!known->set(node, to)) {
-    fail_input(fmt::format("{}: 'sweep.{}' must be {}, not {}", origin, name, known->allowed,
-                           excerpt(node)));
-  }
-}
 
 // Finds a path beside the sweep file, or else in the working directory.
 std::string found_beside(const std::string& file, const char* key, const std::string& path) {
@@ -139,9 +113,8 @@ std::string found_beside(const std::string& file, const char* key, const std::st
 }  // namespace
 
 void read_sweep_section(const toml::table& table, const std::string& file, SweepFile& to) {
-  for (const auto& [key, node] : table) {
-    read_sweep_key(std::string(key.str()), node, place(file, key.source()), to);
-  }
+  read_section(table, "sweep", kSweepKeys, "; keys of the run file are for [set] and [grid]", file,
+               to);
 }
 
 void settle_paths(const std::string& file, SweepFile& sweep) {
