@@ -2,8 +2,8 @@
 """Decoders beside those of transformers: logits, gradients, and weights after 20 steps of AdamW.
 
 Builds small networks with random weights of each family (GPT-2, Llama with and without Llama 3's
-scaling, Mistral with a window, Qwen 2 and 3; tied and untied; queries in groups of 1, 2 and 4), lets
-transformers compute, writes what came out beside the weights under Penstock's names, and has
+scaling, Mistral with a window, Qwen 2 and 3, Granite, OLMo 2, SmolLM3, Phi-3; tied and untied; queries in
+groups of 1, 2 and 4), lets transformers compute, writes what came out beside the weights under Penstock's names, and has
 decoder_golden_test compare. With --write DIR it leaves the files there: those of
 tests/unit/network/models/goldens are made so. Returns 77 where transformers or PyTorch is missing.
 """
@@ -63,6 +63,12 @@ LLAMA3 = {"rope_type": "llama3", "rope_theta": 500000.0, "factor": 8.0, "low_fre
 LLAMA3_KEYS = {"rotary_base": 500000.0, "rotary_scaling": "llama3", "rotary_factor": 8.0,
                "rotary_low": 1.0, "rotary_high": 4.0, "rotary_original": 16}
 LINEAR = {"rope_type": "linear", "rope_theta": 10000.0, "factor": 2.0}
+GRANITE = {"embedding_multiplier": 6.0, "residual_multiplier": 0.22, "attention_multiplier": 0.3,
+           "logits_scaling": 4.0}
+GRANITE_KEYS = {"embedding_scale": 6.0, "residual_scale": 0.22, "attention_scale": 0.3,
+                "logit_scale": 0.25}
+OLMO2_KEYS = {"norm_place": "after", "query_key_norm": True, "query_key_norm_over": "projection"}
+HALF = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5}
 
 # name: a model of transformers, the [model] section for Penstock
 CASES = {
@@ -79,6 +85,17 @@ CASES = {
                           llama_keys(2, True, attention_bias=True)),
     "qwen3_groups_of_2": (lambda: llama_like("Qwen3", 2, False),
                           llama_keys(2, False, query_key_norm=True)),
+    "granite_tied": (lambda: llama_like("Granite", 2, True, **GRANITE), llama_keys(2, True, **GRANITE_KEYS)),
+    "granite_untied": (lambda: llama_like("Granite", 4, False, **GRANITE), llama_keys(4, False, **GRANITE_KEYS)),
+    "olmo2_tied": (lambda: llama_like("Olmo2", 4, True), llama_keys(4, True, **OLMO2_KEYS)),
+    "olmo2_untied": (lambda: llama_like("Olmo2", 2, False), llama_keys(2, False, **OLMO2_KEYS)),
+    "smollm3_tied": (lambda: llama_like("SmolLM3", 2, True, no_rope_layers=[0, 1]),
+                     llama_keys(2, True, rotary_base=2e6, rotary_layers=[1])),
+    "smollm3_untied": (lambda: llama_like("SmolLM3", 1, False, no_rope_layers=[1, 0]),
+                       llama_keys(1, False, rotary_base=2e6, rotary_layers=[0])),
+    "phi3_tied": (lambda: llama_like("Phi3", 2, True, sliding_window=7), llama_keys(2, True, window=7)),
+    "phi3_untied": (lambda: llama_like("Phi3", 1, False, rope_parameters=HALF),
+                    llama_keys(1, False, rotary_width=HEAD // 2)),
 }
 
 GPT2_NAMES = {"ln_1": "norm1", "ln_2": "norm2", "attn.c_proj": "attention.output",
@@ -89,12 +106,23 @@ LLAMA_NAMES = {"input_layernorm": "norm1", "post_attention_layernorm": "norm2",
                "self_attn.q_norm": "attention.query_norm", "self_attn.k_norm": "attention.key_norm",
                "mlp.gate_proj": "feed_forward.gate", "mlp.up_proj": "feed_forward.in",
                "mlp.down_proj": "feed_forward.out"}
+OLMO2_NAMES = {**LLAMA_NAMES, "post_attention_layernorm": "norm1",
+               "post_feedforward_layernorm": "norm2"}
 OUTER_NAMES = {"transformer.wte": "embedding.token", "transformer.wpe": "embedding.position",
                "transformer.ln_f": "norm", "model.embed_tokens": "embedding.token",
                "model.norm": "norm", "lm_head": "classifier"}
 
 
-def ours(name, tensor):
+def parts_of_phi3(inside, tensor):
+    """By name what the family keeps in one matrix."""
+    if inside == "mlp.gate_up_proj":
+        return dict(zip(("feed_forward.gate", "feed_forward.in"), tensor.chunk(2)))
+    keys = (len(tensor) - HEADS * HEAD) // 2
+    return dict(zip(("attention.query", "attention.key", "attention.value"),
+                    tensor.split([HEADS * HEAD, keys, keys])))
+
+
+def ours(family, name, tensor):
     """The tensor under Penstock's names, which may be several."""
     path, _, last = name.rpartition(".")
     if path in OUTER_NAMES:
@@ -102,8 +130,11 @@ def ours(name, tensor):
     parts = path.split(".")
     block = f"blocks.{parts[2]}."
     inside = ".".join(parts[3:])
+    if inside in ("self_attn.qkv_proj", "mlp.gate_up_proj"):
+        return {f"{block}{part}.{last}": piece for part, piece in parts_of_phi3(inside, tensor).items()}
     if parts[0] != "transformer":
-        return {f"{block}{LLAMA_NAMES[inside]}.{last}": tensor}
+        names = OLMO2_NAMES if family == "olmo2" else LLAMA_NAMES
+        return {f"{block}{names[inside]}.{last}": tensor}
     turned = tensor.T if tensor.dim() == 2 else tensor  # Conv1D keeps [in, out]
     if inside != "attn.c_attn":
         return {f"{block}{GPT2_NAMES[inside]}.{last}": turned}
@@ -114,7 +145,7 @@ def ours(name, tensor):
 def named(model, of):
     found = {}
     for name, parameter in model.named_parameters():  # tied ones once
-        for own, tensor in ours(name, of(parameter).detach()).items():
+        for own, tensor in ours(model.config.model_type, name, of(parameter).detach()).items():
             found[own] = tensor.clone().contiguous()
     return found
 
@@ -140,7 +171,7 @@ def golden(make, keys, seed):
     # One optimizer of each kind of parameter; of fused tensors all parts are of one kind.
     kinds = {True: [], False: []}
     for name, parameter in model.named_parameters():
-        kinds[all(is_spared(own) for own in ours(name, parameter))].append(parameter)
+        kinds[all(is_spared(own) for own in ours(model.config.model_type, name, parameter))].append(parameter)
     adamw = torch.optim.AdamW([{"params": kinds[False], "weight_decay": DECAY},
                                {"params": kinds[True], "weight_decay": 0.0}], lr=RATE, eps=EPSILON)
     for step in range(STEPS):

@@ -26,6 +26,8 @@ SIZES = {"vocab_size": VOCABULARY, "hidden_size": 32, "intermediate_size": 40, "
 LLAMA3 = {"rope_type": "llama3", "rope_theta": 5e5, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
           "original_max_position_embeddings": 16}
 LINEAR = {"rope_type": "linear", "rope_theta": 1e4, "factor": 2.0}
+GRANITE = {"embedding_multiplier": 6.0, "residual_multiplier": 0.22, "attention_multiplier": 0.3, "logits_scaling": 4.0}
+PARTIAL = {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5}
 FOLDERS = {
     "gpt2": (transformers.GPT2Config(n_layer=3, n_embd=32, n_head=4, vocab_size=VOCABULARY, n_positions=64, initializer_range=0.1,
                                      attn_pdrop=0.0, embd_pdrop=0.0, resid_pdrop=0.0, bos_token_id=1, eos_token_id=2), "float32"),
@@ -39,6 +41,16 @@ FOLDERS = {
     "qwen3-windows": (transformers.Qwen3Config(**SIZES, num_key_value_heads=2, head_dim=16, use_sliding_window=True, sliding_window=5,
                                                layer_types=["sliding_attention", "full_attention", "sliding_attention"]), "float32"),
     "qwen3": (transformers.Qwen3Config(**SIZES, num_key_value_heads=2, head_dim=16), "float32"),
+    "granite": (transformers.GraniteConfig(**SIZES, num_key_value_heads=2, **GRANITE), "bfloat16"),
+    "granite-tied": (transformers.GraniteConfig(**SIZES, num_key_value_heads=4, **GRANITE, tie_word_embeddings=True,
+                                                attention_bias=True, mlp_bias=True), "float32"),
+    "olmo2": (transformers.Olmo2Config(**SIZES, num_key_value_heads=2), "float32"),
+    "olmo2-tied": (transformers.Olmo2Config(**SIZES, num_key_value_heads=4, tie_word_embeddings=True), "bfloat16"),
+    "smollm3": (transformers.SmolLM3Config(**SIZES, num_key_value_heads=2, no_rope_layer_interval=2), "float32"),
+    "smollm3-untied": (transformers.SmolLM3Config(**SIZES, num_key_value_heads=1, no_rope_layers=[0, 1, 1], tie_word_embeddings=False,
+                                                  use_sliding_window=True, sliding_window=5), "bfloat16"),
+    "phi3": (transformers.Phi3Config(**SIZES, num_key_value_heads=2, head_dim=8, rope_parameters=PARTIAL), "bfloat16"),
+    "phi3-tied": (transformers.Phi3Config(**SIZES, num_key_value_heads=4, sliding_window=5, tie_word_embeddings=True), "float32"),
 }
 RUN_FILE = f"""[model]
 context = {CONTEXT}

@@ -58,6 +58,12 @@ def decoder(dice, folder):
     if chance(dice, 0.4):
         model["window"] = dice.randint(1, sizes["context"])
         model["window_layers"] = sorted(dice.sample(range(layers), dice.randint(0, layers)))
+    if chance(dice, 0.3):
+        model |= {"norm_place": dice.choice(["after", "both"]), "query_key_norm_over": dice.choice(["head", "projection"]),
+                  "embedding_scale": dice.choice([1.0, 6.0]), "residual_scale": dice.choice([1.0, 0.7]),
+                  "attention_scale": dice.choice([0.0, 0.3]), "logit_scale": dice.choice([1.0, 0.8])}
+    if model["positions"] == "rotary" and chance(dice, 0.3):
+        model |= {"rotary_width": dice.choice([0, 2]), "rotary_layers": sorted(dice.sample(range(layers), dice.randint(0, layers)))}
     if model["positions"] == "rotary" and chance(dice, 0.4):
         model["rotary_scaling"] = dice.choice(["linear", "llama3"])
         model["rotary_factor"] = 4.0

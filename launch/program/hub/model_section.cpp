@@ -12,13 +12,17 @@ namespace {
 
 // These keys decide which network it is. The other keys of the section decide how the network is
 // trained.
+// clang-format off
 constexpr std::array kOfTheNetwork = {
     "kind",           "layers",       "width",          "heads",       "kv_heads",
     "head_width",     "hidden",       "vocabulary",     "activation",  "gated",
     "norm",           "norm_epsilon", "positions",      "rotary_base", "rotary_scaling",
     "rotary_factor",  "rotary_low",   "rotary_high",    "bias",        "rotary_original",
     "attention_bias", "output_bias",  "query_key_norm", "window",      "window_layers",
-    "tied_embedding", "final_norm",   "logit_clip"};
+    "tied_embedding", "final_norm",   "logit_clip",     "norm_place",  "query_key_norm_over",
+    "rotary_width",   "rotary_layers", "window_rotary_base", "embedding_scale", "residual_scale",
+    "attention_scale", "logit_scale"};
+// clang-format on
 
 const Option& model_option(const char* key) {
   const Option* option = find_option(std::string("model.") + key);

@@ -66,8 +66,17 @@ void add_model(std::vector<Option>& table) {
   rows.add("rotary_low", &M::rotary_low, "X", above(0), "decoder: llama3's low_freq_factor");
   rows.add("rotary_high", &M::rotary_high, "X", above(0), "decoder: llama3's high_freq_factor, above rotary_low");
   rows.add("rotary_original", &M::rotary_original, "N", between(1, 1e9), "decoder: llama3's original_max_position_embeddings");
+  rows.add("rotary_width", &M::rotary_width, "N", between(0, 1e6), "decoder: leading elements of each head that rotary positions turn; 0: all of them");
+  rows.add("rotary_layers", &M::rotary_layers, "N,..", between(0, 1e6), "decoder: the layers that have rotary positions, counted from 0, ascending; the others have none; empty: all of them have them");
+  rows.add("window_rotary_base", &M::window_rotary_base, "X", at_least(0), "decoder: base of rotary positions, without scaling, in layers that have the window; 0: as in the others");
   rows.add("output_bias", &M::output_bias, "", any(), "decoder: a bias in the layer that ends attention");
-  rows.add("query_key_norm", &M::query_key_norm, "", any(), "decoder: RMS norm over each head of queries and keys");
+  rows.add("query_key_norm", &M::query_key_norm, "", any(), "decoder: RMS norms of queries and keys");
+  rows.add("query_key_norm_over", &M::query_key_norm_over, "NAME", one_of({"head", "projection"}), "decoder: query_key_norm is over each head, or over all heads as one");
+  rows.add("norm_place", &M::norm_place, "NAME", one_of({"before", "after", "both"}), "decoder: the side of attention and feed-forward layers on which their norm stands");
+  rows.add("embedding_scale", &M::embedding_scale, "X", above(0), "decoder: vectors of tokens are multiplied by it");
+  rows.add("residual_scale", &M::residual_scale, "X", above(0), "decoder: what attention and feed-forward layers add is multiplied by it");
+  rows.add("attention_scale", &M::attention_scale, "X", at_least(0), "decoder: scores of attention are multiplied by it; 0: by 1 / sqrt(width of a head)");
+  rows.add("logit_scale", &M::logit_scale, "X", above(0), "decoder: logits are multiplied by it");
   rows.add("window", &M::window, "N", between(0, 1e7), "decoder: a position sees itself and the window - 1 before it; 0: all before it");
   rows.add("window_layers", &M::window_layers, "N,..", between(0, 1e6), "decoder: the layers that have the window, counted from 0, ascending; the others see all; empty: all of them have it");
   rows.add("depth", &M::depth, "N", between(1, 1e5), "resnet: 6n+2 (cifar); 18, 34, 50, 101 or 152 (imagenet)");

@@ -82,8 +82,20 @@ struct ModelConfig {
   double rotary_low = 1.0;              // llama3: low_freq_factor in config.json
   double rotary_high = 4.0;             // llama3: high_freq_factor
   int64_t rotary_original = 8192;       // llama3: original_max_position_embeddings
-  bool output_bias = true;              // a bias in the linear layer that ends attention
-  bool query_key_norm = false;          // RMS norm over each head of queries and keys
+  int64_t rotary_width = 0;  // leading elements of each head that are turned; 0: all of them
+  // The blocks that have rotary positions, counted from 0, ascending; empty: all.
+  std::vector<int64_t> rotary_layers = {};
+  // The base, without scaling, in blocks that have the window; 0: rotary_base, as the others.
+  double window_rotary_base = 0.0;
+  bool output_bias = true;                   // a bias in the linear layer that ends attention
+  bool query_key_norm = false;               // RMS norms of queries and keys
+  std::string query_key_norm_over = "head";  // each head by itself | projection: all heads as one
+  // Where the norm of attention and of feed-forward layers stands: before | after | both.
+  std::string norm_place = "before";
+  double embedding_scale = 1.0;  // vectors of tokens are multiplied by it
+  double residual_scale = 1.0;   // multiplies what attention and feed-forward layers add
+  double attention_scale = 0.0;  // multiplies the scores; 0: 1 / sqrt(width of a head)
+  double logit_scale = 1.0;      // multiplies the logits
   int64_t window = 0;  // a position sees itself and the window - 1 before it; 0: all before it
   // The blocks that have the window, counted from 0, ascending; empty: all.
   std::vector<int64_t> window_layers = {};

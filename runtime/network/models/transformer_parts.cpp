@@ -1,8 +1,11 @@
 #include "runtime/network/models/transformer_parts.h"
 
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <optional>
 
+#include "kernels/joined.h"
 #include "runtime/network/layers/library/norm.h"
 #include "runtime/network/layers/library/pointwise.h"
 #include "runtime/network/models/adapters.h"
@@ -26,7 +29,8 @@ RotaryOptions rotary_of(const ModelConfig& config) {
                        .factor = config.rotary_factor,
                        .low = config.rotary_low,
                        .high = config.rotary_high,
-                       .original = config.rotary_original};
+                       .original = config.rotary_original,
+                       .width = config.rotary_width};
   if (config.rotary_scaling == "linear") {
     rotary.scaling = Scaling::Linear;
   } else if (config.rotary_scaling == "llama3") {
@@ -39,21 +43,35 @@ RotaryOptions rotary_of(const ModelConfig& config) {
   return rotary;
 }
 
+void require_one_of(const std::string& value, const char* key,
+                    std::initializer_list<const char*> known) {
+  if (std::ranges::find(known, value) != known.end()) return;
+  fail_input("unknown model." + std::string(key) + " '" + value + "'; known are " +
+             joined(known, ", "));
+}
+
 }  // namespace
 
 BlockStyle style_of(const ModelConfig& config) {
   BlockStyle style;
   if (config.kind != "decoder") return style;
-  if (config.norm != "layer" && config.norm != "rms") {
-    fail_input("unknown model.norm '" + config.norm + "'; known are layer and rms");
-  }
+  require_one_of(config.norm, "norm", {"layer", "rms"});
+  require_one_of(config.norm_place, "norm_place", {"before", "after", "both"});
+  require_one_of(config.query_key_norm_over, "query_key_norm_over", {"head", "projection"});
   style.rms = config.norm == "rms";
   style.epsilon = static_cast<float>(config.norm_epsilon);
+  style.norm_before = config.norm_place != "after";
+  style.norm_after = config.norm_place != "before";
   style.gated = config.gated;
+  style.embedding_scale = static_cast<float>(config.embedding_scale);
+  style.residual_scale = static_cast<float>(config.residual_scale);
+  style.logit_scale = static_cast<float>(config.logit_scale);
   style.kv_heads = config.kv_heads;
   style.output_bias = config.output_bias;
   if (config.positions == "rotary") style.rotary = rotary_of(config);
   if (config.query_key_norm) style.query_key_norm = style.epsilon;
+  style.norm_whole_projection = config.query_key_norm_over == "projection";
+  style.scale = config.attention_scale;
   style.window = config.window;
   if (config.packed) style.starts = "starts";
   return style;
@@ -89,10 +107,17 @@ std::unique_ptr<Layer> norm_part(const ModelConfig& config, const std::string& n
 }
 
 Layers branch(const ModelConfig& config, const std::string& norm, std::unique_ptr<Layer> body) {
+  const BlockStyle style = style_of(config);
   Layers layers;
-  layers.push_back(norm_part(config, norm));
+  if (style.norm_before) layers.push_back(norm_part(config, norm));
   const std::string body_name = body->name();
   layers.push_back(std::move(body));
+  if (style.norm_after) {
+    layers.push_back(norm_part(config, style.norm_before ? norm + "_after" : norm));
+  }
+  if (style.residual_scale != 1.0F) {
+    layers.push_back(std::make_unique<Scale>(body_name + ".scale", style.residual_scale));
+  }
   if (config.dropout > 0.0) {
     layers.push_back(std::make_unique<Dropout>(body_name + ".dropout", config.dropout));
   }
@@ -105,22 +130,25 @@ std::unique_ptr<Layer> self_attention_part(const ModelConfig& config, const std:
   const TransformerWidths widths = widths_of(config);
   const BlockStyle style = style_of(config);
   auto attention = std::make_unique<SelfAttention>(
-      name + ".attention", SelfAttention::Options{.width = widths.width,
-                                                  .heads = config.heads,
-                                                  .head_width = widths.head_width,
-                                                  .causal = causal,
-                                                  .bias = config.attention_bias,
-                                                  .dropout = config.dropout,
-                                                  .out_init_factor = factors.residual,
-                                                  .key_lengths = key_lengths,
-                                                  .output_bias = style.output_bias,
-                                                  .kv_heads = style.kv_heads,
-                                                  .rotary = style.rotary,
-                                                  .context = config.context,
-                                                  .query_key_norm = style.query_key_norm,
-                                                  .window = style.window,
-                                                  .starts = style.starts,
-                                                  .adapted = adapted_parts(config.lora)});
+      name + ".attention",
+      SelfAttention::Options{.width = widths.width,
+                             .heads = config.heads,
+                             .head_width = widths.head_width,
+                             .causal = causal,
+                             .bias = config.attention_bias,
+                             .dropout = config.dropout,
+                             .out_init_factor = factors.residual,
+                             .key_lengths = key_lengths,
+                             .output_bias = style.output_bias,
+                             .kv_heads = style.kv_heads,
+                             .scale = style.scale,
+                             .rotary = style.rotary,
+                             .context = config.context,
+                             .query_key_norm = style.query_key_norm,
+                             .norm_whole_projection = style.norm_whole_projection,
+                             .window = style.window,
+                             .starts = style.starts,
+                             .adapted = adapted_parts(config.lora)});
   return std::make_unique<Residual>(name + ".residual1",
                                     branch(config, name + ".norm1", std::move(attention)));
 }
@@ -150,11 +178,13 @@ std::unique_ptr<Layer> feed_forward_part(const ModelConfig& config, const std::s
 
 Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabulary) {
   if (vocabulary < 2) fail_input("model.vocabulary is not known from the data: give it");
+  const BlockStyle style = style_of(config);
   Embedding::Options table = {.vocabulary = vocabulary,
                               .width = widths_of(config).width,
                               .context = config.context,
+                              .scale = style.embedding_scale,
                               .positions = positions_of(config),
-                              .starts = style_of(config).starts};
+                              .starts = style.starts};
   if (config.tied_embedding || config.kind == "transformer-nmt") {
     table.shared = "embedding.token.weight";
   }
@@ -181,6 +211,7 @@ std::unique_ptr<Layer> classifier_part(const ModelConfig& config, int64_t vocabu
       "classifier", ClassifierLoss::Options{.width = widths_of(config).width,
                                             .classes = vocabulary,
                                             .bias = config.bias && config.kind != "decoder",
+                                            .scale = style_of(config).logit_scale,
                                             .loss = loss_of(config),
                                             .shared = shared});
 }

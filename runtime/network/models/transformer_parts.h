@@ -2,9 +2,9 @@
 // transformer_nmt.cpp put Transformers together: embedding, attention and feed-forward branches,
 // norms, classifier.
 //
-// Blocks are pre-norm: x + attention(norm(x)), then x + feed_forward(norm(x)). Each function reads
-// the options from the [model] section (`config`); `name` is the full name of the block or layer,
-// with which names of parameters begin.
+// Blocks are pre-norm, x + attention(norm(x)), then x + feed_forward(norm(x)), unless
+// model.norm_place says otherwise. Each function reads the options from the [model] section
+// (`config`); `name` is the full name of the block or layer, with which names of parameters begin.
 #pragma once
 
 #include <memory>
@@ -22,14 +22,19 @@ namespace penstock {
 // The options of a block that only model.kind = "decoder" can choose; other kinds have these
 // defaults.
 struct BlockStyle {
-  bool rms = false;       // RMS norms, else layer norms
-  float epsilon = 1e-5F;  // of the norms
-  bool gated = false;     // a GatedFeedForward, else a FeedForward
+  bool rms = false;                             // RMS norms, else layer norms
+  float epsilon = 1e-5F;                        // of the norms
+  bool norm_before = true, norm_after = false;  // the sides of a branch's body that have a norm
+  bool gated = false;                           // a GatedFeedForward, else a FeedForward
+  // As the keys of the same names in the [model] section.
+  float embedding_scale = 1.0F, residual_scale = 1.0F, logit_scale = 1.0F;
   // The others are as the members of the same names in AttentionLayerOptions.
   int64_t kv_heads = 0;
   std::optional<bool> output_bias = std::nullopt;
   std::optional<RotaryOptions> rotary = std::nullopt;
   std::optional<float> query_key_norm = std::nullopt;
+  bool norm_whole_projection = false;
+  double scale = 0.0;
   int64_t window = 0;
   std::string starts = {};
 };
@@ -57,20 +62,21 @@ struct DepthFactors {
 [[nodiscard]] DepthFactors depth_factors(const ModelConfig& config, int64_t blocks,
                                          int64_t branches_per_block);
 
-// The layers norm, body and, if model.dropout > 0, dropout: the branch that a Residual adds to its
-// input. `norm` is the name of the norm.
+// The layers norm, body, and where the options ask for them a second norm "<norm>_after", a scale
+// and dropout: the branch that a Residual adds to its input. `norm` is the name of the norm, which
+// is behind the body with model.norm_place = "after".
 [[nodiscard]] Layers branch(const ModelConfig& config, const std::string& norm,
                             std::unique_ptr<Layer> body);
 // A layer norm or RMS norm over the width, as the configuration says.
 [[nodiscard]] std::unique_ptr<Layer> norm_part(const ModelConfig& config, const std::string& name);
 
-// A Residual "<name>.residual1": x + attention(norm1(x)). `key_lengths`: the field of the data with
-// each sample's number of keys (AttentionLayerOptions); empty: all are keys.
+// A Residual "<name>.residual1": x + branch(attention), with norm1. `key_lengths`: the field of the
+// data with each sample's number of keys (AttentionLayerOptions); empty: all are keys.
 [[nodiscard]] std::unique_ptr<Layer> self_attention_part(const ModelConfig& config,
                                                          const std::string& name, bool causal,
                                                          const std::string& key_lengths,
                                                          const DepthFactors& factors);
-// A Residual "<name>.residual<number>": x + feed_forward(norm<number>(x)).
+// A Residual "<name>.residual<number>": x + branch(feed_forward), with norm<number>.
 [[nodiscard]] std::unique_ptr<Layer> feed_forward_part(const ModelConfig& config,
                                                        const std::string& name, int number,
                                                        const DepthFactors& factors);

@@ -49,15 +49,22 @@ void finish_target(Target& target, const std::string& name, const std::string& d
   std::sort(target.parts.begin(), target.parts.end(),
             [](const Source& a, const Source& b) { return a.place.part < b.place.part; });
   const Source& first = target.parts.front();
-  bool alike = target.parts.size() == static_cast<size_t>(first.place.parts);
-  for (const Source& part : target.parts) alike = alike && part.tensor.shape == first.tensor.shape;
-  if (!alike) {
+  const bool large_first = first.place.layout == TensorLayout::LargeFirstPart;
+  const std::vector<int64_t>& alike = target.parts.back().tensor.shape;
+  bool fit = target.parts.size() == static_cast<size_t>(first.place.parts);
+  for (const Source& part : target.parts) {
+    std::vector<int64_t> shape = part.tensor.shape;
+    if (large_first && part.place.part == 0) shape[0] = alike[0];
+    fit = fit && shape == alike;
+  }
+  if (!fit) {
     fail_input("the checkpoint lacks a part of " + quoted(name) + ", or its parts differ in shape");
   }
   size_t elements = 0;
   for (const Source& part : target.parts) elements += part.elements();
-  target.info = {name, dtype, shape_in(first.place, first.tensor.shape), 0,
-                 elements * number_bytes(dtype)};
+  std::vector<int64_t> shape = shape_in(first.place, alike);
+  if (large_first) shape[0] += first.tensor.shape[0] - alike[0];
+  target.info = {name, dtype, shape, 0, elements * number_bytes(dtype)};
 }
 
 // Returns the tensors to write, by their names in the folder.

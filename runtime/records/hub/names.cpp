@@ -35,8 +35,8 @@ constexpr NameRow kGpt2[] = {
     {"classifier.weight", "lm_head.weight"},
 };
 
-// These are the names of Llama, which Mistral and Qwen share. A network's config.json tells which
-// of these tensors it has.
+// Most families share the names of Llama. A network's config.json tells which of these tensors it
+// has.
 constexpr NameRow kLlama[] = {
     {"embedding.token.weight", "model.embed_tokens.weight"},
     {"blocks.#.norm1.weight", "model.layers.#.input_layernorm.weight"},
@@ -60,13 +60,42 @@ constexpr NameRow kLlama[] = {
     {"norm.weight", "model.norm.weight"},
     {"classifier.weight", "lm_head.weight"},
 };
+
+// What differs from kLlama: norms behind attention and feed-forward layers.
+constexpr NameRow kOlmo2[] = {
+    {"blocks.#.norm1.weight", "model.layers.#.post_attention_layernorm.weight"},
+    {"blocks.#.norm2.weight", "model.layers.#.post_feedforward_layernorm.weight"},
+};
+
+// What differs from kLlama: matrices in one.
+constexpr NameRow kPhi3[] = {
+    {"blocks.#.attention.query.weight", "model.layers.#.self_attn.qkv_proj.weight", TensorLayout::LargeFirstPart, 0, 3},
+    {"blocks.#.attention.key.weight", "model.layers.#.self_attn.qkv_proj.weight", TensorLayout::LargeFirstPart, 1, 3},
+    {"blocks.#.attention.value.weight", "model.layers.#.self_attn.qkv_proj.weight", TensorLayout::LargeFirstPart, 2, 3},
+    {"blocks.#.feed_forward.gate.weight", "model.layers.#.mlp.gate_up_proj.weight", TensorLayout::Same, 0, 2},
+    {"blocks.#.feed_forward.in.weight", "model.layers.#.mlp.gate_up_proj.weight", TensorLayout::Same, 1, 2},
+};
 // clang-format on
 
-constexpr HubFamily kFamilies[] = {{"gpt2", "transformer.", kGpt2},
-                                   {"llama", "model.", kLlama},
-                                   {"mistral", "model.", kLlama},
-                                   {"qwen2", "model.", kLlama},
-                                   {"qwen3", "model.", kLlama}};
+// `common` with the rows of `own` in place of those for the same tensors of ours.
+std::vector<NameRow> with_rows(std::span<const NameRow> common, std::span<const NameRow> own) {
+  std::vector<NameRow> rows(common.begin(), common.end());
+  for (const NameRow& row : own) {
+    const std::string_view ours = row.ours;
+    *std::ranges::find(rows, ours, &NameRow::ours) = row;
+  }
+  return rows;
+}
+
+std::span<const HubFamily> families() {
+  static const std::vector<NameRow> olmo2 = with_rows(kLlama, kOlmo2);
+  static const std::vector<NameRow> phi3 = with_rows(kLlama, kPhi3);
+  static const std::vector<HubFamily> all = {
+      {"gpt2", "transformer.", kGpt2}, {"llama", "model.", kLlama},   {"mistral", "model.", kLlama},
+      {"qwen2", "model.", kLlama},     {"qwen3", "model.", kLlama},   {"granite", "model.", kLlama},
+      {"olmo2", "model.", olmo2},      {"smollm3", "model.", kLlama}, {"phi3", "model.", phi3}};
+  return all;
+}
 
 // This is a name, split into its pattern and its number: "blocks.12.norm1.weight" is
 // "blocks.#.norm1.weight" and "12".
@@ -91,14 +120,14 @@ std::string with_number(std::string pattern, const std::string& number) {
 }  // namespace
 
 const HubFamily& hub_family(const std::string& name) {
-  for (const HubFamily& family : kFamilies) {
+  for (const HubFamily& family : families()) {
     if (family.name == name) return family;
   }
   fail_internal("there is no table of names for the family " + name);
 }
 
 std::span<const HubFamily> hub_families() {
-  return kFamilies;
+  return families();
 }
 
 HubPlace place_in(const HubFamily& family, const std::string& ours) {
@@ -116,6 +145,10 @@ std::vector<int64_t> shape_in(const HubPlace& place, const std::vector<int64_t>&
   if (!shape.empty()) shape[0] *= place.parts;
   if (place.layout == TensorLayout::Transposed) std::reverse(shape.begin(), shape.end());
   return shape;
+}
+
+int64_t first_row_in(const HubPlace& place, int64_t theirs, int64_t ours) {
+  return place.part == 0 ? 0 : theirs - (place.parts - place.part) * ours;
 }
 
 std::string shape_text(const std::vector<int64_t>& shape) {

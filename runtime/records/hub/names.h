@@ -20,6 +20,9 @@ enum class TensorLayout : uint8_t {
   Same,        // the same layout: the weight of a linear layer is [out, in]
   Transposed,  // theirs is [in, out], ours [out, in]: GPT-2's Conv1D
   FirstRows,   // theirs may have more rows than ours: position embeddings for a longer context
+  // Several of ours make theirs, as with `parts` below, but the first of them may have more rows
+  // than the others: queries before grouped keys and values.
+  LargeFirstPart,
 };
 
 // A row of a family's table: our tensor and where it is in a folder. `#` stands for the number of a
@@ -28,8 +31,9 @@ struct NameRow {
   const char* ours;
   const char* theirs;
   TensorLayout layout = TensorLayout::Same;
-  // If parts > 1, the folder's tensor consists of so many tensors of ours, of one shape, one after
-  // the other along our first axis; this row is for number `part`, from 0.
+  // If parts > 1, the folder's tensor consists of so many tensors of ours, one after the other
+  // along our first axis and, unless the layout is LargeFirstPart, of one shape; this row is for
+  // number `part`, from 0.
   int part = 0, parts = 1;
 };
 
@@ -54,9 +58,13 @@ struct HubPlace {
 [[nodiscard]] HubPlace place_in(const HubFamily& family, const std::string& ours);
 
 // The shape that the folder's whole tensor at `place` must have if our tensor has the shape `ours`
-// (for FirstRows: at least so many rows).
+// (for FirstRows: at least so many rows; for LargeFirstPart: if all parts have it).
 [[nodiscard]] std::vector<int64_t> shape_in(const HubPlace& place,
                                             const std::vector<int64_t>& ours);
+
+// The row at which our tensor, which has `ours` rows, begins in the folder's tensor at `place`,
+// which has `theirs`. Not for the layout Transposed, where parts are columns.
+[[nodiscard]] int64_t first_row_in(const HubPlace& place, int64_t theirs, int64_t ours);
 
 // A shape for messages: "[2, 3]".
 [[nodiscard]] std::string shape_text(const std::vector<int64_t>& shape);

@@ -40,10 +40,12 @@ std::string foreign_weights(const std::string& folder) {
 
 bool fits(const TensorInfo& info, const HubPlace& place, const std::vector<int64_t>& ours) {
   const std::vector<int64_t> wanted = shape_in(place, ours);
-  if (place.layout != TensorLayout::FirstRows || info.shape.size() != wanted.size()) {
-    return info.shape == wanted;
-  }
-  return info.shape[0] >= wanted[0] &&
+  const bool more_rows =
+      place.layout == TensorLayout::FirstRows || place.layout == TensorLayout::LargeFirstPart;
+  if (!more_rows || info.shape.size() != wanted.size()) return info.shape == wanted;
+  const int64_t least =
+      place.layout == TensorLayout::LargeFirstPart && place.part == 0 ? ours[0] : wanted[0];
+  return info.shape[0] >= least &&
          std::equal(wanted.begin() + 1, wanted.end(), info.shape.begin() + 1);
 }
 
@@ -74,6 +76,12 @@ bool are_equal(NumberReader a, NumberReader b, size_t count) {
     if (std::memcmp(first.data(), second.data(), now * sizeof(float)) != 0) return false;
   }
   return true;
+}
+
+[[noreturn]] void fail_shape(const SafetensorsFile& file, const TensorInfo& info,
+                             const std::vector<int64_t>& wanted) {
+  fail_input(file.path() + ": tensor " + quoted(info.name) + " is " + shape_text(info.shape) +
+             ", but config.json makes it " + shape_text(wanted) + ": do they belong together?");
 }
 
 }  // namespace
@@ -187,11 +195,7 @@ void HubWeights::check_tensor(const HubTensor& tensor, const HubPlace& place) {
     fail_input(file.path() + ": tensor " + quoted(name) + " is of type " + info.dtype +
                "; F32, BF16 and F16 are read, quantised weights are not");
   }
-  if (!fits(info, place, tensor.shape)) {
-    fail_input(file.path() + ": tensor " + quoted(name) + " is " + shape_text(info.shape) +
-               ", but config.json makes it " + shape_text(shape_in(place, tensor.shape)) +
-               ": do they belong together?");
-  }
+  if (!fits(info, place, tensor.shape)) fail_shape(file, info, shape_in(place, tensor.shape));
 }
 
 // Checks that a head stored in the folder equals the embedding if the network ties the two: only
@@ -217,8 +221,26 @@ void HubWeights::check_head() {
       "to use it, or delete it from the file");
 }
 
+void HubWeights::check_parts(std::span<const HubTensor> network) {
+  std::map<std::string, std::vector<int64_t>> wholes;  // by name: the shape that all parts make
+  for (const HubTensor& tensor : network) {
+    const HubPlace place = place_in(family_, tensor.name);
+    if (place.layout != TensorLayout::LargeFirstPart) continue;
+    const auto [whole, is_new] = wholes.try_emplace(place.name, tensor.shape);
+    if (!is_new) whole->second[0] += tensor.shape[0];
+  }
+  for (const auto& [theirs, shape] : wholes) {
+    const std::string name = name_in_folder(theirs);
+    if (name.empty()) continue;  // check_tensor() says so
+    const SafetensorsFile& file = file_of(name);
+    const TensorInfo* info = file.find(name);
+    if (info != nullptr && info->shape != shape) fail_shape(file, *info, shape);
+  }
+}
+
 void HubWeights::check(std::span<const HubTensor> network, bool tied) {
   check_headers();
+  check_parts(network);
   std::set<std::string> used;
   for (const HubTensor& tensor : network) {
     const HubPlace place = place_in(family_, tensor.name);
@@ -244,9 +266,12 @@ HubWeights::Range HubWeights::range_of(const HubTensor& tensor) {
   const TensorInfo* info = name.empty() ? nullptr : file_of(name).find(name);
   if (info == nullptr) return {};  // read() reports the missing tensor
   if (place.layout == TensorLayout::Transposed) return {name, 0, info->size_bytes()};
+  if (!fits(*info, place, tensor.shape)) return {};  // read() says so
   uint64_t bytes = number_bytes(info->dtype);
   for (const int64_t extent : tensor.shape) bytes *= static_cast<uint64_t>(extent);
-  return {name, static_cast<uint64_t>(place.part) * bytes, bytes};
+  const int64_t first = first_row_in(place, info->shape[0], tensor.shape[0]);
+  const uint64_t row_bytes = bytes / static_cast<uint64_t>(tensor.shape[0]);
+  return {name, static_cast<uint64_t>(first) * row_bytes, bytes};
 }
 
 // Asks the system to fetch the beginnings of this tensor and the next ones from the disk.
@@ -270,10 +295,14 @@ template <class T>
 void HubWeights::read_numbers(const HubPlace& place, const Shape& shape, std::span<T> to) {
   const std::string name = name_in_folder(place.name);
   const SafetensorsFile& file = file_of(name);
-  NumberReader numbers(file, *file.find(name));
+  const TensorInfo& info = *file.find(name);
+  NumberReader numbers(file, info);
   numbers.refuse_not_finite();
   const auto part = static_cast<size_t>(place.part);
-  if (place.layout != TensorLayout::Transposed) return numbers.read(part * to.size(), to);
+  if (place.layout != TensorLayout::Transposed) {
+    const int64_t first = first_row_in(place, info.shape[0], shape[0]);
+    return numbers.read(static_cast<size_t>(first * (shape.elements() / shape[0])), to);
+  }
   const auto width = static_cast<size_t>(shape[0]);
   read_transposed(numbers, width * static_cast<size_t>(place.parts), part * width,
                   to.size() / width, to);

@@ -70,9 +70,10 @@ class HubWeights {
   // Fetches what comes after `ours` in expected_.
   void fetch_ahead(const std::string& ours);
   // Parts of check(): each file has what the index says; a stored classifier equals the embedding;
-  // one tensor has the right shape and type.
+  // parts of several sizes fill their tensor; one tensor has the right shape and type.
   void check_headers();
   void check_head();
+  void check_parts(std::span<const HubTensor> network);
   void check_tensor(const HubTensor& tensor, const HubPlace& place);
   template <class T>  // float or bfloat16
   void read_numbers(const HubPlace& place, const Shape& shape, std::span<T> to);

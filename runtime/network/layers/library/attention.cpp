@@ -1,6 +1,8 @@
 #include "runtime/network/layers/library/attention.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <string_view>
 
 #include "kernels/joined.h"
@@ -20,6 +22,11 @@ int64_t head_width(const AttentionLayerOptions& options) {
 
 int64_t kv_width(const AttentionLayerOptions& options) {
   return options.kv_heads > 0 ? options.kv_heads * head_width(options) : inner_width(options);
+}
+
+// How many elements of a head rotary positions turn.
+int64_t turned_width(const AttentionLayerOptions& options) {
+  return options.rotary->width > 0 ? options.rotary->width : head_width(options);
 }
 
 Linear::Options inwards(const AttentionLayerOptions& options, int64_t inner,
@@ -48,8 +55,11 @@ AttentionHeads::AttentionHeads(const std::string& name, const AttentionLayerOpti
       value_(name + ".value", inwards(options, kv_width(options), "value")),
       output_(name + ".output", outwards(options)) {
   if (!options.query_key_norm) return;
-  query_norm_.emplace(name + ".query_norm", head_width(options), *options.query_key_norm);
-  key_norm_.emplace(name + ".key_norm", head_width(options), *options.query_key_norm);
+  const bool whole = options.norm_whole_projection;
+  query_norm_.emplace(name + ".query_norm", whole ? inner_width(options) : head_width(options),
+                      *options.query_key_norm);
+  key_norm_.emplace(name + ".key_norm", whole ? kv_width(options) : head_width(options),
+                    *options.query_key_norm);
 }
 
 std::string AttentionHeads::trouble() const {
@@ -62,9 +72,15 @@ std::string AttentionHeads::trouble() const {
            std::to_string(options_.kv_heads) +
            " heads of keys: change model.heads or model.kv_heads";
   }
-  if (options_.rotary && head_width(options_) % 2 != 0) {
-    return "rotary positions turn pairs, and a head is " + std::to_string(head_width(options_)) +
-           " wide: change model.head_width";
+  if (options_.rotary && options_.rotary->width > head_width(options_)) {
+    return "rotary positions cannot turn " + std::to_string(options_.rotary->width) +
+           " elements of a head that has " + std::to_string(head_width(options_)) +
+           ": change model.rotary_width";
+  }
+  if (options_.rotary && turned_width(options_) % 2 != 0) {
+    return "rotary positions turn pairs, and of a head " + std::to_string(turned_width(options_)) +
+           " elements are to be turned: change model." +
+           (options_.rotary->width > 0 ? "rotary_width" : "head_width");
   }
   if (!(options_.dropout >= 0.0 && options_.dropout < 1.0)) return "its dropout must be in [0, 1)";
   return {};
@@ -75,7 +91,7 @@ void AttentionHeads::declare(ParameterSet& set) const {
   if (query_norm_) query_norm_->declare(set);
   if (key_norm_) key_norm_->declare(set);
   if (options_.rotary) {
-    set.add_constant(waves_, rotary_name(*options_.rotary, head_width(options_)));
+    set.add_constant(waves_, rotary_name(*options_.rotary, turned_width(options_)));
   }
 }
 
@@ -99,19 +115,37 @@ AttentionHeads::KeysValues AttentionHeads::project(Context& context, const Varia
 }
 
 Variable AttentionHeads::placed(Context& context, const Variable& x, const RmsNorm* norm) const {
-  Variable y = x;
-  const int64_t depth = head_width(options_);
-  if (norm != nullptr) {
-    const Shape shape = x.shape();
-    const Variable heads = reshape(context.tape, x, {shape[0], shape[1], shape[2] / depth, depth});
-    y = reshape(context.tape, norm->forward(context, {heads})[0], shape);
-  }
+  const Variable y = norm != nullptr ? normalised(context, x, *norm) : x;
   if (!options_.rotary) return y;
   const Tensor& table = waves(context, std::max(x.shape()[1], options_.context));
-  if (context.one_position()) return rotary(context.tape, y, table, &context.field(kPositions));
-  if (!packed(context)) return rotary(context.tape, y, table, nullptr);
+  if (context.one_position()) return turned(context.tape, y, table, &context.field(kPositions));
+  if (!packed(context)) return turned(context.tape, y, table, nullptr);
   const Tensor places = packed_places(context, options_.starts);
-  return rotary(context.tape, y, table, &places);
+  return turned(context.tape, y, table, &places);
+}
+
+Variable AttentionHeads::normalised(Context& context, const Variable& x,
+                                    const RmsNorm& norm) const {
+  if (options_.norm_whole_projection) return norm.forward(context, {x})[0];
+  const int64_t depth = head_width(options_);
+  const Shape shape = x.shape();
+  const Variable heads = reshape(context.tape, x, {shape[0], shape[1], shape[2] / depth, depth});
+  return reshape(context.tape, norm.forward(context, {heads})[0], shape);
+}
+
+Variable AttentionHeads::turned(Tape& tape, const Variable& x, const Tensor& table,
+                                const Tensor* places) const {
+  const int64_t depth = head_width(options_);
+  const int64_t front = table.dim(1);
+  if (front == depth) return rotary(tape, x, table, places);
+  const Shape shape = x.shape();
+  const int64_t heads = shape[2] / depth;
+  const Variable apart = reshape(tape, x, {shape[0], shape[1], heads, depth});
+  const std::array<int64_t, 2> extents = {front, depth - front};
+  const Variables parts = split(tape, apart, extents, 3);
+  const Variable flat = reshape(tape, parts[0], {shape[0], shape[1], heads * front});
+  const Variable again = reshape(tape, rotary(tape, flat, table, places), parts[0].shape());
+  return reshape(tape, concat(tape, {again, parts[1]}, 3), shape);
 }
 
 // Returns the rotary table, with at least `time` places. Makes a new table if there is none, or one
@@ -120,7 +154,7 @@ const Tensor& AttentionHeads::waves(Context& context, int64_t time) const {
   Device& device = context.device();
   Tensor& waves = context.owned.constant(waves_);
   if (waves && waves.dim(0) >= time) return waves;
-  const int64_t depth = head_width(options_);
+  const int64_t depth = turned_width(options_);
   waves = device.empty({time, depth}, DType::F32, Purpose::Parameters);
   if (device.holds_values()) {
     const std::vector<float> host = rotary_table(*options_.rotary, time, depth);
@@ -153,8 +187,12 @@ AttentionHeads::KeysValues AttentionHeads::with_past(Context& context, const Var
 
 Variable AttentionHeads::attend(Context& context, const Variable& to, const Variable& from) const {
   const bool decoding = context.batch.decoding != nullptr && keeps_ != Keeps::Nothing;
-  const Variable q =
+  Variable q =
       placed(context, query_.forward(context, {to})[0], query_norm_ ? &*query_norm_ : nullptr);
+  if (options_.scale > 0.0) {  // attention() itself multiplies by 1 / sqrt(width of a head)
+    const double own = std::sqrt(static_cast<double>(head_width(options_)));
+    q = scale(context.tape, q, static_cast<float>(options_.scale * own));
+  }
   const KeysValues seen = decoding ? with_past(context, from) : project(context, from);
   AttentionOptions how;
   how.heads = static_cast<int>(options_.heads);

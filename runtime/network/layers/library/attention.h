@@ -3,11 +3,11 @@
 // packed rows.
 //
 // Each has the linear layers `query`, `key`, `value` and `output`, whose parameters are called
-// "<name>.query.weight", "<name>.query.bias" and so on; with norms over the heads of queries and
-// keys also the RMS norms `query_norm` and `key_norm`. While tokens are generated, keys and values
-// are kept in Decoding::past (runtime/network/layers/past.h). What the overridden functions do is
-// said in runtime/network/layers/layer.h. The constructors of the two layers throw Error(Input),
-// naming the layer, for options that do not fit each other.
+// "<name>.query.weight", "<name>.query.bias" and so on; with norms of queries and keys also the RMS
+// norms `query_norm` and `key_norm`. While tokens are generated, keys and values are kept in
+// Decoding::past (runtime/network/layers/past.h). What the overridden functions do is said in
+// runtime/network/layers/layer.h. The constructors of the two layers throw Error(Input), naming the
+// layer, for options that do not fit each other.
 #pragma once
 
 #include "runtime/network/layers/library/linear.h"
@@ -29,10 +29,13 @@ struct AttentionLayerOptions {
   std::string key_lengths = {};
   std::optional<bool> output_bias = std::nullopt;  // bias of `output`; nullopt: as `bias`
   int64_t kv_heads = 0;  // heads of keys and values, a divisor of `heads`; 0: `heads`
+  double scale =
+      0.0;  // scores are products of queries and keys times this; 0: 1 / sqrt(width of a head)
   // The options from here on are for self-attention only.
   std::optional<RotaryOptions> rotary = std::nullopt;  // nullopt: no rotary positions
   int64_t context = 0;                                 // with rotary: positions of the longest row
   std::optional<float> query_key_norm = std::nullopt;  // epsilon of the norms; nullopt: no norms
+  bool norm_whole_projection = false;  // these norms are over all heads as one, else over each
   int64_t window = 0;  // a position sees itself and the window - 1 before it; 0: all before it
   // For rows that pack several samples, the name of a field of the data, I32 [b, t]: the position
   // in the row at which the sample of each position starts. A position sees none before that.
@@ -72,9 +75,13 @@ class AttentionHeads {
   [[nodiscard]] bool packed(const Context& context) const {
     return !options_.starts.empty() && !context.one_position();
   }
-  // Queries or keys as they are compared: each head normalised by `norm` (null: not), then turned
-  // by the rotary angles of its position, if there are any.
+  // Queries or keys as they are compared: normalised by `norm` (null: not), then turned by the
+  // rotary angles of their positions, if there are any.
   [[nodiscard]] Variable placed(Context& context, const Variable& x, const RmsNorm* norm) const;
+  [[nodiscard]] Variable normalised(Context& context, const Variable& x, const RmsNorm& norm) const;
+  // The function rotary() on the leading elements of each head, as many as `table` is wide.
+  [[nodiscard]] Variable turned(Tape& tape, const Variable& x, const Tensor& table,
+                                const Tensor* places) const;
   [[nodiscard]] const Tensor& waves(Context& context, int64_t time) const;
   [[nodiscard]] KeysValues project(Context& context, const Variable& from) const;
   [[nodiscard]] KeysValues with_past(Context& context, const Variable& from) const;
@@ -84,7 +91,7 @@ class AttentionHeads {
   uint64_t name_hash_;
   Linear query_, key_, value_, output_;
   std::optional<RmsNorm> query_norm_, key_norm_;
-  Slot waves_;  // a constant: the rotary table, fp32 [places, head width]
+  Slot waves_;  // a constant: the rotary table, fp32 [places, elements turned of a head]
 };
 
 class SelfAttention final : public UnaryLayer {  // [b, t, width] -> [b, t, width]

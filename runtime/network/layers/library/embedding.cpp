@@ -64,9 +64,11 @@ Shape Embedding::shape_of(const Shape& input) const {
 Variable Embedding::run(Context& context, const Variable& x) const {
   Tape& tape = context.tape;
   Variable rows = embedding(tape, x.value, context.parameter(token_), context.dtype);
+  float factor = options_.scale;
   if (options_.positions == Positions::Sinusoidal) {
-    rows = scale(tape, rows, std::sqrt(static_cast<float>(options_.width)));
+    factor *= std::sqrt(static_cast<float>(options_.width));
   }
+  if (factor != 1.0F) rows = scale(tape, rows, factor);
   if (context.one_position()) return add_position(context, rows);
   if (!options_.starts.empty() && options_.positions != Positions::None) {
     return add_places(context, rows);

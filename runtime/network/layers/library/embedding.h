@@ -10,12 +10,14 @@ namespace penstock {
 // Token ids, I32 [b, t], -> [b, t, width]: row `id` of a table (parameter `token.weight`
 // [vocabulary, width]) plus the vector of the position. None: nothing is added. Learned: a row of a
 // second trained table (parameter `position.weight` [context, width]). Sinusoidal: sines and
-// cosines (Vaswani et al. 2017, 3.5), and the token's row is multiplied by sqrt(width) before.
+// cosines (Vaswani et al. 2017, 3.5), and the token's row is multiplied by sqrt(width) before. In
+// each case the row is also multiplied by Options::scale.
 class Embedding final : public UnaryLayer {
  public:
   enum class Positions : uint8_t { None, Sinusoidal, Learned };
   struct Options {
     int64_t vocabulary = 0, width = 0, context = 0;  // context: the longest t
+    float scale = 1.0F;
     Positions positions = Positions::Sinusoidal;
     // If other layers hold the table too (tied weights), the name of that shared parameter.
     // Empty: the table is this layer's own.

@@ -24,7 +24,10 @@ Shapes ClassifierLoss::infer(const Shapes& inputs) const {
 
 Variables ClassifierLoss::forward(Context& context, const Variables& inputs) const {
   const Tensor& labels = context.field(options_.labels);
-  const Variable logits = linear_.forward(context, inputs)[0];
+  // The input is scaled in place of the logits, which are the largest tensor.
+  const Variable x =
+      options_.scale == 1.0F ? inputs[0] : scale(context.tape, inputs[0], options_.scale);
+  const Variable logits = linear_.forward(context, {x})[0];
   if (labels.elements() != logits.shape().rows()) {
     misfit("has " + std::to_string(logits.shape().rows()) + " rows for " +
            std::to_string(labels.elements()) + " labels");

@@ -12,14 +12,15 @@
 
 namespace penstock {
 
-// logits = x weight^T + bias for x [..., width], then the cross-entropy with the labels. It has no
-// output tensors: the loss goes to Context::loss. Parameters `weight` [classes, width] and `bias`.
-// Evaluation uses neither label smoothing nor clipping.
+// logits = scale x weight^T + bias for x [..., width], then the cross-entropy with the labels. It
+// has no output tensors: the loss goes to Context::loss. Parameters `weight` [classes, width] and
+// `bias`. Evaluation uses neither label smoothing nor clipping.
 class ClassifierLoss final : public Layer {
  public:
   struct Options {
     int64_t width = 0, classes = 0;
     bool bias = true;
+    float scale = 1.0F;
     // The name of the field of the data with the labels: I32, one class for each vector of x,
     // counted from 0; a negative one is ignored.
     std::string labels = "labels";

@@ -1,5 +1,6 @@
 // runtime/network/layers/library/pointwise.h -- layers that keep the shape of their input:
-// ActivationLayer, and Dropout and DropPath, which set numbers to zero at random in training.
+// ActivationLayer, Scale, and Dropout and DropPath, which set numbers to zero at random in
+// training.
 //
 // A random number is a function of the seed, the layer's name, the step and, for Dropout, the
 // micro-batch and the element's index in it, or, for DropPath, the sample's index in the
@@ -25,6 +26,21 @@ class ActivationLayer final : public UnaryLayer {
 
  private:
   Activation f_;
+};
+
+// factor * x, element by element.
+class Scale final : public UnaryLayer {
+ public:
+  Scale(std::string name, float factor) : UnaryLayer(std::move(name)), factor_(factor) {}
+  [[nodiscard]] std::string kind() const override { return "scale"; }
+
+ protected:
+  Variable run(Context& context, const Variable& x) const override {
+    return scale(context.tape, x, factor_);
+  }
+
+ private:
+  float factor_;
 };
 
 // Dropout (Srivastava et al. 2014): each element becomes zero with probability `rate`, in [0, 1),

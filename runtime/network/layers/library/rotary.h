@@ -1,9 +1,9 @@
 // runtime/network/layers/library/rotary.h -- the tables of cosines and sines for rotary positions
 // (RoPE, Su et al. 2021), which attention layers make once and hand to the function rotary().
 //
-// A head of `depth` elements is taken as depth / 2 pairs. At place n (position n in the row) pair i
-// is turned by the angle n * speed(i); the speeds fall from 1 radian a place for pair 0 to nearly 1
-// / base for the last pair.
+// What is turned of a head, `depth` elements, is taken as depth / 2 pairs. At place n (position n
+// in the row) pair i is turned by the angle n * speed(i); the speeds fall from 1 radian a place for
+// pair 0 to nearly 1 / base for the last pair.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,7 @@ struct RotaryOptions {
   // from one rule to the other.
   double low = 1.0, high = 4.0;
   int64_t original = 8192;
+  int64_t width = 0;  // the leading elements of each head that are turned; 0: all of them
 };
 
 // A text that differs wherever rotary_table() would differ in more than the number of places: by it

@@ -94,7 +94,7 @@ std::vector<std::string> targets_meant(const std::string& entry, const std::stri
         if (module != pattern && !module.ends_with("." + pattern)) continue;
         if (row.parts > 1) {
           fail_input(where + ": " + quoted(entry) +
-                     " is one matrix for queries, keys and values, with one adapter for all; "
+                     " is one matrix for what are several here, with one adapter for all; "
                      "adapters of each apart are what is supported");
         }
         meant = true;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/error.h"
+#include "kernels/joined.h"
 #include "runtime/records/hub/config/config_fields.h"
 #include "runtime/records/hub/config/config_keys.h"
 #include "runtime/records/hub/config/config_windows.h"
@@ -65,13 +66,32 @@ void check_task(ConfigFields& fields, const json& architectures) {
 // ---- rotary positions: transformers 5 has `rope_parameters`. Older versions have `rope_theta` and
 // `rope_scaling`, whose type may be called "type".
 
-void read_scaling(const json& scaling, const std::string& where, ModelConfig& model) {
+// How much of a head rotary positions turn: all of it, or the share that a family may choose.
+enum class RotaryShare : uint8_t { All, Chosen };
+
+void read_rotary_share(ConfigFields& fields, RotaryShare share, ModelConfig& model) {
+  constexpr const char* kShare = "partial_rotary_factor";
+  if (share == RotaryShare::All) return fields.must_be(kShare, 1.0);
+  if (!fields.has(kShare)) return;
+  const double part = fields.number(kShare);
+  if (part > 1.0) fields.refuse(kShare, "must be at most 1");
+  const auto width = static_cast<int64_t>(static_cast<double>(model.head_width) * part);
+  if (width < 2 || width % 2 != 0) {
+    fields.refuse(kShare, "makes " + std::to_string(width) + " of the " +
+                              std::to_string(model.head_width) +
+                              " elements of a head, which are no pairs to be turned");
+  }
+  model.rotary_width = width == model.head_width ? 0 : width;
+}
+
+void read_scaling(const json& scaling, const std::string& where, RotaryShare share,
+                  ModelConfig& model) {
   ConfigFields fields(scaling, where);
   refuse_null(fields);
   if (fields.has("type") && fields.has("rope_type")) fields.must_be("type", scaling["rope_type"]);
   const std::string type = fields.text(fields.has("rope_type") ? "rope_type" : "type", "default");
   model.rotary_base = fields.number("rope_theta", model.rotary_base);
-  fields.must_be("partial_rotary_factor", 1.0);
+  read_rotary_share(fields, share, model);
   if (type == "linear" || type == "llama3") {
     model.rotary_scaling = type;
     model.rotary_factor = fields.number("factor");
@@ -92,9 +112,9 @@ void read_scaling(const json& scaling, const std::string& where, ModelConfig& mo
   fields.refuse_rest(leaves_all_as_it_is);
 }
 
-void read_rotary(ConfigFields& fields, ModelConfig& model) {
+void read_rotary(ConfigFields& fields, RotaryShare share, ModelConfig& model) {
   model.positions = "rotary";
-  fields.must_be("partial_rotary_factor", 1.0);
+  read_rotary_share(fields, share, model);
   model.rotary_base = fields.number("rope_theta", model.rotary_base);
   const bool has_theta = fields.has("rope_theta");
   const double theta = model.rotary_base;
@@ -103,7 +123,7 @@ void read_rotary(ConfigFields& fields, ModelConfig& model) {
     if (scaling == nullptr) continue;
     if (!scaling->is_object()) fields.refuse(key, "must be an object");
     if (model.rotary_scaling != "none") fields.refuse(key, "says again what rope_scaling does");
-    read_scaling(*scaling, fields.where() + ", " + key, model);
+    read_scaling(*scaling, fields.where() + ", " + key, share, model);
   }
   if (has_theta && model.rotary_base != theta) {
     fields.refuse("rope_theta", "is not that of rope_parameters");
@@ -133,15 +153,23 @@ ModelConfig read_gpt2(ConfigFields& fields) {
   return model;
 }
 
-// Reads what Llama, Mistral and Qwen have in common. If `same_heads` is true and the file does not
-// say how many key/value heads there are, there are as many as heads.
-ModelConfig read_llama_like(ConfigFields& fields, bool same_heads) {
+// This is where families that are like Llama differ in what their config.json may say or leave out.
+struct LlamaForm {
+  bool same_heads = false;  // without num_key_value_heads as many as heads; else it must be there
+  bool tied = false;        // what tie_word_embeddings is where it is not there
+  double rotary_base = 10000.0;  // likewise rope_theta
+  RotaryShare share = RotaryShare::All;
+};
+
+// Reads what Llama and all families like it have in common.
+ModelConfig read_llama_like(ConfigFields& fields, const LlamaForm& form) {
   ModelConfig model;
+  model.rotary_base = form.rotary_base;
   model.layers = layers(fields, "num_hidden_layers");
   model.width = fields.whole("hidden_size");
   model.heads = fields.whole("num_attention_heads");
-  model.kv_heads = same_heads ? fields.whole("num_key_value_heads", model.heads)
-                              : fields.whole("num_key_value_heads");
+  model.kv_heads = form.same_heads ? fields.whole("num_key_value_heads", model.heads)
+                                   : fields.whole("num_key_value_heads");
   if (model.heads % model.kv_heads != 0) {
     fields.refuse("num_key_value_heads", "does not divide num_attention_heads");
   }
@@ -157,14 +185,14 @@ ModelConfig read_llama_like(ConfigFields& fields, bool same_heads) {
   model.gated = true;
   model.norm = "rms";
   model.norm_epsilon = fields.number("rms_norm_eps");
-  model.tied_embedding = fields.flag("tie_word_embeddings", false);
+  model.tied_embedding = fields.flag("tie_word_embeddings", form.tied);
   model.attention_bias = model.output_bias = model.bias = false;
-  read_rotary(fields, model);
+  read_rotary(fields, form.share, model);
   return model;
 }
 
 ModelConfig read_llama(ConfigFields& fields) {
-  ModelConfig model = read_llama_like(fields, true);
+  ModelConfig model = read_llama_like(fields, {.same_heads = true});
   model.attention_bias = model.output_bias = fields.flag("attention_bias", false);
   model.bias = fields.flag("mlp_bias", false);
   refuse_windows(fields);
@@ -172,13 +200,13 @@ ModelConfig read_llama(ConfigFields& fields) {
 }
 
 ModelConfig read_mistral(ConfigFields& fields) {
-  ModelConfig model = read_llama_like(fields, false);
+  ModelConfig model = read_llama_like(fields, {});
   read_mistral_window(fields, model);
   return model;
 }
 
 ModelConfig read_qwen2(ConfigFields& fields) {
-  ModelConfig model = read_llama_like(fields, false);
+  ModelConfig model = read_llama_like(fields, {});
   model.attention_bias = true;
   read_qwen_window(fields, model);
   return model;
@@ -188,23 +216,69 @@ ModelConfig read_qwen3(ConfigFields& fields) {
   // In transformers the default of head_dim is a fixed number, whatever the width. So a file
   // without head_dim is refused.
   if (!fields.has("head_dim")) fields.refuse("head_dim", "is missing");
-  ModelConfig model = read_llama_like(fields, false);
+  ModelConfig model = read_llama_like(fields, {});
   model.attention_bias = model.output_bias = fields.flag("attention_bias", false);
   model.query_key_norm = true;
   read_qwen_window(fields, model);
   return model;
 }
 
+ModelConfig read_granite(ConfigFields& fields) {
+  ModelConfig model = read_llama(fields);
+  model.embedding_scale = fields.number("embedding_multiplier", 1.0);
+  model.residual_scale = fields.number("residual_multiplier", 1.0);
+  model.attention_scale = fields.number("attention_multiplier", 1.0);
+  model.logit_scale = 1.0 / fields.number("logits_scaling", 1.0);
+  return model;
+}
+
+ModelConfig read_olmo2(ConfigFields& fields) {
+  ModelConfig model = read_llama_like(fields, {.same_heads = true});
+  model.attention_bias = model.output_bias = fields.flag("attention_bias", false);
+  model.norm_place = "after";
+  model.query_key_norm = true;
+  model.query_key_norm_over = "projection";
+  refuse_windows(fields);
+  return model;
+}
+
+ModelConfig read_smollm3(ConfigFields& fields) {
+  ModelConfig model = read_llama_like(fields, {.tied = true, .rotary_base = 2e6});
+  model.attention_bias = model.output_bias = fields.flag("attention_bias", false);
+  model.bias = fields.flag("mlp_bias", false);
+  read_smollm3_layers(fields, model);
+  return model;
+}
+
+ModelConfig read_phi3(ConfigFields& fields) {
+  ModelConfig model = read_llama_like(fields, {.same_heads = true, .share = RotaryShare::Chosen});
+  const std::string& scaling = model.rotary_scaling;
+  if (scaling != "none") {
+    fields.refuse("rope_scaling", "is " + quoted(scaling) +
+                                      ", which this family has not: only default is supported");
+  }
+  (void)fields.any("original_max_position_embeddings");  // counts with longrope alone
+  read_phi3_window(fields, model);
+  return model;
+}
+
 using ReadFamily = ModelConfig (*)(ConfigFields&);
 
-ReadFamily reader_of(const std::string& family) {
-  static const std::map<std::string, ReadFamily> kFamilies = {{"gpt2", read_gpt2},
-                                                              {"llama", read_llama},
-                                                              {"mistral", read_mistral},
-                                                              {"qwen2", read_qwen2},
-                                                              {"qwen3", read_qwen3}};
-  const auto found = kFamilies.find(family);
-  return found == kFamilies.end() ? nullptr : found->second;
+struct Family {
+  const char* name;
+  ReadFamily read;
+};
+constexpr Family kFamilies[] = {
+    {"gpt2", read_gpt2},   {"llama", read_llama},     {"mistral", read_mistral},
+    {"qwen2", read_qwen2}, {"qwen3", read_qwen3},     {"granite", read_granite},
+    {"olmo2", read_olmo2}, {"smollm3", read_smollm3}, {"phi3", read_phi3}};
+
+ReadFamily reader_of(const ConfigFields& fields, const std::string& name) {
+  for (const Family& family : kFamilies) {
+    if (family.name == name) return family.read;
+  }
+  fields.refuse("model_type",
+                "is " + quoted(name) + "; supported are " + joined(kFamilies, ", ", &Family::name));
 }
 
 }  // namespace
@@ -215,11 +289,7 @@ HubConfig parse_hub_config(std::string_view text, const std::string& where) {
   HubConfig config;
   const std::string family = fields.text("model_type");
   config.family = family;
-  const ReadFamily read = reader_of(family);
-  if (read == nullptr) {
-    fields.refuse("model_type",
-                  "is " + quoted(family) + "; supported are gpt2, llama, mistral, qwen2 and qwen3");
-  }
+  const ReadFamily read = reader_of(fields, family);
   if (fields.has("quantization_config")) {
     fields.refuse("quantization_config",
                   "says that the weights are quantised: use the folder of the original ones");

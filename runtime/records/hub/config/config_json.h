@@ -17,8 +17,10 @@ namespace penstock {
 inline constexpr const char* kConfigFile = "config.json";
 
 struct HubConfig {
-  std::string family;  // the member model_type: gpt2 | llama | mistral | qwen2 | qwen3
-  ModelConfig model;   // of kind "decoder"; has transformers' defaults where config.json has none
+  // The member model_type: gpt2 | llama | mistral | qwen2 | qwen3 | granite | olmo2 | smollm3 |
+  // phi3.
+  std::string family;
+  ModelConfig model;  // of kind "decoder"; has transformers' defaults where config.json has none
 };
 
 // The network that `text` describes. `where` is the file's path, for messages. Throws Error(Data)

@@ -25,19 +25,21 @@ int64_t first_windowed(ConfigFields& fields) {
   return static_cast<int64_t>(std::min<uint64_t>(first->get<uint64_t>(), kAboveAllLayers));
 }
 
-std::vector<int64_t> windowed_layers(ConfigFields& fields, int64_t layers) {
-  std::vector<int64_t> windowed;
-  const int64_t first = first_windowed(fields);
+// The layers that layer_types gives a window; without that member those `unsaid`.
+std::vector<int64_t> windowed_layers(ConfigFields& fields, int64_t layers,
+                                     const std::vector<int64_t>& unsaid) {
   const json* types = fields.any("layer_types");
-  if (types != nullptr && (!types->is_array() || std::ssize(*types) != layers)) {
+  if (types == nullptr) return unsaid;
+  std::vector<int64_t> windowed;
+  if (!types->is_array() || std::ssize(*types) != layers) {
     fields.refuse("layer_types", "must name the kind of attention of each layer");
   }
   for (int64_t i = 0; i < layers; ++i) {
-    const json type = types != nullptr ? types->at(static_cast<size_t>(i)) : json();
-    if (types != nullptr && type != "full_attention" && type != "sliding_attention") {
+    const json& type = types->at(static_cast<size_t>(i));
+    if (type != "full_attention" && type != "sliding_attention") {
       fields.refuse("layer_types", "has a kind of attention that is not supported");
     }
-    if (types != nullptr ? type == "sliding_attention" : i >= first) windowed.push_back(i);
+    if (type == "sliding_attention") windowed.push_back(i);
   }
   return windowed;
 }
@@ -55,6 +57,35 @@ void check_all_alike(ConfigFields& fields, const char* kind, const char* because
   }
 }
 
+// The window of the layers that have one, where it is used.
+void set_window(ConfigFields& fields, bool used, int64_t window,
+                const std::vector<int64_t>& windowed, ModelConfig& model) {
+  if (!used || windowed.empty()) return;
+  if (window == 0) fields.refuse("sliding_window", "is null, though use_sliding_window is true");
+  model.window = window;
+  if (std::ssize(windowed) < model.layers) model.window_layers = windowed;
+}
+
+// Which layers have rotary positions: those with 1 in no_rope_layers, which is named for its zeros,
+// or without that member all but every so many-th.
+std::vector<bool> rotary_layers(ConfigFields& fields, int64_t layers) {
+  const int64_t interval = fields.whole("no_rope_layer_interval", 4);
+  const json* list = fields.any("no_rope_layers");
+  if (list != nullptr && (!list->is_array() || std::ssize(*list) < layers)) {
+    fields.refuse("no_rope_layers", "must have a 0 or a 1 for each layer");
+  }
+  std::vector<bool> turned;
+  for (int64_t i = 0; i < layers; ++i) {
+    const json said =
+        list != nullptr ? list->at(static_cast<size_t>(i)) : json((i + 1) % interval != 0 ? 1 : 0);
+    if (said != 0 && said != 1) {
+      fields.refuse("no_rope_layers", "has something else than 0 and 1");
+    }
+    turned.push_back(said == 1);
+  }
+  return turned;
+}
+
 }  // namespace
 
 void refuse_windows(ConfigFields& fields) {
@@ -70,11 +101,30 @@ void read_mistral_window(ConfigFields& fields, ModelConfig& model) {
 void read_qwen_window(ConfigFields& fields, ModelConfig& model) {
   const bool used = fields.flag("use_sliding_window", false);
   const int64_t window = sliding_window(fields);
-  const std::vector<int64_t> windowed = windowed_layers(fields, model.layers);
-  if (!used || windowed.empty()) return;
-  if (window == 0) fields.refuse("sliding_window", "is null, though use_sliding_window is true");
-  model.window = window;
-  if (std::ssize(windowed) < model.layers) model.window_layers = windowed;
+  std::vector<int64_t> unsaid;
+  for (int64_t i = first_windowed(fields); i < model.layers; ++i) unsaid.push_back(i);
+  set_window(fields, used, window, windowed_layers(fields, model.layers, unsaid), model);
+}
+
+void read_phi3_window(ConfigFields& fields, ModelConfig& model) {
+  model.window = fields.has("sliding_window") ? fields.whole("sliding_window") : 0;
+  check_all_alike(fields, model.window == 0 ? "full_attention" : "sliding_attention",
+                  "all are with this \"sliding_window\"");
+}
+
+void read_smollm3_layers(ConfigFields& fields, ModelConfig& model) {
+  const std::vector<bool> turned = rotary_layers(fields, model.layers);
+  std::vector<int64_t> others;
+  for (int64_t i = 0; i < model.layers; ++i) {
+    (turned[static_cast<size_t>(i)] ? model.rotary_layers : others).push_back(i);
+  }
+  if (model.rotary_layers.empty()) model.positions = "none";
+  if (others.empty()) model.rotary_layers.clear();
+  const bool used = fields.flag("use_sliding_window", false);
+  const int64_t window = fields.has("sliding_window") ? fields.whole("sliding_window") : 0;
+  (void)fields.any("max_window_layers");  // is Qwen's
+  const std::vector<int64_t> windowed = windowed_layers(fields, model.layers, others);
+  set_window(fields, used && window > 0, window, windowed, model);
 }
 
 }  // namespace penstock

@@ -2,8 +2,9 @@
 // sliding-window attention, in which a token sees only the last so many tokens.
 //
 // Mistral uses one window in all layers. Qwen uses it in the layers that the member layer_types
-// names or, without that member, in those from the number max_window_layers on. The other families
-// have no window. config_json.cpp calls one of the functions, by family.
+// names or, without that member, in those from the number max_window_layers on. SmolLM3 has layers
+// without rotary positions besides. The other families have no window. config_json.cpp calls one of
+// the functions, by family.
 #pragma once
 
 #include "runtime/network/models/config.h"
@@ -21,5 +22,10 @@ void read_mistral_window(ConfigFields& fields, ModelConfig& model);
 // Sets model.window and, if only some layers have it, model.window_layers. model.layers must be
 // set.
 void read_qwen_window(ConfigFields& fields, ModelConfig& model);
+// Sets model.window, in tokens, for all layers, as Phi-3 has it; 0: no window.
+void read_phi3_window(ConfigFields& fields, ModelConfig& model);
+// Sets model.rotary_layers if only some layers have rotary positions, model.positions = "none" if
+// none has them, and the window as read_qwen_window() does. model.layers must be set.
+void read_smollm3_layers(ConfigFields& fields, ModelConfig& model);
 
 }  // namespace penstock

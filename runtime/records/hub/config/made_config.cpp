@@ -1,6 +1,7 @@
 #include "runtime/records/hub/config/made_config.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -19,6 +20,11 @@ using nlohmann::ordered_json;
 // run file with the value that the family would take.
 using Obstacles = std::vector<std::string>;
 
+// Returns the number that scores of attention are multiplied by unless a key says another.
+double usual_scale(const ModelConfig& model) {
+  return 1.0 / std::sqrt(static_cast<double>(model.head_width));
+}
+
 // Returns the model with the defaults of its sizes filled in. window_layers is emptied if all
 // layers have the same window, or if none has a window.
 ModelConfig spelled_out(ModelConfig model) {
@@ -28,6 +34,10 @@ ModelConfig spelled_out(ModelConfig model) {
   if (model.kv_heads == 0) model.kv_heads = model.heads;
   const bool all_alike = model.window == 0 || std::ssize(model.window_layers) == model.layers;
   if (all_alike) model.window_layers.clear();
+  if (std::ssize(model.rotary_layers) == model.layers) model.rotary_layers.clear();
+  if (model.rotary_width == model.head_width) model.rotary_width = 0;
+  if (!model.query_key_norm) model.query_key_norm_over = "head";
+  if (model.attention_scale == 0.0) model.attention_scale = usual_scale(model);
   return model;
 }
 
@@ -42,10 +52,18 @@ Obstacles of_every_family(const ModelConfig& model) {
   return all;
 }
 
+void add_scales(const ModelConfig& model, Obstacles& all) {
+  add_unless(model.embedding_scale == 1.0, "model.embedding_scale = 1", all);
+  add_unless(model.residual_scale == 1.0, "model.residual_scale = 1", all);
+  add_unless(model.attention_scale == usual_scale(model), "model.attention_scale = 0", all);
+  add_unless(model.logit_scale == 1.0, "model.logit_scale = 1", all);
+}
+
 Obstacles of_gpt2(const ModelConfig& model) {
   Obstacles all = of_every_family(model);
   add_unless(model.positions == "learned", "model.positions = \"learned\"", all);
   add_unless(model.norm == "layer", "model.norm = \"layer\"", all);
+  add_unless(model.norm_place == "before", "model.norm_place = \"before\"", all);
   add_unless(!model.gated, "model.gated = false", all);
   add_unless(model.attention_bias, "model.attention_bias = true", all);
   add_unless(model.output_bias, "model.output_bias = true", all);
@@ -55,6 +73,7 @@ Obstacles of_gpt2(const ModelConfig& model) {
   add_unless(model.window_layers.empty(), "model.window_layers = []", all);
   add_unless(model.kv_heads == model.heads, "as many model.kv_heads as heads", all);
   add_unless(model.heads * model.head_width == model.width, "heads as wide as model.width", all);
+  add_scales(model, all);
   return all;
 }
 
@@ -64,17 +83,47 @@ enum class Windows : uint8_t { None, AllOrNone, Any };
 struct LlamaLike {
   const char* name;
   const char* architecture;
-  Windows windows;
-  bool query_key_norm;
-  bool any_bias;     // can have attention_bias and output_bias, but not one alone
-  bool mixed_bias;   // always has attention_bias, and no output_bias
-  bool hidden_bias;  // can have model.bias
+  Windows windows = Windows::None;
+  bool query_key_norm = false;
+  bool any_bias = false;        // can have attention_bias and output_bias, but not one alone
+  bool mixed_bias = false;      // always has attention_bias, and no output_bias
+  bool hidden_bias = false;     // can have model.bias
+  bool scales = false;          // can have multipliers, model.embedding_scale and its like
+  bool norms_after = false;     // norms behind sub-layers, those of queries and keys over all heads
+  bool some_rotary = false;     // can have layers without rotary positions
+  bool partial_rotary = false;  // can turn a part of each head alone
 };
 constexpr LlamaLike kLlamaLike[] = {
-    {"llama", "LlamaForCausalLM", Windows::None, false, true, false, true},
-    {"mistral", "MistralForCausalLM", Windows::AllOrNone, false, false, false, false},
-    {"qwen2", "Qwen2ForCausalLM", Windows::Any, false, false, true, false},
-    {"qwen3", "Qwen3ForCausalLM", Windows::Any, true, true, false, false},
+    {.name = "llama", .architecture = "LlamaForCausalLM", .any_bias = true, .hidden_bias = true},
+    {.name = "mistral", .architecture = "MistralForCausalLM", .windows = Windows::AllOrNone},
+    {.name = "qwen2",
+     .architecture = "Qwen2ForCausalLM",
+     .windows = Windows::Any,
+     .mixed_bias = true},
+    {.name = "qwen3",
+     .architecture = "Qwen3ForCausalLM",
+     .windows = Windows::Any,
+     .query_key_norm = true,
+     .any_bias = true},
+    {.name = "granite",
+     .architecture = "GraniteForCausalLM",
+     .any_bias = true,
+     .hidden_bias = true,
+     .scales = true},
+    {.name = "olmo2",
+     .architecture = "Olmo2ForCausalLM",
+     .query_key_norm = true,
+     .any_bias = true,
+     .norms_after = true},
+    {.name = "smollm3",
+     .architecture = "SmolLM3ForCausalLM",
+     .any_bias = true,
+     .hidden_bias = true,
+     .some_rotary = true},
+    {.name = "phi3",
+     .architecture = "Phi3ForCausalLM",
+     .windows = Windows::AllOrNone,
+     .partial_rotary = true},
 };
 
 Obstacles of_family(const ModelConfig& model, const LlamaLike& family) {
@@ -88,6 +137,17 @@ Obstacles of_family(const ModelConfig& model, const LlamaLike& family) {
   add_unless(model.query_key_norm == family.query_key_norm,
              family.query_key_norm ? "model.query_key_norm = true" : "model.query_key_norm = false",
              all);
+  add_unless(model.query_key_norm_over == (family.norms_after ? "projection" : "head"),
+             family.norms_after ? "model.query_key_norm_over = \"projection\""
+                                : "model.query_key_norm_over = \"head\"",
+             all);
+  add_unless(model.norm_place == (family.norms_after ? "after" : "before"),
+             family.norms_after ? "model.norm_place = \"after\"" : "model.norm_place = \"before\"",
+             all);
+  if (!family.scales) add_scales(model, all);
+  add_unless(model.rotary_layers.empty() || family.some_rotary, "model.rotary_layers = []", all);
+  add_unless(model.rotary_width == 0 || family.partial_rotary, "model.rotary_width = 0", all);
+  add_unless(model.window_rotary_base == 0.0, "model.window_rotary_base = 0", all);
   add_unless(!model.bias || family.hidden_bias, "model.bias = false", all);
   if (family.mixed_bias) {
     add_unless(model.attention_bias, "model.attention_bias = true", all);
@@ -120,6 +180,14 @@ ordered_json gpt2_config(const ModelConfig& model) {
 
 ordered_json rotary_config(const ModelConfig& model) {
   ordered_json rotary = {{"rope_theta", model.rotary_base}, {"rope_type", "default"}};
+  if (model.rotary_width > 0) {
+    const auto head = static_cast<double>(model.head_width);
+    double share = static_cast<double>(model.rotary_width) / head;
+    // The reader of the file cuts off what is behind the point.
+    while (static_cast<int64_t>(head * share) < model.rotary_width)
+      share = std::nextafter(share, 1.0);
+    rotary["partial_rotary_factor"] = share;
+  }
   if (model.rotary_scaling == "none") return rotary;
   rotary["rope_type"] = model.rotary_scaling;
   rotary["factor"] = model.rotary_factor;
@@ -139,6 +207,17 @@ ordered_json layer_types(const ModelConfig& model) {
   return types;
 }
 
+// SmolLM3's list, whose 1 says that a layer has rotary positions, whatever its name.
+ordered_json no_rope_layers(const ModelConfig& model) {
+  ordered_json turned = ordered_json::array();
+  for (int64_t i = 0; i < model.layers; ++i) {
+    const bool has =
+        model.rotary_layers.empty() || std::ranges::binary_search(model.rotary_layers, i);
+    turned.push_back(has ? 1 : 0);
+  }
+  return turned;
+}
+
 ordered_json llama_like_config(const ModelConfig& model, const LlamaLike& family) {
   ordered_json config = {{"model_type", family.name},
                          {"architectures", {family.architecture}},
@@ -154,6 +233,13 @@ ordered_json llama_like_config(const ModelConfig& model, const LlamaLike& family
                          {"rope_parameters", rotary_config(model)}};
   if (family.any_bias) config["attention_bias"] = model.attention_bias;
   if (family.hidden_bias) config["mlp_bias"] = model.bias;
+  if (family.scales) {
+    config["embedding_multiplier"] = model.embedding_scale;
+    config["residual_multiplier"] = model.residual_scale;
+    config["attention_multiplier"] = model.attention_scale;
+    config["logits_scaling"] = 1.0 / model.logit_scale;
+  }
+  if (family.some_rotary) config["no_rope_layers"] = no_rope_layers(model);
   if (family.windows == Windows::None) return config;
   // A sliding_window of null means that a position attends to all positions before it.
   config["sliding_window"] = model.window > 0 ? ordered_json(model.window) : ordered_json();
@@ -191,7 +277,9 @@ auto facts(const ModelConfig& m) {
       m.layers, m.width, m.heads, m.kv_heads, m.head_width, m.hidden, m.context, m.vocabulary,
       m.activation, m.positions, m.attention_bias, m.output_bias, m.bias, m.tied_embedding, m.gated,
       m.norm, m.norm_epsilon, m.query_key_norm, m.window, m.window_layers, m.rotary_scaling, base,
-      factor, bands ? m.rotary_low : 0, bands ? m.rotary_high : 0, bands ? m.rotary_original : 0);
+      factor, bands ? m.rotary_low : 0, bands ? m.rotary_high : 0, bands ? m.rotary_original : 0,
+      m.query_key_norm_over, m.norm_place, m.rotary_width, m.rotary_layers, m.embedding_scale,
+      m.residual_scale, m.attention_scale, static_cast<float>(m.logit_scale));
 }
 
 }  // namespace
@@ -212,7 +300,7 @@ MadeConfig make_hub_config(const ModelConfig& model) {
   found.config["vocab_size"] = wanted.vocabulary;
   found.config["dtype"] = "float32";
   MadeConfig made{family, found.config.dump(2) + "\n"};
-  if (facts(parse_hub_config(made.text, "config.json").model) != facts(wanted)) {
+  if (facts(spelled_out(parse_hub_config(made.text, "config.json").model)) != facts(wanted)) {
     fail_internal("the config.json of the family " + family + " says another network");
   }
   return made;

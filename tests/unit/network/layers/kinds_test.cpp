@@ -149,6 +149,7 @@ const std::vector<Kind> kKinds = {
      {{2, 3, 5}, {6}},
      7.0 * 2 * 3 * 3 * 6 + kNormSums * 6},  // and the sums of the mini-batch
     {"activation", maker<ActivationLayer>(Activation::Silu), {2, 3}, {2, 3}, {}, {}, 8.0 * 6},
+    {"scale", maker<Scale>(0.5F), {2, 3}, {2, 3}, {}, {}, 6.0},
     {"dropout", maker<Dropout>(0.5), {2, 3}, {2, 3}, {}, {}, 2.0 * 6},
     {"drop-path", maker<DropPath>(DropPath::Options{.rate = 0.5}), {8, 3}, {8, 3}, {}, {}, 24.0},
 };

@@ -112,6 +112,42 @@ TEST(Counts, PublishedDecoders) {
   EXPECT_EQ(count(qwen), 596'049'920);
 }
 
+ModelConfig llama_like(int64_t layers, int64_t width, int64_t heads, int64_t kv_heads,
+                       int64_t hidden, int64_t vocabulary) {
+  ModelConfig config;
+  config.kind = "decoder";
+  config.layers = layers;
+  config.width = width;
+  config.heads = heads;
+  config.kv_heads = kv_heads;
+  config.hidden = hidden;
+  config.vocabulary = vocabulary;
+  config.positions = "rotary";
+  config.norm = "rms";
+  config.gated = true;
+  config.bias = config.attention_bias = config.output_bias = false;
+  return config;
+}
+
+// Multipliers and positions have no parameters, norms over the whole projection more than others.
+TEST(Counts, PublishedDecodersOfMoreFamilies) {
+  ModelConfig granite = llama_like(40, 2048, 32, 8, 8192, 49155);  // 3, 2B
+  granite.tied_embedding = true;
+  granite.embedding_scale = 12.0;
+  granite.residual_scale = 0.22;
+  EXPECT_EQ(count(granite), 2'533'531'648);
+  ModelConfig olmo = llama_like(16, 2048, 16, 16, 8192, 100352);  // 2, 1B
+  olmo.norm_place = "after";
+  olmo.query_key_norm = true;
+  olmo.query_key_norm_over = "projection";
+  EXPECT_EQ(count(olmo), 1'484'916'736);
+  ModelConfig smollm = llama_like(36, 2048, 16, 4, 11008, 128256);  // 3, 3B
+  smollm.tied_embedding = true;
+  smollm.rotary_layers = {0, 1, 2, 4};
+  EXPECT_EQ(count(smollm), 3'075'098'624);
+  EXPECT_EQ(count(llama_like(32, 3072, 32, 32, 8192, 32064)), 3'821'079'552);  // Phi-3 mini
+}
+
 TEST(Counts, WhatDoesNotFitADecoderIsNamed) {
   ModelConfig config = transformer_config();
   config.kind = "decoder";
@@ -135,6 +171,25 @@ TEST(Counts, WhatDoesNotFitADecoderIsNamed) {
   bad.rotary_scaling = "llama3";
   bad.rotary_low = bad.rotary_high;
   refused(bad, "model.rotary_high");
+  bad = config;
+  bad.positions = "rotary";
+  bad.head_width = 8;
+  bad.rotary_width = 3;
+  refused(bad, "of a head 3 elements are to be turned: change model.rotary_width");
+  bad.rotary_width = 10;
+  refused(bad, "cannot turn 10 elements of a head that has 8: change model.rotary_width");
+  bad = config;
+  bad.norm_place = "behind";
+  refused(bad, "unknown model.norm_place 'behind'; known are before, after, both");
+  bad = config;
+  bad.query_key_norm_over = "all";
+  refused(bad, "unknown model.query_key_norm_over 'all'");
+  bad = config;
+  bad.rotary_layers = {1};
+  refused(bad, "model.positions is '" + bad.positions + "'");
+  bad.positions = "rotary";
+  bad.rotary_layers = {2};
+  refused(bad, "model.rotary_layers has 2: it must name layers from 0 to 1");
   bad = config;
   bad.window_layers = {1};
   refused(bad, "model.window is 0");

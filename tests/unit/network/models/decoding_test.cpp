@@ -155,6 +155,7 @@ constexpr double kClose = 1e-5;
 struct Case {
   const char* kind;
   const char* positions;
+  bool other_families = false;  // what only some families of decoders have
 };
 
 class Decoded : public testing::TestWithParam<Case> {
@@ -169,6 +170,16 @@ class Decoded : public testing::TestWithParam<Case> {
     config.window_layers = {1};
     config.norm = "rms";
     config.query_key_norm = config.gated = config.packed = true;
+    if (!GetParam().other_families) return config;
+    config.norm_place = "both";
+    config.query_key_norm_over = "projection";
+    config.rotary_width = 4;
+    config.rotary_layers = {1};
+    config.window_rotary_base = 100.0;
+    config.embedding_scale = 20.0;
+    config.residual_scale = 0.6;
+    config.attention_scale = 0.7;
+    config.logit_scale = 0.8;
     return config;
   }
 };
@@ -262,17 +273,17 @@ TEST_P(Decoded, RowsWithoutAPastAreRefused) {
   EXPECT_THROW((void)network.one(start(), past), Error);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Decoded,
-                         testing::Values(Case{"transformer-lm", "learned"},
-                                         Case{"transformer-lm", "sinusoidal"},
-                                         Case{"transformer-lm", "none"},
-                                         Case{"transformer-nmt", "sinusoidal"},
-                                         Case{"transformer-nmt", "learned"},
-                                         Case{"decoder", "rotary"}, Case{"decoder", "learned"}),
-                         [](const auto& one) {
-                           const std::string kind = one.param.kind;
-                           return kind.substr(kind.find('-') + 1) + "_" + one.param.positions;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, Decoded,
+    testing::Values(Case{"transformer-lm", "learned"}, Case{"transformer-lm", "sinusoidal"},
+                    Case{"transformer-lm", "none"}, Case{"transformer-nmt", "sinusoidal"},
+                    Case{"transformer-nmt", "learned"}, Case{"decoder", "rotary"},
+                    Case{"decoder", "rotary", true}, Case{"decoder", "learned"}),
+    [](const auto& one) {
+      const std::string kind = one.param.kind;
+      return kind.substr(kind.find('-') + 1) + "_" + one.param.positions +
+             (one.param.other_families ? "_of_other_families" : "");
+    });
 
 }  // namespace
 }  // namespace penstock

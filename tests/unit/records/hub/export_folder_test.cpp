@@ -34,10 +34,14 @@ class Exports : public testing::Test {
 
   // The folder's own weights as a checkpoint, matrices in that type.
   std::string checkpoint(DType matrices = DType::F32) {
-    HubWeights weights(from_, hub_family("gpt2"));
+    return checkpoint_of(from_, "gpt2", gpt2_network(), matrices);
+  }
+  std::string checkpoint_of(const std::string& folder, const char* family,
+                            const std::vector<HubTensor>& network, DType matrices) {
+    HubWeights weights(folder, hub_family(family));
     CheckpointRequest request;
     request.root = here_ / "run/checkpoints";
-    for (const HubTensor& tensor : gpt2_network()) {
+    for (const HubTensor& tensor : network) {
       const Shape shape{std::span<const int64_t>(tensor.shape)};
       Tensor value =
           device_.empty(shape, shape.rank() == 2 ? matrices : DType::F32, Purpose::Parameters);
@@ -82,6 +86,28 @@ TEST_F(Exports, ComeBackAsTheyWere) {
   }
   const auto generation = nlohmann::json::parse(contents(to_ + "/generation_config.json"));
   EXPECT_EQ(generation["bos_token_id"], 6);
+}
+
+// Tensors that consist of several of ours, of which the first may have more rows.
+TEST_F(Exports, PartsOfSeveralSizesComeBack) {
+  const std::string phi3 = PENSTOCK_HUB_GOLDENS "/phi3";
+  ExportRequest asked = {.folder = phi3, .to = to_, .dtype = "bf16", .shard_bytes = 1 << 20};
+  asked.checkpoint = checkpoint_of(phi3, "phi3", phi3_network(), DType::F32);
+  (void)export_folder(asked);
+  const SafetensorsFile after(to_ + "/model.safetensors");
+  for (const char* const file : {"00001-of-00002", "00002-of-00002"}) {
+    const SafetensorsFile before(phi3 + "/model-" + file + ".safetensors");
+    for (const TensorInfo& tensor : before.tensors()) {
+      const TensorInfo* again = after.find(tensor.name);
+      ASSERT_NE(again, nullptr) << tensor.name;
+      EXPECT_EQ(again->shape, tensor.shape) << tensor.name;
+      std::vector<std::byte> a(tensor.size_bytes());
+      std::vector<std::byte> b(again->size_bytes());
+      before.read(tensor.name, a);
+      after.read(tensor.name, b);
+      EXPECT_EQ(a, b) << tensor.name;
+    }
+  }
 }
 
 // The checkpoint has frozen matrices in half the bytes.

@@ -13,9 +13,9 @@ namespace {
 
 // What lies where nothing else does can be written back.
 TEST(HubNames, NoTwoTensorsOfOursLieInOnePlace) {
-  for (const char* name : {"gpt2", "llama", "mistral", "qwen2", "qwen3"}) {
+  for (const HubFamily& family : hub_families()) {
     std::set<std::string> ours, places;
-    for (const NameRow& row : hub_family(name).rows) {
+    for (const NameRow& row : family.rows) {
       EXPECT_TRUE(ours.insert(row.ours).second) << row.ours;
       EXPECT_TRUE(places.insert(row.theirs + std::to_string(row.part)).second) << row.theirs;
       EXPECT_LT(row.part, row.parts);
@@ -25,6 +25,18 @@ TEST(HubNames, NoTwoTensorsOfOursLieInOnePlace) {
   }
 }
 
+// Six rows of queries, two of keys and two of values in one tensor, and two parts of one size.
+TEST(HubNames, OfPartsOfSeveralSizes) {
+  const auto first = [](const std::string& name, int64_t theirs, int64_t ours) {
+    return first_row_in(place_in(hub_family("phi3"), "blocks.0." + name), theirs, ours);
+  };
+  EXPECT_EQ(first("attention.query.weight", 10, 6), 0);
+  EXPECT_EQ(first("attention.key.weight", 10, 2), 6);
+  EXPECT_EQ(first("attention.value.weight", 10, 2), 8);
+  EXPECT_EQ(first("feed_forward.gate.weight", 8, 4), 0);
+  EXPECT_EQ(first("feed_forward.in.weight", 8, 4), 4);
+}
+
 TEST(HubNames, OfANumberedBlock) {
   const HubPlace place = place_in(hub_family("gpt2"), "blocks.12.attention.key.weight");
   EXPECT_EQ(place.name, "transformer.h.12.attn.c_attn.weight");
@@ -32,6 +44,8 @@ TEST(HubNames, OfANumberedBlock) {
   EXPECT_EQ(shape_in(place, {8, 8}), (std::vector<int64_t>{8, 24}));
   EXPECT_EQ(place_in(hub_family("qwen3"), "blocks.3.attention.key_norm.weight").name,
             "model.layers.3.self_attn.k_norm.weight");
+  EXPECT_EQ(place_in(hub_family("olmo2"), "blocks.3.norm1.weight").name,
+            "model.layers.3.post_attention_layernorm.weight");
   EXPECT_THAT(
       refusal(ErrorKind::Input,
               [] { (void)place_in(hub_family("gpt2"), "blocks.0.feed_forward.gate.weight"); }),

@@ -24,7 +24,9 @@ auto facts_of(const json& document) {
   const ModelConfig m = parse_hub_config(document.dump(), "config.json").model;
   return std::tuple(m.layers, m.width, m.heads, m.kv_heads, m.head_width, m.hidden, m.context,
                     m.vocabulary, m.activation, m.attention_bias, m.output_bias, m.bias,
-                    m.tied_embedding, m.norm_epsilon, m.rotary_base, m.window, m.window_layers);
+                    m.tied_embedding, m.norm_epsilon, m.rotary_base, m.window, m.window_layers,
+                    m.embedding_scale, m.residual_scale, m.attention_scale, m.logit_scale,
+                    m.rotary_layers, m.rotary_width);
 }
 
 TEST(UnsaidKeys, MeanWhatTransformersTakesOrAreRefused) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "runtime/records/checkpoint/manifest.h"
@@ -82,6 +83,24 @@ TEST_F(HubFolders, EveryNumberInItsPlace) {
     // A shorter context takes the first positions.
     EXPECT_EQ(read(weights, "embedding.position.weight", {3, 4})[11], number_at(1, 11));
   }
+}
+
+// Queries, keys and values in one tensor, of which the queries have more rows.
+TEST(HubParts, OfSeveralSizesMustAddUpToTheirTensor) {
+  const std::string folder = PENSTOCK_HUB_GOLDENS "/phi3";
+  HubWeights weights(folder, hub_family("phi3"));
+  std::vector<HubTensor> network = phi3_network();
+  weights.check(network, false);
+  const auto query =
+      std::ranges::find(network, "blocks.0.attention.query.weight", &HubTensor::name);
+  query->shape = {24, 8};
+  EXPECT_THAT(refusal(ErrorKind::Input, [&] { weights.check(network, false); }),
+              HasSubstr("qkv_proj.weight\" is [32, 8], but config.json makes it [40, 8]"));
+  UpdateDevice device;
+  Tensor keys = device.empty({16, 8}, DType::F32, Purpose::Parameters);
+  EXPECT_THAT(refusal(ErrorKind::Input,
+                      [&] { weights.read("blocks.0.attention.key.weight", keys, device); }),
+              HasSubstr("do they belong together?"));
 }
 
 // What is fetched ahead is no other number, and whoever reads in another order gets his, too.
