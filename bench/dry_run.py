@@ -22,7 +22,7 @@ RUN = """
 [model]
 kind = "transformer-lm"
 layers = 16
-width = 512
+width = 256
 heads = 8
 context = 128
 vocabulary = 1000
