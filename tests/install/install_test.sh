@@ -45,18 +45,22 @@ moved/share/penstock/supervise.sh --mpirun echo -- run.toml | grep "$folder/move
 
 mkdir outside
 cp "$source/launch/examples/own_network.cpp" outside/my_network.cpp
+cp "$source"/launch/examples/own_layer{.h,_test.cpp} outside/
 cat >outside/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.24)
 project(outside LANGUAGES CXX)
 find_package(penstock REQUIRED)
 add_executable(my_network my_network.cpp)
 target_link_libraries(my_network PRIVATE penstock::penstock)
+add_executable(own_layer_test own_layer_test.cpp)
+target_link_libraries(own_layer_test PRIVATE penstock::penstock)
 END
 cmake -S outside -B outside/build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$folder/moved" >outside.log
 cmake --build outside/build >>outside.log
 [ ! -d moved/lib/glibc-hwcaps ] || outside/build/my_network --version | grep "^kernels for $best, of "
 "$build/ranks.sh" -n 2 outside/build/my_network train moved/share/penstock/examples/own_network.toml --stages 2 --steps 2 \
   --out run >run.txt
+outside/build/own_layer_test
 grep -q '"kind": *"gated-unit"' <(outside/build/my_network inspect run/run.toml --json)
 
 mkdir inside

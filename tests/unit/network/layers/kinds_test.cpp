@@ -4,7 +4,6 @@
 #include "runtime/network/layers/library/attention.h"
 #include "runtime/network/layers/library/cell.h"
 #include "runtime/network/layers/library/embedding.h"
-#include "runtime/network/layers/library/enlarge.h"
 #include "runtime/network/layers/library/image.h"
 #include "runtime/network/layers/library/linear.h"
 #include "runtime/network/layers/library/loss.h"
