@@ -19,8 +19,8 @@ inline constexpr int64_t kUnpackLimit = 64;
 
 struct DataConfig {
   // text: a text file; tokens: files of token ids; jsonl: texts or conversations, one a line;
-  // parallel: sentences with their translations; images: files sorted into folders by class;
-  // synthetic: random numbers.
+  // parallel: sentences with their translations; images: files sorted into folders by class; masks:
+  // images with a class for each pixel; synthetic: random numbers.
   std::string kind = "synthetic";
   std::string train = {};       // a file, folder or archive; parallel: a path with {language}
   std::string validation = {};  // empty: none; a share of `train` like "0.1", its end; or a path
@@ -49,7 +49,9 @@ struct DataConfig {
   // "stop": the run ends at the first one.
   std::string on_damage = "replace";
   double damage_limit = 0.01;
-  // augmentation of training samples, and normalisation of all samples
+  // masks
+  int64_t ignore = 255;  // pixels of this number are no target; -1: every pixel is one
+  // images, masks: augmentation of training samples, and normalisation of all samples
   int crop_padding = 0;           // pixels added on each side before a random crop back to the size
   bool flip = false;              // random horizontal flip
   int cutout = 0;                 // side of a square set to the mean, 0 = off

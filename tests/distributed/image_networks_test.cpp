@@ -45,13 +45,39 @@ image = [3, 8, 12]
 classes = 5
 )"};
 
+// A class for each pixel, of the kinds that make images larger; 13 layers.
+constexpr NamedNetwork kPixels = {"pixels", R"([model]
+kind = "sequential"
+image = [3, 8, 12]
+classes = 5
+per_pixel = true
+layers = [
+  { kind = "stash", skip = "image" },
+  { kind = "conv2d", channels = 8, stride = 2 }, { kind = "batch-norm" }, { kind = "relu" },
+  { kind = "stash", skip = "half" },
+  { kind = "conv2d", channels = 8, stride = 2, activation = "relu" },
+  { kind = "conv2d-transpose", channels = 8 },
+  { kind = "pop", skip = "half" },
+  { kind = "upsample", mode = "bilinear" },
+  { kind = "pop", skip = "image" },
+  { kind = "conv2d", channels = 6 }, { kind = "relu" },
+]
+)"};
+
 // Layers of each stage, by the number of stages.
 const std::map<int, const char*>& cuts(const NamedNetwork& network) {
   static const std::map<int, const char*> cells = {
       {2, "2,9"}, {3, "1,1,9"}, {4, "1,1,1,8"}, {6, "1,1,1,2,3,3"}, {8, "1,1,1,1,2,1,2,2"}};
   static const std::map<int, const char*> levels = {
       {2, "5,10"}, {3, "2,5,8"}, {4, "2,3,3,7"}, {6, "2,2,2,3,3,3"}, {8, "1,1,2,2,2,3,1,3"}};
+  static const std::map<int, const char*> pixels = {
+      {2, "5,8"}, {4, "2,3,3,5"}, {8, "1,1,2,2,1,2,2,2"}};
+  if (network.name == kPixels.name) return pixels;
   return network.name == kUNet.name ? levels : cells;
+}
+
+bool has_auxiliary_head(const NamedNetwork& network) {
+  return network.name == kAmoebaNetD.name || network.name == kAmoebaNetB.name;
 }
 
 class ImageNetworks : public testing::TestWithParam<std::tuple<NamedNetwork, int>> {};
@@ -63,7 +89,7 @@ TEST_P(ImageNetworks, GiveTheBitsOfOneRank) {
   const std::string steps = "--steps 4 ";
   const Trajectory one = train(scratch, run_file, 1, steps + "--schedule gpipe --recompute none");
   ASSERT_EQ(one.losses.size(), 4U);
-  ASSERT_EQ(one.auxiliary_losses.size(), network.name == kUNet.name ? 0U : 4U);
+  ASSERT_EQ(one.auxiliary_losses.size(), has_auxiliary_head(network) ? 4U : 0U);
   EXPECT_NE(one.losses.front(), one.losses.back());
   int cell = ranks;  // the modes take turns over schedules and numbers of ranks
   for (const char* schedule : {"gpipe", "1f1b", "zb-h1", "interleaved-1f1b"}) {
@@ -84,7 +110,8 @@ INSTANTIATE_TEST_SUITE_P(Cut, ImageNetworks,
                          testing::Values(std::tuple(kAmoebaNetD, 1), std::tuple(kAmoebaNetD, 2),
                                          std::tuple(kAmoebaNetD, 3), std::tuple(kAmoebaNetD, 4),
                                          std::tuple(kAmoebaNetB, 3), std::tuple(kUNet, 2),
-                                         std::tuple(kUNet, 4)),
+                                         std::tuple(kUNet, 4), std::tuple(kPixels, 2),
+                                         std::tuple(kPixels, 4)),
                          [](const auto& test) {
                            return std::string(std::get<0>(test.param).name) + "_on_" +
                                   std::to_string(std::get<1>(test.param)) + "_ranks";

@@ -10,6 +10,7 @@
 #include "launch/program/planning/profile_file.h"
 #include "launch/program/planning/profile_table.h"
 #include "runtime/data/datasets/images/decoding/archive.h"
+#include "runtime/data/datasets/images/decoding/extent.h"
 #include "runtime/data/datasets/images/decoding/jpeg.h"
 #include "runtime/data/datasets/images/decoding/orientation.h"
 #include "runtime/data/datasets/images/decoding/png.h"
@@ -102,6 +103,7 @@ void read_images(const std::string& /*bytes*/, const std::string& path) {
 
 void read_jpeg(const std::string& bytes, const std::string& path) {
   (void)is_turned(bytes_of(bytes));
+  (void)extent_of(bytes_of(bytes));
   for (const int64_t channels : {3, 1}) {
     (void)fitted(decode_jpeg(bytes_of(bytes), channels, 32, 24, path), 32, 24);
   }
@@ -112,6 +114,11 @@ void read_png(const std::string& bytes, const std::string& path) {
   for (const int64_t channels : {3, 1}) {
     (void)fitted(decode_png(bytes_of(bytes), channels, path), 32, 24);
   }
+}
+
+void read_mask(const std::string& bytes, const std::string& path) {
+  (void)extent_of(bytes_of(bytes));
+  (void)fitted_numbers(decode_numbers(bytes_of(bytes), path), 32, 24);
 }
 
 void read_tokens(const std::string& /*bytes*/, const std::string& path) {
@@ -229,6 +236,7 @@ const std::array<FuzzTarget, 18> kTargets = {{
      {"IHDR", "IDAT", "IEND", "PLTE", "tRNS", "iCCP", "gAMA", "zTXt"},
      "",
      repair_png},
+    {"mask", read_mask, {"IHDR", "IDAT", "IEND", "PLTE", "tRNS"}, "", repair_png},
     {"tokens",
      read_tokens,
      {"PSTOKENS", "\x93NUMPY", "'descr': '<u2'", "'shape': (-1,)", "'shape': (3,)", "(", ",)",

@@ -104,7 +104,8 @@ def resnet(dice, folder):
 
 def unet(dice, folder):
     return {"kind": "unet", "layers": dice.randint(1, 2), "filters": dice.choice([4, 8]), "image": [3, 8, dice.choice([8, 12])],
-            "classes": 5, "norm_replicas": chance(dice, 0.3)}, {}, small_data.synthetic(dice, folder)
+            "classes": 5, "per_pixel": chance(dice, 0.5), "form": dice.choice(["cifar", "simplified"]), "convolutions": dice.randint(1, 3),
+            "norm_replicas": chance(dice, 0.3)}, {}, small_data.synthetic(dice, folder)
 
 
 def amoebanet(dice, folder):

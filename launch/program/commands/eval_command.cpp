@@ -9,6 +9,7 @@
 
 #include "launch/program/commands/commands.h"
 #include "launch/program/commands/confusion.h"
+#include "launch/program/commands/overlap.h"
 #include "launch/program/failure.h"
 #include "launch/program/help/flag.h"
 #include "launch/program/output.h"
@@ -84,6 +85,8 @@ struct EvalResult {
   // The number of classes of a classifier, and their names by label where they are known.
   int64_t classes = 0;
   std::vector<std::string> class_names;
+  bool confusion = false;          // which class is taken for which was asked for
+  std::optional<Overlap> overlap;  // of a network that tells a class for each pixel
 };
 
 constexpr int64_t kFewestForTopFive = 6;  // of five or fewer each is among the five
@@ -159,7 +162,8 @@ std::string as_json(const EvalResult& all) {
   if (all.classes == 0) json["perplexity"] = std::exp(result.sums.mean());
   json["top_1"] = result.sums.accuracy();
   if (all.classes == 0 || all.classes >= kFewestForTopFive) json["top_5"] = result.top_five();
-  if (!result.confusion.empty()) {
+  if (all.overlap) add_overlap(*all.overlap, json);
+  if (all.confusion) {
     json["classes"] = all.class_names;
     json["confusion"] = matrix_of(result.confusion, static_cast<size_t>(all.classes));
   }
@@ -184,7 +188,8 @@ std::string as_text(const EvalResult& all) {
     if (all.classes >= kFewestForTopFive) text += fmt::format(", top-5 {:.2f} %", top_five);
     text += "\n";
   }
-  if (!result.confusion.empty()) text += confusion_text(all.class_names, result.confusion);
+  if (all.overlap) text += overlap_text(all.class_names, *all.overlap);
+  if (all.confusion) text += confusion_text(all.class_names, result.confusion);
   for (const PairScore& score : all.translations) {
     text += fmt::format("BLEU {} {}\n", score.pair, score.bleu.text());
   }
@@ -224,9 +229,12 @@ int eval_command(Session& session, const Arguments& arguments, const ModelMaker&
         fail_input("--confusion is for networks that tell classes, and this one writes words");
       }
     });
+    result.confusion = options.confusion;
+    const bool tells_pixels = run.blueprint->input.label_per_pixel;
     result.loss = evaluate(run.config, *run.source, *run.pipeline, run.blueprint->model,
                            {session, *run.network, run.grid, *run.device}, say,
-                           options.confusion ? result.classes : 0);
+                           options.confusion || tells_pixels ? result.classes : 0);
+    if (tells_pixels) result.overlap = overlap_of(result.loss.confusion, result.classes);
     result.translations = translation_scores(run, options);
     result.answers = answer_scores(run, models, session, say);
     if (session.rank() == 0)
@@ -243,7 +251,8 @@ const CommandForm& eval_form() {
       .about =
           R"(Loss, perplexity, top-1 and top-5 accuracy of a trained network on data.validation; of a network
 that tells classes loss and accuracy (top-5 where there are more than five), and with --confusion
-which class is taken for which; of a translation network also BLEU of its translations, for every
+which class is taken for which; of one that tells the class of each pixel also intersection over
+union (IoU); of a translation network also BLEU of its translations, for every
 language pair; of lines of JSON (data.kind = "jsonl") how many answers greedy choice writes exactly,
 and how often the right one of several choices is the most probable (acc) and the most probable by
 the character (acc_norm). The run file is best the run.toml of the run directory; any number of

@@ -192,6 +192,11 @@ void predict(const TrainedRun& run, const UseOptions& options,
   const ModelInput& input = run.blueprint->input;
   std::vector<std::string> names;
   on_every_rank([&] {
+    if (input.label_per_pixel) {
+      fail_input(
+          "this network tells the class of each pixel (model.per_pixel), and predict that of an "
+          "image: see how good it is with eval");
+    }
     if (input.field != "images") {
       fail_input("this network tells no classes of images: model.kind is " + run.config.model.kind);
     }

@@ -80,8 +80,9 @@ void add_model(std::vector<Option>& table) {
   rows.add("window", &M::window, "N", between(0, 1e7), "decoder: a position sees itself and the window - 1 before it; 0: all before it");
   rows.add("window_layers", &M::window_layers, "N,..", between(0, 1e6), "decoder: the layers that have the window, counted from 0, ascending; the others see all; empty: all of them have it");
   rows.add("depth", &M::depth, "N", between(1, 1e5), "resnet: 6n+2 (cifar); 18, 34, 50, 101 or 152 (imagenet)");
-  rows.add("form", &M::form, "NAME", one_of({"cifar", "imagenet"}), "resnet: for small or for large images");
+  rows.add("form", &M::form, "NAME", one_of({"cifar", "imagenet", "simplified"}), "resnet: for small or for large images; unet: simplified: as torchgpipe's benchmark has it");
   rows.add("filters", &M::filters, "N", between(1, 1e6), "amoebanet: of the first third of its cells, a multiple of 8; unet: of the first level");
+  rows.add("convolutions", &M::convolutions, "N", between(1, 1e4), "unet, form simplified: of each level");
   rows.add("stem", &M::stem, "NAME", one_of({"auto", "wide", "narrow", "small"}), "amoebanet: auto: the paper's (d: wide, b: narrow); small: for 32 x 32 pixels");
   rows.add("auxiliary_weight", &M::auxiliary_weight, "X", at_least(0), "amoebanet: of a second loss after two thirds of the cells; 0: none");
   rows.add("drop_path", &M::drop_path, "P", share(), "amoebanet: share of a cell's operations left out in training, by sample");
@@ -92,6 +93,7 @@ void add_model(std::vector<Option>& table) {
   rows.add("image", &M::image, "C,H,W", between(1, 1e6), "amoebanet, resnet, unet, mlp, sequential: channels, height, width");
   rows.add("input", &M::input, "N,..", between(1, 1e9), "mlp, sequential: features; empty: an image");
   rows.add("classes", &M::classes, "N", between(0, 1e9), "of a classifier; 0, and images where it is not given: what the data has");
+  rows.add("per_pixel", &M::per_pixel, "", any(), "unet, sequential: a class for each pixel, not one for the image");
   rows.add("hidden_layers", &M::hidden_layers, "N,..", between(1, 1e7), "mlp: widths; empty: `layers` times `hidden`");
 }
 
@@ -108,7 +110,7 @@ void add_lora(std::vector<Option>& table) {
 void add_data(std::vector<Option>& table) {
   using D = DataConfig;
   OptionRows rows(table, "data", &Config::data);
-  rows.add("kind", &D::kind, "NAME", one_of({"text", "tokens", "jsonl", "parallel", "images", "synthetic"}), "what the samples are; jsonl: texts, prompts with completions, or conversations, one a line; parallel: sentences and their translations");
+  rows.add("kind", &D::kind, "NAME", one_of({"text", "tokens", "jsonl", "parallel", "images", "masks", "synthetic"}), "what the samples are; jsonl: texts, prompts with completions, or conversations, one a line; parallel: sentences and their translations; masks: images with a class for each pixel");
   rows.add("train", &D::train, "PATH", any(), "a file, folder or archive; tokens: also a pattern, like train_*.bin; parallel: of both sides, with {language} (and {pair}) in the name");
   rows.add("validation", &D::validation, "SHARE|PATH", any(), "a share split off the end of train, or a path; empty: none").accepts_number = true;
   rows.add("shuffle", &D::shuffle, "", any(), "a new order in every epoch");
@@ -122,11 +124,12 @@ void add_data(std::vector<Option>& table) {
   rows.add("temperature", &D::temperature, "T", at_least(1), "parallel: a pair of n sentences gets a share proportional to n^(1/T)");
   rows.add("longest", &D::longest, "N", between(0, 1e7), "parallel: pieces of a sentence, longer ones are left out; 0: what fits model.context");
   rows.add("leave_out", &D::leave_out, "CLASS,..", any(), "images: classes to leave out; the others are numbered in the order of their names").repeats = true;
-  rows.add("crop_padding", &D::crop_padding, "N", between(0, 4096), "images: pixels added around before a random crop");
-  rows.add("flip", &D::flip, "", any(), "images: mirror at random");
-  rows.add("cutout", &D::cutout, "N", between(0, 4096), "images: side of a square set to the mean; 0: off");
-  rows.add("mean", &D::mean, "X,..", any(), "images: of each channel, pixels in [0, 1]; empty: 0.5");
-  rows.add("std", &D::std, "X,..", above(0), "images: deviation of each channel; empty: 0.25");
+  rows.add("ignore", &D::ignore, "N", between(-1, 255), "masks: pixels of this number are no target; -1: every pixel is one");
+  rows.add("crop_padding", &D::crop_padding, "N", between(0, 4096), "images, masks: pixels added around before a random crop");
+  rows.add("flip", &D::flip, "", any(), "images, masks: mirror at random");
+  rows.add("cutout", &D::cutout, "N", between(0, 4096), "images, masks: side of a square set to the mean; 0: off");
+  rows.add("mean", &D::mean, "X,..", any(), "images, masks: of each channel, pixels in [0, 1]; empty: 0.5");
+  rows.add("std", &D::std, "X,..", above(0), "images, masks: deviation of each channel; empty: 0.25");
   rows.add("samples", &D::samples, "N", between(0, 1e15), "synthetic: per epoch; 0: 2^20");
   rows.add("on_damage", &D::on_damage, "NAME", one_of({"replace", "stop"}), "images that cannot be decoded: put the next of the class in its place, or end the run");
   rows.add("damage_limit", &D::damage_limit, "X", between(0, 1), "replace: the share of the images that a rank may find damaged; more end the run");

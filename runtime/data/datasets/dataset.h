@@ -33,7 +33,7 @@ class Dataset {
   [[nodiscard]] virtual int64_t size() const = 0;  // number of samples
   [[nodiscard]] virtual const std::vector<Field>& fields() const = 0;
   // How many numbers of a sample the loss compares with, at most: the context length for text, 1
-  // for images.
+  // for images, height x width for masks.
   [[nodiscard]] virtual int64_t targets_per_sample() const = 0;
   // Reads sample `index`, from 0: writes fields()[f] to the memory at out[f] (null: the caller does
   // not want this field), row-major without gaps. `random` decides what is random in a training
@@ -65,12 +65,13 @@ struct Datasets {
 // colon is a data.kind.
 struct SampleShape {
   int64_t context = 0;              // text, tokens, jsonl, parallel: tokens of a row
-  Shape image;                      // images: [height, width, channels]
+  Shape image;                      // images, masks: [height, width, channels]
   Shape input;                      // synthetic: shape of the input field of one sample
-  int64_t classes = 0;              // synthetic: labels are 0 .. classes-1
+  int64_t classes = 0;              // synthetic, masks: labels are 0 .. classes-1; masks, 0: any
   std::string input_field;          // synthetic: name of the input field
   std::string label_field;          // synthetic: name of the label field
   bool label_per_position = false;  // synthetic: labels [context] instead of one
+  bool label_per_pixel = false;     // images, masks, synthetic: labels [height, width] likewise
   bool parallel = false;            // synthetic: sentence pairs, fields as of kind "parallel"
 };
 

@@ -4,6 +4,7 @@
 #include "kernels/error.h"
 #include "runtime/data/datasets/dataset.h"
 #include "runtime/data/datasets/images/images.h"
+#include "runtime/data/datasets/images/masks.h"
 #include "runtime/data/datasets/images/synthetic.h"
 #include "runtime/data/datasets/text/text.h"
 #include "runtime/data/datasets/translation/parallel.h"
@@ -29,12 +30,23 @@ Datasets open_datasets(const DataConfig& config, const SampleShape& shape, uint6
   const bool text = config.kind == "text" || config.kind == "tokens";
   const bool parallel = config.kind == "parallel";
   const bool tuning = config.kind == "jsonl";
-  if (!text && !parallel && !tuning && config.kind != "images") {
+  const bool pixels = config.kind == "masks";
+  if (!text && !parallel && !tuning && !pixels && config.kind != "images") {
     fail_input("data.kind = \"" + config.kind +
-               "\" is not known: it is text, tokens, jsonl, parallel, images or synthetic");
+               "\" is not known: it is text, tokens, jsonl, parallel, images, masks or synthetic");
   }
   if (config.train.empty()) {
     fail_input("data.train is missing: data.kind = \"" + config.kind + "\" needs a path");
+  }
+  if (pixels != shape.label_per_pixel && (pixels || config.kind == "images")) {
+    fail_input(pixels ? "data.kind = \"masks\" has a class for each pixel: give model.per_pixel = "
+                        "true, which the kinds unet and sequential have"
+                      : "model.per_pixel = true needs a class for each pixel: give data.kind = "
+                        "\"masks\", or model.per_pixel = false");
+  }
+  if (pixels) {
+    return open_masks(config, shape.image, shape.classes,
+                      fields.empty() ? MaskLooks::All : MaskLooks::None);
   }
   if (config.kind == "images") {
     return open_images(config, shape.image, warn,

@@ -79,4 +79,8 @@ Pixels decode_png(std::span<const uint8_t> /*png*/, int64_t /*channels*/, const 
   fail_without(kImages, "the PNG " + name);
 }
 
+Pixels decode_numbers(std::span<const uint8_t> /*png*/, const std::string& name) {
+  fail_without(kImages, "the PNG " + name);
+}
+
 }  // namespace penstock

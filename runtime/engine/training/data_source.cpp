@@ -22,6 +22,7 @@ SampleShape sample_shape(const ModelConfig& model, const ModelInput& input) {
   shape.input_field = input.field;
   shape.label_field = "labels";
   shape.label_per_position = input.label_per_position;
+  shape.label_per_pixel = input.label_per_pixel;
   shape.parallel = input.field == "source_tokens";
   return shape;
 }
@@ -102,6 +103,8 @@ DataSource::DataSource(const Config& config, const ModelMaker& models, Collectiv
     check_classes(config, datasets_);
     return facts_of(datasets_);
   });
+  // What rank 0 has found out counts where the other ranks read.
+  if (shape_.label_per_pixel && shape_.classes == 0) shape_.classes = facts_.classes;
 }
 
 Progress DataSource::begin() const {

@@ -104,11 +104,13 @@ struct ModelConfig {
   bool packed = false;
   LoraConfig lora = {};  // the section [lora]
   // resnet
-  int64_t depth = 20;          // form cifar: 6n+2; form imagenet: 18, 34, 50, 101 or 152
-  std::string form = "cifar";  // cifar: for small images | imagenet: for large ones
+  int64_t depth = 20;  // form cifar: 6n+2; form imagenet: 18, 34, 50, 101 or 152
+  // resnet: cifar: for small images | imagenet: for large ones; unet: simplified: torchgpipe's
+  std::string form = "cifar";
   // amoebanet: `layers` normal cells, with a reduction cell before the second and the last third;
   // unet: `layers` levels, each half as large as the one before
-  int64_t filters = 32;  // channels: of the cells of the first third; of the first level
+  int64_t filters = 32;      // channels: of the cells of the first third; of the first level
+  int64_t convolutions = 2;  // unet, form simplified: of each level
   // amoebanet, the layers before the cells: wide | narrow | small (for 32 x 32 pixels) | auto (the
   // paper's: wide for amoebanet-d, narrow for amoebanet-b).
   std::string stem = "auto";
@@ -125,8 +127,10 @@ struct ModelConfig {
   std::vector<int64_t> image = {3, 32, 32};  // [channels, height, width]
   std::vector<int64_t> input = {};           // mlp, sequential: [features]; empty: an image
   int64_t classes = 10;                      // of the classifier; 0: what the data has
-  std::vector<int64_t> hidden_layers = {};   // mlp: widths; empty: `layers` times `hidden`
-  std::vector<LayerConfig> sequence;         // sequential
+  // unet, sequential: a class for each pixel instead of one for the image (data.kind = "masks").
+  bool per_pixel = false;
+  std::vector<int64_t> hidden_layers = {};  // mlp: widths; empty: `layers` times `hidden`
+  std::vector<LayerConfig> sequence;        // sequential
 };
 
 }  // namespace penstock

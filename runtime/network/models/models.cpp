@@ -35,9 +35,18 @@ bool is_amoebanet(const ModelConfig& config) {
   return config.kind == "amoebanet-d" || config.kind == "amoebanet-b";
 }
 
-// Returns whether the network takes images with one label each.
+// Returns whether the network takes images and nothing else.
 bool takes_images(const ModelConfig& config) {
   return is_amoebanet(config) || config.kind == "resnet" || config.kind == "unet";
+}
+
+void check_per_pixel(const ModelConfig& config) {
+  const bool can = config.kind == "unet" || config.kind == "sequential";
+  if (!config.per_pixel || (can && input_of(config).label_per_pixel)) return;
+  fail_input(
+      "model.per_pixel is for the kinds unet and sequential, and for images: the network of "
+      "model.kind = \"" +
+      config.kind + "\" tells no class for each pixel");
 }
 
 }  // namespace
@@ -53,7 +62,13 @@ ModelInput input_of(const ModelConfig& config) {
   if (!takes_images(config) && !config.input.empty()) {
     return {"inputs", features_shape(config), DType::F32, false};
   }
-  return {"images", image_shape(config), DType::F32, false};
+  return {"images", image_shape(config), DType::F32, false, config.per_pixel};
+}
+
+Shape label_shape(const ModelInput& input) {
+  if (input.label_per_position) return input.shape;
+  if (input.label_per_pixel) return {input.shape[0], input.shape[1]};
+  return {};
 }
 
 CrossEntropyOptions loss_of(const ModelConfig& config) {
@@ -63,6 +78,7 @@ CrossEntropyOptions loss_of(const ModelConfig& config) {
 
 Sequential build_model(const ModelConfig& config, int64_t vocabulary, int64_t classes) {
   check_adapters(config);
+  check_per_pixel(config);
   const int64_t tokens = config.vocabulary > 0 ? config.vocabulary : vocabulary;
   const int64_t labels = config.classes > 0 ? config.classes : classes;
   if ((takes_images(config) || config.kind == "mlp") && labels < 2) {

@@ -23,10 +23,13 @@ struct ModelInput {
   Shape shape;        // [context]; [height, width, channels]; [features]
   DType dtype = DType::F32;
   bool label_per_position = false;  // one label for each token; else one for each sample
+  bool label_per_pixel = false;     // images: one label for each pixel instead of one
 };
 // The input of the network that the section describes. Throws Error(Input) where model.image or
 // model.input has not the form that it must have.
 [[nodiscard]] ModelInput input_of(const ModelConfig& config);
+// The shape of a sample's labels: [context], [height, width] or, for one label, [].
+[[nodiscard]] Shape label_shape(const ModelInput& input);
 // The loss that a network is trained by: label smoothing and the clipping of logits.
 [[nodiscard]] CrossEntropyOptions loss_of(const ModelConfig& config);
 

@@ -96,6 +96,44 @@ LayerPtr make_conv(const std::string& name, LayerOptions& options, const LayerCo
                                                   .relu = activation == "relu"});
 }
 
+LayerPtr make_conv_transpose(const std::string& name, LayerOptions& options, const LayerConfig&,
+                             const Shape& input, const Surroundings&) {
+  ConvTranspose2d::Options how;
+  how.in = input.back();
+  how.out = options.integer("channels", 1);
+  how.groups = as_int(options.integer("groups", 1, 1));
+  how.bias = options.flag("bias", true);
+  const auto kernel = window_pair(options, "kernel", 1, 2);
+  const auto stride = window_pair(options, "stride", 1, 2);
+  const auto padding = window_pair(options, "padding", 0, 0);
+  const auto output_padding = window_pair(options, "output_padding", 0, 0);
+  how.window = {.kernel_h = as_int(kernel[0]),
+                .kernel_w = as_int(kernel[1]),
+                .stride_h = as_int(stride[0]),
+                .stride_w = as_int(stride[1]),
+                .pad_top = as_int(padding[0]),
+                .pad_bottom = as_int(padding[0]),
+                .pad_left = as_int(padding[1]),
+                .pad_right = as_int(padding[1])};
+  how.output_padding_h = as_int(output_padding[0]);
+  how.output_padding_w = as_int(output_padding[1]);
+  return std::make_unique<ConvTranspose2d>(name, how);
+}
+
+LayerPtr make_upsample(const std::string& name, LayerOptions& options, const LayerConfig&,
+                       const Shape&, const Surroundings&) {
+  const auto scale = window_pair(options, "scale", 1, 2);
+  const std::string mode = options.text("mode", "nearest");
+  const bool aligned = options.flag("align_corners", false);
+  if (mode != "nearest" && mode != "bilinear") options.fail("mode must be nearest or bilinear");
+  if (aligned && mode == "nearest") options.fail("align_corners is for mode = \"bilinear\"");
+  return std::make_unique<Upsample2d>(name, Enlarging{.scale_h = as_int(scale[0]),
+                                                      .scale_w = as_int(scale[1]),
+                                                      .kind = mode == "nearest" ? Upsample::Nearest
+                                                              : aligned ? Upsample::AlignedCorners
+                                                                        : Upsample::Bilinear});
+}
+
 Maker make_pool(Pool kind) {
   return [kind](const std::string& name, LayerOptions& options, const LayerConfig&, const Shape&,
                 const Surroundings&) -> LayerPtr {
@@ -184,9 +222,27 @@ LayerPtr make_group(const std::string& name, LayerOptions& options, const LayerC
                                  make_layers(config.layers, name + ".", shapes, around));
 }
 
+// Refuses what has not a vector for each label of a sample: a step would find it otherwise.
+void check_labels(const ModelInput& model, const Shape& input, const LayerOptions& options) {
+  if (model.label_per_position) return;
+  if (!model.label_per_pixel) {
+    if (input.rank() == 2) return;
+    options.fail("tells one class of a sample, and " + image_text(input) +
+                 " reaches it: put global-pool or flatten before it, or, for a class for each "
+                 "pixel, give model.per_pixel = true");
+  }
+  if (input.rank() == 4 && input[1] == model.shape[0] && input[2] == model.shape[1]) return;
+  options.fail("tells a class for each pixel of model.image, which is " +
+               std::to_string(model.shape[0]) + " high and " + std::to_string(model.shape[1]) +
+               " wide, and " + image_text(input) +
+               " reaches it: upsample or conv2d-transpose make it larger");
+}
+
 LayerPtr make_classifier(const std::string& name, LayerOptions& options, const LayerConfig&,
                          const Shape& input, const Surroundings& around) {
-  const bool text = input_of(around.model).label_per_position;
+  const ModelInput model = input_of(around.model);
+  check_labels(model, input, options);
+  const bool text = model.label_per_position;
   return std::make_unique<ClassifierLoss>(
       name, ClassifierLoss::Options{
                 .width = input.back(),
@@ -218,6 +274,8 @@ const std::map<std::string, Maker>& makers() {
   static const std::map<std::string, Maker> table = {
       {"linear", make_linear},
       {"conv2d", make_conv},
+      {"conv2d-transpose", make_conv_transpose},
+      {"upsample", make_upsample},
       {"max-pool", make_pool(Pool::Max)},
       {"average-pool", make_pool(Pool::Average)},
       {"global-pool", make_plain<GlobalPool>},

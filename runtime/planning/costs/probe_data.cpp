@@ -29,8 +29,7 @@ FieldForm field_form(const std::string& name, const ProbeSetup& setup) {
   const ModelInput& input = setup.input;
   if (name == input.field) return {with_batch(setup.micro_batches.size, input.shape), input.dtype};
   if (name.ends_with("_lengths")) return {{setup.micro_batches.size}, DType::I32, true};
-  const Shape label = input.label_per_position ? input.shape : Shape{};
-  return {with_batch(setup.micro_batches.size, label), DType::I32};
+  return {with_batch(setup.micro_batches.size, label_shape(input)), DType::I32};
 }
 
 }  // namespace

@@ -23,6 +23,29 @@ std::vector<double> per_channel(const std::vector<double>& values, double otherw
              " numbers, and the images have " + std::to_string(n) + " channels");
 }
 
+struct Place {
+  int64_t y, x;
+};
+
+// Calls use(place in the output, its number there, the number of the pixel that it comes from) for
+// each pixel of the output that is no padding.
+template <class Use>
+void for_moved_pixels(const Shape& image, const Augmentation& augmentation, const Use& use) {
+  const int64_t height = image[0];
+  const int64_t width = image[1];
+  for (int64_t y = 0; y < height; ++y) {
+    const int64_t from_y = y + augmentation.shift_y;
+    if (from_y < 0 || from_y >= height) continue;
+    for (int64_t x = 0; x < width; ++x) {
+      const int64_t shifted_x = x + augmentation.shift_x;
+      if (shifted_x < 0 || shifted_x >= width) continue;
+      const int64_t from_x = augmentation.flip ? width - 1 - shifted_x : shifted_x;
+      use(Place{y, x}, static_cast<size_t>(y * width + x),
+          static_cast<size_t>(from_y * width + from_x));
+    }
+  }
+}
+
 }  // namespace
 
 Augmentation draw_augmentation(const DataConfig& config, const Shape& image,
@@ -60,24 +83,23 @@ Normalisation normalisation(const DataConfig& config, int64_t channels) {
 
 void render(std::span<float> out, std::span<const uint8_t> pixels, const Shape& image,
             const Augmentation& augmentation, const Normalisation& table) {
-  const int64_t height = image[0];
-  const int64_t width = image[1];
   const auto channels = static_cast<size_t>(image[2]);
   std::ranges::fill(out, 0.0F);
-  for (int64_t y = 0; y < height; ++y) {
-    const int64_t from_y = y + augmentation.shift_y;
-    if (from_y < 0 || from_y >= height) continue;
-    const bool cut_row = y >= augmentation.cut_top && y < augmentation.cut_bottom;
-    for (int64_t x = 0; x < width; ++x) {
-      const int64_t shifted_x = x + augmentation.shift_x;
-      if (shifted_x < 0 || shifted_x >= width) continue;
-      if (cut_row && x >= augmentation.cut_left && x < augmentation.cut_right) continue;
-      const int64_t from_x = augmentation.flip ? width - 1 - shifted_x : shifted_x;
-      const auto to = static_cast<size_t>(y * width + x) * channels;
-      const auto from = static_cast<size_t>(from_y * width + from_x) * channels;
-      for (size_t c = 0; c < channels; ++c) out[to + c] = table[c][pixels[from + c]];
-    }
-  }
+  for_moved_pixels(image, augmentation, [&](const Place& to, size_t pixel, size_t from_pixel) {
+    const bool cut_row = to.y >= augmentation.cut_top && to.y < augmentation.cut_bottom;
+    if (cut_row && to.x >= augmentation.cut_left && to.x < augmentation.cut_right) return;
+    const size_t at = pixel * channels;
+    const size_t from = from_pixel * channels;
+    for (size_t c = 0; c < channels; ++c) out[at + c] = table[c][pixels[from + c]];
+  });
+}
+
+void render_labels(std::span<int32_t> labels, std::span<const uint8_t> mask, const Shape& image,
+                   const Augmentation& augmentation, int64_t ignore) {
+  std::ranges::fill(labels, -1);
+  for_moved_pixels(image, augmentation, [&](const Place&, size_t pixel, size_t from_pixel) {
+    if (mask[from_pixel] != ignore) labels[pixel] = mask[from_pixel];
+  });
 }
 
 }  // namespace penstock

@@ -44,4 +44,10 @@ using Normalisation = std::vector<std::array<float, 256>>;
 void render(std::span<float> out, std::span<const uint8_t> pixels, const Shape& image,
             const Augmentation& augmentation, const Normalisation& table);
 
+// Overwrites `labels` with the numbers of a mask, [height, width] as `image` has them, moved as
+// render() moves pixels. Padding, and numbers that are `ignore`, become -1: no target. A cutout
+// square keeps its labels: the network learns to tell them by what is around.
+void render_labels(std::span<int32_t> labels, std::span<const uint8_t> mask, const Shape& image,
+                   const Augmentation& augmentation, int64_t ignore);
+
 }  // namespace penstock

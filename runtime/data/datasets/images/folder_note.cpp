@@ -42,10 +42,14 @@ std::string not_read(const PassedOver& files) {
 }
 
 std::string folder_note(const ImageFolder& folder) {
+  return "images      " + number_of(std::ssize(folder.files), "image", "images") + " in " +
+         number_of(std::ssize(folder.classes), "class", "classes") + " of " + folder.path + ": " +
+         class_list(folder.classes) + passed_over_note(folder);
+}
+
+std::string passed_over_note(const ImageFolder& folder) {
   const PassedOver& over = folder.passed_over;
-  std::string note = "images      " + number_of(std::ssize(folder.files), "image", "images") +
-                     " in " + number_of(std::ssize(folder.classes), "class", "classes") + " of " +
-                     folder.path + ": " + class_list(folder.classes);
+  std::string note;
   const auto add = [&](const std::string& what, const std::string& list) {
     if (!list.empty()) note += "\n            " + what + list;
   };

@@ -14,6 +14,9 @@ namespace penstock {
 // first and the last are named.
 [[nodiscard]] std::string folder_note(const ImageFolder& folder);
 
+// The lines below the first of folder_note() alone, each with a line break before it.
+[[nodiscard]] std::string passed_over_note(const ImageFolder& folder);
+
 // A line to append to folder_note(): how many images ask by EXIF to be shown turned or mirrored,
 // which is not done; empty if none does. Reads the beginning of each image or, if there are more
 // than 1000, of 1000 of them that are spread evenly.

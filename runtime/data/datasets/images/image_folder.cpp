@@ -149,8 +149,8 @@ void list(ImageFolder& folder, Names& names, int64_t unpack_limit, ImageBytes by
 
 // The class of every file, and the sorted list of classes. A set with `train` and `test` inside
 // would mix the two silently, so all class folders must be neighbours. Returns where they are.
-fs::path classify(ImageFolder& folder) {
-  const std::string advice = "; images must be at <class>/<name>.jpg or .png";
+fs::path classify(ImageFolder& folder, const std::string& layout) {
+  const std::string advice = "; images must be at " + layout;
   std::map<std::string, int32_t> labels;
   fs::path home = fs::path(folder.files.front().name).parent_path().parent_path();
   for (const ImageFile& file : folder.files) {
@@ -206,20 +206,21 @@ std::vector<uint8_t> ImageFolder::beginning(const ImageFile& file, int64_t bytes
   return read;
 }
 
-ImageFolder open_image_folder(const std::string& path, int64_t unpack_limit, ImageBytes bytes) {
+ImageFolder open_image_folder(const std::string& path, int64_t unpack_limit, ImageBytes bytes,
+                              const std::string& layout) {
   ImageFolder folder;
   folder.path = path;
   Names names(folder);
   list(folder, names, unpack_limit, bytes);
   if (folder.files.empty()) {
     const std::string others = not_read(folder.passed_over);
-    fail_input(path + " has no images: it must hold <class>/<name>.jpg or .png files" +
+    fail_input(path + " has no images: it must hold " + layout + " files" +
                (others.empty() ? "" : "; not read: " + others));
   }
   std::ranges::sort(folder.files, {}, &ImageFile::name);
   const auto twice = std::ranges::adjacent_find(folder.files, {}, &ImageFile::name);
   if (twice != folder.files.end()) fail_data(folder.name_of(*twice) + " is there twice");
-  names.finish(classify(folder));
+  names.finish(classify(folder, layout));
   return folder;
 }
 

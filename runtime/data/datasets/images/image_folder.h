@@ -69,9 +69,10 @@ struct ImageFolder {
 // data.unpack_limit. Throws Error(Input) if there is nothing at `path`, something may not be read,
 // there are no images, an image lies outside a class folder, or class folders lie in different
 // folders; and Error(Data) for a damaged archive, or one with the same name twice.
-[[nodiscard]] ImageFolder open_image_folder(const std::string& path,
-                                            int64_t unpack_limit = kUnpackLimit,
-                                            ImageBytes bytes = ImageBytes::Held);
+// `layout` is how the files should lie, for messages.
+[[nodiscard]] ImageFolder open_image_folder(
+    const std::string& path, int64_t unpack_limit = kUnpackLimit,
+    ImageBytes bytes = ImageBytes::Held, const std::string& layout = "<class>/<name>.jpg or .png");
 
 // Removes those of `classes` that the folder has, with their images, from the lists; the labels of
 // the other classes become their new indices.

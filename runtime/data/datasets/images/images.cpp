@@ -18,18 +18,6 @@ namespace {
 
 constexpr int64_t kLargestCacheBytes = int64_t{1} << 30;
 
-void check_images(const DataConfig& config, const Shape& image) {
-  if (image.rank() != 3 || image.elements() == 0 || (image[2] != 1 && image[2] != 3)) {
-    fail_input("data.kind = \"images\" needs a model that reads images of 1 or 3 channels");
-  }
-  const int64_t side = std::min(image[0], image[1]);
-  if (config.crop_padding < 0 || config.crop_padding >= side) {
-    fail_input("data.crop_padding = " + std::to_string(config.crop_padding) +
-               " does not fit images of side " + std::to_string(side));
-  }
-  if (config.cutout < 0) fail_input("data.cutout must not be negative");
-}
-
 // A note on memory that a user can save by unpacking the archive; empty where it is not worth one.
 std::string note_on(const ImageFolder& folder) {
   constexpr size_t kNoteworthyBytes = size_t{64} << 20;
@@ -37,15 +25,6 @@ std::string note_on(const ImageFolder& folder) {
   return "note: " + folder.path + " is compressed, so every rank that reads images holds all " +
          std::to_string(folder.held.size() >> 20) +
          " MiB of it; a plain .tar is read where it is, by ranges";
-}
-
-// Decodes a file by what it is, not by its name, and fits it to `image`.
-std::vector<uint8_t> pixels_in(std::span<const uint8_t> bytes, const std::string& name,
-                               const Shape& image) {
-  if (!is_png(bytes) && !is_jpeg(bytes)) refuse_other_kind(bytes, name);
-  Pixels pixels = is_png(bytes) ? decode_png(bytes, image[2], name)
-                                : decode_jpeg(bytes, image[2], image[0], image[1], name);
-  return fitted(std::move(pixels), image[0], image[1]).bytes;
 }
 
 void refuse_one_class(const ImageFolder& folder) {
@@ -92,9 +71,30 @@ void refuse_other_classes_than(const ImageFolder& train, const ImageFolder& vali
 
 }  // namespace
 
+void check_images(const DataConfig& config, const Shape& image) {
+  if (image.rank() != 3 || image.elements() == 0 || (image[2] != 1 && image[2] != 3)) {
+    fail_input("data.kind = \"" + config.kind +
+               "\" needs a model that reads images of 1 or 3 channels");
+  }
+  const int64_t side = std::min(image[0], image[1]);
+  if (config.crop_padding < 0 || config.crop_padding >= side) {
+    fail_input("data.crop_padding = " + std::to_string(config.crop_padding) +
+               " does not fit images of side " + std::to_string(side));
+  }
+  if (config.cutout < 0) fail_input("data.cutout must not be negative");
+}
+
+std::vector<uint8_t> decode_image(std::span<const uint8_t> bytes, const std::string& name,
+                                  const Shape& image) {
+  if (!is_png(bytes) && !is_jpeg(bytes)) refuse_other_kind(bytes, name);
+  Pixels pixels = is_png(bytes) ? decode_png(bytes, image[2], name)
+                                : decode_jpeg(bytes, image[2], image[0], image[1], name);
+  return fitted(std::move(pixels), image[0], image[1]).bytes;
+}
+
 void read_image_file(std::span<const uint8_t> bytes, const std::string& name, const Shape& image,
                      const DataConfig& config, std::span<float> out) {
-  render(out, pixels_in(bytes, name, image), image, {}, normalisation(config, image[2]));
+  render(out, decode_image(bytes, name, image), image, {}, normalisation(config, image[2]));
 }
 
 ImageDataset::ImageDataset(ImageFolder folder, const Shape& image, DataConfig config,
@@ -131,7 +131,7 @@ void ImageDataset::read(int64_t index, const RandomStream& random,
 }
 
 std::vector<uint8_t> ImageDataset::decode(const ImageFile& file) const {
-  return pixels_in(folder_.load(file), folder_.name_of(file), image_);
+  return decode_image(folder_.load(file), folder_.name_of(file), image_);
 }
 
 std::vector<uint8_t> ImageDataset::pixels_of(size_t index) const {

@@ -72,6 +72,15 @@ class ImageDataset final : public Dataset {
   std::unique_ptr<DamagedImages> damaged_;
 };
 
+// Throws Error(Input) naming the key where the network's `image` or what `config` says of
+// augmentation does not suit images.
+void check_images(const DataConfig& config, const Shape& image);
+
+// Decodes a PNG or JPEG file, by what it is and not by its name, and brings it to the shape
+// `image`. Throws Error(Data) naming `name`, the file, if it is no image or is damaged.
+[[nodiscard]] std::vector<uint8_t> decode_image(std::span<const uint8_t> bytes,
+                                                const std::string& name, const Shape& image);
+
 // Does with one PNG or JPEG file what ImageDataset does without augmentation: decodes `bytes`,
 // brings the image to the shape `image`, normalises it and overwrites `out`, of that shape. Throws
 // Error(Data) naming `name`, the file, if it is no image or is damaged.

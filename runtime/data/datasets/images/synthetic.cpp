@@ -35,6 +35,12 @@ void draw_text(int32_t* tokens, int32_t* labels, int64_t n, int64_t classes,
   });
 }
 
+Shape labels_of(const SampleShape& shape) {
+  if (shape.label_per_position) return shape.input;
+  if (shape.label_per_pixel) return {shape.input[0], shape.input[1]};
+  return {};
+}
+
 void draw_values(float* out, int64_t n, const RandomStream& stream) {
   constexpr float kWidth = 3.4641016F;  // sqrt(12): a uniform number of variance 1
   for_words(stream, n,
@@ -46,7 +52,7 @@ void draw_values(float* out, int64_t n, const RandomStream& stream) {
 SyntheticDataset::SyntheticDataset(const SampleShape& shape, uint64_t seed, int64_t first,
                                    int64_t size)
     : fields_{{shape.input_field, shape.input, shape.label_per_position ? DType::I32 : DType::F32},
-              {shape.label_field, shape.label_per_position ? shape.input : Shape{}, DType::I32}},
+              {shape.label_field, labels_of(shape), DType::I32}},
       classes_(shape.classes),
       seed_(seed),
       first_(first),
@@ -65,7 +71,8 @@ void SyntheticDataset::read(int64_t index, const RandomStream& /*random*/,
   if (out[0] != nullptr) draw_values(static_cast<float*>(out[0]), n, inputs);
   if (labels != nullptr) {
     const RandomStream stream = random_stream(seed_, hash_name("synthetic labels"), sample);
-    *labels = class_of(philox(stream, 0)[0], classes_);
+    for_words(stream, fields_[1].shape.elements(),
+              [&](int64_t i, uint32_t word) { labels[i] = class_of(word, classes_); });
   }
 }
 

@@ -3,8 +3,8 @@
 //
 // A sample is computed from its number, so that nothing is read or kept. For classification
 // (SampleShape::label_per_position is false) the input field is F32, of mean 0 and variance 1, and
-// the label field is one I32. For language both fields are I32 [context], and each label is the
-// token that comes next.
+// the label field is one I32, or one for each pixel. For language both fields are I32 [context],
+// and each label is the token that comes next.
 #pragma once
 
 #include <cstdint>

@@ -76,6 +76,13 @@ using Options = std::map<std::string, LayerConfig::Value>;
   return config;
 }
 
+// A class for each pixel.
+[[nodiscard]] inline ModelConfig pixel_unet_config() {
+  ModelConfig config = unet_config();
+  config.per_pixel = true;
+  return config;
+}
+
 [[nodiscard]] inline ModelConfig mlp_config() {
   ModelConfig config;
   config.kind = "mlp";
@@ -123,6 +130,23 @@ using Options = std::map<std::string, LayerConfig::Value>;
        entry("residual", {}, {entry("conv2d", {{"channels", int64_t{6}}, {"bias", false}})}),
        entry("dropout", {{"rate", 0.1}}), entry("flatten"),
        entry("linear", {{"width", int64_t{8}}, {"activation", std::string("gelu")}})});
+}
+// With every kind that makes images larger, for a class for each pixel.
+[[nodiscard]] inline ModelConfig all_enlarging_kinds() {
+  ModelConfig config = image_sequence(
+      {entry("stash", {{"skip", std::string("image")}}),
+       entry("conv2d", {{"channels", int64_t{4}}, {"stride", int64_t{2}}}), entry("tanh"),
+       entry("conv2d", {{"channels", int64_t{6}}, {"stride", int64_t{2}}}), entry("tanh"),
+       entry("conv2d-transpose", {{"channels", int64_t{4}},
+                                  {"kernel", std::vector<int64_t>{3, 2}},
+                                  {"padding", std::vector<int64_t>{1, 0}},
+                                  {"output_padding", std::vector<int64_t>{1, 0}},
+                                  {"groups", int64_t{2}}}),
+       entry("upsample", {{"mode", std::string("bilinear")}, {"align_corners", true}}),
+       entry("pop", {{"skip", std::string("image")}}), entry("conv2d", {{"channels", int64_t{6}}}),
+       entry("tanh")});
+  config.per_pixel = true;
+  return config;
 }
 [[nodiscard]] inline ModelConfig all_token_kinds() {
   return token_sequence(

@@ -324,6 +324,28 @@ TEST(Counts, UNetByTheFormula) {
   EXPECT_EQ(count(config), expected);
 }
 
+// torchgpipe's benchmarks/unet-memory has 362.2 M, 2.21 B, 4.99 B, 7.80 B and 15.82 B. What it
+// counts are its convolutions alone, `theirs` for one class: its norms have no parameters. Ours
+// have two numbers a channel of each convolution, and a second class.
+TEST(Counts, UNetsOfTorchgpipesTable) {
+  struct Row {
+    int64_t b, c, theirs, channels;
+  };
+  for (const Row& row : {Row{6, 72, 362'157'516, 32'760}, Row{11, 128, 2'213'834'176, 108'480},
+                         Row{24, 128, 4'993'859'008, 239'104}, Row{24, 160, 7'802'903'600, 298'880},
+                         Row{48, 160, 15'822'206'000, 600'320}}) {
+    ModelConfig config = unet_config();
+    config.form = "simplified";
+    config.layers = 5;
+    config.convolutions = row.b;
+    config.filters = row.c;
+    config.image = {3, 192, 192};
+    config.classes = 2;
+    config.per_pixel = true;
+    EXPECT_EQ(count(config), row.theirs + row.c / 2 + 2 * row.channels) << row.b << ", " << row.c;
+  }
+}
+
 TEST(Counts, Mlp) {
   EXPECT_EQ(count(mlp_config()), 12 * 16 + 16 + 16 * 8 + 8 + 8 * 5 + 5);
   ModelConfig config = mlp_config();
@@ -454,6 +476,14 @@ TEST(Models, RefuseWhatMakesNoNetwork) {
   EXPECT_EQ(refused(cells, [](Config&) {}), "nothing was thrown");
   EXPECT_THAT(refused(unet_config(), [](Config& c) { c.layers = 3; }), HasSubstr("multiple of 8"));
   EXPECT_THAT(refused(unet_config(), [](Config& c) { c.layers = 60; }), HasSubstr("not 60"));
+  EXPECT_THAT(refused(unet_config(),
+                      [](Config& c) {
+                        c.form = "simplified";
+                        c.filters = 5;
+                      }),
+              HasSubstr("must be even, not 5"));
+  EXPECT_THAT(refused(images, [](Config& c) { c.per_pixel = true; }),
+              HasSubstr("model.per_pixel is for the kinds unet and sequential"));
   EXPECT_EQ(refused(unet_config(), [](Config&) {}), "nothing was thrown");
   for (const std::vector<int64_t>& image :
        std::vector<std::vector<int64_t>>{{}, {3, 32}, {3, 32, 32, 1}, {0, 32, 32}, {3, -1, 32}}) {
@@ -475,7 +505,8 @@ TEST(Models, SayWhatEntersTheFirstLayer) {
     const ModelInput input = input_of(config);
     EXPECT_EQ(build_model(config, 0, 0).inputs, std::vector<std::string>{input.field});
     return input.field + " " + input.shape.text() + " " + name_of(input.dtype) +
-           (input.label_per_position ? " labels per position" : "");
+           (input.label_per_position ? " labels per position" : "") +
+           (input.label_per_pixel ? " labels " + label_shape(input).text() : "");
   };
   EXPECT_EQ(says(transformer_config()), "tokens [8] int32 labels per position");
   EXPECT_EQ(says(all_token_kinds()), "tokens [8] int32 labels per position");
@@ -483,6 +514,8 @@ TEST(Models, SayWhatEntersTheFirstLayer) {
   translation.kind = "transformer-nmt";
   EXPECT_EQ(says(translation), "source_tokens [8] int32 labels per position");
   EXPECT_EQ(says(resnet_config("cifar", 8)), "images [16, 16, 3] fp32");
+  EXPECT_EQ(says(unet_config()), "images [8, 12, 3] fp32");
+  EXPECT_EQ(says(pixel_unet_config()), "images [8, 12, 3] fp32 labels [8, 12]");
   EXPECT_EQ(says(all_image_kinds()), "images [8, 8, 2] fp32");
   EXPECT_EQ(says(mlp_config()), "inputs [12] fp32");
 }

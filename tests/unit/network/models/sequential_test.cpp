@@ -30,6 +30,14 @@ TEST(Sequentials, EveryKindBuilds) {
               ElementsAre("global-pool layers.0", "classifier layers.classifier"));
 }
 
+TEST(Sequentials, TellAClassForEachPixel) {
+  EXPECT_THAT(kinds_and_names(build_model(all_enlarging_kinds(), 0, 0).layers),
+              ElementsAre("stash layers.0", "conv2d layers.1", "activation layers.2",
+                          "conv2d layers.3", "activation layers.4", "conv2d-transpose layers.5",
+                          "upsample layers.6", "pop layers.7", "conv2d layers.8",
+                          "activation layers.9", "classifier layers.classifier"));
+}
+
 TEST(Sequentials, NamesAndShapesReachTheParameters) {
   ModelConfig config = all_image_kinds();
   config.sequence[0].name = "stem";
@@ -86,6 +94,13 @@ TEST(Sequentials, RefuseWrongTypesAndRanges) {
       entry("conv2d", {{"channels", four}, {"groups", int64_t{3}}}),
       entry("conv2d", {{"channels", four}, {"activation", std::string("gelu")}}),
       entry("max-pool", {{"kernel", int64_t{9}}, {"padding", int64_t{0}}}),
+      entry("upsample", {{"scale", int64_t{0}}}),
+      entry("upsample", {{"mode", std::string("bicubic")}}),
+      entry("upsample", {{"align_corners", true}}),
+      entry("conv2d-transpose", {{"channels", four}, {"groups", int64_t{3}}}),
+      entry("conv2d-transpose", {{"channels", four}, {"output_padding", int64_t{2}}}),
+      entry("conv2d-transpose", {{"channels", four}, {"padding", int64_t{2}}}),
+      entry("conv2d-transpose", {}),
       entry("dropout", {{"rate", 1.0}}),
       entry("dropout", {{"rate", std::string("much")}}),
       entry("self-attention", {{"heads", int64_t{3}}}),
@@ -99,6 +114,30 @@ TEST(Sequentials, RefuseWrongTypesAndRanges) {
   for (const LayerConfig& config : wrong) {
     EXPECT_THAT(refusal(config), StartsWith(kWhere)) << config.kind;
   }
+}
+
+// The shapes are in the order of model.image: channels, height, width.
+TEST(Sequentials, RefuseAClassifierOfAnotherShapeThanTheLabels) {
+  ModelConfig small = all_enlarging_kinds();
+  small.sequence = {entry("conv2d", {{"channels", int64_t{6}}, {"stride", int64_t{2}}}),
+                    entry("classifier")};
+  EXPECT_THAT(refusal(small), AllOf(StartsWith(kWhere), HasSubstr("8 high and 8 wide"),
+                                    HasSubstr("[6, 4, 4] (channels, height, width)"),
+                                    HasSubstr("upsample or conv2d-transpose")));
+  small.sequence = {entry("flatten"), entry("classifier")};
+  EXPECT_THAT(refusal(small), AllOf(StartsWith(kWhere), HasSubstr("8 high and 8 wide")));
+  EXPECT_THAT(refusal(entry("classifier")),
+              AllOf(StartsWith(kWhere), HasSubstr("[2, 8, 8] (channels, height, width)"),
+                    HasSubstr("put global-pool or flatten before it"),
+                    HasSubstr("model.per_pixel = true")));
+}
+
+TEST(Sequentials, TellShapesInTheOrderOfTheRunFile) {
+  LayerConfig conv =
+      entry("conv2d", {{"channels", int64_t{6}}, {"kernel", int64_t{11}}, {"padding", int64_t{0}}});
+  ModelConfig config = image_sequence({conv});
+  config.image = {2, 8, 16};
+  EXPECT_THAT(refusal(config), HasSubstr("window 11 x 11 over images 8 high and 16 wide"));
 }
 
 TEST(Sequentials, PairsHaveTwoNumbers) {

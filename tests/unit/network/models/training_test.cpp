@@ -32,7 +32,7 @@ class Trainee {
     const Shape shape{std::span<const int64_t>(extents)};
     inputs_ = device_->empty(shape, input.dtype, Purpose::Activations);
     const bool text = input.dtype == DType::I32;
-    const int64_t labels = text ? shape.elements() : kBatch;
+    const int64_t labels = kBatch * label_shape(input).elements();
     fields_ = {device_->empty({labels}, DType::I32, Purpose::Activations)};
     for (size_t i = 0; i < static_cast<size_t>(shape.elements()); ++i) {
       if (text) inputs_.data<int32_t>()[i] = static_cast<int32_t>(uniform(i) * kVocabulary);
@@ -217,6 +217,16 @@ TEST(WholeNetworks, AmoebaNetGradients) {
 
 TEST(WholeNetworks, UNetGradients) {
   expect_true_gradients(unet_config(), Kinks::Everywhere);
+}
+
+TEST(WholeNetworks, GradientsOfAClassForEachPixel) {
+  for (const char* form : {"cifar", "simplified"}) {
+    SCOPED_TRACE(form);
+    ModelConfig config = pixel_unet_config();
+    config.form = form;
+    expect_true_gradients(config, Kinks::Everywhere);
+  }
+  expect_true_gradients(all_enlarging_kinds(), Kinks::None);
 }
 
 TEST(WholeNetworks, SequentialGradients) {

@@ -125,7 +125,7 @@ class Whole {
     stage_.allocate(1);
     optimizer_->allocate(stage_.weights().state(), *device_);
     const ModelInput input = input_of(c.config);
-    const Shape labels = batched(input.label_per_position ? input.shape : Shape{});
+    const Shape labels = batched(label_shape(input));
     data_ = {device_->zeros(batched(input.shape), input.dtype, Purpose::Workspace)};
     fields_ = {device_->zeros(labels, DType::I32, Purpose::Workspace)};
     micro_batch_.field_names = &names_;

@@ -27,6 +27,20 @@ void place_taps(std::vector<Tap>& taps, int64_t first, int64_t extent) {
   }
 }
 
+// The largest part, around the middle, that has the proportions of height x width.
+struct Part {
+  int64_t top, left, height, width;
+};
+Part middle_part(const Pixels& image, int64_t height, int64_t width) {
+  const bool too_wide = image.width * height > image.height * width;
+  const int64_t part_height =
+      too_wide ? image.height : std::max<int64_t>(1, image.width * height / width);
+  const int64_t part_width =
+      too_wide ? std::max<int64_t>(1, image.height * width / height) : image.width;
+  return {(image.height - part_height) / 2, (image.width - part_width) / 2, part_height,
+          part_width};
+}
+
 }  // namespace
 
 bool fits(int64_t height, int64_t width, int64_t held_bytes, size_t file_bytes) {
@@ -66,15 +80,11 @@ Pixels with_channels(Pixels image, int64_t channels) {
 
 Pixels fitted(Pixels image, int64_t height, int64_t width) {
   if (image.height == height && image.width == width) return image;
-  const bool too_wide = image.width * height > image.height * width;
-  const int64_t part_height =
-      too_wide ? image.height : std::max<int64_t>(1, image.width * height / width);
-  const int64_t part_width =
-      too_wide ? std::max<int64_t>(1, image.height * width / height) : image.width;
+  const Part part = middle_part(image, height, width);
   std::vector<Tap> rows(static_cast<size_t>(height));
   std::vector<Tap> columns(static_cast<size_t>(width));
-  place_taps(rows, (image.height - part_height) / 2, part_height);
-  place_taps(columns, (image.width - part_width) / 2, part_width);
+  place_taps(rows, part.top, part.height);
+  place_taps(columns, part.left, part.width);
 
   const int64_t channels = image.channels;
   Pixels out{height, width, channels, {}};
@@ -93,6 +103,21 @@ Pixels fitted(Pixels image, int64_t height, int64_t width) {
             across(row.low) * (kOne - row.weight_of_high) + across(row.high) * row.weight_of_high;
         out.bytes.push_back(static_cast<uint8_t>((sum + kOne * kOne / 2) >> (2 * kFractionBits)));
       }
+    }
+  }
+  return out;
+}
+
+Pixels fitted_numbers(Pixels mask, int64_t height, int64_t width) {
+  if (mask.height == height && mask.width == width) return mask;
+  const Part part = middle_part(mask, height, width);
+  Pixels out{height, width, 1, {}};
+  out.bytes.reserve(static_cast<size_t>(height * width));
+  for (int64_t y = 0; y < height; ++y) {
+    const int64_t from_y = part.top + (2 * y + 1) * part.height / (2 * height);
+    for (int64_t x = 0; x < width; ++x) {
+      const int64_t from_x = part.left + (2 * x + 1) * part.width / (2 * width);
+      out.bytes.push_back(mask.bytes[static_cast<size_t>(from_y * mask.width + from_x)]);
     }
   }
   return out;

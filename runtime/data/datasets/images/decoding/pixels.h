@@ -33,5 +33,8 @@ struct Pixels {
 // proportions, and resamples it bilinearly, in integers, so that every machine computes the same
 // bytes. An image of the right size is returned as it is.
 [[nodiscard]] Pixels fitted(Pixels image, int64_t height, int64_t width);
+// The same part of a mask, whose numbers cannot be mixed: each pixel of the result is the one that
+// its centre lies in. `mask` has one channel.
+[[nodiscard]] Pixels fitted_numbers(Pixels mask, int64_t height, int64_t width);
 
 }  // namespace penstock

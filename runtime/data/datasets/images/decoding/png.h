@@ -1,5 +1,6 @@
-// runtime/data/datasets/images/decoding/png.h -- decode_png(): the bytes of a PNG file to pixels,
-// by the library libpng, which no other file calls.
+// runtime/data/datasets/images/decoding/png.h -- decode_png(): the bytes of a PNG file to pixels;
+// and decode_numbers(): to the number that is written for each pixel. By the library libpng, which
+// no other file calls.
 #pragma once
 
 #include <cstdint>
@@ -17,5 +18,10 @@ namespace penstock {
 // which are about colour profiles and the like, are ignored.
 [[nodiscard]] Pixels decode_png(std::span<const uint8_t> png, int64_t channels,
                                 const std::string& name);
+
+// Decodes a PNG whose pixels are numbers, not colours, as masks are: grey of 8 bits, or indices of
+// a palette. The result has one channel, as the file has it. Throws as decode_png() does, and
+// Error(Input) naming the file for a PNG of another form, whose numbers could be read in two ways.
+[[nodiscard]] Pixels decode_numbers(std::span<const uint8_t> png, const std::string& name);
 
 }  // namespace penstock
