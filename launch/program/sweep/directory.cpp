@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <set>
 #include <sstream>
 
 #include "kernels/error.h"
 #include "launch/program/options/run_file.h"
-#include "runtime/records/sweep/plots/curves.h"
+#include "launch/program/output.h"
+#include "runtime/records/report/report.h"
+#include "runtime/records/run_directory/names.h"
 #include "runtime/records/sweep/tables/csv.h"
+#include "runtime/records/sweep/tables/page.h"
 #include "runtime/records/sweep/tables/table.h"
 #include "runtime/system/files/atomic_file.h"
 #include "runtime/system/files/input_file.h"
@@ -128,10 +132,36 @@ std::string write_results(const std::string& directory, const SweepRecord& recor
   replace_file(directory + "/table.csv", table_csv(rows));
   replace_file(directory + "/runs.csv", runs_csv(record, rows));
   replace_file(directory + "/table.md", table);
-  for (const SweepPlot& plot : sweep_plots(rows, record.plot, about(record))) {
+  for (const SweepPlot& plot : plots_of(record, rows)) {
     replace_file(directory + "/" + plot.file, chart_svg(plot.chart));
   }
   return table;
+}
+
+std::vector<SweepPlot> plots_of(const SweepRecord& record, const std::vector<ScalingRow>& rows) {
+  return sweep_plots(rows, record.plot, about(record));
+}
+
+std::string write_pages(const std::string& directory, const SweepRecord& record) {
+  const std::vector<ScalingRow> rows = rows_of(directory, record);
+  std::set<std::string> pages;
+  for (const ScalingRow& row : rows) {
+    for (int repeat = 1; repeat <= runs_of(record, row.point); ++repeat) {
+      const std::string run = run_directory(directory, row.point, repeat);
+      if (!fs::exists(run + "/" + kMetricsFile)) continue;
+      try {
+        replace_file(run + "/report.html", run_page(read_run_files(run)));
+        pages.insert(run_name(row.point, repeat));
+      } catch (const Error& error) {
+        tell(fmt::format("{} has no page: {}", run, error.what()));
+      }
+    }
+  }
+  std::vector<std::string> plots;
+  for (const SweepPlot& plot : plots_of(record, rows)) plots.push_back(chart_svg(plot.chart));
+  std::string file = directory + "/report.html";
+  replace_file(file, sweep_page(rows, about(record), plots, pages));
+  return file;
 }
 
 }  // namespace penstock

@@ -8,6 +8,7 @@
 
 #include "launch/program/sweep/points.h"
 #include "runtime/records/run_directory/lock/lock.h"
+#include "runtime/records/sweep/plots/curves.h"
 #include "runtime/records/sweep/scaling.h"
 
 namespace penstock {
@@ -38,8 +39,14 @@ class SweepDirectory {
 [[nodiscard]] std::vector<ScalingRow> rows_of(const std::string& directory,
                                               const SweepRecord& record);
 
-// Writes table.csv, table.md and the plots, each by atomic replacement, and returns the table as
-// Markdown. Throws Error(Resource).
+// Writes table.csv, runs.csv, table.md and the plots, each by atomic replacement, and returns the
+// table as Markdown. Throws Error(Resource).
 std::string write_results(const std::string& directory, const SweepRecord& record);
+// The plots of these results.
+[[nodiscard]] std::vector<SweepPlot> plots_of(const SweepRecord& record,
+                                              const std::vector<ScalingRow>& rows);
+// Writes report.html for the sweep, and for each of its runs that has begun, and returns the path
+// of the first. Tells the user of runs that are damaged. Throws Error(Resource).
+std::string write_pages(const std::string& directory, const SweepRecord& record);
 
 }  // namespace penstock

@@ -59,6 +59,11 @@ std::vector<std::string> run_words(const std::string& command, const SweepFile& 
   return words;
 }
 
+std::vector<std::string> extra_words(const SweepFile& sweep) {
+  if (sweep.dry_run) return {"--dry-run"};
+  return {};
+}
+
 std::vector<std::string> local_words(const SweepFile& sweep, const PointRun& run,
                                      const PointStart& start) {
   std::vector<std::string> words = run_words(sweep.launcher, sweep, run);
@@ -67,40 +72,8 @@ std::vector<std::string> local_words(const SweepFile& sweep, const PointRun& run
         std::string("--out"), start.directory, std::string("--resume"), std::string("auto")}) {
     words.push_back(word);
   }
+  words.insert(words.end(), start.more.begin(), start.more.end());
   return words;
-}
-
-std::string job_script(const std::string& script, const PointRun& run, const PointStart& start) {
-  const std::string words =
-      fmt::format("{}/{} --out {}", start.directory, kPointFile, start.directory);
-  // The script is a shell's, and takes the words apart at its blanks.
-  constexpr const char* kOfShells = " \t\n'\"\\`$&;|<>()*?[{";
-  for (const std::string& path : {start.directory, start.program, start.scripts}) {
-    if (path.find_first_of(kOfShells) == std::string::npos) continue;
-    fail_input(path +
-               ": in a batch sweep the paths of sweep.out, of the program and of sweep.script are "
-               "without blanks, quotes and other signs that mean something to a shell");
-  }
-  // The head, with what the batch system reads, is all that is comment.
-  std::istringstream lines(script);
-  std::string head;
-  std::string rest;
-  for (std::string line; std::getline(lines, line);) {
-    const bool is_head = rest.empty() && (line.starts_with('#') || line.empty());
-    (is_head ? head : rest) += line + "\n";
-  }
-  if (!head.starts_with("#!") || rest.empty()) {
-    fail_input("sweep.script: a script begins with #! and has more than comments");
-  }
-  return head +
-         fmt::format(
-             "# Written by penstock sweep: the run {0}.\n"
-             "export RUN='{1}' PENSTOCK='{2}' PENSTOCK_SCRIPT='{3}/{4}' PENSTOCK_RANKS={5} "
-             "PENSTOCK_BATCH='{6}'\n"
-             "set -- {1}\n",
-             run.name(), words, start.program, start.directory, kJobScript, run.point.sizes.ranks(),
-             start.scripts) +
-         rest;
 }
 
 }  // namespace penstock

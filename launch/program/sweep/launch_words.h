@@ -16,6 +16,8 @@ struct PointStart {
   std::string program;       // of this program
   std::string directory;     // of the run's directory
   std::string scripts = {};  // of the folder that sweep.script is in; for batch sweeps
+  // What is given to penstock train besides the run file and the directory: "--dry-run".
+  std::vector<std::string> more = {};
 };
 
 // The absolute path of this program.
@@ -41,16 +43,12 @@ struct PointRun {
 [[nodiscard]] std::vector<std::string> run_words(const std::string& command, const SweepFile& sweep,
                                                  const PointRun& run);
 
+// What a sweep gives to penstock train besides the run file and the directory.
+[[nodiscard]] std::vector<std::string> extra_words(const SweepFile& sweep);
+
 // The words that start a run on this machine: `mpirun -n 2 penstock train .../point.toml --out
 // ... --resume auto`.
 [[nodiscard]] std::vector<std::string> local_words(const SweepFile& sweep, const PointRun& run,
                                                    const PointStart& start);
-
-// The text of a job script for this run: `script`, the text of sweep.script, with the run put in
-// below its head (the comments at its beginning, which the batch system reads), so that it
-// needs no arguments. Throws Error(Input) where `script` is no script, or a path has blanks or
-// other characters that mean something to a shell.
-[[nodiscard]] std::string job_script(const std::string& script, const PointRun& run,
-                                     const PointStart& start);
 
 }  // namespace penstock

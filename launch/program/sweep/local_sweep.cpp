@@ -84,7 +84,8 @@ struct RunEnd {
 
 RunEnd run_to_end(const SweepFile& sweep, const PointRun& run, const std::string& directory) {
   const PointStart start{.program = this_program(),
-                         .directory = fs::absolute(directory).lexically_normal().string()};
+                         .directory = fs::absolute(directory).lexically_normal().string(),
+                         .more = extra_words(sweep)};
   const std::string output = directory + "/" + kOutputFile;
   const uint64_t begin = size_of(output);
   Child child(local_words(sweep, run, start), output);
@@ -98,9 +99,11 @@ RunEnd run_to_end(const SweepFile& sweep, const PointRun& run, const std::string
 }
 
 std::string result_text(const Outcome& outcome, double seconds) {
-  if (outcome.state != PointState::Finished || !outcome.step_ms) {
+  if (outcome.state != PointState::Finished) {
     return fmt::format("{}: {}", word_of(outcome.state), outcome.reason);
   }
+  // A dry run has no times.
+  if (!outcome.step_ms) return "finished in " + seconds_text(seconds);
   return fmt::format("{:.4g} ms a step, finished in {}", outcome.step_ms->median,
                      seconds_text(seconds));
 }
@@ -118,7 +121,7 @@ class LocalSweep {
     for (int repeat = 1; repeat <= record_.repeats; ++repeat) {
       for (size_t i = 0; i < record_.points.size(); ++i) {
         if (was_asked_to_stop()) return kStoppedExitCode;
-        if (!is_left(i, repeat)) continue;
+        if (!is_to_run(i, repeat)) continue;
         const PointRun run{.point = record_.points[i], .repeat = repeat};
         announce(run, static_cast<size_t>(repeat - 1) * record_.points.size() + i + 1);
         if (!run_one(run)) return kStoppedExitCode;
@@ -129,7 +132,7 @@ class LocalSweep {
   }
 
  private:
-  [[nodiscard]] bool is_left(size_t point, int repeat) const {
+  [[nodiscard]] bool is_to_run(size_t point, int repeat) const {
     const PointState state =
         outcome_of(directory_, record_.points[point], repeat, record_.warmup).state;
     return state != PointState::Skipped && state != PointState::Finished;

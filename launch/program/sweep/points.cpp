@@ -39,6 +39,10 @@ Settings base_of(const SweepFile& sweep) {
         "run.patience = 0 in [set]",
         settings.place_of("run.patience")));
   }
+  if (settings.config.run.dry_run) {
+    fail_input(settings.place_of("run.dry_run") +
+               ": 'run.dry_run' is for [set] of a sweep, whose points it does not become part of");
+  }
   settings.config.run.overwrite = false;  // points go on where they were stopped
   return settings;
 }
@@ -90,6 +94,10 @@ class PointDrawer {
           sweep.place_of("run.seed")));
     }
     look_at_network(whole.config);
+    if (!whole.config.run.out.empty()) {
+      drawn_.notes.push_back(base_.place_of("run.out") +
+                             ": 'run.out' is not followed: each run is in the sweep's directory");
+    }
     if (whole.config.run.threads == 0 && !sweep.varies("run.threads")) {
       drawn_.notes.emplace_back(
           "run.threads is left open: points of few ranks compute with more threads a rank; set it, "
@@ -161,7 +169,8 @@ class PointDrawer {
                      .schedule = pipeline.schedule,
                      .recompute = pipeline.recompute,
                      .steps = settings.config.run.steps,
-                     .seed = settings.config.run.seed};
+                     .seed = settings.config.run.seed,
+                     .dry_run = sweep_.dry_run};
     settle_chunks(settings, point);
     if (!sweep_.ranks.empty() && !fit_ranks(sweep_.ranks[choice.back()], rules_, point.sizes)) {
       ++left_out_;

@@ -8,12 +8,16 @@
 #include "kernels/error.h"
 #include "launch/program/help/flag.h"
 #include "launch/program/output.h"
+#include "launch/program/start/processor_time.h"
 #include "launch/program/sweep/batch/batch_sweep.h"
+#include "launch/program/sweep/batch/node_hours.h"
 #include "launch/program/sweep/check_plot.h"
 #include "launch/program/sweep/directory.h"
 #include "launch/program/sweep/file/sweep_file.h"
+#include "launch/program/sweep/host_cores.h"
 #include "launch/program/sweep/launch_words.h"
 #include "launch/program/sweep/local_sweep.h"
+#include "launch/program/sweep/pdf.h"
 #include "launch/program/sweep/points.h"
 #include "runtime/records/sweep/tables/table.h"
 #include "runtime/records/telemetry/units.h"
@@ -34,7 +38,8 @@ CommandOptions sweep_options_into(SweepOptions& options) {
   known.add_options()("dry", flag(options.dry),
                       "list the points and what is planned of them; start and write nothing")(
       "report", flag(options.report),
-      "the table of what there is, also while the sweep goes on; start nothing")(
+      "the table of what there is, and a page with links to those of the runs, also while the "
+      "sweep goes on; start nothing")(
       "again", flag(options.again),
       "batch: submit again what was submitted before and has not ended well")(
       "out", boost::program_options::value(&options.out)->value_name("DIR"),
@@ -61,20 +66,34 @@ int report_on(const std::string& directory, const SweepRecord& record) {
   } else {
     const DirectoryLock held(lock);
     answer("{}", write_results(directory, record));
+    answer("\n{}.\n", write_pdfs(directory, plots_of(record, rows_of(directory, record))));
   }
+  answer("{} has all of it, with links to the pages of the runs.\n",
+         write_pages(directory, record));
   return 0;
 }
 
-void answer_notes(const DrawnSweep& drawn) {
+void answer_notes(const SweepFile& sweep, const DrawnSweep& drawn) {
   for (const std::string& note : drawn.notes) answer("note: {}\n", note);
+  const auto cores = sweep.batch ? std::nullopt : core_note(drawn, usable_processors());
+  if (cores) answer("note: {}\n", *cores);
+  if (sweep.dry_run) {
+    answer(
+        "note: run.dry_run: nothing is trained; a point that finishes has started its ranks, read "
+        "its data and sent its messages\n");
+  }
 }
 
-int list_points(const DrawnSweep& drawn, const std::string& directory) {
-  answer_notes(drawn);
+int list_points(const SweepFile& sweep, const DrawnSweep& drawn, const std::string& directory) {
+  answer_notes(sweep, drawn);
   const std::vector<ScalingRow> rows = rows_of(directory, drawn.record);
   answer("{}", forecast_markdown(rows));
-  const std::optional<double> left = seconds_left(rows);
   if (drawn.record.repeats > 1) answer("\nEach point is run {} times.\n", drawn.record.repeats);
+  if (sweep.batch) {
+    answer("\n{}.\n", node_hours_text(sweep, rows));
+    return 0;
+  }
+  const std::optional<double> left = seconds_left(rows);
   if (left) {
     answer(
         "\nAbout {} of training are left, one point after the other; start-up, evaluation and "
@@ -90,10 +109,11 @@ int work(const SweepFile& sweep, const DrawnSweep& drawn, const std::string& out
     (void)run_words(sweep.batch ? sweep.submit : sweep.launcher, sweep, {.point = point});
   }
   const SweepDirectory directory(out, drawn);
-  answer_notes(drawn);
+  answer_notes(sweep, drawn);
   int exit_code = 0;
   if (sweep.batch) {
-    submit_points(sweep, drawn.record, out, again);
+    answer("{}.\n", node_hours_text(sweep, rows_of(out, drawn.record)));
+    submit_points(sweep, drawn, out, again);
   } else {
     exit_code = run_locally(sweep, drawn.record, out);
   }
@@ -102,6 +122,7 @@ int work(const SweepFile& sweep, const DrawnSweep& drawn, const std::string& out
       "plots "
       "in throughput.svg and efficiency.svg.\n",
       write_results(out, drawn.record), out);
+  answer("{}.\n", write_pdfs(out, plots_of(drawn.record, rows_of(out, drawn.record))));
   return exit_code;
 }
 
@@ -114,6 +135,7 @@ int sweep_command(const std::vector<std::string>& arguments, const ModelMaker& m
   }
   SweepFile sweep = read_sweep_file(options.operand);
   if (!options.out.empty()) sweep.out = options.out;
+  if (sweep.dry_run) sweep.out += ".dry-run";  // beside the sweep that is trained
   if (options.again && !sweep.batch) {
     fail_input("sweep: --again is for batch sweeps; here what failed is tried again by itself");
   }
@@ -124,7 +146,7 @@ int sweep_command(const std::vector<std::string>& arguments, const ModelMaker& m
     return report_on(sweep.out, record);
   }
   const DrawnSweep drawn = draw_sweep(sweep, models);
-  if (options.dry) return list_points(drawn, sweep.out);
+  if (options.dry) return list_points(sweep, drawn, sweep.out);
   return work(sweep, drawn, sweep.out, options.again);
 }
 

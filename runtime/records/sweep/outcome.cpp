@@ -100,7 +100,9 @@ Outcome outcome_of(const std::string& sweep, const SweepPoint& point, int repeat
   const std::string directory = run_directory(sweep, point, repeat);
   Outcome outcome;
   try {
-    if (fs::exists(directory + "/" + kMetricsFile)) {
+    if (point.dry_run && fs::exists(directory + ".dry-run/" + kDryRunFile)) {
+      outcome.state = PointState::Finished;
+    } else if (fs::exists(directory + "/" + kMetricsFile)) {
       add_run(directory, point, warmup, outcome);
     } else if (fs::exists(directory + "/" + kSubmittedFile)) {
       outcome.state = PointState::Submitted;

@@ -46,8 +46,8 @@ struct Outcome {
 [[nodiscard]] std::optional<StepTimes> steady_times(const History& history, int64_t warmup);
 
 // Reads the outcome of one run of a point. `sweep` is the directory of the whole sweep; `warmup` is
-// as above. Changes no file. If the run directory is damaged, the run counts as Failed, with the
-// reason.
+// as above. Changes no file. A dry run that has ended counts as Finished, without numbers. If the
+// run directory is damaged, the run counts as Failed, with the reason.
 [[nodiscard]] Outcome outcome_of(const std::string& sweep, const SweepPoint& point, int repeat,
                                  int64_t warmup);
 

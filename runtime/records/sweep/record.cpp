@@ -30,6 +30,7 @@ ordered_json point_json(const SweepPoint& point) {
                        {"bubble", point.planned->bubble},
                        {"peak_bytes", point.planned->peak_bytes}};
   }
+  if (point.dry_run) made["dry_run"] = true;
   if (!point.skipped.empty()) made["skipped"] = point.skipped;
   return made;
 }
@@ -46,6 +47,7 @@ SweepPoint point_in(const json& from) {
                    .steps = from.at("steps"),
                    .group = from.at("group"),
                    .seed = from.value("seed", uint64_t{1}),
+                   .dry_run = from.value("dry_run", false),
                    .skipped = from.value("skipped", "")};
   if (point.sizes.chunks < 1 || point.name.find('/') != std::string::npos) {
     fail_data("no point has such chunks, or such a name");

@@ -53,6 +53,7 @@ struct SweepPoint {
   std::string group = {};
   std::vector<VariedKey> keys = {};           // all that the grid varies, in its order
   uint64_t seed = 1;                          // run.seed of its first run
+  bool dry_run = false;                       // its runs are dry runs, which train nothing
   std::optional<PointForecast> planned = {};  // null: there is no prediction
   std::string skipped = {};                   // why it is not run; empty: it is run
 };

@@ -10,11 +10,6 @@
 namespace penstock {
 namespace {
 
-bool is_left(const Outcome& run) {
-  return run.state != PointState::Skipped && run.state != PointState::Finished &&
-         run.state != PointState::Failed;
-}
-
 bool is_measured(const ScalingRow& row) {
   return finished_of(row.runs) > 0 && row.samples_per_s;
 }
@@ -72,6 +67,11 @@ std::vector<ScalingRow> scaling_rows(const std::vector<SweepPoint>& points,
 std::optional<double> rate_of(std::optional<double> amount, const Outcome& outcome) {
   if (!amount || !outcome.step_ms) return std::nullopt;
   return 1e3 * *amount / outcome.step_ms->median;
+}
+
+bool is_left(const Outcome& run) {
+  return run.state != PointState::Skipped && run.state != PointState::Finished &&
+         run.state != PointState::Failed;
 }
 
 std::optional<double> seconds_left(const std::vector<ScalingRow>& rows) {

@@ -37,6 +37,9 @@ struct ScalingRow {
 // two is not known.
 [[nodiscard]] std::optional<double> rate_of(std::optional<double> amount, const Outcome& outcome);
 
+// Whether the run is still to come or to go on: it has neither finished nor failed.
+[[nodiscard]] bool is_left(const Outcome& run);
+
 // Estimates the seconds of training that the runs still need: the sum of their predicted step
 // times, times the median ratio of measured to predicted step times of finished points. Null if a
 // run that is still to come has no prediction. Start-up, evaluations and checkpoints come on top.

@@ -1,9 +1,15 @@
 // `penstock sweep` without ranks: the sweep file, the points it makes, and the words they are
 // started by. Whole sweeps: tests/distributed/sweep_test.cpp.
+#include <fstream>
+
 #include "helpers.h"
+#include "launch/program/sweep/batch/job_script.h"
+#include "launch/program/sweep/batch/node_hours.h"
 #include "launch/program/sweep/directory.h"
+#include "launch/program/sweep/host_cores.h"
 #include "launch/program/sweep/launch_words.h"
 #include "launch/program/sweep/sweep_command.h"
+#include "runtime/system/files/input_file.h"
 #include "tests/support/temporary_folder.h"
 
 namespace penstock {
@@ -12,6 +18,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 constexpr const char* kBase = R"([model]
@@ -28,6 +35,10 @@ micro_batch_size = 2
 threads = 1
 measure_processor = false
 )";
+
+std::string text_in(const std::string& path) {
+  return read_text(path, 1 << 20, FileOwner::User);
+}
 
 class Sweeps : public testing::Test {
  protected:
@@ -213,13 +224,16 @@ TEST_F(Sweeps, WordsAndJobsNameThePoint) {
               HasSubstr("{ranks_per_node}"));
   sweep.ranks_per_node = 5;
   EXPECT_EQ(nodes_of(sweep, point)->ranks_per_node, 3);
-  const std::string job = job_script("#!/bin/bash\n#SBATCH --nodes=2\nset -u\n# more\n", {point},
-                                     {"/bin/penstock", "/s/k6"});
-  EXPECT_THAT(job, StartsWith("#!/bin/bash\n#SBATCH --nodes=2\n# Written by penstock sweep"));
-  EXPECT_THAT(job, HasSubstr("\nset -- /s/k6/point.toml --out /s/k6\nset -u\n# more\n"));
+  const JobScript job =
+      job_script("#!/bin/bash\n#SBATCH --nodes=7\nset -u\n# more\n",
+                 {.nodes = 2, .ranks_per_node = 3}, {point, 2}, {"/bin/penstock", "/s/k6-r2"});
+  EXPECT_THAT(job.text, StartsWith("#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=3\n"
+                                   "# Written by penstock sweep: the run k6-r2"));
+  EXPECT_THAT(job.text, HasSubstr("\nset -- /s/k6-r2/point.toml --out /s/k6-r2\nset -u\n# more\n"));
+  EXPECT_EQ(job.submit, "sbatch /s/k6-r2/job.sh");
   for (const char* out : {"/a b", "/a;b", "/a$b", "/a&b", "/a*b"}) {
     EXPECT_THAT(input_error([&] {
-                  (void)job_script("#!/bin/sh\ntrue\n", {point}, {"/p", out});
+                  (void)job_script("#!/bin/sh\ntrue\n", {}, {point}, {"/p", out});
                 }),
                 HasSubstr("without blanks, quotes"));
   }
@@ -248,6 +262,81 @@ TEST_F(Sweeps, ADirectoryIsOfOneSweepWithOneSetOfSettings) {
               HasSubstr("is no sweep, and has "));
 }
 
+// The scripts that come with Penstock, each asking for two nodes of three ranks and two GPUs, for
+// 90 minutes, and the lines that submit them.
+TEST(SweepJobs, AskForTheirOwnNodesRanksGpusAndTime) {
+  const JobSize size{.nodes = 2, .ranks_per_node = 3, .gpus_per_node = 2, .time_s = 5400};
+  const auto head = [&](const char* script) {
+    const std::string text = text_in(PENSTOCK_BATCH + std::string("/") + script);
+    return job_head(text.substr(0, text.find("\nset -u") + 1), size);
+  };
+  const std::string slurm = head("slurm.sh");
+  EXPECT_THAT(slurm, AllOf(HasSubstr("\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=3\n#SBATCH "
+                                     "--gpus-per-node=2\n#SBATCH --time=1:30:00\n"),
+                           HasSubstr("\n#SBATCH --cpus-per-task=8\n"),
+                           Not(HasSubstr("ntasks-per-node=4")), Not(HasSubstr("04:00:00"))));
+  EXPECT_EQ(submit_line(slurm, "j"), "sbatch j");
+  const std::string pbs = head("pbs.sh");
+  EXPECT_THAT(pbs, AllOf(HasSubstr("\n#PBS -l select=2:ncpus=32:mpiprocs=3:ngpus=2\n#PBS -l "
+                                   "walltime=1:30:00\n"),
+                         Not(HasSubstr("\n#PBS -l walltime=04"))));
+  EXPECT_EQ(submit_line(pbs, "j"), "qsub j");
+  EXPECT_THAT(job_head("#!/bin/sh\n#PBS -l nodes=7:ppn=4\n", size),
+              StartsWith("#!/bin/sh\n#PBS -l nodes=2:ppn=3:gpus=2\n"));
+  const std::string lsf = head("lsf.sh");
+  EXPECT_THAT(lsf,
+              AllOf(HasSubstr("\n#BSUB -n 6\n#BSUB -R \"span[ptile=3] affinity[core(8)]\"\n#BSUB "
+                              "-gpu \"num=2:mode=shared\"\n#BSUB -W 1:30\n"),
+                    Not(HasSubstr("ptile=4")), HasSubstr("\n#BSUB -wa USR1\n")));
+  EXPECT_EQ(submit_line(lsf, "j"), "bsub <j");
+  const std::string flux = head("flux.sh");
+  EXPECT_THAT(flux, AllOf(HasSubstr("\n#FLUX: --nodes=2\n"), HasSubstr("\n#FLUX: --nslots=2\n"),
+                          HasSubstr("\n#FLUX: --gpus-per-slot=2\n#FLUX: --time-limit=5400s\n"),
+                          Not(HasSubstr("=4h"))));
+  EXPECT_EQ(submit_line(flux, "j"), "flux batch j");
+  EXPECT_EQ(job_head("#!/bin/sh\n# mine\n", size), "#!/bin/sh\n# mine\n");
+  EXPECT_EQ(submit_line("#!/bin/sh\n", "j"), "j");
+  // What the sweep does not say stays as it is.
+  EXPECT_THAT(job_head("#SBATCH --time=7:00\n#SBATCH --gres=gpu:8\n", {}),
+              AllOf(HasSubstr("--time=7:00\n"), HasSubstr("--gres=gpu:8\n")));
+}
+
+TEST_F(Sweeps, TellNodeHoursBeforeTheyAreSpent) {
+  const SweepFile sweep = sweep_of(
+      "mode = \"batch\"\nscript = \"base.toml\"\nranks_per_node = 2\n"
+      "walltime = \"0:30:00\"\n");
+  std::vector<SweepPoint> points(2);
+  points[0] = {.name = "a", .sizes = {.stages = 2}, .steps = 100};
+  points[1] = {.name = "b", .sizes = {.stages = 4}, .steps = 100};
+  for (SweepPoint& point : points) point.planned = PointForecast{.step_s = 36};
+  const Outcome done{.state = PointState::Finished, .steps = 100};
+  // An hour on one node, twice an hour on two.
+  EXPECT_THAT(node_hours_text(sweep, scaling_rows(points, {{{}, done}, {{}, {}}})),
+              AllOf(StartsWith("3 jobs to come: about 5 node-hours"), HasSubstr("at most 2.5 in")));
+  points[0].planned.reset();
+  EXPECT_THAT(node_hours_text(sweep, scaling_rows(points, {{{}}, {{}}})),
+              HasSubstr("node-hours are not known"));
+  EXPECT_THAT(refusal("walltime = \"soon\"\n"), StartsWith("s.toml:3: 'sweep.walltime' must be"));
+}
+
+TEST_F(Sweeps, TellOfHostsWithFewerCoresThanRanks) {
+  const DrawnSweep sweep = drawn("[grid]\nstages = [1, 2]\nreplicas = [1, 2]\n");
+  const auto note = core_note(sweep, 3);
+  ASSERT_TRUE(note);
+  EXPECT_THAT(*note, StartsWith("k2-d2-m4-1f1b has 4 ranks of 1 thread, and this host 3 cores"));
+  EXPECT_FALSE(core_note(sweep, 4));
+}
+
+TEST_F(Sweeps, SayWhichKeysOfTheRunFileTheyDoNotFollow) {
+  folder_.write("base.toml", std::string(kBase) + "out = \"runs/x\"\n");
+  EXPECT_THAT(drawn("[grid]\nstages = [1]\n").notes,
+              ElementsAre(AllOf(HasSubstr("base.toml:14: 'run.out' is not followed"))));
+  folder_.write("base.toml", std::string(kBase) + "dry_run = true\n");
+  EXPECT_THAT(input_error([&] { (void)drawn("[grid]\nstages = [1]\n"); }),
+              HasSubstr("base.toml:14: 'run.dry_run' is for [set]"));
+  EXPECT_THAT(refusal("[grid]\ndry_run = [true]\n"), HasSubstr("'run.dry_run' is for [set]"));
+}
+
 // The batch system here prints what it was given.
 TEST_F(Sweeps, JobsAreSubmittedOnce) {
   const std::string out = folder_ / "out";
@@ -265,9 +354,46 @@ TEST_F(Sweeps, JobsAreSubmittedOnce) {
               AllOf(HasSubstr("k1-d1-m8-1f1b: took k1-d1-m8-1f1b 1 "),
                     HasSubstr("k2-d1-m8-1f1b: took k2-d1-m8-1f1b 2 "),
                     HasSubstr("/points/k2-d1-m8-1f1b/job.sh"), HasSubstr("| submitted |")));
-  EXPECT_THAT(run("--again=false"), testing::Not(HasSubstr("took")));
+  EXPECT_THAT(run("--again=false"), Not(HasSubstr("took")));
   EXPECT_THAT(run("--again"), HasSubstr("took k1-d1-m8-1f1b 1 "));
-  EXPECT_THAT(run("--dry"), HasSubstr("planned step, ms"));
+  EXPECT_THAT(run("--dry"),
+              AllOf(HasSubstr("planned step, ms"), HasSubstr("2 jobs to come: about ")));
+}
+
+TEST_F(Sweeps, JobsWithoutASubmitCommandComeWithTheLineToType) {
+  folder_.write("base.toml", std::string(kBase) + "time_limit = \"0:20:00\"\n");
+  folder_.write("job.sh", "#!/bin/bash\n#PBS -l walltime=1:00:00\necho \"$@\"\n");
+  const std::string file = folder_.write("batch.toml",
+                                         "[sweep]\nrun = \"base.toml\"\nmode = \"batch\"\nscript = "
+                                         "\"job.sh\"\n[grid]\nstages = [1]\n");
+  const std::string out = folder_ / "out";
+  const auto run = [&](const std::vector<std::string>& words) {
+    testing::internal::CaptureStdout();
+    EXPECT_EQ(sweep_command(words, built_in_models()), 0);
+    return testing::internal::GetCapturedStdout();
+  };
+  EXPECT_THAT(run({file, "--out", out}),
+              HasSubstr("\nqsub " + out + "/points/k1-d1-m8-1f1b/job.sh\n"));
+  // pbs.sh would give the job's walltime in its place.
+  EXPECT_THAT(text_in(out + "/points/k1-d1-m8-1f1b/job.sh"), HasSubstr(" --time-limit 0:20:00\n"));
+  EXPECT_THAT(run({out, "--report"}), HasSubstr(out + "/report.html has all of it"));
+  const std::string page = text_in(out + "/report.html");
+  EXPECT_THAT(page, AllOf(HasSubstr("<td>k1-d1-m8-1f1b</td>"), HasSubstr("<svg "),
+                          HasSubstr("strong scaling, mini-batch 16")));
+
+  // A dry run is a sweep of its own, of the same points.
+  const std::string dry =
+      folder_.write("dry.toml",
+                    "[sweep]\nrun = \"base.toml\"\nmode = \"batch\"\nscript = \"job.sh\"\n[set]\n"
+                    "dry_run = true\n[grid]\nstages = [1]\n");
+  EXPECT_THAT(run({dry, "--out", out}), HasSubstr("run.dry_run: nothing is trained"));
+  const std::string point = out + ".dry-run/points/k1-d1-m8-1f1b";
+  EXPECT_THAT(text_in(point + "/job.sh"), HasSubstr(" --dry-run --time-limit 0:20:00\n"));
+  EXPECT_EQ(text_in(point + "/point.toml"), text_in(out + "/points/k1-d1-m8-1f1b/point.toml"));
+  std::filesystem::create_directory(point + ".dry-run");
+  std::ofstream(point + ".dry-run/dry_run.json") << "{}";
+  EXPECT_EQ(rows_of(out + ".dry-run", read_sweep(out + ".dry-run"))[0].outcome.state,
+            PointState::Finished);
 }
 
 }  // namespace

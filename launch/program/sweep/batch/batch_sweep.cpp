@@ -9,6 +9,7 @@
 
 #include "kernels/error.h"
 #include "launch/program/output.h"
+#include "launch/program/sweep/batch/job_script.h"
 #include "launch/program/sweep/child.h"
 #include "launch/program/sweep/launch_words.h"
 #include "runtime/records/sweep/outcome.h"
@@ -69,6 +70,23 @@ void make_executable(const std::string& script) {
   if (error) fail_resource(script + " cannot be made executable: " + error.message());
 }
 
+JobSize size_of_job(const SweepFile& sweep, const SweepPoint& point) {
+  const PointNodes nodes = nodes_of(sweep, point).value_or(PointNodes{});
+  return {.nodes = nodes.nodes,
+          .ranks_per_node = nodes.ranks_per_node,
+          .gpus_per_node = sweep.gpus_per_node,
+          .time_s = sweep.walltime_s};
+}
+
+// A time limit of the run file is said again, since a script that finds none said gives its own.
+std::vector<std::string> words_of_job(const SweepFile& sweep, const Config& config) {
+  std::vector<std::string> words = extra_words(sweep);
+  if (config.run.time_limit != "auto") {
+    words.insert(words.end(), {"--time-limit", config.run.time_limit});
+  }
+  return words;
+}
+
 bool is_wanted(const Outcome& outcome, bool again) {
   if (outcome.state == PointState::Waiting) return true;
   return again && outcome.state != PointState::Skipped && outcome.state != PointState::Running &&
@@ -77,21 +95,32 @@ bool is_wanted(const Outcome& outcome, bool again) {
 
 }  // namespace
 
-void submit_points(const SweepFile& sweep, const SweepRecord& record, const std::string& directory,
+void submit_points(const SweepFile& sweep, const DrawnSweep& drawn, const std::string& directory,
                    bool again) {
   constexpr int64_t kMostBytes = int64_t{1} << 20;
+  const SweepRecord& record = drawn.record;
   const std::string script = read_text(sweep.script, kMostBytes, FileOwner::User);
   const std::string scripts = fs::absolute(sweep.script).lexically_normal().parent_path().string();
+  if (sweep.submit.empty()) answer("Without sweep.submit, these lines submit the jobs:\n");
   for (int repeat = 1; repeat <= record.repeats; ++repeat) {
-    for (const SweepPoint& point : record.points) {
+    for (size_t i = 0; i < record.points.size(); ++i) {
+      const SweepPoint& point = record.points[i];
       if (!is_wanted(outcome_of(directory, point, repeat, record.warmup), again)) continue;
       const PointRun run{.point = point, .repeat = repeat};
       const std::string folder =
           fs::absolute(run_directory(directory, point, repeat)).lexically_normal().string();
-      const std::string job = folder + "/" + kJobScript;
-      replace_file(job, job_script(script, run, {this_program(), folder, scripts}));
-      make_executable(job);
-      answer("{}: {}\n", run.name(), sweep.submit.empty() ? job : submitted(sweep, run, folder));
+      const JobScript job = job_script(script, size_of_job(sweep, point), run,
+                                       {.program = this_program(),
+                                        .directory = folder,
+                                        .scripts = scripts,
+                                        .more = words_of_job(sweep, drawn.configs[i])});
+      replace_file(folder + "/" + kJobScript, job.text);
+      make_executable(folder + "/" + kJobScript);
+      if (sweep.submit.empty()) {
+        answer("{}\n", job.submit);
+      } else {
+        answer("{}: {}\n", run.name(), submitted(sweep, run, folder));
+      }
     }
   }
 }

@@ -22,11 +22,10 @@ namespace {
 namespace fs = std::filesystem;
 
 // What a sweep settles itself.
-constexpr std::array<std::pair<const char*, const char*>, 7> kOwnMatters = {{
+constexpr std::array<std::pair<const char*, const char*>, 6> kOwnMatters = {{
     {"run.out", "sweep.out is where the points are"},
     {"run.resume", "points are gone on with by themselves"},
     {"run.overwrite", "points are gone on with by themselves"},
-    {"run.dry_run", "penstock sweep FILE --dry says what would be run"},
     {"run.epochs", "run.steps says how long all points are"},
     {"pipeline.auto", "the grid says what is tried"},
     {"pipeline.mini_batch", "sweep.mini_batch says it for all points"},
@@ -73,13 +72,22 @@ void for_each_key(const toml::table& table, const std::string& above, const std:
 void read_set(const toml::table& table, const std::string& file, SweepFile& to) {
   for_each_key(table, "", file, [&](const auto& name, const auto& node, const auto& origin) {
     const Option& option = checked_option(name, origin);
-    to.set.push_back({&option, checked_value(node, option, origin), origin});
+    const OptionValue value = checked_value(node, option, origin);
+    // It is no setting of the points: the same points are trained when it is gone.
+    if (option.name() == "run.dry_run") {
+      to.dry_run = std::get<bool>(value);
+    } else {
+      to.set.push_back({&option, value, origin});
+    }
   });
 }
 
 void read_grid(const toml::table& table, const std::string& file, SweepFile& to) {
   for_each_key(table, "", file, [&](const auto& name, const auto& node, const auto& origin) {
     GridKey key{.option = &checked_option(name, origin), .values = {}, .origin = origin};
+    if (key.option->name() == "run.dry_run") {
+      fail_input(fmt::format("{}: 'run.dry_run' is for [set]: it is of all points", origin));
+    }
     const toml::array* list = node.as_array();
     if (list == nullptr || list->empty()) {
       fail_input(fmt::format("{}: '{}' in the grid is a list of what to try: {} = [{}]", origin,

@@ -48,6 +48,9 @@ struct SweepFile {
   // Batch: the command that takes a job script; empty: scripts are only written.
   std::string submit = {};
   int ranks_per_node = 0;         // 0: all ranks of a point are on one node
+  int gpus_per_node = 0;          // batch: that a job asks for; 0: what the script says
+  double walltime_s = 0;          // batch: of a job; 0: what the script says
+  bool dry_run = false;           // run.dry_run in [set]: nothing is trained
   std::string device = "cpu";     // the device that forecasts are for (device_model_named())
   std::string memory = {};        // of each device, "40GiB"; empty: what that device has
   int64_t warmup = 5;             // steps at the beginning of each attempt that are not measured

@@ -7,6 +7,7 @@
 #include "kernels/device_model.h"
 #include "kernels/error.h"
 #include "launch/program/options/parse_bytes.h"
+#include "launch/program/stopping/time_limit.h"
 #include "launch/program/sweep/file/section_key.h"
 
 namespace penstock {
@@ -77,6 +78,15 @@ constexpr SectionKey kSweepKeys[] = {
      [](const auto& n, auto& to) { return set_text(n, to.submit); }},
     {"ranks_per_node", "an integer >= 1",
      [](const auto& n, auto& to) { return set_count(n, 1, to.ranks_per_node); }},
+    {"gpus_per_node", "an integer >= 1",
+     [](const auto& n, auto& to) { return set_count(n, 1, to.gpus_per_node); }},
+    {"walltime", "a text, like \"1:30:00\" (hours, minutes, seconds)",
+     [](const auto& n, auto& to) {
+       std::string text;
+       const auto time = set_text(n, text) ? parse_time_limit(text) : std::nullopt;
+       to.walltime_s = time ? time->count() : 0;
+       return to.walltime_s > 0;
+     }},
     {"device_model", "the name of a device, see penstock plan --help",
      [](const auto& n, auto& to) {
        if (!set_text(n, to.device)) return false;

@@ -150,17 +150,25 @@ std::string without_bars(std::string text) {
   return text;
 }
 
-std::string markdown(const std::vector<Column>& columns, const std::vector<ScalingRow>& rows) {
-  std::vector<std::string> lines(rows.size() + 2);
+// A line of names, then a line of cells for each row.
+TableCells cells_of(const std::vector<Column>& columns, const std::vector<ScalingRow>& rows) {
+  TableCells lines(rows.size() + 1);
   for (const Column& column : columns) {
-    std::vector<std::string> cells = {column.name};
-    for (const ScalingRow& row : rows) cells.push_back(without_bars(column.cell(row)));
+    lines[0].push_back(column.name);
+    for (size_t i = 0; i < rows.size(); ++i) lines[i + 1].push_back(column.cell(rows[i]));
+  }
+  return lines;
+}
+
+std::string markdown(const TableCells& cells) {
+  std::vector<std::string> lines(cells.size() + 1);  // the second one is the rule below the names
+  for (size_t column = 0; column < cells[0].size(); ++column) {
     size_t width = 3;
-    for (const std::string& cell : cells) width = std::max(width, cell.size());
-    lines[0] += fmt::format("| {:{}} ", cells[0], width);
+    for (const auto& line : cells) width = std::max(width, line[column].size());
+    for (size_t i = 0; i < cells.size(); ++i) {
+      lines[i == 0 ? 0 : i + 1] += fmt::format("| {:{}} ", without_bars(cells[i][column]), width);
+    }
     lines[1] += "|" + std::string(width + 2, '-');
-    for (size_t i = 1; i < cells.size(); ++i)
-      lines[i + 1] += fmt::format("| {:{}} ", cells[i], width);
   }
   std::string text;
   for (const std::string& line : lines) text += line + "|\n";
@@ -202,20 +210,28 @@ std::string bases(const std::vector<ScalingRow>& rows) {
 
 }  // namespace
 
-std::string table_markdown(const std::vector<ScalingRow>& rows) {
+TableCells table_cells(const std::vector<ScalingRow>& rows) {
   const bool has_tokens = std::any_of(
       rows.begin(), rows.end(), [](const ScalingRow& row) { return row.tokens_per_s.has_value(); });
   const bool repeats = std::any_of(rows.begin(), rows.end(),
                                    [](const ScalingRow& row) { return row.runs.size() > 1; });
   std::vector<Column> columns = point_columns(rows);
   append(columns, result_columns(has_tokens, repeats));
-  return markdown(columns, rows) + bases(rows) + reasons(rows);
+  return cells_of(columns, rows);
+}
+
+std::string table_remarks(const std::vector<ScalingRow>& rows) {
+  return bases(rows) + reasons(rows);
+}
+
+std::string table_markdown(const std::vector<ScalingRow>& rows) {
+  return markdown(table_cells(rows)) + table_remarks(rows);
 }
 
 std::string forecast_markdown(const std::vector<ScalingRow>& rows) {
   std::vector<Column> columns = point_columns(rows);
   append(columns, forecast_columns());
-  return markdown(columns, rows) + reasons(rows);
+  return markdown(cells_of(columns, rows)) + reasons(rows);
 }
 
 }  // namespace penstock

@@ -10,6 +10,14 @@
 
 namespace penstock {
 
+// Lines of cells; the first line has the names of the columns, of which the first is the point's.
+using TableCells = std::vector<std::vector<std::string>>;
+
+// The cells of table.md.
+[[nodiscard]] TableCells table_cells(const std::vector<ScalingRow>& rows);
+// The sentences below the table.
+[[nodiscard]] std::string table_remarks(const std::vector<ScalingRow>& rows);
+
 // table.md: the table with aligned columns, so that it can be read on a terminal, too; below it,
 // with which point each speed-up compares, and why points were skipped or failed, each reason once.
 [[nodiscard]] std::string table_markdown(const std::vector<ScalingRow>& rows);

@@ -7,6 +7,7 @@
 #include "kernels/error.h"
 #include "runtime/records/sweep/plots/curves.h"
 #include "runtime/records/sweep/tables/csv.h"
+#include "runtime/records/sweep/tables/page.h"
 #include "runtime/records/sweep/tables/table.h"
 #include "tests/unit/records/sweep/sample_rows.h"
 
@@ -130,6 +131,17 @@ TEST(SweepTable, AReasonIsSaidOnceForAllItsPoints) {
   }
   const std::string text = table_markdown(scaling_rows(points, runs));
   EXPECT_THAT(text, EndsWith("\n\n- a, c and 2 more skipped: why\n- b skipped: other\n"));
+}
+
+TEST(SweepTable, ThePageLinksToThePagesOfTheRuns) {
+  std::vector<ScalingRow> rows = repeated_rows();
+  rows[1].point.name = "<b>";
+  const std::string page = sweep_page(rows, "strong & <weak>", {"<svg>1</svg>"}, {"a", "a-r2"});
+  EXPECT_THAT(page, AllOf(HasSubstr("<a href=\"points/a/report.html\">run 1</a>"),
+                          HasSubstr("<a href=\"points/a-r2/report.html\">run 2</a>"),
+                          HasSubstr("strong &amp; &lt;weak&gt;"), HasSubstr("<td>&lt;b&gt;</td>"),
+                          HasSubstr("<svg>1</svg>"), HasSubstr("<th>samples/s</th>"),
+                          Not(HasSubstr("<script"))));
 }
 
 TEST(SweepTable, MarkdownNamesWhatFailedAndWhy) {
