@@ -9,6 +9,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <sstream>
 
 #include "kernels/device_model.h"
 #include "kernels/error.h"
@@ -29,6 +30,7 @@
 #include "runtime/planning/blueprint/forecast.h"
 #include "runtime/planning/blueprint/layout.h"
 #include "runtime/planning/blueprint/plan_request.h"
+#include "runtime/planning/plan/stage_skips.h"
 #include "runtime/records/hub/weights.h"
 #include "runtime/records/telemetry/units.h"
 
@@ -97,21 +99,13 @@ std::string safeguards(const Config& config, const PlanRequest& request, const P
   const PlannedCandidate* best = plan.best();
   if (best == nullptr) return "";
   const Arrangement& fastest = best->candidate;
+  const ModelCosts costs = request.costs(fastest.cut());
+  const Schedule schedule = schedule_of(fastest, stage_skips(fastest.split, costs.skips));
+  std::istringstream lines(safeguards_text(
+      safeguard_costs(config, best->prediction, fastest, schedule, costs, request.cluster),
+      config));
   std::string text;
-  if (config.run.audit > 0) {
-    Arrangement unaudited = fastest;
-    unaudited.audit = 0;
-    const Prediction without = predict(unaudited, request.costs(fastest.cut()), request.cluster);
-    text += "fastest: " + audits_text(best->prediction, config.run) + "; they take " +
-            bytes_text(best->prediction.fullest_bytes() - without.fullest_bytes()) +
-            " of the fullest rank's memory\n";
-  }
-  if (config.checkpoint.partner) {
-    const CopyCosts copies = copy_costs(best->prediction, fastest, request.cluster);
-    text += "fastest: " +
-            copies_text(copies, best->prediction.step.mean_s, config.checkpoint.partner_every) +
-            "\n";
-  }
+  for (std::string line; std::getline(lines, line);) text += "fastest: " + line + "\n";
   return text;
 }
 

@@ -10,11 +10,6 @@ namespace penstock {
 
 namespace {
 
-int64_t snapshot_of(const RankMemory& rank, int replicas, const Config& config) {
-  const bool while_training = config.checkpoint.every > 0 || config.checkpoint.minutes > 0;
-  return while_training ? rank.copy(replicas, config.optimizer.is_shared_by(replicas)) : 0;
-}
-
 // What makes the run take less memory than it does now.
 std::string advice(const std::string& recompute) {
   const std::string rest = "more stages";
@@ -23,17 +18,17 @@ std::string advice(const std::string& recompute) {
          (recompute == "none" ? "stage" : "layer");
 }
 
-}  // namespace
-
-std::string audits_text(const Prediction& prediction, const RunConfig& run) {
+std::string audits_text(const SafeguardCosts& safeguards, const RunConfig& run) {
   if (run.steps < run.audit) {
     return "warning: run.audit = " + std::to_string(run.audit) + " audits none of the run's " +
            amount_text(run.steps, "step");
   }
-  const double longer = prediction.step.audited_s / prediction.step.plain_s - 1.0;
+  const StepSeconds& step = safeguards.step;
+  const double longer = step.audited_s / step.plain_s - 1.0;
   return "audits: every " + (run.audit == 1 ? "step" : std::to_string(run.audit) + " steps") +
          ", such a step takes " + percent_text(longer) + " longer, all together " +
-         percent_text(prediction.step.mean_s / prediction.step.plain_s - 1.0);
+         percent_text(step.mean_s / step.plain_s - 1.0) + "; they take " +
+         bytes_text(safeguards.audit_bytes) + " of the fullest rank's memory";
 }
 
 std::string copies_text(const CopyCosts& copies, double step_s, int64_t every) {
@@ -50,6 +45,17 @@ std::string copies_text(const CopyCosts& copies, double step_s, int64_t every) {
   const double steps = std::ceil(copies.network_s / step_s);
   return text + "\nwarning: training will wait for copies to arrive: --checkpoint.partner_every " +
          std::to_string(static_cast<int64_t>(steps)) + " would give them the time";
+}
+
+}  // namespace
+
+std::string safeguards_text(const SafeguardCosts& safeguards, const Config& config) {
+  std::string text;
+  if (config.run.audit > 0) text = audits_text(safeguards, config.run);
+  if (!config.checkpoint.partner) return text;
+  if (!text.empty()) text += "\n";
+  return text +
+         copies_text(safeguards.copies, safeguards.step.mean_s, config.checkpoint.partner_every);
 }
 
 std::string headline(const Config& config, const Layout& layout, Network& network, Device& device) {
@@ -79,25 +85,21 @@ std::string outlook(const Forecast& forecast, const Station& station, const Conf
                      " a step, bubble " + percent_text(prediction.bubble) + ", " +
                      bytes_text(prediction.fullest_bytes()) + " on the fullest rank (" +
                      forecast.basis + ")";
-  if (config.run.audit > 0) line += "\n" + audits_text(prediction, config.run);
+  const std::string safeguards = safeguards_text(forecast.safeguards, config);
+  if (!safeguards.empty()) line += "\n" + safeguards;
   if (!device.host_addressable()) {
     const std::string warning =
         device_warning(prediction.fullest_bytes(), device, config.pipeline.recompute);
     if (!warning.empty()) line += "\n" + warning;
   }
-  if (!forecast.copies.bytes.empty()) {
-    line += "\n" +
-            copies_text(forecast.copies, prediction.step.plain_s, config.checkpoint.partner_every);
-  }
   int64_t here = 0;
   for (const int rank : session.host_ranks()) {
     const auto position = static_cast<size_t>(station.grid.position_of(rank));
     const RankMemory& memory = prediction.memory[position];
-    if (device.host_addressable()) here += memory.total();
-    here += snapshot_of(memory, station.grid.replicas, config);
-    if (!forecast.copies.bytes.empty()) {
-      here += (forecast.copies.network_s > 0.0 ? 4 : 2) * forecast.copies.bytes[position];
-    }
+    if (device.host_addressable()) here += memory.of_tensors();
+    here += memory.snapshot[static_cast<size_t>(station.grid.replica_of(rank))];
+    const CopyCosts& copies = forecast.safeguards.copies;
+    if (!copies.bytes.empty()) here += (copies.network_s > 0.0 ? 4 : 2) * copies.bytes[position];
   }
   const int64_t host = host_memory_bytes();
   if (here > host) {

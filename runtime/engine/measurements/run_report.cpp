@@ -25,7 +25,7 @@ std::vector<int64_t> predicted_bytes(const Prediction& prediction, size_t positi
   const RankMemory& memory = prediction.memory[position];
   std::vector<int64_t> bytes;
   for (const BytesInUse& activations : prediction.bytes[position]) {
-    bytes.push_back(memory.total() - memory.activations + activations.after);
+    bytes.push_back(memory.of_tensors() - memory.activations + activations.after);
   }
   return bytes;
 }
@@ -233,7 +233,6 @@ double measured_bubble(std::span<const RankRecord> ranks) {
 
 void RunReport::add_forecast(RunSummary& summary) const {
   const Prediction& prediction = forecast_->prediction;
-  const bool shared = config_.optimizer.is_shared_by(grid_.replicas);
   summary.bubble_predicted = prediction.bubble;
   summary.forecast = {.basis = forecast_->basis,
                       .step_ms = 1e3 * prediction.step.plain_s,
@@ -241,8 +240,7 @@ void RunReport::add_forecast(RunSummary& summary) const {
   for (RankRecord& rank : summary.ranks_detail) {
     const auto position = static_cast<size_t>(grid_.position_of(rank.rank));
     const RankMemory& memory = prediction.memory[position];
-    const bool copied = device_.host_addressable() && rank.snapshot_bytes > 0;
-    rank.predicted_peak_bytes = memory.total() + (copied ? memory.copy(grid_.replicas, shared) : 0);
+    rank.predicted_peak_bytes = memory.total(grid_.replica_of(rank.rank));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/planning/blueprint/forecast.h"
 
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 
@@ -16,15 +17,32 @@ double step_flops(const ModelCosts& costs, const PipelineConfig& pipeline) {
          static_cast<double>(pipeline.replicas);
 }
 
+int64_t fullest(const std::vector<RankMemory>& memory) {
+  int64_t most = 0;
+  for (const RankMemory& rank : memory) most = std::max(most, rank.total());
+  return most;
+}
+
+// The bytes of the fullest rank that audits take.
+int64_t audit_bytes(const Prediction& prediction, Arrangement candidate, const Schedule& schedule,
+                    const ModelCosts& costs, const Cluster& cluster) {
+  candidate.audit = 0;
+  std::vector<RankMemory> without =
+      predict_memory(candidate, schedule, costs, transport_of(cluster, schedule));
+  for (size_t r = 0; r < without.size(); ++r) without[r].snapshot = prediction.memory[r].snapshot;
+  return fullest(prediction.memory) - fullest(without);
+}
+
 }  // namespace
 
-// Each element is copied once over all replicas.
+// Returns what the copies in memory cost. The replicas share the work: each element is copied by one
+// replica alone.
 CopyCosts copy_costs(const Prediction& prediction, const Arrangement& candidate,
                      const Cluster& cluster) {
   CopyCosts costs;
   double of_pipeline = 0;
   for (const RankMemory& memory : prediction.memory) {
-    costs.bytes.push_back(memory.copy(candidate.replicas, candidate.shared));
+    costs.bytes.push_back(memory.copy());
     of_pipeline += static_cast<double>(costs.bytes.back());
   }
   const int ranks = candidate.ranks();
@@ -42,6 +60,19 @@ Cluster cluster_of_run(const RunConfig& run, const DeviceModel& device, const Pr
   return cluster;
 }
 
+SafeguardCosts safeguard_costs(const Config& config, const Prediction& prediction,
+                               const Arrangement& candidate, const Schedule& schedule,
+                               const ModelCosts& costs, const Cluster& cluster) {
+  SafeguardCosts safeguards{.step = prediction.step};
+  if (candidate.audit > 0) {
+    safeguards.audit_bytes = audit_bytes(prediction, candidate, schedule, costs, cluster);
+  }
+  if (config.checkpoint.partner) {
+    safeguards.copies = copy_costs(prediction, candidate, cluster);
+  }
+  return safeguards;
+}
+
 Forecast forecast(const Config& config, const Blueprint& blueprint, const DeviceModel& device,
                   const Profile* profile, int ranks_per_node) {
   try {
@@ -51,6 +82,7 @@ Forecast forecast(const Config& config, const Blueprint& blueprint, const Device
     candidate.split = blueprint.layout.split();
     candidate.barrier = config.optimizer.barrier;
     candidate.audit = config.run.audit;
+    candidate.upkeep = upkeep_of(config);
     candidate.shared = config.optimizer.is_shared_by(candidate.replicas);
     const Cluster cluster = cluster_of_run(config.run, device, profile, ranks_per_node);
     const ModelCosts layers = costs(candidate.cut());
@@ -58,9 +90,8 @@ Forecast forecast(const Config& config, const Blueprint& blueprint, const Device
         predict(candidate, blueprint.programs.training, layers, cluster),
         profile == nullptr ? "counted for " + device.name : "measured: " + config.pipeline.profile,
         step_flops(layers, config.pipeline)};
-    if (config.checkpoint.partner) {
-      ahead.copies = copy_costs(ahead.prediction, candidate, cluster);
-    }
+    ahead.safeguards = safeguard_costs(config, ahead.prediction, candidate,
+                                       blueprint.programs.training, layers, cluster);
     return ahead;
   } catch (const std::invalid_argument& refusal) {
     fail_input(refusal.what());

@@ -26,6 +26,14 @@ struct CopyCosts {
   double network_s = 0;
 };
 
+// What a run takes for audits (run.audit) and for copies in memory (checkpoint.partner), beside
+// what its steps take anyway.
+struct SafeguardCosts {
+  StepSeconds step = {};    // with and without audits
+  int64_t audit_bytes = 0;  // of the fullest rank's memory; 0 without audits
+  CopyCosts copies = {};    // no bytes and 0 s without checkpoint.partner
+};
+
 struct Forecast {
   Prediction prediction;
   // What it is made from, for reports: "counted for cpu, 2 threads", "measured: profile.json".
@@ -33,7 +41,7 @@ struct Forecast {
   // Model FLOPs of a step over all ranks: three times those of the forwards of all micro-batches,
   // without recomputing (the convention of PaLM, Chowdhery et al. 2022, appendix B).
   double step_flops = 0;
-  CopyCosts copies = {};  // no bytes and 0 s without checkpoint.partner
+  SafeguardCosts safeguards = {};
 };
 
 // The costs of checkpoint.partner for a run of `candidate` on `cluster`. `prediction` is the
@@ -48,6 +56,12 @@ inline constexpr int kDryRunCards = 0;
 // kDryRunCards in a dry run.
 [[nodiscard]] Cluster cluster_of_run(const RunConfig& run, const DeviceModel& device,
                                      const Profile* profile, int ranks_per_node);
+
+// The safeguards that `config` asks for, for a run of `candidate` on `cluster`. `prediction` and
+// `schedule` are the candidate's, `costs` those of its micro-batches.
+[[nodiscard]] SafeguardCosts safeguard_costs(const Config& config, const Prediction& prediction,
+                                             const Arrangement& candidate, const Schedule& schedule,
+                                             const ModelCosts& costs, const Cluster& cluster);
 
 // Predicts the run that `config` and its Blueprint (draw_up()) describe. `device` is the device of
 // every rank. `profile` (null: none) has measured times by which the counted ones are corrected.

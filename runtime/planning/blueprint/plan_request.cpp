@@ -30,6 +30,23 @@ Arrangement arrangement_of(const PipelineConfig& pipeline) {
   return candidate;
 }
 
+Upkeep upkeep_of(const Config& config) {
+  const CheckpointConfig& checkpoint = config.checkpoint;
+  const RunConfig& run = config.run;
+  Upkeep upkeep{.evaluates = !config.data.validation.empty(), .evaluation_batch = run.eval_batch};
+  if (run.steps > 0) upkeep.steps = static_cast<double>(run.steps);
+  const auto at_step = [&](int64_t every) {
+    if (every == 0) return;
+    upkeep.checkpoint_steps = std::min(upkeep.checkpoint_steps, static_cast<double>(every));
+  };
+  at_step(checkpoint.every);
+  if (checkpoint.best != "none") at_step(run.eval_every);
+  if (checkpoint.every == 0 && checkpoint.minutes > 0) {
+    upkeep.checkpoint_s = 60 * checkpoint.minutes;
+  }
+  return upkeep;
+}
+
 void apply(const Arrangement& candidate, PipelineConfig& pipeline) {
   pipeline.stages = candidate.stages;
   pipeline.replicas = candidate.replicas;
@@ -71,6 +88,7 @@ PlanRequest plan_request(const Config& config, int ranks, const Cluster& cluster
   request.exact = pipeline.reduction == "exact";
   request.barrier = config.optimizer.barrier;
   request.audit = config.run.audit;
+  request.upkeep = upkeep_of(config);
   request.shared = config.optimizer.sharded != "false";
   request.cluster = cluster;
   request.costs = std::move(costs);

@@ -26,6 +26,9 @@ namespace penstock {
 // members, `shared` and `barrier`, keep their defaults: the caller sets them.
 [[nodiscard]] Arrangement arrangement_of(const PipelineConfig& pipeline);
 
+// What the run does beside training steps, as far as it takes memory.
+[[nodiscard]] Upkeep upkeep_of(const Config& config);
+
 // Overwrites in `pipeline` what the candidate chooses: stages, replicas, chunks, micro-batches and
 // their size, schedule, recompute mode, placement and split.
 void apply(const Arrangement& candidate, PipelineConfig& pipeline);

@@ -79,7 +79,9 @@ Cluster usual_cluster(const DeviceModel& device, int ranks_per_node) {
                          .receiver_copies = links.receiver_copies};
   cluster.between_nodes = {.latency = kLatencyBetween,
                            .seconds_per_byte = 1 / (kReached * links.card)};
-  cluster.sends_wait = device.own_memory;     // NCCL's sends wait, those of MPI do not
+  // NCCL's sends wait. MPI copies what is sent through the host's memory, and its sends do not.
+  cluster.sends_wait = device.own_memory;
+  cluster.sends_hold = !device.own_memory;
   cluster.late_weights = !device.own_memory;  // as in Pipeline::gather_weights()
   cluster.memory_bytes = device.memory_bytes;
   return cluster;

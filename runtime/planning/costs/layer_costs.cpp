@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <unordered_map>
 #include <vector>
 
@@ -19,6 +20,9 @@ namespace {
 
 static_assert(kBucketBytes == GradientBuckets::kBucketBytes,
               "plans must know the buckets in which the engine sums gradients");
+
+// What products of oneDNN 3.9 take on one thread, and half as much more.
+constexpr int64_t kLibraryBytes = int64_t{192} << 10;
 
 using Clock = std::chrono::steady_clock;
 
@@ -94,6 +98,8 @@ LayerCost cost_of(const Layer& layer, const Found& found) {
   cost.whole_bytes = m.whole;
   cost.update_scratch_bytes = m.update_scratch;
   cost.workspace_bytes = m.workspace;
+  cost.saved_weight_bytes = m.saved_weights;
+  cost.saved_state_bytes = m.saved_states;
   return cost;
 }
 
@@ -103,6 +109,17 @@ int64_t count_parameters(const Layer& layer, ParameterSet& all) {
   const size_t before = all.declared().parameters.size();
   layer.declare(all);
   return all.declared().elements(before);
+}
+
+// Takes out of what a checkpoint has of the layer the parameters that an earlier layer has saved.
+void leave_out_tied(const Layer& layer, LayerCost& cost) {
+  ParameterSet own;
+  const int64_t elements = count_parameters(layer, own);
+  if (elements == cost.parameters || elements == 0) return;
+  const double share = static_cast<double>(cost.parameters) / static_cast<double>(elements);
+  for (int64_t* bytes : {&cost.saved_weight_bytes, &cost.saved_state_bytes}) {
+    *bytes = std::llround(share * static_cast<double>(*bytes));
+  }
 }
 
 Found probe(const Walk& walk, const std::unique_ptr<Layer>& layer, const Shapes& inputs,
@@ -118,6 +135,8 @@ Found probe(const Walk& walk, const std::unique_ptr<Layer>& layer, const Shapes&
 ModelCosts walk_layers(const Walk& walk) {
   ModelCosts costs;
   costs.device = walk.device.description();
+  costs.own_memory = walk.device.model().own_memory;
+  costs.library_bytes = costs.own_memory ? 0 : kLibraryBytes;
   costs.micro_batch_size = walk.setup.micro_batches.size;
   std::unordered_map<std::string, Found> known;
   ShapeWalk shapes(Shapes{with_batch(walk.setup.micro_batches.size, walk.setup.input.shape)});
@@ -140,6 +159,7 @@ ModelCosts walk_layers(const Walk& walk) {
     trained = trained || trains(*layer, freeze);
     LayerCost cost = cost_of(*layer, found->second);
     cost.parameters = count_parameters(*layer, all);
+    leave_out_tied(*layer, cost);
     cost.differentiated = freeze.empty() || trained;
     if (device.own_memory) cost.reads = fields_of(*layer, costs.layers.empty(), walk.setup);
     cost.input_bytes = costs.layers.empty() ? 0 : input_bytes;

@@ -79,6 +79,8 @@ LayerProbe::LayerProbe(const std::unique_ptr<Layer>& layer, const Shapes& inputs
   if (setup.optimizer.moving_average > 0.0) {
     average_ = std::make_unique<WeightAverage>(setup.optimizer.moving_average);
     average_->allocate(state, device);
+    const int64_t all = device.memory().use().current_of(Purpose::Optimizer);
+    update_scratch_ += all - state_bytes(state);
   }
   int64_t blocks = 0;
   for (const Tensor& gradient : gradients_in(state)) blocks += squares_blocks(gradient.elements());
@@ -145,6 +147,12 @@ ProbeMemory LayerProbe::memory() {
   memory.optimizer = state_bytes(weights.state());
   for (const StateEntry* entry : weights.state()) {
     if (entry->updated_whole) memory.whole = std::max(memory.whole, bytes_in_use(entry->value));
+  }
+  for (const StateEntry* entry : weights.state()) {
+    memory.saved_weights += static_cast<int64_t>(entry->value.size_bytes());
+    for (const KeptBeside& kept : kept_beside(*entry)) {
+      memory.saved_states += static_cast<int64_t>(kept.tensor.size_bytes());
+    }
   }
   memory.update_scratch = update_scratch_;
   read_recording(memory);

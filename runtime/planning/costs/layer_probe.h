@@ -64,7 +64,8 @@ struct ProbeMemory {
   int64_t parameters = 0, gradients = 0, optimizer = 0;
   int64_t whole = 0;           // bytes of the largest weight that one replica updates as a whole
   int64_t update_scratch = 0;  // bytes that an update needs beside the optimizer's state
-  int64_t workspace = 0;       // bytes of copies of the weights in other layouts or types
+  int64_t saved_weights = 0, saved_states = 0;  // bytes that a checkpoint has of the layer
+  int64_t workspace = 0;  // bytes of copies of the weights in other layouts or types
 };
 
 // What of the layer's place in its network changes its costs.

@@ -7,7 +7,9 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,18 @@
 #include "runtime/planning/schedule/timing/costs.h"
 
 namespace penstock {
+
+// What a run does beside its training steps, as far as a rank needs memory for it.
+struct Upkeep {
+  bool evaluates = false;        // whether there are validation data
+  int64_t evaluation_batch = 0;  // samples of an evaluation's micro-batch; 0: as in training
+  // When a checkpoint is first written while training goes on, from copies of the state: after so
+  // many steps, or so many seconds. kNever: only the last one is written, and training waits.
+  double checkpoint_steps = kNever, checkpoint_s = kNever;
+  double steps = kNever;  // of the run; kNever: not known
+
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+};
 
 // A step takes replicas x micro_batches x micro_batch_size samples, and runs on stages x replicas /
 // chunks ranks. Names like pipeline.reduction are options of a run file (docs/run_file.md).
@@ -37,6 +51,7 @@ struct Arrangement {
   bool shared = false;
   bool barrier = true;  // optimizer.barrier: updates wait for the gradients of all ranks
   int64_t audit = 0;    // run.audit: one in so many steps is audited; 0: none is
+  Upkeep upkeep = {};
 
   [[nodiscard]] int ranks() const { return stages / chunks; }  // of one replica
   // How a replica's samples are cut into micro-batches, as the costs of layers depend on it.
@@ -48,6 +63,14 @@ struct Arrangement {
   }
   // The share (0 to 1) of a stage's updates, and of the optimizer's state, that one replica has.
   [[nodiscard]] double update_share() const { return shared ? 1.0 / replicas : 1.0; }
+  // What takes `bytes` for a micro-batch of training, for one of an evaluation; 0: there is none.
+  [[nodiscard]] int64_t in_evaluation(int64_t bytes) const {
+    if (!upkeep.evaluates || upkeep.evaluation_batch == 0) return upkeep.evaluates ? bytes : 0;
+    const auto samples = static_cast<double>(upkeep.evaluation_batch);
+    const double size =
+        static_cast<double>(bytes) * samples / static_cast<double>(micro_batch_size);
+    return static_cast<int64_t>(std::ceil(size));
+  }
   // Whether the gradients can be added up as `exact` asks. With several replicas each replica's
   // micro-batches must make a whole branch of the tree of pairs, so their number must be a power of
   // two.
@@ -64,6 +87,9 @@ struct Cluster {
   // waits while as many messages are under way as the smallest window with which the schedule can
   // run (schedule/proof/window.h). False: sends never wait.
   bool sends_wait = false;
+  // True: sends never wait, and a link reads the tensors where they are until the receiver has
+  // taken them, as MPI does (TransportRules::holds_sent).
+  bool sends_hold = false;
   // Whether, with shared updates, the weights that other replicas have updated arrive while the
   // next step runs (PipelineCosts::late_weights).
   bool late_weights = true;

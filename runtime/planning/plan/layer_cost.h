@@ -60,7 +60,7 @@ struct LayerCost {
   int64_t backward_peak_bytes = 0;
   int64_t backward_input_peak_bytes = 0;
 
-  // The next four follow from a run's options and device, and are not stored in profile files.
+  // The next ones follow from a run's options and device, and are not stored in profile files.
 
   // False where neither this layer nor any before it is trained: then it has no backward and no
   // recompute, and keeps nothing.
@@ -75,6 +75,9 @@ struct LayerCost {
   int64_t parameter_bytes = 0, gradient_bytes = 0, optimizer_bytes = 0;
   // Bytes of the weights' copies in other layouts (packed) or smaller types.
   int64_t workspace_bytes = 0;
+  // Bytes that a checkpoint has of the layer: its weights and buffers, and the optimizer's state
+  // for them. What is tied to an earlier layer is saved there.
+  int64_t saved_weight_bytes = 0, saved_state_bytes = 0;
 };
 
 // A skip connection: a tensor that goes from one layer directly to a later one, past the layers
@@ -92,6 +95,10 @@ struct ModelCosts {
   // Bytes of a message between ranks, per byte of its tensors: 0.5 where fp32 tensors travel as
   // bf16 (pipeline.wire), else 1.
   double wire_share = 1;
+  // Whether the device has memory of its own: what a rank keeps in the host's is not in it then.
+  bool own_memory = false;
+  // What libraries take for themselves while an op runs, once a rank. No op says how much.
+  int64_t library_bytes = 0;
 };
 
 }  // namespace penstock

@@ -95,7 +95,8 @@ class Planner {
                                     .exact = request_.exact,
                                     .shared = request_.shared,
                                     .barrier = request_.barrier,
-                                    .audit = request_.audit};
+                                    .audit = request_.audit,
+                                    .upkeep = request_.upkeep};
         if (candidate.can_be_added()) list_schedules(candidate);
       }
     }
@@ -179,6 +180,7 @@ class Planner {
                                              : predict(candidate, costs, request_.cluster);
     planned.prediction.timeline = {};
     planned.prediction.bytes = {};
+    if (!fits(planned)) return true;  // with the copies for checkpoints of a run of that length
     const double mean = planned.prediction.step.mean_s;
     fastest_.insert(std::upper_bound(fastest_.begin(), fastest_.end(), mean), mean);
     return true;
@@ -221,13 +223,16 @@ class Planner {
     if (!request_.split.empty()) {
       candidate.split = request_.split;
       planned.prediction.memory = predict_memory(candidate, schedule, costs, rules);
-      planned.reason = lack_of_memory(planned.prediction.memory, limit);
     } else {
       ChosenSplit chosen = choose_split(candidate, schedule, costs, limit, rules);
       candidate.split = std::move(chosen.split);
       planned.prediction.memory = std::move(chosen.memory);
-      planned.reason = std::move(chosen.reason);
     }
+    return fits(planned);
+  }
+
+  [[nodiscard]] bool fits(PlannedCandidate& planned) const {
+    planned.reason = lack_of_memory(planned.prediction.memory, request_.cluster.memory_bytes);
     if (!planned.reason.empty()) planned.standing = Standing::Infeasible;
     return planned.reason.empty();
   }

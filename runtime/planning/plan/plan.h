@@ -36,6 +36,7 @@ struct PlanRequest {
   bool shared = false;  // replicas share updates and the optimizer's state (optimizer.sharded)
   bool barrier = true;  // updates wait for the gradients of all ranks (optimizer.barrier)
   int64_t audit = 0;    // one in so many steps is audited (run.audit); 0: none is
+  Upkeep upkeep = {};
 
   // How many of the fastest candidates must be simulated. A candidate that is certainly slower than
   // so many others is not simulated, to save time.

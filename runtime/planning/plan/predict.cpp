@@ -179,7 +179,8 @@ Job job_of(const Arrangement& candidate, const ModelCosts& costs, const Cluster&
 }
 
 TransportRules transport_of(const Cluster& cluster, const Schedule& schedule) {
-  return {cluster.sends_wait ? message_window(schedule) : TransportRules::kSendsNeverWait};
+  return {.window = cluster.sends_wait ? message_window(schedule) : TransportRules::kSendsNeverWait,
+          .holds_sent = cluster.sends_hold};
 }
 
 Prediction predict(const Arrangement& candidate, const Schedule& schedule, const ModelCosts& costs,
@@ -193,6 +194,9 @@ Prediction predict(const Arrangement& candidate, const Schedule& schedule, const
   prediction.bubble =
       candidate.barrier ? bubble_share(step.timeline) : steady_bubble(step.timeline, step.length);
   if (job.nodes() > 1) share_cards(job, step, prediction);
+  for (RankMemory& rank : prediction.memory) {
+    rank.snapshot = snapshot_bytes(rank.saved, candidate, prediction.step.mean_s);
+  }
   prediction.exposed_communication_s =
       prediction.step.plain_s -
       simulate_steady(schedule, without_communication(job.costs), job.rules).length;

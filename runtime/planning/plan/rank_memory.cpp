@@ -6,15 +6,21 @@
 #include <map>
 #include <string>
 
+#include "runtime/planning/plan/pass_memory.h"
 #include "runtime/planning/plan/stage_costs.h"
-#include "runtime/planning/plan/stage_skips.h"
 #include "runtime/planning/schedule/timing/data_use.h"
 
 namespace penstock {
 namespace {
 
 // Lanes of scratch memory for the other replicas' copies (runtime/system/comm/mpi/mpi_reduce.cpp).
-constexpr int64_t kReduceScratch = int64_t{4} * (2 << 20);
+int64_t reduce_scratch(int64_t replicas) {
+  constexpr int64_t kLanes = 4;
+  constexpr int64_t kSliceElements = int64_t{1} << 19;
+  const int64_t segment = (kSliceElements + replicas - 1) / replicas;
+  const int64_t lane = (replicas - 1) * segment * 4;
+  return kLanes * ((lane + 63) / 64 * 64);  // the allocator's granules
+}
 // A tensor of the part of an update that is audited (runtime/network/optimizer/update_audit.h).
 constexpr int64_t kAuditedUpdate = int64_t{64} * 4096 * 4;
 
@@ -36,7 +42,8 @@ int64_t audited_update_bytes(const StageLayers& stages, const Schedule& schedule
 
 // The bytes of the batch fields that a rank's stages read, each field once however many layers read
 // it.
-int64_t data_bytes(const Schedule& schedule, const StageLayers& stages, int rank) {
+int64_t data_bytes(const Schedule& schedule, const StageLayers& stages, int rank,
+                   const Arrangement& candidate) {
   std::vector<bool> reads(schedule.stages, false);
   std::map<std::string, int64_t> fields;
   for (int s = 0; s < schedule.stages; ++s) {
@@ -48,6 +55,7 @@ int64_t data_bytes(const Schedule& schedule, const StageLayers& stages, int rank
   }
   int64_t bytes = 0;
   for (const auto& [name, size] : fields) bytes += size;
+  bytes = std::max(bytes, candidate.in_evaluation(bytes));
   return bytes == 0 ? 0
                     : bytes * most_data_held(data_use(schedule.program[rank], reads), kDataAhead);
 }
@@ -76,16 +84,15 @@ std::vector<RankMemory> predict_memory(const Arrangement& candidate, const Sched
                                        const ModelCosts& costs, const TransportRules& rules,
                                        ByteCurve* curve) {
   const StageLayers stages = stage_layers(candidate, costs);
-  std::vector<StageMemory> of_stage;
   std::vector<RankMemory> memory(schedule.ranks);
   std::vector<SharedBytes> states(schedule.ranks);
   std::vector<SharedBytes> undo(schedule.ranks);
   std::vector<int64_t> scratch(schedule.ranks);  // of one parameter's update
+  std::vector<std::vector<const LayerCost*>> layers(schedule.ranks);
   // An audit keeps the gradients as they were before the micro-batch, and those of another replica.
   const int audits = candidate.audit == 0 ? 0 : candidate.replicas > 1 ? 2 : 1;
   const int64_t copies = candidate.gradient_copies() + audits;
   for (int s = 0; s < schedule.stages; ++s) {
-    of_stage.push_back(stage_memory(stages[s], candidate.recompute));
     const int r = schedule.rank_of_stage[s];
     RankMemory& rank = memory[r];
     for (const LayerCost& layer : stages[s]) {
@@ -95,22 +102,23 @@ std::vector<RankMemory> predict_memory(const Arrangement& candidate, const Sched
       undo[r].add(layer, undo_bytes(layer, candidate));
       scratch[r] = std::max(scratch[r], layer.update_scratch_bytes);
       rank.workspace += layer.workspace_bytes;
+      layers[r].push_back(&layer);
     }
   }
-  std::vector<int64_t> skipped;
-  for (const Skip& skip : schedule.skips) {
-    skipped.push_back(skip_bytes(candidate.split, costs.skips, skip.from, skip.to));
-  }
-  if (curve != nullptr) *curve = byte_curve(schedule, of_stage, skipped, rules);
-  const std::vector<int64_t> activations =
-      curve != nullptr ? peak_bytes(*curve) : peak_bytes(schedule, of_stage, skipped, rules);
+  const PassMemory passes(candidate, schedule, costs, rules);
+  const std::vector<int64_t> training = passes.training(curve);
+  const std::vector<int64_t> evaluation = passes.evaluation();
   for (int r = 0; r < schedule.ranks; ++r) {
     memory[r].optimizer = states[r].own(candidate);
     memory[r].undo = undo[r].own(candidate);
-    memory[r].activations = activations[r];
-    memory[r].workspace += scratch[r] + data_bytes(schedule, stages, r);
+    memory[r].activations = std::max(training[r], evaluation[r]);
+    memory[r].workspace +=
+        costs.library_bytes + scratch[r] + data_bytes(schedule, stages, r, candidate);
     if (audits > 0) memory[r].workspace += audited_update_bytes(stages, schedule, r);
-    memory[r].communication = kReduceScratch * (candidate.replicas - 1) / candidate.replicas;
+    memory[r].communication = reduce_scratch(candidate.replicas);
+    memory[r].saved = saved_bytes(layers[r], candidate.replicas);
+    memory[r].snapshot = snapshot_bytes(memory[r].saved, candidate, 0);
+    memory[r].own_memory = costs.own_memory;
   }
   return memory;
 }

@@ -2,10 +2,12 @@
 // would need at most, by what it is for, without starting a rank. predict() (predict.h) adds time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/planning/plan/arrangement.h"
+#include "runtime/planning/plan/checkpoint_memory.h"
 #include "runtime/planning/plan/layer_cost.h"
 #include "runtime/planning/schedule/proof/replay.h"
 #include "runtime/planning/schedule/schedule.h"
@@ -13,31 +15,42 @@
 
 namespace penstock {
 
-// Peak bytes of one rank's device, by what they are for (the Purpose of kernels/memory/memory.h).
-// Activations include what forwards keep for backwards and the tensors and buffers of messages
-// between stages.
+// The memory of one rank, in bytes: the one answer that plans, headlines, sweeps, dry runs and
+// closing tables give. The first six members are peaks of its device by what they are for (the
+// Purpose of kernels/memory/memory.h), evaluations included. Activations include what forwards keep
+// for backwards and the tensors and buffers of messages between stages.
 struct RankMemory {
   int64_t parameters = 0, gradients = 0, optimizer = 0;
   int64_t activations = 0, workspace = 0, communication = 0;
   // The part of `optimizer` that is copies by which an update can be taken back
   // (optimizer.barrier = false). They are no state of the run: nothing else copies them.
   int64_t undo = 0;
-  [[nodiscard]] int64_t total() const {
+  SavedBytes saved = {};               // what each replica writes of a checkpoint
+  std::vector<int64_t> snapshot = {};  // of that, what it has copies of in the host's memory
+  bool own_memory = false;             // of the device: then the copies are not in it
+
+  // The device's bytes without copies for checkpoints.
+  [[nodiscard]] int64_t of_tensors() const {
     return parameters + gradients + optimizer + activations + workspace + communication;
   }
-  // The bytes of one copy of the rank's state in host memory: one replica's share of the weights
-  // and of the optimizer's state. A checkpoint that is written while training goes on takes one
-  // such copy, and checkpoint.partner takes them too. `shared`: `optimizer` is one replica's share
-  // already (optimizer.sharded), so that it is not divided by `replicas`.
-  [[nodiscard]] int64_t copy(int replicas, bool shared) const {
-    const int64_t state = optimizer - undo;
-    return parameters / replicas + (shared ? state : state / replicas);
+  // All bytes of the device's memory that the rank of that replica needs.
+  [[nodiscard]] int64_t total(int replica) const {
+    return of_tensors() + (own_memory || snapshot.empty() ? 0 : snapshot[replica]);
   }
+  // Those of the replica that needs the most.
+  [[nodiscard]] int64_t total() const {
+    return of_tensors() + (own_memory || snapshot.empty() ? 0 : std::ranges::max(snapshot));
+  }
+  // The bytes of one copy of the rank's state, of the replica that has the most: of one replica's
+  // share of the weights and of the optimizer's state. checkpoint.partner takes such copies.
+  [[nodiscard]] int64_t copy() const { return saved.all.empty() ? 0 : std::ranges::max(saved.all); }
 };
 
 // The memory of each rank of one pipeline. `costs`, `schedule` and the candidate's split must be as
 // predict() wants them, `rules` those of transport_of() (predict.h). `curve`, unless null, is set
-// to the bytes of activations in use over the step. Throws std::invalid_argument as predict() does.
+// to the bytes of activations in use over the step. Whether the run lasts long enough for a
+// checkpoint by the clock (Upkeep::checkpoint_s) is not known here: predict() sees to that. Throws
+// std::invalid_argument as predict() does.
 [[nodiscard]] std::vector<RankMemory> predict_memory(const Arrangement& candidate,
                                                      const Schedule& schedule,
                                                      const ModelCosts& costs,

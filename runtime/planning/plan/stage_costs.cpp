@@ -185,6 +185,13 @@ StageMemory stage_memory(Layers layers, const std::string& recompute) {
   return memory;
 }
 
+StageMemory evaluation_memory(Layers layers, const std::string& recompute) {
+  StageMemory memory;
+  memory.input_bytes = entering(layers);
+  memory.forward_keep = pass_through(layers, recompute == "layer");
+  return memory;
+}
+
 int64_t updated_bytes(const LayerCost& layer, const Arrangement& candidate) {
   return layer.optimizer_bytes + undo_bytes(layer, candidate);
 }

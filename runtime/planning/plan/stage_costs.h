@@ -37,6 +37,11 @@ using StageLayers = std::vector<std::span<const LayerCost>>;
 [[nodiscard]] StageMemory stage_memory(std::span<const LayerCost> layers,
                                        const std::string& recompute);
 
+// The same in a pass without backwards, in which a forward keeps nothing: forward_keep is what it
+// does, and the other members are 0.
+[[nodiscard]] StageMemory evaluation_memory(std::span<const LayerCost> layers,
+                                            const std::string& recompute);
+
 // The bytes that the update of a layer needs on one rank besides weights and gradients: the
 // optimizer's state and, with optimizer.barrier = false, copies of state and weights by which an
 // update can be taken back.

@@ -35,4 +35,15 @@ int64_t skip_bytes(std::span<const int> split, std::span<const LayerSkip> skips,
   return bytes;
 }
 
+std::vector<int64_t> set_aside(std::span<const LayerSkip> skips, int first, int last) {
+  std::vector<int64_t> bytes(static_cast<size_t>(last - first), 0);
+  for (const LayerSkip& skip : skips) {
+    if (skip.from_layer < first) continue;
+    for (int l = skip.from_layer + 1; l < std::min(skip.to_layer, last); ++l) {
+      bytes[static_cast<size_t>(l - first)] += skip.bytes;
+    }
+  }
+  return bytes;
+}
+
 }  // namespace penstock

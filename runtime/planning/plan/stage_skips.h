@@ -26,5 +26,8 @@ namespace penstock {
 // These may be neighbours.
 [[nodiscard]] int64_t skip_bytes(std::span<const int> split, std::span<const LayerSkip> skips,
                                  int from, int to);
+// By layer of a stage, which has the layers [first, last): the bytes for one micro-batch of tensors
+// that layers of the stage before that one have set aside, and that none up to it has taken.
+[[nodiscard]] std::vector<int64_t> set_aside(std::span<const LayerSkip> skips, int first, int last);
 
 }  // namespace penstock

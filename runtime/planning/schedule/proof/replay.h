@@ -57,6 +57,9 @@ struct TransportRules {
   // further send waits until the oldest of them has been received. kSendsNeverWait: there is no
   // limit, as with links that copy what they send.
   int window = kSendsNeverWait;
+  // Whether links read a message from the tensors of the stage that sent it until the receiver has
+  // taken it, as MPI does, although no send waits. Only memory hangs on that (timing/memory.h).
+  bool holds_sent = false;
 
   static constexpr int kSendsNeverWait = 0;
 };

@@ -118,6 +118,7 @@ struct StageMemory {
   MemoryStep backward_input;   // frees all but what BackwardWeight needs
   MemoryStep backward_weight;  // frees the rest
   int64_t input_bytes = 0;     // of the tensors that come from the stage before; 0 for data
+  int64_t audit_peak = 0;      // the most bytes that an Audit of a micro-batch of the stage adds
 };
 
 }  // namespace penstock

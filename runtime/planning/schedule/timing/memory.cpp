@@ -28,8 +28,8 @@ Uses uses_of(const Schedule& schedule) {
   return uses;
 }
 
-void check(const Schedule& schedule, const Uses& uses, std::span<const StageMemory> memory,
-           std::span<const int64_t> skip_bytes) {
+void check_sizes(const Schedule& schedule, std::span<const StageMemory> memory,
+                 std::span<const int64_t> skip_bytes) {
   if (memory.size() != static_cast<size_t>(schedule.stages)) {
     throw std::invalid_argument("there is the memory of " + std::to_string(memory.size()) +
                                 " stages, but the schedule has " + std::to_string(schedule.stages));
@@ -39,12 +39,47 @@ void check(const Schedule& schedule, const Uses& uses, std::span<const StageMemo
                                 " skips, but the schedule has " +
                                 std::to_string(schedule.skips.size()));
   }
+}
+
+void check_trains(const Schedule& schedule, const Uses& uses) {
   for (int stage = 0; stage < schedule.stages; ++stage) {
     if (uses.backward[stage]) continue;
     throw std::invalid_argument("stage " + std::to_string(stage) +
                                 " is never differentiated; bytes in use are known for training");
   }
 }
+
+// Where each message stands in the programs of its two ranks; empty unless links hold what they
+// sent.
+class MessagePlaces {
+ public:
+  MessagePlaces(const Schedule& schedule, const Edges& edges, bool wanted)
+      : micro_batches_(static_cast<size_t>(schedule.micro_batches)) {
+    if (!wanted) return;
+    sent_.resize(2 * static_cast<size_t>(edges.count()) * micro_batches_);
+    received_.resize(sent_.size());
+    for (const auto& program : schedule.program) {
+      for (size_t i = 0; i < program.size(); ++i) {
+        if (!is_message(program[i].op)) continue;
+        const size_t message = number(directed_edge(edges, program[i]), program[i].micro_batch);
+        (is_send(program[i].op) ? sent_ : received_)[message] = static_cast<int>(i);
+      }
+    }
+  }
+  [[nodiscard]] int sent(size_t edge, int micro_batch) const {
+    return sent_[number(edge, micro_batch)];
+  }
+  [[nodiscard]] int received(size_t edge, int micro_batch) const {
+    return received_[number(edge, micro_batch)];
+  }
+
+ private:
+  [[nodiscard]] size_t number(size_t edge, int micro_batch) const {
+    return edge * micro_batches_ + static_cast<size_t>(micro_batch);
+  }
+  size_t micro_batches_;
+  std::vector<int> sent_, received_;  // indices in the programs of sender and receiver
+};
 
 class Walk {
  public:
@@ -53,19 +88,31 @@ class Walk {
       : schedule_(schedule),
         rules_(rules),
         edges_(schedule),
+        places_(schedule, edges_, rules.holds_sent),
         uses_(uses),
         memory_(memory),
-        skip_bytes_(skip_bytes) {}
+        skip_bytes_(skip_bytes),
+        passages_(2 * static_cast<size_t>(edges_.count())) {}
 
   // Returns the peak of a rank. Adds an entry for each instruction to `curve`, unless that is null.
   int64_t along(int rank, std::vector<BytesInUse>* curve) {
     const auto& program = schedule_.program[rank];
     in_use_ = 0;
-    coming_.assign(2 * static_cast<size_t>(edges_.count()), 0);
-    outlets_.assign(coming_.size(), {});
+    audit_peak_ = 0;
+    for (int s = 0; s < schedule_.stages; ++s) {
+      if (schedule_.rank_of_stage[s] != rank) continue;
+      audit_peak_ = std::max(audit_peak_, memory_[s].audit_peak);
+    }
+    used_.clear();
     for (const Instruction& i : program) {
-      if (!receives(i.op)) continue;
-      if (coming_[directed_edge(edges_, i)]++ == 0) in_use_ += tuple_bytes(i);
+      if (!is_message(i.op)) continue;
+      const size_t edge = directed_edge(edges_, i);
+      Passage& passage = passages_[edge];
+      if (passage.peer < 0) {
+        used_.push_back(edge);
+        passage = {.peer = schedule_.rank_of_stage[i.peer], .bytes = tuple_bytes(i)};
+      }
+      if (receives(i.op) && passage.coming++ == 0) in_use_ += passage.bytes;
     }
     if (curve != nullptr) curve->reserve(program.size());
     int64_t most = in_use_;
@@ -75,6 +122,7 @@ class Walk {
       most = std::max(most, peak_);
       if (curve != nullptr) curve->push_back({peak_, in_use_});
     }
+    for (const size_t edge : used_) passages_[edge] = {};
     return most;
   }
 
@@ -84,13 +132,13 @@ class Walk {
   void visit(const Instruction& instruction) {
     const Op op = instruction.op;
     if (receives(op)) {
-      // The tensors arrive in the buffer that was asked for. If more messages are to come on this
-      // edge, another buffer is asked for at once.
-      if (--coming_[directed_edge(edges_, instruction)] > 0) add(tuple_bytes(instruction));
+      receive(instruction);
     } else if (is_send(op)) {
       send(instruction);
     } else if (op == Op::OptimizerStep) {
       hand_over();
+    } else if (op == Op::Audit) {
+      peak_ = std::max(peak_, in_use_ + audit_peak_);
     } else if (is_compute(op)) {
       const MemoryStep step = step_of(instruction);
       peak_ = std::max(peak_, in_use_ + step.peak);
@@ -98,19 +146,48 @@ class Walk {
     }
   }
 
-  // Keeps the message on its link. If the window is full, the oldest message leaves the link, and
-  // the new message takes its place.
+  // Takes the tuple in the buffer that was asked for. If more messages are to come on this edge,
+  // another buffer is asked for at once.
+  void receive(const Instruction& message) {
+    const size_t edge = directed_edge(edges_, message);
+    Passage& passage = passages_[edge];
+    if (rules_.holds_sent) release_taken(passage.peer, places_.sent(edge, message.micro_batch));
+    if (--passage.coming > 0) add(passage.bytes);
+  }
+
+  // Keeps the message on its link. If there is a window and it is full, the oldest message leaves
+  // the link, and the new message takes its place.
   void send(const Instruction& message) {
-    Outlet& outlet = outlets_[directed_edge(edges_, message)];
-    outlet.bytes = tuple_bytes(message);
-    if (outlet.held < rules_.window) {
-      ++outlet.held;
+    const size_t edge = directed_edge(edges_, message);
+    Passage& passage = passages_[edge];
+    if (rules_.holds_sent) {
+      passage.taken_at.push_back(places_.received(edge, message.micro_batch));
+      ++passage.held;
+    } else if (passage.held < rules_.window) {
+      ++passage.held;
     } else {
-      in_use_ -= outlet.bytes;
+      in_use_ -= passage.bytes;
     }
   }
+
+  // Frees what that rank has taken before it came to the instruction `index` of its program.
+  void release_taken(int peer, int index) {
+    for (const size_t edge : used_) {
+      Passage& passage = passages_[edge];
+      if (passage.peer != peer) continue;
+      while (passage.held > 0) {
+        const size_t oldest = passage.taken_at.size() - static_cast<size_t>(passage.held);
+        if (passage.taken_at[oldest] > index) break;
+        in_use_ -= passage.bytes;
+        --passage.held;
+      }
+    }
+  }
+
   void hand_over() {
-    for (Outlet& outlet : outlets_) in_use_ -= std::exchange(outlet.held, 0) * outlet.bytes;
+    for (const size_t edge : used_) {
+      in_use_ -= std::exchange(passages_[edge].held, 0) * passages_[edge].bytes;
+    }
   }
 
   void add(int64_t bytes) {
@@ -140,21 +217,25 @@ class Walk {
     return memory_[std::max(message.stage, message.peer)].input_bytes;
   }
 
-  // This is a directed edge that leaves this rank: how many messages its link holds, and how large
-  // each is.
-  struct Outlet {
-    int held = 0;
-    int64_t bytes = 0;
+  // This is a directed edge, as the rank at one of its ends sees it.
+  struct Passage {
+    int peer = -1;                   // the rank at the other end; -1: no message of this rank
+    int64_t bytes = 0;               // of a message
+    int coming = 0;                  // messages that have not been received
+    int held = 0;                    // messages that were sent and are held by the link
+    std::vector<int> taken_at = {};  // of those sent: where they are received in peer's program
   };
 
   const Schedule& schedule_;
   const TransportRules rules_;
   const Edges edges_;
+  const MessagePlaces places_;
   const Uses& uses_;
   std::span<const StageMemory> memory_;
   std::span<const int64_t> skip_bytes_;
-  std::vector<int> coming_;      // messages not received so far, by directed edge
-  std::vector<Outlet> outlets_;  // by directed edge
+  std::vector<Passage> passages_;  // by directed edge
+  std::vector<size_t> used_;       // the directed edges that begin or end on this rank
+  int64_t audit_peak_ = 0;         // of the rank's stages
   int64_t in_use_ = 0;
   int64_t peak_ = 0;  // within the instruction that is visited
 };
@@ -166,10 +247,11 @@ namespace {
 // Returns the most bytes in use on each rank. Fills `curve`, unless that is null.
 std::vector<int64_t> walk_all(const Schedule& lowered, std::span<const StageMemory> memory,
                               std::span<const int64_t> skip_bytes, const TransportRules& rules,
-                              ByteCurve* curve) {
+                              ByteCurve* curve, bool trains = true) {
   check_well_formed(lowered);
+  check_sizes(lowered, memory, skip_bytes);
   const Uses uses = uses_of(lowered);
-  check(lowered, uses, memory, skip_bytes);
+  if (trains) check_trains(lowered, uses);
   Walk walk(lowered, uses, memory, skip_bytes, rules);
   std::vector<int64_t> peaks;
   peaks.reserve(lowered.ranks);
@@ -187,6 +269,13 @@ ByteCurve byte_curve(const Schedule& lowered, std::span<const StageMemory> memor
   curve.reserve(lowered.ranks);
   (void)walk_all(lowered, memory, skip_bytes, rules, &curve);
   return curve;
+}
+
+std::vector<int64_t> forward_peak_bytes(const Schedule& lowered,
+                                        std::span<const StageMemory> memory,
+                                        std::span<const int64_t> skip_bytes,
+                                        const TransportRules& rules) {
+  return walk_all(lowered, memory, skip_bytes, rules, nullptr, false);
 }
 
 std::vector<int64_t> peak_bytes(const ByteCurve& curve) {

@@ -28,11 +28,14 @@ struct BytesInUse {
 using ByteCurve = std::vector<std::vector<BytesInUse>>;
 
 // Walks each rank's program from its beginning, with the bytes of activations at 0:
+//   * an Audit needs for its time the most that StageMemory::audit_peak says of the rank's stages
 //   * a compute instruction changes the bytes as `memory` (by stage) says; a stage is taken to
 //     recompute if the schedule has a Recompute of it
-//   * a send frees the tensors of its message: at once where sends never wait, even though a slow
-//     receiver may take them later; where rules.window is w, when w more messages have been sent
-//     from the same stage to the same stage, or at the end of the step
+//   * a send frees the tensors of its message: at once where sends never wait; where
+//     rules.holds_sent, when a message comes that the receiving rank sent after it had taken them,
+//     which is a bound from above, since a quick receiver takes them earlier; where rules.window is
+//     w, when w more messages have been sent from the same stage to the same stage; at the end of
+//     the step in any case
 //   * a receive buffer for the first message from each stage is there before the step begins, and
 //     a new one is taken whenever a message has come and more are still to come from that stage
 // `skip_bytes`: bytes of a message over each of Schedule::skips; empty: 0. `lowered` must be
@@ -41,6 +44,13 @@ using ByteCurve = std::vector<std::vector<BytesInUse>>;
 [[nodiscard]] ByteCurve byte_curve(const Schedule& lowered, std::span<const StageMemory> memory,
                                    std::span<const int64_t> skip_bytes = {},
                                    const TransportRules& rules = {});
+
+// One per rank: the most bytes in use in a pass without backwards, in which
+// StageMemory::forward_keep is what a forward does. `lowered` has no updates. Else as byte_curve().
+[[nodiscard]] std::vector<int64_t> forward_peak_bytes(const Schedule& lowered,
+                                                      std::span<const StageMemory> memory,
+                                                      std::span<const int64_t> skip_bytes = {},
+                                                      const TransportRules& rules = {});
 
 // One per rank: the most bytes in use at any moment of the step. The second form makes the curve
 // itself.

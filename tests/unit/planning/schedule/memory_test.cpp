@@ -132,6 +132,44 @@ TEST(Memory, LinksHoldAWindowOfWhatTheySent) {
   for (const auto& rank : curve) EXPECT_EQ(rank.back().after, 0);  // all is handed over at the end
 }
 
+// MPI reads what was sent where it is: rank 0 of three micro-batches has it until a gradient comes
+// back that stage 1 sent after it had taken it.
+TEST(Memory, LinksHoldWhatNobodyHasTakenForCertain) {
+  const TransportRules held{.holds_sent = true};
+  const auto peaks = [&](const Schedule& plain) {
+    return peak_bytes(lower(plain, {.update = true}), three_stages(), {}, held);
+  };
+  // All three outputs are under way when the last forward has run.
+  EXPECT_EQ(peaks(gpipe(3, 3))[0], 8 + 3 * 8);
+  // With 1f1b, two are under way before the first gradient; each gradient says that one has come.
+  EXPECT_EQ(peaks(one_f_one_b(3, 8))[0], 8 + 3 * 8);
+  const ByteCurve curve =
+      byte_curve(lower(gpipe(3, 3), {.update = true}), three_stages(), {}, held);
+  for (const auto& rank : curve) EXPECT_EQ(rank.back().after, 0);
+}
+
+TEST(Memory, PassesWithoutBackwardsAreWalkedToo) {
+  std::vector<StageMemory> memory(2);
+  memory[0].forward_keep = {.held = 8, .peak = 20};
+  memory[1].forward_keep = {.held = -8, .peak = 30};
+  memory[1].input_bytes = 8;
+  const Schedule s = lower(forward_only(2, 3), {});
+  EXPECT_THAT(forward_peak_bytes(s, memory), ElementsAre(20, 8 + 8 + 30));
+  EXPECT_THAT(forward_peak_bytes(s, memory, {}, {.holds_sent = true}),
+              ElementsAre(2 * 8 + 20, 8 + 8 + 30));
+}
+
+TEST(Memory, AnAuditTakesWhatItsLargestStageDoes) {
+  StageMemory memory;
+  memory.forward_keep = {.held = 10, .peak = 10};
+  memory.backward = {.held = -10, .peak = 0};
+  memory.audit_peak = 50;
+  Schedule s = lower(gpipe(1, 1), {.update = true});
+  EXPECT_THAT(peak_bytes(s, std::vector{memory}), ElementsAre(10));
+  s.program[0].insert(s.program[0].end() - 1, {Op::Audit});
+  EXPECT_THAT(peak_bytes(s, std::vector{memory}), ElementsAre(50));
+}
+
 TEST(Memory, TheCurveSaysWhatIsInUseWhen) {
   StageMemory memory;
   memory.forward_keep = {.held = 10, .peak = 17};
