@@ -35,8 +35,8 @@ int64_t audit_bytes(const Prediction& prediction, Arrangement candidate, const S
 
 }  // namespace
 
-// Returns what the copies in memory cost. The replicas share the work: each element is copied by one
-// replica alone.
+// Returns what the copies in memory cost. The replicas share the work: each element is copied by
+// one replica alone.
 CopyCosts copy_costs(const Prediction& prediction, const Arrangement& candidate,
                      const Cluster& cluster) {
   CopyCosts costs;

@@ -56,7 +56,7 @@ struct SweepFile {
   int64_t warmup = 5;             // steps at the beginning of each attempt that are not measured
   bool stops_on_failure = false;  // end the sweep when a point fails
   PlotChoice plot = {};           // the section [plot]
-  // Where keys of [sweep] and [plot] stand: "plot.x" -> "sweep.toml:12".
+  // The places where keys of [sweep] and [plot] stand: "plot.x" -> "sweep.toml:12".
   std::map<std::string, std::string> places = {};
   std::vector<SetKey> set = {};
   std::vector<GridKey> grid = {};

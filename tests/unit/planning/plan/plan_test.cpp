@@ -243,8 +243,8 @@ TEST(Plan, CountsAuditsInTimeAndMemory) {
     EXPECT_DOUBLE_EQ(now.samples_per_s, 16 / now.step.mean_s);
     EXPECT_GE(now.step.mean_s, last);
     last = now.step.mean_s;
-    // The gradients once more, the gradient that a micro-batch's outputs were given, and two tensors
-    // of a part of the update, which has no states here.
+    // The gradients once more, the gradient that a micro-batch's outputs were given, and two
+    // tensors of a part of the update, which has no states here.
     const int64_t part = int64_t{64} * 4096 * 4;
     EXPECT_EQ(now.memory[0].total() - before.memory[0].total(),
               before.memory[0].gradients + 100 * c.candidate.micro_batch_size + 2 * part);
