@@ -90,7 +90,7 @@ struct ModelConfig {
   bool output_bias = true;                   // a bias in the linear layer that ends attention
   bool query_key_norm = false;               // RMS norms of queries and keys
   std::string query_key_norm_over = "head";  // each head by itself | projection: all heads as one
-  // Where the norm of attention and of feed-forward layers stands: before | after | both.
+  // The place of the norms of attention and of feed-forward layers: before | after | both.
   std::string norm_place = "before";
   double embedding_scale = 1.0;  // vectors of tokens are multiplied by it
   double residual_scale = 1.0;   // multiplies what attention and feed-forward layers add

@@ -26,7 +26,7 @@ struct BlockStyle {
   float epsilon = 1e-5F;                        // of the norms
   bool norm_before = true, norm_after = false;  // the sides of a branch's body that have a norm
   bool gated = false;                           // a GatedFeedForward, else a FeedForward
-  // As the keys of the same names in the [model] section.
+  // These are the keys of the same names in the [model] section.
   float embedding_scale = 1.0F, residual_scale = 1.0F, logit_scale = 1.0F;
   // The others are as the members of the same names in AttentionLayerOptions.
   int64_t kv_heads = 0;

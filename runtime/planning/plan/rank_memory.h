@@ -37,7 +37,7 @@ struct RankMemory {
   [[nodiscard]] int64_t total(int replica) const {
     return of_tensors() + (own_memory || snapshot.empty() ? 0 : snapshot[replica]);
   }
-  // Those of the replica that needs the most.
+  // The bytes of the replica that needs the most.
   [[nodiscard]] int64_t total() const {
     return of_tensors() + (own_memory || snapshot.empty() ? 0 : std::ranges::max(snapshot));
   }

@@ -66,8 +66,8 @@ void set_window(ConfigFields& fields, bool used, int64_t window,
   if (std::ssize(windowed) < model.layers) model.window_layers = windowed;
 }
 
-// Which layers have rotary positions: those with 1 in no_rope_layers, which is named for its zeros,
-// or without that member all but every so many-th.
+// Returns which layers have rotary positions: those with 1 in no_rope_layers, which is named for
+// its zeros, or without that member all but every so many-th.
 std::vector<bool> rotary_layers(ConfigFields& fields, int64_t layers) {
   const int64_t interval = fields.whole("no_rope_layer_interval", 4);
   const json* list = fields.any("no_rope_layers");

@@ -91,8 +91,12 @@ TEST_F(Exports, ComeBackAsTheyWere) {
 // Tensors that consist of several of ours, of which the first may have more rows.
 TEST_F(Exports, PartsOfSeveralSizesComeBack) {
   const std::string phi3 = PENSTOCK_HUB_GOLDENS "/phi3";
-  ExportRequest asked = {.folder = phi3, .to = to_, .dtype = "bf16", .shard_bytes = 1 << 20};
-  asked.checkpoint = checkpoint_of(phi3, "phi3", phi3_network(), DType::F32);
+  const ExportRequest asked = {
+      .checkpoint = checkpoint_of(phi3, "phi3", phi3_network(), DType::F32),
+      .folder = phi3,
+      .to = to_,
+      .dtype = "bf16",
+      .shard_bytes = 1 << 20};
   (void)export_folder(asked);
   const SafetensorsFile after(to_ + "/model.safetensors");
   for (const char* const file : {"00001-of-00002", "00002-of-00002"}) {
