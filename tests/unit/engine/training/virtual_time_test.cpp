@@ -1,4 +1,4 @@
-// By how much messages, sums and meetings of a dry run move a rank's clock.
+// Messages, sums and meetings move a rank's clock by what a simulator reckons.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
