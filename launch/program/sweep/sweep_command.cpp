@@ -159,8 +159,8 @@ const CommandForm& sweep_form() {
           R"(Runs every combination of stages, replicas, micro-batches, schedule and any other key that the file
 lists, a run directory each: one after the other, or as jobs of a batch system. A sweep that was
 interrupted goes on by the same command. The result is one table (CSV, Markdown) with speed-up and
-efficiency against the ideal and against the plan, and plots (SVG). With --report the operand may be
-a sweep directory.
+efficiency against the ideal and against the plan, and plots (SVG, PDF). With --report the operand
+may be a sweep directory, and report.html there is a page of the whole sweep.
 )",
       .closing =
           "Exit codes: 0 done; 2 a wrong file, or another sweep's directory; 75 stopped on "

@@ -34,7 +34,10 @@ int64_t audited_update_bytes(const StageLayers& stages, const Schedule& schedule
     for (const LayerCost& layer : stages[s]) {
       if (layer.gradient_bytes == 0) continue;
       largest = std::max(largest, layer.whole_bytes);
-      tensors = std::max(tensors, 1 + layer.optimizer_bytes / layer.gradient_bytes);
+      // The gradients may include sums of batch norms, which have no state.
+      const int64_t states =
+          (layer.optimizer_bytes + layer.gradient_bytes - 1) / layer.gradient_bytes;
+      tensors = std::max(tensors, 1 + states);
     }
   }
   return 2 * tensors * largest;

@@ -49,8 +49,8 @@ void check_trains(const Schedule& schedule, const Uses& uses) {
   }
 }
 
-// This says where each message stands in the programs of its two ranks. It is empty unless links
-// hold what they sent.
+// The places of each message in the programs of its two ranks; empty unless links hold what they
+// sent.
 class MessagePlaces {
  public:
   MessagePlaces(const Schedule& schedule, const Edges& edges, bool wanted)

@@ -110,8 +110,8 @@ TEST(RankMemory, ReplicasDifferByTheirCopies) {
   EXPECT_EQ(memory.total(), memory.total(0));
 }
 
-// Evaluations of 50 samples a micro-batch, for 2 in training, fill the first rank: four messages
-// of 2500 bytes that may not have been taken yet.
+// A micro-batch of 50 samples, not 2, makes an evaluation what fills the first rank: four messages
+// of 2500 bytes that nobody has taken for certain.
 TEST(RankMemory, CountsEvaluations) {
   Arrangement c = two_stages();
   const int64_t training = first_rank(c).activations;
