@@ -9,7 +9,7 @@
 //     output.txt     what the ranks printed in all attempts (starts)
 //     failure.txt    why the last attempt failed; absent if it has not
 //     job.sh, submitted.txt   for batch systems: the job script, and the batch system's answer
-//   table.csv, table.md, throughput.svg, efficiency.svg    of the points
+//   table.csv, table.md, report.html, throughput.svg and efficiency.svg (and .pdf)   of the points
 //   runs.csv                                               of every single run
 #pragma once
 
