@@ -6,7 +6,6 @@
 #include <map>
 
 #include "kernels/error.h"
-#include "kernels/joined.h"
 #include "runtime/data/datasets/images/decoding/extent.h"
 #include "runtime/data/datasets/images/decoding/file_kind.h"
 #include "runtime/data/datasets/images/decoding/png.h"

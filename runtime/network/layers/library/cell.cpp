@@ -160,8 +160,8 @@ void FactorizedReduction::declare(ParameterSet& set) const {
 
 Shape FactorizedReduction::shape_of(const Shape& input) const {
   if (input.rank() != 4 || input[3] != in_) {
-    misfit("expects images [batch, height, width, " + std::to_string(in_) + "] but is given " +
-           input.text());
+    misfit("expects images of " + std::to_string(in_) + " channels but is given " +
+           image_text(input));
   }
   return {input[0], (input[1] + 1) / 2, (input[2] + 1) / 2, out_};
 }
