@@ -223,12 +223,18 @@ ModelConfig read_qwen3(ConfigFields& fields) {
   return model;
 }
 
+double multiplier(ConfigFields& fields, const char* key) {
+  const double factor = fields.number(key, 1.0);
+  if (factor < 1e-9 || factor > 1e9) fields.refuse(key, "must be a number from 1e-9 to 1e9");
+  return factor;
+}
+
 ModelConfig read_granite(ConfigFields& fields) {
   ModelConfig model = read_llama(fields);
-  model.embedding_scale = fields.number("embedding_multiplier", 1.0);
-  model.residual_scale = fields.number("residual_multiplier", 1.0);
-  model.attention_scale = fields.number("attention_multiplier", 1.0);
-  model.logit_scale = 1.0 / fields.number("logits_scaling", 1.0);
+  model.embedding_scale = multiplier(fields, "embedding_multiplier");
+  model.residual_scale = multiplier(fields, "residual_multiplier");
+  model.attention_scale = multiplier(fields, "attention_multiplier");
+  model.logit_scale = 1.0 / multiplier(fields, "logits_scaling");
   return model;
 }
 

@@ -230,7 +230,9 @@ ordered_json llama_like_config(const ModelConfig& model, const LlamaLike& family
                          {"intermediate_size", model.hidden},
                          {"max_position_embeddings", model.context},
                          {"rms_norm_eps", model.norm_epsilon},
-                         {"rope_parameters", rotary_config(model)}};
+                         {"rope_parameters", rotary_config(model)},
+                         // Unsaid it is a token of the published vocabulary, maybe past our last.
+                         {"pad_token_id", nullptr}};
   if (family.any_bias) config["attention_bias"] = model.attention_bias;
   if (family.hidden_bias) config["mlp_bias"] = model.bias;
   if (family.scales) {
