@@ -61,7 +61,8 @@ Config shared_config(Collective& world, const std::vector<std::string>& argument
   return share(world, [&] {
     Settings settings = read_settings(arguments, run_file_required, read);
     // Folders of images say how many classes there are, unless the user does.
-    if (settings.config.data.kind == "images" && read != DataRead::Nothing &&
+    const std::string& kind = settings.config.data.kind;
+    if ((kind == "images" || kind == "masks") && read != DataRead::Nothing &&
         !settings.given("model.classes")) {
       settings.config.model.classes = 0;
     }

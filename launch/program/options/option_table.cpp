@@ -92,7 +92,7 @@ void add_model(std::vector<Option>& table) {
   rows.add("norm_replicas", &M::norm_replicas, "", any(), "batch norm normalises over the micro-batches of one index of all replicas, as if they were one");
   rows.add("image", &M::image, "C,H,W", between(1, 1e6), "amoebanet, resnet, unet, mlp, sequential: channels, height, width");
   rows.add("input", &M::input, "N,..", between(1, 1e9), "mlp, sequential: features; empty: an image");
-  rows.add("classes", &M::classes, "N", between(0, 1e9), "of a classifier; 0, and images where it is not given: what the data has");
+  rows.add("classes", &M::classes, "N", between(0, 1e9), "of a classifier; 0, and of images and masks if it is not given: what the data has");
   rows.add("per_pixel", &M::per_pixel, "", any(), "unet, sequential: a class for each pixel, not one for the image");
   rows.add("hidden_layers", &M::hidden_layers, "N,..", between(1, 1e7), "mlp: widths; empty: `layers` times `hidden`");
 }

@@ -13,7 +13,7 @@
 
 #include "runtime/planning/plan/arrangement.h"
 #include "runtime/planning/plan/layer_cost.h"
-#include "runtime/planning/plan/rank_memory.h"
+#include "runtime/planning/plan/memory/rank_memory.h"
 #include "runtime/planning/replay/job.h"
 #include "runtime/planning/schedule/recipe.h"
 #include "runtime/planning/schedule/schedule.h"

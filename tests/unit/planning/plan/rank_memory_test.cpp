@@ -1,6 +1,6 @@
 // What ranks need beside the tensors of a training step: copies for checkpoints, passes over
 // validation data, skips, audits.
-#include "runtime/planning/plan/rank_memory.h"
+#include "runtime/planning/plan/memory/rank_memory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

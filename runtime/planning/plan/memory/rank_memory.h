@@ -1,5 +1,6 @@
-// runtime/planning/plan/rank_memory.h -- predict_memory(): how much memory each rank of a pipeline
-// would need at most, by what it is for, without starting a rank. predict() (predict.h) adds time.
+// runtime/planning/plan/memory/rank_memory.h -- predict_memory(): how much memory each rank of a
+// pipeline would need at most, by what it is for, without starting a rank. predict() (predict.h)
+// adds time.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +8,8 @@
 #include <vector>
 
 #include "runtime/planning/plan/arrangement.h"
-#include "runtime/planning/plan/checkpoint_memory.h"
 #include "runtime/planning/plan/layer_cost.h"
+#include "runtime/planning/plan/memory/checkpoint_memory.h"
 #include "runtime/planning/schedule/proof/replay.h"
 #include "runtime/planning/schedule/schedule.h"
 #include "runtime/planning/schedule/timing/memory.h"

@@ -1,5 +1,5 @@
-// runtime/planning/plan/pass_memory.h -- PassMemory: the bytes of activations that each rank of a
-// pipeline has in use at most, in a training step and in a pass over validation data.
+// runtime/planning/plan/memory/pass_memory.h -- PassMemory: the bytes of activations that each rank
+// of a pipeline has in use at most, in a training step and in a pass over validation data.
 //
 // It adds what skips between layers take to the sums of stage_costs.h and walks the programs with
 // byte_curve(). For messages that MPI reads where they are it is a bound from above.

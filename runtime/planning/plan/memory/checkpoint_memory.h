@@ -1,5 +1,5 @@
-// runtime/planning/plan/checkpoint_memory.h -- how much memory of the host each replica of a rank
-// needs for checkpoints: copies that are written while training goes on, and states of the
+// runtime/planning/plan/memory/checkpoint_memory.h -- how much memory of the host each replica of a
+// rank needs for checkpoints: copies that are written while training goes on, and states of the
 // optimizer that replicas share, which one of them puts together.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Shards go from the largest to the smallest, each to the replica with the fewest bytes so far.
-#include "runtime/planning/plan/checkpoint_memory.h"
+#include "runtime/planning/plan/memory/checkpoint_memory.h"
 
 #include <algorithm>
 

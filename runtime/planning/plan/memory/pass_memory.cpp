@@ -1,4 +1,4 @@
-#include "runtime/planning/plan/pass_memory.h"
+#include "runtime/planning/plan/memory/pass_memory.h"
 
 #include <algorithm>
 

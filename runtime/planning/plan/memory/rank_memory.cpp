@@ -1,12 +1,12 @@
 // The bytes of a rank, purpose by purpose.
-#include "runtime/planning/plan/rank_memory.h"
+#include "runtime/planning/plan/memory/rank_memory.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
 
-#include "runtime/planning/plan/pass_memory.h"
+#include "runtime/planning/plan/memory/pass_memory.h"
 #include "runtime/planning/plan/stage_costs.h"
 #include "runtime/planning/schedule/timing/data_use.h"
 
