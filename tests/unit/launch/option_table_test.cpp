@@ -14,7 +14,10 @@ using ::testing::HasSubstr;
 OptionValue another_value(const Option& option) {
   OptionValue value = default_of(option);
   if (auto* flag = std::get_if<bool>(&value)) *flag = !*flag;
-  if (auto* integer = std::get_if<int64_t>(&value)) *integer += 7;
+  if (auto* integer = std::get_if<int64_t>(&value)) {
+    *integer += 7;
+    if (!is_allowed(option, value)) std::get<int64_t>(value) -= 14;  // of what is at its largest
+  }
   if (auto* number = std::get_if<double>(&value)) {
     *number = *number / 3 + 1.0 / 7;
     if (!is_allowed(option, value)) std::get<double>(value) += 1;  // of what is at least 1

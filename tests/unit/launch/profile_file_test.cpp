@@ -85,11 +85,12 @@ TEST(ProfileFile, ReadsBackWhatWasWritten) {
 // No two figures of a layer share a name, and none is left out; which fields it reads is counted.
 TEST(ProfileFile, KeepsEveryFigureOfALayerApart) {
   const auto json = nlohmann::json::parse(profile_text(profile()));
-  // What is counted for a run: the fields that are read, a flag with its padding, and two sizes of
-  // updates.
-  constexpr size_t kOfARun = sizeof(LayerCost::reads) + alignof(LayerCost) +
-                             sizeof(LayerCost::whole_bytes) +
-                             sizeof(LayerCost::update_scratch_bytes);
+  // What is counted for a run: the fields that are read, a flag with its padding, two sizes of
+  // updates, and two of checkpoints.
+  constexpr size_t kOfARun =
+      sizeof(LayerCost::reads) + alignof(LayerCost) + sizeof(LayerCost::whole_bytes) +
+      sizeof(LayerCost::update_scratch_bytes) + sizeof(LayerCost::saved_weight_bytes) +
+      sizeof(LayerCost::saved_state_bytes);
   EXPECT_EQ(json["layers"][0].size() * sizeof(double),
             sizeof(LayerCost) - kOfARun - 2 * sizeof(std::string) + 2 * sizeof(double));
   EXPECT_EQ(json["layers"][0]["shared_input_bytes"], 1);
