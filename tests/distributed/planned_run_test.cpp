@@ -141,8 +141,11 @@ TEST_F(PlannedRuns, SummaryHoldsThePrediction) {
     EXPECT_EQ(summary["bubble"]["predicted"] == 0.0, summary["stages"] == 1);
     EXPECT_THAT(summary["predicted_from"].get<std::string>(), HasSubstr("counted for cpu"));
     for (const Json& rank : summary["ranks_detail"]) {
+      // The forecast is a bound from above (docs/planning.md), and a tight one.
       const auto real = rank["peak_bytes"]["total"].get<double>();
-      EXPECT_NEAR(rank["predicted_peak_bytes"].get<double>(), real, 0.05 * real) << rank["rank"];
+      const auto predicted = rank["predicted_peak_bytes"].get<double>();
+      EXPECT_LE(real, predicted) << rank["rank"];
+      EXPECT_GE(real, 0.9 * predicted) << rank["rank"];
     }
   }
 }
