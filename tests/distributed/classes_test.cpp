@@ -20,7 +20,6 @@ kind = "resnet"
 depth = 8
 width = 8
 image = [3, 8, 8]
-classes = 0
 [data]
 kind = "images"
 train = "set"

@@ -369,6 +369,12 @@ TEST_F(Program, SaysSoWhenItsAnswerCannotBeWritten) {
   }
 }
 
+TEST_F(Program, InfoPrintsTheLineThatStartsTheRunWithItsKeys) {
+  const JobResult job = run_alone("info " + file(kSmall) + " --stages 1 --replicas 2");
+  EXPECT_EQ(job.exit_code, 0) << job.output;
+  EXPECT_THAT(job.output, HasSubstr(".toml --stages 1 --replicas 2\n"));
+}
+
 // SIGXFSZ used to end the process, with a core and without a word.
 TEST_F(Program, SaysSoWhenALimitOnTheSizeOfFilesIsReached) {
   const JobResult trained = run_penstock(1, train("--stages 1 --steps 4"));

@@ -180,6 +180,10 @@ TEST_F(Tuning, LinesThatAreNoneAreNamed) {
   refused(ErrorKind::Input, R"({"text": "a", "messages": []})", "\"text\" and \"messages\"");
   refused(ErrorKind::Input, R"({"prompt": "x", "chosen": "a", "rejected": "b"})", "DPO");
   refused(ErrorKind::Input, R"({"prompt": "x", "completion": "b", "label": false})", "KTO");
+  refused(ErrorKind::Input, R"({"prompt": "x", "completion": "b", "label": 0})", "KTO");
+  refused(ErrorKind::Input, R"({"messages": [{"role": "user", "content": "a"}], "label": "bad"})",
+          "KTO");
+  refused(ErrorKind::Input, R"({"text": "x", "completion": "b"})", "\"text\" and \"completion\"");
   refused(ErrorKind::Input, R"({"prompt": "x", "completion": "a", "response": "b"})",
           "\"completion\" and \"response\"");
   refused(ErrorKind::Input,
