@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <exception>
 #include <memory>
 
 #include "runtime/network/stage/stage.h"
@@ -94,6 +95,11 @@ class Trial {
 }  // namespace
 
 int main() {
-  Trial trial(std::make_unique<Bottleneck>("units.0", 6, 4), {2, 3, 6});
-  return trial.has_true_gradients() ? 0 : 1;
+  try {
+    Trial trial(std::make_unique<Bottleneck>("units.0", 6, 4), {2, 3, 6});
+    return trial.has_true_gradients() ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
 }

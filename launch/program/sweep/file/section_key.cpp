@@ -47,7 +47,7 @@ void read_section(const toml::table& table, const std::string& section,
       fail_input(fmt::format("{}: '{}.{}' must be {}, not {}", origin, section, name, key.allowed,
                              excerpt(node)));
     }
-    to.places[section + "." + name] = origin;
+    to.places[fmt::format("{}.{}", section, name)] = origin;
   }
 }
 

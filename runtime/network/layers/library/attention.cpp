@@ -115,7 +115,7 @@ AttentionHeads::KeysValues AttentionHeads::project(Context& context, const Varia
 }
 
 Variable AttentionHeads::placed(Context& context, const Variable& x, const RmsNorm* norm) const {
-  const Variable y = norm != nullptr ? normalised(context, x, *norm) : x;
+  Variable y = norm != nullptr ? normalised(context, x, *norm) : x;
   if (!options_.rotary) return y;
   const Tensor& table = waves(context, std::max(x.shape()[1], options_.context));
   if (context.one_position()) return turned(context.tape, y, table, &context.field(kPositions));

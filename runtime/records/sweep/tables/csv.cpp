@@ -149,6 +149,7 @@ std::string table_csv(const std::vector<ScalingRow>& rows) {
   add_columns(columns, rank_columns());
   columns.push_back({"base", [](const auto& line) { return line.row.base; }});
   std::vector<CsvRow> lines;
+  lines.reserve(rows.size());
   for (const ScalingRow& row : rows) lines.push_back({.row = row, .outcome = row.outcome});
   return csv(columns, lines);
 }
