@@ -193,7 +193,7 @@ const std::vector<std::string> kJsonWords = {"{",
 // Documents of a page are read as a whole: their errors name the line, or the key.
 const std::string kByKey = R"(["']|line \d|not a JSON object|format \d|nested|more values)";
 
-const std::array<FuzzTarget, 18> kTargets = {{
+const std::array<FuzzTarget, 19> kTargets = {{
     {"safetensors",
      read_safetensors,
      {"\"shape\":[", "\"dtype\":\"F4\"", "\"data_offsets\":[0,0]", "__metadata__", "{", "}", "[",
