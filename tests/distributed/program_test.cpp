@@ -370,9 +370,9 @@ TEST_F(Program, SaysSoWhenItsAnswerCannotBeWritten) {
 }
 
 TEST_F(Program, InfoPrintsTheLineThatStartsTheRunWithItsKeys) {
-  const JobResult job = run_alone("info " + file(kSmall) + " --stages 1 --replicas 2");
+  const JobResult job = run_alone("info " + file(kSmall) + " --replicas 1 --steps 7");
   EXPECT_EQ(job.exit_code, 0) << job.output;
-  EXPECT_THAT(job.output, HasSubstr(".toml --stages 1 --replicas 2\n"));
+  EXPECT_THAT(job.output, HasSubstr(".toml --replicas 1 --steps 7"));
 }
 
 // SIGXFSZ used to end the process, with a core and without a word.
