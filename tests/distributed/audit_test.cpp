@@ -129,11 +129,15 @@ TEST_F(AuditedRun, AsksAnotherReplica) {
               HasSubstr(" of replica 0, executed twice there and once here, differs in "));
 }
 
-TEST_F(AuditedRun, ExcludesAHost) {
-  const Flips flips("0 3 F0.0 5 17 12");
-  const Done done = run(1, "run", kAll + "--run.on_corruption exclude");
-  EXPECT_EQ(done.job.exit_code, 75) << done.job.output;
+TEST_F(AuditedRun, ExcludesAHostAndTheNextStartSaysSo) {
+  {
+    const Flips flips("0 3 F0.0 5 17 12");
+    const Done done = run(1, "run", kAll + "--run.on_corruption exclude");
+    EXPECT_EQ(done.job.exit_code, 75) << done.job.output;
+    EXPECT_THAT(done.job.output, Not(HasSubstr("an audit has found wrong bits on ")));
+  }
   EXPECT_NE(read_file(scratch_ / "run/excluded_hosts").find('\n'), std::string::npos);
+  EXPECT_THAT(run(1, "run", kAll).job.output, HasSubstr("an audit has found wrong bits on "));
 }
 
 TEST_F(AuditedRun, OfAFinishedRunSaysWhereBitsPart) {

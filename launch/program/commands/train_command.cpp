@@ -22,6 +22,7 @@
 #include "launch/program/setup.h"
 #include "launch/program/shell_word.h"
 #include "launch/program/start/data_places.h"
+#include "launch/program/start/excluded_hosts.h"
 #include "launch/program/start/rank_table.h"
 #include "launch/program/start/start_record.h"
 #include "launch/program/stopping/start_watch.h"
@@ -281,6 +282,7 @@ int train_until(int64_t step, const std::string& onward, Session& session,
   }
   std::set<std::string> hosts;
   for (const RankCores& rank : made->threads.ranks) hosts.insert(rank.host);
+  made->notes.push_back(excluded_hosts_note(config.run.out, hosts));
   const std::unique_ptr<Reporter> reporter =
       reporter_for(network->world(), config, made->to, made->notes,
                    start_record(session, arguments, static_cast<int>(hosts.size())));

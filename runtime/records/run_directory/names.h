@@ -31,6 +31,7 @@ inline constexpr const char* kMetricsFile = "metrics.jsonl";
 inline constexpr const char* kLogFile = "log.txt";
 inline constexpr const char* kStartsFile = "starts.jsonl";
 inline constexpr const char* kStopFile = "stop";
+inline constexpr const char* kExcludedHostsFile = "excluded_hosts";
 inline constexpr const char* kCheckpointFolder = "checkpoints";
 inline constexpr const char* kEventFolder = "tensorboard";
 inline constexpr const char* kDryRunFile = "dry_run.json";  // of a dry run, in its own DIR.dry-run

@@ -6,9 +6,11 @@
 #include <map>
 
 #include "launch/program/start/build_id.h"
+#include "launch/program/start/excluded_hosts.h"
 #include "launch/program/start/keepalive.h"
 #include "launch/program/start/rank_ranges.h"
 #include "launch/program/start/start_facts.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -53,6 +55,15 @@ TEST(StartFacts, OtherKernelsAreAnotherBuildUnlessTheyAreOfAnotherLevel) {
   EXPECT_THAT(mismatch_of_starts(ranks), IsEmpty());
   EXPECT_THAT(conditions_note(ranks), HasSubstr("note: level of kernels is 'x86-64-v3' on rank 1 "
                                                 "(host n2) and 'x86-64-v4' on rank 0"));
+}
+
+TEST(ExcludedHosts, AreNamedWithAndWithoutTheirDomains) {
+  const TemporaryFolder folder;
+  EXPECT_THAT(excluded_hosts_note(folder.path(), {"n1", "n2"}), IsEmpty());
+  folder.write("excluded_hosts", "n2.cluster\nn4\n");
+  EXPECT_THAT(excluded_hosts_note(folder.path(), {"n1", "n2", "n3", "n4.cluster"}),
+              HasSubstr("wrong bits on n2, n4.cluster, by "));
+  EXPECT_THAT(excluded_hosts_note(folder.path(), {"n1", "n22"}), IsEmpty());
 }
 
 TEST(StartFacts, OtherArgumentsAreNamed) {
