@@ -141,7 +141,26 @@ Tensor Tally::copies(LinearProduct product, const Linear& linear) {
     return workspace(pieces.elements() * static_cast<int64_t>(size_of(linear.dtype)));
   }
   if (model_.operand_copies == OperandCopies::PaddedRows) return padded(product, linear);
-  return tiles(product, linear) ? tiled(product, linear) : Tensor{};
+  return tiles(product, linear) ? tiled(product, linear) : library_scratch(product, linear);
+}
+
+Tensor Tally::library_scratch(LinearProduct product, const Linear& linear) {
+  constexpr int64_t kColumns = 64;  // of the second operand, copied at a time
+  constexpr int64_t kDepth = 512;   // numbers that are added up at a time
+  const auto& [rows, in, out, dtype, weight] = linear;
+  const DType copied = model_.emulates_bf16 ? DType::F32 : dtype;
+  constexpr int64_t kApart = 16;  // lines of copies are a little apart, against conflicts in caches
+  if (product != LinearProduct::WeightGradient) {
+    const int64_t depth = product == LinearProduct::Forward ? in : out;
+    return scratch(model_.threads * kColumns * (std::min(depth, 2 * kDepth) + kApart), copied);
+  }
+  // The first operand lies transposed and is copied, too. A sum over more than kDepth rows of a
+  // batch is made in memory of its own.
+  const int64_t lines = std::min<int64_t>(out, 256);
+  const int64_t copies = (kColumns + lines) * (std::min(rows, kDepth) + kApart);
+  const int64_t sums = rows > kDepth ? lines * std::min<int64_t>(in, 1024) : 0;
+  const auto bytes = copies * static_cast<int64_t>(size_of(copied)) + sums * 4;
+  return scratch(model_.threads * bytes / 4, DType::F32);
 }
 
 bool Tally::tiles(LinearProduct product, const Linear& linear) const {

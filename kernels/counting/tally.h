@@ -87,7 +87,8 @@ class Tally {
   };
   // Counts the passes that copy operands (or, on a GPU, rows of outputs: row_pieces.h) for the
   // product, and returns the scratch memory of the copies, which the caller holds until the product
-  // has been counted. Empty where the modelled device makes no copies (OperandCopies).
+  // has been counted. Where kernels/cpu makes none (OperandCopies) it is oneDNN's own scratch
+  // memory, whose copies are part of the product's time.
   [[nodiscard]] Tensor copies(LinearProduct product, const Linear& linear);
   // Scratch memory for a sum over the rows of g, as kernels/cpu/bias_gradient.cpp takes it; an
   // empty tensor where another device is modelled.
@@ -102,6 +103,9 @@ class Tally {
   [[nodiscard]] bool tiles(LinearProduct product, const Linear& linear) const;
   [[nodiscard]] Tensor padded(LinearProduct product, const Linear& linear);
   [[nodiscard]] Tensor tiled(LinearProduct product, const Linear& linear);
+  // What oneDNN takes for blocks of operands that each thread copies: found by asking 2.6 for the
+  // scratch memory of products with 128 to 4096 rows, columns and depth, which this bounds.
+  [[nodiscard]] Tensor library_scratch(LinearProduct product, const Linear& linear);
 
   DeviceModel model_;
   Memory& memory_;

@@ -21,8 +21,8 @@ namespace {
 static_assert(kBucketBytes == GradientBuckets::kBucketBytes,
               "plans must know the buckets in which the engine sums gradients");
 
-// What products of oneDNN 3.9 take on one thread, and half as much more.
-constexpr int64_t kLibraryBytes = int64_t{192} << 10;
+// What oneDNN takes besides the blocks of linear layers that the counting device counts.
+constexpr int64_t kLibraryBytes = int64_t{128} << 10;
 
 using Clock = std::chrono::steady_clock;
 

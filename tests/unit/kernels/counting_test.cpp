@@ -326,6 +326,48 @@ TEST(Counting, TilesTakeWhatIsCounted) {
   }
 }
 
+// What oneDNN copies of operands, where kernels/cpu copies none: never more than is counted, in the
+// sizes that plans are for, and counted is not another magnitude.
+TEST(Counting, TheLibraryTakesNoMoreThanIsCounted) {
+  constexpr int64_t kRows = 1100, kIn = 512, kOut = 2100;
+  const std::vector<CountedOp> all = {
+      {"linear forward",
+       [](Device& d, DType t) -> Op {
+         return [&d, x = zeros(d, {kRows, kIn}, t), y = zeros(d, {kRows, kOut}, t),
+                 w = weight(d, {kOut, kIn})]() mutable {
+           d.dense().linear_forward(y, x, *w, nullptr, Fused::None);
+         };
+       }},
+      {"linear backward input",
+       [](Device& d, DType t) -> Op {
+         return
+             [&d, dx = zeros(d, {kRows, kIn}, t), g = zeros(d, {kRows, kOut}, t),
+              w = weight(d, {kOut, kIn})]() mutable { d.dense().linear_backward_input(dx, g, *w); };
+       }},
+      {"linear backward weight",
+       [](Device& d, DType t) -> Op {
+         return [&d, x = zeros(d, {kRows, kIn}, t), g = zeros(d, {kRows, kOut}, t),
+                 dw = zeros(d, {kOut, kIn})]() mutable {
+           d.dense().linear_backward_weight(dw, nullptr, x, g, true);
+         };
+       }},
+  };
+  if (make_cpu_device(1)->model().operand_copies == OperandCopies::PaddedRows) {
+    GTEST_SKIP() << "needs a processor with AVX-512: others multiply without the library's copies";
+  }
+  for (const int threads : {1, 2}) {
+    for (const CountedOp& c : all) {
+      SCOPED_TRACE(std::string(c.name) + " on threads: " + std::to_string(threads));
+      const auto real = make_cpu_device(threads);
+      const auto counting = make_counting_device(real->model());
+      const int64_t taken = scratch_peak(*real, c.make, DType::F32);
+      const int64_t counted = scratch_peak(*counting, c.make, DType::F32);
+      EXPECT_LE(taken, counted);
+      EXPECT_LE(counted, 3 * taken);
+    }
+  }
+}
+
 // A weight that is read once leaves no narrowed copy where its input gradient is computed from
 // tiles; others keep theirs, and so does what both products read.
 TEST(Counting, NarrowedWeightsStayAsCounted) {
