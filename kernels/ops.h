@@ -6,6 +6,7 @@
 #include "kernels/ops/attention.h"   // IWYU pragma: export
 #include "kernels/ops/batch_norm.h"  // IWYU pragma: export
 #include "kernels/ops/dense.h"       // IWYU pragma: export
+#include "kernels/ops/experts.h"     // IWYU pragma: export
 #include "kernels/ops/image.h"       // IWYU pragma: export
 #include "kernels/ops/layout.h"      // IWYU pragma: export
 #include "kernels/ops/pointwise.h"   // IWYU pragma: export

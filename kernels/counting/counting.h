@@ -30,6 +30,7 @@ class Counting : public CountingDevice {
              .layout = counting_layout_ops(tally_),
              .attention = counting_attention_ops(tally_),
              .token = counting_token_ops(tally_),
+             .experts = counting_expert_ops(tally_),
              .update = counting_update_ops(tally_)} {
     set_facts({.description = model.name + " model",
                .model = model,

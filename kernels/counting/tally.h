@@ -123,6 +123,7 @@ class Tally {
 [[nodiscard]] std::unique_ptr<LayoutOps> counting_layout_ops(Tally& tally);
 [[nodiscard]] std::unique_ptr<AttentionOps> counting_attention_ops(Tally& tally);
 [[nodiscard]] std::unique_ptr<TokenOps> counting_token_ops(Tally& tally);
+[[nodiscard]] std::unique_ptr<ExpertOps> counting_expert_ops(Tally& tally);
 [[nodiscard]] std::unique_ptr<UpdateOps> counting_update_ops(Tally& tally);
 
 }  // namespace penstock

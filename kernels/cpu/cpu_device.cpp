@@ -27,6 +27,7 @@ class CpuDevice final : public Device {
              .layout = cpu_layout_ops(context_),
              .attention = cpu_attention_ops(context_),
              .token = cpu_token_ops(context_),
+             .experts = cpu_expert_ops(context_),
              .update = cpu_update_ops(context_)} {
     flush_denormals(threads);
     Processor processor = processor_at_hand();

@@ -27,6 +27,7 @@ struct CpuContext {
 [[nodiscard]] std::unique_ptr<LayoutOps> cpu_layout_ops(CpuContext& context);
 [[nodiscard]] std::unique_ptr<AttentionOps> cpu_attention_ops(CpuContext& context);
 [[nodiscard]] std::unique_ptr<TokenOps> cpu_token_ops(CpuContext& context);
+[[nodiscard]] std::unique_ptr<ExpertOps> cpu_expert_ops(CpuContext& context);
 [[nodiscard]] std::unique_ptr<UpdateOps> cpu_update_ops(CpuContext& context);
 
 }  // namespace penstock

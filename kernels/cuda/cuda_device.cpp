@@ -75,6 +75,7 @@ class OneGpu final : public CudaDevice {
              .layout = cuda_layout_ops(context_),
              .attention = cuda_attention_ops(context_),
              .token = cuda_token_ops(context_),
+             .experts = cuda_expert_ops(context_),
              .update = cuda_update_ops(context_)} {
     set_facts(
         {.description = "cuda:" + std::to_string(ordinal) + " (" + describe(properties_) + ")",

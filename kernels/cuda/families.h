@@ -62,6 +62,7 @@ struct CudaContext {
 [[nodiscard]] std::unique_ptr<LayoutOps> cuda_layout_ops(CudaContext& context);
 [[nodiscard]] std::unique_ptr<AttentionOps> cuda_attention_ops(CudaContext& context);
 [[nodiscard]] std::unique_ptr<TokenOps> cuda_token_ops(CudaContext& context);
+[[nodiscard]] std::unique_ptr<ExpertOps> cuda_expert_ops(CudaContext& context);
 [[nodiscard]] std::unique_ptr<UpdateOps> cuda_update_ops(CudaContext& context);
 
 }  // namespace penstock

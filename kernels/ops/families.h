@@ -15,6 +15,7 @@ class PointwiseOps;
 class LayoutOps;
 class AttentionOps;
 class TokenOps;
+class ExpertOps;
 class UpdateOps;
 
 // The op families of a device. Each has a header in kernels/ops; kernels/ops.h includes them all.
@@ -28,6 +29,7 @@ struct OpSet {
   std::unique_ptr<LayoutOps> layout;          // concat, split, transpose
   std::unique_ptr<AttentionOps> attention;    // softmax, multi-head attention
   std::unique_ptr<TokenOps> token;            // embedding, cross-entropy
+  std::unique_ptr<ExpertOps> experts;         // mixtures of experts
   std::unique_ptr<UpdateOps> update;          // optimizer arithmetic
 };
 
@@ -45,6 +47,7 @@ class OpFamilies {
   [[nodiscard]] LayoutOps& layout() { return *ops().layout; }
   [[nodiscard]] AttentionOps& attention() { return *ops().attention; }
   [[nodiscard]] TokenOps& token() { return *ops().token; }
+  [[nodiscard]] ExpertOps& experts() { return *ops().experts; }
   [[nodiscard]] UpdateOps& update() { return *ops().update; }
 };
 

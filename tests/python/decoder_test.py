@@ -3,7 +3,7 @@
 
 Builds small networks with random weights of each family (GPT-2, Llama with and without Llama 3's
 scaling, Mistral with a window, Qwen 2 and 3, Granite, OLMo 2, SmolLM3, Phi-3; tied and untied; queries in
-groups of 1, 2 and 4), lets transformers compute, writes what came out beside the weights under Penstock's names, and has
+groups of 1, 2 and 4; and the mixtures of experts Mixtral, OLMoE, Qwen2-MoE and Qwen3-MoE), lets transformers compute, writes what came out beside the weights under Penstock's names, and has
 decoder_golden_test compare. With --write DIR it leaves the files there: those of
 tests/unit/network/models/goldens are made so. Returns 77 where transformers or PyTorch is missing.
 """
@@ -29,12 +29,12 @@ STEPS, RATE, DECAY, EPSILON = 20, 1e-2, 0.1, 1e-4
 
 
 def llama_like(kind, kv_heads, tied, **more):
-    config = getattr(transformers, kind + "Config")(
-        hidden_size=WIDTH, num_attention_heads=HEADS, num_key_value_heads=kv_heads, head_dim=HEAD,
-        intermediate_size=HIDDEN, num_hidden_layers=LAYERS, vocab_size=VOCABULARY,
-        max_position_embeddings=CONTEXT, tie_word_embeddings=tied, attn_implementation="eager",
-        rms_norm_eps=1e-6, use_cache=False, pad_token_id=None, bos_token_id=None, eos_token_id=None,
-        **more)
+    config = getattr(transformers, kind + "Config")(**{
+        "hidden_size": WIDTH, "num_attention_heads": HEADS, "num_key_value_heads": kv_heads,
+        "head_dim": HEAD, "intermediate_size": HIDDEN, "num_hidden_layers": LAYERS,
+        "vocab_size": VOCABULARY, "max_position_embeddings": CONTEXT, "tie_word_embeddings": tied,
+        "attn_implementation": "eager", "rms_norm_eps": 1e-6, "use_cache": False,
+        "pad_token_id": None, "bos_token_id": None, "eos_token_id": None, **more})
     return getattr(transformers, kind + "ForCausalLM")(config)
 
 
@@ -68,6 +68,14 @@ GRANITE = {"embedding_multiplier": 6.0, "residual_multiplier": 0.22, "attention_
 GRANITE_KEYS = {"embedding_scale": 6.0, "residual_scale": 0.22, "attention_scale": 0.3,
                 "logit_scale": 0.25}
 OLMO2_KEYS = {"norm_place": "after", "query_key_norm": True, "query_key_norm_over": "projection"}
+EXPERTS = {"num_experts_per_tok": 2, "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0}}
+EXPERTS_KEYS = {"experts_per_token": 2, "experts": 5}
+QWEN2_MOE = {**EXPERTS, "num_experts": 5, "moe_intermediate_size": 8, "shared_expert_intermediate_size": 12}
+QWEN2_MOE_KEYS = {**EXPERTS_KEYS, "attention_bias": True, "router_normalised": False, "expert_width": 8,
+                  "shared_expert_width": 12, "shared_expert_gate": True}
+QWEN3_MOE = {**EXPERTS, "num_experts": 5, "moe_intermediate_size": 8, "norm_topk_prob": True,
+             "mlp_only_layers": [0]}
+QWEN3_MOE_KEYS = {**EXPERTS_KEYS, "query_key_norm": True, "expert_width": 8, "dense_layers": [0]}
 HALF = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5}
 
 # name: a model of transformers, the [model] section for Penstock
@@ -96,6 +104,14 @@ CASES = {
     "phi3_tied": (lambda: llama_like("Phi3", 2, True, sliding_window=7), llama_keys(2, True, window=7)),
     "phi3_untied": (lambda: llama_like("Phi3", 1, False, rope_parameters=HALF),
                     llama_keys(1, False, rotary_width=HEAD // 2)),
+    "mixtral_untied": (lambda: llama_like("Mixtral", 2, False, num_local_experts=5, **EXPERTS),
+                       llama_keys(2, False, **EXPERTS_KEYS)),
+    "olmoe_tied": (lambda: llama_like("Olmoe", 2, True, head_dim=WIDTH // HEADS, num_experts=5, **EXPERTS),
+                   {**llama_keys(2, True, **EXPERTS_KEYS), "head_width": WIDTH // HEADS,
+                    "router_normalised": False, "query_key_norm": True, "query_key_norm_over": "projection"}),
+    "qwen2_moe_untied": (lambda: llama_like("Qwen2Moe", 2, False, **QWEN2_MOE),
+                         llama_keys(2, False, **QWEN2_MOE_KEYS)),
+    "qwen3_moe_tied": (lambda: llama_like("Qwen3Moe", 1, True, **QWEN3_MOE), llama_keys(1, True, **QWEN3_MOE_KEYS)),
 }
 
 GPT2_NAMES = {"ln_1": "norm1", "ln_2": "norm2", "attn.c_proj": "attention.output",
@@ -105,7 +121,11 @@ LLAMA_NAMES = {"input_layernorm": "norm1", "post_attention_layernorm": "norm2",
                "self_attn.v_proj": "attention.value", "self_attn.o_proj": "attention.output",
                "self_attn.q_norm": "attention.query_norm", "self_attn.k_norm": "attention.key_norm",
                "mlp.gate_proj": "feed_forward.gate", "mlp.up_proj": "feed_forward.in",
-               "mlp.down_proj": "feed_forward.out"}
+               "mlp.down_proj": "feed_forward.out", "mlp.gate": "experts.router",
+               "mlp.shared_expert.gate_proj": "experts.shared.gate",
+               "mlp.shared_expert.up_proj": "experts.shared.in",
+               "mlp.shared_expert.down_proj": "experts.shared.out",
+               "mlp.shared_expert_gate": "experts.shared_gate"}
 OLMO2_NAMES = {**LLAMA_NAMES, "post_attention_layernorm": "norm1",
                "post_feedforward_layernorm": "norm2"}
 OUTER_NAMES = {"transformer.wte": "embedding.token", "transformer.wpe": "embedding.position",
@@ -132,6 +152,10 @@ def ours(family, name, tensor):
     inside = ".".join(parts[3:])
     if inside in ("self_attn.qkv_proj", "mlp.gate_up_proj"):
         return {f"{block}{part}.{last}": piece for part, piece in parts_of_phi3(inside, tensor).items()}
+    if inside == "mlp.experts":  # matrices of all experts, whose parameters have no name of their own
+        pieces = tensor.chunk(2, 1) if last == "gate_up_proj" else [tensor]
+        names = ("gate", "in") if last == "gate_up_proj" else ("out",)
+        return {f"{block}experts.{part}.weight": piece for part, piece in zip(names, pieces)}
     if parts[0] != "transformer":
         names = OLMO2_NAMES if family == "olmo2" else LLAMA_NAMES
         return {f"{block}{names[inside]}.{last}": tensor}

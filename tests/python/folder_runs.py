@@ -50,6 +50,12 @@ FOLDERS = {
     "smollm3-untied": (transformers.SmolLM3Config(**SIZES, num_key_value_heads=1, no_rope_layers=[0, 1, 1], tie_word_embeddings=False,
                                                   use_sliding_window=True, sliding_window=5), "bfloat16"),
     "phi3": (transformers.Phi3Config(**SIZES, num_key_value_heads=2, head_dim=8, rope_parameters=PARTIAL), "bfloat16"),
+    "mixtral": (transformers.MixtralConfig(**SIZES, num_key_value_heads=2, num_local_experts=4, num_experts_per_tok=2), "float32"),
+    "olmoe": (transformers.OlmoeConfig(**SIZES, num_key_value_heads=2, num_experts=5, num_experts_per_tok=2), "bfloat16"),
+    "qwen2-moe": (transformers.Qwen2MoeConfig(**SIZES, num_key_value_heads=2, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=12,
+                                              shared_expert_intermediate_size=20), "float32"),
+    "qwen3-moe": (transformers.Qwen3MoeConfig(**SIZES, num_key_value_heads=2, head_dim=16, num_experts=6, num_experts_per_tok=3,
+                                              moe_intermediate_size=12, norm_topk_prob=True, decoder_sparse_step=2), "bfloat16"),
     "phi3-tied": (transformers.Phi3Config(**SIZES, num_key_value_heads=4, sliding_window=5, tie_word_embeddings=True), "float32"),
 }
 RUN_FILE = f"""[model]

@@ -21,7 +21,8 @@ constexpr std::array kOfTheNetwork = {
     "attention_bias", "output_bias",  "query_key_norm", "window",      "window_layers",
     "tied_embedding", "final_norm",   "logit_clip",     "norm_place",  "query_key_norm_over",
     "rotary_width",   "rotary_layers", "window_rotary_base", "embedding_scale", "residual_scale",
-    "attention_scale", "logit_scale"};
+    "attention_scale", "logit_scale", "experts", "experts_per_token", "expert_width",
+    "shared_expert_width", "shared_expert_gate", "router", "router_normalised", "dense_layers"};
 // clang-format on
 
 const Option& model_option(const char* key) {

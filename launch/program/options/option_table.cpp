@@ -79,6 +79,16 @@ void add_model(std::vector<Option>& table) {
   rows.add("logit_scale", &M::logit_scale, "X", above(0), "decoder: logits are multiplied by it");
   rows.add("window", &M::window, "N", between(0, 1e7), "decoder: a position sees itself and the window - 1 before it; 0: all before it");
   rows.add("window_layers", &M::window_layers, "N,..", between(0, 1e6), "decoder: the layers that have the window, counted from 0, ascending; the others see all; empty: all of them have it");
+  rows.add("experts", &M::experts, "N", between(0, 1e5), "decoder: feed-forward layers are mixtures of so many experts, which are gated and have no biases; 0: no mixtures");
+  rows.add("experts_per_token", &M::experts_per_token, "N", between(1, 1e5), "decoder: experts to which each token goes");
+  rows.add("expert_width", &M::expert_width, "N", between(0, 1e7), "decoder: feed-forward width of each expert; 0: hidden");
+  rows.add("shared_expert_width", &M::shared_expert_width, "N", between(0, 1e7), "decoder: feed-forward width of an expert that has all tokens; 0: there is none");
+  rows.add("shared_expert_gate", &M::shared_expert_gate, "", any(), "decoder: the shared expert's result is multiplied by the sigmoid of a linear layer");
+  rows.add("router", &M::router, "NAME", one_of({"softmax", "sigmoid"}), "decoder: what makes the experts' scores of the router's logits");
+  rows.add("router_normalised", &M::router_normalised, "", any(), "decoder: the scores of a token's experts are divided by their sum");
+  rows.add("balance_loss", &M::balance_loss, "X", at_least(0), "decoder: weight of the loss that evens out the load of experts, by layer and micro-batch; 0: none");
+  rows.add("router_z_loss", &M::router_z_loss, "X", at_least(0), "decoder: weight of the loss that keeps the logits of routers small; 0: none");
+  rows.add("dense_layers", &M::dense_layers, "N,..", between(0, 1e6), "decoder: the layers without experts in a network of experts, counted from 0, ascending");
   rows.add("depth", &M::depth, "N", between(1, 1e5), "resnet: 6n+2 (cifar); 18, 34, 50, 101 or 152 (imagenet)");
   rows.add("form", &M::form, "NAME", one_of({"cifar", "imagenet", "simplified"}), "resnet: for small or for large images; unet: simplified: as torchgpipe's benchmark has it");
   rows.add("filters", &M::filters, "N", between(1, 1e6), "amoebanet: of the first third of its cells, a multiple of 8; unet: of the first level");

@@ -26,6 +26,7 @@
 #include "launch/program/runs/planned_run.h"
 #include "runtime/data/tokenizer/vocabulary.h"
 #include "runtime/engine/measurements/outlook.h"
+#include "runtime/network/models/active.h"
 #include "runtime/planning/blueprint/blueprint.h"
 #include "runtime/planning/blueprint/forecast.h"
 #include "runtime/planning/blueprint/layout.h"
@@ -88,8 +89,13 @@ std::string heading(const Config& config, const PlanOptions& request, const Plan
   const std::string basis = profile == nullptr ? "counted"
                                                : fmt::format("measured: {}, on {}", request.profile,
                                                              profile->costs.device);
-  return fmt::format("{} with {:.4g} M parameters, mini-batch {} on {} rank{} ({}, {})\n",
-                     config.model.kind, static_cast<double>(plan.parameters) / 1e6,
+  const auto parameters = static_cast<double>(plan.parameters);
+  const auto idle = static_cast<double>(idle_parameters(config.model));
+  const std::string amount =
+      idle == 0 ? fmt::format("{:.4g} M parameters", parameters / 1e6)
+                : fmt::format("{} parameters, {} of them active", count_text(parameters),
+                              count_text(parameters - idle));
+  return fmt::format("{} with {}, mini-batch {} on {} rank{} ({}, {})\n", config.model.kind, amount,
                      plan_for.mini_batch, request.ranks, request.ranks == 1 ? "" : "s", device.name,
                      basis);
 }

@@ -83,6 +83,8 @@ struct BatchStatistics {
 [[nodiscard]] Variable add(Tape& tape, const Variable& a, const Variable& b);
 [[nodiscard]] Variable multiply(Tape& tape, const Variable& a, const Variable& b);
 [[nodiscard]] Variable scale(Tape& tape, const Variable& x, float factor);
+// x in that type, fp32 or bf16.
+[[nodiscard]] Variable cast(Tape& tape, const Variable& x, DType dtype);
 // x + table, the table repeated over x's leading axes. add_table() adds the first `rows` rows of a
 // trained table, add_constant() a table that gets no gradient.
 [[nodiscard]] Variable add_table(Tape& tape, const Variable& x, Parameter& table, int64_t rows);
@@ -108,6 +110,29 @@ struct BatchStatistics {
 [[nodiscard]] Variable concat(Tape& tape, const Variables& parts, int axis);
 [[nodiscard]] Variables split(Tape& tape, const Variable& x, std::span<const int64_t> extents,
                               int axis);
+
+// ---- mixtures of experts (kernels/ops/experts.h): a row is all that shares the leading axes
+// Where rows go, and the weight of each of their experts, fp32 [rows, chosen].
+struct Routed {
+  Routing routing;
+  Variable weights;
+};
+// Sends each row of logits, fp32 [..., experts], to `chosen` experts. The backward adds the
+// gradients of the auxiliary losses that the router has to that of the weights.
+[[nodiscard]] Routed route(Tape& tape, const Variable& logits, int64_t chosen,
+                           const Router& router);
+// The rows of x, [..., width], in the experts' order, each as often as it goes to one: [rows *
+// chosen, width].
+[[nodiscard]] Variable gather(Tape& tape, const Variable& x, const Routing& routing);
+// Each expert's rows of x, [rows * chosen, in], times its own matrix of weight [experts, out, in].
+[[nodiscard]] Variable grouped_linear(Tape& tape, const Variable& x, Parameter& weight,
+                                      const Routing& routing);
+// For each row the sum of its experts' rows of x, [rows * chosen, width], times their weights.
+// `shape` is that of the result, [..., width].
+[[nodiscard]] Variable combine(Tape& tape, const Variable& x, const Routed& routed,
+                               const Shape& shape);
+// sigmoid(gate) * x, where gate has one number for each row of x: [..., 1] and [..., width].
+[[nodiscard]] Variable gate_rows(Tape& tape, const Variable& x, const Variable& gate);
 
 // ---- attention and tokens
 // Softmax over the last axis.

@@ -167,6 +167,19 @@ Variable scale(Tape& tape, const Variable& x, float factor) {
   return y;
 }
 
+Variable cast(Tape& tape, const Variable& x, DType dtype) {
+  if (x.value.dtype() == dtype) return x;
+  Tensor value = new_tensor(tape, x.shape(), dtype);
+  tape.device().pointwise().copy(value, x.value);
+  Variable y = tape.output(std::move(value), x.tracked());
+  record(tape, y, [&tape, to = x.slot, type = x.value.dtype()](const Tensor& g) {
+    Tensor dx = new_tensor(tape, g.shape(), type);
+    tape.device().pointwise().copy(dx, g);
+    tape.give_gradient(to, std::move(dx));
+  });
+  return y;
+}
+
 Variable add_table(Tape& tape, const Variable& x, Parameter& table, int64_t rows) {
   Tensor value = new_like(tape, x.value);
   tape.device().pointwise().add_broadcast(value, x.value,

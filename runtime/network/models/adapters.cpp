@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 
 #include "kernels/error.h"
@@ -34,10 +35,12 @@ bool wants(const LoraConfig& lora, std::string_view target) {
 std::vector<std::string> targets_in(const ModelConfig& config) {
   std::vector<std::string> there;
   const bool gated = config.kind == "decoder" && config.gated;
-  for (const Target& target : kTargets) {
+  // Experts have no adapters, so where there are some, attention alone has.
+  const bool experts = config.kind == "decoder" && config.experts > 0;
+  for (const Target& target : std::span(kTargets).first(experts ? 4 : kTargets.size())) {
     if (gated || target.name != "gate") there.emplace_back(target.name);
   }
-  there.emplace_back(kAllLinear);
+  if (!experts) there.emplace_back(kAllLinear);
   return there;
 }
 

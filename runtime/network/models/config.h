@@ -99,6 +99,20 @@ struct ModelConfig {
   int64_t window = 0;  // a position sees itself and the window - 1 before it; 0: all before it
   // The blocks that have the window, counted from 0, ascending; empty: all.
   std::vector<int64_t> window_layers = {};
+  // decoder: a mixture of experts, each a gated feed-forward, in place of each feed-forward layer
+  int64_t experts = 0;              // of a layer; 0: no mixture
+  int64_t experts_per_token = 2;    // to which the router sends each token
+  int64_t expert_width = 0;         // inner width of an expert; 0: `hidden`
+  int64_t shared_expert_width = 0;  // inner width of an expert that has all tokens; 0: none
+  bool shared_expert_gate = false;  // its result is multiplied by the sigmoid of a linear layer
+  // Scores of the experts: softmax | sigmoid of the router's logits, which are fp32 in any
+  // precision.
+  std::string router = "softmax";
+  bool router_normalised = true;  // the scores of a token's experts are divided by their sum
+  double balance_loss = 0.0;      // weight of the loss that evens out the load, in each layer
+  double router_z_loss = 0.0;     // weight of the loss that keeps the router's logits small
+  // The blocks that have a feed-forward layer all the same, counted from 0, ascending.
+  std::vector<int64_t> dense_layers = {};
   // No key of this section, but a copy of data.packed: a row holds several samples, and the field
   // "starts" of the data says where each begins.
   bool packed = false;

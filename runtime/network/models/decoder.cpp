@@ -41,6 +41,10 @@ void check_lists(const ModelConfig& config) {
         "is '" +
         config.positions + "': set it to 'rotary'");
   }
+  if (!config.dense_layers.empty() && config.experts == 0) {
+    fail_input("model.dense_layers says which layers have no experts, and model.experts is 0");
+  }
+  check_blocks(config, config.dense_layers, "model.dense_layers");
   check_blocks(config, config.window_layers, "model.window_layers");
   check_blocks(config, config.rotary_layers, "model.rotary_layers");
 }
@@ -51,6 +55,7 @@ ModelConfig options_of_block(const ModelConfig& config, int64_t i) {
   if (config.kind != "decoder") return own;
   if (!has(config.window_layers, i)) own.window = 0;
   if (!has(config.rotary_layers, i)) own.positions = "none";
+  if (std::ranges::binary_search(config.dense_layers, i)) own.experts = 0;
   if (own.window > 0 && config.window_rotary_base > 0.0) {
     own.rotary_base = config.window_rotary_base;
     own.rotary_scaling = "none";

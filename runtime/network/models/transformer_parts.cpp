@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "kernels/joined.h"
+#include "runtime/network/layers/library/experts.h"
 #include "runtime/network/layers/library/norm.h"
 #include "runtime/network/layers/library/pointwise.h"
 #include "runtime/network/models/adapters.h"
@@ -153,6 +154,33 @@ std::unique_ptr<Layer> self_attention_part(const ModelConfig& config, const std:
                                     branch(config, name + ".norm1", std::move(attention)));
 }
 
+namespace {
+
+// A mixture of experts that are as the feed-forward layer with these options.
+std::unique_ptr<Layer> experts_body(const ModelConfig& config, const std::string& name,
+                                    const FeedForward::Options& options) {
+  require_one_of(config.router, "router", {"softmax", "sigmoid"});
+  if (!config.gated) fail_input("model.experts: experts are gated: set model.gated = true");
+  if (config.bias) fail_input("model.experts: experts have no biases: set model.bias = false");
+  return std::make_unique<Experts>(
+      name, Experts::Options{
+                .width = options.width,
+                .hidden = config.expert_width > 0 ? config.expert_width : options.hidden,
+                .experts = config.experts,
+                .chosen = config.experts_per_token,
+                .activation = options.activation,
+                .score = config.router == "sigmoid" ? RouterScore::Sigmoid : RouterScore::Softmax,
+                .normalised = config.router_normalised,
+                .shared_hidden = config.shared_expert_width,
+                .shared_gate = config.shared_expert_gate,
+                .balance_loss = config.balance_loss,
+                .z_loss = config.router_z_loss,
+                .in_init_factor = options.in_init_factor,
+                .out_init_factor = options.out_init_factor});
+}
+
+}  // namespace
+
 std::unique_ptr<Layer> feed_forward_part(const ModelConfig& config, const std::string& name,
                                          int number, const DepthFactors& factors) {
   const TransformerWidths widths = widths_of(config);
@@ -166,7 +194,9 @@ std::unique_ptr<Layer> feed_forward_part(const ModelConfig& config, const std::s
                                      .out_init_factor = factors.feed_forward * factors.residual,
                                      .adapted = adapted_parts(config.lora)};
   std::unique_ptr<Layer> body;
-  if (style_of(config).gated) {
+  if (config.kind == "decoder" && config.experts > 0) {
+    body = experts_body(config, name + ".experts", options);
+  } else if (style_of(config).gated) {
     body = std::make_unique<GatedFeedForward>(name + ".feed_forward", options);
   } else {
     body = std::make_unique<FeedForward>(name + ".feed_forward", options);

@@ -25,13 +25,15 @@ using nlohmann::ordered_json;
 
 constexpr size_t kPieceFloats = size_t{1} << 20;
 
-// This is a tensor of the checkpoint, with its place in a tensor of the folder.
+// This is a tensor of the checkpoint, or one expert's part of it, with its place in a tensor of the
+// folder.
 struct Source {
   TensorInfo tensor;
-  HubPlace place;
+  HubPart part;
+  [[nodiscard]] size_t first() const { return static_cast<size_t>(part.first); }
   [[nodiscard]] size_t elements() const {
     size_t count = 1;
-    for (const int64_t extent : tensor.shape) count *= static_cast<size_t>(extent);
+    for (const int64_t extent : part.shape) count *= static_cast<size_t>(extent);
     return count;
   }
 };
@@ -47,14 +49,15 @@ std::string file_dtype(const ExportRequest& request) {
 
 void finish_target(Target& target, const std::string& name, const std::string& dtype) {
   std::sort(target.parts.begin(), target.parts.end(),
-            [](const Source& a, const Source& b) { return a.place.part < b.place.part; });
+            [](const Source& a, const Source& b) { return a.part.place.part < b.part.place.part; });
   const Source& first = target.parts.front();
-  const bool large_first = first.place.layout == TensorLayout::LargeFirstPart;
-  const std::vector<int64_t>& alike = target.parts.back().tensor.shape;
-  bool fit = target.parts.size() == static_cast<size_t>(first.place.parts);
-  for (const Source& part : target.parts) {
-    std::vector<int64_t> shape = part.tensor.shape;
-    if (large_first && part.place.part == 0) shape[0] = alike[0];
+  const HubPlace& place = first.part.place;
+  const bool large_first = place.layout == TensorLayout::LargeFirstPart;
+  const std::vector<int64_t>& alike = target.parts.back().part.shape;
+  bool fit = target.parts.size() == static_cast<size_t>(place.parts);
+  for (const Source& source : target.parts) {
+    std::vector<int64_t> shape = source.part.shape;
+    if (large_first && source.part.place.part == 0) shape[0] = alike[0];
     fit = fit && shape == alike;
   }
   if (!fit) {
@@ -62,8 +65,8 @@ void finish_target(Target& target, const std::string& name, const std::string& d
   }
   size_t elements = 0;
   for (const Source& part : target.parts) elements += part.elements();
-  std::vector<int64_t> shape = shape_in(first.place, alike);
-  if (large_first) shape[0] += first.tensor.shape[0] - alike[0];
+  std::vector<int64_t> shape = shape_in(place, alike);
+  if (large_first) shape[0] += first.part.shape[0] - alike[0];
   target.info = {name, dtype, shape, 0, elements * number_bytes(dtype)};
 }
 
@@ -80,8 +83,9 @@ std::map<std::string, Target> targets_of(const CheckpointReader& reader, const H
     if (number_bytes(tensor.dtype) == 0) {
       fail_input(quoted(tensor.name) + " is of type " + tensor.dtype + ", which no weights are");
     }
-    const HubPlace place = place_in(family, tensor.name);
-    targets[place.name].parts.push_back({tensor, place});
+    for (HubPart& part : parts_of(place_in(family, tensor.name), tensor.shape)) {
+      targets[part.place.name].parts.push_back({tensor, std::move(part)});
+    }
   }
   for (auto& [name, target] : targets) finish_target(target, name, file_dtype(request));
   return targets;
@@ -109,21 +113,21 @@ class FileWriter {
 
  private:
   void write(const Target& target) {
-    if (target.parts.front().place.layout == TensorLayout::Transposed)
+    if (target.parts.front().part.place.layout == TensorLayout::Transposed)
       return write_transposed(target);
     std::vector<float> piece(kPieceFloats);
     for (const Source& part : target.parts) {
       const size_t all = part.elements();
       for (size_t at = 0; at < all; at += kPieceFloats) {
         const auto some = std::span(piece).first(std::min(kPieceFloats, all - at));
-        weights_.read(part.tensor, at, some);
+        weights_.read(part.tensor, part.first() + at, some);
         write(some);
       }
     }
   }
 
   void write_transposed(const Target& target) {
-    const auto width = static_cast<size_t>(target.parts.front().tensor.shape[0]);
+    const auto width = static_cast<size_t>(target.parts.front().part.shape[0]);
     const size_t rows = target.parts.front().elements() / width;
     std::vector<float> whole(width * target.parts.size() * rows);  // stored as [columns, rows]
     for (size_t i = 0; i < target.parts.size(); ++i) {

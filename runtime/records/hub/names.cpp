@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
+#include <numeric>
 #include <string_view>
 
 #include "kernels/error.h"
@@ -75,7 +77,31 @@ constexpr NameRow kPhi3[] = {
     {"blocks.#.feed_forward.gate.weight", "model.layers.#.mlp.gate_up_proj.weight", TensorLayout::Same, 0, 2},
     {"blocks.#.feed_forward.in.weight", "model.layers.#.mlp.gate_up_proj.weight", TensorLayout::Same, 1, 2},
 };
+
+// What mixtures of experts have besides kLlama, whose feed-forward rows are for their layers without experts.
+constexpr NameRow kMixtral[] = {
+    {"blocks.#.experts.router.weight", "model.layers.#.block_sparse_moe.gate.weight"},
+    {"blocks.#.experts.gate.weight", "model.layers.#.block_sparse_moe.experts.*.w1.weight", TensorLayout::PerExpert},
+    {"blocks.#.experts.in.weight", "model.layers.#.block_sparse_moe.experts.*.w3.weight", TensorLayout::PerExpert},
+    {"blocks.#.experts.out.weight", "model.layers.#.block_sparse_moe.experts.*.w2.weight", TensorLayout::PerExpert},
+};
+constexpr NameRow kQwenMoe[] = {
+    {"blocks.#.experts.router.weight", "model.layers.#.mlp.gate.weight"},
+    {"blocks.#.experts.gate.weight", "model.layers.#.mlp.experts.*.gate_proj.weight", TensorLayout::PerExpert},
+    {"blocks.#.experts.in.weight", "model.layers.#.mlp.experts.*.up_proj.weight", TensorLayout::PerExpert},
+    {"blocks.#.experts.out.weight", "model.layers.#.mlp.experts.*.down_proj.weight", TensorLayout::PerExpert},
+    {"blocks.#.experts.shared.gate.weight", "model.layers.#.mlp.shared_expert.gate_proj.weight"},
+    {"blocks.#.experts.shared.in.weight", "model.layers.#.mlp.shared_expert.up_proj.weight"},
+    {"blocks.#.experts.shared.out.weight", "model.layers.#.mlp.shared_expert.down_proj.weight"},
+    {"blocks.#.experts.shared_gate.weight", "model.layers.#.mlp.shared_expert_gate.weight"},
+};
 // clang-format on
+
+std::vector<NameRow> joined_rows(std::span<const NameRow> common, std::span<const NameRow> more) {
+  std::vector<NameRow> rows(common.begin(), common.end());
+  rows.insert(rows.end(), more.begin(), more.end());
+  return rows;
+}
 
 // `common` with the rows of `own` in place of those for the same tensors of ours.
 std::vector<NameRow> with_rows(std::span<const NameRow> common, std::span<const NameRow> own) {
@@ -90,10 +116,16 @@ std::vector<NameRow> with_rows(std::span<const NameRow> common, std::span<const 
 std::span<const HubFamily> families() {
   static const std::vector<NameRow> olmo2 = with_rows(kLlama, kOlmo2);
   static const std::vector<NameRow> phi3 = with_rows(kLlama, kPhi3);
+  static const std::vector<NameRow> mixtral = joined_rows(kLlama, kMixtral);
+  static const std::vector<NameRow> qwen_moe = joined_rows(kLlama, kQwenMoe);
   static const std::vector<HubFamily> all = {
-      {"gpt2", "transformer.", kGpt2}, {"llama", "model.", kLlama},   {"mistral", "model.", kLlama},
-      {"qwen2", "model.", kLlama},     {"qwen3", "model.", kLlama},   {"granite", "model.", kLlama},
-      {"olmo2", "model.", olmo2},      {"smollm3", "model.", kLlama}, {"phi3", "model.", phi3}};
+      {"gpt2", "transformer.", kGpt2},  {"llama", "model.", kLlama},
+      {"mistral", "model.", kLlama},    {"qwen2", "model.", kLlama},
+      {"qwen3", "model.", kLlama},      {"granite", "model.", kLlama},
+      {"olmo2", "model.", olmo2},       {"smollm3", "model.", kLlama},
+      {"phi3", "model.", phi3},         {"mixtral", "model.", mixtral},
+      {"olmoe", "model.", qwen_moe},    {"qwen2_moe", "model.", qwen_moe},
+      {"qwen3_moe", "model.", qwen_moe}};
   return all;
 }
 
@@ -138,6 +170,21 @@ HubPlace place_in(const HubFamily& family, const std::string& ours) {
   }
   fail_input("the network's tensor '" + ours + "' has no place in a folder of the family " +
              family.name);
+}
+
+std::vector<HubPart> parts_of(const HubPlace& place, const std::vector<int64_t>& ours) {
+  const size_t star = place.name.find('*');
+  if (place.layout != TensorLayout::PerExpert || star == std::string::npos || ours.empty()) {
+    return {{place, ours}};
+  }
+  const std::vector<int64_t> shape(ours.begin() + 1, ours.end());
+  const int64_t size = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+  std::vector<HubPart> parts;
+  for (int64_t e = 0; e < ours[0]; ++e) {
+    std::string name = place.name;
+    parts.push_back({{name.replace(star, 1, std::to_string(e))}, shape, e * size});
+  }
+  return parts;
 }
 
 std::vector<int64_t> shape_in(const HubPlace& place, const std::vector<int64_t>& ours) {

@@ -23,6 +23,9 @@ enum class TensorLayout : uint8_t {
   // Several of ours make theirs, as with `parts` below, but the first of them may have more rows
   // than the others: queries before grouped keys and values.
   LargeFirstPart,
+  // Ours has a first axis of experts, and the folder a tensor for each, whose number stands for the
+  // `*` in its name.
+  PerExpert,
 };
 
 // A row of a family's table: our tensor and where it is in a folder. `#` stands for the number of a
@@ -56,6 +59,17 @@ struct HubPlace {
 // The place of our tensor with the name `ours`. Throws Error(Input) with the name if the family has
 // no such tensor.
 [[nodiscard]] HubPlace place_in(const HubFamily& family, const std::string& ours);
+
+// A tensor of theirs that ours, or one expert's part of it, is or is in.
+struct HubPart {
+  HubPlace place;
+  std::vector<int64_t> shape;  // of our part
+  int64_t first = 0;           // the part's first element in ours
+};
+// The parts of our tensor at `place`, which has the shape `ours`: itself, or with the layout
+// PerExpert one for each expert.
+[[nodiscard]] std::vector<HubPart> parts_of(const HubPlace& place,
+                                            const std::vector<int64_t>& ours);
 
 // The shape that the folder's whole tensor at `place` must have if our tensor has the shape `ours`
 // (for FirstRows: at least so many rows; for LargeFirstPart: if all parts have it).

@@ -243,9 +243,10 @@ void HubWeights::check(std::span<const HubTensor> network, bool tied) {
   check_parts(network);
   std::set<std::string> used;
   for (const HubTensor& tensor : network) {
-    const HubPlace place = place_in(family_, tensor.name);
-    check_tensor(tensor, place);
-    used.insert(name_in_folder(place.name));
+    for (const HubPart& part : parts_of(place_in(family_, tensor.name), tensor.shape)) {
+      check_tensor({tensor.name, part.shape}, part.place);
+      used.insert(name_in_folder(part.place.name));
+    }
   }
   if (tied) check_head();
   for (const auto& [name, file] : files_) {
@@ -262,6 +263,7 @@ void HubWeights::expect(std::vector<HubTensor> tensors) {
 
 HubWeights::Range HubWeights::range_of(const HubTensor& tensor) {
   const HubPlace place = place_in(family_, tensor.name);
+  if (place.layout == TensorLayout::PerExpert) return {};  // several tensors, read one by one
   const std::string name = name_in_folder(place.name);
   const TensorInfo* info = name.empty() ? nullptr : file_of(name).find(name);
   if (info == nullptr) return {};  // read() reports the missing tensor
@@ -311,11 +313,19 @@ void HubWeights::read_numbers(const HubPlace& place, const Shape& shape, std::sp
 void HubWeights::read(const std::string& ours, Tensor& to, Device& device) {
   const HubPlace place = place_in(family_, ours);
   const auto extents = to.shape().extents();
+  const std::vector<HubPart> parts = parts_of(place, {extents.begin(), extents.end()});
   // The tensor is checked again: the file may have changed since the first check, or another rank
   // made that check.
-  check_tensor({ours, {extents.begin(), extents.end()}}, place);
+  for (const HubPart& part : parts) check_tensor({ours, part.shape}, part.place);
   fetch_ahead(ours);
-  fill_tensor(to, device, [&](auto numbers) { read_numbers(place, to.shape(), numbers); });
+  fill_tensor(to, device, [&](auto numbers) {
+    for (const HubPart& part : parts) {
+      const Shape shape(std::span<const int64_t>(part.shape));
+      read_numbers(
+          part.place, shape,
+          numbers.subspan(static_cast<size_t>(part.first), static_cast<size_t>(shape.elements())));
+    }
+  });
 }
 
 }  // namespace penstock

@@ -2,6 +2,7 @@
 // on the processor at hand and with bf16 emulated.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 
 #include "kernels/counting/counting_device.h"
@@ -25,6 +26,14 @@ Tensor zeros(Device& device, const Shape& shape, DType dtype = DType::F32) {
 
 std::shared_ptr<Weight> weight(Device& device, const Shape& shape) {
   return std::make_shared<Weight>(device.zeros(shape, DType::F32, Purpose::Parameters));
+}
+
+// Where four experts of 15 rows each have them.
+Tensor fifteen_each(Device& device) {
+  constexpr std::array<int32_t, 5> kOffsets = {0, 15, 30, 45, 60};
+  Tensor offsets = zeros(device, {5}, DType::I32);
+  device.copy_from_host(offsets, kOffsets.data(), sizeof kOffsets);
+  return offsets;
 }
 
 struct CountedOp {
@@ -98,6 +107,27 @@ std::vector<CountedOp> other_cases() {
          return [&d, x = zeros(d, {3, 10, 10, 20}, t), g = zeros(d, {3, 10, 10, 24}, t),
                  dw = zeros(d, {24, 20, 3, 3})]() mutable {
            d.image().conv2d_backward_weight(dw, nullptr, x, g, kThree, 1, true);
+         };
+       }},
+      {"grouped forward",
+       [](Device& d, DType t) -> Op {
+         return [&d, x = zeros(d, {60, 70}, t), y = zeros(d, {60, 90}, t),
+                 w = weight(d, {4, 90, 70}), offsets = fifteen_each(d)]() mutable {
+           d.experts().grouped_forward(y, x, *w, offsets);
+         };
+       }},
+      {"grouped backward input",
+       [](Device& d, DType t) -> Op {
+         return [&d, dx = zeros(d, {60, 70}, t), g = zeros(d, {60, 90}, t),
+                 w = Weight(zeros(d, {4, 90, 70}, t)), offsets = fifteen_each(d)]() mutable {
+           d.experts().grouped_backward_input(dx, g, w, offsets);
+         };
+       }},
+      {"grouped backward weight",
+       [](Device& d, DType t) -> Op {
+         return [&d, x = zeros(d, {60, 70}, t), g = zeros(d, {60, 90}, t),
+                 dw = zeros(d, {4, 90, 70}), offsets = fifteen_each(d)]() mutable {
+           d.experts().grouped_backward_weight(dw, x, g, offsets, true);
          };
        }},
       {"activation forward",

@@ -10,6 +10,16 @@
 namespace penstock {
 namespace {
 
+// The matrices of a weight: itself, or, of a mixture of experts [experts, out, in], one for each.
+struct Matrices {
+  int64_t count;
+  MatrixSize size;  // of each
+};
+Matrices matrices_of(const Shape& weight) {
+  if (weight.rank() == 3) return {weight[0], {weight[1], weight[2]}};
+  return {1, matrix_size(weight)};
+}
+
 class Muon final : public Optimizer {
  public:
   explicit Muon(const OptimizerConfig& c) : Optimizer(c, {{"momentum_buffer"}}) {}
@@ -22,7 +32,7 @@ class Muon final : public Optimizer {
   void allocate_scratch(StateRange entries, Device& device) override {
     std::vector<MatrixSize> matrices;
     for (const StateEntry* e : entries) {
-      if (e->updated_whole) matrices.push_back(matrix_size(e->value.shape()));
+      if (e->updated_whole) matrices.push_back(matrices_of(e->value.shape()).size);
     }
     if (!matrices.empty()) newton_schulz_.allocate(matrices, device);
   }
@@ -30,7 +40,10 @@ class Muon final : public Optimizer {
   void update(Device& device, StateRange entries, float learning_rate, float scale) override {
     for (const StateEntry* e : entries) {
       if (e->updated_whole) {
-        update_matrix(device, *e, learning_rate, scale);
+        const auto [count, size] = matrices_of(e->value.shape());
+        for (int64_t i = 0; i < count; ++i) {
+          update_matrix(device, *e, i * size.elements(), size, learning_rate, scale);
+        }
       } else {
         list_.push_back({e->own_part(e->value), state_of(*e, 0), state_of(*e, 1),
                          e->own_part(e->gradient), decay_of(*e)});
@@ -48,21 +61,23 @@ class Muon final : public Optimizer {
     list_.clear();
   }
 
-  void update_matrix(Device& device, const StateEntry& e, float learning_rate, float scale) {
-    const MatrixSize size = matrix_size(e.value.shape());
+  // Updates the matrix of that size that begins at element `first` of the entry.
+  void update_matrix(Device& device, const StateEntry& e, int64_t first, const MatrixSize& size,
+                     float learning_rate, float scale) {
+    const auto own = [&](const Tensor& all) { return all.view(first, {size.elements()}); };
     PointwiseOps& pointwise = device.pointwise();
     const auto momentum = static_cast<float>(config().momentum);
-    Tensor mean = flat(state_of(e, 0));
+    Tensor mean = own(state_of(e, 0));
     Tensor ahead = newton_schulz_.matrix(size);
     Tensor spare = newton_schulz_.spare(size);
-    pointwise.scale(ahead, flat(e.gradient), (1.0F - momentum) * scale);
+    pointwise.scale(ahead, own(e.gradient), (1.0F - momentum) * scale);
     pointwise.scale(mean, mean, momentum);
     pointwise.accumulate(mean, ahead);
     pointwise.scale(spare, mean, momentum);
     pointwise.accumulate(ahead, spare);
     const Tensor direction = newton_schulz_.orthogonalize(size);
     const auto longer = static_cast<double>(std::max(size.rows, size.columns));
-    const SgdTensors moved{flat(e.value), {}, direction, decay_of(e)};
+    const SgdTensors moved{own(e.value), {}, direction, decay_of(e)};
     device.update().sgd({&moved, 1}, {.learning_rate = learning_rate,
                                       .momentum = 0.0F,
                                       .scale = static_cast<float>(0.2 * std::sqrt(longer)),

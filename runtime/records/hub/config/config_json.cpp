@@ -8,6 +8,7 @@
 
 #include "kernels/error.h"
 #include "kernels/joined.h"
+#include "runtime/records/hub/config/config_experts.h"
 #include "runtime/records/hub/config/config_fields.h"
 #include "runtime/records/hub/config/config_keys.h"
 #include "runtime/records/hub/config/config_windows.h"
@@ -268,6 +269,50 @@ ModelConfig read_phi3(ConfigFields& fields) {
   return model;
 }
 
+// ---- families of mixtures of experts
+
+ModelConfig read_mixtral(ConfigFields& fields) {
+  ModelConfig model = read_llama_like(fields, {.rotary_base = 1e6});
+  read_phi3_window(fields, model);
+  read_mixtral_experts(fields, model);
+  return model;
+}
+
+ModelConfig read_olmoe(ConfigFields& fields) {
+  ModelConfig model = read_llama_like(fields, {});
+  model.attention_bias = model.output_bias = fields.flag("attention_bias", false);
+  model.query_key_norm = true;
+  model.query_key_norm_over = "projection";
+  refuse_windows(fields);
+  read_olmoe_experts(fields, model);
+  return model;
+}
+
+// In these two families a window is there and not used.
+void refuse_used_window(ConfigFields& fields) {
+  fields.must_be("use_sliding_window", false);
+  (void)fields.any("sliding_window");
+  (void)fields.any("max_window_layers");
+  refuse_windows(fields);
+}
+
+ModelConfig read_qwen2_moe(ConfigFields& fields) {
+  ModelConfig model = read_llama_like(fields, {});
+  model.attention_bias = fields.flag("qkv_bias", true);
+  refuse_used_window(fields);
+  read_qwen2_experts(fields, model);
+  return model;
+}
+
+ModelConfig read_qwen3_moe(ConfigFields& fields) {
+  ModelConfig model = read_llama_like(fields, {});
+  model.attention_bias = model.output_bias = fields.flag("attention_bias", false);
+  model.query_key_norm = true;
+  refuse_used_window(fields);
+  read_qwen_experts(fields, model);
+  return model;
+}
+
 using ReadFamily = ModelConfig (*)(ConfigFields&);
 
 struct Family {
@@ -275,9 +320,11 @@ struct Family {
   ReadFamily read;
 };
 constexpr Family kFamilies[] = {
-    {"gpt2", read_gpt2},   {"llama", read_llama},     {"mistral", read_mistral},
-    {"qwen2", read_qwen2}, {"qwen3", read_qwen3},     {"granite", read_granite},
-    {"olmo2", read_olmo2}, {"smollm3", read_smollm3}, {"phi3", read_phi3}};
+    {"gpt2", read_gpt2},          {"llama", read_llama},     {"mistral", read_mistral},
+    {"qwen2", read_qwen2},        {"qwen3", read_qwen3},     {"granite", read_granite},
+    {"olmo2", read_olmo2},        {"smollm3", read_smollm3}, {"phi3", read_phi3},
+    {"mixtral", read_mixtral},    {"olmoe", read_olmoe},     {"qwen2_moe", read_qwen2_moe},
+    {"qwen3_moe", read_qwen3_moe}};
 
 ReadFamily reader_of(const ConfigFields& fields, const std::string& name) {
   for (const Family& family : kFamilies) {

@@ -22,6 +22,9 @@ constexpr std::array kKeys = {
     // for the latter.
     "attention_dropout", "attn_pdrop", "dropout", "embd_pdrop", "hidden_dropout",
     "hidden_dropout_prob", "initializer_range", "layerdrop", "neftune_noise_alpha", "resid_pdrop",
+    // Of mixtures of experts: the weight of a loss over all layers, which output_router_logits
+    // switches on. Penstock has model.balance_loss, by layer.
+    "output_router_logits", "router_aux_loss_coef",
     // These are for heads of other tasks.
     "classifier_dropout", "finetuning_task", "id2label", "is_decoder", "label2id", "num_labels",
     "problem_type", "summary_activation", "summary_first_dropout", "summary_proj_to_labels",

@@ -9,6 +9,7 @@
 #include "kernels/error.h"
 #include "kernels/joined.h"
 #include "runtime/records/hub/config/config_json.h"
+#include "runtime/records/hub/config/made_experts.h"
 #include "runtime/system/files/json.h"
 
 namespace penstock {
@@ -38,6 +39,7 @@ ModelConfig spelled_out(ModelConfig model) {
   if (model.rotary_width == model.head_width) model.rotary_width = 0;
   if (!model.query_key_norm) model.query_key_norm_over = "head";
   if (model.attention_scale == 0.0) model.attention_scale = usual_scale(model);
+  if (model.expert_width == 0) model.expert_width = model.hidden;
   return model;
 }
 
@@ -72,6 +74,7 @@ Obstacles of_gpt2(const ModelConfig& model) {
   add_unless(model.window == 0, "model.window = 0", all);
   add_unless(model.window_layers.empty(), "model.window_layers = []", all);
   add_unless(model.kv_heads == model.heads, "as many model.kv_heads as heads", all);
+  add_unless(model.experts == 0, "model.experts = 0", all);
   add_unless(model.heads * model.head_width == model.width, "heads as wide as model.width", all);
   add_scales(model, all);
   return all;
@@ -87,11 +90,14 @@ struct LlamaLike {
   bool query_key_norm = false;
   bool any_bias = false;        // can have attention_bias and output_bias, but not one alone
   bool mixed_bias = false;      // always has attention_bias, and no output_bias
+  bool qkv_bias = false;        // can have attention_bias, and no output_bias
   bool hidden_bias = false;     // can have model.bias
   bool scales = false;          // can have multipliers, model.embedding_scale and its like
   bool norms_after = false;     // norms behind sub-layers, those of queries and keys over all heads
   bool some_rotary = false;     // can have layers without rotary positions
   bool partial_rotary = false;  // can turn a part of each head alone
+  ExpertForm experts = ExpertForm::None;
+  bool norm_whole = false;  // those of queries and keys over all heads, the others before
 };
 constexpr LlamaLike kLlamaLike[] = {
     {.name = "llama", .architecture = "LlamaForCausalLM", .any_bias = true, .hidden_bias = true},
@@ -124,6 +130,25 @@ constexpr LlamaLike kLlamaLike[] = {
      .architecture = "Phi3ForCausalLM",
      .windows = Windows::AllOrNone,
      .partial_rotary = true},
+    {.name = "mixtral",
+     .architecture = "MixtralForCausalLM",
+     .windows = Windows::AllOrNone,
+     .experts = ExpertForm::Mixtral},
+    {.name = "olmoe",
+     .architecture = "OlmoeForCausalLM",
+     .query_key_norm = true,
+     .any_bias = true,
+     .experts = ExpertForm::Olmoe,
+     .norm_whole = true},
+    {.name = "qwen2_moe",
+     .architecture = "Qwen2MoeForCausalLM",
+     .qkv_bias = true,
+     .experts = ExpertForm::QwenShared},
+    {.name = "qwen3_moe",
+     .architecture = "Qwen3MoeForCausalLM",
+     .query_key_norm = true,
+     .any_bias = true,
+     .experts = ExpertForm::Qwen},
 };
 
 Obstacles of_family(const ModelConfig& model, const LlamaLike& family) {
@@ -137,10 +162,11 @@ Obstacles of_family(const ModelConfig& model, const LlamaLike& family) {
   add_unless(model.query_key_norm == family.query_key_norm,
              family.query_key_norm ? "model.query_key_norm = true" : "model.query_key_norm = false",
              all);
-  add_unless(model.query_key_norm_over == (family.norms_after ? "projection" : "head"),
-             family.norms_after ? "model.query_key_norm_over = \"projection\""
-                                : "model.query_key_norm_over = \"head\"",
-             all);
+  const bool whole = family.norms_after || family.norm_whole;
+  add_unless(
+      model.query_key_norm_over == (whole ? "projection" : "head"),
+      whole ? "model.query_key_norm_over = \"projection\"" : "model.query_key_norm_over = \"head\"",
+      all);
   add_unless(model.norm_place == (family.norms_after ? "after" : "before"),
              family.norms_after ? "model.norm_place = \"after\"" : "model.norm_place = \"before\"",
              all);
@@ -148,6 +174,7 @@ Obstacles of_family(const ModelConfig& model, const LlamaLike& family) {
   add_unless(model.rotary_layers.empty() || family.some_rotary, "model.rotary_layers = []", all);
   add_unless(model.rotary_width == 0 || family.partial_rotary, "model.rotary_width = 0", all);
   add_unless(model.window_rotary_base == 0.0, "model.window_rotary_base = 0", all);
+  add_expert_obstacles(model, family.experts, all);
   add_unless(!model.bias || family.hidden_bias, "model.bias = false", all);
   if (family.mixed_bias) {
     add_unless(model.attention_bias, "model.attention_bias = true", all);
@@ -155,6 +182,8 @@ Obstacles of_family(const ModelConfig& model, const LlamaLike& family) {
   } else if (family.any_bias) {
     add_unless(model.attention_bias == model.output_bias,
                "model.output_bias as model.attention_bias", all);
+  } else if (family.qkv_bias) {
+    add_unless(!model.output_bias, "model.output_bias = false", all);
   } else {
     add_unless(!model.attention_bias, "model.attention_bias = false", all);
     add_unless(!model.output_bias, "model.output_bias = false", all);
@@ -241,6 +270,7 @@ ordered_json llama_like_config(const ModelConfig& model, const LlamaLike& family
     config["attention_multiplier"] = model.attention_scale;
     config["logits_scaling"] = 1.0 / model.logit_scale;
   }
+  add_expert_members(model, family.experts, config);
   if (family.some_rotary) config["no_rope_layers"] = no_rope_layers(model);
   if (family.windows == Windows::None) return config;
   // A sliding_window of null means that a position attends to all positions before it.
@@ -275,13 +305,17 @@ auto facts(const ModelConfig& m) {
   const double base = m.positions == "rotary" ? m.rotary_base : 0;
   const double factor = m.rotary_scaling != "none" ? m.rotary_factor : 0;
   const bool bands = m.rotary_scaling == "llama3";
+  const bool mixture = m.experts > 0;
   return std::tuple(
       m.layers, m.width, m.heads, m.kv_heads, m.head_width, m.hidden, m.context, m.vocabulary,
       m.activation, m.positions, m.attention_bias, m.output_bias, m.bias, m.tied_embedding, m.gated,
       m.norm, m.norm_epsilon, m.query_key_norm, m.window, m.window_layers, m.rotary_scaling, base,
       factor, bands ? m.rotary_low : 0, bands ? m.rotary_high : 0, bands ? m.rotary_original : 0,
       m.query_key_norm_over, m.norm_place, m.rotary_width, m.rotary_layers, m.embedding_scale,
-      m.residual_scale, m.attention_scale, static_cast<float>(m.logit_scale));
+      m.residual_scale, m.attention_scale, static_cast<float>(m.logit_scale), m.experts,
+      mixture ? m.experts_per_token : 0, mixture ? m.expert_width : 0,
+      mixture ? m.shared_expert_width : 0, mixture && m.shared_expert_gate,
+      mixture && m.router_normalised, m.dense_layers);
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ const GivenParameter kMuonGiven[] = {
     {"tall.weight", {23, 4}},
     {"square.weight", {7, 7}},
     {"convolution.weight", {6, 2, 3, 3}},
+    {"experts.weight", {3, 4, 5}},
     {"row.weight", {1, 8}},
     {"embedding.token.weight", {11, 4}},
     {"classifier.weight", {3, 5}},
@@ -96,17 +97,26 @@ struct MuonReference {
 
   void muon_step(const Shape& shape, int step) {
     const OptimizerConfig c = muon();
-    DenseMatrix ahead{shape[0], shape.elements() / shape[0], Numbers(weight.size())};
+    Numbers ahead(weight.size());
     for (size_t i = 0; i < weight.size(); ++i) {
       const double g = kClipped * GivenTraining::gradient_at(step, static_cast<int64_t>(i));
       first[i] = c.momentum * first[i] + (1.0 - c.momentum) * g;
-      ahead.at[i] = c.momentum * first[i] + (1.0 - c.momentum) * g;
+      ahead[i] = c.momentum * first[i] + (1.0 - c.momentum) * g;
     }
-    const double longer = static_cast<double>(std::max(ahead.rows, ahead.columns));
-    const DenseMatrix direction = orthogonal(ahead);
-    for (size_t i = 0; i < weight.size(); ++i) {
-      weight[i] -=
-          kMuonRate * (0.2 * std::sqrt(longer) * direction.at[i] + c.weight_decay * weight[i]);
+    // Of three axes the first is that of experts, each with a matrix of its own.
+    const int64_t experts = shape.rank() == 3 ? shape[0] : 1;
+    const int64_t rows = shape.rank() == 3 ? shape[1] : shape[0];
+    const size_t size = weight.size() / static_cast<size_t>(experts);
+    const int64_t columns = static_cast<int64_t>(size) / rows;
+    const auto longer = static_cast<double>(std::max(rows, columns));
+    for (size_t at = 0; at < weight.size(); at += size) {
+      const auto begin = ahead.begin() + static_cast<std::ptrdiff_t>(at);
+      const DenseMatrix direction =
+          orthogonal({rows, columns, {begin, begin + static_cast<std::ptrdiff_t>(size)}});
+      for (size_t i = 0; i < size; ++i) {
+        weight[at + i] -= kMuonRate * (0.2 * std::sqrt(longer) * direction.at[i] +
+                                       c.weight_decay * weight[at + i]);
+      }
     }
   }
   void adamw_step(double decay, int step) {

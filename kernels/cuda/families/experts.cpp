@@ -1,0 +1,89 @@
+// kernels/cuda/families/experts.cpp -- mixtures of experts: checks of shapes before the kernels.
+#include "kernels/cuda/families/experts.h"
+
+namespace penstock {
+namespace {
+
+class CudaExperts final : public ExpertOps {
+ public:
+  explicit CudaExperts(CudaContext& context) : context_(context) {}
+
+  void route(const Routing& routing, Tensor& weights, const Tensor& logits,
+             const Router& router) override {
+    const RoutingSizes sizes = routing_sizes("route", routing);
+    require_elements("route", logits, sizes.rows * sizes.experts);
+    require_elements("route", weights, sizes.slots());
+    penstock::route(context_, routing, weights, logits, router, sizes);
+  }
+  void route_backward(Tensor& dlogits, const Tensor& dweights, const Tensor& weights,
+                      const Tensor& logits, const Routing& routing, const Router& router) override {
+    const RoutingSizes sizes = routing_sizes("route_backward", routing);
+    require_elements("route_backward", dlogits, sizes.rows * sizes.experts);
+    require_elements("route_backward", dweights, sizes.slots());
+    penstock::route_backward(context_, dlogits, dweights, weights, logits, routing, router, sizes);
+  }
+  void gather(Tensor& y, const Tensor& x, const Routing& routing) override {
+    const RoutingSizes sizes = routing_sizes("gather", routing);
+    (void)slot_width("gather", sizes, x, y);
+    gather_slots(context_, y, x, routing, sizes);
+  }
+  void gather_backward(Tensor& dx, const Tensor& g, const Routing& routing) override {
+    const RoutingSizes sizes = routing_sizes("gather_backward", routing);
+    (void)slot_width("gather_backward", sizes, dx, g);
+    add_slots(context_, dx, g, nullptr, routing, sizes);
+  }
+  void combine(Tensor& y, const Tensor& x, const Tensor& weights, const Routing& routing) override {
+    const RoutingSizes sizes = routing_sizes("combine", routing);
+    (void)slot_width("combine", sizes, y, x);
+    require_elements("combine", weights, sizes.slots());
+    add_slots(context_, y, x, &weights, routing, sizes);
+  }
+  void combine_backward(Tensor& dx, Tensor& dweights, const Tensor& g, const Tensor& x,
+                        const Tensor& weights, const Routing& routing) override {
+    const RoutingSizes sizes = routing_sizes("combine_backward", routing);
+    (void)slot_width("combine_backward", sizes, g, x);
+    require_alike("combine_backward", dx, x);
+    require_elements("combine_backward", dweights, sizes.slots());
+    penstock::combine_backward(context_, dx, dweights, g, x, weights, routing, sizes);
+  }
+  void grouped_forward(Tensor& y, const Tensor& x, const Weight& w,
+                       const Tensor& offsets) override {
+    penstock::grouped_forward(context_, y, x, w.value(), offsets,
+                              grouped_sizes("grouped forward", y, x, w.value(), offsets));
+  }
+  void grouped_backward_input(Tensor& dx, const Tensor& g, const Weight& w,
+                              const Tensor& offsets) override {
+    penstock::grouped_backward_input(
+        context_, dx, g, w.value(), offsets,
+        grouped_sizes("grouped backward input", g, dx, w.value(), offsets));
+  }
+  void grouped_backward_weight(Tensor& dw, const Tensor& x, const Tensor& g, const Tensor& offsets,
+                               bool accumulate) override {
+    require_sum("grouped backward weight", dw);
+    penstock::grouped_backward_weight(context_, dw, x, g, offsets, accumulate,
+                                      grouped_sizes("grouped backward weight", g, x, dw, offsets));
+  }
+  void gate_rows(Tensor& y, const Tensor& x, const Tensor& gate) override {
+    require_alike("gate_rows", y, x);
+    require_elements("gate_rows", gate, x.shape().rows());
+    penstock::gate_rows(context_, y, x, gate);
+  }
+  void gate_rows_backward(Tensor& dx, Tensor& dgate, const Tensor& g, const Tensor& x,
+                          const Tensor& gate) override {
+    require_alike("gate_rows_backward", dx, x);
+    require_alike("gate_rows_backward", g, x);
+    require_elements("gate_rows_backward", gate, x.shape().rows());
+    penstock::gate_rows_backward(context_, dx, dgate, g, x, gate);
+  }
+
+ private:
+  CudaContext& context_;
+};
+
+}  // namespace
+
+std::unique_ptr<ExpertOps> cuda_expert_ops(CudaContext& context) {
+  return std::make_unique<CudaExperts>(context);
+}
+
+}  // namespace penstock

@@ -1,0 +1,295 @@
+// kernels/cuda/families/routing.cu -- the router of a mixture of experts, and its rows in the
+// experts' order. A thread routes a row; a block for each expert finds its slots; a warp moves or
+// sums a row, in one order, without atomics.
+#include "kernels/checks.h"
+#include "kernels/cuda/families/experts.h"
+#include "kernels/cuda/loops/rows.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kRouteThreads = 128;
+constexpr int kSortThreads = 256;
+
+struct Sizes {
+  int64_t rows, chosen, experts;
+};
+Sizes sizes_of(const RoutingSizes& sizes) {
+  return {sizes.rows, sizes.chosen, sizes.experts};
+}
+
+__device__ bool is_among(const int32_t* chosen, int64_t count, int64_t expert) {
+  for (int64_t j = 0; j < count; ++j) {
+    if (chosen[j] == expert) return true;
+  }
+  return false;
+}
+
+// Writes the numbers of the `count` largest logits, ascending; of equals the lower number is taken.
+__device__ void choose(int32_t* chosen, int64_t count, const float* logits, int64_t experts) {
+  for (int64_t j = 0; j < count; ++j) {
+    int64_t best = 0;
+    while (is_among(chosen, j, best)) ++best;
+    for (int64_t e = best + 1; e < experts; ++e) {
+      if (logits[e] > logits[best] && !is_among(chosen, j, e)) best = e;
+    }
+    // The new number goes in among those before it.
+    int64_t at = j;
+    for (; at > 0 && chosen[at - 1] > best; --at) chosen[at] = chosen[at - 1];
+    chosen[at] = static_cast<int32_t>(best);
+  }
+}
+
+// The softmax of a row: p_e = exp(x_e - largest) / sum.
+struct RowSoftmax {
+  float largest = -INFINITY;
+  float sum = 0.0F;
+  __device__ RowSoftmax(const float* x, int64_t experts) {
+    for (int64_t e = 0; e < experts; ++e) largest = fmaxf(largest, x[e]);
+    for (int64_t e = 0; e < experts; ++e) sum += expf(x[e] - largest);
+  }
+  __device__ float operator()(float x) const { return expf(x - largest) / sum; }
+};
+
+__device__ float sigmoid(float x) {
+  return 1.0F / (1.0F + expf(-x));
+}
+
+__global__ void __launch_bounds__(kRouteThreads)
+    choose_kernel(int32_t* chosen, float* weights, const float* logits, Sizes sizes,
+                  Router router) {
+  const int64_t row = int64_t{blockIdx.x} * kRouteThreads + static_cast<int64_t>(threadIdx.x);
+  if (row >= sizes.rows) return;
+  const float* x = logits + row * sizes.experts;
+  int32_t* own = chosen + row * sizes.chosen;
+  float* weight = weights + row * sizes.chosen;
+  choose(own, sizes.chosen, x, sizes.experts);
+  if (router.score == RouterScore::Softmax) {
+    const RowSoftmax softmax(x, sizes.experts);
+    for (int64_t j = 0; j < sizes.chosen; ++j) weight[j] = softmax(x[own[j]]);
+  } else {
+    for (int64_t j = 0; j < sizes.chosen; ++j) weight[j] = sigmoid(x[own[j]]);
+  }
+  if (!router.normalised) return;
+  float sum = 0.0F;
+  for (int64_t j = 0; j < sizes.chosen; ++j) sum += weight[j];
+  for (int64_t j = 0; j < sizes.chosen; ++j) weight[j] /= sum;
+}
+
+// Block e finds the slots of expert e, ascending: each thread has a stretch of all slots, in which
+// it counts, and after a sum over the threads before it, writes. Slots of lower experts come first.
+__global__ void __launch_bounds__(kSortThreads)
+    sort_slots_kernel(int32_t* order, int32_t* places, int32_t* offsets, const int32_t* chosen,
+                      int64_t slots) {
+  __shared__ int32_t own[kSortThreads];
+  __shared__ int32_t below[kSortThreads];
+  const auto expert = static_cast<int32_t>(blockIdx.x);
+  const auto thread = static_cast<int>(threadIdx.x);
+  const int64_t first = slots * thread / kSortThreads;
+  const int64_t last = slots * (thread + 1) / kSortThreads;
+  int32_t here = 0;
+  int32_t lower = 0;
+  for (int64_t slot = first; slot < last; ++slot) {
+    here += chosen[slot] == expert ? 1 : 0;
+    lower += chosen[slot] < expert ? 1 : 0;
+  }
+  own[thread] = here;
+  below[thread] = lower;
+  __syncthreads();
+  int32_t place = 0;
+  for (int i = 0; i < kSortThreads; ++i) place += below[i];
+  if (thread == 0) {
+    offsets[expert] = place;
+    if (blockIdx.x + 1 == gridDim.x) offsets[expert + 1] = static_cast<int32_t>(slots);
+  }
+  for (int i = 0; i < thread; ++i) place += own[i];
+  for (int64_t slot = first; slot < last; ++slot) {
+    if (chosen[slot] != expert) continue;
+    order[place] = static_cast<int32_t>(slot);
+    places[slot] = place++;
+  }
+}
+
+__global__ void __launch_bounds__(kRouteThreads)
+    route_backward_kernel(float* dlogits, const float* dweights, const float* weights,
+                          const float* logits, const int32_t* chosen, const int32_t* offsets,
+                          Sizes sizes, Router router) {
+  const int64_t row = int64_t{blockIdx.x} * kRouteThreads + static_cast<int64_t>(threadIdx.x);
+  if (row >= sizes.rows) return;
+  const float* x = logits + row * sizes.experts;
+  float* dx = dlogits + row * sizes.experts;
+  const float* weight = weights + row * sizes.chosen;
+  const float* dweight = dweights + row * sizes.chosen;
+  const int32_t* own = chosen + row * sizes.chosen;
+  const RowSoftmax softmax(x, sizes.experts);
+  float mean = 0.0F;
+  for (int64_t j = 0; j < sizes.chosen; ++j) mean += dweight[j] * weight[j];
+  if (router.score == RouterScore::Softmax && !router.normalised) {
+    for (int64_t e = 0; e < sizes.experts; ++e) dx[e] = -softmax(x[e]) * mean;
+    for (int64_t j = 0; j < sizes.chosen; ++j) dx[own[j]] += weight[j] * dweight[j];
+  } else {
+    for (int64_t e = 0; e < sizes.experts; ++e) dx[e] = 0.0F;
+    for (int64_t j = 0; j < sizes.chosen; ++j) {
+      const float through = router.normalised ? dweight[j] - mean : dweight[j];
+      const float slope = router.score == RouterScore::Softmax ? 1.0F : 1.0F - sigmoid(x[own[j]]);
+      dx[own[j]] = weight[j] * through * slope;
+    }
+  }
+  if (router.balance == 0.0F && router.z == 0.0F) return;
+  float routed = 0.0F;
+  for (int64_t e = 0; e < sizes.experts; ++e) {
+    routed += static_cast<float>(offsets[e + 1] - offsets[e]) * softmax(x[e]);
+  }
+  const float balance =
+      router.balance * static_cast<float>(sizes.experts) / static_cast<float>(sizes.rows);
+  const float z = router.z * 2.0F * (softmax.largest + logf(softmax.sum));
+  for (int64_t e = 0; e < sizes.experts; ++e) {
+    const auto count = static_cast<float>(offsets[e + 1] - offsets[e]);
+    dx[e] += softmax(x[e]) * (balance * (count - routed) + z);
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(kWarp* kRowsPerBlock)
+    gather_kernel(T* y, const T* x, const int32_t* order, int64_t slots, int64_t chosen,
+                  int64_t width) {
+  const int64_t place = row_of_thread<kWarp>();
+  if (place >= slots) return;
+  const T* from = x + order[place] / chosen * width;
+  T* to = y + place * width;
+  for (auto c = static_cast<int64_t>(threadIdx.x); c < width; c += kWarp) to[c] = from[c];
+}
+
+template <class T>
+__global__ void __launch_bounds__(kWarp* kRowsPerBlock)
+    add_slots_kernel(T* to, const T* from, const float* weights, const int32_t* places, Sizes sizes,
+                     int64_t width) {
+  const int64_t row = row_of_thread<kWarp>();
+  if (row >= sizes.rows) return;
+  for (auto c = static_cast<int64_t>(threadIdx.x); c < width; c += kWarp) {
+    float sum = 0.0F;
+    for (int64_t slot = row * sizes.chosen; slot < (row + 1) * sizes.chosen; ++slot) {
+      const float weight = weights == nullptr ? 1.0F : weights[slot];
+      sum += weight * widened(from[places[slot] * width + c]);
+    }
+    narrow_to(to + row * width + c, sum);
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(kWarp* kRowsPerBlock)
+    combine_backward_kernel(T* dx, float* dweights, const T* g, const T* x, const float* weights,
+                            const int32_t* places, int64_t slots, int64_t chosen, int64_t width) {
+  const int64_t slot = row_of_thread<kWarp>();
+  if (slot >= slots) return;
+  const T* from = g + slot / chosen * width;
+  const T* row = x + places[slot] * width;
+  T* to = dx + places[slot] * width;
+  const float weight = weights[slot];
+  float sum = 0.0F;
+  for (auto c = static_cast<int64_t>(threadIdx.x); c < width; c += kWarp) {
+    const float gradient = widened(from[c]);
+    sum += gradient * widened(row[c]);
+    narrow_to(to + c, weight * gradient);
+  }
+  sum = warp_reduce(sum, Plus{});
+  if (threadIdx.x == 0) dweights[slot] = sum;
+}
+
+template <class T>
+__global__ void __launch_bounds__(kWarp* kRowsPerBlock)
+    gate_rows_kernel(T* y, const T* x, const T* gate, int64_t rows, int64_t width) {
+  const int64_t row = row_of_thread<kWarp>();
+  if (row >= rows) return;
+  const float factor = sigmoid(widened(gate[row]));
+  for (auto c = static_cast<int64_t>(threadIdx.x); c < width; c += kWarp) {
+    narrow_to(y + row * width + c, factor * widened(x[row * width + c]));
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(kWarp* kRowsPerBlock)
+    gate_rows_backward_kernel(T* dx, T* dgate, const T* g, const T* x, const T* gate, int64_t rows,
+                              int64_t width) {
+  const int64_t row = row_of_thread<kWarp>();
+  if (row >= rows) return;
+  const float factor = sigmoid(widened(gate[row]));
+  float sum = 0.0F;
+  for (auto c = static_cast<int64_t>(threadIdx.x); c < width; c += kWarp) {
+    const float gradient = widened(g[row * width + c]);
+    sum += gradient * widened(x[row * width + c]);
+    narrow_to(dx + row * width + c, factor * gradient);
+  }
+  sum = warp_reduce(sum, Plus{});
+  if (threadIdx.x == 0) narrow_to(dgate + row, sum * factor * (1.0F - factor));
+}
+
+}  // namespace
+
+void route(CudaContext& context, const Routing& routing, Tensor& weights, const Tensor& logits,
+           const Router& router, const RoutingSizes& sizes) {
+  launch(context.queue, &choose_kernel,
+         {.grid = {blocks_for(sizes.rows, kRouteThreads)}, .block = {kRouteThreads}},
+         routing.chosen.data<int32_t>(), weights.data<float>(), logits.data<float>(),
+         sizes_of(sizes), router);
+  launch(context.queue, &sort_slots_kernel,
+         {.grid = {static_cast<uint32_t>(sizes.experts)}, .block = {kSortThreads}},
+         routing.order.data<int32_t>(), routing.places.data<int32_t>(),
+         routing.offsets.data<int32_t>(), routing.chosen.data<int32_t>(), sizes.slots());
+}
+
+void route_backward(CudaContext& context, Tensor& dlogits, const Tensor& dweights,
+                    const Tensor& weights, const Tensor& logits, const Routing& routing,
+                    const Router& router, const RoutingSizes& sizes) {
+  launch(context.queue, &route_backward_kernel,
+         {.grid = {blocks_for(sizes.rows, kRouteThreads)}, .block = {kRouteThreads}},
+         dlogits.data<float>(), dweights.data<float>(), weights.data<float>(), logits.data<float>(),
+         routing.chosen.data<int32_t>(), routing.offsets.data<int32_t>(), sizes_of(sizes), router);
+}
+
+void gather_slots(CudaContext& context, Tensor& y, const Tensor& x, const Routing& routing,
+                  const RoutingSizes& sizes) {
+  with_element_type(y.dtype(), "gather", [&]<class T>(T) {
+    launch(context.queue, &gather_kernel<T>, row_shape<kWarp>(sizes.slots()), y.data<T>(),
+           x.data<T>(), routing.order.data<int32_t>(), sizes.slots(), sizes.chosen,
+           x.shape().back());
+  });
+}
+
+void add_slots(CudaContext& context, Tensor& to, const Tensor& from, const Tensor* weights,
+               const Routing& routing, const RoutingSizes& sizes) {
+  with_element_type(to.dtype(), "combine", [&]<class T>(T) {
+    const float* weight = weights != nullptr ? weights->data<float>() : nullptr;
+    launch(context.queue, &add_slots_kernel<T>, row_shape<kWarp>(sizes.rows), to.data<T>(),
+           from.data<T>(), weight, routing.places.data<int32_t>(), sizes_of(sizes),
+           to.shape().back());
+  });
+}
+
+void combine_backward(CudaContext& context, Tensor& dx, Tensor& dweights, const Tensor& g,
+                      const Tensor& x, const Tensor& weights, const Routing& routing,
+                      const RoutingSizes& sizes) {
+  with_element_type(x.dtype(), "combine_backward", [&]<class T>(T) {
+    launch(context.queue, &combine_backward_kernel<T>, row_shape<kWarp>(sizes.slots()),
+           dx.data<T>(), dweights.data<float>(), g.data<T>(), x.data<T>(), weights.data<float>(),
+           routing.places.data<int32_t>(), sizes.slots(), sizes.chosen, x.shape().back());
+  });
+}
+
+void gate_rows(CudaContext& context, Tensor& y, const Tensor& x, const Tensor& gate) {
+  with_element_type(x.dtype(), "gate_rows", [&]<class T>(T) {
+    launch(context.queue, &gate_rows_kernel<T>, row_shape<kWarp>(gate.elements()), y.data<T>(),
+           x.data<T>(), gate.data<T>(), gate.elements(), x.shape().back());
+  });
+}
+
+void gate_rows_backward(CudaContext& context, Tensor& dx, Tensor& dgate, const Tensor& g,
+                        const Tensor& x, const Tensor& gate) {
+  with_element_type(x.dtype(), "gate_rows_backward", [&]<class T>(T) {
+    launch(context.queue, &gate_rows_backward_kernel<T>, row_shape<kWarp>(gate.elements()),
+           dx.data<T>(), dgate.data<T>(), g.data<T>(), x.data<T>(), gate.data<T>(), gate.elements(),
+           x.shape().back());
+  });
+}
+
+}  // namespace penstock

@@ -1,0 +1,77 @@
+// kernels/ops/experts.h -- mixtures of experts (Shazeer et al. 2017): which experts a row goes to,
+// the rows in the order of the experts, and the products of each expert with its own rows.
+//
+// A row is all that shares the leading axes: a token. There are r rows, E experts, and k experts a
+// row; the k places of a row are its slots, slot j of row i being number i k + j. Every size below
+// is known without the routing, so a step that routes differently takes the same memory: only the
+// numbers in Routing::offsets vary, and kernels read them where they lie.
+#pragma once
+
+#include "kernels/tensor.h"
+#include "kernels/weight.h"
+
+namespace penstock {
+
+enum class RouterScore : uint8_t { Softmax, Sigmoid };
+
+// How a router chooses. The scores of a row are the softmax of its logits, or the sigmoid of each.
+struct Router {
+  RouterScore score = RouterScore::Softmax;
+  bool normalised = true;  // the weights of a row's experts are divided by their sum
+  // What route_backward() adds for the auxiliary losses, of these rows, whose gradients it scales
+  // by these factors; 0: no such loss. Both take p, the softmax of the logits.
+  //   balance (Fedus et al. 2021): E sum over e of (rows that chose e) * mean of p_e over the rows
+  //   z       (Zoph et al. 2022):  the sum over the rows of logsumexp(logits)^2
+  float balance = 0.0F, z = 0.0F;
+};
+
+// Where rows go; all I32.
+struct Routing {
+  Tensor chosen;   // [r, k]: the experts of each row, ascending
+  Tensor order;    // [r k]: the slots, sorted by expert, those of one expert by row
+  Tensor places;   // [r k]: places[order[i]] = i
+  Tensor offsets;  // [E + 1]: expert e has the places from offsets[e] up to offsets[e + 1]
+};
+
+class ExpertOps {
+ public:
+  virtual ~ExpertOps() = default;
+
+  // Each row goes to the k experts with the largest logits, of equals to those with lower numbers.
+  // weights[r, k] are their scores. logits are [r, E]; logits and weights are fp32.
+  virtual void route(const Routing& routing, Tensor& weights, const Tensor& logits,
+                     const Router& router) = 0;
+  // dlogits[r, E] of the weights' gradients dweights[r, k], with what Router adds.
+  virtual void route_backward(Tensor& dlogits, const Tensor& dweights, const Tensor& weights,
+                              const Tensor& logits, const Routing& routing,
+                              const Router& router) = 0;
+
+  // y[r k, width]: y[i] is the row of x[r, width] that slot order[i] belongs to.
+  virtual void gather(Tensor& y, const Tensor& x, const Routing& routing) = 0;
+  // dx[r, width]: the sum of the rows of g[r k, width] that came from each, in the experts' order.
+  virtual void gather_backward(Tensor& dx, const Tensor& g, const Routing& routing) = 0;
+  // y[r, width]: the sum of the rows of x[r k, width] that belong to each row, times their weights,
+  // in the experts' order.
+  virtual void combine(Tensor& y, const Tensor& x, const Tensor& weights,
+                       const Routing& routing) = 0;
+  virtual void combine_backward(Tensor& dx, Tensor& dweights, const Tensor& g, const Tensor& x,
+                                const Tensor& weights, const Routing& routing) = 0;
+
+  // y[i, out] = x[i, in] w[e, out, in]^T for the rows i of each expert e. x and y share one dtype;
+  // w is fp32 or of that dtype. Sums are in fp32.
+  virtual void grouped_forward(Tensor& y, const Tensor& x, const Weight& w,
+                               const Tensor& offsets) = 0;
+  // dx[i, in] = g[i, out] w[e, out, in]
+  virtual void grouped_backward_input(Tensor& dx, const Tensor& g, const Weight& w,
+                                      const Tensor& offsets) = 0;
+  // dw[e, out, in] = (accumulate ? dw : 0) + g^T x of the expert's rows; dw is fp32.
+  virtual void grouped_backward_weight(Tensor& dw, const Tensor& x, const Tensor& g,
+                                       const Tensor& offsets, bool accumulate) = 0;
+
+  // y[r, width] = sigmoid(gate[r]) x[r, width]
+  virtual void gate_rows(Tensor& y, const Tensor& x, const Tensor& gate) = 0;
+  virtual void gate_rows_backward(Tensor& dx, Tensor& dgate, const Tensor& g, const Tensor& x,
+                                  const Tensor& gate) = 0;
+};
+
+}  // namespace penstock

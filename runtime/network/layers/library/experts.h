@@ -1,0 +1,56 @@
+// runtime/network/layers/library/experts.h -- Experts: a mixture of experts (Shazeer et al. 2017,
+// Fedus et al. 2021) in the place of a feed-forward layer, whole in its stage.
+#pragma once
+
+#include <optional>
+
+#include "runtime/network/layers/layer.h"
+#include "runtime/network/layers/library/linear.h"
+
+namespace penstock {
+
+// Sends each token to `chosen` of the experts, gated feed-forwards (GatedFeedForward), and adds up
+// their results, weighted by the router's scores, in the order of the experts: [..., width] ->
+// [..., width]. Parameters "router.weight" [experts, width] and, with a matrix for each expert,
+// "gate.weight" and "in.weight" [experts, hidden, width] and "out.weight" [experts, width, hidden];
+// of the shared expert "shared.gate.weight", "shared.in.weight", "shared.out.weight" and
+// "shared_gate.weight" [1, width].
+//
+// The router computes in fp32. Of equal logits the expert with the lower number is taken. The
+// gradients of the auxiliary losses, which kernels/ops/experts.h writes down, are added in the
+// backward of this layer, each micro-batch by itself, so nothing of them travels between stages:
+// the mean over a micro-batch's tokens counts as much as the cross-entropy of so many targets. The
+// value of the loss that a run tells does not have them.
+class Experts final : public UnaryLayer {
+ public:
+  struct Options {
+    int64_t width = 0, hidden = 0;    // of the layer; of each expert inside
+    int64_t experts = 0, chosen = 0;  // chosen: by each token, at most `experts`
+    Activation activation = Activation::Silu;
+    RouterScore score = RouterScore::Softmax;
+    bool normalised = true;                   // Router::normalised
+    int64_t shared_hidden = 0;                // of the expert that has all tokens; 0: none
+    bool shared_gate = false;                 // its result is multiplied by sigmoid(shared_gate(x))
+    double balance_loss = 0.0, z_loss = 0.0;  // weights of the auxiliary losses
+    double in_init_factor = 1.0, out_init_factor = 1.0;  // Linear::Options::init_factor
+  };
+  // Throws Error(Input), naming the layer, for sizes below 1, for more experts of a token than
+  // there are, and for a gate without a shared expert.
+  Experts(std::string name, const Options& options);
+  [[nodiscard]] std::string kind() const override { return "experts"; }
+  void declare(ParameterSet& set) const override;
+
+ protected:
+  [[nodiscard]] Shape shape_of(const Shape& input) const override;
+  Variable run(Context& context, const Variable& x) const override;
+
+ private:
+  [[nodiscard]] Router router(const Context& context) const;
+
+  Options options_;
+  Slot router_, gate_, in_, out_;
+  std::optional<GatedFeedForward> shared_;
+  std::optional<Linear> shared_gate_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,15 @@
+#include "runtime/network/models/active.h"
+
+#include "runtime/network/models/transformer_parts.h"
+
+namespace penstock {
+
+int64_t idle_parameters(const ModelConfig& config) {
+  if (config.kind != "decoder" || config.experts == 0) return 0;
+  const TransformerWidths widths = widths_of(config);
+  const int64_t hidden = config.expert_width > 0 ? config.expert_width : widths.hidden;
+  const int64_t mixtures = config.layers - std::ssize(config.dense_layers);
+  return mixtures * (config.experts - config.experts_per_token) * 3 * widths.width * hidden;
+}
+
+}  // namespace penstock

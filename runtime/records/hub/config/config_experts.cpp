@@ -1,0 +1,68 @@
+#include "runtime/records/hub/config/config_experts.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+
+// Reads how many experts there are and how many of them a token has. Newer files have the former as
+// num_local_experts in every family.
+void read_counts(ConfigFields& fields, const char* name, ModelConfig& model) {
+  constexpr const char* kNewer = "num_local_experts";
+  model.experts = fields.whole(fields.has(kNewer) ? kNewer : name);
+  fields.must_be(name, model.experts);
+  model.experts_per_token = fields.whole("num_experts_per_tok");
+  if (model.experts_per_token > model.experts) {
+    fields.refuse("num_experts_per_tok",
+                  "is more than the " + std::to_string(model.experts) + " experts that there are");
+  }
+}
+
+// The layers without experts: those in mlp_only_layers, and, with a decoder_sparse_step, all but
+// every so many-th.
+std::vector<int64_t> dense_layers(ConfigFields& fields, int64_t layers) {
+  const int64_t step = fields.whole("decoder_sparse_step", 1);
+  const json* list = fields.any("mlp_only_layers");
+  const auto is_listed = [&](int64_t layer) {
+    return list != nullptr && std::ranges::find(*list, json(layer)) != list->end();
+  };
+  if (list != nullptr && !list->is_array()) fields.refuse("mlp_only_layers", "must be a list");
+  std::vector<int64_t> dense;
+  for (int64_t i = 0; i < layers; ++i) {
+    if ((i + 1) % step != 0 || is_listed(i)) dense.push_back(i);
+  }
+  if (std::ssize(dense) == layers) {
+    fields.refuse("decoder_sparse_step", "and \"mlp_only_layers\" leave no layer with experts");
+  }
+  return dense;
+}
+
+}  // namespace
+
+void read_mixtral_experts(ConfigFields& fields, ModelConfig& model) {
+  read_counts(fields, "num_local_experts", model);
+  model.router_normalised = true;
+}
+
+void read_olmoe_experts(ConfigFields& fields, ModelConfig& model) {
+  read_counts(fields, "num_experts", model);
+  model.router_normalised = fields.flag("norm_topk_prob", false);
+}
+
+void read_qwen_experts(ConfigFields& fields, ModelConfig& model) {
+  read_olmoe_experts(fields, model);
+  model.expert_width = fields.whole("moe_intermediate_size");
+  model.dense_layers = dense_layers(fields, model.layers);
+}
+
+void read_qwen2_experts(ConfigFields& fields, ModelConfig& model) {
+  read_qwen_experts(fields, model);
+  model.shared_expert_width = fields.whole("shared_expert_intermediate_size");
+  model.shared_expert_gate = true;
+}
+
+}  // namespace penstock

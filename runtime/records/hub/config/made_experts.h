@@ -1,0 +1,24 @@
+// runtime/records/hub/config/made_experts.h -- what a family of mixtures of experts can say in its
+// config.json, and how it says it: the other direction of config_experts.h.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "runtime/network/models/config.h"
+
+namespace penstock {
+
+// Which of the forms of config_experts.h a family has. None: no experts.
+enum class ExpertForm : uint8_t { None, Mixtral, Olmoe, Qwen, QwenShared };
+
+// Adds to `obstacles` the keys of a run file, with the value that a family of that form would take,
+// that it cannot express. The model's sizes must be spelled out.
+void add_expert_obstacles(const ModelConfig& model, ExpertForm form,
+                          std::vector<std::string>& obstacles);
+// Adds the members about experts. Nothing for the form None.
+void add_expert_members(const ModelConfig& model, ExpertForm form, nlohmann::ordered_json& config);
+
+}  // namespace penstock
