@@ -185,6 +185,49 @@ targets = ["all-linear"]
 )",
                                          ""};
 
+// Mixtures of experts, whose rows vary from micro-batch to micro-batch while CUDA graphs stay.
+inline constexpr GpuNetwork kMixture = {"mixture", R"(kind = "decoder"
+layers = 2
+width = 16
+heads = 2
+hidden = 24
+context = 9
+vocabulary = 20
+dropout = 0.2
+activation = "silu"
+gated = true
+bias = false
+norm = "rms"
+positions = "rotary"
+experts = 4
+expert_width = 12
+shared_expert_width = 8
+shared_expert_gate = true
+balance_loss = 0.05
+router_z_loss = 0.01
+)",
+                                        R"(kind = "decoder"
+layers = 4
+width = 256
+heads = 4
+hidden = 520
+context = 150
+vocabulary = 1000
+dropout = 0.2
+activation = "silu"
+gated = true
+bias = false
+norm = "rms"
+positions = "rotary"
+experts = 16
+experts_per_token = 4
+expert_width = 136
+router_normalised = false
+balance_loss = 0.05
+dense_layers = [1]
+)",
+                                        "embedding.*"};
+
 // The sections that all run files have alike. A step is three micro-batches of two samples: fewer
 // than the stages, as many, or no multiple of them.
 inline constexpr const char* kCommon = R"(

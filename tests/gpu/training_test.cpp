@@ -237,7 +237,7 @@ TEST_P(GpuDecoder, IsReplayedAndMakesNothingNew) {
   expect_steady(summary(), "one rank");
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, GpuDecoder, testing::Values(kDecoder, kAdapters),
+INSTANTIATE_TEST_SUITE_P(Networks, GpuDecoder, testing::Values(kDecoder, kAdapters, kMixture),
                          [](const auto& network) { return std::string(network.param.name); });
 
 class GpuNorms : public GpuTraining {};

@@ -26,6 +26,7 @@ except ImportError as missing:
 WIDTH, HEADS, HEAD, HIDDEN, LAYERS, VOCABULARY, CONTEXT, ROWS = 8, 4, 4, 12, 2, 23, 24, 2
 # The large epsilon: the gradient of a bias of keys is rounding alone, which AdamW would blow up.
 STEPS, RATE, DECAY, EPSILON = 20, 1e-2, 0.1, 1e-4
+NEAREST_CHOICE = 1e-4
 
 
 def llama_like(kind, kv_heads, tied, **more):
@@ -178,7 +179,24 @@ def is_spared(name):
     return name.endswith("bias") or "norm" in name
 
 
+def nearest_choice(outputs, keys):
+    """How near a token came to another expert: the gap below the last that it chose, over all layers."""
+    if "experts" not in keys:
+        return 1.0
+    chosen = keys["experts_per_token"]
+    gaps = [scores.sort(descending=True).values for scores in outputs.router_logits]
+    return min((of[:, chosen - 1] - of[:, chosen]).min().item() for of in gaps)
+
+
 def golden(make, keys, seed):
+    """With the first seed from this one on with which no token is all but undecided between two experts in any step:
+    rounding would send it to another than here, and all numbers from there on would differ."""
+    while (made := numbers_of(make, keys, seed)) is None:
+        seed += 1000
+    return made
+
+
+def numbers_of(make, keys, seed):
     torch.manual_seed(seed)
     model = make()
     for name, parameter in model.named_parameters():  # norms and biases, too, are to matter
@@ -199,7 +217,10 @@ def golden(make, keys, seed):
     adamw = torch.optim.AdamW([{"params": kinds[False], "weight_decay": DECAY},
                                {"params": kinds[True], "weight_decay": 0.0}], lr=RATE, eps=EPSILON)
     for step in range(STEPS):
-        logits = model(input_ids=tokens).logits
+        outputs = model(input_ids=tokens, **({"output_router_logits": True} if "experts" in keys else {}))
+        if nearest_choice(outputs, keys) < NEAREST_CHOICE:
+            return None
+        logits = outputs.logits
         loss = torch.nn.functional.cross_entropy(
             logits.reshape(-1, VOCABULARY), labels.reshape(-1), ignore_index=-1)
         adamw.zero_grad()

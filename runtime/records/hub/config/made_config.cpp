@@ -292,6 +292,7 @@ struct Candidate {
 Candidate nearest(const ModelConfig& model) {
   Candidate best{of_gpt2(model), gpt2_config(model)};
   for (const LlamaLike& family : kLlamaLike) {
+    if ((family.experts == ExpertForm::None) != (model.experts == 0)) continue;
     Obstacles obstacles = of_family(model, family);
     if (obstacles.size() >= best.obstacles.size()) continue;
     best = {std::move(obstacles), llama_like_config(model, family)};

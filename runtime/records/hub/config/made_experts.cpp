@@ -14,9 +14,8 @@ void add_expert_obstacles(const ModelConfig& model, ExpertForm form,
   const auto add_unless = [&](bool fits, const char* what) {
     if (!fits) obstacles.emplace_back(what);
   };
-  if (form == ExpertForm::None) return add_unless(model.experts == 0, "model.experts = 0");
+  if (form == ExpertForm::None) return;
   const bool shared = form == ExpertForm::QwenShared;
-  add_unless(model.experts > 0, "model.experts above 0");
   add_unless(model.router == "softmax", "model.router = \"softmax\"");
   add_unless(form != ExpertForm::Mixtral || model.router_normalised,
              "model.router_normalised = true");

@@ -15,7 +15,8 @@ namespace penstock {
 enum class ExpertForm : uint8_t { None, Mixtral, Olmoe, Qwen, QwenShared };
 
 // Adds to `obstacles` the keys of a run file, with the value that a family of that form would take,
-// that it cannot express. The model's sizes must be spelled out.
+// that it cannot express; the model must have experts where the form has. Sizes must be spelled
+// out.
 void add_expert_obstacles(const ModelConfig& model, ExpertForm form,
                           std::vector<std::string>& obstacles);
 // Adds the members about experts. Nothing for the form None.

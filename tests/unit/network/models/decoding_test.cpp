@@ -156,6 +156,7 @@ struct Case {
   const char* kind;
   const char* positions;
   bool other_families = false;  // what only some families of decoders have
+  bool experts = false;         // mixtures of experts
 };
 
 class Decoded : public testing::TestWithParam<Case> {
@@ -170,6 +171,12 @@ class Decoded : public testing::TestWithParam<Case> {
     config.window_layers = {1};
     config.norm = "rms";
     config.query_key_norm = config.gated = config.packed = true;
+    if (GetParam().experts) {
+      config.bias = false;
+      config.experts = 4;
+      config.shared_expert_width = 10;
+      config.shared_expert_gate = true;
+    }
     if (!GetParam().other_families) return config;
     config.norm_place = "both";
     config.query_key_norm_over = "projection";
@@ -278,11 +285,13 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Case{"transformer-lm", "learned"}, Case{"transformer-lm", "sinusoidal"},
                     Case{"transformer-lm", "none"}, Case{"transformer-nmt", "sinusoidal"},
                     Case{"transformer-nmt", "learned"}, Case{"decoder", "rotary"},
-                    Case{"decoder", "rotary", true}, Case{"decoder", "learned"}),
+                    Case{"decoder", "rotary", true}, Case{"decoder", "learned"},
+                    Case{"decoder", "rotary", false, true}),
     [](const auto& one) {
       const std::string kind = one.param.kind;
       return kind.substr(kind.find('-') + 1) + "_" + one.param.positions +
-             (one.param.other_families ? "_of_other_families" : "");
+             (one.param.other_families ? "_of_other_families" : "") +
+             (one.param.experts ? "_of_experts" : "");
     });
 
 }  // namespace

@@ -40,6 +40,8 @@ const GivenParameter kMuonGiven[] = {
     {"norm.weight", {9}, ParameterKind::Norm},
 };
 
+constexpr size_t kMatrices = 6;  // of them, which come first
+
 // ---- the reference: row by row, in double
 
 struct DenseMatrix {
@@ -143,7 +145,7 @@ TEST(Muon, FollowsItsFormulasAndAdamWBesideIt) {
     training.step(step, kMuonRate);
     for (size_t p = 0; p < references.size(); ++p) {
       const StateEntry& entry = *training.entries()[p];
-      if (p < 5) {
+      if (p < kMatrices) {
         references[p].muon_step(entry.value.shape(), step);
       } else {
         references[p].adamw_step(entry.kind == StateKind::Matrix ? 0.1 : 0.0, step);
@@ -161,9 +163,9 @@ TEST(Muon, KeepsOneStateOfAMatrixAndTwoOfTheRest) {
   GivenTraining training(muon(), kMuonGiven);
   for (size_t p = 0; p < std::size(kMuonGiven); ++p) {
     const StateEntry& entry = *training.entries()[p];
-    EXPECT_EQ(entry.updated_whole, p < 5) << entry.name;
-    EXPECT_EQ(entry.states.size(), p < 5 ? 1U : 2U);
-    EXPECT_EQ(entry.states[0].name, p < 5 ? "momentum_buffer" : "exp_avg");
+    EXPECT_EQ(entry.updated_whole, p < kMatrices) << entry.name;
+    EXPECT_EQ(entry.states.size(), p < kMatrices ? 1U : 2U);
+    EXPECT_EQ(entry.states[0].name, p < kMatrices ? "momentum_buffer" : "exp_avg");
   }
 }
 

@@ -54,6 +54,33 @@ class Exports : public testing::Test {
     return path;
   }
 
+  // Exports the weights of a golden of 16-bit weights, and expects the tensors of its files again.
+  void expect_back(const std::string& golden, const std::vector<HubTensor>& network, int files) {
+    const std::string folder = PENSTOCK_HUB_GOLDENS "/" + golden;
+    (void)export_folder({.checkpoint = checkpoint_of(folder, golden.c_str(), network, DType::F32),
+                         .folder = folder,
+                         .to = to_,
+                         .dtype = "bf16",
+                         .shard_bytes = 1 << 20});
+    const SafetensorsFile after(to_ + "/model.safetensors");
+    size_t tensors = 0;
+    for (int file = 1; file <= files; ++file) {
+      const SafetensorsFile before(folder + "/" + shard_file("model", file, files));
+      for (const TensorInfo& tensor : before.tensors()) {
+        const TensorInfo* again = after.find(tensor.name);
+        ASSERT_NE(again, nullptr) << tensor.name;
+        EXPECT_EQ(again->shape, tensor.shape) << tensor.name;
+        std::vector<std::byte> a(tensor.size_bytes());
+        std::vector<std::byte> b(again->size_bytes());
+        before.read(tensor.name, a);
+        after.read(tensor.name, b);
+        EXPECT_EQ(a, b) << tensor.name;
+        ++tensors;
+      }
+    }
+    EXPECT_EQ(after.tensors().size(), tensors);
+  }
+
   [[nodiscard]] ExportRequest request() {
     return {.checkpoint = checkpoint(), .folder = kept_, .to = to_, .shard_bytes = 1 << 20};
   }
@@ -90,28 +117,12 @@ TEST_F(Exports, ComeBackAsTheyWere) {
 
 // Tensors that consist of several of ours, of which the first may have more rows.
 TEST_F(Exports, PartsOfSeveralSizesComeBack) {
-  const std::string phi3 = PENSTOCK_HUB_GOLDENS "/phi3";
-  const ExportRequest asked = {
-      .checkpoint = checkpoint_of(phi3, "phi3", phi3_network(), DType::F32),
-      .folder = phi3,
-      .to = to_,
-      .dtype = "bf16",
-      .shard_bytes = 1 << 20};
-  (void)export_folder(asked);
-  const SafetensorsFile after(to_ + "/model.safetensors");
-  for (const char* const file : {"00001-of-00002", "00002-of-00002"}) {
-    const SafetensorsFile before(phi3 + "/model-" + file + ".safetensors");
-    for (const TensorInfo& tensor : before.tensors()) {
-      const TensorInfo* again = after.find(tensor.name);
-      ASSERT_NE(again, nullptr) << tensor.name;
-      EXPECT_EQ(again->shape, tensor.shape) << tensor.name;
-      std::vector<std::byte> a(tensor.size_bytes());
-      std::vector<std::byte> b(again->size_bytes());
-      before.read(tensor.name, a);
-      after.read(tensor.name, b);
-      EXPECT_EQ(a, b) << tensor.name;
-    }
-  }
+  expect_back("phi3", phi3_network(), 2);
+}
+
+// Tensors of ours that are several in the folder, one for each expert.
+TEST_F(Exports, ExpertsComeBack) {
+  expect_back("mixtral", mixtral_network(), 4);
 }
 
 // The checkpoint has frozen matrices in half the bytes.

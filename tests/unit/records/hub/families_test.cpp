@@ -73,6 +73,89 @@ TEST(HubFamilyConfigs, Phi3TurnsAPartOfEachHead) {
        "\"rope_scaling\" is \"linear\"");
 }
 
+constexpr const char* kMixtral = R"({"num_local_experts": 8, "num_experts_per_tok": 2,
+ "router_aux_loss_coef": 0.02, "output_router_logits": false, "sliding_window": null})";
+constexpr const char* kQwen3Moe = R"({"num_experts": 16, "num_experts_per_tok": 4,
+ "moe_intermediate_size": 24, "norm_topk_prob": true, "decoder_sparse_step": 1,
+ "mlp_only_layers": [], "router_aux_loss_coef": 0.001, "max_window_layers": 48,
+ "sliding_window": null, "use_sliding_window": false})";
+
+std::string with_members(const char* text, const std::string& more) {
+  nlohmann::json members = nlohmann::json::parse(text);
+  members.update(nlohmann::json::parse(more));
+  return members.dump();
+}
+
+TEST(HubFamilyConfigs, MixtralIsAMixtureInEachLayer) {
+  const ModelConfig model = model_of(of_family("mixtral", kMixtral));
+  EXPECT_EQ(model.experts, 8);
+  EXPECT_EQ(model.experts_per_token, 2);
+  EXPECT_EQ(model.expert_width, 0) << "the width of a feed-forward layer";
+  EXPECT_EQ(model.router, "softmax");
+  EXPECT_TRUE(model.router_normalised);
+  EXPECT_THAT(model.dense_layers, IsEmpty());
+  const auto says = [](const std::string& more, const std::string& what) {
+    EXPECT_THAT(refused(of_family("mixtral", with_members(kMixtral, more))), HasSubstr(what));
+  };
+  says(R"({"num_experts_per_tok": 9})", "\"num_experts_per_tok\" is more than the 8 experts");
+  says(R"({"router_jitter_noise": 0.1})", "\"router_jitter_noise\"");
+}
+
+TEST(HubFamilyConfigs, QwensHaveLayersWithoutExperts) {
+  const ModelConfig model = model_of(of_family("qwen3_moe", kQwen3Moe));
+  EXPECT_EQ(model.experts, 16);
+  EXPECT_EQ(model.expert_width, 24);
+  EXPECT_EQ(model.hidden, 48);
+  EXPECT_TRUE(model.query_key_norm);
+  const auto dense = [](const std::string& more) {
+    nlohmann::json members = nlohmann::json::parse(with_members(kQwen3Moe, more));
+    members["num_hidden_layers"] = 5;
+    return model_of(of_family("qwen3_moe", members.dump())).dense_layers;
+  };
+  EXPECT_THAT(dense("{}"), IsEmpty());
+  EXPECT_THAT(dense(R"({"mlp_only_layers": [4, 1]})"), ElementsAre(1, 4));
+  EXPECT_THAT(dense(R"({"decoder_sparse_step": 2, "mlp_only_layers": [3]})"),
+              ElementsAre(0, 2, 3, 4));
+  const auto says = [](const std::string& more, const std::string& what) {
+    EXPECT_THAT(refused(of_family("qwen3_moe", with_members(kQwen3Moe, more))), HasSubstr(what));
+  };
+  says(R"({"mlp_only_layers": [0, 1]})", "leave no layer with experts");
+  says(R"({"mlp_only_layers": 3})", "\"mlp_only_layers\" must be a list");
+  says(R"({"num_local_experts": 8})", "\"num_experts\"");
+  says(R"({"use_sliding_window": true})", "\"use_sliding_window\"");
+}
+
+TEST(HubFamilyConfigs, Qwen2MoeHasASharedExpert) {
+  const ModelConfig model = model_of(of_family(
+      "qwen2_moe", with_members(kQwen3Moe, R"({"shared_expert_intermediate_size": 40})")));
+  EXPECT_EQ(model.shared_expert_width, 40);
+  EXPECT_TRUE(model.shared_expert_gate);
+  EXPECT_TRUE(model.attention_bias);
+  EXPECT_FALSE(model.output_bias);
+}
+
+// What a config.json says of experts comes back from the one that is made of it.
+TEST(MadeFamilyConfigs, SayMixtures) {
+  const auto comes_back = [](const std::string& family, const std::string& more) {
+    const ModelConfig model = model_of(of_family(family, more));
+    EXPECT_EQ(make_hub_config(model).family, family);
+    return model;
+  };
+  const ModelConfig mixtral = comes_back("mixtral", kMixtral);
+  (void)comes_back("olmoe", R"({"num_experts": 8, "num_experts_per_tok": 3})");
+  (void)comes_back("qwen3_moe", with_members(kQwen3Moe, R"({"mlp_only_layers": [1]})"));
+  (void)comes_back("qwen2_moe",
+                   with_members(kQwen3Moe, R"({"shared_expert_intermediate_size": 40})"));
+  ModelConfig other = mixtral;
+  other.router = "sigmoid";
+  EXPECT_THAT(refusal(ErrorKind::Input, [&] { (void)make_hub_config(other); }),
+              HasSubstr("the nearest, mixtral, would take model.router = \"softmax\""));
+  other = mixtral;
+  other.experts = 0;
+  other.shared_expert_width = 5;  // counts with experts alone
+  EXPECT_EQ(make_hub_config(other).family, "llama");
+}
+
 TEST(MadeFamilyConfigs, SayWhatOneFamilyAloneHas) {
   ModelConfig plain = scratch_model();
   plain.positions = "rotary";

@@ -117,6 +117,26 @@ inline std::vector<HubTensor> phi3_network() {
   return all;
 }
 
+// The tensors of goldens/mixtral, as this library names them.
+inline std::vector<HubTensor> mixtral_network() {
+  std::vector<HubTensor> all = {
+      {"embedding.token.weight", {13, 8}}, {"norm.weight", {8}}, {"classifier.weight", {13, 8}}};
+  for (const std::string block : {"blocks.0.", "blocks.1."}) {
+    const std::vector<HubTensor> inside = {{"norm1.weight", {8}},
+                                           {"attention.query.weight", {16, 8}},
+                                           {"attention.key.weight", {8, 8}},
+                                           {"attention.value.weight", {8, 8}},
+                                           {"attention.output.weight", {8, 16}},
+                                           {"norm2.weight", {8}},
+                                           {"experts.router.weight", {4, 8}},
+                                           {"experts.gate.weight", {4, 12, 8}},
+                                           {"experts.in.weight", {4, 12, 8}},
+                                           {"experts.out.weight", {4, 8, 12}}};
+    for (const HubTensor& tensor : inside) all.push_back({block + tensor.name, tensor.shape});
+  }
+  return all;
+}
+
 inline int64_t elements_of(const std::vector<int64_t>& shape) {
   return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
 }

@@ -37,6 +37,20 @@ TEST(HubNames, OfPartsOfSeveralSizes) {
   EXPECT_EQ(first("feed_forward.in.weight", 8, 4), 4);
 }
 
+// Each expert has a tensor of its own in the folder.
+TEST(HubNames, OfExperts) {
+  const HubPlace place = place_in(hub_family("mixtral"), "blocks.3.experts.out.weight");
+  const std::vector<HubPart> parts = parts_of(place, {11, 4, 6});
+  ASSERT_EQ(parts.size(), 11U);
+  EXPECT_EQ(parts[10].place.name, "model.layers.3.block_sparse_moe.experts.10.w2.weight");
+  EXPECT_EQ(parts[10].shape, (std::vector<int64_t>{4, 6}));
+  EXPECT_EQ(parts[10].first, 240);
+  const HubPlace router = place_in(hub_family("qwen3_moe"), "blocks.3.experts.router.weight");
+  ASSERT_EQ(parts_of(router, {11, 4}).size(), 1U);
+  EXPECT_EQ(parts_of(router, {11, 4})[0].place.name, "model.layers.3.mlp.gate.weight");
+  EXPECT_EQ(parts_of(router, {11, 4})[0].shape, (std::vector<int64_t>{11, 4}));
+}
+
 TEST(HubNames, OfANumberedBlock) {
   const HubPlace place = place_in(hub_family("gpt2"), "blocks.12.attention.key.weight");
   EXPECT_EQ(place.name, "transformer.h.12.attn.c_attn.weight");

@@ -1,0 +1,100 @@
+// Mixtures of experts in whole runs: the same bits wherever the network is cut, and a steady state
+// that takes no memory although the rows of experts vary.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/planning/schedule/generators/known_schedules.h"
+#include "tests/distributed/promise.h"
+
+namespace penstock {
+namespace {
+
+// All that a mixture can have, and a layer without one.
+constexpr NamedNetwork kMixture = {"mixture", R"([model]
+kind = "decoder"
+layers = 4
+width = 32
+heads = 4
+hidden = 48
+context = 19
+vocabulary = 50
+dropout = 0.2
+activation = "silu"
+gated = true
+norm = "rms"
+positions = "rotary"
+bias = false
+experts = 6
+experts_per_token = 2
+expert_width = 20
+shared_expert_width = 12
+shared_expert_gate = true
+router_normalised = false
+balance_loss = 0.05
+router_z_loss = 0.01
+dense_layers = [1]
+)"};
+
+class Mixtures : public testing::Test {
+ protected:
+  [[nodiscard]] Trajectory trained(int ranks, const std::string& options) const {
+    return train(scratch_, run_file_, ranks, "--steps 5 " + options);
+  }
+  TemporaryFolder scratch_;
+  std::string run_file_ = write_run_file(scratch_, kMixture);
+};
+
+TEST_F(Mixtures, HaveTheBitsOfOneRankWithEveryScheduleAndMode) {
+  const Trajectory one = trained(1, "--schedule gpipe --recompute none");
+  ASSERT_EQ(one.losses.size(), 5U);
+  EXPECT_NE(one.losses.front(), one.losses.back());
+  const std::vector<std::string> schedules = schedule_names();
+  for (int schedule = 0; schedule < static_cast<int>(schedules.size()); ++schedule) {
+    const std::string& name = schedules[static_cast<size_t>(schedule)];
+    for (int ranks = 1; ranks <= 4; ++ranks) {
+      for (int mode = 0; mode < 3; ++mode) {
+        if (!wants_cell(ranks == 1 + schedule % 4 && mode == (schedule + 1) % 3)) continue;
+        const std::string options = "--schedule " + name + " --stages " +
+                                    std::to_string(ranks * default_chunks(name)) + " --recompute " +
+                                    kRecomputeModes[mode];
+        expect_same_bits(one, trained(ranks, options), options);
+      }
+    }
+  }
+}
+
+TEST_F(Mixtures, HaveThemInHalfPrecisionWithReplicasAndThreads) {
+  const std::string how =
+      "--run.precision bf16 --model.width 96 --model.context 48" + std::string(kThreeByTwo);
+  const Trajectory one = trained(3, how + "--schedule gpipe --recompute none");
+  ASSERT_EQ(one.losses.size(), 5U);
+  expect_same_bits(one, trained(6, how + "--stages 2 --schedule zb-h1 --recompute layer"), "zb-h1");
+}
+
+// The auxiliary losses are no part of the loss that is told, but of what is learned.
+TEST_F(Mixtures, LearnFromTheirAuxiliaryLosses) {
+  const Trajectory both = trained(1, "");
+  for (const char* without : {"--model.balance_loss 0", "--model.router_z_loss 0"}) {
+    const Trajectory other = trained(1, without);
+    EXPECT_EQ(both.losses.front(), other.losses.front()) << without;
+    EXPECT_NE(both.losses.back(), other.losses.back()) << without;
+  }
+}
+
+TEST_F(Mixtures, TakeNoMemoryInASteadyState) {
+  for (const char* how : {"--recompute none", "--recompute layer --run.precision bf16"}) {
+    const JobResult job =
+        run_penstock(2, "train " + run_file_ + " --overwrite --stages 2 --steps 20 --out " +
+                            (scratch_ / "run") + " " + how);
+    ASSERT_EQ(job.exit_code, 0) << job.output;
+    const auto summary = nlohmann::json::parse(read_file(scratch_ / "run/summary.json"));
+    for (const auto& rank : summary["ranks_detail"]) {
+      EXPECT_EQ(rank["allocations_per_step"], 0) << how;
+      EXPECT_EQ(rank["primitives_per_step"], 0) << how;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace penstock
