@@ -47,6 +47,16 @@ inline void require_elements(const char* op, const Tensor& t, int64_t elements) 
                   std::to_string(elements) + " elements belong");
   }
 }
+// `part` is a matrix whose rows are some of those of a larger one, from first_row on. Of each of
+// its rows `whole` must have an element.
+inline void require_piece(const char* op, const Tensor& part, const Tensor& whole,
+                          int64_t first_row) {
+  const int64_t rows = part.shape().rows();
+  if (first_row >= 0 && first_row + rows <= whole.elements()) return;
+  fail_internal(std::string(op) + ": " + part.shape().text() + " from row " +
+                std::to_string(first_row) + " on is no part of " +
+                std::to_string(whole.elements()) + " rows");
+}
 // A bias is added to every row of a result. It, or the sum of its gradients, must be fp32
 // [columns]. Null: there is none.
 inline void require_bias(const char* op, const Tensor* bias, int64_t columns) {

@@ -119,10 +119,10 @@ void add_tokens(Cases& cases, const Extents& e) {
     w.device.token().embedding_backward(w.table, w.ids, w.rows);
   }));
   cases.push_back(one<Words>("cross-entropy, forward", make, [](Words& w) {
-    w.device.token().cross_entropy_forward(w.result, w.sums, w.logits, w.ids, {});
+    w.device.token().cross_entropy_forward(w.result, w.sums, w.logits, w.ids, {}, 0);
   }));
   cases.push_back(one<Words>("cross-entropy, backward", make, [](Words& w) {
-    w.device.token().cross_entropy_backward(w.logits, w.logits, w.ids, w.sums, 1.0F, {});
+    w.device.token().cross_entropy_backward(w.logits, w.logits, w.ids, w.sums, 1.0F, {}, 0);
   }));
 }
 

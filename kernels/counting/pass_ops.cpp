@@ -132,16 +132,20 @@ class CountingToken final : public TokenOps {
     tally_.pass(elements(starts), {&places, &starts});
   }
   void cross_entropy_forward(Tensor& result, Tensor& logsumexp, const Tensor& logits,
-                             const Tensor& labels,
-                             const CrossEntropyOptions& /*options*/) override {
-    const Tensor losses = tally_.scratch(labels.elements(), DType::F64);
-    const Tensor hits = tally_.scratch(labels.elements(), DType::I32);
-    tally_.pass(kCrossEntropy * elements(logits), {&result, &logsumexp, &logits, &labels});
+                             const Tensor& /*labels*/, const CrossEntropyOptions& /*options*/,
+                             int64_t /*first_row*/) override {
+    const int64_t rows = logits.shape().rows();
+    const Tensor losses = tally_.scratch(rows, DType::F64);
+    const Tensor hits = tally_.scratch(rows, DType::I32);
+    const Tensor of_rows = logsumexp.view(0, {rows});
+    tally_.pass(kCrossEntropy * elements(logits), {&result, &of_rows, &logits, &of_rows});
   }
-  void cross_entropy_backward(Tensor& dlogits, const Tensor& logits, const Tensor& labels,
+  void cross_entropy_backward(Tensor& dlogits, const Tensor& logits, const Tensor& /*labels*/,
                               const Tensor& logsumexp, float /*scale*/,
-                              const CrossEntropyOptions& /*options*/) override {
-    tally_.pass(kCrossEntropy * elements(logits), {&dlogits, &logits, &labels, &logsumexp});
+                              const CrossEntropyOptions& /*options*/,
+                              int64_t /*first_row*/) override {
+    const Tensor of_rows = logsumexp.view(0, {logits.shape().rows()});
+    tally_.pass(kCrossEntropy * elements(logits), {&dlogits, &logits, &of_rows, &of_rows});
   }
 
  private:

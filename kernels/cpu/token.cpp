@@ -8,10 +8,12 @@
 namespace penstock {
 namespace {
 
-// Throws Error(Input) for the first id that is below `lowest`, or is `limit` or more.
-void check_ids(const Tensor& ids, int32_t lowest, int64_t limit, const char* what) {
+// Throws Error(Input) for the first of the ids [first, last) that is below `lowest`, or is `limit`
+// or more.
+void check_ids(const Tensor& ids, int64_t first, int64_t last, int32_t lowest, int64_t limit,
+               const char* what) {
   const auto* id = ids.data<int32_t>();
-  for (int64_t r = 0; r < ids.elements(); ++r) {
+  for (int64_t r = first; r < last; ++r) {
     if (id[r] < lowest || id[r] >= limit) {
       fail_input(std::string(what) + " " + std::to_string(id[r]) + " in row " + std::to_string(r) +
                  " is outside of 0 .. " + std::to_string(limit - 1) +
@@ -108,7 +110,7 @@ class CpuToken final : public TokenOps {
   void embedding_forward(Tensor& y, const Tensor& ids, const Tensor& table) override {
     const int64_t width = table.dim(1);
     require_elements("embedding_forward", y, ids.elements() * width);
-    check_ids(ids, 0, table.dim(0), "token id");
+    check_ids(ids, 0, ids.elements(), 0, table.dim(0), "token id");
     const auto* id = ids.data<int32_t>();
     with_element_type(y.dtype(), "embedding_forward", [&]<class T>(T) {
       T* to = y.data<T>();
@@ -132,7 +134,7 @@ class CpuToken final : public TokenOps {
     const int64_t width = dtable.dim(1);
     const int64_t rows = ids.elements();
     require_elements("embedding_backward", g, rows * width);
-    check_ids(ids, 0, dtable.dim(0), "token id");
+    check_ids(ids, 0, rows, 0, dtable.dim(0), "token id");
     const auto* id = ids.data<int32_t>();
     auto* to = dtable.data<float>();
     constexpr int64_t kLine = 16;
@@ -162,9 +164,11 @@ class CpuToken final : public TokenOps {
   }
 
   void cross_entropy_forward(Tensor& result, Tensor& logsumexp, const Tensor& logits,
-                             const Tensor& labels, const CrossEntropyOptions& options) override {
-    const int64_t rows = labels.elements();
-    const int64_t classes = check_rows("cross_entropy_forward", logits, labels, logsumexp);
+                             const Tensor& labels, const CrossEntropyOptions& options,
+                             int64_t first_row) override {
+    const int64_t classes =
+        check_rows("cross_entropy_forward", logits, labels, logsumexp, first_row);
+    const int64_t rows = logits.shape().rows();
     require_elements("cross_entropy_forward", result, 3);
     const Clip clip(options.clip);
     const Target target(options, classes);
@@ -172,8 +176,8 @@ class CpuToken final : public TokenOps {
     const Tensor hits = scratch(context_, rows, DType::I32);
     auto* loss = losses.data<double>();
     auto* hit = hits.data<int32_t>();
-    auto* lse = logsumexp.data<float>();
-    const auto* label = labels.data<int32_t>();
+    auto* lse = logsumexp.data<float>() + first_row;
+    const auto* label = labels.data<int32_t>() + first_row;
     with_element_type(logits.dtype(), "cross_entropy_forward", [&]<class T>(T) {
       for_ranges(context_, rows, classes, [=, &logits](int64_t first, int64_t last) {
         for (int64_t r = first; r < last; ++r) {
@@ -191,7 +195,7 @@ class CpuToken final : public TokenOps {
       });
     });
     auto* total = result.data<double>();
-    std::fill(total, total + 3, 0.0);
+    if (first_row == 0) std::fill(total, total + 3, 0.0);
     for (int64_t r = 0; r < rows; ++r) {
       if (label[r] < 0) continue;
       total[0] += loss[r];
@@ -202,17 +206,18 @@ class CpuToken final : public TokenOps {
 
   void cross_entropy_backward(Tensor& dlogits, const Tensor& logits, const Tensor& labels,
                               const Tensor& logsumexp, float scale,
-                              const CrossEntropyOptions& options) override {
-    const int64_t classes = check_rows("cross_entropy_backward", logits, labels, logsumexp);
+                              const CrossEntropyOptions& options, int64_t first_row) override {
+    const int64_t classes =
+        check_rows("cross_entropy_backward", logits, labels, logsumexp, first_row);
     require_alike("cross_entropy_backward", dlogits, logits);
     const Clip clip(options.clip);
     const Target target(options, classes);
-    const auto* lse = logsumexp.data<float>();
-    const auto* label = labels.data<int32_t>();
+    const auto* lse = logsumexp.data<float>() + first_row;
+    const auto* label = labels.data<int32_t>() + first_row;
     with_element_type(logits.dtype(), "cross_entropy_backward", [&]<class T>(T) {
       T* to = dlogits.data<T>();
       const T* from = logits.data<T>();
-      for_ranges(context_, labels.elements(), classes, [=](int64_t first, int64_t last) {
+      for_ranges(context_, logits.shape().rows(), classes, [=](int64_t first, int64_t last) {
         for (int64_t r = first; r < last; ++r) {
           T* dx = to + r * classes;
           if (label[r] < 0) {
@@ -229,11 +234,12 @@ class CpuToken final : public TokenOps {
  private:
   // Returns the number of classes. Refuses sizes and labels that do not fit.
   static int64_t check_rows(const char* op, const Tensor& logits, const Tensor& labels,
-                            const Tensor& logsumexp) {
-    const int64_t classes = logits.shape().back();
-    require_elements(op, logits, labels.elements() * classes);
+                            const Tensor& logsumexp, int64_t first_row) {
+    require_piece(op, logits, labels, first_row);
     require_elements(op, logsumexp, labels.elements());
-    check_ids(labels, std::numeric_limits<int32_t>::min(), classes, "label");
+    const int64_t classes = logits.shape().back();
+    check_ids(labels, first_row, first_row + logits.shape().rows(),
+              std::numeric_limits<int32_t>::min(), classes, "label");
     return classes;
   }
 

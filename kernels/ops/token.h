@@ -26,18 +26,20 @@ class TokenOps {
   // sample, where a row packs several.
   virtual void packed_places(Tensor& places, const Tensor& starts) = 0;
 
-  // logits is [r, classes], labels is [r]. Rows whose label is below 0 are left out; a label >=
-  // classes throws Error(Input). Writes `result`, F64 [3]: the sum of the rows' losses (with
-  // smoothing), the number of rows whose largest logit (unclipped; the first of equals) is that of
-  // the label, and the number of rows that were not left out. Writes logsumexp[r] (fp32) for the
-  // backward.
+  // labels is [rows]; logits is [r, classes], those of all rows or of a piece of them, the rows
+  // from first_row on. Rows whose label is below 0 are left out; a label >= classes throws
+  // Error(Input). Writes `result`, F64 [3], or adds to it where first_row is above 0: the sum of
+  // the rows' losses (with smoothing), the number of rows whose largest logit (unclipped; the first
+  // of equals) is that of the label, and the number of rows that were not left out. Writes
+  // logsumexp[first_row + r] (fp32, [rows]) for the backward.
   virtual void cross_entropy_forward(Tensor& result, Tensor& logsumexp, const Tensor& logits,
-                                     const Tensor& labels, const CrossEntropyOptions& options) = 0;
+                                     const Tensor& labels, const CrossEntropyOptions& options,
+                                     int64_t first_row) = 0;
   // dlogits = scale * (softmax - target), zero for the rows that are left out; dlogits may be
   // logits.
   virtual void cross_entropy_backward(Tensor& dlogits, const Tensor& logits, const Tensor& labels,
                                       const Tensor& logsumexp, float scale,
-                                      const CrossEntropyOptions& options) = 0;
+                                      const CrossEntropyOptions& options, int64_t first_row) = 0;
 };
 
 }  // namespace penstock

@@ -127,19 +127,21 @@ void compare_losses(DType type, const Rows& shape, const CrossEntropyOptions& op
                              static_cast<double>(shape.classes));
   Twin result = poisoned({3}, DType::F64);
   Twin logsumexp = poisoned({shape.rows}, DType::F32);
-  gpu().token().cross_entropy_forward(result.gpu, logsumexp.gpu, logits.gpu, labels.gpu, options);
-  cpu().token().cross_entropy_forward(result.cpu, logsumexp.cpu, logits.cpu, labels.cpu, options);
+  gpu().token().cross_entropy_forward(result.gpu, logsumexp.gpu, logits.gpu, labels.gpu, options,
+                                      0);
+  cpu().token().cross_entropy_forward(result.cpu, logsumexp.cpu, logits.cpu, labels.cpu, options,
+                                      0);
   expect_close(result, "result of " + what);
   expect_close(logsumexp, "logsumexp of " + what);
   Twin dlogits = poisoned({shape.rows, shape.classes}, type, shape.shift);
   gpu().token().cross_entropy_backward(dlogits.gpu, logits.gpu, labels.gpu, logsumexp.gpu, 0.25F,
-                                       options);
+                                       options, 0);
   cpu().token().cross_entropy_backward(dlogits.cpu, logits.cpu, labels.cpu, logsumexp.cpu, 0.25F,
-                                       options);
+                                       options, 0);
   expect_close(dlogits, "dlogits of " + what);
   Tensor in_place = logits.gpu;
   gpu().token().cross_entropy_backward(in_place, logits.gpu, labels.gpu, logsumexp.gpu, 0.25F,
-                                       options);
+                                       options, 0);
   EXPECT_EQ(bytes_of(in_place), bytes_of(dlogits.gpu)) << "in place, " << what;
 }
 
@@ -149,6 +151,30 @@ TEST_P(GpuToken, CrossEntropy) {
       for (const float clip : {0.0F, 4.0F}) compare_losses(type_, shape, {smoothing, clip});
     }
   }
+}
+
+// Pieces of the rows, one after another: the result is a sum over them.
+TEST_P(GpuToken, CrossEntropyOfPiecesOfTheRows) {
+  constexpr int64_t kAll = 7;
+  constexpr int64_t kClasses = 2500;
+  const CrossEntropyOptions options = {.label_smoothing = 0.1F, .clip = 4.0F};
+  const Twin logits = random({kAll, kClasses}, type_, 1, -6.0, 6.0);
+  const Twin labels = from_values({3.0, 2499.0, -1.0, 0.0, 77.0, 5.0, 900.0}, {kAll}, DType::I32);
+  Twin result = poisoned({3}, DType::F64);
+  Twin logsumexp = poisoned({kAll}, DType::F32);
+  Twin dlogits = poisoned({kAll, kClasses}, type_);
+  for (const int64_t first : {0, 3, 6}) {
+    const Shape shape = {std::min<int64_t>(3, kAll - first), kClasses};
+    const Tensor piece = logits.gpu.view(first * kClasses, shape);
+    Tensor part = dlogits.gpu.view(first * kClasses, shape);
+    gpu_.cross_entropy_forward(result.gpu, logsumexp.gpu, piece, labels.gpu, options, first);
+    gpu_.cross_entropy_backward(part, piece, labels.gpu, logsumexp.gpu, 0.5F, options, first);
+  }
+  cpu_.cross_entropy_forward(result.cpu, logsumexp.cpu, logits.cpu, labels.cpu, options, 0);
+  cpu_.cross_entropy_backward(dlogits.cpu, logits.cpu, labels.cpu, logsumexp.cpu, 0.5F, options, 0);
+  expect_close(result, "result");
+  expect_close(logsumexp, "logsumexp");
+  expect_close(dlogits, "dlogits");
 }
 
 TEST_P(GpuToken, TheFirstOfEqualLargestLogitsCounts) {
@@ -161,8 +187,10 @@ TEST_P(GpuToken, TheFirstOfEqualLargestLogitsCounts) {
       Twin result = poisoned({3}, DType::F64);
       Twin logsumexp = poisoned({1}, DType::F32);
       // Clipped all are equal; the count is of the logits as they were.
-      gpu_.cross_entropy_forward(result.gpu, logsumexp.gpu, logits.gpu, labels.gpu, {0.0F, 0.25F});
-      cpu_.cross_entropy_forward(result.cpu, logsumexp.cpu, logits.cpu, labels.cpu, {0.0F, 0.25F});
+      gpu_.cross_entropy_forward(result.gpu, logsumexp.gpu, logits.gpu, labels.gpu, {0.0F, 0.25F},
+                                 0);
+      cpu_.cross_entropy_forward(result.cpu, logsumexp.cpu, logits.cpu, labels.cpu, {0.0F, 0.25F},
+                                 0);
       expect_close(result, "label " + std::to_string(label));
       EXPECT_EQ(values_of(gpu(), result.gpu)[1], label == 5.0 ? 1.0 : 0.0);
     }
@@ -177,7 +205,7 @@ TEST_P(GpuToken, ALargeLogitAnywhereInTheRow) {
     const Twin labels = from_values({static_cast<double>(at)}, {1}, DType::I32);
     Twin result = poisoned({3}, DType::F64);
     Twin logsumexp = poisoned({1}, DType::F32);
-    gpu_.cross_entropy_forward(result.gpu, logsumexp.gpu, logits.gpu, labels.gpu, {});
+    gpu_.cross_entropy_forward(result.gpu, logsumexp.gpu, logits.gpu, labels.gpu, {}, 0);
     EXPECT_NEAR(values_of(gpu(), logsumexp.gpu)[0], 80.0, 1e-4) << at;
     EXPECT_EQ(values_of(gpu(), result.gpu)[1], 1.0) << at;
   }
@@ -190,7 +218,7 @@ TEST_P(GpuToken, ANaNIsNotLost) {
   const Twin labels = from_values({3.0}, {1}, DType::I32);
   Twin result = poisoned({3}, DType::F64);
   Twin logsumexp = poisoned({1}, DType::F32);
-  gpu_.cross_entropy_forward(result.gpu, logsumexp.gpu, logits.gpu, labels.gpu, {});
+  gpu_.cross_entropy_forward(result.gpu, logsumexp.gpu, logits.gpu, labels.gpu, {}, 0);
   EXPECT_TRUE(std::isnan(values_of(gpu(), result.gpu)[0]));
 }
 
@@ -205,7 +233,7 @@ TEST_P(GpuToken, LogitsOfMinusInfinityCountForNothing) {
   const Twin labels = from_values({-1.0}, {1}, DType::I32);
   Twin result = poisoned({3}, DType::F64);
   Twin logsumexp = poisoned({1}, DType::F32);
-  gpu_.cross_entropy_forward(result.gpu, logsumexp.gpu, logits.gpu, labels.gpu, {});
+  gpu_.cross_entropy_forward(result.gpu, logsumexp.gpu, logits.gpu, labels.gpu, {}, 0);
   EXPECT_NEAR(values_of(gpu(), logsumexp.gpu)[0], 2.0 + std::log(2.0), 1e-5);
 }
 
@@ -216,9 +244,9 @@ TEST_P(GpuToken, ALabelBeyondTheClassesIsTold) {
     Twin result = poisoned({3}, DType::F64);
     Twin logsumexp = poisoned({3}, DType::F32);
     Twin dlogits = poisoned({3, classes}, type_);
-    gpu_.cross_entropy_forward(result.gpu, logsumexp.gpu, logits.gpu, labels.gpu, {});
+    gpu_.cross_entropy_forward(result.gpu, logsumexp.gpu, logits.gpu, labels.gpu, {}, 0);
     expect_input_error("label " + std::to_string(classes));
-    gpu_.cross_entropy_backward(dlogits.gpu, logits.gpu, labels.gpu, logsumexp.gpu, 1.0F, {});
+    gpu_.cross_entropy_backward(dlogits.gpu, logits.gpu, labels.gpu, logsumexp.gpu, 1.0F, {}, 0);
     expect_input_error("label " + std::to_string(classes));
   }
 }
@@ -230,8 +258,8 @@ TEST_P(GpuToken, CrossEntropyDependsOnShapesNotOnAddresses) {
     Twin result = poisoned({3}, DType::F64);
     Twin logsumexp = poisoned({5}, DType::F32);
     Twin dlogits = poisoned({5, 5003}, type_, shift);
-    gpu_.cross_entropy_forward(result.gpu, logsumexp.gpu, logits.gpu, labels.gpu, {0.1F, 0.0F});
-    gpu_.cross_entropy_backward(dlogits.gpu, logits.gpu, labels.gpu, logsumexp.gpu, 1.0F, {});
+    gpu_.cross_entropy_forward(result.gpu, logsumexp.gpu, logits.gpu, labels.gpu, {0.1F, 0.0F}, 0);
+    gpu_.cross_entropy_backward(dlogits.gpu, logits.gpu, labels.gpu, logsumexp.gpu, 1.0F, {}, 0);
     return std::vector{bytes_of(result.gpu), bytes_of(logsumexp.gpu), bytes_of(dlogits.gpu)};
   };
   EXPECT_EQ(run(0), run(1));

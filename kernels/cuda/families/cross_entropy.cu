@@ -157,9 +157,10 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
 constexpr int kSumThreads = 256;
 
 // One block adds up all rows in a fixed order. Each thread adds every kSumThreads-th row, a tree
-// adds the threads of a warp, and then the warps are added in turn.
+// adds the threads of a warp, and then the warps are added in turn. The sum is added to `result` if
+// `adds` is true, and else overwrites it.
 __global__ void __launch_bounds__(kSumThreads)
-    sum_rows_kernel(double* result, const RowResult* results, int64_t rows) {
+    sum_rows_kernel(double* result, const RowResult* results, int64_t rows, bool adds) {
   __shared__ RowResult parts[kSumThreads / kWarp];
   RowResult sum{0.0, 0, 0};
   const auto plus = [](const RowResult& a, const RowResult& b) {
@@ -169,9 +170,9 @@ __global__ void __launch_bounds__(kSumThreads)
   for (int64_t row = threadIdx.x; row < rows; row += kSumThreads) sum = plus(sum, results[row]);
   sum = row_reduce<kSumThreads>(sum, parts, plus);
   if (threadIdx.x != 0) return;
-  result[0] = sum.loss;
-  result[1] = sum.hit;
-  result[2] = sum.counted;
+  result[0] = (adds ? result[0] : 0.0) + sum.loss;
+  result[1] = (adds ? result[1] : 0.0) + sum.hit;
+  result[2] = (adds ? result[2] : 0.0) + sum.counted;
 }
 
 // Computes dx = scale (softmax - target), and 0 where a logit was clipped and in rows that do not
@@ -237,8 +238,8 @@ Target target_of(const CrossEntropyOptions& options, int64_t classes) {
 
 void cross_entropy_forward(CudaContext& context, Tensor& result, Tensor& logsumexp,
                            const Tensor& logits, const Tensor& labels,
-                           const CrossEntropyOptions& options) {
-  const int64_t rows = labels.elements();
+                           const CrossEntropyOptions& options, int64_t first_row) {
+  const int64_t rows = logits.shape().rows();
   const int64_t width = logits.shape().back();
   const Target target = target_of(options, width);
   static_assert(sizeof(RowResult) == 2 * sizeof(double));
@@ -250,19 +251,19 @@ void cross_entropy_forward(CudaContext& context, Tensor& result, Tensor& logsume
                 [&]<int N, bool kAligned, int kThreads, bool kClips>() {
                   launch(context.queue,
                          &cross_entropy_forward_kernel<T, N, kAligned, kThreads, kClips>,
-                         row_shape<kThreads>(rows), results, logsumexp.data<float>(), x,
-                         labels.data<int32_t>(), rows, width, target, Clip<kClips>{options.clip},
-                         context.trouble.on_device());
+                         row_shape<kThreads>(rows), results, logsumexp.data<float>() + first_row, x,
+                         labels.data<int32_t>() + first_row, rows, width, target,
+                         Clip<kClips>{options.clip}, context.trouble.on_device());
                 });
   });
   launch(context.queue, &sum_rows_kernel, {.block = {kSumThreads}}, result.data<double>(), results,
-         rows);
+         rows, first_row > 0);
 }
 
 void cross_entropy_backward(CudaContext& context, Tensor& dlogits, const Tensor& logits,
                             const Tensor& labels, const Tensor& logsumexp, float scale,
-                            const CrossEntropyOptions& options) {
-  const int64_t rows = labels.elements();
+                            const CrossEntropyOptions& options, int64_t first_row) {
+  const int64_t rows = logits.shape().rows();
   const int64_t width = logits.shape().back();
   const Target target = target_of(options, width);
   with_element_type(logits.dtype(), "cross_entropy_backward", [&]<class T>(T) {
@@ -273,8 +274,8 @@ void cross_entropy_backward(CudaContext& context, Tensor& dlogits, const Tensor&
                 [&]<int N, bool kAligned, int kThreads, bool kClips>() {
                   launch(context.queue,
                          &cross_entropy_backward_kernel<T, N, kAligned, kThreads, kClips>,
-                         row_shape<kThreads>(rows), dx, x, labels.data<int32_t>(),
-                         logsumexp.data<float>(), rows, width, scale, target,
+                         row_shape<kThreads>(rows), dx, x, labels.data<int32_t>() + first_row,
+                         logsumexp.data<float>() + first_row, rows, width, scale, target,
                          Clip<kClips>{options.clip}, context.trouble.on_device());
                 });
   });

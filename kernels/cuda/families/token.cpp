@@ -23,23 +23,26 @@ class CudaToken final : public TokenOps {
     penstock::packed_places(context_, places, starts);
   }
   void cross_entropy_forward(Tensor& result, Tensor& logsumexp, const Tensor& logits,
-                             const Tensor& labels, const CrossEntropyOptions& options) override {
-    check_rows("cross_entropy_forward", logits, labels, logsumexp);
+                             const Tensor& labels, const CrossEntropyOptions& options,
+                             int64_t first_row) override {
+    check_rows("cross_entropy_forward", logits, labels, logsumexp, first_row);
     require_elements("cross_entropy_forward", result, 3);
-    penstock::cross_entropy_forward(context_, result, logsumexp, logits, labels, options);
+    penstock::cross_entropy_forward(context_, result, logsumexp, logits, labels, options,
+                                    first_row);
   }
   void cross_entropy_backward(Tensor& dlogits, const Tensor& logits, const Tensor& labels,
                               const Tensor& logsumexp, float scale,
-                              const CrossEntropyOptions& options) override {
-    check_rows("cross_entropy_backward", logits, labels, logsumexp);
+                              const CrossEntropyOptions& options, int64_t first_row) override {
+    check_rows("cross_entropy_backward", logits, labels, logsumexp, first_row);
     require_alike("cross_entropy_backward", dlogits, logits);
-    penstock::cross_entropy_backward(context_, dlogits, logits, labels, logsumexp, scale, options);
+    penstock::cross_entropy_backward(context_, dlogits, logits, labels, logsumexp, scale, options,
+                                     first_row);
   }
 
  private:
   static void check_rows(const char* op, const Tensor& logits, const Tensor& labels,
-                         const Tensor& logsumexp) {
-    require_elements(op, logits, labels.elements() * logits.shape().back());
+                         const Tensor& logsumexp, int64_t first_row) {
+    require_piece(op, logits, labels, first_row);
     require_elements(op, logsumexp, labels.elements());
   }
 

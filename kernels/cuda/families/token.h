@@ -15,9 +15,9 @@ void packed_places(CudaContext& context, Tensor& places, const Tensor& starts);
 
 void cross_entropy_forward(CudaContext& context, Tensor& result, Tensor& logsumexp,
                            const Tensor& logits, const Tensor& labels,
-                           const CrossEntropyOptions& options);
+                           const CrossEntropyOptions& options, int64_t first_row);
 void cross_entropy_backward(CudaContext& context, Tensor& dlogits, const Tensor& logits,
                             const Tensor& labels, const Tensor& logsumexp, float scale,
-                            const CrossEntropyOptions& options);
+                            const CrossEntropyOptions& options, int64_t first_row);
 
 }  // namespace penstock

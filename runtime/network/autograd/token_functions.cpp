@@ -33,7 +33,7 @@ class CrossEntropyNode final : public Node {
   void input_gradient(Tape& tape) override {
     Tensor g = writable(tape, logits_.value);  // the logits' own memory, if nobody else sees it
     tape.device().token().cross_entropy_backward(g, logits_.value, labels_, logsumexp_, scale_,
-                                                 options_);
+                                                 options_, 0);
     tape.give_gradient(logits_.slot, std::move(g));
   }
 
@@ -64,7 +64,7 @@ Tensor cross_entropy(Tape& tape, const Variable& logits, const Tensor& labels, f
                      const CrossEntropyOptions& options) {
   Tensor result = new_tensor(tape, {3}, DType::F64);
   Tensor logsumexp = new_tensor(tape, {labels.elements()}, DType::F32);
-  tape.device().token().cross_entropy_forward(result, logsumexp, logits.value, labels, options);
+  tape.device().token().cross_entropy_forward(result, logsumexp, logits.value, labels, options, 0);
   if (tape.recording() && logits.tracked()) {
     tape.add<CrossEntropyNode>(logits, labels, std::move(logsumexp), scale, options);
   }

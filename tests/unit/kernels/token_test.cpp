@@ -117,7 +117,7 @@ TEST_P(TokenTest, CrossEntropyForward) {
           CrossEntropyOptions{0.1F, 2.5F}}) {
       Tensor result = cpu_.poisoned({3}, DType::F64);
       Tensor logsumexp = cpu_.poisoned({5}, DType::F32);
-      ops_->cross_entropy_forward(result, logsumexp, logits, labels, options);
+      ops_->cross_entropy_forward(result, logsumexp, logits, labels, options, 0);
       const Loss expected = cross_entropy(numbers_of(logits), numbers_of(labels),
                                           double{options.label_smoothing}, double{options.clip});
       expect_close(result, {expected.sum, expected.hits, expected.counted}, 1e-5, "result");
@@ -135,7 +135,7 @@ TEST_P(TokenTest, CrossEntropyOfLargeAndLateLogits) {
   const Tensor label = cpu_.of({2000}, {1}, DType::I32);
   Tensor result = cpu_.poisoned({3}, DType::F64);
   Tensor logsumexp = cpu_.poisoned({1}, DType::F32);
-  ops_->cross_entropy_forward(result, logsumexp, logits, label, {});
+  ops_->cross_entropy_forward(result, logsumexp, logits, label, {}, 0);
   expect_close(result, {0.0, 1.0, 1.0}, 1e-5, "result");
   expect_close(logsumexp, {numbers_of(logits)[2000]}, 1e-5, "logsumexp");
 }
@@ -153,8 +153,8 @@ TEST_P(TokenTest, MaskedLogitsCountForNothing) {
     Tensor result = cpu_.poisoned({3}, DType::F64);
     Tensor logsumexp = cpu_.poisoned({1}, DType::F32);
     Tensor dlogits = poisoned({1, classes});
-    ops_->cross_entropy_forward(result, logsumexp, logits, label, {});
-    ops_->cross_entropy_backward(dlogits, logits, label, logsumexp, 1.0F, {});
+    ops_->cross_entropy_forward(result, logsumexp, logits, label, {}, 0);
+    ops_->cross_entropy_backward(dlogits, logits, label, logsumexp, 1.0F, {}, 0);
     const Loss expected = cross_entropy(visible, {2.0}, 0.0, 0.0);
     expect_close(result, {expected.sum, 0.0, 1.0}, 1e-5, "result");
     expect_close(logsumexp, expected.logsumexp, 1e-5, "logsumexp");
@@ -171,7 +171,7 @@ TEST_P(TokenTest, EqualLogitsCountForTheFirstClassOnly) {
   const Tensor labels = cpu_.of({0, 1, 5, 9}, {4}, DType::I32);
   Tensor result = cpu_.poisoned({3}, DType::F64);
   Tensor logsumexp = cpu_.poisoned({4}, DType::F32);
-  ops_->cross_entropy_forward(result, logsumexp, logits, labels, {});
+  ops_->cross_entropy_forward(result, logsumexp, logits, labels, {}, 0);
   EXPECT_EQ(numbers_of(result)[1], 1.0);
 }
 
@@ -183,9 +183,9 @@ TEST_P(TokenTest, CrossEntropyBackward) {
                                              CrossEntropyOptions{0.1F, 2.003F}}) {
     Tensor result = cpu_.poisoned({3}, DType::F64);
     Tensor logsumexp = cpu_.poisoned({4}, DType::F32);
-    ops_->cross_entropy_forward(result, logsumexp, logits, labels, options);
+    ops_->cross_entropy_forward(result, logsumexp, logits, labels, options, 0);
     Tensor dlogits = poisoned({4, classes});
-    ops_->cross_entropy_backward(dlogits, logits, labels, logsumexp, 0.5F, options);
+    ops_->cross_entropy_backward(dlogits, logits, labels, logsumexp, 0.5F, options, 0);
     const Numbers expected = central_differences(
         [&](const Numbers& v) {
           return 0.5 * cross_entropy(v, numbers_of(labels), double{options.label_smoothing},
@@ -195,8 +195,43 @@ TEST_P(TokenTest, CrossEntropyBackward) {
         numbers_of(logits));
     expect_close(dlogits, expected, "dlogits");
     Tensor in_place = cpu_.of(numbers_of(logits), {4, classes}, GetParam());
-    ops_->cross_entropy_backward(in_place, in_place, labels, logsumexp, 0.5F, options);
+    ops_->cross_entropy_backward(in_place, in_place, labels, logsumexp, 0.5F, options, 0);
     expect_same_bits({in_place}, {dlogits}, "in place");
+  }
+}
+
+// Pieces of the rows, one after another, give the bits of all rows at once: the losses are added in
+// the same order.
+TEST_P(TokenTest, CrossEntropyOfPiecesOfTheRows) {
+  constexpr int64_t kRows = 7;
+  constexpr int64_t kClasses = 1100;
+  const CrossEntropyOptions options = {.label_smoothing = 0.1F, .clip = 4.0F};
+  const Tensor logits = random({kRows, kClasses}, 1);
+  const Tensor labels = cpu_.of({3, 1099, -1, 0, 77, 5, 900}, {kRows}, DType::I32);
+  Tensor result = cpu_.poisoned({3}, DType::F64);
+  Tensor logsumexp = cpu_.poisoned({kRows}, DType::F32);
+  Tensor dlogits = poisoned({kRows, kClasses});
+  ops_->cross_entropy_forward(result, logsumexp, logits, labels, options, 0);
+  ops_->cross_entropy_backward(dlogits, logits, labels, logsumexp, 0.5F, options, 0);
+  Tensor sum = cpu_.poisoned({3}, DType::F64);
+  Tensor of_rows = cpu_.poisoned({kRows}, DType::F32);
+  Tensor gradient = poisoned({kRows, kClasses});
+  for (const int64_t first : {0, 3, 6}) {
+    const Shape shape = {std::min<int64_t>(3, kRows - first), kClasses};
+    const Tensor piece = logits.view(first * kClasses, shape);
+    Tensor part = gradient.view(first * kClasses, shape);
+    ops_->cross_entropy_forward(sum, of_rows, piece, labels, options, first);
+    ops_->cross_entropy_backward(part, piece, labels, of_rows, 0.5F, options, first);
+  }
+  EXPECT_EQ(std::memcmp(sum.raw(), result.raw(), result.size_bytes()), 0);
+  EXPECT_EQ(std::memcmp(of_rows.raw(), logsumexp.raw(), logsumexp.size_bytes()), 0);
+  EXPECT_EQ(std::memcmp(gradient.raw(), dlogits.raw(), dlogits.size_bytes()), 0);
+  try {
+    ops_->cross_entropy_forward(sum, of_rows, logits, labels, options, 1);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Internal);
+    EXPECT_THAT(error.what(), HasSubstr("from row 1 on is no part of 7 rows"));
   }
 }
 
@@ -206,10 +241,17 @@ TEST_P(TokenTest, LabelsBeyondTheClassesAreNamed) {
   Tensor result = cpu_.poisoned({3}, DType::F64);
   Tensor logsumexp = cpu_.poisoned({3}, DType::F32);
   Tensor dlogits = poisoned({3, 7});
-  EXPECT_THAT(refusal([&] { ops_->cross_entropy_forward(result, logsumexp, logits, labels, {}); }),
-              AllOf(HasSubstr("label 7"), HasSubstr("row 1")));
   EXPECT_THAT(
-      refusal([&] { ops_->cross_entropy_backward(dlogits, logits, labels, logsumexp, 1.0F, {}); }),
+      refusal([&] { ops_->cross_entropy_forward(result, logsumexp, logits, labels, {}, 0); }),
+      AllOf(HasSubstr("label 7"), HasSubstr("row 1")));
+  EXPECT_THAT(refusal([&] {
+                ops_->cross_entropy_backward(dlogits, logits, labels, logsumexp, 1.0F, {}, 0);
+              }),
+              AllOf(HasSubstr("label 7"), HasSubstr("row 1")));
+  // The row is that of all rows.
+  const Tensor piece = random({2, 7}, 1);
+  EXPECT_THAT(
+      refusal([&] { ops_->cross_entropy_forward(result, logsumexp, piece, labels, {}, 1); }),
       AllOf(HasSubstr("label 7"), HasSubstr("row 1")));
 }
 
@@ -225,8 +267,8 @@ TEST_P(TokenTest, RepeatsToTheBit) {
     Tensor logsumexp = cpu.poisoned({rows}, DType::F32, shift);
     Tensor dlogits = cpu.poisoned({rows, classes}, type, shift);
     const CrossEntropyOptions options{0.1F, 4.0F};
-    ops->cross_entropy_forward(result, logsumexp, logits, labels, options);
-    ops->cross_entropy_backward(dlogits, logits, labels, logsumexp, 1.0F, options);
+    ops->cross_entropy_forward(result, logsumexp, logits, labels, options, 0);
+    ops->cross_entropy_backward(dlogits, logits, labels, logsumexp, 1.0F, options, 0);
     Tensor dtable = cpu.random({1111, 300}, DType::F32, 3, -1.0, 1.0, shift);
     const Tensor ids = cpu.random({400}, DType::I32, 4, 0.0, 20.0, shift);
     Tensor embedded = cpu.poisoned({400, 300}, type, shift);
