@@ -112,5 +112,12 @@ def replicas():
     ]
 
 
+def vocabularies():
+    """4,096 rows of logits in a micro-batch."""
+    sizes = [(words, "fp32") for words in (4096, 32000, 151936)] + [(151936, "bf16")]
+    specs = [transformer(256, 512, 8, 1, layers=1, precision=precision, vocabulary=words) for words, precision in sizes]
+    return [Row("7", title(spec), spec) for spec in specs]
+
+
 def rows():
-    return [*one_rank(), *two_ranks(), *recompute(), *replicas()]
+    return [*one_rank(), *two_ranks(), *recompute(), *replicas(), *vocabularies()]

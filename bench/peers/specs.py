@@ -1,13 +1,13 @@
 """The networks that are compared: what they are called, and the same as options of `penstock train`."""
 
 
-def transformer(width, context, b, m, layers=4, precision="fp32"):
+def transformer(width, context, b, m, layers=4, precision="fp32", vocabulary=4096):
     return {
         "network": "transformer",
         "width": width,
         "heads": width // 64,
         "layers": layers,
-        "vocabulary": 4096,
+        "vocabulary": vocabulary,
         "context": context,
         "micro_batch_size": b,
         "micro_batches": m,
@@ -52,6 +52,8 @@ def threads_of(spec):
 
 def title(spec):
     name = NAMES[spec["network"]].format(**spec)
+    if spec.get("vocabulary", 4096) != 4096:
+        name += f", {spec['vocabulary']} words"
     threads = f", {spec['threads']} threads" if threads_of(spec) > 1 else ""
     return f"{name}, b {spec['micro_batch_size']}, M {spec['micro_batches']}, {spec['precision']}{threads}"
 
