@@ -71,6 +71,23 @@ TEST_F(AuditedRun, ChangesNoBit) {
   }
 }
 
+// Rows of 600 words against that vocabulary are more logits than are computed at once, so the loss
+// is made by the backward.
+const std::string kManyLogits =
+    kAll + "--model.context 600 --model.vocabulary 33000 --micro-batch-size 1 --steps 3 ";
+
+TEST_F(AuditedRun, OfALossInPiecesChangesNoBitAndFindsOne) {
+  for (const std::string mode : {"none", "stage"}) {
+    const std::string options = kManyLogits + "--recompute " + mode;
+    const Done plain = run(1, "plain", options + " --run.audit 0");
+    expect_same(plain, run(1, "audited", options));
+    const Flips flips("0 2 B0.0 1 500 22");
+    const Done done = run(1, "flipped", options);
+    EXPECT_EQ(done.job.exit_code, 3) << done.job.output;
+    EXPECT_THAT(done.job.output, HasSubstr("step 2: rank 0 (host "));
+  }
+}
+
 TEST_F(AuditedRun, StopsAtABitOfAForwardAndNamesIt) {
   const Flips flips("0 3 F0.0 5 17 12");
   const Done done = run(1, "run", kAll);

@@ -99,6 +99,45 @@ TEST_P(EveryNetwork, InHalfPrecisionGivesTheSameBits) {
   }
 }
 
+// Two rows of 260 words against a vocabulary that large are more logits than are computed at once.
+constexpr NamedNetwork kManyLogits = {"many_logits", R"([model]
+kind = "decoder"
+layers = 2
+width = 8
+heads = 2
+hidden = 16
+context = 260
+vocabulary = 33000
+dropout = 0.1
+label_smoothing = 0.1
+logit_scale = 0.8
+)"};
+
+void expect_the_bits_of_one_rank(const std::string& steps,
+                                 const std::vector<std::pair<int, std::string>>& cuts) {
+  const TemporaryFolder scratch;
+  const std::string run_file = write_run_file(scratch, kManyLogits);
+  const Trajectory one = train(scratch, run_file, 1, steps + " --recompute none");
+  EXPECT_GT(one.losses.at(0), 9.0);  // about the logarithm of the vocabulary
+  for (const auto& [ranks, options] : cuts) {
+    expect_same_bits(one, train(scratch, run_file, ranks, steps + options), options);
+  }
+}
+
+TEST(ManyLogits, InPiecesGiveTheSameBits) {
+  expect_the_bits_of_one_rank("--steps 2", {{1, " --recompute layer"},
+                                            {2, " --stages 2 --schedule gpipe --recompute none"},
+                                            {3, " --stages 3 --schedule zb-h1 --recompute stage"},
+                                            {2, " --stages 4 --schedule zb-v --recompute layer"},
+                                            {4, " --stages 4 --schedule 1f1b"}});
+}
+
+TEST(ManyLogits, InPiecesGiveTheSameBitsTiedAndInHalfPrecision) {
+  expect_the_bits_of_one_rank("--steps 2 --model.tied_embedding true --run.precision bf16",
+                              {{2, " --stages 2 --schedule zb-h1 --recompute none"},
+                               {2, " --stages 2 --schedule gpipe --recompute stage"}});
+}
+
 // The schedule of a user: what a generator writes, read back from a file.
 TEST_P(Promise, ScheduleFromAFileGivesTheSameBits) {
   const TemporaryFolder scratch;

@@ -159,5 +159,19 @@ struct Routed {
 // whose largest logit is the right one, the number of targets.
 [[nodiscard]] Tensor cross_entropy(Tape& tape, const Variable& logits, const Tensor& labels,
                                    float scale, const CrossEntropyOptions& options);
+// What a classifier's loss is, and how it is computed.
+struct ClassifierLossOptions {
+  CrossEntropyOptions loss = {};
+  float softcap = 0.0F;      // > 0: the logits are softcap * tanh() of the product
+  int64_t rows_at_once = 1;  // how many rows of logits are in memory at a time
+};
+// cross_entropy() of the logits that linear(x, weight, bias) makes. Where x has no more rows than
+// rows_at_once it is these functions. Else, if the tape records and a gradient is wanted, nothing
+// is computed at once: the input half of the backward makes logits, loss and gradients piece by
+// piece in one pass, and only then is the result written. A weight half that runs apart from the
+// input half computes the logits once more.
+[[nodiscard]] Tensor classifier_loss(Tape& tape, const Variable& x, Parameter& weight,
+                                     Parameter* bias, const Tensor& labels, float scale,
+                                     const ClassifierLossOptions& options);
 
 }  // namespace penstock

@@ -52,9 +52,6 @@ Tensor new_result(Tape& tape, const Tensor& x, const Parameter& weight) {
   shape[shape.rank() - 1] = weight.shape[0];
   return new_tensor(tape, shape, x.dtype());
 }
-const Tensor* value_of(const Parameter* bias) {
-  return bias != nullptr ? &bias->weight.value() : nullptr;
-}
 
 }  // namespace
 

@@ -22,6 +22,10 @@ namespace penstock {
 [[nodiscard]] inline const Tensor* address_of(const Tensor& t) {
   return t ? &t : nullptr;
 }
+// The numbers of a bias, null where there is none.
+[[nodiscard]] inline const Tensor* value_of(const Parameter* bias) {
+  return bias != nullptr ? &bias->weight.value() : nullptr;
+}
 // The tensor, empty where there is none: the other way round.
 [[nodiscard]] inline Tensor held(const Tensor* t) {
   return t != nullptr ? *t : Tensor();

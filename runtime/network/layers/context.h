@@ -62,6 +62,8 @@ struct Context {
   // True: this forward is a recompute, the second one of this micro-batch. What a forward adds up
   // over the step (sums of batch norms) must not be added again.
   bool recomputing = false;
+  // True: this forward leaves no tape, and a recompute of the same micro-batch will leave one.
+  bool recompute_follows = false;
   float loss_scale = 1.0F;  // Pass::loss_scale; inside an auxiliary head, that times its weight
   // Where a loss layer puts its result, F64 [3]: the sum of losses, targets guessed right, targets.
   Tensor* loss = nullptr;

@@ -28,8 +28,8 @@ struct CellSums {
   }
 
   Checksums inputs;  // of the tensors that entered the stage's forward
-  // The tensors that left the forward; the loss, if the stage has one; and the step sums of batch
-  // norms (StepSums) after this micro-batch was added.
+  // The tensors that left the forward; the step sums of batch norms (StepSums) after this
+  // micro-batch was added; and, once the backward is done, the loss, if the stage has one.
   Checksums outputs;
   Checksums output_gradients;  // of the gradients that entered the stage's backward
   Checksums input_gradients;   // of the gradients that left the backward

@@ -153,6 +153,7 @@ Tensors Stage::run(Segment& segment, const MicroBatch& batch, bool record, bool 
   Context now = context(batch, tape, recomputing);
   Tensor loss;
   now.loss = &loss;
+  now.recompute_follows = batch.pass.training && trains(segment) && !record;
   StageLosses& losses = losses_[static_cast<size_t>(batch.index)];
   if (!recomputing && !repeats_) now.auxiliary_losses = &losses.auxiliary;
   for (size_t i = segment.plan->first; i < segment.plan->last; ++i) {
@@ -173,7 +174,9 @@ Tensors Stage::run(Segment& segment, const MicroBatch& batch, bool record, bool 
   }
   tape.set_recording(false);
   record ? segment.inputs.clear() : release_tape(segment);
-  if (loss && !recomputing) (repeats_ ? repeated_loss_ : losses.loss) = std::move(loss);
+  // The loss of a recompute counts where the forward gave none (Context::recompute_follows).
+  Tensor& kept = repeats_ ? repeated_loss_ : losses.loss;
+  if (loss && (!recomputing || !kept)) kept = std::move(loss);
   for (int skip : segment.plan->leaving) {
     x.push_back(std::move(skips[static_cast<size_t>(skip)]));
   }
@@ -228,10 +231,12 @@ Tensors Stage::run_forward(const MicroBatch& batch, Tensors inputs, bool keep_ta
 }
 
 Tensors Stage::forward(const MicroBatch& batch, Tensors inputs, bool keep_tape) {
-  losses_[static_cast<size_t>(batch.index)].auxiliary.clear();
+  StageLosses& losses = losses_[static_cast<size_t>(batch.index)];
+  losses.loss.reset();
+  losses.auxiliary.clear();
   Tensors x = run_forward(batch, std::move(inputs), keep_tape);
   if (recorded_forward_ != nullptr) {
-    record_made(x, losses_[static_cast<size_t>(batch.index)].loss, *recorded_forward_);
+    record_made(x, *recorded_forward_);
     recorded_forward_ = nullptr;
   }
   if (batch.pass.training) {
@@ -303,8 +308,7 @@ void Stage::show_gradients(size_t layer) {
 Tensors Stage::backward(const MicroBatch& batch, Tensors gradients) {
   probed_ = batch.pass.probe != nullptr ? &batch : nullptr;
   Tensors g = run_backward(batch, std::move(gradients), Halves::Both);
-  probed_ = nullptr;
-  recorded_ = nullptr;
+  end_recording(losses_[static_cast<size_t>(batch.index)].loss);
   weights_.gradients().backward_done();
   release_stash(batch.index);
   return g;
@@ -326,8 +330,7 @@ void Stage::backward_weight(const MicroBatch& batch) {
     segment.tape->backward(Halves::Weight);
     release_tape(segment);
   }
-  probed_ = nullptr;
-  recorded_ = nullptr;
+  end_recording(losses_[static_cast<size_t>(batch.index)].loss);
   weights_.gradients().backward_done();
   release_stash(batch.index);
 }
@@ -342,9 +345,16 @@ void Stage::record_forward(CellSums& sums) {
   recorded_forward_ = &sums;
 }
 
-void Stage::record_made(const Tensors& outputs, const Tensor& loss, CellSums& sums) {
+// Ends what shows or records gradients. The loss is recorded last, since it may be computed in the
+// backward.
+void Stage::end_recording(const Tensor& loss) {
+  if (recorded_ != nullptr && loss) recorded_->outputs.add(loss);
+  probed_ = nullptr;
+  recorded_ = nullptr;
+}
+
+void Stage::record_made(const Tensors& outputs, CellSums& sums) {
   for (const Tensor& output : outputs) sums.outputs.add(output);
-  if (loss) sums.outputs.add(loss);
   for (const StepSums& each : weights_.set().declared().step_sums) sums.outputs.add(each.value);
 }
 
@@ -359,18 +369,18 @@ void Stage::repeat(const MicroBatch& batch, const Tensors& inputs, const Tensors
   // A single segment keeps its tape. It is differentiated at once, and without a tape it would be
   // run again first.
   Tensors outputs = run_forward(batch, inputs, plan_.segments.size() == 1);
-  record_made(outputs, repeated_loss_, sums);
+  record_made(outputs, sums);
   outputs.clear();
   for (const Tensor& gradient : run_backward(batch, gradients, Halves::Both)) {
     sums.input_gradients.add(gradient);
   }
+  end_recording(repeated_loss_);
   release_stash(batch.index);
   weights_.gradients().swap_sums();
   weights_.gradients().swap_copy();
   size_t at = 0;
   for (StepSums& each : weights_.set().declared().step_sums) each.rows = rows[at++];
   repeated_loss_.reset();
-  recorded_ = nullptr;
   repeats_ = false;
 }
 

@@ -60,7 +60,8 @@ struct StageFacts {
   int64_t past_bytes = 0;
 };
 
-// The losses of one micro-batch in one stage.
+// The losses of one micro-batch in one stage. Their numbers may be written by its backward
+// (ClassifierLoss).
 struct StageLosses {
   // F64 [3]: sum of losses, targets guessed right, targets; empty in stages without a loss.
   Tensor loss;
@@ -117,7 +118,7 @@ class Stage {
   void record_forward(CellSums& sums);
   // Called right before the backward() or backward_weight() of the micro-batch: copies the
   // parameters' gradients as they are, and has that backward append each layer's gradients, once it
-  // has added to them, to sums.gradients and sums.names.
+  // has added to them, to sums.gradients and sums.names, and at last the loss to sums.outputs.
   void record_gradients(CellSums& sums);
   // Called after the backward of the micro-batch: runs its forward and backward once more, from the
   // same `inputs` and the same `gradients` of the outputs. It adds to the copies that
@@ -138,7 +139,8 @@ class Stage {
   void end_step(int replicas);
 
   // ---- what there is to read
-  // The losses of micro-batch `index` of this replica, from its last forward.
+  // The losses of micro-batch `index` of this replica, from its last forward and, in training,
+  // backward.
   [[nodiscard]] const StageLosses& losses(int index) const {
     return losses_[static_cast<size_t>(index)];
   }
@@ -175,7 +177,8 @@ class Stage {
   [[nodiscard]] Tensors run_forward(const MicroBatch& batch, Tensors inputs, bool keep_tape);
   [[nodiscard]] Tensors run_backward(const MicroBatch& batch, Tensors gradients, Halves halves);
   void part_done(size_t layer);
-  void record_made(const Tensors& outputs, const Tensor& loss, CellSums& sums);
+  void end_recording(const Tensor& loss);
+  void record_made(const Tensors& outputs, CellSums& sums);
 
   std::span<const std::unique_ptr<Layer>> layers_;
   DType dtype_;

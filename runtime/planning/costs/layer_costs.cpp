@@ -187,6 +187,16 @@ Meter count_of(const CountingDevice& device) {
   };
 }
 
+// Returns the times that the model of the device gives. In training a loss may be computed in the
+// backward, and its forward is no work: its FLOPs are those of an evaluation.
+ProbeTimes counted_times(LayerProbe& probe, const Meter& meter) {
+  ProbeTimes times = probe.times(meter, {});
+  const double before = meter().flops;
+  probe.evaluate();
+  times.forward.flops = std::max(times.forward.flops, meter().flops - before);
+  return times;
+}
+
 Meter clock_of(Device& device) {
   return [clock = std::shared_ptr<DeviceClock>(device.make_clock(1))] {
     clock->mark(0);
@@ -258,10 +268,11 @@ ModelCosts counted_costs(const Sequential& model, const ModelInput& input,
                          const DeviceModel& device) {
   const auto counting = make_counting_device(device);
   const Meter meter = count_of(*counting);
-  return walk_layers({.model = model,
-                      .setup = {input, micro_batches, dtype, optimizer},
-                      .device = *counting,
-                      .measure = [&meter](LayerProbe& probe) { return probe.times(meter, {}); }});
+  return walk_layers(
+      {.model = model,
+       .setup = {input, micro_batches, dtype, optimizer},
+       .device = *counting,
+       .measure = [&meter](LayerProbe& probe) { return counted_times(probe, meter); }});
 }
 
 ModelCosts measured_costs(const Sequential& model, const ModelInput& input,

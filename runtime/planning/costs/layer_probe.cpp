@@ -117,6 +117,12 @@ Tensors LayerProbe::inputs() const {
   return first_ ? input_patterns_ : fresh(input_patterns_);
 }
 
+void LayerProbe::evaluate() {
+  batch_.pass.training = false;
+  (void)stage_.forward(batch_, inputs(), false);
+  batch_.pass.training = true;
+}
+
 void LayerProbe::run() {
   (void)stage_.forward(batch_, inputs(), true);
   (void)stage_.backward(batch_, fresh(gradient_patterns_));
@@ -219,6 +225,7 @@ void LayerProbe::read_halves(ProbeMemory& memory) {
 void LayerProbe::read_plain_forward(ProbeMemory& memory) {
   const int64_t empty = in_use();
   device_.memory().reset_peaks();
+  evaluate();
   (void)stage_.forward(batch_, inputs(), false);
   memory.forward_peak = device_.memory().use().total_peak - empty;
   stage_.recompute(batch_);

@@ -56,9 +56,9 @@ struct ProbeMemory {
   Kept half;  // kept from backward_input to backward_weight
   // One per output: the number of the input whose memory it shares (as after a reshape); -1: none.
   std::vector<int> view_of;
-  // The most bytes in use at once during a forward without a tape (forward_peak) and a forward that
-  // records one (record_peak), inputs included; and during backward and backward_input, beyond the
-  // tape.
+  // The most bytes in use at once during a forward without a tape, in training or in an evaluation
+  // (forward_peak), and a forward that records one (record_peak), inputs included; and during
+  // backward and backward_input, beyond the tape.
   int64_t forward_peak = 0, record_peak = 0, backward_peak = 0, backward_input_peak = 0;
   // Bytes that stay for the whole run: weights, their gradients, the optimizer's state.
   int64_t parameters = 0, gradients = 0, optimizer = 0;
@@ -92,6 +92,8 @@ class LayerProbe {
 
   // Runs one forward and one backward without measuring.
   void run();
+  // Runs one forward of an evaluation without measuring.
+  void evaluate();
 
  private:
   // Copies of the patterns, for one pass.

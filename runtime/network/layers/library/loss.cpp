@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/network/autograd/logit_rows.h"
+
 namespace penstock {
 
 ClassifierLoss::ClassifierLoss(const std::string& name, const Options& options)
@@ -12,8 +14,11 @@ ClassifierLoss::ClassifierLoss(const std::string& name, const Options& options)
       linear_(name, {.in = options.width,
                      .out = std::max<int64_t>(options.classes, 1),
                      .bias = options.bias,
+                     .activation =
+                         options.softcap > 0.0F ? std::optional(Activation::Tanh) : std::nullopt,
                      .shared = options.shared}) {
   if (options.classes < 2) misfit("needs at least 2 classes");
+  if (options.softcap > 0.0F && options.bias) misfit("caps logits that have no bias alone");
 }
 
 Shapes ClassifierLoss::infer(const Shapes& inputs) const {
@@ -22,22 +27,41 @@ Shapes ClassifierLoss::infer(const Shapes& inputs) const {
   return {};
 }
 
+int64_t ClassifierLoss::rows_at_once(int64_t rows) const {
+  if (options_.rows_at_once > 0) return options_.rows_at_once;
+  return logit_rows_at_once(rows, options_.classes);
+}
+
 Variables ClassifierLoss::forward(Context& context, const Variables& inputs) const {
   const Tensor& labels = context.field(options_.labels);
-  // The input is scaled in place of the logits, which are the largest tensor.
-  const Variable x =
-      options_.scale == 1.0F ? inputs[0] : scale(context.tape, inputs[0], options_.scale);
-  const Variable logits = linear_.forward(context, {x})[0];
-  if (labels.elements() != logits.shape().rows()) {
-    misfit("has " + std::to_string(logits.shape().rows()) + " rows for " +
-           std::to_string(labels.elements()) + " labels");
+  const int64_t rows = inputs[0].shape().rows();
+  if (labels.elements() != rows) {
+    misfit("has " + std::to_string(rows) + " rows for " + std::to_string(labels.elements()) +
+           " labels");
   }
   const Pass& pass = context.batch.pass;
-  if (pass.logits != nullptr && !pass.training) (*pass.logits)(context.batch.index, logits.value);
   // Smoothing and clipping are for training alone: an evaluation tells the likelihood of the
   // labels.
-  const CrossEntropyOptions how = pass.training ? options_.loss : CrossEntropyOptions{};
-  Tensor result = cross_entropy(context.tape, logits, labels, context.loss_scale, how);
+  const ClassifierLossOptions how = {.loss = pass.training ? options_.loss : CrossEntropyOptions{},
+                                     .softcap = options_.softcap,
+                                     .rows_at_once = rows_at_once(rows)};
+  // The loss of many logits comes with their gradients, so a forward without either is no work.
+  if (context.recompute_follows && how.rows_at_once < rows) return {};
+  // The input is scaled in place of the logits, which are the largest tensor. With soft-capping the
+  // linear layer ends in tanh.
+  const bool capped = options_.softcap > 0.0F;
+  const float factor = capped ? options_.scale / options_.softcap : options_.scale;
+  const Variable x = factor == 1.0F ? inputs[0] : scale(context.tape, inputs[0], factor);
+  Tensor result;
+  if (pass.logits != nullptr && !pass.training) {
+    Variable logits = linear_.forward(context, {x})[0];
+    if (capped) logits = scale(context.tape, logits, options_.softcap);
+    (*pass.logits)(context.batch.index, logits.value);
+    result = cross_entropy(context.tape, logits, labels, context.loss_scale, how.loss);
+  } else {
+    result = classifier_loss(context.tape, x, context.parameter(linear_.weight()),
+                             context.parameter_if(linear_.bias()), labels, context.loss_scale, how);
+  }
   if (context.loss != nullptr) *context.loss = std::move(result);
   return {};
 }
@@ -57,6 +81,7 @@ Variables AuxiliaryLoss::forward(Context& context, const Variables& inputs) cons
   if (!context.training()) return inputs;
   Tensor loss;
   Context inside = context;
+  inside.recompute_follows = false;  // the loss of a head is taken from the first forward
   inside.loss_scale *= weight_;
   inside.loss = &loss;
   (void)branch_.forward(inside, {inputs[0]});

@@ -3,8 +3,8 @@
 // network.
 //
 // The product that makes the logits and the loss are one layer, so that the logits, [..., classes]
-// and often the largest tensor of all, never cross a stage boundary. What the overridden functions
-// do is said in runtime/network/layers/layer.h.
+// and often the largest tensor of all, never cross a stage boundary, and need not exist as a whole.
+// What the overridden functions do is said in runtime/network/layers/layer.h.
 #pragma once
 
 #include "runtime/network/layers/container.h"
@@ -12,21 +12,29 @@
 
 namespace penstock {
 
-// logits = scale x weight^T + bias for x [..., width], then the cross-entropy with the labels. It
-// has no output tensors: the loss goes to Context::loss. Parameters `weight` [classes, width] and
-// `bias`. Evaluation uses neither label smoothing nor clipping.
+// logits = scale x weight^T + bias for x [..., width], soft-capped where the options say so, then
+// the cross-entropy with the labels. It has no output tensors: the loss goes to Context::loss.
+// Parameters `weight` [classes, width] and `bias`. Evaluation uses neither label smoothing nor
+// clipping.
+//
+// Many logits are computed some rows at a time (logit_rows_at_once()). In training that is done in
+// the backward, together with their gradients: the numbers of the loss are there after the
+// backward, and a forward whose recompute follows gives none. Where Pass::logits wants the logits
+// they are computed as a whole.
 class ClassifierLoss final : public Layer {
  public:
   struct Options {
     int64_t width = 0, classes = 0;
     bool bias = true;
     float scale = 1.0F;
+    float softcap = 0.0F;  // a logit l becomes softcap tanh(l / softcap), without bias; 0: it stays
     // The name of the field of the data with the labels: I32, one class for each vector of x,
     // counted from 0; a negative one is ignored.
     std::string labels = "labels";
     CrossEntropyOptions loss = {};  // label smoothing and clipping of logits, in training
     // Where `weight` is the embedding's table [vocabulary, width] (tied weights); nullopt: its own.
     std::optional<SharedWeight> shared = std::nullopt;
+    int64_t rows_at_once = 0;  // how many rows of logits are computed at a time; 0: by their shape
   };
   ClassifierLoss(const std::string& name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "classifier"; }
@@ -39,6 +47,8 @@ class ClassifierLoss final : public Layer {
   [[nodiscard]] int64_t classes() const { return options_.classes; }
 
  private:
+  [[nodiscard]] int64_t rows_at_once(int64_t rows) const;
+
   Options options_;
   Linear linear_;
 };

@@ -14,13 +14,21 @@ using ::testing::HasSubstr;
 
 constexpr size_t kWidth = 4;
 constexpr size_t kClasses = 5;
+constexpr float kScale = 0.5F;  // of the logits
 const std::vector<int32_t> kLabels = {2, -1, 0, 4, 3, -100};
 
+Layers classifier(const CrossEntropyOptions& loss, bool bias = true, int64_t rows_at_once = 0) {
+  return layers_of(std::make_unique<ClassifierLoss>(
+      "classifier", ClassifierLoss::Options{.width = kWidth,
+                                            .classes = kClasses,
+                                            .bias = bias,
+                                            .scale = kScale,
+                                            .labels = "labels",
+                                            .loss = loss,
+                                            .rows_at_once = rows_at_once}));
+}
 SmallNetwork loss_network(const CrossEntropyOptions& loss, bool bias = true) {
-  return SmallNetwork(layers_of(std::make_unique<ClassifierLoss>(
-      "classifier",
-      ClassifierLoss::Options{
-          .width = kWidth, .classes = kClasses, .bias = bias, .labels = "labels", .loss = loss})));
+  return SmallNetwork(classifier(loss, bias));
 }
 
 struct Expected {
@@ -34,7 +42,9 @@ Expected expected(const Numbers& x, const Numbers& w, const Numbers& b,
     if (kLabels[r] < 0) continue;
     Numbers logits(kClasses);
     for (size_t c = 0; c < kClasses; ++c) {
-      for (size_t i = 0; i < kWidth; ++i) logits[c] += x[r * kWidth + i] * w[c * kWidth + i];
+      for (size_t i = 0; i < kWidth; ++i) {
+        logits[c] += kScale * x[r * kWidth + i] * w[c * kWidth + i];
+      }
       logits[c] += b.empty() ? 0.0 : b[c];
       const double clip = options.clip;
       if (clip > 0.0) logits[c] = std::clamp(logits[c], -clip, clip);
@@ -54,24 +64,30 @@ Expected expected(const Numbers& x, const Numbers& w, const Numbers& b,
   return sum;
 }
 
+void check_loss(const CrossEntropyOptions& options, bool bias, int64_t rows_at_once) {
+  SmallNetwork network(classifier(options, bias, rows_at_once));
+  network.set_labels(network.integers({2, 3}, kLabels));
+  const Tensor x = network.random({2, 3, kWidth}, 1);
+  const Expected sum = expected(numbers_of(x), network.weight("classifier.weight"),
+                                bias ? network.weight("classifier.bias") : Numbers{}, options);
+  EXPECT_TRUE(network.stage().forward(network.micro_batch(0), {x}, true).empty());
+  (void)network.stage().backward(network.micro_batch(0), {});  // it has the loss in pieces
+  const auto result = network.stage().losses(0).loss.span<double>();
+  ASSERT_EQ(result.size(), 3U);
+  EXPECT_NEAR(result[0], sum.loss, 1e-5)
+      << options.label_smoothing << ", clip " << options.clip << ", " << rows_at_once;
+  EXPECT_EQ(result[1], sum.right);
+  EXPECT_EQ(result[2], 4.0);
+  EXPECT_EQ(sum.counted, 4.0);
+}
+
 TEST(Classifiers, LossCountsAndClips) {
   for (float smoothing : {0.0F, 0.1F}) {
-    for (float clip : {0.0F, 0.5F}) {
+    for (float clip : {0.0F, 0.25F}) {
       for (bool bias : {true, false}) {
-        const CrossEntropyOptions options = {.label_smoothing = smoothing, .clip = clip};
-        SmallNetwork network = loss_network(options, bias);
-        network.set_labels(network.integers({2, 3}, kLabels));
-        const Tensor x = network.random({2, 3, kWidth}, 1);
-        EXPECT_TRUE(network.stage().forward(network.micro_batch(0), {x}, true).empty());
-        const Expected sum =
-            expected(numbers_of(x), network.weight("classifier.weight"),
-                     bias ? network.weight("classifier.bias") : Numbers{}, options);
-        const auto result = network.stage().losses(0).loss.span<double>();
-        ASSERT_EQ(result.size(), 3U);
-        EXPECT_NEAR(result[0], sum.loss, 1e-5) << smoothing << ", clip " << clip;
-        EXPECT_EQ(result[1], sum.right);
-        EXPECT_EQ(result[2], 4.0);
-        EXPECT_EQ(sum.counted, 4.0);
+        for (int64_t rows_at_once : {0, 1, 4}) {
+          check_loss({.label_smoothing = smoothing, .clip = clip}, bias, rows_at_once);
+        }
       }
     }
   }
@@ -119,6 +135,13 @@ TEST(Classifiers, SayWhatTheyReadAndRefuse) {
               HasSubstr("2 rows for 3 labels"));
 }
 
+TEST(Classifiers, RefuseToCapWhatHasABias) {
+  EXPECT_THAT(message_of([] {
+                const ClassifierLoss layer("loss", {.width = 4, .classes = 3, .softcap = 1.0F});
+              }),
+              HasSubstr("caps logits that have no bias alone"));
+}
+
 TEST(Classifiers, AFieldThatNobodyNamedIsABugOfOurs) {
   SmallNetwork network(layers_of(std::make_unique<ClassifierLoss>(
       "classifier",
@@ -137,20 +160,24 @@ TEST(Classifiers, AFieldThatNobodyNamedIsABugOfOurs) {
 
 constexpr double kWeight = 0.25;  // a power of two: exact
 
-Layers head(const std::string& name) {
+Layers head(const std::string& name, int64_t rows_at_once = 0) {
   return layers_of(std::make_unique<ClassifierLoss>(
-      name,
-      ClassifierLoss::Options{
-          .width = kWidth, .classes = kClasses, .bias = true, .labels = "labels", .loss = {}}));
+      name, ClassifierLoss::Options{.width = kWidth,
+                                    .classes = kClasses,
+                                    .bias = true,
+                                    .labels = "labels",
+                                    .loss = {},
+                                    .rows_at_once = rows_at_once}));
 }
 
 // The same head as the end of a network, and inside it.
 SmallNetwork alone() {
   return SmallNetwork(head("head"));
 }
-SmallNetwork inside(RecomputeMode mode = RecomputeMode::None) {
+SmallNetwork inside(RecomputeMode mode = RecomputeMode::None, int64_t rows_at_once = 0) {
   return SmallNetwork(
-      layers_of(std::make_unique<AuxiliaryLoss>("auxiliary", head("head"), kWeight)), 1, mode);
+      layers_of(std::make_unique<AuxiliaryLoss>("auxiliary", head("head", rows_at_once), kWeight)),
+      1, mode);
 }
 
 TEST(AuxiliaryLosses, PassTheirInputsAndAddAWeightedGradient) {
@@ -188,6 +215,26 @@ TEST(AuxiliaryLosses, PassTheirInputsAndAddAWeightedGradient) {
     const Numbers weights = numbers_of(network.stage().weights().gradients().all());
     for (size_t i = 0; i < weights.size(); ++i) EXPECT_EQ(weights[i], kWeight * of_weights[i]);
   }
+}
+
+TEST(AuxiliaryLosses, InPiecesAreToldInEveryMode) {
+  std::vector<Numbers> told;
+  for (const RecomputeMode mode : {RecomputeMode::None, RecomputeMode::Stage}) {
+    SmallNetwork network = inside(mode, 4);
+    network.set_labels(network.integers({6}, kLabels));
+    const MicroBatch batch = network.micro_batch(0);
+    (void)network.stage().forward(batch, {network.random({6, kWidth}, 1)},
+                                  mode == RecomputeMode::None);
+    if (mode == RecomputeMode::Stage) network.stage().recompute(batch);
+    (void)network.stage().backward(batch, {network.random({6, kWidth}, 3)});
+    const auto& losses = network.stage().losses(0).auxiliary;
+    ASSERT_EQ(losses.size(), 1U);
+    const auto numbers = losses[0].span<double>();
+    told.emplace_back(numbers.begin(), numbers.end());
+  }
+  EXPECT_GT(told[0][0], 1.0);
+  EXPECT_EQ(told[0][2], 4.0);
+  EXPECT_EQ(told[0], told[1]);
 }
 
 TEST(AuxiliaryLosses, AreLeftOutOfEvaluation) {

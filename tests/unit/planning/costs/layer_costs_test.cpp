@@ -31,6 +31,14 @@ ModelConfig transformer() {
   config.dropout = 0.1;
   return config;
 }
+// In micro-batches of 17 samples, 544 rows, the logits are computed in two pieces.
+ModelConfig large_vocabulary() {
+  ModelConfig config = transformer();
+  config.layers = 1;
+  config.width = 16;
+  config.vocabulary = 33000;
+  return config;
+}
 // The network with adapters beside some of its matrices; those of the classifier, which no stage
 // shares, are frozen, too.
 ModelConfig adapted() {
@@ -70,6 +78,7 @@ struct Case {
 std::vector<Case> cases() {
   return {{"transformer-lm", transformer(), 16},
           {"adapters", adapted(), 16, adapters_alone()},
+          {"large vocabulary", large_vocabulary(), 17},
           {"resnet", resnet_config("cifar", 20), 32},
           {"mlp", mlp(), 16384},
           {"images", images(), 32},
@@ -211,7 +220,7 @@ TEST(LayerCosts, WhatLastsAllRunIsExact) {
 // Of scratch a stage has the most that a layer wants, and a layer's largest matrix is known.
 TEST(LayerCosts, WhatRulesForMatricesKeepIsExact) {
   for (const char* kind : {"muon", "adafactor"}) {
-    for (Case c : {cases()[0], cases()[1], cases()[2], cases()[3]}) {
+    for (Case c : {cases()[0], cases()[1], cases()[3], cases()[4]}) {
       SCOPED_TRACE(std::string(c.name) + " " + kind);
       const int64_t before = Whole(c).use().current_of(Purpose::Workspace);
       c.optimizer.kind = kind;
@@ -298,7 +307,7 @@ TEST(LayerCosts, OneMicroBatchKeepsNoPackedFilters) {
       expect_within(predicted_peak(costs), whole.use().total_peak - before, 0.05);
     }
   }
-  const Case resnet = cases()[2];
+  const Case resnet = cases()[3];
   const ModelCosts one = counted(resnet, kPrecisions[0], false);
   EXPECT_EQ(total(one, &LayerCost::workspace_bytes), 0);
   EXPECT_GT(total(counted(resnet, kPrecisions[0]), &LayerCost::workspace_bytes),
@@ -324,6 +333,34 @@ TEST(LayerCosts, TheHalvesMakeTheWhole) {
                 1e-9 * layer.backward_s)
         << layer.name;
   }
+}
+
+// The backward makes the loss in pieces, with one product for the logits and two for the gradients;
+// its halves apart make the logits twice.
+TEST(LayerCosts, OfALossInPieces) {
+  ModelConfig config = large_vocabulary();
+  config.width = 256;
+  const ModelCosts costs = counted(config, 40);
+  const LayerCost& classifier = costs.layers.back();
+  ASSERT_EQ(classifier.kind, "classifier");
+  const double rows = 40.0 * 32;
+  const double logits = rows * 33000;
+  const double product = 2 * logits * 256;
+  EXPECT_NEAR(classifier.forward_flops, product, 0.02 * product);
+  const double product_s = product / device_model_named("cpu").fp32.rate(ProductKind::Linear);
+  EXPECT_LT(classifier.forward_s, 0.01 * product_s);
+  EXPECT_GT(classifier.backward_s, 3 * product_s);
+  const double apart = classifier.backward_input_s + classifier.backward_weight_s;
+  EXPECT_GT(apart, classifier.backward_s + product_s);
+  EXPECT_LT(apart, classifier.backward_s + 2 * product_s);
+  // Of the logits there is one piece at a time, in an evaluation, too.
+  const auto piece_bytes = static_cast<int64_t>(448 * 33000 * 4);
+  for (const int64_t peak : {classifier.forward_peak_bytes, classifier.backward_peak_bytes,
+                             classifier.backward_input_peak_bytes}) {
+    EXPECT_GT(peak, piece_bytes);
+    EXPECT_LT(peak, piece_bytes + (8 << 20));
+  }
+  EXPECT_LT(classifier.tape_bytes, 2 << 20);
 }
 
 TEST(LayerCosts, ClosedFormOfATransformerBlock) {
