@@ -28,11 +28,11 @@ class CountingRowNorm final : public RowNormOps {
   }
 
   void rms_norm_forward(Tensor& y, Tensor& rstd, const Tensor& x, const Tensor& gamma,
-                        float /*epsilon*/) override {
+                        float /*offset*/, float /*epsilon*/) override {
     tally_.pass(kRmsForward * elements(x), {&y, &rstd, &x, &gamma});
   }
   void rms_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& rstd,
-                               const Tensor& gamma) override {
+                               const Tensor& gamma, float /*offset*/) override {
     tally_.pass(kRmsBackward * elements(x), {&dx, &g, &x, &rstd, &gamma});
   }
   void rms_norm_backward_weight(Tensor& dgamma, const Tensor& g, const Tensor& x,

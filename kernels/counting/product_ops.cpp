@@ -191,8 +191,8 @@ class CountingAttention final : public AttentionOps {
     const AttentionSizes sizes = attention_sizes("attention_forward", q, k, v, mask, options);
     const Scratch scratch(tally_, sizes, q.dtype(), mask, options, false);
     tally_.product_as_is(ProductKind::Attention,
-                         2 * product(sizes, options) + kSoftmax * scores(sizes, options), q.dtype(),
-                         {&out, &logsumexp, &q, &k, &v, mask.key_lengths, mask.starts});
+                         2 * product(sizes, options) + per_score(options) * scores(sizes, options),
+                         q.dtype(), {&out, &logsumexp, &q, &k, &v, mask.key_lengths, mask.starts});
   }
   // Five products are counted: the scores again, and the gradients of probabilities, values,
   // queries and keys.
@@ -204,13 +204,17 @@ class CountingAttention final : public AttentionOps {
     const Scratch scratch(tally_, sizes, q.dtype(), mask, options, true);
     const Tensor workspace = fused_workspace(sizes, q.dtype(), mask, options);
     tally_.product_as_is(
-        ProductKind::Attention, 5 * product(sizes, options) + kSoftmax * scores(sizes, options),
-        q.dtype(),
+        ProductKind::Attention,
+        5 * product(sizes, options) + per_score(options) * scores(sizes, options), q.dtype(),
         {&dq, &dk, &dv, &g, &q, &k, &v, &out, &logsumexp, mask.key_lengths, mask.starts});
   }
 
  private:
   static constexpr double kSoftmax = 5;  // per score: maximum, difference, exp, sum, quotient
+  static constexpr double kSoftcap = 3;  // per score: quotient, tanh, product
+  static double per_score(const AttentionOptions& options) {
+    return kSoftmax + (options.softcap > 0.0F ? kSoftcap : 0.0);
+  }
 
   // Takes the scratch memory of kernels/cpu/loops/tiled_attention.h: scores (and their gradients)
   // in fp32, narrowed copies of them, panels of q (and g), k and v, and fp32 sums of the key
@@ -254,6 +258,7 @@ class CountingAttention final : public AttentionOps {
                              .causal = options.causal,
                              .window = options.window < sizes.keys ? options.window : 0,
                              .lengths = mask.key_lengths != nullptr,
+                             .capped = options.softcap > 0.0F,
                              .dropout = options.dropout};
     const bool fused = tally_.model().fuses_attention &&
                        why_not_fused(extents, dtype, mask.starts != nullptr) == nullptr;

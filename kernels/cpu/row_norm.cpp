@@ -75,20 +75,20 @@ class CpuRowNorm final : public RowNormOps {
     }
   }
 
-  void rms_norm_forward(Tensor& y, Tensor& rstd, const Tensor& x, const Tensor& gamma,
+  void rms_norm_forward(Tensor& y, Tensor& rstd, const Tensor& x, const Tensor& gamma, float offset,
                         float epsilon) override {
     require_rows("rms_norm_forward", y, x, rstd, rstd, gamma);
     const int64_t width = x.shape().back();
     with_element_type(x.dtype(), "rms_norm_forward", [&]<class T>(T) {
       for_rows_of(context_, x, [&](int64_t row) {
         rstd.data<float>()[row] = rms_norm_row(y.data<T>() + row * width, x.data<T>() + row * width,
-                                               gamma.data<float>(), width, epsilon);
+                                               gamma.data<float>(), offset, width, epsilon);
       });
     });
   }
 
   void rms_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& rstd,
-                               const Tensor& gamma) override {
+                               const Tensor& gamma, float offset) override {
     require_rows("rms_norm_backward_input", dx, x, rstd, rstd, gamma);
     require_alike("rms_norm_backward_input", g, x);
     const int64_t width = x.shape().back();
@@ -96,7 +96,7 @@ class CpuRowNorm final : public RowNormOps {
       for_rows_of(context_, x, [&](int64_t row) {
         rms_norm_backward_row(dx.data<T>() + row * width, g.data<T>() + row * width,
                               x.data<T>() + row * width, rstd.data<float>()[row],
-                              gamma.data<float>(), width);
+                              gamma.data<float>(), offset, width);
       });
     });
   }

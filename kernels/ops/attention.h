@@ -23,6 +23,9 @@ struct AttentionOptions {
   // > 0: with `causal` row i sees only the columns i - window + 1 .. i; without it every row sees
   // only the last `window` keys of its sample. 0: no window.
   int64_t window = 0;
+  // > 0: a score s, which is a query times a key times the scale, becomes softcap tanh(s / softcap)
+  // before the softmax (Gemma 2), so that none leaves [-softcap, softcap]. 0: scores stay.
+  float softcap = 0.0F;
 };
 
 // Limits the columns (keys) that a row (a query) of each sample sees, besides AttentionOptions.

@@ -25,13 +25,14 @@ class RowNormOps {
                                           const Tensor& x, const Tensor& mean,
                                           const Tensor& rstd) = 0;
 
-  // y = x rstd gamma with rstd = 1 / sqrt(mean(x^2) + epsilon), per row (Zhang and Sennrich 2019).
-  // Writes rstd[r] for the backward halves.
+  // y = x rstd (offset + gamma) with rstd = 1 / sqrt(mean(x^2) + epsilon), per row (Zhang and
+  // Sennrich 2019). An offset of 0 is the usual one, of 1 Gemma's, where gamma starts at 0. Writes
+  // rstd[r] for the backward halves.
   virtual void rms_norm_forward(Tensor& y, Tensor& rstd, const Tensor& x, const Tensor& gamma,
-                                float epsilon) = 0;
+                                float offset, float epsilon) = 0;
   // Overwrites dx, given the gradient g of y.
   virtual void rms_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x,
-                                       const Tensor& rstd, const Tensor& gamma) = 0;
+                                       const Tensor& rstd, const Tensor& gamma, float offset) = 0;
   // Adds the gradient of gamma to dgamma.
   virtual void rms_norm_backward_weight(Tensor& dgamma, const Tensor& g, const Tensor& x,
                                         const Tensor& rstd) = 0;

@@ -15,6 +15,7 @@ struct AttentionCase {
   int kv_heads = 0;  // 0: heads
   int64_t window = 0;
   std::vector<double> starts{};  // of the batch's only row: where its samples begin
+  float softcap = 0.0F;
 };
 
 const std::vector<AttentionCase>& attention_cases() {
@@ -39,6 +40,8 @@ const std::vector<AttentionCase>& attention_cases() {
       {"packed samples", 1, 200, 200, 2, 16, true, 0.1F, {}, 1, 0, {0, 64, 70, 190}},
       {"no queries", 2, 0, 5, 2, 16},
       {"no keys", 2, 5, 0, 2, 16},
+      {"capped scores", 2, 70, 70, 2, 64, true, 0.0F, {}, 1, 0, {}, 1.5F},
+      {"capped scores and dropout", 2, 67, 67, 2, 24, true, 0.5F, {61, 67}, 0, 0, {}, 2.0F},
       {"a window over packed samples", 1, 150, 150, 1, 16, true, 0.0F, {}, 0, 30, {0, 80}},
   };
   return all;
@@ -54,7 +57,8 @@ AttentionOptions options(const AttentionCase& c) {
           .dropout = c.dropout,
           .stream = stream(),
           .kv_heads = c.kv_heads,
-          .window = c.window};
+          .window = c.window,
+          .softcap = c.softcap};
 }
 
 class GpuAttention : public GpuFloatTest {

@@ -418,6 +418,9 @@ TEST_F(GpuTest, ThePathOfAttentionIsToldWithItsReason) {
               "a window over keys of a length");
     window.causal = false;
     EXPECT_EQ(gpu().attention().path(q, q, {}, window).why, "a window over the last keys");
+    AttentionOptions capped = kSmall.options();
+    capped.softcap = 30.0F;
+    EXPECT_EQ(gpu().attention().path(q, q, {}, capped).why, "soft-capped scores");
   }
   EXPECT_NE(path_of(kSmall).fused, path_of(kSmall).why.size() > 0);
   EXPECT_EQ(text_of(cpu().attention().path({}, {}, {}, {})), "our own kernels");

@@ -71,19 +71,20 @@ TEST_P(GpuNorm, LayerNormForwardAndBackward) {
 TEST_P(GpuNorm, RmsNormForwardAndBackward) {
   for (const Extents& e : kLayers) {
     for (const int64_t shift : kNormShifts) {
+      const float offset = shift == 0 ? 0.0F : 1.0F;
       const Shape shape{e.rows, e.width};
       const Twin x = random(shape, type_, 1, -1.0, 3.0, shift);
       const Twin g = random(shape, type_, 2, -1.0, 1.0, shift);
       const Twin gamma = random({e.width}, DType::F32, 3, 0.5, 1.5, shift);
       Twin y = poisoned(shape, type_, shift);
       Twin rstd = poisoned({e.rows}, DType::F32);
-      gpu_.rms_norm_forward(y.gpu, rstd.gpu, x.gpu, gamma.gpu, kEpsilon);
-      cpu_.rms_norm_forward(y.cpu, rstd.cpu, x.cpu, gamma.cpu, kEpsilon);
+      gpu_.rms_norm_forward(y.gpu, rstd.gpu, x.gpu, gamma.gpu, offset, kEpsilon);
+      cpu_.rms_norm_forward(y.cpu, rstd.cpu, x.cpu, gamma.cpu, offset, kEpsilon);
       expect_close(y, "y of " + extents_text(e));
       expect_close(rstd, "rstd of " + extents_text(e));
       Twin dx = poisoned(shape, type_, shift);
-      gpu_.rms_norm_backward_input(dx.gpu, g.gpu, x.gpu, rstd.gpu, gamma.gpu);
-      cpu_.rms_norm_backward_input(dx.cpu, g.cpu, x.cpu, rstd.cpu, gamma.cpu);
+      gpu_.rms_norm_backward_input(dx.gpu, g.gpu, x.gpu, rstd.gpu, gamma.gpu, offset);
+      cpu_.rms_norm_backward_input(dx.cpu, g.cpu, x.cpu, rstd.cpu, gamma.cpu, offset);
       if (e.width > 1)
         expect_close(dx, "dx of " + extents_text(e));  // of one column it is rounding
       Twin dgamma = random({e.width}, DType::F32, 5);

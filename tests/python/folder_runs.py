@@ -28,6 +28,12 @@ LLAMA3 = {"rope_type": "llama3", "rope_theta": 5e5, "factor": 8.0, "low_freq_fac
 LINEAR = {"rope_type": "linear", "rope_theta": 1e4, "factor": 2.0}
 GRANITE = {"embedding_multiplier": 6.0, "residual_multiplier": 0.22, "attention_multiplier": 0.3, "logits_scaling": 4.0}
 PARTIAL = {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5}
+YARN = {"rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0, "original_max_position_embeddings": 16}
+DYNAMIC = {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 4.0}
+LONGROPE = {"rope_type": "longrope", "rope_theta": 1e4, "short_factor": [1.0, 1.1, 1.2, 1.3], "long_factor": [1.1, 1.7, 3.0, 9.0]}
+GEMMA = {"head_dim": 16, "num_key_value_heads": 2}
+GEMMA2 = {**GEMMA, "query_pre_attn_scalar": 24, "sliding_window": 5}
+GEMMA3_ROTARY = {"full_attention": {**LINEAR, "rope_theta": 1e6}, "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}}
 FOLDERS = {
     "gpt2": (transformers.GPT2Config(n_layer=3, n_embd=32, n_head=4, vocab_size=VOCABULARY, n_positions=64, initializer_range=0.1,
                                      attn_pdrop=0.0, embd_pdrop=0.0, resid_pdrop=0.0, bos_token_id=1, eos_token_id=2), "float32"),
@@ -49,6 +55,17 @@ FOLDERS = {
     "smollm3": (transformers.SmolLM3Config(**SIZES, num_key_value_heads=2, no_rope_layer_interval=2), "float32"),
     "smollm3-untied": (transformers.SmolLM3Config(**SIZES, num_key_value_heads=1, no_rope_layers=[0, 1, 1], tie_word_embeddings=False,
                                                   use_sliding_window=True, sliding_window=5), "bfloat16"),
+    "llama-yarn": (transformers.LlamaConfig(**SIZES, num_key_value_heads=2, rope_parameters=YARN), "bfloat16"),
+    "qwen2-dynamic": (transformers.Qwen2Config(**SIZES, num_key_value_heads=2, rope_parameters=DYNAMIC), "float32"),
+    "phi3-longrope": (transformers.Phi3Config(**SIZES, num_key_value_heads=2, rope_parameters=LONGROPE,
+                                              original_max_position_embeddings=6), "float32"),
+    "gemma": (transformers.GemmaConfig(**SIZES, **GEMMA), "bfloat16"),
+    "gemma-untied": (transformers.GemmaConfig(**SIZES, **GEMMA, tie_word_embeddings=False, attention_bias=True), "float32"),
+    "gemma2": (transformers.Gemma2Config(**SIZES, **GEMMA2), "float32"),
+    "gemma2-untied": (transformers.Gemma2Config(**SIZES, **GEMMA2, tie_word_embeddings=False, attn_logit_softcapping=None), "bfloat16"),
+    "gemma3": (transformers.Gemma3TextConfig(**SIZES, **GEMMA2, sliding_window_pattern=2), "bfloat16"),
+    "gemma3-untied": (transformers.Gemma3TextConfig(**SIZES, **GEMMA2, tie_word_embeddings=False, rope_parameters=GEMMA3_ROTARY,
+                                                    layer_types=["full_attention", "sliding_attention", "sliding_attention"]), "float32"),
     "phi3": (transformers.Phi3Config(**SIZES, num_key_value_heads=2, head_dim=8, rope_parameters=PARTIAL), "bfloat16"),
     "mixtral": (transformers.MixtralConfig(**SIZES, num_key_value_heads=2, num_local_experts=4, num_experts_per_tok=2), "float32"),
     "olmoe": (transformers.OlmoeConfig(**SIZES, num_key_value_heads=2, num_experts=5, num_experts_per_tok=2), "bfloat16"),

@@ -61,11 +61,14 @@ def decoder(dice, folder):
     if chance(dice, 0.3):
         model |= {"norm_place": dice.choice(["after", "both"]), "query_key_norm_over": dice.choice(["head", "projection"]),
                   "embedding_scale": dice.choice([1.0, 6.0]), "residual_scale": dice.choice([1.0, 0.7]),
-                  "attention_scale": dice.choice([0.0, 0.3]), "logit_scale": dice.choice([1.0, 0.8])}
+                  "attention_scale": dice.choice([0.0, 0.3]), "logit_scale": dice.choice([1.0, 0.8]),
+                  "attention_softcap": dice.choice([0.0, 3.0]), "logit_softcap": dice.choice([0.0, 3.0])}
+    if model["norm"] == "rms":
+        model["norm_zero_centered"] = chance(dice, 0.3)
     if model["positions"] == "rotary" and chance(dice, 0.3):
         model |= {"rotary_width": dice.choice([0, 2]), "rotary_layers": sorted(dice.sample(range(layers), dice.randint(0, layers)))}
     if model["positions"] == "rotary" and chance(dice, 0.4):
-        model["rotary_scaling"] = dice.choice(["linear", "llama3"])
+        model["rotary_scaling"] = dice.choice(["linear", "llama3", "yarn", "dynamic"])
         model["rotary_factor"] = 4.0
     data = token_data(dice, folder, model, ["synthetic", "text", "tokens", "lines_of_json", "lines_of_json"])
     if data["kind"] == "jsonl":

@@ -41,6 +41,24 @@ struct SeenKeys {
   int64_t begin, end;
 };
 
+// Soft-capping of scores (AttentionOptions::softcap).
+struct Softcap {
+  float cap = 0.0F, inverse = 0.0F;  // inverse: 1 / cap; both 0: scores stay as they are
+
+  explicit Softcap(float softcap) : cap(softcap), inverse(softcap > 0.0F ? 1.0F / softcap : 0.0F) {}
+  // Caps the scores of the keys that are seen, in place.
+  void apply(float* s, SeenKeys seen) const {
+    if (cap == 0.0F) return;
+#pragma GCC ivdep
+    for (int64_t j = seen.begin; j < seen.end; ++j) s[j] = cap * simd_tanh(s[j] * inverse);
+  }
+  // The derivative of capping, from the capped score; 1 where scores stay.
+  [[nodiscard]] float slope(float capped) const {
+    const float share = capped * inverse;
+    return 1.0F - share * share;
+  }
+};
+
 // Writes p[0 .. keys): the probabilities, after dropout, of the seen keys from their scores s, and
 // 0 for the keys that are not seen. s is overwritten as well. Returns the logsumexp of the seen
 // scores, minus infinity if none are seen. p may be s. `element` is the dropout index of p[0]
@@ -78,15 +96,16 @@ float probabilities_row(T* p, float* s, SeenKeys seen, int64_t keys, const Rando
   return top + std::log(sum);
 }
 
-// Writes p = M P and ds = scale P (M dp - dot), `keys` elements each, 0 for the keys that are not
-// seen. P = e^(s - logsumexp) are the probabilities before dropout, M the factors of dropout, dp
-// the gradient of the row's probabilities after dropout, and `dot` the sum over the elements of the
-// head of (gradient of out) out. ds is the gradient of the scores before `scale`. p may be s, and
-// ds may be dp. `element` is the dropout index of p[0].
+// Writes p = M P and ds = scale C P (M dp - dot), `keys` elements each, 0 for the keys that are not
+// seen. P = e^(s - logsumexp) are the probabilities before dropout, M the factors of dropout, C the
+// slopes of soft-capping, which has been applied to s, dp the gradient of the row's probabilities
+// after dropout, and `dot` the sum over the elements of the head of (gradient of out) out. ds is
+// the gradient of the scores before `scale`. p may be s, and ds may be dp. `element` is the dropout
+// index of p[0].
 template <class T>
 void score_gradients_row(T* p, T* ds, const float* s, const float* dp, float logsumexp, float dot,
-                         float scale, SeenKeys seen, int64_t keys, const RandomMask& mask,
-                         int64_t element) {
+                         float scale, const Softcap& softcap, SeenKeys seen, int64_t keys,
+                         const RandomMask& mask, int64_t element) {
   for (T* row : {p, ds}) {
     std::fill(row, row + seen.begin, static_cast<T>(0.0F));
     std::fill(row + seen.end, row + keys, static_cast<T>(0.0F));
@@ -101,7 +120,7 @@ void score_gradients_row(T* p, T* ds, const float* s, const float* dp, float log
 #pragma GCC ivdep
     for (int64_t j = 0; j < visible; ++j) {
       const float probability = simd_exp(s[j] - logsumexp);
-      const float gradient = scale * probability * (dp[j] - dot);
+      const float gradient = scale * probability * (dp[j] - dot) * softcap.slope(s[j]);
       p[j] = static_cast<T>(probability);
       ds[j] = static_cast<T>(gradient);
     }
@@ -115,7 +134,7 @@ void score_gradients_row(T* p, T* ds, const float* s, const float* dp, float log
     for (int64_t i = 0; i < count; ++i) {
       const int64_t j = begin + i;
       const float probability = simd_exp(s[j] - logsumexp);
-      const float gradient = scale * probability * (factors[i] * dp[j] - dot);
+      const float gradient = scale * probability * (factors[i] * dp[j] - dot) * softcap.slope(s[j]);
       p[j] = static_cast<T>(probability * factors[i]);
       ds[j] = static_cast<T>(gradient);
     }

@@ -53,9 +53,10 @@ void layer_norm_backward_row(T* dx, const T* g, const T* x, RowStatistics s, con
   }
 }
 
-// y = x rstd gamma. Returns rstd.
+// y = x rstd (offset + gamma). Returns rstd.
 template <class T>
-float rms_norm_row(T* y, const T* x, const float* gamma, int64_t width, float epsilon) {
+float rms_norm_row(T* y, const T* x, const float* gamma, float offset, int64_t width,
+                   float epsilon) {
   const float squares = simd_sum(width, [x](int64_t i) {
     const auto element = static_cast<float>(x[i]);
     return element * element;
@@ -63,16 +64,18 @@ float rms_norm_row(T* y, const T* x, const float* gamma, int64_t width, float ep
   const float rstd = 1.0F / std::sqrt(squares / static_cast<float>(width) + epsilon);
 #pragma GCC ivdep
   for (int64_t i = 0; i < width; ++i) {
-    y[i] = static_cast<T>(static_cast<float>(x[i]) * rstd * gamma[i]);
+    y[i] = static_cast<T>(static_cast<float>(x[i]) * rstd * (offset + gamma[i]));
   }
   return rstd;
 }
 
-// dx = rstd (h - n mean(h n)) with h = g gamma and n = x rstd.
+// dx = rstd (h - n mean(h n)) with h = g (offset + gamma) and n = x rstd.
 template <class T>
 void rms_norm_backward_row(T* dx, const T* g, const T* x, float rstd, const float* gamma,
-                           int64_t width) {
-  const auto h_at = [g, gamma](int64_t i) { return static_cast<float>(g[i]) * gamma[i]; };
+                           float offset, int64_t width) {
+  const auto h_at = [g, gamma, offset](int64_t i) {
+    return static_cast<float>(g[i]) * (offset + gamma[i]);
+  };
   const auto n_at = [x, rstd](int64_t i) { return static_cast<float>(x[i]) * rstd; };
   const float mean_hn = simd_sum(width, [&h_at, &n_at](int64_t i) { return h_at(i) * n_at(i); }) /
                         static_cast<float>(width);

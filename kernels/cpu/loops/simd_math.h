@@ -44,6 +44,22 @@ namespace penstock {
   return x < kLowest ? 0.0F : y;
 }
 
+// tanh(x) within 3 units in the last place: near 0 the odd polynomial of the Cephes library, else
+// from e^2|x|.
+[[nodiscard]] inline float simd_tanh(float x) {
+  constexpr float kNear = 0.625F;
+  const float size = x < 0.0F ? -x : x;
+  const float far_size = 1.0F - 2.0F / (simd_exp(2.0F * size) + 1.0F);
+  const float far = x < 0.0F ? -far_size : far_size;
+  const float z = x * x;
+  float p = -5.70498872745e-3F;
+  p = p * z + 2.06390887954e-2F;
+  p = p * z - 5.37397155531e-2F;
+  p = p * z + 1.33314422036e-1F;
+  p = p * z - 3.33332819422e-1F;
+  return size < kNear ? p * z * x + x : far;
+}
+
 inline constexpr int64_t kSumLanes = 64;  // four registers of 16: no addition waits for the last
 
 // Returns term(0) + ... + term(n - 1), 0 for n = 0. Term i is added to lane i % kSumLanes, then the

@@ -24,6 +24,7 @@ class TiledAttention {
         grid_(attention_grid(sizes, options.causal, mask.starts != nullptr, context.threads)),
         view_(attention_view(sizes, options)),
         scale_(1.0F / std::sqrt(static_cast<float>(sizes.depth))),
+        softcap_(options.softcap),
         mask_(options.dropout, options.stream) {
     if (mask.key_lengths != nullptr) view_.lengths = mask.key_lengths->data<int32_t>();
     if (mask.starts != nullptr) view_.starts = mask.starts->data<int32_t>();
@@ -50,6 +51,7 @@ class TiledAttention {
       load_panel(context_, rows, query_rows(q, sizes_, tile));
       multiply_scores(tile, scores, rows, keys, scale_);
       for_lines(tile, [&](const Line& line) {
+        softcap_.apply(scores + line.at, line.seen);
         logsumexp[line.row] = probabilities_row(p + line.at, scores + line.at, line.seen, tile.keys,
                                                 mask_, line.element);
       });
@@ -94,8 +96,9 @@ class TiledAttention {
         const float dot = simd_sum(sizes_.depth, [gi, oi](int64_t c) {
           return static_cast<float>(gi[c]) * static_cast<float>(oi[c]);
         });
+        softcap_.apply(scores + line.at, line.seen);
         score_gradients_row(p + line.at, ds + line.at, scores + line.at, dp + line.at,
-                            logsumexp[line.row], dot, scale_, line.seen, tile.keys, mask_,
+                            logsumexp[line.row], dot, scale_, softcap_, line.seen, tile.keys, mask_,
                             line.element);
       });
       add_to_keys(tile, value_sums.data<float>(), p, gradients);
@@ -257,6 +260,7 @@ class TiledAttention {
   AttentionGrid grid_;
   AttentionView view_;
   float scale_;
+  Softcap softcap_;
   RandomMask mask_;
 };
 

@@ -46,6 +46,8 @@ AttentionCall call_of(const AttentionSizes& sizes, const AttentionMask& mask,
           .scale = 1.0F / std::sqrt(static_cast<float>(sizes.depth)),
           .rate = options.dropout,
           .keep = 1.0F / (1.0F - options.dropout),
+          .softcap = options.softcap,
+          .softcap_inverse = options.softcap > 0.0F ? 1.0F / options.softcap : 0.0F,
           .stream = options.stream,
           .lengths = numbers(mask.key_lengths),
           .starts = numbers(mask.starts)};

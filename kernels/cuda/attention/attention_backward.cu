@@ -83,23 +83,36 @@ struct BackwardBlock {
   __device__ void take_probabilities(float (&p)[kScores], const F& logsumexp) const {
 #pragma unroll
     for (int i = 0; i < kScores; ++i) {
-      p[i] = exponential<T>(score(i) * call.scale - logsumexp(column(i)));
+      p[i] = exponential<T>(score_of(call, score(i)) - logsumexp(column(i)));
     }
   }
-  // Writes the probabilities after dropout as operands. Bit i of `kept` says whether this lane's
-  // i-th score is kept.
-  __device__ void put_probabilities(const float (&p)[kScores], uint32_t kept) const {
+  // Multiplies p by the slopes of soft-capping. `scores` has to hold the scores still.
+  __device__ void times_slopes(float (&p)[kScores]) const {
+    if (call.softcap == 0.0F) return;
 #pragma unroll
-    for (int i = 0; i < kScores; ++i) set_operand(i, p[i] * factor(kept, i));
+    for (int i = 0; i < kScores; ++i) p[i] *= slope(score(i));
   }
-  // Writes the gradients of the scores as operands. `scores` has to hold the gradients of the
-  // probabilities.
+  // Writes the probabilities after dropout as operands, and multiplies p by the slopes of
+  // soft-capping. Bit i of `kept` says whether this lane's i-th score is kept.
+  __device__ void put_probabilities(float (&p)[kScores], uint32_t kept) const {
+#pragma unroll
+    for (int i = 0; i < kScores; ++i) {
+      const float product = score(i);  // before the operand, which may lie in its place
+      set_operand(i, p[i] * factor(kept, i));
+      if (call.softcap > 0.0F) p[i] *= slope(product);
+    }
+  }
+  // Writes the gradients of the scores as operands. p has to be multiplied by the slopes, and
+  // `scores` to hold the gradients of the probabilities.
   template <class F>
   __device__ void put_gradients(const float (&p)[kScores], uint32_t kept, const F& dot) const {
 #pragma unroll
     for (int i = 0; i < kScores; ++i) {
       set_operand(i, call.scale * p[i] * (factor(kept, i) * score(i) - dot(column(i))));
     }
+  }
+  __device__ float slope(float product) const {
+    return cap_slope(call, score_of(call, product));
   }
   __device__ float factor(uint32_t kept, int i) const {
     return (kept >> i & 1U) != 0 ? call.keep : 0.0F;
@@ -207,6 +220,7 @@ __global__ void __launch_bounds__(BackwardBlock<T, kDepth>::G::kThreads)
         }
       }
     }
+    block.times_slopes(p);
     block.multiply(block.own_b, block.other_b);
     block.put_gradients(p, kept, [&](int) { return row_dot; });
     block.add_product(dq_sum, block.other_a);

@@ -23,9 +23,10 @@ struct AttentionCall {
   // to take a multiple of 16 bytes, and every tensor of the call (forward: q, k, v, out; backward
   // also g, dq, dk, dv) to begin at an address that is a multiple of 16. 0: they may not.
   int32_t wide;
-  float scale;  // multiplies q k^T to give the scores
-  float rate;   // of the dropout; 0 for none
-  float keep;   // 1 / (1 - rate): what is kept is multiplied with this
+  float scale;                     // multiplies q k^T to give the scores
+  float rate;                      // of the dropout; 0 for none
+  float keep;                      // 1 / (1 - rate): what is kept is multiplied with this
+  float softcap, softcap_inverse;  // AttentionOptions::softcap and 1 / softcap; 0 for none
   RandomStream stream;
   // Device addresses; null: the call has none (AttentionMask, kernels/ops/attention.h).
   const int32_t* lengths;  // [batch]: how many keys of each sample count

@@ -35,6 +35,7 @@ const char* why_not_fused(const AttentionExtents& whole, DType type, bool packed
   constexpr int64_t kWholePacks = 8;  // elements of bf16 in the 16 bytes that the library reads
   if (type != DType::BF16) return "elements are not bf16";
   if (packed) return "packed rows";
+  if (whole.capped) return "soft-capped scores";
   if (whole.depth % kWholePacks != 0) return "the elements of a head are no multiple of 8";
   if (whole.samples == 0 || whole.queries == 0 || whole.keys == 0) {
     return "there is nothing to compute";

@@ -24,6 +24,7 @@ struct AttentionExtents {
   bool causal = false;                                    // query i sees keys 0 .. i
   int64_t window = 0;    // > 0, of causal queries: query i sees the keys from i - window + 1 on
   bool lengths = false;  // a sample has as many keys as its length on the device says
+  bool capped = false;   // scores are soft-capped
   float dropout = 0.0F;  // of the probabilities
   // NOLINTNEXTLINE(modernize-use-nullptr): there is none here
   auto operator<=>(const AttentionExtents&) const = default;

@@ -49,12 +49,12 @@ struct ForwardBlock {
   }
 
   // Calls visit(c, scores) for every four scores of this lane's half of its row. `c` is the column
-  // of the first of the four in the tile; the scores are scaled.
+  // of the first of the four in the tile; the scores are scaled and capped.
   template <class Visit>
   __device__ void each_four(const Visit& visit) const {
     for (int c = lane.half * kKeys / 2; c < (lane.half + 1) * kKeys / 2; c += 4) {
       Floats<4> four = load<4>(scores + lane.row * G::kScoreStride + c);
-      for (int i = 0; i < 4; ++i) four[i] *= call.scale;
+      for (int i = 0; i < 4; ++i) four[i] = score_of(call, four[i]);
       visit(c, four);
     }
   }

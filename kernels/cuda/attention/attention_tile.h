@@ -215,6 +215,17 @@ __device__ float exponential(float x) {
   return sizeof(T) == 4 ? expf(x) : __expf(x);
 }
 
+// A score from the product of its query and its key: scaled and, if the call says so, capped.
+__device__ inline float score_of(const AttentionCall& call, float product) {
+  const float score = call.scale * product;
+  return call.softcap > 0.0F ? call.softcap * tanhf(score * call.softcap_inverse) : score;
+}
+// The derivative of capping at such a score; 1 if none is capped.
+__device__ inline float cap_slope(const AttentionCall& call, float score) {
+  const float share = score * call.softcap_inverse;
+  return 1.0F - share * share;
+}
+
 // Launches a kernel that needs more dynamic shared memory (shape.shared_bytes) than a kernel may
 // have unless it asks for more.
 template <class... P, class... A>

@@ -20,6 +20,7 @@ AttentionExtents extents_of(const AttentionCall& call) {
           .causal = call.causal != 0,
           .window = call.window < call.keys ? call.window : 0,
           .lengths = call.lengths != nullptr,
+          .capped = call.softcap > 0.0F,
           .dropout = call.rate};
 }
 

@@ -6,11 +6,11 @@ namespace penstock {
 namespace {
 
 // Computes a layer norm, or, without centring, an RMS norm. `shift` is the beta of a layer norm,
-// and null for an RMS norm.
+// and null for an RMS norm; `offset` is that of an RMS norm, and 0 for a layer norm.
 template <bool kCentred>
 void norm_forward(CudaContext& context, const char* op, Tensor& y,
                   const RowNormStatistics& statistics, const Tensor& x, const Tensor& gamma,
-                  const float* shift, float epsilon) {
+                  const float* shift, float offset, float epsilon) {
   const int64_t width = x.shape().back();
   const int64_t rows = x.shape().rows();
   with_element_type(x.dtype(), op, [&]<class T>(T) {
@@ -22,15 +22,16 @@ void norm_forward(CudaContext& context, const char* op, Tensor& y,
                          is_aligned<4>(shift);
     by_norm_width<T>(width, aligned, [&]<int N, bool kAligned, int kThreads>() {
       launch(context.queue, &row_norm_forward_kernel<T, N, kAligned, kThreads, kCentred>,
-             row_shape<kThreads>(rows), to, statistics, from, scale, shift, rows, width, epsilon);
+             row_shape<kThreads>(rows), to, statistics, from, scale, shift, offset, rows, width,
+             epsilon);
     });
   });
 }
 
 template <bool kCentred>
 void norm_backward_input(CudaContext& context, const char* op, Tensor& dx, const Tensor& g,
-                         const Tensor& x, const RowNormStatistics& statistics,
-                         const Tensor& gamma) {
+                         const Tensor& x, const RowNormStatistics& statistics, const Tensor& gamma,
+                         float offset) {
   const int64_t width = x.shape().back();
   const int64_t rows = x.shape().rows();
   with_element_type(x.dtype(), op, [&]<class T>(T) {
@@ -43,7 +44,7 @@ void norm_backward_input(CudaContext& context, const char* op, Tensor& dx, const
                          is_aligned<kWide>(from) && is_aligned<4>(scale);
     by_norm_width<T>(width, aligned, [&]<int N, bool kAligned, int kThreads>() {
       launch(context.queue, &row_norm_backward_kernel<T, N, kAligned, kThreads, kCentred>,
-             row_shape<kThreads>(rows), to, gradient, from, statistics, scale, rows, width);
+             row_shape<kThreads>(rows), to, gradient, from, statistics, scale, offset, rows, width);
     });
   });
 }
@@ -68,7 +69,7 @@ class CudaRowNorm final : public RowNormOps {
     require_rows("layer_norm_forward", y, x, mean, rstd, gamma);
     require_alike("layer_norm_forward", gamma, beta);
     norm_forward<true>(context_, "layer_norm_forward", y, {mean.data<float>(), rstd.data<float>()},
-                       x, gamma, beta.data<float>(), epsilon);
+                       x, gamma, beta.data<float>(), 0.0F, epsilon);
   }
 
   void layer_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& mean,
@@ -76,7 +77,7 @@ class CudaRowNorm final : public RowNormOps {
     require_rows("layer_norm_backward_input", dx, x, mean, rstd, gamma);
     require_alike("layer_norm_backward_input", g, x);
     norm_backward_input<true>(context_, "layer_norm_backward_input", dx, g, x,
-                              {mean.data<float>(), rstd.data<float>()}, gamma);
+                              {mean.data<float>(), rstd.data<float>()}, gamma, 0.0F);
   }
 
   void layer_norm_backward_weight(Tensor& dgamma, Tensor& dbeta, const Tensor& g, const Tensor& x,
@@ -87,19 +88,19 @@ class CudaRowNorm final : public RowNormOps {
                                g, x, {mean.data<float>(), rstd.data<float>()});
   }
 
-  void rms_norm_forward(Tensor& y, Tensor& rstd, const Tensor& x, const Tensor& gamma,
+  void rms_norm_forward(Tensor& y, Tensor& rstd, const Tensor& x, const Tensor& gamma, float offset,
                         float epsilon) override {
     require_rows("rms_norm_forward", y, x, rstd, rstd, gamma);
     norm_forward<false>(context_, "rms_norm_forward", y, {nullptr, rstd.data<float>()}, x, gamma,
-                        nullptr, epsilon);
+                        nullptr, offset, epsilon);
   }
 
   void rms_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& rstd,
-                               const Tensor& gamma) override {
+                               const Tensor& gamma, float offset) override {
     require_rows("rms_norm_backward_input", dx, x, rstd, rstd, gamma);
     require_alike("rms_norm_backward_input", g, x);
     norm_backward_input<false>(context_, "rms_norm_backward_input", dx, g, x,
-                               {nullptr, rstd.data<float>()}, gamma);
+                               {nullptr, rstd.data<float>()}, gamma, offset);
   }
 
   void rms_norm_backward_weight(Tensor& dgamma, const Tensor& g, const Tensor& x,

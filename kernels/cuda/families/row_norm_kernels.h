@@ -15,13 +15,14 @@ struct RowNormStatistics {
 };
 
 // Overwrites y and the statistics of each row. kCentred: layer norm; else RMS norm, which does not
-// read `beta`. N elements make a group, which a thread reads at once; kAligned: in one access.
-// kThreads threads share a row. `width` must be a multiple of N. Launch it with
-// row_shape<kThreads>(rows).
+// read `beta`. `offset` is added to gamma. N elements make a group, which a thread reads at once;
+// kAligned: in one access. kThreads threads share a row. `width` must be a multiple of N. Launch it
+// with row_shape<kThreads>(rows).
 template <class T, int N, bool kAligned, int kThreads, bool kCentred>
 __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kThreads)
     row_norm_forward_kernel(T* y, RowNormStatistics statistics, const T* x, const float* gamma,
-                            const float* beta, int64_t rows, int64_t width, float epsilon) {
+                            const float* beta, float offset, int64_t rows, int64_t width,
+                            float epsilon) {
   __shared__ float parts[kThreads / kWarp];
   const int64_t row = row_of_thread<kThreads>();
   if (row >= rows) return;
@@ -54,7 +55,7 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
       const Floats<N> shift = load<N, kAligned>(beta + group * N);
       for (int k = 0; k < N; ++k) out[k] = (v[k] - mean) * rstd * scale[k] + shift[k];
     } else {
-      for (int k = 0; k < N; ++k) out[k] = v[k] * rstd * scale[k];
+      for (int k = 0; k < N; ++k) out[k] = v[k] * rstd * (offset + scale[k]);
     }
     store<N, kAligned>(to + group * N, out);
   });
@@ -64,13 +65,13 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   }
 }
 
-// Overwrites dx = rstd (h - mean(h) - n mean(h n)), where h = g gamma, n is the normalised x and
-// mean() is that over a row. The term mean(h) is missing in an RMS norm, which takes no mean away.
-// g is the gradient of y. The template parameters are those of the forward.
+// Overwrites dx = rstd (h - mean(h) - n mean(h n)), where h = g (offset + gamma), n is the
+// normalised x and mean() is that over a row. The term mean(h) is missing in an RMS norm, which
+// takes no mean away. g is the gradient of y. The template parameters are those of the forward.
 template <class T, int N, bool kAligned, int kThreads, bool kCentred>
 __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kThreads)
     row_norm_backward_kernel(T* dx, const T* g, const T* x, RowNormStatistics statistics,
-                             const float* gamma, int64_t rows, int64_t width) {
+                             const float* gamma, float offset, int64_t rows, int64_t width) {
   __shared__ float2 parts[kThreads / kWarp];
   const int64_t row = row_of_thread<kThreads>();
   if (row >= rows) return;
@@ -89,7 +90,7 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   const auto h_at = [=](int64_t group) {
     Floats<N> v = load<N, kAligned>(gradient + group * N);
     const Floats<N> scale = load<N, kAligned>(gamma + group * N);
-    for (int k = 0; k < N; ++k) v[k] *= scale[k];
+    for (int k = 0; k < N; ++k) v[k] *= offset + scale[k];
     return v;
   };
   using Held = HeldRow<N, kThreads, kHeldGroups>;

@@ -21,7 +21,8 @@ constexpr std::array kOfTheNetwork = {
     "attention_bias", "output_bias",  "query_key_norm", "window",      "window_layers",
     "tied_embedding", "final_norm",   "logit_clip",     "norm_place",  "query_key_norm_over",
     "rotary_width",   "rotary_layers", "window_rotary_base", "embedding_scale", "residual_scale",
-    "attention_scale", "logit_scale", "experts", "experts_per_token", "expert_width",
+    "attention_scale", "logit_scale", "norm_zero_centered", "attention_softcap", "logit_softcap",
+    "rotary_attention_factor", "rotary_short", "rotary_long", "experts", "experts_per_token", "expert_width",
     "shared_expert_width", "shared_expert_gate", "router", "router_normalised", "dense_layers"};
 // clang-format on
 
@@ -49,7 +50,8 @@ void settle_model(Settings& settings) {
   }
   const int64_t most = folder.model.context;
   if (!settings.given("model.context")) model.context = most;
-  if (model.context > most) {
+  const bool grows = model.rotary_scaling == "dynamic";  // with the context
+  if (model.context > most && !grows) {
     fail_input(fmt::format("{}: 'model.context' is {}, but the network of {} has {} positions",
                            settings.place_of("model.context"), model.context, model.from, most));
   }

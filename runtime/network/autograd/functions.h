@@ -53,7 +53,9 @@ namespace penstock {
 // ---- norms: gamma is the trained scale, beta the trained shift, each [last axis of x]
 [[nodiscard]] Variable layer_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta,
                                   float epsilon);
-[[nodiscard]] Variable rms_norm(Tape& tape, const Variable& x, Parameter& gamma, float epsilon);
+// `offset` is added to gamma (kernels/ops/row_norm.h).
+[[nodiscard]] Variable rms_norm(Tape& tape, const Variable& x, Parameter& gamma, float offset,
+                                float epsilon);
 // Batch norm with the statistics of this micro-batch, over all axes of x but the last. Overwrites
 // `sums`, F32 [kNormSums, c] (kernels/ops/norm_sums.h), with the sums of x and x^2 of each channel.
 [[nodiscard]] Variable batch_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta,

@@ -10,17 +10,20 @@ namespace {
 
 // Computes layer norm, or RMS norm if `beta` is null (`mean` is then empty).
 void norm_forward(Device& device, Tensor& y, Tensor& mean, Tensor& rstd, const Tensor& x,
-                  const Parameter& gamma, const Parameter* beta, float epsilon) {
+                  const Parameter& gamma, const Parameter* beta, float offset, float epsilon) {
   RowNormOps& ops = device.row_norm();
-  if (beta == nullptr) return ops.rms_norm_forward(y, rstd, x, gamma.weight.value(), epsilon);
+  if (beta == nullptr) {
+    return ops.rms_norm_forward(y, rstd, x, gamma.weight.value(), offset, epsilon);
+  }
   ops.layer_norm_forward(y, mean, rstd, x, gamma.weight.value(), beta->weight.value(), epsilon);
 }
 
 class RowNormNode final : public Node, public Recomputable {
  public:
   RowNormNode(const Variable& x, int y_slot, Tensor mean, Tensor rstd, Parameter& gamma,
-              Parameter* beta, float epsilon)
-      : epsilon_(epsilon),
+              Parameter* beta, float offset, float epsilon)
+      : offset_(offset),
+        epsilon_(epsilon),
         x_(x.value),
         mean_(std::move(mean)),
         rstd_(std::move(rstd)),
@@ -33,7 +36,7 @@ class RowNormNode final : public Node, public Recomputable {
   Tensor recompute(Tape& tape) override {
     if (!again_) {
       again_ = new_like(tape, x_);
-      norm_forward(tape.device(), again_, mean_, rstd_, x_, gamma_, beta_, epsilon_);
+      norm_forward(tape.device(), again_, mean_, rstd_, x_, gamma_, beta_, offset_, epsilon_);
     }
     return again_;
   }
@@ -45,7 +48,7 @@ class RowNormNode final : public Node, public Recomputable {
     RowNormOps& ops = tape.device().row_norm();
     const Tensor& gamma = gamma_.weight.value();
     if (beta_ == nullptr) {
-      ops.rms_norm_backward_input(dx, g_, x_, rstd_, gamma);
+      ops.rms_norm_backward_input(dx, g_, x_, rstd_, gamma, offset_);
     } else {
       ops.layer_norm_backward_input(dx, g_, x_, mean_, rstd_, gamma);
     }
@@ -65,23 +68,25 @@ class RowNormNode final : public Node, public Recomputable {
   }
 
  private:
-  float epsilon_;
+  float offset_, epsilon_;
   Tensor x_, mean_, rstd_, g_, again_;
   int x_slot_, y_slot_;
   Parameter& gamma_;
   Parameter* beta_;
 };
 
-Variable row_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter* beta, float epsilon) {
+// `offset` is for RMS norms, which have no beta.
+Variable row_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter* beta, float offset,
+                  float epsilon) {
   const Shape rows = {x.shape().rows()};
   Tensor value = new_like(tape, x.value);
   Tensor mean = beta != nullptr ? new_tensor(tape, rows, DType::F32) : Tensor();
   Tensor rstd = new_tensor(tape, rows, DType::F32);
-  norm_forward(tape.device(), value, mean, rstd, x.value, gamma, beta, epsilon);
+  norm_forward(tape.device(), value, mean, rstd, x.value, gamma, beta, offset, epsilon);
   Variable y = tape.output(std::move(value), x.tracked() || any_trained(&gamma, beta));
   if (y.tracked()) {
-    y.source =
-        &tape.add<RowNormNode>(x, y.slot, std::move(mean), std::move(rstd), gamma, beta, epsilon);
+    y.source = &tape.add<RowNormNode>(x, y.slot, std::move(mean), std::move(rstd), gamma, beta,
+                                      offset, epsilon);
   }
   return y;
 }
@@ -190,11 +195,11 @@ class BatchNormNode final : public Node {
 
 Variable layer_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta,
                     float epsilon) {
-  return row_norm(tape, x, gamma, &beta, epsilon);
+  return row_norm(tape, x, gamma, &beta, 0.0F, epsilon);
 }
 
-Variable rms_norm(Tape& tape, const Variable& x, Parameter& gamma, float epsilon) {
-  return row_norm(tape, x, gamma, nullptr, epsilon);
+Variable rms_norm(Tape& tape, const Variable& x, Parameter& gamma, float offset, float epsilon) {
+  return row_norm(tape, x, gamma, nullptr, offset, epsilon);
 }
 
 Variable batch_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta, float epsilon,

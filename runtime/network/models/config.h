@@ -74,14 +74,21 @@ struct ModelConfig {
   int64_t kv_heads = 0;        // heads of keys and values, a divisor of `heads`; 0: `heads`
   bool gated = false;          // feed-forward: out(activation(gate(x)) * in(x))
   std::string norm = "layer";  // layer | rms
+  // RMS norms, those of queries and keys too, multiply by 1 + weight, and weights start at 0.
+  bool norm_zero_centered = false;
   // The members of RotaryOptions (runtime/network/layers/library/rotary.h), with positions =
   // "rotary".
   double rotary_base = 10000.0;
-  std::string rotary_scaling = "none";  // none | linear | llama3
-  double rotary_factor = 1.0;           // linear, llama3
-  double rotary_low = 1.0;              // llama3: low_freq_factor in config.json
-  double rotary_high = 4.0;             // llama3: high_freq_factor
-  int64_t rotary_original = 8192;       // llama3: original_max_position_embeddings
+  std::string rotary_scaling = "none";  // none | linear | llama3 | yarn | longrope | dynamic
+  double rotary_factor = 1.0;           // of every scaling
+  double rotary_low = 1.0;              // llama3: low_freq_factor in config.json; yarn: beta_slow
+  double rotary_high = 0.0;             // llama3: high_freq_factor; yarn: beta_fast; 0: 4 and 32
+  // llama3, yarn, longrope: original_max_position_embeddings; dynamic: max_position_embeddings.
+  int64_t rotary_original = 8192;
+  // yarn, longrope: cosines and sines are multiplied by it; 0: as RotaryOptions says.
+  double rotary_attention_factor = 0.0;
+  // longrope: short_factor and long_factor, a number for each pair that is turned.
+  std::vector<double> rotary_short = {}, rotary_long = {};
   int64_t rotary_width = 0;  // leading elements of each head that are turned; 0: all of them
   // The blocks that have rotary positions, counted from 0, ascending; empty: all.
   std::vector<int64_t> rotary_layers = {};
@@ -96,6 +103,8 @@ struct ModelConfig {
   double residual_scale = 1.0;   // multiplies what attention and feed-forward layers add
   double attention_scale = 0.0;  // multiplies the scores; 0: 1 / sqrt(width of a head)
   double logit_scale = 1.0;      // multiplies the logits
+  // A score of attention, or a logit, x becomes cap tanh(x / cap); 0: it stays as it is.
+  double attention_softcap = 0.0, logit_softcap = 0.0;
   int64_t window = 0;  // a position sees itself and the window - 1 before it; 0: all before it
   // The blocks that have the window, counted from 0, ascending; empty: all.
   std::vector<int64_t> window_layers = {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <map>
 #include <optional>
 
 #include "kernels/joined.h"
@@ -26,20 +27,28 @@ Embedding::Positions positions_of(const ModelConfig& config) {
 
 RotaryOptions rotary_of(const ModelConfig& config) {
   using Scaling = RotaryOptions::Scaling;
+  static const std::map<std::string, Scaling> kScalings = {
+      {"none", Scaling::None}, {"linear", Scaling::Linear},     {"llama3", Scaling::Llama3},
+      {"yarn", Scaling::Yarn}, {"longrope", Scaling::Longrope}, {"dynamic", Scaling::Dynamic}};
+  const auto scaling = kScalings.find(config.rotary_scaling);
+  if (scaling == kScalings.end()) {
+    fail_input("unknown model.rotary_scaling '" + config.rotary_scaling +
+               "'; known are none, linear, llama3, yarn, longrope and dynamic");
+  }
   RotaryOptions rotary{.base = config.rotary_base,
+                       .scaling = scaling->second,
                        .factor = config.rotary_factor,
                        .low = config.rotary_low,
-                       .high = config.rotary_high,
+                       .high = rotary_high_of(config),
                        .original = config.rotary_original,
+                       .context = config.context,
+                       .short_factors = config.rotary_short,
+                       .long_factors = config.rotary_long,
+                       .attention_factor = config.rotary_attention_factor,
                        .width = config.rotary_width};
-  if (config.rotary_scaling == "linear") {
-    rotary.scaling = Scaling::Linear;
-  } else if (config.rotary_scaling == "llama3") {
-    rotary.scaling = Scaling::Llama3;
-    if (rotary.high <= rotary.low) fail_input("model.rotary_high must be above model.rotary_low");
-  } else if (config.rotary_scaling != "none") {
-    fail_input("unknown model.rotary_scaling '" + config.rotary_scaling +
-               "'; known are none, linear and llama3");
+  const bool bands = rotary.scaling == Scaling::Llama3 || rotary.scaling == Scaling::Yarn;
+  if (bands && rotary.high <= rotary.low) {
+    fail_input("model.rotary_high must be above model.rotary_low");
   }
   return rotary;
 }
@@ -53,6 +62,11 @@ void require_one_of(const std::string& value, const char* key,
 
 }  // namespace
 
+double rotary_high_of(const ModelConfig& config) {
+  if (config.rotary_high > 0.0) return config.rotary_high;
+  return config.rotary_scaling == "yarn" ? 32.0 : 4.0;
+}
+
 BlockStyle style_of(const ModelConfig& config) {
   BlockStyle style;
   if (config.kind != "decoder") return style;
@@ -60,6 +74,11 @@ BlockStyle style_of(const ModelConfig& config) {
   require_one_of(config.norm_place, "norm_place", {"before", "after", "both"});
   require_one_of(config.query_key_norm_over, "query_key_norm_over", {"head", "projection"});
   style.rms = config.norm == "rms";
+  style.zero_centered = config.norm_zero_centered;
+  if (style.zero_centered && !style.rms && !config.query_key_norm) {
+    fail_input(
+        "model.norm_zero_centered is for RMS norms, and there are none: set model.norm = \"rms\"");
+  }
   style.epsilon = static_cast<float>(config.norm_epsilon);
   style.norm_before = config.norm_place != "after";
   style.norm_after = config.norm_place != "before";
@@ -67,12 +86,14 @@ BlockStyle style_of(const ModelConfig& config) {
   style.embedding_scale = static_cast<float>(config.embedding_scale);
   style.residual_scale = static_cast<float>(config.residual_scale);
   style.logit_scale = static_cast<float>(config.logit_scale);
+  style.logit_softcap = static_cast<float>(config.logit_softcap);
   style.kv_heads = config.kv_heads;
   style.output_bias = config.output_bias;
   if (config.positions == "rotary") style.rotary = rotary_of(config);
   if (config.query_key_norm) style.query_key_norm = style.epsilon;
   style.norm_whole_projection = config.query_key_norm_over == "projection";
   style.scale = config.attention_scale;
+  style.softcap = static_cast<float>(config.attention_softcap);
   style.window = config.window;
   if (config.packed) style.starts = "starts";
   return style;
@@ -103,7 +124,7 @@ DepthFactors depth_factors(const ModelConfig& config, int64_t blocks, int64_t br
 std::unique_ptr<Layer> norm_part(const ModelConfig& config, const std::string& name) {
   const BlockStyle style = style_of(config);
   const int64_t width = widths_of(config).width;
-  if (style.rms) return std::make_unique<RmsNorm>(name, width, style.epsilon);
+  if (style.rms) return std::make_unique<RmsNorm>(name, width, style.epsilon, style.zero_centered);
   return std::make_unique<LayerNorm>(name, width, style.epsilon);
 }
 
@@ -143,10 +164,12 @@ std::unique_ptr<Layer> self_attention_part(const ModelConfig& config, const std:
                              .output_bias = style.output_bias,
                              .kv_heads = style.kv_heads,
                              .scale = style.scale,
+                             .softcap = style.softcap,
                              .rotary = style.rotary,
                              .context = config.context,
                              .query_key_norm = style.query_key_norm,
                              .norm_whole_projection = style.norm_whole_projection,
+                             .norm_zero_centered = style.zero_centered,
                              .window = style.window,
                              .starts = style.starts,
                              .adapted = adapted_parts(config.lora)});
@@ -242,6 +265,7 @@ std::unique_ptr<Layer> classifier_part(const ModelConfig& config, int64_t vocabu
                                             .classes = vocabulary,
                                             .bias = config.bias && config.kind != "decoder",
                                             .scale = style_of(config).logit_scale,
+                                            .softcap = style_of(config).logit_softcap,
                                             .loss = loss_of(config),
                                             .shared = shared});
 }

@@ -23,11 +23,12 @@ namespace penstock {
 // defaults.
 struct BlockStyle {
   bool rms = false;                             // RMS norms, else layer norms
+  bool zero_centered = false;                   // RMS norms as RmsNorm says
   float epsilon = 1e-5F;                        // of the norms
   bool norm_before = true, norm_after = false;  // the sides of a branch's body that have a norm
   bool gated = false;                           // a GatedFeedForward, else a FeedForward
   // These are the keys of the same names in the [model] section.
-  float embedding_scale = 1.0F, residual_scale = 1.0F, logit_scale = 1.0F;
+  float embedding_scale = 1.0F, residual_scale = 1.0F, logit_scale = 1.0F, logit_softcap = 0.0F;
   // The others are as the members of the same names in AttentionLayerOptions.
   int64_t kv_heads = 0;
   std::optional<bool> output_bias = std::nullopt;
@@ -35,11 +36,15 @@ struct BlockStyle {
   std::optional<float> query_key_norm = std::nullopt;
   bool norm_whole_projection = false;
   double scale = 0.0;
+  float softcap = 0.0F;
   int64_t window = 0;
   std::string starts = {};
 };
 // The style that `config` asks for. Throws Error(Input) naming keys that do not fit each other.
 [[nodiscard]] BlockStyle style_of(const ModelConfig& config);
+
+// The key rotary_high with its default, which differs from scaling to scaling.
+[[nodiscard]] double rotary_high_of(const ModelConfig& config);
 
 // The widths of the configuration, its zeros replaced by the defaults.
 struct TransformerWidths {

@@ -69,6 +69,14 @@ constexpr NameRow kOlmo2[] = {
     {"blocks.#.norm2.weight", "model.layers.#.post_feedforward_layernorm.weight"},
 };
 
+// What differs from kLlama: a second norm behind attention and feed-forward layers. The name that is
+// there of the norm behind attention is that of Llama's norm before the feed-forward layer.
+constexpr NameRow kGemma2[] = {
+    {"blocks.#.norm1_after.weight", "model.layers.#.post_attention_layernorm.weight"},
+    {"blocks.#.norm2.weight", "model.layers.#.pre_feedforward_layernorm.weight"},
+    {"blocks.#.norm2_after.weight", "model.layers.#.post_feedforward_layernorm.weight"},
+};
+
 // What differs from kLlama: matrices in one.
 constexpr NameRow kPhi3[] = {
     {"blocks.#.attention.query.weight", "model.layers.#.self_attn.qkv_proj.weight", TensorLayout::LargeFirstPart, 0, 3},
@@ -103,29 +111,37 @@ std::vector<NameRow> joined_rows(std::span<const NameRow> common, std::span<cons
   return rows;
 }
 
-// `common` with the rows of `own` in place of those for the same tensors of ours.
+// `common` with the rows of `own`, in place of those for the same tensors of ours where there are
+// any.
 std::vector<NameRow> with_rows(std::span<const NameRow> common, std::span<const NameRow> own) {
   std::vector<NameRow> rows(common.begin(), common.end());
   for (const NameRow& row : own) {
     const std::string_view ours = row.ours;
-    *std::ranges::find(rows, ours, &NameRow::ours) = row;
+    const auto same = std::ranges::find(rows, ours, &NameRow::ours);
+    if (same == rows.end()) {
+      rows.push_back(row);
+    } else {
+      *same = row;
+    }
   }
   return rows;
 }
 
 std::span<const HubFamily> families() {
   static const std::vector<NameRow> olmo2 = with_rows(kLlama, kOlmo2);
+  static const std::vector<NameRow> gemma2 = with_rows(kLlama, kGemma2);
   static const std::vector<NameRow> phi3 = with_rows(kLlama, kPhi3);
   static const std::vector<NameRow> mixtral = joined_rows(kLlama, kMixtral);
   static const std::vector<NameRow> qwen_moe = joined_rows(kLlama, kQwenMoe);
   static const std::vector<HubFamily> all = {
-      {"gpt2", "transformer.", kGpt2},  {"llama", "model.", kLlama},
-      {"mistral", "model.", kLlama},    {"qwen2", "model.", kLlama},
-      {"qwen3", "model.", kLlama},      {"granite", "model.", kLlama},
-      {"olmo2", "model.", olmo2},       {"smollm3", "model.", kLlama},
-      {"phi3", "model.", phi3},         {"mixtral", "model.", mixtral},
-      {"olmoe", "model.", qwen_moe},    {"qwen2_moe", "model.", qwen_moe},
-      {"qwen3_moe", "model.", qwen_moe}};
+      {"gpt2", "transformer.", kGpt2},   {"llama", "model.", kLlama},
+      {"mistral", "model.", kLlama},     {"qwen2", "model.", kLlama},
+      {"qwen3", "model.", kLlama},       {"granite", "model.", kLlama},
+      {"olmo2", "model.", olmo2},        {"smollm3", "model.", kLlama},
+      {"phi3", "model.", phi3},          {"gemma", "model.", kLlama},
+      {"gemma2", "model.", gemma2},      {"gemma3_text", "model.", gemma2},
+      {"mixtral", "model.", mixtral},    {"olmoe", "model.", qwen_moe},
+      {"qwen2_moe", "model.", qwen_moe}, {"qwen3_moe", "model.", qwen_moe}};
   return all;
 }
 

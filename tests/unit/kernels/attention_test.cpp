@@ -17,6 +17,7 @@ struct Problem {
   int64_t kv_heads = 0;            // 0: heads
   int64_t window = 0;
   std::vector<int64_t> samples{};  // lengths of those that each row packs; empty: one
+  float softcap = 0.0F;
 
   [[nodiscard]] Shape query_shape() const { return {batch, queries, heads * depth}; }
   [[nodiscard]] Shape key_shape() const { return {batch, keys, asked() * depth}; }
@@ -26,7 +27,16 @@ struct Problem {
   [[nodiscard]] Shape row_shape() const { return {batch, heads, queries}; }
   [[nodiscard]] AttentionOptions options() const {
     return {static_cast<int>(heads),    causal, dropout, random_stream(5, hash_name("attention")),
-            static_cast<int>(kv_heads), window};
+            static_cast<int>(kv_heads), window, softcap};
+  }
+  // A product of a query and a key as it comes to the softmax, and the derivative of that.
+  [[nodiscard]] double score(double product) const {
+    const double scaled = product / std::sqrt(static_cast<double>(depth));
+    return softcap > 0.0F ? softcap * std::tanh(scaled / softcap) : scaled;
+  }
+  [[nodiscard]] double slope(double product) const {
+    const double share = softcap > 0.0F ? score(product) / softcap : 0.0;
+    return (1.0 - share * share) / std::sqrt(static_cast<double>(depth));
   }
   // The beginning of the sample that position i of row b is in. Row b packs the same samples, the
   // last one b positions shorter; each position that is left over is a sample of its own.
@@ -79,7 +89,7 @@ Reference attention(const Problem& p, const Numbers& q, const Numbers& k, const 
           for (int64_t c = 0; c < p.depth; ++c) {
             e[j] += q[query_at(b, i, h, c)] * k[key_at(b, j, h, c)];
           }
-          e[j] = std::exp(e[j] / std::sqrt(static_cast<double>(p.depth)));
+          e[j] = std::exp(p.score(e[j]));
           sum += e[j];
         }
         r.logsumexp.push_back(std::log(sum));
@@ -136,10 +146,9 @@ Slack slack_of(const Problem& p, const Numbers& q, const Numbers& k, const Numbe
         score += q[query + c] * k[key + c];
         dp += g[query + c] * v[key + c];
       }
-      const double scale = 1.0 / std::sqrt(static_cast<double>(depth));
-      const double share = std::exp(scale * score - r.logsumexp[static_cast<size_t>(row)]);
+      const double share = std::exp(p.score(score) - r.logsumexp[static_cast<size_t>(row)]);
       const double factor = p.factor(row * p.keys + j);
-      const double ds = scale * share * (unit * std::abs(factor * dp - dot) + dot_slack);
+      const double ds = p.slope(score) * share * (unit * std::abs(factor * dp - dot) + dot_slack);
       for (size_t c = 0; c < depth; ++c) {
         s.dq[query + c] += ds * std::abs(k[key + c]);
         s.dk[key + c] += ds * std::abs(q[query + c]);
@@ -312,6 +321,18 @@ TEST_P(AttentionTest, BackwardCross) {
 }
 TEST_P(AttentionTest, BackwardEverything) {
   check_backward({2, 7, 7, 2, 4, true, 0.3F, {7, 3}});
+}
+
+// A cap that is near the scores, of which the largest are about 6, and one that is far above them.
+TEST_P(AttentionTest, SoftcappedScores) {
+  for (const float softcap : {1.5F, 50.0F}) {
+    Problem p{2, 33, 33, 3, 8, true};
+    p.softcap = softcap;
+    check_forward(p);
+    p = {2, 7, 7, 2, 4, true, 0.3F, {7, 3}};
+    p.softcap = softcap;
+    check_backward(p);
+  }
 }
 
 // Queries of a group share a head of keys; windows and packed samples begin and end within tiles.

@@ -107,6 +107,18 @@ TEST(SimdExp, IsAccurateOverItsRange) {
   EXPECT_EQ(simd_exp(0.0F), 1.0F);
 }
 
+TEST(SimdTanh, IsAccurateOverItsRange) {
+  for (float x = -12.0F; x <= 12.0F; x += 0.0013F) {
+    const double expected = std::tanh(double{x});
+    const double error = std::abs(double{simd_tanh(x)} - expected) / std::abs(expected);
+    ASSERT_TRUE(error <= 2.4e-7) << x << ": " << error;
+  }
+  EXPECT_EQ(simd_tanh(0.0F), 0.0F);
+  EXPECT_EQ(simd_tanh(1e9F), 1.0F);
+  EXPECT_EQ(simd_tanh(-1e9F), -1.0F);
+  EXPECT_TRUE(std::isnan(simd_tanh(std::numeric_limits<float>::quiet_NaN())));
+}
+
 TEST(SimdExp, Ends) {
   EXPECT_EQ(simd_exp(-std::numeric_limits<float>::infinity()), 0.0F);
   EXPECT_EQ(simd_exp(-200.0F), 0.0F);

@@ -83,11 +83,13 @@ TEST_P(RowNormTest, LayerNormBackward) {
 
 TEST_P(RowNormTest, RmsNorm) {
   for (const int64_t width : {1, 7, 64, 131}) {
+    const float offset = width == 7 || width == 131 ? 1.0F : 0.0F;
     const Shape shape{2, 3, width};
     const Tensor x = random(shape, 1, -1.0, 2.0);
     const Tensor g = random(shape, 2);
     const Tensor gamma = affine(width, 3);
-    const auto rms_norm = [width](const Numbers& xs, const Numbers& scales, Numbers* rstds) {
+    const auto rms_norm = [width, offset](const Numbers& xs, const Numbers& scales,
+                                          Numbers* rstds) {
       Numbers y(xs.size());
       const auto w = static_cast<size_t>(width);
       for (size_t row = 0; row < xs.size(); row += w) {
@@ -95,7 +97,7 @@ TEST_P(RowNormTest, RmsNorm) {
         for (size_t i = row; i < row + w; ++i) squares += xs[i] * xs[i];
         const double rstd = 1.0 / std::sqrt(squares / static_cast<double>(w) + double{kEpsilon});
         if (rstds != nullptr) rstds->push_back(rstd);
-        for (size_t i = 0; i < w; ++i) y[row + i] = xs[row + i] * rstd * scales[i];
+        for (size_t i = 0; i < w; ++i) y[row + i] = xs[row + i] * rstd * (offset + scales[i]);
       }
       return y;
     };
@@ -104,12 +106,12 @@ TEST_P(RowNormTest, RmsNorm) {
     const Numbers gamma_n = numbers_of(gamma);
     Tensor y = poisoned(shape);
     Tensor rstd = poisoned32({6});
-    ops_->rms_norm_forward(y, rstd, x, gamma, kEpsilon);
+    ops_->rms_norm_forward(y, rstd, x, gamma, offset, kEpsilon);
     Numbers expected_rstd;
     expect_close(y, rms_norm(xn, gamma_n, &expected_rstd), "y");
     expect_close(rstd, expected_rstd, 1e-4, "rstd");
     Tensor dx = poisoned(shape);
-    ops_->rms_norm_backward_input(dx, g, x, rstd, gamma);
+    ops_->rms_norm_backward_input(dx, g, x, rstd, gamma, offset);
     const auto through_x = [&](const Numbers& v) { return dot(rms_norm(v, gamma_n, nullptr), gn); };
     // The gradient of one column is a rounding error.
     if (width > 1) expect_close(dx, central_differences(through_x, xn), "dx");

@@ -57,9 +57,9 @@ AttentionHeads::AttentionHeads(const std::string& name, const AttentionLayerOpti
   if (!options.query_key_norm) return;
   const bool whole = options.norm_whole_projection;
   query_norm_.emplace(name + ".query_norm", whole ? inner_width(options) : head_width(options),
-                      *options.query_key_norm);
+                      *options.query_key_norm, options.norm_zero_centered);
   key_norm_.emplace(name + ".key_norm", whole ? kv_width(options) : head_width(options),
-                    *options.query_key_norm);
+                    *options.query_key_norm, options.norm_zero_centered);
 }
 
 std::string AttentionHeads::trouble() const {
@@ -81,6 +81,10 @@ std::string AttentionHeads::trouble() const {
     return "rotary positions turn pairs, and of a head " + std::to_string(turned_width(options_)) +
            " elements are to be turned: change model." +
            (options_.rotary->width > 0 ? "rotary_width" : "head_width");
+  }
+  if (options_.rotary) {
+    const std::string trouble = rotary_trouble(*options_.rotary, turned_width(options_));
+    if (!trouble.empty()) return trouble;
   }
   if (!(options_.dropout >= 0.0 && options_.dropout < 1.0)) return "its dropout must be in [0, 1)";
   return {};
@@ -191,7 +195,8 @@ Variable AttentionHeads::attend(Context& context, const Variable& to, const Vari
       placed(context, query_.forward(context, {to})[0], query_norm_ ? &*query_norm_ : nullptr);
   if (options_.scale > 0.0) {  // attention() itself multiplies by 1 / sqrt(width of a head)
     const double own = std::sqrt(static_cast<double>(head_width(options_)));
-    q = scale(context.tape, q, static_cast<float>(options_.scale * own));
+    const auto factor = static_cast<float>(options_.scale * own);
+    if (factor != 1.0F) q = scale(context.tape, q, factor);
   }
   const KeysValues seen = decoding ? with_past(context, from) : project(context, from);
   AttentionOptions how;
@@ -199,6 +204,7 @@ Variable AttentionHeads::attend(Context& context, const Variable& to, const Vari
   how.kv_heads = static_cast<int>(options_.kv_heads);
   how.causal = options_.causal;
   how.window = options_.window;
+  how.softcap = options_.softcap;
   if (context.training() && options_.dropout > 0.0) {
     how.dropout = static_cast<float>(options_.dropout);
     how.stream = context.random(name_hash_);

@@ -31,11 +31,13 @@ struct AttentionLayerOptions {
   int64_t kv_heads = 0;  // heads of keys and values, a divisor of `heads`; 0: `heads`
   double scale =
       0.0;  // scores are products of queries and keys times this; 0: 1 / sqrt(width of a head)
+  float softcap = 0.0F;  // a score s becomes softcap tanh(s / softcap); 0: it stays
   // The options from here on are for self-attention only.
   std::optional<RotaryOptions> rotary = std::nullopt;  // nullopt: no rotary positions
   int64_t context = 0;                                 // with rotary: positions of the longest row
   std::optional<float> query_key_norm = std::nullopt;  // epsilon of the norms; nullopt: no norms
   bool norm_whole_projection = false;  // these norms are over all heads as one, else over each
+  bool norm_zero_centered = false;     // these norms are as RmsNorm says with `zero_centered`
   int64_t window = 0;  // a position sees itself and the window - 1 before it; 0: all before it
   // For rows that pack several samples, the name of a field of the data, I32 [b, t]: the position
   // in the row at which the sample of each position starts. A position sees none before that.

@@ -23,11 +23,15 @@ Variable LayerNorm::run(Context& context, const Variable& x) const {
   return layer_norm(context.tape, x, context.parameter(gamma_), context.parameter(beta_), epsilon_);
 }
 
-RmsNorm::RmsNorm(std::string name, int64_t width, float epsilon)
-    : UnaryLayer(std::move(name)), width_(width), epsilon_(epsilon) {}
+RmsNorm::RmsNorm(std::string name, int64_t width, float epsilon, bool zero_centered)
+    : UnaryLayer(std::move(name)),
+      width_(width),
+      epsilon_(epsilon),
+      zero_centered_(zero_centered) {}
 
 void RmsNorm::declare(ParameterSet& set) const {
-  set.add(gamma_, name() + ".weight", {width_}, {Initializer::Kind::Ones}, ParameterKind::Norm);
+  const auto start = zero_centered_ ? Initializer::Kind::Zeros : Initializer::Kind::Ones;
+  set.add(gamma_, name() + ".weight", {width_}, {start}, ParameterKind::Norm);
 }
 
 Shape RmsNorm::shape_of(const Shape& input) const {
@@ -38,7 +42,8 @@ Shape RmsNorm::shape_of(const Shape& input) const {
 }
 
 Variable RmsNorm::run(Context& context, const Variable& x) const {
-  return rms_norm(context.tape, x, context.parameter(gamma_), epsilon_);
+  const float offset = zero_centered_ ? 1.0F : 0.0F;
+  return rms_norm(context.tape, x, context.parameter(gamma_), offset, epsilon_);
 }
 
 BatchNorm::BatchNorm(std::string name, int64_t channels, const Options& options)

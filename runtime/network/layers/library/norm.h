@@ -29,7 +29,9 @@ class LayerNorm final : public UnaryLayer {
 // RMS norm over the last axis, which subtracts no mean (Zhang and Sennrich 2019).
 class RmsNorm final : public UnaryLayer {
  public:
-  RmsNorm(std::string name, int64_t width, float epsilon);
+  // `zero_centered`: the scale is 1 + weight, and the weight starts at 0 (Gemma); else it is the
+  // weight, which starts at 1.
+  RmsNorm(std::string name, int64_t width, float epsilon, bool zero_centered = false);
   [[nodiscard]] std::string kind() const override { return "rms-norm"; }
   void declare(ParameterSet& set) const override;
 
@@ -40,6 +42,7 @@ class RmsNorm final : public UnaryLayer {
  private:
   int64_t width_;
   float epsilon_;
+  bool zero_centered_;
   Slot gamma_;
 };
 

@@ -11,10 +11,10 @@ constexpr std::array kKeys = {
     "is_llama_config", "license", "model_name", "model_type", "name_or_path", "tokenizer_class",
     "transformers.js_config", "transformers_version", "unsloth_fixed", "unsloth_version",
     // These say how the model is kept and run.
-    "attn_implementation", "dtype", "ep_size", "gradient_checkpointing", "max_sequence_length",
-    "model_max_length", "output_attentions", "output_hidden_states", "pretraining_tp",
-    "return_dict", "seq_length", "torch_dtype", "torchscript", "tp_size", "use_bfloat16",
-    "use_cache", "use_flash_attention", "use_flash_attention_2", "use_flash_attn",
+    "attn_implementation", "cache_implementation", "dtype", "ep_size", "gradient_checkpointing",
+    "max_sequence_length", "model_max_length", "output_attentions", "output_hidden_states",
+    "pretraining_tp", "return_dict", "seq_length", "torch_dtype", "torchscript", "tp_size",
+    "use_bfloat16", "use_cache", "use_flash_attention", "use_flash_attention_2", "use_flash_attn",
     // These name tokens.
     "begin_suppress_tokens", "bos_token_id", "cls_token_id", "decoder_start_token_id",
     "eos_token_id", "pad_token_id", "prefix", "sep_token_id", "suppress_tokens", "unk_token_id",

@@ -61,7 +61,7 @@ void check_all_alike(ConfigFields& fields, const char* kind, const char* because
 void set_window(ConfigFields& fields, bool used, int64_t window,
                 const std::vector<int64_t>& windowed, ModelConfig& model) {
   if (!used || windowed.empty()) return;
-  if (window == 0) fields.refuse("sliding_window", "is null, though use_sliding_window is true");
+  if (window == 0) fields.refuse("sliding_window", "is null, though layers have a window");
   model.window = window;
   if (std::ssize(windowed) < model.layers) model.window_layers = windowed;
 }
@@ -104,6 +104,15 @@ void read_qwen_window(ConfigFields& fields, ModelConfig& model) {
   std::vector<int64_t> unsaid;
   for (int64_t i = first_windowed(fields); i < model.layers; ++i) unsaid.push_back(i);
   set_window(fields, used, window, windowed_layers(fields, model.layers, unsaid), model);
+}
+
+void read_window_pattern(ConfigFields& fields, int64_t pattern, ModelConfig& model) {
+  std::vector<int64_t> unsaid;
+  for (int64_t i = 0; i < model.layers; ++i) {
+    if ((i + 1) % pattern != 0) unsaid.push_back(i);
+  }
+  const int64_t window = sliding_window(fields);
+  set_window(fields, true, window, windowed_layers(fields, model.layers, unsaid), model);
 }
 
 void read_phi3_window(ConfigFields& fields, ModelConfig& model) {

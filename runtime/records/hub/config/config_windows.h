@@ -2,9 +2,9 @@
 // sliding-window attention, in which a token sees only the last so many tokens.
 //
 // Mistral uses one window in all layers. Qwen uses it in the layers that the member layer_types
-// names or, without that member, in those from the number max_window_layers on. SmolLM3 has layers
-// without rotary positions besides. The other families have no window. config_json.cpp calls one of
-// the functions, by family.
+// names or, without that member, in those from the number max_window_layers on. Gemma 2 and 3 use
+// it in all but every so many-th layer. SmolLM3 has layers without rotary positions besides. The
+// other families have no window. config_json.cpp calls one of the functions, by family.
 #pragma once
 
 #include "runtime/network/models/config.h"
@@ -22,6 +22,9 @@ void read_mistral_window(ConfigFields& fields, ModelConfig& model);
 // Sets model.window and, if only some layers have it, model.window_layers. model.layers must be
 // set.
 void read_qwen_window(ConfigFields& fields, ModelConfig& model);
+// Sets model.window and, if only some layers have it, model.window_layers: those of layer_types or,
+// without that member, all but every `pattern`-th. model.layers must be set.
+void read_window_pattern(ConfigFields& fields, int64_t pattern, ModelConfig& model);
 // Sets model.window, in tokens, for all layers, as Phi-3 has it; 0: no window.
 void read_phi3_window(ConfigFields& fields, ModelConfig& model);
 // Sets model.rotary_layers if only some layers have rotary positions, model.positions = "none" if

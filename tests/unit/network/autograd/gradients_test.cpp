@@ -122,8 +122,11 @@ TEST_F(Gradients, LayerNorm) {
 
 TEST_F(Gradients, RmsNorm) {
   Parameter& gamma = parameter({6}, 1);
-  expect_gradients([&](Tape& t, const Variables& x) { return rms_norm(t, x[0], gamma, 1e-2F); },
-                   {scattered({2, 2, 6})});
+  for (const float offset : {0.0F, 1.0F}) {
+    expect_gradients(
+        [&](Tape& t, const Variables& x) { return rms_norm(t, x[0], gamma, offset, 1e-2F); },
+        {scattered({2, 2, 6})});
+  }
 }
 
 // What the layers around it rely on, and compute again, is the same.
@@ -134,7 +137,7 @@ TEST_F(Gradients, GatedAfterRmsNorm) {
   Parameter& out = parameter({4, 5}, 4);
   expect_gradients(
       [&](Tape& t, const Variables& x) {
-        const Variable normed = rms_norm(t, x[0], gamma, 1e-2F);
+        const Variable normed = rms_norm(t, x[0], gamma, 1.0F, 1e-2F);
         const Variable opened = linear(t, normed, gate, nullptr);
         const Variable through = linear(t, normed, in, nullptr);
         return linear(t, gated(t, opened, through, Activation::Silu), out, nullptr);

@@ -148,6 +148,21 @@ TEST(Counts, PublishedDecodersOfMoreFamilies) {
   EXPECT_EQ(count(llama_like(32, 3072, 32, 32, 8192, 32064)), 3'821'079'552);  // Phi-3 mini
 }
 
+// Their cards say 27B, 13.7B and 14.7B.
+TEST(Counts, LargeDecodersOfMoreFamilies) {
+  ModelConfig gemma = llama_like(62, 5376, 32, 16, 21504, 262208);  // 3, 27B, the text alone
+  gemma.head_width = 128;
+  gemma.tied_embedding = gemma.query_key_norm = gemma.norm_zero_centered = true;
+  gemma.norm_place = "both";
+  EXPECT_EQ(count(gemma), 27'009'346'304);
+  ModelConfig olmo = llama_like(40, 5120, 40, 40, 13824, 100352);  // 2, 13B
+  olmo.norm_place = "after";
+  olmo.query_key_norm = true;
+  olmo.query_key_norm_over = "projection";
+  EXPECT_EQ(count(olmo), 13'716'198'400);
+  EXPECT_EQ(count(llama_like(40, 5120, 40, 10, 17920, 100352)), 14'659'507'200);  // Phi-4
+}
+
 TEST(Counts, WhatDoesNotFitADecoderIsNamed) {
   ModelConfig config = transformer_config();
   config.kind = "decoder";
@@ -169,7 +184,7 @@ TEST(Counts, WhatDoesNotFitADecoderIsNamed) {
   refused(bad, "model.head_width");
   bad.head_width = 4;
   bad.rotary_scaling = "llama3";
-  bad.rotary_low = bad.rotary_high;
+  bad.rotary_low = 4.0;
   refused(bad, "model.rotary_high");
   bad = config;
   bad.positions = "rotary";
@@ -184,6 +199,20 @@ TEST(Counts, WhatDoesNotFitADecoderIsNamed) {
   bad = config;
   bad.query_key_norm_over = "all";
   refused(bad, "unknown model.query_key_norm_over 'all'");
+  bad = config;
+  bad.norm = "layer";
+  bad.norm_zero_centered = true;
+  refused(bad, "model.norm_zero_centered is for RMS norms, and there are none");
+  bad = config;
+  bad.positions = "rotary";
+  bad.head_width = 8;
+  bad.rotary_scaling = "longrope";
+  bad.rotary_short = {1.0, 1.0, 2.0, 3.0};
+  bad.rotary_long = {1.0, 1.0, 2.0};
+  refused(bad, "model.rotary_long has 3 factors for 4 pairs that rotary positions turn");
+  bad.rotary_scaling = "dynamic";
+  bad.rotary_width = 2;
+  refused(bad, "dynamic rotary positions need at least 4 elements of a head");
   bad = config;
   bad.rotary_layers = {1};
   refused(bad, "model.positions is '" + bad.positions + "'");

@@ -187,6 +187,11 @@ class Decoded : public testing::TestWithParam<Case> {
     config.residual_scale = 0.6;
     config.attention_scale = 0.7;
     config.logit_scale = 0.8;
+    config.norm_zero_centered = true;
+    config.attention_softcap = 2.0;
+    config.logit_softcap = 3.0;
+    config.rotary_scaling = "yarn";
+    config.rotary_factor = 4.0;
     return config;
   }
 };

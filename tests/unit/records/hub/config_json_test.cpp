@@ -148,11 +148,12 @@ struct Change {
 
 TEST(HubConfigs, RefuseByNameWhatChangesTheNetwork) {
   const std::vector<Change> changes = {
-      {"\"llama\"", "\"gemma\"", "\"model_type\" is \"gemma\""},
+      {"\"llama\"", "\"bloom\"", "\"model_type\" is \"bloom\""},
       {"\"llama\"", "7", "\"model_type\" must be a text"},
       {"LlamaForCausalLM", "LlamaForSequenceClassification", "is no language model"},
       {"\"silu\"", "\"quick_gelu\"", "\"hidden_act\" is \"quick_gelu\""},
-      {"\"llama3\"", "\"yarn\"", "config.json, rope_parameters: \"rope_type\" is \"yarn\""},
+      {"\"llama3\"", "\"proportional\"",
+       "config.json, rope_parameters: \"rope_type\" is \"proportional\""},
       {"\"factor\": 8.0", "\"factor\": 0.5", "\"factor\" must be at least 1"},
       {"\"factor\": 8.0", "\"beta_fast\": 32", "\"factor\" is missing"},
       {"\"rope_theta\"", "\"partial_rotary_factor\": 0.5, \"rope_theta\"", "partial_rotary_factor"},

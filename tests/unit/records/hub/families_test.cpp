@@ -2,7 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
 #include "runtime/records/hub/config/made_config.h"
+#include "runtime/records/hub/config/made_families.h"
 #include "tests/unit/records/hub/configs.h"
 
 namespace penstock {
@@ -67,8 +72,21 @@ TEST(HubFamilyConfigs, Phi3TurnsAPartOfEachHead) {
   };
   says(R"({"partial_rotary_factor": 0.625})", "makes 5 of the 8 elements");
   says(R"({"partial_rotary_factor": 1.5})", "\"partial_rotary_factor\" must be at most 1");
-  says(R"({"rope_parameters": {"rope_type": "longrope", "short_factor": [1.0]}})",
-       "\"rope_type\" is \"longrope\": only default, linear and llama3");
+  const std::string rope = R"({"rope_parameters": {"rope_type": "longrope", "long_factor": )";
+  const std::string four = "[1.5, 2, 3.0, 4.0]";
+  const std::string eight = R"(}, "original_max_position_embeddings": 8})";
+  ModelConfig longrope =
+      model_of(of_family("phi3", rope + four + R"(, "short_factor": [1, 1, 1.5, 2])" + eight));
+  EXPECT_EQ(longrope.rotary_scaling, "longrope");
+  EXPECT_EQ(longrope.rotary_original, 8);
+  EXPECT_EQ(longrope.rotary_factor, static_cast<double>(longrope.context) / 8.0);
+  EXPECT_THAT(longrope.rotary_short, ElementsAre(1.0, 1.0, 1.5, 2.0));
+  EXPECT_THAT(longrope.rotary_long, ElementsAre(1.5, 2.0, 3.0, 4.0));
+  says(rope + four + eight, "\"short_factor\" is missing");
+  says(rope + four + R"(, "short_factor": [1.0]})" + eight.substr(1),
+       "\"short_factor\" must have a number for each of the 4 pairs");
+  says(rope + four + R"(, "short_factor": [1, 1, 0, "x"]})" + eight.substr(1),
+       "\"short_factor\" has something else than numbers above 0");
   says(R"({"rope_parameters": {"rope_type": "linear", "factor": 2.0}})",
        "\"rope_scaling\" is \"linear\"");
 }
@@ -156,6 +174,98 @@ TEST(MadeFamilyConfigs, SayMixtures) {
   EXPECT_EQ(make_hub_config(other).family, "llama");
 }
 
+TEST(HubFamilyConfigs, GemmaIsAboutOne) {
+  const ModelConfig model = model_of(of_family("gemma", R"({"hidden_act": "gelu"})"));
+  EXPECT_EQ(model.embedding_scale, std::sqrt(static_cast<double>(model.width)));
+  EXPECT_TRUE(model.norm_zero_centered);
+  EXPECT_EQ(model.activation, "gelu-tanh") << "as transformers takes that name here";
+  EXPECT_EQ(model.norm_place, "before");
+  EXPECT_THAT(refused(of_family("gemma", R"({"use_bidirectional_attention": true})")),
+              HasSubstr("\"use_bidirectional_attention\""));
+  EXPECT_THAT(refused(of_family("gemma", R"({"hidden_activation": "silu"})")),
+              HasSubstr("\"hidden_activation\" is not gelu_pytorch_tanh"));
+}
+
+TEST(HubFamilyConfigs, Gemma2CapsAndHasWindowsInTurns) {
+  const auto gemma2 = [](const std::string& more) {
+    return of_family("gemma2", R"({"num_hidden_layers": 4, "hidden_act": null,
+ "hidden_activation": "gelu_pytorch_tanh")" +
+                                   more + "}");
+  };
+  const ModelConfig model = model_of(gemma2(R"(, "query_pre_attn_scalar": 25)"));
+  EXPECT_EQ(model.norm_place, "both");
+  EXPECT_EQ(model.attention_scale, 0.2);
+  EXPECT_EQ(model.attention_softcap, 50.0);
+  EXPECT_EQ(model.logit_softcap, 30.0);
+  EXPECT_EQ(model.window, 4096);
+  EXPECT_THAT(model.window_layers, ElementsAre(0, 2));
+  const ModelConfig other = model_of(gemma2(R"(, "query_pre_attn_scalar": 8,
+ "attn_logit_softcapping": null, "sliding_window": 9,
+ "layer_types": ["full_attention", "full_attention", "sliding_attention", "full_attention"])"));
+  EXPECT_EQ(other.attention_scale, 0.0) << "the usual one, of heads that are 8 wide";
+  EXPECT_EQ(other.attention_softcap, 0.0);
+  EXPECT_THAT(other.window_layers, ElementsAre(2));
+  EXPECT_THAT(refused(gemma2(R"(, "hidden_act": "silu")")), HasSubstr("\"hidden_act\" is not"));
+  EXPECT_THAT(refused(gemma2(R"(, "sliding_window": null)")),
+              HasSubstr("\"sliding_window\" is null, though layers have a window"));
+}
+
+TEST(HubFamilyConfigs, Gemma3HasTwoSetsOfPositions) {
+  const auto gemma3 = [](const std::string& more) {
+    return of_family("gemma3_text", R"({"num_hidden_layers": 4, "hidden_act": null,
+ "hidden_activation": "gelu_pytorch_tanh", "sliding_window_pattern": 2)" +
+                                        more + "}");
+  };
+  const std::string old = R"(, "rope_parameters": null, "rope_theta": 5e5)";
+  const ModelConfig model =
+      model_of(gemma3(old + R"(, "rope_scaling": {"rope_type": "linear", "factor": 8.0})"));
+  EXPECT_EQ(model.rotary_base, 5e5);
+  EXPECT_EQ(model.rotary_factor, 8.0);
+  EXPECT_EQ(model.window_rotary_base, 1e4);
+  EXPECT_THAT(model.window_layers, ElementsAre(0, 2));
+  EXPECT_TRUE(model.query_key_norm);
+  const auto kinds = [&](const std::string& windowed) {
+    return gemma3(R"(, "rope_parameters": {"full_attention": {"rope_type": "yarn", "factor": 4.0,
+ "original_max_position_embeddings": 16, "rope_theta": 7e5}, "sliding_attention": )" +
+                  windowed + "}");
+  };
+  const ModelConfig newer = model_of(kinds(R"({"rope_type": "default", "rope_theta": 300.0})"));
+  EXPECT_EQ(newer.rotary_base, 7e5);
+  EXPECT_EQ(newer.rotary_scaling, "yarn");
+  EXPECT_EQ(newer.rotary_high, 32.0);
+  EXPECT_EQ(newer.window_rotary_base, 300.0);
+  EXPECT_THAT(refused(kinds(R"({"rope_type": "linear", "factor": 2.0})")),
+              HasSubstr("sliding_attention: \"rope_type\" is \"linear\""));
+  EXPECT_THAT(refused(gemma3("")), HasSubstr("rope_parameters: \"rope_theta\""))
+      << "not by kinds of layers";
+  EXPECT_THAT(refused(of_family("gemma3", "{}")), HasSubstr("gemma3_text")) << "with pictures";
+  EXPECT_THAT(refused(gemma3(old + R"(, "attn_logit_softcapping": 50.0)")),
+              HasSubstr("\"attn_logit_softcapping\""));
+}
+
+TEST(HubFamilyConfigs, PositionsAreScaledInSixWays) {
+  const auto with = [](const std::string& rope) {
+    return of_family("llama", R"({"rope_parameters": )" + rope + "}");
+  };
+  const ModelConfig yarn = model_of(with(R"({"rope_type": "yarn", "factor": 4.0,
+ "original_max_position_embeddings": 16, "beta_slow": 2.0, "attention_factor": 1.25})"));
+  EXPECT_EQ(yarn.rotary_low, 2.0);
+  EXPECT_EQ(yarn.rotary_high, 32.0);
+  EXPECT_EQ(yarn.rotary_attention_factor, 1.25);
+  const ModelConfig quotient = model_of(with(R"({"rope_type": "yarn", "factor": 40.0,
+ "original_max_position_embeddings": 16, "mscale": 1.0, "mscale_all_dim": 0.5})"));
+  EXPECT_DOUBLE_EQ(quotient.rotary_attention_factor,
+                   (0.1 * std::log(40.0) + 1.0) / (0.05 * std::log(40.0) + 1.0));
+  EXPECT_THAT(refused(with(R"({"rope_type": "yarn", "factor": 4.0, "truncate": false,
+ "original_max_position_embeddings": 16})")),
+              HasSubstr("\"truncate\" is false"));
+  const ModelConfig dynamic = model_of(with(R"({"rope_type": "dynamic", "factor": 4.0})"));
+  EXPECT_EQ(dynamic.rotary_scaling, "dynamic");
+  EXPECT_EQ(dynamic.rotary_original, dynamic.context);
+  EXPECT_THAT(refused(with(R"({"rope_type": "proportional", "factor": 2.0})")),
+              HasSubstr("only default, linear, llama3, yarn, longrope and dynamic"));
+}
+
 TEST(MadeFamilyConfigs, SayWhatOneFamilyAloneHas) {
   ModelConfig plain = scratch_model();
   plain.positions = "rotary";
@@ -187,6 +297,57 @@ TEST(MadeFamilyConfigs, SayWhatOneFamilyAloneHas) {
   model.width = 400;  // heads of 100, of which 0.58 is a little less than 58 in binary
   model.rotary_width = 58;
   EXPECT_EQ(again(model, "phi3").rotary_width, 58);
+  model.rotary_width = 50;
+  model.rotary_scaling = "longrope";
+  model.rotary_short = std::vector<double>(25, 1.5);
+  model.rotary_long = std::vector<double>(25, 2.5);
+  EXPECT_EQ(again(model, "phi3").rotary_long, model.rotary_long);
+  model = plain;
+  model.rotary_scaling = "yarn";
+  EXPECT_EQ(again(model, "llama").rotary_high, 32.0);
+}
+
+TEST(MadeFamilyConfigs, SayGemma) {
+  ModelConfig model = scratch_model();
+  model.positions = "rotary";
+  model.norm = "rms";
+  model.gated = model.norm_zero_centered = true;
+  model.bias = model.attention_bias = model.output_bias = false;
+  model.embedding_scale = 4.0;  // of vectors that are 16 wide
+  const auto again = [](const ModelConfig& wanted, const std::string& family) {
+    const MadeConfig made = make_hub_config(wanted);
+    EXPECT_EQ(made.family, family);
+    return parse_hub_config(made.text, "again").model;
+  };
+  EXPECT_TRUE(again(model, "gemma").norm_zero_centered);
+  model.norm_place = "both";
+  model.attention_scale = 0.2;
+  model.attention_softcap = 50.0;
+  model.window = 3;
+  EXPECT_EQ(again(model, "gemma2").attention_scale, 0.2);
+  EXPECT_EQ(again(model, "gemma2").logit_softcap, 0.0) << "none, not what is unsaid";
+  model.attention_softcap = 0.0;
+  model.query_key_norm = true;
+  model.window_layers = {1, 2};
+  model.window_rotary_base = 500.0;
+  model.rotary_scaling = "linear";
+  model.rotary_factor = 2.0;
+  EXPECT_EQ(again(model, "gemma3_text").window_rotary_base, 500.0);
+  const auto refused = [](const ModelConfig& wanted, const std::string& why) {
+    EXPECT_THAT(refusal(ErrorKind::Input, [&] { (void)make_hub_config(wanted); }), HasSubstr(why));
+  };
+  ModelConfig other = model;
+  other.attention_scale = 0.3;
+  refused(other, "gemma3_text, would take model.attention_scale = 1 / sqrt(a whole number)");
+  other = model;
+  other.embedding_scale = 5.0;
+  refused(other, "model.embedding_scale = the square root of model.width");
+  other = model;
+  other.head_width = 4;
+  other.window_rotary_base = 0.0;
+  const LlamaLike& gemma3 =
+      *std::ranges::find(llama_like_families(), std::string_view("gemma3_text"), &LlamaLike::name);
+  EXPECT_THAT(obstacles_to(gemma3, other), ElementsAre("a model.window_rotary_base above 0"));
 }
 
 }  // namespace

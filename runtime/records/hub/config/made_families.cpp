@@ -1,0 +1,219 @@
+#include "runtime/records/hub/config/made_families.h"
+
+#include <cmath>
+
+namespace penstock {
+namespace {
+
+void add_unless(bool fits, const char* what, Obstacles& obstacles) {
+  if (!fits) obstacles.emplace_back(what);
+}
+
+Obstacles of_every_family(const ModelConfig& model) {
+  Obstacles all;
+  add_unless(model.final_norm, "model.final_norm = true", all);
+  add_unless(model.logit_clip == 0.0, "model.logit_clip = 0", all);
+  return all;
+}
+
+void add_scales(const ModelConfig& model, Obstacles& all) {
+  add_unless(model.embedding_scale == 1.0, "model.embedding_scale = 1", all);
+  add_unless(model.residual_scale == 1.0, "model.residual_scale = 1", all);
+  add_unless(model.attention_scale == usual_scale(model), "model.attention_scale = 0", all);
+  add_unless(model.logit_scale == 1.0, "model.logit_scale = 1", all);
+}
+
+void add_softcaps(const ModelConfig& model, const LlamaLike& family, Obstacles& all) {
+  add_unless(model.attention_softcap == 0.0 || family.score_softcap, "model.attention_softcap = 0",
+             all);
+  add_unless(model.logit_softcap == 0.0 || family.logit_softcap, "model.logit_softcap = 0", all);
+}
+
+// What Gemma has of its own.
+void add_gemma(const ModelConfig& model, const LlamaLike& family, Obstacles& all) {
+  const double root = std::sqrt(static_cast<double>(model.width));
+  add_unless(static_cast<float>(model.embedding_scale) == static_cast<float>(root),
+             "model.embedding_scale = the square root of model.width", all);
+  add_unless(model.norm_zero_centered, "model.norm_zero_centered = true", all);
+  add_unless(model.residual_scale == 1.0, "model.residual_scale = 1", all);
+  add_unless(model.logit_scale == 1.0, "model.logit_scale = 1", all);
+  if (family.scalar) {
+    add_unless(query_scalar(model) > 0, "model.attention_scale = 1 / sqrt(a whole number)", all);
+  } else {
+    add_unless(model.attention_scale == usual_scale(model), "model.attention_scale = 0", all);
+    add_unless(model.activation != "gelu", "model.activation = \"gelu-tanh\"", all);
+  }
+}
+
+// Layers with a window are turned as the others, unless the family has two sets of positions, where
+// theirs are not scaled; and transformers reckons dynamic positions from the length of the context.
+void add_rotary(const ModelConfig& model, const LlamaLike& family, Obstacles& all) {
+  if (!family.window_rotary) {
+    add_unless(model.window_rotary_base == 0.0, "model.window_rotary_base = 0", all);
+  } else if (model.window > 0 && model.rotary_scaling != "none") {
+    add_unless(model.window_rotary_base > 0.0, "a model.window_rotary_base above 0", all);
+  }
+  add_unless(model.rotary_scaling != "dynamic" || model.rotary_original == model.context,
+             "model.rotary_original as model.context", all);
+}
+
+constexpr LlamaLike kLlamaLike[] = {
+    {.name = "llama", .architecture = "LlamaForCausalLM", .any_bias = true, .hidden_bias = true},
+    {.name = "mistral", .architecture = "MistralForCausalLM", .windows = Windows::AllOrNone},
+    {.name = "qwen2",
+     .architecture = "Qwen2ForCausalLM",
+     .windows = Windows::Any,
+     .mixed_bias = true},
+    {.name = "qwen3",
+     .architecture = "Qwen3ForCausalLM",
+     .windows = Windows::Any,
+     .query_key_norm = true,
+     .any_bias = true},
+    {.name = "granite",
+     .architecture = "GraniteForCausalLM",
+     .any_bias = true,
+     .hidden_bias = true,
+     .scales = true},
+    {.name = "olmo2",
+     .architecture = "Olmo2ForCausalLM",
+     .query_key_norm = true,
+     .any_bias = true,
+     .whole_projection = true,
+     .norm_place = "after"},
+    {.name = "smollm3",
+     .architecture = "SmolLM3ForCausalLM",
+     .any_bias = true,
+     .hidden_bias = true,
+     .some_rotary = true},
+    {.name = "phi3",
+     .architecture = "Phi3ForCausalLM",
+     .windows = Windows::AllOrNone,
+     .partial_rotary = true},
+    {.name = "gemma", .architecture = "GemmaForCausalLM", .any_bias = true, .gemma = true},
+    {.name = "gemma2",
+     .architecture = "Gemma2ForCausalLM",
+     .activation = "hidden_activation",
+     .windows = Windows::Any,
+     .any_bias = true,
+     .norm_place = "both",
+     .gemma = true,
+     .scalar = true,
+     .score_softcap = true,
+     .logit_softcap = true},
+    {.name = "gemma3_text",
+     .architecture = "Gemma3ForCausalLM",
+     .activation = "hidden_activation",
+     .windows = Windows::Any,
+     .query_key_norm = true,
+     .any_bias = true,
+     .norm_place = "both",
+     .gemma = true,
+     .scalar = true,
+     .logit_softcap = true,
+     .window_rotary = true},
+    {.name = "mixtral",
+     .architecture = "MixtralForCausalLM",
+     .windows = Windows::AllOrNone,
+     .experts = ExpertForm::Mixtral},
+    {.name = "olmoe",
+     .architecture = "OlmoeForCausalLM",
+     .query_key_norm = true,
+     .any_bias = true,
+     .whole_projection = true,
+     .experts = ExpertForm::Olmoe},
+    {.name = "qwen2_moe",
+     .architecture = "Qwen2MoeForCausalLM",
+     .qkv_bias = true,
+     .experts = ExpertForm::QwenShared},
+    {.name = "qwen3_moe",
+     .architecture = "Qwen3MoeForCausalLM",
+     .query_key_norm = true,
+     .any_bias = true,
+     .experts = ExpertForm::Qwen},
+};
+
+}  // namespace
+
+double usual_scale(const ModelConfig& model) {
+  return 1.0 / std::sqrt(static_cast<double>(model.head_width));
+}
+
+int64_t query_scalar(const ModelConfig& model) {
+  const double scale = model.attention_scale;
+  const auto scalar = static_cast<int64_t>(std::lround(1.0 / (scale * scale)));
+  const bool exact =
+      scalar > 0 &&
+      static_cast<float>(1.0 / std::sqrt(static_cast<double>(scalar))) == static_cast<float>(scale);
+  return exact ? scalar : 0;
+}
+
+std::span<const LlamaLike> llama_like_families() {
+  return kLlamaLike;
+}
+
+Obstacles obstacles_to_gpt2(const ModelConfig& model) {
+  Obstacles all = of_every_family(model);
+  add_unless(model.positions == "learned", "model.positions = \"learned\"", all);
+  add_unless(model.norm == "layer", "model.norm = \"layer\"", all);
+  add_unless(model.norm_place == "before", "model.norm_place = \"before\"", all);
+  add_unless(!model.gated, "model.gated = false", all);
+  add_unless(model.attention_bias, "model.attention_bias = true", all);
+  add_unless(model.output_bias, "model.output_bias = true", all);
+  add_unless(model.bias, "model.bias = true", all);
+  add_unless(!model.query_key_norm, "model.query_key_norm = false", all);
+  add_unless(model.window == 0, "model.window = 0", all);
+  add_unless(model.window_layers.empty(), "model.window_layers = []", all);
+  add_unless(model.kv_heads == model.heads, "as many model.kv_heads as heads", all);
+  add_unless(model.experts == 0, "model.experts = 0", all);
+  add_unless(model.heads * model.head_width == model.width, "heads as wide as model.width", all);
+  add_scales(model, all);
+  add_softcaps(model, {}, all);
+  return all;
+}
+
+Obstacles obstacles_to(const LlamaLike& family, const ModelConfig& model) {
+  Obstacles all = of_every_family(model);
+  add_unless(model.positions == "rotary", "model.positions = \"rotary\"", all);
+  add_unless(model.norm == "rms", "model.norm = \"rms\"", all);
+  add_unless(model.gated, "model.gated = true", all);
+  add_unless(model.window == 0 || family.windows != Windows::None, "model.window = 0", all);
+  add_unless(model.window_layers.empty() || family.windows == Windows::Any,
+             "model.window_layers = []", all);
+  add_unless(model.query_key_norm == family.query_key_norm,
+             family.query_key_norm ? "model.query_key_norm = true" : "model.query_key_norm = false",
+             all);
+  add_unless(model.query_key_norm_over == (family.whole_projection ? "projection" : "head"),
+             family.whole_projection ? "model.query_key_norm_over = \"projection\""
+                                     : "model.query_key_norm_over = \"head\"",
+             all);
+  if (model.norm_place != family.norm_place) {
+    all.push_back("model.norm_place = \"" + std::string(family.norm_place) + "\"");
+  }
+  if (family.gemma) {
+    add_gemma(model, family, all);
+  } else {
+    add_unless(!model.norm_zero_centered, "model.norm_zero_centered = false", all);
+    if (!family.scales) add_scales(model, all);
+  }
+  add_softcaps(model, family, all);
+  add_unless(model.rotary_layers.empty() || family.some_rotary, "model.rotary_layers = []", all);
+  add_unless(model.rotary_width == 0 || family.partial_rotary, "model.rotary_width = 0", all);
+  add_rotary(model, family, all);
+  add_expert_obstacles(model, family.experts, all);
+  add_unless(!model.bias || family.hidden_bias, "model.bias = false", all);
+  if (family.mixed_bias) {
+    add_unless(model.attention_bias, "model.attention_bias = true", all);
+    add_unless(!model.output_bias, "model.output_bias = false", all);
+  } else if (family.any_bias) {
+    add_unless(model.attention_bias == model.output_bias,
+               "model.output_bias as model.attention_bias", all);
+  } else if (family.qkv_bias) {
+    add_unless(!model.output_bias, "model.output_bias = false", all);
+  } else {
+    add_unless(!model.attention_bias, "model.attention_bias = false", all);
+    add_unless(!model.output_bias, "model.output_bias = false", all);
+  }
+  return all;
+}
+
+}  // namespace penstock
