@@ -17,8 +17,9 @@ namespace penstock {
 namespace {
 
 int answer_plan(const Arguments& arguments, const ModelMaker& models) {
-  write_answer(fit_for_output(plan_text(arguments, models)));
-  return 0;
+  const PlanAnswer answer = plan_answer(arguments, models);
+  write_answer(fit_for_output(answer.text));
+  return answer.exit_code;
 }
 
 int answer_inspect(const Arguments& arguments, const ModelMaker& models) {

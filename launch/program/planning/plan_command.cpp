@@ -91,10 +91,8 @@ std::string heading(const Config& config, const PlanOptions& request, const Plan
                                                              profile->costs.device);
   const auto parameters = static_cast<double>(plan.parameters);
   const auto idle = static_cast<double>(idle_parameters(config.model));
-  const std::string amount =
-      idle == 0 ? fmt::format("{:.4g} M parameters", parameters / 1e6)
-                : fmt::format("{} parameters, {} of them active", count_text(parameters),
-                              count_text(parameters - idle));
+  std::string amount = count_text(parameters) + " parameters";
+  if (idle > 0) amount += fmt::format(", {} of them active", count_text(parameters - idle));
   return fmt::format("{} with {}, mini-batch {} on {} rank{} ({}, {})\n", config.model.kind, amount,
                      plan_for.mini_batch, request.ranks, request.ranks == 1 ? "" : "s", device.name,
                      basis);
@@ -127,7 +125,7 @@ std::string keep_to_one_replica(const Config& config, PlanRequest& request) {
 
 }  // namespace
 
-std::string plan_text(const std::vector<std::string>& arguments, const ModelMaker& models) {
+PlanAnswer plan_answer(const std::vector<std::string>& arguments, const ModelMaker& models) {
   const PlanOptions request = plan_options(arguments);
   std::vector<std::string> keys = request.rest;
   keys.insert(keys.end(), {"--pipeline.auto", "true"});  // its sizes are ours to choose
@@ -171,17 +169,20 @@ std::string plan_text(const std::vector<std::string>& arguments, const ModelMake
   asked.wanted = std::max(request.top, request.replay.candidates);
   const Plan found = plan(asked);
   const std::vector<Replayed> replays = replayed(request.replay, found, asked);
+  const int exit_code = found.best() == nullptr ? static_cast<int>(ErrorKind::Resource) : 0;
   if (request.json) {
     const CopiesOf copies_of = [&](const PlannedCandidate& of) {
       return copy_costs(of.prediction, of.candidate, asked.cluster);
     };
-    return plan_json(found, cluster, replays, config.checkpoint.partner ? copies_of : nullptr);
+    return {plan_json(found, cluster, replays, config.checkpoint.partner ? copies_of : nullptr),
+            exit_code};
   }
-  return heading(config, request, asked, found, device, known) + cluster_text(cluster) +
-         restriction + plan_table(found, request.top) +
-         recommendation(found, asked.cluster, request.ranks) +
-         replay_table(replays, found, asked.cluster, request.replay) +
-         fastest_replayed(replays, found) + safeguards(config, asked, found);
+  return {heading(config, request, asked, found, device, known) + cluster_text(cluster) +
+              restriction + plan_table(found, request.top) +
+              recommendation(found, asked.cluster, request.ranks) +
+              replay_table(replays, found, asked.cluster, request.replay) +
+              fastest_replayed(replays, found) + safeguards(config, asked, found),
+          exit_code};
 }
 
 const CommandForm& plan_form() {

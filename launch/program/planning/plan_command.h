@@ -11,10 +11,15 @@
 
 namespace penstock {
 
-// Does the command and returns what is printed: the fastest runs as a table, or as JSON. Allocates
-// no weights. Throws Error(Input) or, from runtime/planning, std::invalid_argument.
-[[nodiscard]] std::string plan_text(const std::vector<std::string>& arguments,
-                                    const ModelMaker& models);
+struct PlanAnswer {
+  std::string text;   // the fastest runs as a table, or as JSON
+  int exit_code = 0;  // that of ErrorKind::Resource where nothing fits
+};
+
+// Does the command. Allocates no weights. Throws Error(Input) or, from runtime/planning,
+// std::invalid_argument.
+[[nodiscard]] PlanAnswer plan_answer(const std::vector<std::string>& arguments,
+                                     const ModelMaker& models);
 // The command's texts and its own options, for command_table.h.
 [[nodiscard]] const CommandForm& plan_form();
 

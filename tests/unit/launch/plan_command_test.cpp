@@ -41,9 +41,12 @@ measure_processor = false
 
 class PlanCommand : public testing::Test {
  protected:
-  [[nodiscard]] std::string answer(std::vector<std::string> arguments) const {
+  [[nodiscard]] PlanAnswer whole_answer(std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), run_file_);
-    return plan_text(arguments, built_in_models());
+    return plan_answer(arguments, built_in_models());
+  }
+  [[nodiscard]] std::string answer(std::vector<std::string> arguments) const {
+    return whole_answer(std::move(arguments)).text;
   }
   [[nodiscard]] std::vector<Json> candidates(std::vector<std::string> arguments) const {
     arguments.emplace_back("--json");
@@ -132,7 +135,7 @@ TEST_F(PlanCommand, SaysWhereARunIsTooShortForAnAudit) {
 
 TEST_F(PlanCommand, RanksEveryWayToRunTheMiniBatch) {
   EXPECT_THAT(answer({"--ranks", "2"}),
-              AllOf(StartsWith("transformer-lm with 0.05413 M parameters, mini-batch 8 on 2 ranks "
+              AllOf(StartsWith("transformer-lm with 54.1 k parameters, mini-batch 8 on 2 ranks "
                                "(cpu, counted)\n"),
                     HasSubstr("K x D"), HasSubstr("zb-h1"), HasSubstr("more stages than layers")));
   EXPECT_THAT(answer({"--ranks", "1"}), HasSubstr("on 1 rank ("));
@@ -231,6 +234,8 @@ TEST_F(PlanCommand, SaysWhatLacksWhereWhenNothingFits) {
               AllOf(HasSubstr("nothing fits\n"), HasSubstr(" x not enough memory\n"),
                     HasSubstr("the nearest: "),
                     testing::ContainsRegex("needs [0-9.]+ KiB on rank [01], 250 KiB there")));
+  EXPECT_EQ(whole_answer(tight).exit_code, 3);
+  EXPECT_EQ(whole_answer({"--ranks", "2"}).exit_code, 0);
   for (const Json& c : candidates(tight)) {
     EXPECT_FALSE(c["feasible"]) << c;
     EXPECT_NE(c["reason"], "") << c;
@@ -255,7 +260,7 @@ TEST_F(PlanCommand, RefusesWhatMakesNoSense) {
               HasSubstr("no pipeline on 2 ranks takes a mini-batch of 8 samples"));
   EXPECT_THAT(refusal({"--ranks", "2", "--stagse", "2"}), HasSubstr("did you mean '--stages'?"));
   EXPECT_THAT(input_error([] {
-                (void)plan_text({"--ranks", "2"}, built_in_models());
+                (void)plan_answer({"--ranks", "2"}, built_in_models());
               }),
               AllOf(HasSubstr("no run file given"), Not(HasSubstr("train"))));
 }
