@@ -51,6 +51,30 @@ void linear(benchmark::State& state) {
   report(state, 2.0 * static_cast<double>(rows * in * out));
 }
 
+// Experts with as many rows each.
+template <Pass pass>
+void grouped(benchmark::State& state) {
+  const int64_t rows = state.range(1);
+  const int64_t in = state.range(2);
+  const int64_t out = state.range(3);
+  const int64_t experts = state.range(4);
+  Tensor x = filled({rows, in}, dtype_of(state), 0.5F);
+  Tensor y = filled({rows, out}, dtype_of(state), 0.5F);
+  Tensor dw = filled({experts, out, in}, DType::F32, 0.0F);
+  const Weight w(filled({experts, out, in}, DType::F32, 0.125F));
+  Tensor offsets = filled({experts + 1}, DType::I32, 0.0F);
+  for (int64_t e = 0; e <= experts; ++e) {
+    offsets.data<int32_t>()[e] = static_cast<int32_t>(rows * e / experts);
+  }
+  ExpertOps& ops = device().experts();
+  for ([[maybe_unused]] auto round : state) {
+    if (pass == Pass::Forward) ops.grouped_forward(y, x, w, offsets);
+    if (pass == Pass::Input) ops.grouped_backward_input(x, y, w, offsets);
+    if (pass == Pass::Weight) ops.grouped_backward_weight(dw, x, y, offsets, true);
+  }
+  report(state, 2.0 * static_cast<double>(rows * in * out));
+}
+
 template <Pass pass>
 void conv3x3(benchmark::State& state) {
   const int64_t size = state.range(1);
@@ -134,6 +158,13 @@ void linear_sizes(benchmark::internal::Benchmark* bench) {
     bench->Args({type, 128, 512, 2048});
   }
 }
+void grouped_sizes(benchmark::internal::Benchmark* bench) {
+  bench->ArgNames({"bf16", "rows", "in", "out", "experts"});
+  for (int64_t type : {0, 1}) {
+    for (int64_t experts : {1, 8, 64}) bench->Args({type, 1024, 1024, 1024, experts});
+    bench->Args({type, 2048, 256, 1024, 8});
+  }
+}
 void image_sizes(benchmark::internal::Benchmark* bench) {
   bench->ArgNames({"bf16", "size", "channels"});
   for (int64_t type : {0, 1}) {
@@ -154,6 +185,9 @@ void attention_sizes(benchmark::internal::Benchmark* bench) {
 BENCHMARK(linear<Pass::Forward>)->Apply(linear_sizes);
 BENCHMARK(linear<Pass::Input>)->Apply(linear_sizes);
 BENCHMARK(linear<Pass::Weight>)->Apply(linear_sizes);
+BENCHMARK(grouped<Pass::Forward>)->Apply(grouped_sizes);
+BENCHMARK(grouped<Pass::Input>)->Apply(grouped_sizes);
+BENCHMARK(grouped<Pass::Weight>)->Apply(grouped_sizes);
 BENCHMARK(conv3x3<Pass::Forward>)->Apply(image_sizes);
 BENCHMARK(conv3x3<Pass::Input>)->Apply(image_sizes);
 BENCHMARK(conv3x3<Pass::Weight>)->Apply(image_sizes);

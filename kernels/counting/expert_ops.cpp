@@ -42,19 +42,18 @@ class CountingExperts final : public ExpertOps {
   void grouped_forward(Tensor& y, const Tensor& x, const Weight& w,
                        const Tensor& offsets) override {
     const Widened copies(tally_, {&x, &y}, w.value());
-    count(grouped_sizes("grouped forward", y, x, w.value(), offsets), x.dtype(),
-          {&y, &x, &w.value()});
+    count(grouped_sizes("grouped forward", y, x, w.value(), offsets), {&y, &x, &w.value()});
   }
   void grouped_backward_input(Tensor& dx, const Tensor& g, const Weight& w,
                               const Tensor& offsets) override {
     const Widened copies(tally_, {&g, &dx}, w.value());
-    count(grouped_sizes("grouped backward input", g, dx, w.value(), offsets), g.dtype(),
+    count(grouped_sizes("grouped backward input", g, dx, w.value(), offsets),
           {&dx, &g, &w.value()});
   }
   void grouped_backward_weight(Tensor& dw, const Tensor& x, const Tensor& g, const Tensor& offsets,
                                bool accumulate) override {
     const Widened copies(tally_, {&x, &g}, dw);
-    count(grouped_sizes("grouped backward weight", g, x, dw, offsets), x.dtype(),
+    count(grouped_sizes("grouped backward weight", g, x, dw, offsets),
           {&dw, accumulate ? &dw : nullptr, &x, &g});
   }
 
@@ -87,12 +86,11 @@ class CountingExperts final : public ExpertOps {
     std::vector<Tensor> copies_;
   };
 
-  void count(const GroupedSizes& sizes, DType rows, Tally::Operands operands) {
+  void count(const GroupedSizes& sizes, Tally::Operands operands) {
     const double flops = 2.0 * static_cast<double>(sizes.rows) * static_cast<double>(sizes.in) *
                          static_cast<double>(sizes.out);
-    // A CPU computes these in fp32, whatever the type of the rows.
-    const DType type = tally_.model().packs_filters ? DType::F32 : rows;
-    tally_.product_as_is(ProductKind::Linear, flops, type, operands);
+    // In fp32 on every device, whatever the type of the rows.
+    tally_.product_as_is(ProductKind::Linear, flops, DType::F32, operands);
   }
 
   Tally& tally_;

@@ -82,8 +82,10 @@ TEST_F(Mixtures, LearnFromTheirAuxiliaryLosses) {
   }
 }
 
-TEST_F(Mixtures, TakeNoMemoryInASteadyState) {
-  for (const char* how : {"--recompute none", "--recompute layer --run.precision bf16"}) {
+TEST_F(Mixtures, TakeNoMemoryInASteadyStateAndWhatWasForeseenInAll) {
+  for (const char* how :
+       {"--recompute none", "--recompute layer --run.precision bf16",
+        "--run.precision bf16 --lora.rank 4 --model.width 128 --model.expert_width 256"}) {
     const JobResult job =
         run_penstock(2, "train " + run_file_ + " --overwrite --stages 2 --steps 20 --out " +
                             (scratch_ / "run") + " " + how);
@@ -92,6 +94,10 @@ TEST_F(Mixtures, TakeNoMemoryInASteadyState) {
     for (const auto& rank : summary["ranks_detail"]) {
       EXPECT_EQ(rank["allocations_per_step"], 0) << how;
       EXPECT_EQ(rank["primitives_per_step"], 0) << how;
+      const double share =
+          rank["peak_bytes"]["total"].get<double>() / rank["predicted_peak_bytes"].get<double>();
+      EXPECT_LE(share, 1.0) << how;
+      EXPECT_GE(share, 0.9) << how;
     }
   }
 }

@@ -23,7 +23,8 @@ def common(dice):
 def adapters(dice, targets):
     if chance(dice, 0.75):
         return {}
-    chosen = dice.choice([["all-linear"], dice.sample(targets, dice.randint(1, len(targets)))])
+    everything = [["all-linear"]] if "up" in targets else []  # experts have no adapters
+    chosen = dice.choice([*everything, dice.sample(targets, dice.randint(1, len(targets)))])
     return {"rank": dice.randint(1, 6), "alpha": dice.choice([4.0, 8.0]), "dropout": dice.choice([0.0, 0.3]), "targets": chosen}
 
 
@@ -70,10 +71,19 @@ def decoder(dice, folder):
     if model["positions"] == "rotary" and chance(dice, 0.4):
         model["rotary_scaling"] = dice.choice(["linear", "llama3", "yarn", "dynamic"])
         model["rotary_factor"] = 4.0
+    if model["gated"] and not model["bias"] and chance(dice, 0.5):
+        experts = dice.randint(1, 6)
+        model |= {"experts": experts, "experts_per_token": dice.randint(1, experts), "expert_width": dice.choice([0, 9]),
+                  "shared_expert_width": dice.choice([0, 10]), "router": dice.choice(["softmax", "sigmoid"]),
+                  "router_normalised": chance(dice, 0.5), "balance_loss": dice.choice([0.0, 0.05]),
+                  "router_z_loss": dice.choice([0.0, 0.01]), "dense_layers": sorted(dice.sample(range(layers), dice.randint(0, layers - 1)))}
+        model["shared_expert_gate"] = model["shared_expert_width"] > 0 and chance(dice, 0.5)
     data = token_data(dice, folder, model, ["synthetic", "text", "tokens", "lines_of_json", "lines_of_json"])
     if data["kind"] == "jsonl":
         data["packed"] = chance(dice, 0.6)
-    targets = ["query", "key", "value", "output", "up", "down"] + (["gate"] if model["gated"] else [])
+    targets = ["query", "key", "value", "output"]
+    if "experts" not in model:
+        targets += ["up", "down"] + (["gate"] if model["gated"] else [])
     return model, adapters(dice, targets), data
 
 

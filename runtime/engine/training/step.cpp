@@ -29,6 +29,8 @@ Step::Step(const Config& config, Pipeline& pipeline, const Station& station, Ask
   input_.pass.seed = config.run.seed;
   input_.pass.first_micro_batch =
       int64_t{network_.replicas().rank()} * config.pipeline.micro_batches;
+  input_.pass.micro_batches =
+      int64_t{config.pipeline.micro_batches} * int64_t{config.pipeline.replicas};
   input_.update = [this] { waits() ? update() : update_late(); };
   if (config.optimizer.barrier) return;
   if (!config.run.dry_run && !device_.host_addressable()) {

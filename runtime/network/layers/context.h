@@ -30,8 +30,10 @@ struct Pass {
   // The index of this replica's micro-batch 0 among the micro-batches of all replicas: replica r of
   // M micro-batches each begins at r * M.
   int64_t first_micro_batch = 0;
-  float loss_scale = 1.0F;       // losses are multiplied by it: 1 / targets of the whole mini-batch
-  Replicas* replicas = nullptr;  // batch norms share statistics over these; null: with nobody
+  int64_t micro_batches = 1;  // of all replicas together, in a step
+  // Losses are multiplied by it: 1 / targets of the whole mini-batch. Set where the loss is alone.
+  float loss_scale = 1.0F;
+  Replicas* replicas = nullptr;    // batch norms share statistics over these; null: with nobody
   LayerObserver* probe = nullptr;  // is shown all outputs and gradients; null: nothing is shown
   // Called in a pass that does not train, by the stage with the loss, for each micro-batch: with
   // its index in this replica and its logits [..., classes], before the loss reads them. The callee

@@ -48,18 +48,20 @@ Shape Experts::shape_of(const Shape& input) const {
   return input;
 }
 
-Router Experts::router(const Context& context) const {
+// The losses are means over the rows, and those of all micro-batches' means.
+Router Experts::router(const Context& context, int64_t rows) const {
+  const auto all = static_cast<double>(context.batch.pass.micro_batches * rows);
   return {.score = options_.score,
           .normalised = options_.normalised,
-          .balance = static_cast<float>(options_.balance_loss) * context.loss_scale,
-          .z = static_cast<float>(options_.z_loss) * context.loss_scale};
+          .balance = static_cast<float>(options_.balance_loss / all),
+          .z = static_cast<float>(options_.z_loss / all)};
 }
 
 Variable Experts::run(Context& context, const Variable& x) const {
   Tape& tape = context.tape;
   const Variable logits =
       linear(tape, cast(tape, x, DType::F32), context.parameter(router_), nullptr);
-  const Routed routed = route(tape, logits, options_.chosen, router(context));
+  const Routed routed = route(tape, logits, options_.chosen, router(context, x.shape().rows()));
   const Variable rows = gather(tape, x, routed.routing);
   const Variable gate = grouped_linear(tape, rows, context.parameter(gate_), routed.routing);
   const Variable through = grouped_linear(tape, rows, context.parameter(in_), routed.routing);

@@ -18,9 +18,9 @@ namespace penstock {
 //
 // The router computes in fp32. Of equal logits the expert with the lower number is taken. The
 // gradients of the auxiliary losses, which kernels/ops/experts.h writes down, are added in the
-// backward of this layer, each micro-batch by itself, so nothing of them travels between stages:
-// the mean over a micro-batch's tokens counts as much as the cross-entropy of so many targets. The
-// value of the loss that a run tells does not have them.
+// backward of this layer, so nothing of them travels between stages: each is the mean over the
+// micro-batches of the mean over a micro-batch's tokens. The value of the loss that a run tells
+// does not have them.
 class Experts final : public UnaryLayer {
  public:
   struct Options {
@@ -45,7 +45,7 @@ class Experts final : public UnaryLayer {
   Variable run(Context& context, const Variable& x) const override;
 
  private:
-  [[nodiscard]] Router router(const Context& context) const;
+  [[nodiscard]] Router router(const Context& context, int64_t rows) const;
 
   Options options_;
   Slot router_, gate_, in_, out_;

@@ -15,6 +15,10 @@ void read_counts(ConfigFields& fields, const char* name, ModelConfig& model) {
   constexpr const char* kNewer = "num_local_experts";
   model.experts = fields.whole(fields.has(kNewer) ? kNewer : name);
   fields.must_be(name, model.experts);
+  constexpr int64_t kMostExperts = 100000;
+  if (model.experts > kMostExperts) {
+    fields.refuse(name, "is " + std::to_string(model.experts) + ": too many experts");
+  }
   model.experts_per_token = fields.whole("num_experts_per_tok");
   if (model.experts_per_token > model.experts) {
     fields.refuse("num_experts_per_tok",

@@ -4,6 +4,7 @@
 #include "runtime/network/layers/library/attention.h"
 #include "runtime/network/layers/library/cell.h"
 #include "runtime/network/layers/library/embedding.h"
+#include "runtime/network/layers/library/experts.h"
 #include "runtime/network/layers/library/image.h"
 #include "runtime/network/layers/library/linear.h"
 #include "runtime/network/layers/library/loss.h"
@@ -54,6 +55,31 @@ const std::vector<Kind> kKinds = {
      {"in.weight [10, 6]", "in.bias [10]", "out.weight [6, 10]", "out.bias [6]"},
      {{2, 3, 10}, {6}},
      4.0 * 6 * 6 * 10},
+    // Six rows, each to two experts.
+    {"experts",
+     maker<Experts>(Experts::Options{.width = 6, .hidden = 10, .experts = 4, .chosen = 2}),
+     {2, 3, 6},
+     {2, 3, 6},
+     {"router.weight [4, 6]", "gate.weight [4, 10, 6]", "in.weight [4, 10, 6]",
+      "out.weight [4, 6, 10]"},
+     {{2, 3, 10}, {6}},
+     2.0 * 6 * 6 * 4 + 6.0 * 6 * 4 + 3 * 2.0 * 12 * 6 * 10 + 9.0 * 12 * 10 + 2.0 * 12 * 6},
+    {"experts",
+     maker<Experts>(Experts::Options{.width = 6,
+                                     .hidden = 10,
+                                     .experts = 4,
+                                     .chosen = 4,
+                                     .score = RouterScore::Sigmoid,
+                                     .shared_hidden = 8,
+                                     .shared_gate = true}),
+     {2, 6},
+     {2, 6},
+     {"router.weight [4, 6]", "gate.weight [4, 10, 6]", "in.weight [4, 10, 6]",
+      "out.weight [4, 6, 10]", "shared.gate.weight [8, 6]", "shared.in.weight [8, 6]",
+      "shared.out.weight [6, 8]", "shared_gate.weight [1, 6]"},
+     {{2, 7}},
+     2.0 * 2 * 6 * 4 + 8.0 * 2 * 4 + 3 * 2.0 * 8 * 6 * 10 + 9.0 * 8 * 10 + 2.0 * 8 * 6 +
+         3 * 2.0 * 2 * 6 * 8 + 9.0 * 2 * 8 + 2.0 * 2 * 6 + 2 * 6 + 2 * 6},
     {"self-attention",
      maker<SelfAttention>(SelfAttention::Options{.width = 6, .heads = 2, .causal = false}),
      {2, 3, 6},
@@ -249,6 +275,12 @@ TEST(Kinds, RefuseOptionsThatMakeNoLayer) {
            option_refusal<Conv2d>(Conv{.in = 4, .out = 6, .window = {}, .groups = 3}),
            option_refusal<Conv2d>(Conv{.in = 4, .out = 6, .window = {}, .groups = 0}),
            option_refusal<Conv2d>(Conv{.in = 0, .out = 6, .window = {}}),
+           option_refusal<Experts>(
+               Experts::Options{.width = 4, .hidden = 4, .experts = 2, .chosen = 3}),
+           option_refusal<Experts>(
+               Experts::Options{.width = 4, .hidden = 0, .experts = 2, .chosen = 1}),
+           option_refusal<Experts>(Experts::Options{
+               .width = 4, .hidden = 4, .experts = 2, .chosen = 1, .shared_gate = true}),
            option_refusal<Dropout>(1.0),
            option_refusal<Dropout>(-0.1),
            option_refusal<Dropout>(std::nan("")),

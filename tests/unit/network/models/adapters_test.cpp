@@ -81,6 +81,13 @@ TEST(AdaptersOfModels, RefuseTargetsThatNoLayerHas) {
                         "value, output, up, down, all-linear"));
   EXPECT_THAT(refused(decoder_config(true, {"vlaue"})), HasSubstr("did you mean 'value'?"));
   EXPECT_THAT(refused(decoder_config(true, {})), HasSubstr("lora.targets is empty"));
+  ModelConfig experts = decoder_config(true, {"query", "down"});
+  experts.bias = false;
+  experts.experts = 4;
+  EXPECT_THAT(refused(experts), HasSubstr("no layer of this network is a 'down'; there are query, "
+                                          "key, value, output"));
+  experts.lora.targets = {"output", "query"};
+  EXPECT_THAT(adapted(experts), ElementsAre("attention.query", "attention.output"));
   ModelConfig image = resnet_config("cifar", 8);
   image.lora.rank = 4;
   EXPECT_THAT(refused(image), HasSubstr("a network of the kind resnet has no adapters"));

@@ -1,6 +1,7 @@
 // Parameter counts against the papers' and other frameworks' own, without allocating a weight.
 #include <set>
 
+#include "runtime/network/models/active.h"
 #include "tests/unit/network/models/configs.h"
 
 namespace penstock {
@@ -45,6 +46,69 @@ TEST(Counts, TransformersOfGpipesTable) {
     EXPECT_EQ(count(transformer_l(row.layers, true)), row.with_bias);
     EXPECT_EQ(count(transformer_l(row.layers, false)), row.without_bias);
   }
+}
+
+// Mixtral 8x7B and Qwen3-30B-A3B, as their authors count them: all, and what a token meets.
+TEST(Counts, MixturesAndTheirActiveParameters) {
+  ModelConfig mixtral;
+  mixtral.kind = "decoder";
+  mixtral.layers = 32;
+  mixtral.width = 4096;
+  mixtral.heads = 32;
+  mixtral.kv_heads = 8;
+  mixtral.hidden = 14336;
+  mixtral.vocabulary = 32000;
+  mixtral.positions = "rotary";
+  mixtral.norm = "rms";
+  mixtral.activation = "silu";
+  mixtral.gated = true;
+  mixtral.bias = mixtral.attention_bias = mixtral.output_bias = false;
+  mixtral.experts = 8;
+  EXPECT_EQ(count(mixtral), 46'702'792'704);
+  EXPECT_EQ(count(mixtral) - idle_parameters(mixtral), 12'879'925'248);
+
+  ModelConfig qwen = mixtral;
+  qwen.layers = 48;
+  qwen.width = 2048;
+  qwen.kv_heads = 4;
+  qwen.head_width = 128;
+  qwen.vocabulary = 151936;
+  qwen.query_key_norm = true;
+  qwen.experts = 128;
+  qwen.experts_per_token = 8;
+  qwen.expert_width = 768;
+  EXPECT_EQ(count(qwen), 30'532'122'624);
+  EXPECT_EQ(count(qwen) - idle_parameters(qwen), 3'353'032'704);
+
+  qwen.dense_layers = {0, 47};
+  EXPECT_EQ(count(qwen), 30'532'122'624 - 2 * (128 * (3 * 768 + 1) - 3 * 14336) * 2048);
+  EXPECT_EQ(idle_parameters(qwen), int64_t{46} * 120 * 3 * 768 * 2048);
+  qwen.experts = 0;
+  qwen.dense_layers = {};
+  EXPECT_EQ(idle_parameters(qwen), 0);
+}
+
+TEST(Counts, MixturesRefuseWhatDoesNotFit) {
+  ModelConfig config;
+  config.kind = "decoder";
+  config.vocabulary = 20;
+  config.activation = "silu";
+  config.gated = true;
+  config.bias = false;
+  config.experts = 4;
+  EXPECT_NO_THROW((void)count(config));
+  const auto refuses = [&](const std::function<void(ModelConfig&)>& change, const char* what) {
+    ModelConfig changed = config;
+    change(changed);
+    EXPECT_THAT(message_of([&] { (void)count(changed); }), HasSubstr(what));
+  };
+  refuses([](ModelConfig& c) { c.experts_per_token = 5; }, "a token must go to 1 to 4 experts");
+  refuses([](ModelConfig& c) { c.gated = false; }, "set model.gated = true");
+  refuses([](ModelConfig& c) { c.bias = true; }, "set model.bias = false");
+  refuses([](ModelConfig& c) { c.shared_expert_gate = true; }, "no such expert");
+  refuses([](ModelConfig& c) { c.router = "top"; }, "known are softmax, sigmoid");
+  refuses([](ModelConfig& c) { c.dense_layers = {4}; }, "model.dense_layers has 4");
+  refuses([](ModelConfig& c) { c.experts = 0, c.dense_layers = {1}; }, "model.experts is 0");
 }
 
 TEST(Counts, OptionsOfATransformer) {
