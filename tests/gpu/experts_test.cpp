@@ -30,7 +30,7 @@ struct Case {
 constexpr Case kCases[] = {{1, 1, 1, 1, 1},    {1, 2, 8, 5, 3},     {7, 3, 40, 33, 17},
                            {64, 2, 4, 64, 64}, {300, 2, 3, 65, 63}, {130, 8, 9, 16, 130}};
 
-std::string text(const Case& c) {
+std::string what_of(const Case& c) {
   return std::to_string(c.rows) + " rows to " + std::to_string(c.chosen) + " of " +
          std::to_string(c.experts) + " experts";
 }
@@ -50,16 +50,16 @@ TEST_P(GpuExperts, RouteAndDifferentiate) {
         Twin weights = poisoned({c.rows, c.chosen}, DType::F32);
         gpu_.route(routing.on_gpu(), weights.gpu, logits.gpu, router);
         cpu_.route(routing.on_cpu(), weights.cpu, logits.cpu, router);
-        expect_close(routing.chosen, text(c));
-        expect_close(routing.order, text(c));
-        expect_close(routing.places, text(c));
-        expect_close(routing.offsets, text(c));
-        expect_close(weights, text(c));
+        expect_close(routing.chosen, what_of(c));
+        expect_close(routing.order, what_of(c));
+        expect_close(routing.places, what_of(c));
+        expect_close(routing.offsets, what_of(c));
+        expect_close(weights, what_of(c));
         const Twin g = random({c.rows, c.chosen}, DType::F32, 2);
         Twin dlogits = poisoned({c.rows, c.experts}, DType::F32);
         gpu_.route_backward(dlogits.gpu, g.gpu, weights.gpu, logits.gpu, routing.on_gpu(), router);
         cpu_.route_backward(dlogits.cpu, g.cpu, weights.cpu, logits.cpu, routing.on_cpu(), router);
-        expect_close(dlogits, text(c));
+        expect_close(dlogits, what_of(c));
       }
     }
   }
@@ -90,21 +90,21 @@ TEST_P(GpuExperts, MoveRows) {
     Twin gathered = poisoned(many, type_);
     gpu_.gather(gathered.gpu, x.gpu, on_gpu);
     cpu_.gather(gathered.cpu, x.cpu, on_cpu);
-    expect_close(gathered, 0.0, text(c));
+    expect_close(gathered, 0.0, what_of(c));
     Twin dx = poisoned(few, type_);
     gpu_.gather_backward(dx.gpu, rows.gpu, on_gpu);
     cpu_.gather_backward(dx.cpu, rows.cpu, on_cpu);
-    expect_close(dx, text(c));
+    expect_close(dx, what_of(c));
     Twin y = poisoned(few, type_);
     gpu_.combine(y.gpu, rows.gpu, r.weights.gpu, on_gpu);
     cpu_.combine(y.cpu, rows.cpu, r.weights.cpu, on_cpu);
-    expect_close(y, text(c));
+    expect_close(y, what_of(c));
     Twin drows = poisoned(many, type_);
     Twin dweights = poisoned({c.rows, c.chosen}, DType::F32);
     gpu_.combine_backward(drows.gpu, dweights.gpu, x.gpu, rows.gpu, r.weights.gpu, on_gpu);
     cpu_.combine_backward(drows.cpu, dweights.cpu, x.cpu, rows.cpu, r.weights.cpu, on_cpu);
-    expect_close(drows, text(c));
-    expect_close(dweights, text(c));
+    expect_close(drows, what_of(c));
+    expect_close(dweights, what_of(c));
   }
 }
 
@@ -124,17 +124,17 @@ TEST_P(GpuExperts, MultiplyEachExpertsRows) {
       Twin y = poisoned({slots, c.hidden}, type_);
       gpu_.grouped_forward(y.gpu, x.gpu, of_gpu, offsets.gpu);
       cpu_.grouped_forward(y.cpu, x.cpu, of_cpu, offsets.cpu);
-      expect_close(y, text(c));
+      expect_close(y, what_of(c));
       Twin dx = poisoned({slots, c.width}, type_);
       gpu_.grouped_backward_input(dx.gpu, g.gpu, of_gpu, offsets.gpu);
       cpu_.grouped_backward_input(dx.cpu, g.cpu, of_cpu, offsets.cpu);
-      expect_close(dx, text(c));
+      expect_close(dx, what_of(c));
     }
     for (const bool accumulate : {false, true}) {
       Twin dw = accumulate ? random(shape, DType::F32, 5) : poisoned(shape, DType::F32);
       gpu_.grouped_backward_weight(dw.gpu, x.gpu, g.gpu, offsets.gpu, accumulate);
       cpu_.grouped_backward_weight(dw.cpu, x.cpu, g.cpu, offsets.cpu, accumulate);
-      expect_close(dw, text(c));
+      expect_close(dw, what_of(c));
     }
   }
 }
