@@ -2,9 +2,10 @@
 """Decoders beside those of transformers: logits, gradients, and weights after 20 steps of AdamW.
 
 Builds small networks with random weights of each family (GPT-2, Llama with and without Llama 3's
-scaling, Mistral with a window, Qwen 2 and 3, Granite, OLMo 2, SmolLM3, Phi-3, Gemma 1 to 3, every scaling of
-rotary positions, the mixtures of experts Mixtral, OLMoE, Qwen2-MoE and Qwen3-MoE; tied and untied; queries in groups
-of 1, 2 and 4), lets transformers compute, writes what came out beside the weights under Penstock's names, and has
+scaling, Mistral with a window, Qwen 2 and 3, Granite, OLMo 2, SmolLM3, Phi-3, Gemma 1 to 3, OLMo 3, Ministral,
+Seed-OSS, EXAONE 4, StarCoder2, StableLM, every scaling of rotary positions, the mixtures of experts Mixtral, OLMoE,
+Qwen2-MoE and Qwen3-MoE; tied and untied; queries in groups of 1, 2 and 4), lets transformers compute, writes what came
+out beside the weights under Penstock's names, and has
 decoder_golden_test compare. With --write DIR it leaves the files there: those of
 tests/unit/network/models/goldens are made so. Returns 77 where transformers or PyTorch is missing.
 """
@@ -97,6 +98,15 @@ GEMMA3 = {"query_pre_attn_scalar": 7, "sliding_window": 5, "layer_types": ["full
 GEMMA3_KEYS = {**GEMMA_KEYS, "norm_place": "both", "attention_scale": 7 ** -0.5, "window": 5, "window_layers": [1],
                "query_key_norm": True, "rotary_base": 1e6, "rotary_scaling": "linear", "rotary_factor": 2.0,
                "window_rotary_base": 100.0}
+PATTERN = {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"]}
+PATTERN_KEYS = {"window": 5, "window_layers": [0]}
+OLMO3_ROTARY = {"full_attention": YARN, "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}}
+EXAONE4_KEYS = {"norm_place": "after", "query_key_norm": True}
+SEED_OSS = {"attention_dropout": 0.0, "residual_dropout": 0.0}
+STARCODER2_KEYS = {"norm": "layer", "gated": False, "activation": "gelu-tanh", "attention_bias": True, "output_bias": True,
+                   "bias": True}
+STABLELM = {"num_attention_heads": 2, "layer_norm_eps": 1e-6, "partial_rotary_factor": 0.5, "use_qkv_bias": True}
+STABLELM_KEYS = {"heads": 2, "rotary_width": 2, "norm": "layer", "attention_bias": True}
 
 # name: a model of transformers, the [model] section for Penstock
 CASES = {
@@ -149,6 +159,26 @@ CASES = {
     "gemma3_tied": (lambda: llama_like("Gemma3", 2, True, **GEMMA3), llama_keys(2, True, **GEMMA3_KEYS)),
     "gemma3_untied": (lambda: llama_like("Gemma3", 4, False, **GEMMA3, final_logit_softcapping=3.0),
                       llama_keys(4, False, **GEMMA3_KEYS, logit_softcap=3.0)),
+    "olmo3_tied": (lambda: llama_like("Olmo3", 4, True, **PATTERN),
+                   llama_keys(4, True, **OLMO2_KEYS, **PATTERN_KEYS, rotary_base=5e5)),
+    "olmo3_untied": (lambda: llama_like("Olmo3", 2, False, **PATTERN, rope_parameters=OLMO3_ROTARY),
+                     llama_keys(2, False, **OLMO2_KEYS, **PATTERN_KEYS, **YARN_KEYS, window_rotary_base=100.0)),
+    "ministral_tied": (lambda: llama_like("Ministral", 2, True, **PATTERN), llama_keys(2, True, **PATTERN_KEYS)),
+    "ministral_untied": (lambda: llama_like("Ministral", 4, False, sliding_window=7), llama_keys(4, False, window=7)),
+    "seed_oss_tied": (lambda: llama_like("SeedOss", 2, True, **SEED_OSS), llama_keys(2, True, attention_bias=True)),
+    "seed_oss_untied": (lambda: llama_like("SeedOss", 1, False, **SEED_OSS, attention_out_bias=True, mlp_bias=True),
+                        llama_keys(1, False, attention_bias=True, output_bias=True, bias=True)),
+    "exaone4_tied": (lambda: llama_like("Exaone4", 2, True, **PATTERN, rope_parameters=LLAMA3),
+                     llama_keys(2, True, **EXAONE4_KEYS, **PATTERN_KEYS, **LLAMA3_KEYS, rotary_layers=[0])),
+    "exaone4_untied": (lambda: llama_like("Exaone4", 4, False, sliding_window=None,
+                                          layer_types=["full_attention"] * LAYERS),
+                       llama_keys(4, False, **EXAONE4_KEYS)),
+    "starcoder2_tied": (lambda: llama_like("Starcoder2", 2, True, norm_epsilon=1e-6), llama_keys(2, True, **STARCODER2_KEYS)),
+    "starcoder2_untied": (lambda: llama_like("Starcoder2", 1, False, norm_epsilon=1e-6, sliding_window=5),
+                          llama_keys(1, False, **STARCODER2_KEYS, window=5)),
+    "stablelm_tied": (lambda: llama_like("StableLm", 2, True, **STABLELM), llama_keys(2, True, **STABLELM_KEYS)),
+    "stablelm_untied": (lambda: llama_like("StableLm", 1, False, **{**STABLELM, "use_qkv_bias": False}),
+                        llama_keys(1, False, **{**STABLELM_KEYS, "attention_bias": False})),
 }
 
 GPT2_NAMES = {"ln_1": "norm1", "ln_2": "norm2", "attn.c_proj": "attention.output",
@@ -167,7 +197,9 @@ OLMO2_NAMES = {**LLAMA_NAMES, "post_attention_layernorm": "norm1",
                "post_feedforward_layernorm": "norm2"}
 GEMMA2_NAMES = {**LLAMA_NAMES, "post_attention_layernorm": "norm1_after", "pre_feedforward_layernorm": "norm2",
                 "post_feedforward_layernorm": "norm2_after"}
-NAMES = {"olmo2": OLMO2_NAMES, "gemma2": GEMMA2_NAMES, "gemma3_text": GEMMA2_NAMES}
+STARCODER2_NAMES = {**LLAMA_NAMES, "mlp.c_fc": "feed_forward.in", "mlp.c_proj": "feed_forward.out"}
+NAMES = {"olmo2": OLMO2_NAMES, "gemma2": GEMMA2_NAMES, "gemma3_text": GEMMA2_NAMES, "olmo3": OLMO2_NAMES,
+         "exaone4": OLMO2_NAMES, "starcoder2": STARCODER2_NAMES}
 OUTER_NAMES = {"transformer.wte": "embedding.token", "transformer.wpe": "embedding.position",
                "transformer.ln_f": "norm", "model.embed_tokens": "embedding.token",
                "model.norm": "norm", "lm_head": "classifier"}
@@ -250,8 +282,8 @@ def numbers_of(make, keys, seed):
     tensors = {"tokens": tokens.int(), "labels": labels.int()}
     tensors |= {"weights/" + k: v for k, v in named(model, lambda p: p).items()}
 
-    # Where norms stand on both sides, PyTorch in fp32 is far from itself in fp64 after 20 steps of the usual rate.
-    gentle = keys.get("norm_place") == "both"
+    # Where norms stand behind, PyTorch in fp32 is far from itself in fp64 after 20 steps of the usual rate.
+    gentle = "norm_place" in keys
     rate, epsilon = (RATE / 10, EPSILON * 10) if gentle else (RATE, EPSILON)
     # One optimizer of each kind of parameter; of fused tensors all parts are of one kind.
     kinds = {True: [], False: []}

@@ -33,6 +33,9 @@ DYNAMIC = {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 4.0}
 LONGROPE = {"rope_type": "longrope", "rope_theta": 1e4, "short_factor": [1.0, 1.1, 1.2, 1.3], "long_factor": [1.1, 1.7, 3.0, 9.0]}
 GEMMA = {"head_dim": 16, "num_key_value_heads": 2}
 GEMMA2 = {**GEMMA, "query_pre_attn_scalar": 24, "sliding_window": 5}
+PATTERN = {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]}
+OLMO3_ROTARY = {"full_attention": YARN, "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}}
+STABLELM = {**SIZES, "num_key_value_heads": 2, "rope_parameters": PARTIAL}
 GEMMA3_ROTARY = {"full_attention": {**LINEAR, "rope_theta": 1e6}, "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}}
 FOLDERS = {
     "gpt2": (transformers.GPT2Config(n_layer=3, n_embd=32, n_head=4, vocab_size=VOCABULARY, n_positions=64, initializer_range=0.1,
@@ -73,6 +76,23 @@ FOLDERS = {
                                               shared_expert_intermediate_size=20), "float32"),
     "qwen3-moe": (transformers.Qwen3MoeConfig(**SIZES, num_key_value_heads=2, head_dim=16, num_experts=6, num_experts_per_tok=3,
                                               moe_intermediate_size=12, norm_topk_prob=True, decoder_sparse_step=2), "bfloat16"),
+    "olmo3": (transformers.Olmo3Config(**SIZES, **PATTERN, num_key_value_heads=2, rope_parameters=OLMO3_ROTARY), "bfloat16"),
+    "olmo3-tied": (transformers.Olmo3Config(**SIZES, num_key_value_heads=4, sliding_window=4, tie_word_embeddings=True), "float32"),
+    "ministral": (transformers.MinistralConfig(**SIZES, **PATTERN, num_key_value_heads=2, head_dim=16), "float32"),
+    "ministral-tied": (transformers.MinistralConfig(**SIZES, num_key_value_heads=4, head_dim=8, sliding_window=7,
+                                                    tie_word_embeddings=True), "bfloat16"),
+    "seed-oss": (transformers.SeedOssConfig(**SIZES, num_key_value_heads=2, head_dim=16, attention_dropout=0.0, residual_dropout=0.0),
+                 "bfloat16"),
+    "seed-oss-tied": (transformers.SeedOssConfig(**SIZES, num_key_value_heads=4, head_dim=8, attention_dropout=0.0, residual_dropout=0.0,
+                                                 attention_out_bias=True, mlp_bias=True, tie_word_embeddings=True), "float32"),
+    "exaone4": (transformers.Exaone4Config(**SIZES, **PATTERN, num_key_value_heads=2, rope_parameters=LLAMA3), "float32"),
+    "exaone4-tied": (transformers.Exaone4Config(**SIZES, num_key_value_heads=4, sliding_window=None, layer_types=["full_attention"] * 3,
+                                                tie_word_embeddings=True), "bfloat16"),
+    "starcoder2": (transformers.Starcoder2Config(**SIZES, num_key_value_heads=2, sliding_window=5), "float32"),
+    "starcoder2-untied": (transformers.Starcoder2Config(**SIZES, num_key_value_heads=1, use_bias=False, tie_word_embeddings=False),
+                          "bfloat16"),
+    "stablelm": (transformers.StableLmConfig(**STABLELM, use_qkv_bias=True), "bfloat16"),
+    "stablelm-tied": (transformers.StableLmConfig(**STABLELM, tie_word_embeddings=True), "float32"),
     "phi3-tied": (transformers.Phi3Config(**SIZES, num_key_value_heads=4, sliding_window=5, tie_word_embeddings=True), "float32"),
 }
 RUN_FILE = f"""[model]

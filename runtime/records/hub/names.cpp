@@ -42,6 +42,7 @@ constexpr NameRow kGpt2[] = {
 constexpr NameRow kLlama[] = {
     {"embedding.token.weight", "model.embed_tokens.weight"},
     {"blocks.#.norm1.weight", "model.layers.#.input_layernorm.weight"},
+    {"blocks.#.norm1.bias", "model.layers.#.input_layernorm.bias"},
     {"blocks.#.attention.query.weight", "model.layers.#.self_attn.q_proj.weight"},
     {"blocks.#.attention.query.bias", "model.layers.#.self_attn.q_proj.bias"},
     {"blocks.#.attention.key.weight", "model.layers.#.self_attn.k_proj.weight"},
@@ -53,6 +54,7 @@ constexpr NameRow kLlama[] = {
     {"blocks.#.attention.query_norm.weight", "model.layers.#.self_attn.q_norm.weight"},
     {"blocks.#.attention.key_norm.weight", "model.layers.#.self_attn.k_norm.weight"},
     {"blocks.#.norm2.weight", "model.layers.#.post_attention_layernorm.weight"},
+    {"blocks.#.norm2.bias", "model.layers.#.post_attention_layernorm.bias"},
     {"blocks.#.feed_forward.gate.weight", "model.layers.#.mlp.gate_proj.weight"},
     {"blocks.#.feed_forward.gate.bias", "model.layers.#.mlp.gate_proj.bias"},
     {"blocks.#.feed_forward.in.weight", "model.layers.#.mlp.up_proj.weight"},
@@ -60,6 +62,7 @@ constexpr NameRow kLlama[] = {
     {"blocks.#.feed_forward.out.weight", "model.layers.#.mlp.down_proj.weight"},
     {"blocks.#.feed_forward.out.bias", "model.layers.#.mlp.down_proj.bias"},
     {"norm.weight", "model.norm.weight"},
+    {"norm.bias", "model.norm.bias"},
     {"classifier.weight", "lm_head.weight"},
 };
 
@@ -67,6 +70,14 @@ constexpr NameRow kLlama[] = {
 constexpr NameRow kOlmo2[] = {
     {"blocks.#.norm1.weight", "model.layers.#.post_attention_layernorm.weight"},
     {"blocks.#.norm2.weight", "model.layers.#.post_feedforward_layernorm.weight"},
+};
+
+// What differs from kLlama: a feed-forward layer without a gate.
+constexpr NameRow kStarcoder2[] = {
+    {"blocks.#.feed_forward.in.weight", "model.layers.#.mlp.c_fc.weight"},
+    {"blocks.#.feed_forward.in.bias", "model.layers.#.mlp.c_fc.bias"},
+    {"blocks.#.feed_forward.out.weight", "model.layers.#.mlp.c_proj.weight"},
+    {"blocks.#.feed_forward.out.bias", "model.layers.#.mlp.c_proj.bias"},
 };
 
 // What differs from kLlama: a second norm behind attention and feed-forward layers. The name that is
@@ -130,18 +141,32 @@ std::vector<NameRow> with_rows(std::span<const NameRow> common, std::span<const 
 std::span<const HubFamily> families() {
   static const std::vector<NameRow> olmo2 = with_rows(kLlama, kOlmo2);
   static const std::vector<NameRow> gemma2 = with_rows(kLlama, kGemma2);
+  static const std::vector<NameRow> starcoder2 = with_rows(kLlama, kStarcoder2);
   static const std::vector<NameRow> phi3 = with_rows(kLlama, kPhi3);
   static const std::vector<NameRow> mixtral = joined_rows(kLlama, kMixtral);
   static const std::vector<NameRow> qwen_moe = joined_rows(kLlama, kQwenMoe);
-  static const std::vector<HubFamily> all = {
-      {"gpt2", "transformer.", kGpt2},   {"llama", "model.", kLlama},
-      {"mistral", "model.", kLlama},     {"qwen2", "model.", kLlama},
-      {"qwen3", "model.", kLlama},       {"granite", "model.", kLlama},
-      {"olmo2", "model.", olmo2},        {"smollm3", "model.", kLlama},
-      {"phi3", "model.", phi3},          {"gemma", "model.", kLlama},
-      {"gemma2", "model.", gemma2},      {"gemma3_text", "model.", gemma2},
-      {"mixtral", "model.", mixtral},    {"olmoe", "model.", qwen_moe},
-      {"qwen2_moe", "model.", qwen_moe}, {"qwen3_moe", "model.", qwen_moe}};
+  static const std::vector<HubFamily> all = {{"gpt2", "transformer.", kGpt2},
+                                             {"llama", "model.", kLlama},
+                                             {"mistral", "model.", kLlama},
+                                             {"qwen2", "model.", kLlama},
+                                             {"qwen3", "model.", kLlama},
+                                             {"granite", "model.", kLlama},
+                                             {"olmo2", "model.", olmo2},
+                                             {"smollm3", "model.", kLlama},
+                                             {"phi3", "model.", phi3},
+                                             {"gemma", "model.", kLlama},
+                                             {"gemma2", "model.", gemma2},
+                                             {"gemma3_text", "model.", gemma2},
+                                             {"olmo3", "model.", olmo2},
+                                             {"ministral", "model.", kLlama},
+                                             {"seed_oss", "model.", kLlama},
+                                             {"exaone4", "model.", olmo2},
+                                             {"starcoder2", "model.", starcoder2},
+                                             {"stablelm", "model.", kLlama},
+                                             {"mixtral", "model.", mixtral},
+                                             {"olmoe", "model.", qwen_moe},
+                                             {"qwen2_moe", "model.", qwen_moe},
+                                             {"qwen3_moe", "model.", qwen_moe}};
   return all;
 }
 

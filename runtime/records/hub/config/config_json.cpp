@@ -10,6 +10,7 @@
 #include "runtime/records/hub/config/config_fields.h"
 #include "runtime/records/hub/config/config_gemma.h"
 #include "runtime/records/hub/config/config_keys.h"
+#include "runtime/records/hub/config/config_more.h"
 #include "runtime/records/hub/config/config_windows.h"
 #include "runtime/records/hub/kept_folder.h"
 #include "runtime/system/files/json.h"
@@ -190,11 +191,13 @@ struct Family {
   ReadFamily read;
 };
 constexpr Family kFamilies[] = {
-    {"gpt2", read_gpt2},          {"llama", read_llama},     {"mistral", read_mistral},
-    {"qwen2", read_qwen2},        {"qwen3", read_qwen3},     {"granite", read_granite},
-    {"olmo2", read_olmo2},        {"smollm3", read_smollm3}, {"phi3", read_phi3},
-    {"gemma", read_gemma},        {"gemma2", read_gemma2},   {"gemma3_text", read_gemma3},
-    {"mixtral", read_mixtral},    {"olmoe", read_olmoe},     {"qwen2_moe", read_qwen2_moe},
+    {"gpt2", read_gpt2},          {"llama", read_llama},           {"mistral", read_mistral},
+    {"qwen2", read_qwen2},        {"qwen3", read_qwen3},           {"granite", read_granite},
+    {"olmo2", read_olmo2},        {"smollm3", read_smollm3},       {"phi3", read_phi3},
+    {"gemma", read_gemma},        {"gemma2", read_gemma2},         {"gemma3_text", read_gemma3},
+    {"olmo3", read_olmo3},        {"ministral", read_ministral},   {"seed_oss", read_seed_oss},
+    {"exaone4", read_exaone4},    {"starcoder2", read_starcoder2}, {"stablelm", read_stablelm},
+    {"mixtral", read_mixtral},    {"olmoe", read_olmoe},           {"qwen2_moe", read_qwen2_moe},
     {"qwen3_moe", read_qwen3_moe}};
 
 ReadFamily reader_of(const ConfigFields& fields, const std::string& name) {

@@ -20,8 +20,9 @@ constexpr std::array kKeys = {
     "eos_token_id", "pad_token_id", "prefix", "sep_token_id", "suppress_tokens", "unk_token_id",
     // These are for training: how weights begin, and rates of dropout. Penstock has model.dropout
     // for the latter.
-    "attention_dropout", "attn_pdrop", "dropout", "embd_pdrop", "hidden_dropout",
-    "hidden_dropout_prob", "initializer_range", "layerdrop", "neftune_noise_alpha", "resid_pdrop",
+    "attention_dropout", "attn_pdrop", "dropout", "embd_pdrop", "embedding_dropout",
+    "hidden_dropout", "hidden_dropout_prob", "initializer_range", "layerdrop",
+    "neftune_noise_alpha", "resid_pdrop", "residual_dropout",
     // Of mixtures of experts: the weight of a loss over all layers, which output_router_logits
     // switches on. Penstock has model.balance_loss, by layer.
     "output_router_logits", "router_aux_loss_coef",

@@ -25,9 +25,15 @@ void set_share(const ConfigFields& fields, double share, ModelConfig& model) {
   model.rotary_width = width == model.head_width ? 0 : width;
 }
 
-void read_share(ConfigFields& fields, RotaryShare share, ModelConfig& model) {
-  if (share == RotaryShare::All) return fields.must_be(kShare, 1.0);
-  if (fields.has(kShare)) set_share(fields, fields.number(kShare), model);
+// Returns whether the member says a share.
+bool read_share(ConfigFields& fields, RotaryShare share, ModelConfig& model) {
+  const bool said = fields.has(kShare);
+  if (share == RotaryShare::All) {
+    fields.must_be(kShare, 1.0);
+  } else if (said) {
+    set_share(fields, fields.number(kShare), model);
+  }
+  return said;
 }
 
 void read_factor(ConfigFields& fields, ModelConfig& model) {
@@ -118,7 +124,7 @@ void read_scaling(const json& scaling, const std::string& where, RotaryShare sha
   // The first folders of Phi call it su.
   const std::string type = said == "su" && outside > 0 ? "longrope" : said;
   model.rotary_base = fields.number("rope_theta", model.rotary_base);
-  read_share(fields, share, model);
+  (void)read_share(fields, share, model);
   if (type == "linear") {
     read_factor(fields, model);
   } else if (type == "llama3") {
@@ -158,8 +164,7 @@ const json* object_of(ConfigFields& fields, const char* key) {
 
 void read_rotary(ConfigFields& fields, RotaryShare share, ModelConfig& model, double unsaid_share) {
   model.positions = "rotary";
-  if (unsaid_share != 1.0) set_share(fields, unsaid_share, model);
-  read_share(fields, share, model);
+  bool has_share = read_share(fields, share, model);
   model.rotary_base = fields.number("rope_theta", model.rotary_base);
   const bool has_theta = fields.has("rope_theta");
   const double theta = model.rotary_base;
@@ -169,8 +174,11 @@ void read_rotary(ConfigFields& fields, RotaryShare share, ModelConfig& model, do
     const json* scaling = object_of(fields, key);
     if (scaling == nullptr) continue;
     if (model.rotary_scaling != "none") fields.refuse(key, "says again what rope_scaling does");
+    has_share = has_share || scaling->contains(kShare);
+    if (!has_share) set_share(fields, unsaid_share, model);  // before factors of pairs are read
     read_scaling(*scaling, fields.where() + ", " + key, share, outside, model);
   }
+  if (!has_share) set_share(fields, unsaid_share, model);
   if (has_theta && model.rotary_base != theta) {
     fields.refuse("rope_theta", "is not that of rope_parameters");
   }

@@ -94,8 +94,7 @@ void refuse_windows(ConfigFields& fields) {
 
 void read_mistral_window(ConfigFields& fields, ModelConfig& model) {
   model.window = sliding_window(fields);
-  check_all_alike(fields, model.window == 0 ? "full_attention" : "sliding_attention",
-                  "all are with this \"sliding_window\"");
+  refuse_other_windows(fields, model);
 }
 
 void read_qwen_window(ConfigFields& fields, ModelConfig& model) {
@@ -109,16 +108,25 @@ void read_qwen_window(ConfigFields& fields, ModelConfig& model) {
 void read_window_pattern(ConfigFields& fields, int64_t pattern, ModelConfig& model) {
   std::vector<int64_t> unsaid;
   for (int64_t i = 0; i < model.layers; ++i) {
-    if ((i + 1) % pattern != 0) unsaid.push_back(i);
+    if (pattern == 0 || (i + 1) % pattern != 0) unsaid.push_back(i);
   }
   const int64_t window = sliding_window(fields);
   set_window(fields, true, window, windowed_layers(fields, model.layers, unsaid), model);
 }
 
-void read_phi3_window(ConfigFields& fields, ModelConfig& model) {
-  model.window = fields.has("sliding_window") ? fields.whole("sliding_window") : 0;
+void read_windows_or_none(ConfigFields& fields, int64_t pattern, ModelConfig& model) {
+  if (!fields.is_null("sliding_window")) return read_window_pattern(fields, pattern, model);
+  check_all_alike(fields, "full_attention", "all are without a \"sliding_window\"");
+}
+
+void refuse_other_windows(ConfigFields& fields, const ModelConfig& model) {
   check_all_alike(fields, model.window == 0 ? "full_attention" : "sliding_attention",
                   "all are with this \"sliding_window\"");
+}
+
+void read_phi3_window(ConfigFields& fields, ModelConfig& model) {
+  model.window = fields.has("sliding_window") ? fields.whole("sliding_window") : 0;
+  refuse_other_windows(fields, model);
 }
 
 void read_smollm3_layers(ConfigFields& fields, ModelConfig& model) {

@@ -2,8 +2,9 @@
 // sliding-window attention, in which a token sees only the last so many tokens.
 //
 // Mistral uses one window in all layers. Qwen uses it in the layers that the member layer_types
-// names or, without that member, in those from the number max_window_layers on. Gemma 2 and 3 use
-// it in all but every so many-th layer. SmolLM3 has layers without rotary positions besides. The
+// names or, without that member, in those from the number max_window_layers on. Gemma 2 and 3,
+// OLMo 3 and EXAONE 4 use it in all but every so many-th layer, Ministral in all that layer_types
+// names. SmolLM3 has layers without rotary positions besides. The
 // other families have no window. config_json.cpp calls one of the functions, by family.
 #pragma once
 
@@ -25,6 +26,11 @@ void read_qwen_window(ConfigFields& fields, ModelConfig& model);
 // Sets model.window and, if only some layers have it, model.window_layers: those of layer_types or,
 // without that member, all but every `pattern`-th. model.layers must be set.
 void read_window_pattern(ConfigFields& fields, int64_t pattern, ModelConfig& model);
+// The same, where a sliding_window of null means that no layer has a window; `pattern` 0: without
+// layer_types all have it.
+void read_windows_or_none(ConfigFields& fields, int64_t pattern, ModelConfig& model);
+// Throws if layer_types says another thing than that all layers have model.window, or none has one.
+void refuse_other_windows(ConfigFields& fields, const ModelConfig& model);
 // Sets model.window, in tokens, for all layers, as Phi-3 has it; 0: no window.
 void read_phi3_window(ConfigFields& fields, ModelConfig& model);
 // Sets model.rotary_layers if only some layers have rotary positions, model.positions = "none" if

@@ -55,16 +55,21 @@ ordered_json gpt2_config(const ModelConfig& model) {
           {"layer_norm_epsilon", model.norm_epsilon}};
 }
 
-ordered_json rotary_config(const ModelConfig& model) {
-  ordered_json rotary = {{"rope_theta", model.rotary_base}, {"rope_type", "default"}};
-  if (model.rotary_width > 0) {
-    const auto head = static_cast<double>(model.head_width);
-    double share = static_cast<double>(model.rotary_width) / head;
-    // The reader of the file cuts off what is behind the point.
-    while (static_cast<int64_t>(head * share) < model.rotary_width)
-      share = std::nextafter(share, 1.0);
-    rotary["partial_rotary_factor"] = share;
+// The share of a head that is turned, of which the reader of the file cuts off what is behind the
+// point of the product.
+double rotary_share(const ModelConfig& model) {
+  if (model.rotary_width == 0) return 1.0;
+  const auto head = static_cast<double>(model.head_width);
+  double share = static_cast<double>(model.rotary_width) / head;
+  while (static_cast<int64_t>(head * share) < model.rotary_width) {
+    share = std::nextafter(share, 1.0);
   }
+  return share;
+}
+
+ordered_json rotary_config(const ModelConfig& model, const LlamaLike& family) {
+  ordered_json rotary = {{"rope_theta", model.rotary_base}, {"rope_type", "default"}};
+  if (family.partial_rotary) rotary["partial_rotary_factor"] = rotary_share(model);
   const std::string& scaling = model.rotary_scaling;
   if (scaling == "none") return rotary;
   rotary["rope_type"] = scaling;
@@ -85,9 +90,9 @@ ordered_json rotary_config(const ModelConfig& model) {
 }
 
 // The rotary positions of families that have them by the kind of layer.
-ordered_json rotary_by_layer(const ModelConfig& model) {
+ordered_json rotary_by_layer(const ModelConfig& model, const LlamaLike& family) {
   const double base = model.window_rotary_base > 0.0 ? model.window_rotary_base : model.rotary_base;
-  return {{"full_attention", rotary_config(model)},
+  return {{"full_attention", rotary_config(model, family)},
           {"sliding_attention", {{"rope_theta", base}, {"rope_type", "default"}}}};
 }
 
@@ -117,6 +122,16 @@ ordered_json cap_or_null(double cap) {
   return cap > 0.0 ? ordered_json(cap) : ordered_json();
 }
 
+void add_biases(ordered_json& config, const ModelConfig& model, Biases biases) {
+  if (biases == Biases::MaybeQueries) config["use_qkv_bias"] = model.attention_bias;
+  if (biases == Biases::All) config["use_bias"] = model.bias;
+  const bool each = biases == Biases::Each;
+  const bool llama = biases == Biases::Llama;
+  if (each || llama || biases == Biases::Attention) config["attention_bias"] = model.attention_bias;
+  if (each) config["attention_out_bias"] = model.output_bias;
+  if (each || llama) config["mlp_bias"] = model.bias;
+}
+
 ordered_json llama_like_config(const ModelConfig& model, const LlamaLike& family) {
   ordered_json config = {
       {"model_type", family.name},
@@ -129,12 +144,12 @@ ordered_json llama_like_config(const ModelConfig& model, const LlamaLike& family
       {"head_dim", model.head_width},
       {"intermediate_size", model.hidden},
       {"max_position_embeddings", model.context},
-      {"rms_norm_eps", model.norm_epsilon},
-      {"rope_parameters", family.window_rotary ? rotary_by_layer(model) : rotary_config(model)},
+      {family.epsilon, model.norm_epsilon},
+      {"rope_parameters",
+       family.window_rotary ? rotary_by_layer(model, family) : rotary_config(model, family)},
       // Unsaid it is a token of the published vocabulary, maybe past our last.
       {"pad_token_id", nullptr}};
-  if (family.any_bias) config["attention_bias"] = model.attention_bias;
-  if (family.hidden_bias) config["mlp_bias"] = model.bias;
+  add_biases(config, model, family.biases);
   if (family.scales) {
     config["embedding_multiplier"] = model.embedding_scale;
     config["residual_multiplier"] = model.residual_scale;
@@ -142,7 +157,7 @@ ordered_json llama_like_config(const ModelConfig& model, const LlamaLike& family
     config["logits_scaling"] = 1.0 / model.logit_scale;
   }
   // Phi's reader takes this number from here.
-  if (family.partial_rotary && model.rotary_scaling == "longrope") {
+  if (family.longrope_alone && model.rotary_scaling == "longrope") {
     config["original_max_position_embeddings"] = model.rotary_original;
   }
   if (family.scalar) config["query_pre_attn_scalar"] = query_scalar(model);
@@ -153,8 +168,9 @@ ordered_json llama_like_config(const ModelConfig& model, const LlamaLike& family
   if (family.windows == Windows::None) return config;
   // A sliding_window of null means that a position attends to all positions before it.
   config["sliding_window"] = model.window > 0 ? ordered_json(model.window) : ordered_json();
-  if (family.gemma) config["layer_types"] = layer_types(model);
-  if (family.gemma || family.windows == Windows::AllOrNone || model.window == 0) return config;
+  if (family.layer_types) config["layer_types"] = layer_types(model);
+  if (family.layer_types || family.windows == Windows::AllOrNone || model.window == 0)
+    return config;
   config["use_sliding_window"] = true;
   config["max_window_layers"] = model.window_layers.empty() ? 0 : model.window_layers.front();
   if (!model.window_layers.empty()) config["layer_types"] = layer_types(model);

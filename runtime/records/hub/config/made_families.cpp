@@ -53,84 +53,75 @@ void add_rotary(const ModelConfig& model, const LlamaLike& family, Obstacles& al
   } else if (model.window > 0 && model.rotary_scaling != "none") {
     add_unless(model.window_rotary_base > 0.0, "a model.window_rotary_base above 0", all);
   }
+  if (family.longrope_alone) {
+    add_unless(model.rotary_scaling == "none" || model.rotary_scaling == "longrope",
+               "model.rotary_scaling = \"none\"", all);
+  }
   add_unless(model.rotary_scaling != "dynamic" || model.rotary_original == model.context,
              "model.rotary_original as model.context", all);
 }
 
+void add_biases(const ModelConfig& model, Biases biases, Obstacles& all) {
+  const bool queries = model.attention_bias;
+  const bool output = model.output_bias;
+  const bool both = biases == Biases::Llama || biases == Biases::Attention || biases == Biases::All;
+  const bool may_have_queries = biases != Biases::None;
+  const bool may_have_output = both || biases == Biases::Each;
+  const bool may_have_hidden =
+      biases == Biases::Llama || biases == Biases::Each || biases == Biases::All;
+  add_unless(!model.bias || may_have_hidden, "model.bias = false", all);
+  if (biases == Biases::All) {
+    add_unless(queries == output && output == model.bias,
+               "model.attention_bias and model.output_bias as model.bias", all);
+  } else if (both) {
+    add_unless(queries == output, "model.output_bias as model.attention_bias", all);
+  }
+  if (biases == Biases::Queries) add_unless(queries, "model.attention_bias = true", all);
+  add_unless(!queries || may_have_queries, "model.attention_bias = false", all);
+  add_unless(!output || may_have_output, "model.output_bias = false", all);
+}
+
+// clang-format off
 constexpr LlamaLike kLlamaLike[] = {
-    {.name = "llama", .architecture = "LlamaForCausalLM", .any_bias = true, .hidden_bias = true},
+    {.name = "llama", .architecture = "LlamaForCausalLM", .biases = Biases::Llama},
     {.name = "mistral", .architecture = "MistralForCausalLM", .windows = Windows::AllOrNone},
-    {.name = "qwen2",
-     .architecture = "Qwen2ForCausalLM",
-     .windows = Windows::Any,
-     .mixed_bias = true},
-    {.name = "qwen3",
-     .architecture = "Qwen3ForCausalLM",
-     .windows = Windows::Any,
-     .query_key_norm = true,
-     .any_bias = true},
-    {.name = "granite",
-     .architecture = "GraniteForCausalLM",
-     .any_bias = true,
-     .hidden_bias = true,
-     .scales = true},
-    {.name = "olmo2",
-     .architecture = "Olmo2ForCausalLM",
-     .query_key_norm = true,
-     .any_bias = true,
-     .whole_projection = true,
-     .norm_place = "after"},
-    {.name = "smollm3",
-     .architecture = "SmolLM3ForCausalLM",
-     .any_bias = true,
-     .hidden_bias = true,
-     .some_rotary = true},
-    {.name = "phi3",
-     .architecture = "Phi3ForCausalLM",
-     .windows = Windows::AllOrNone,
-     .partial_rotary = true},
-    {.name = "gemma", .architecture = "GemmaForCausalLM", .any_bias = true, .gemma = true},
-    {.name = "gemma2",
-     .architecture = "Gemma2ForCausalLM",
-     .activation = "hidden_activation",
-     .windows = Windows::Any,
-     .any_bias = true,
-     .norm_place = "both",
-     .gemma = true,
-     .scalar = true,
-     .score_softcap = true,
-     .logit_softcap = true},
-    {.name = "gemma3_text",
-     .architecture = "Gemma3ForCausalLM",
-     .activation = "hidden_activation",
-     .windows = Windows::Any,
-     .query_key_norm = true,
-     .any_bias = true,
-     .norm_place = "both",
-     .gemma = true,
-     .scalar = true,
-     .logit_softcap = true,
-     .window_rotary = true},
-    {.name = "mixtral",
-     .architecture = "MixtralForCausalLM",
-     .windows = Windows::AllOrNone,
+    {.name = "qwen2", .architecture = "Qwen2ForCausalLM", .windows = Windows::Any, .biases = Biases::Queries},
+    {.name = "qwen3", .architecture = "Qwen3ForCausalLM", .windows = Windows::Any, .query_key_norm = true,
+     .biases = Biases::Attention},
+    {.name = "granite", .architecture = "GraniteForCausalLM", .biases = Biases::Llama, .scales = true},
+    {.name = "olmo2", .architecture = "Olmo2ForCausalLM", .query_key_norm = true, .biases = Biases::Attention,
+     .whole_projection = true, .norm_place = "after"},
+    {.name = "smollm3", .architecture = "SmolLM3ForCausalLM", .biases = Biases::Llama, .some_rotary = true},
+    {.name = "phi3", .architecture = "Phi3ForCausalLM", .windows = Windows::AllOrNone, .partial_rotary = true,
+     .longrope_alone = true},
+    {.name = "gemma", .architecture = "GemmaForCausalLM", .biases = Biases::Attention, .gemma = true},
+    {.name = "gemma2", .architecture = "Gemma2ForCausalLM", .activation = "hidden_activation",
+     .windows = Windows::Any, .biases = Biases::Attention, .norm_place = "both", .gemma = true, .scalar = true,
+     .score_softcap = true, .logit_softcap = true, .layer_types = true},
+    {.name = "gemma3_text", .architecture = "Gemma3ForCausalLM", .activation = "hidden_activation",
+     .windows = Windows::Any, .query_key_norm = true, .biases = Biases::Attention, .norm_place = "both",
+     .gemma = true, .scalar = true, .logit_softcap = true, .window_rotary = true, .layer_types = true},
+    {.name = "olmo3", .architecture = "Olmo3ForCausalLM", .windows = Windows::Any, .query_key_norm = true,
+     .biases = Biases::Attention, .whole_projection = true, .norm_place = "after", .window_rotary = true,
+     .layer_types = true},
+    {.name = "ministral", .architecture = "MinistralForCausalLM", .windows = Windows::Any, .layer_types = true},
+    {.name = "seed_oss", .architecture = "SeedOssForCausalLM", .biases = Biases::Each},
+    {.name = "exaone4", .architecture = "Exaone4ForCausalLM", .windows = Windows::Any, .query_key_norm = true,
+     .norm_place = "after", .rotary_in_windows = true, .layer_types = true},
+    {.name = "starcoder2", .architecture = "Starcoder2ForCausalLM", .windows = Windows::AllOrNone,
+     .biases = Biases::All, .norm = "layer", .epsilon = "norm_epsilon", .gated = false},
+    {.name = "stablelm", .architecture = "StableLmForCausalLM", .biases = Biases::MaybeQueries, .norm = "layer",
+     .epsilon = "layer_norm_eps", .partial_rotary = true},
+    {.name = "mixtral", .architecture = "MixtralForCausalLM", .windows = Windows::AllOrNone,
      .experts = ExpertForm::Mixtral},
-    {.name = "olmoe",
-     .architecture = "OlmoeForCausalLM",
-     .query_key_norm = true,
-     .any_bias = true,
-     .whole_projection = true,
-     .experts = ExpertForm::Olmoe},
-    {.name = "qwen2_moe",
-     .architecture = "Qwen2MoeForCausalLM",
-     .qkv_bias = true,
+    {.name = "olmoe", .architecture = "OlmoeForCausalLM", .query_key_norm = true, .biases = Biases::Attention,
+     .whole_projection = true, .experts = ExpertForm::Olmoe},
+    {.name = "qwen2_moe", .architecture = "Qwen2MoeForCausalLM", .biases = Biases::MaybeQueries,
      .experts = ExpertForm::QwenShared},
-    {.name = "qwen3_moe",
-     .architecture = "Qwen3MoeForCausalLM",
-     .query_key_norm = true,
-     .any_bias = true,
+    {.name = "qwen3_moe", .architecture = "Qwen3MoeForCausalLM", .query_key_norm = true, .biases = Biases::Attention,
      .experts = ExpertForm::Qwen},
 };
+// clang-format on
 
 }  // namespace
 
@@ -174,8 +165,11 @@ Obstacles obstacles_to_gpt2(const ModelConfig& model) {
 Obstacles obstacles_to(const LlamaLike& family, const ModelConfig& model) {
   Obstacles all = of_every_family(model);
   add_unless(model.positions == "rotary", "model.positions = \"rotary\"", all);
-  add_unless(model.norm == "rms", "model.norm = \"rms\"", all);
-  add_unless(model.gated, "model.gated = true", all);
+  if (model.norm != family.norm) {
+    all.push_back("model.norm = \"" + std::string(family.norm) + "\"");
+  }
+  add_unless(model.gated == family.gated,
+             family.gated ? "model.gated = true" : "model.gated = false", all);
   add_unless(model.window == 0 || family.windows != Windows::None, "model.window = 0", all);
   add_unless(model.window_layers.empty() || family.windows == Windows::Any,
              "model.window_layers = []", all);
@@ -196,23 +190,16 @@ Obstacles obstacles_to(const LlamaLike& family, const ModelConfig& model) {
     if (!family.scales) add_scales(model, all);
   }
   add_softcaps(model, family, all);
-  add_unless(model.rotary_layers.empty() || family.some_rotary, "model.rotary_layers = []", all);
+  if (family.rotary_in_windows) {
+    add_unless(model.rotary_layers == model.window_layers,
+               "model.rotary_layers as model.window_layers", all);
+  } else {
+    add_unless(model.rotary_layers.empty() || family.some_rotary, "model.rotary_layers = []", all);
+  }
   add_unless(model.rotary_width == 0 || family.partial_rotary, "model.rotary_width = 0", all);
   add_rotary(model, family, all);
   add_expert_obstacles(model, family.experts, all);
-  add_unless(!model.bias || family.hidden_bias, "model.bias = false", all);
-  if (family.mixed_bias) {
-    add_unless(model.attention_bias, "model.attention_bias = true", all);
-    add_unless(!model.output_bias, "model.output_bias = false", all);
-  } else if (family.any_bias) {
-    add_unless(model.attention_bias == model.output_bias,
-               "model.output_bias as model.attention_bias", all);
-  } else if (family.qkv_bias) {
-    add_unless(!model.output_bias, "model.output_bias = false", all);
-  } else {
-    add_unless(!model.attention_bias, "model.attention_bias = false", all);
-    add_unless(!model.output_bias, "model.output_bias = false", all);
-  }
+  add_biases(model, family.biases, all);
   return all;
 }
 

@@ -18,6 +18,11 @@ using Obstacles = std::vector<std::string>;
 // Says which layers of a family can have a sliding window.
 enum class Windows : uint8_t { None, AllOrNone, Any };
 
+// Says which biases a family can have: None; Llama: attention_bias with output_bias and model.bias,
+// each or not; Attention: the former two or not; Each: all three, each or not; Queries:
+// attention_bias alone, always; MaybeQueries: that or not; All: all three or none.
+enum class Biases : uint8_t { None, Llama, Attention, Each, Queries, MaybeQueries, All };
+
 // A family whose config.json is like Llama's, and what its networks can have beside Llama's.
 struct LlamaLike {
   const char* name;
@@ -25,19 +30,22 @@ struct LlamaLike {
   const char* activation = "hidden_act";  // the member with the activation
   Windows windows = Windows::None;
   bool query_key_norm = false;
-  bool any_bias = false;          // can have attention_bias and output_bias, but not one alone
-  bool mixed_bias = false;        // always has attention_bias, and no output_bias
-  bool qkv_bias = false;          // can have attention_bias, and no output_bias
-  bool hidden_bias = false;       // can have model.bias
+  Biases biases = Biases::None;
   bool scales = false;            // can have multipliers, model.embedding_scale and its like
   bool whole_projection = false;  // norms of queries and keys are over all heads as one
+  const char* norm = "rms";
+  const char* epsilon = "rms_norm_eps";  // the member with model.norm_epsilon
   const char* norm_place = "before";
-  bool some_rotary = false;     // can have layers without rotary positions
-  bool partial_rotary = false;  // can turn a part of each head alone
-  bool gemma = false;           // norms of 1 + weight, embeddings times the root of the width
-  bool scalar = false;          // an attention_scale of 1 / sqrt(a whole number)
+  bool gated = true;
+  bool some_rotary = false;        // can have layers without rotary positions
+  bool rotary_in_windows = false;  // has them in layers with a window alone, where there are such
+  bool partial_rotary = false;     // can turn a part of each head alone
+  bool gemma = false;              // norms of 1 + weight, embeddings times the root of the width
+  bool scalar = false;             // an attention_scale of 1 / sqrt(a whole number)
   bool score_softcap = false, logit_softcap = false;  // can have these
-  bool window_rotary = false;  // layers with a window have rotary positions of their own
+  bool window_rotary = false;   // layers with a window have rotary positions of their own
+  bool layer_types = false;     // says by layer_types which layers have the window
+  bool longrope_alone = false;  // has no other scaling of positions
   ExpertForm experts = ExpertForm::None;
 };
 

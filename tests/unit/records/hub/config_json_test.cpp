@@ -303,7 +303,9 @@ TEST(MadeConfigs, NameWhatNoFamilyHas) {
   model.bias = model.attention_bias = model.output_bias = false;
   model.window = 4;
   model.window_layers = {1};
-  refused(model, "mistral, would take model.window_layers = []");
+  model.output_bias = true;
+  refused(model, "ministral, would take model.output_bias = false");
+  model.output_bias = false;
   model.window_layers = {};
   model.norm_place = "both";
   refused(model, "mistral, would take model.norm_place = \"before\"");

@@ -243,6 +243,90 @@ TEST(HubFamilyConfigs, Gemma3HasTwoSetsOfPositions) {
               HasSubstr("\"attn_logit_softcapping\""));
 }
 
+TEST(HubFamilyConfigs, Olmo3ScalesNoPositionsInWindows) {
+  const ModelConfig model = model_of(of_family("olmo3", R"({"num_hidden_layers": 4,
+ "sliding_window": 16, "rope_parameters": null, "rope_theta": 5e5, "rope_scaling": {
+ "rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 8192,
+ "attention_factor": 1.2, "beta_fast": 32.0, "beta_slow": 1.0}})"));
+  EXPECT_EQ(model.norm_place, "after");
+  EXPECT_EQ(model.query_key_norm_over, "projection");
+  EXPECT_EQ(model.rotary_scaling, "yarn");
+  EXPECT_EQ(model.window_rotary_base, 5e5);
+  EXPECT_THAT(model.window_layers, ElementsAre(0, 1, 2));
+}
+
+TEST(HubFamilyConfigs, MinistralSaysWhichLayersHaveTheWindow) {
+  const auto ministral = [](const std::string& more) {
+    return of_family("ministral", R"({"num_hidden_layers": 3)" + more + "}");
+  };
+  EXPECT_EQ(model_of(ministral("")).window, 4096);
+  EXPECT_THAT(model_of(ministral("")).window_layers, IsEmpty()) << "all";
+  EXPECT_EQ(model_of(ministral(R"(, "sliding_window": null)")).window, 0);
+  EXPECT_THAT(model_of(ministral(R"(, "layer_types":
+ ["full_attention", "sliding_attention", "full_attention"])"))
+                  .window_layers,
+              ElementsAre(1));
+  EXPECT_THAT(refused(ministral(R"(, "sliding_window": null, "layer_types":
+ ["full_attention", "sliding_attention", "full_attention"])")),
+              HasSubstr("\"layer_types\""));
+}
+
+TEST(HubFamilyConfigs, SeedOssHasBiasesOneByOne) {
+  const ModelConfig model =
+      model_of(of_family("seed_oss", R"({"attention_out_bias": true, "attention_bias": false})"));
+  EXPECT_FALSE(model.attention_bias);
+  EXPECT_TRUE(model.output_bias);
+  EXPECT_FALSE(model.bias);
+}
+
+TEST(HubFamilyConfigs, Exaone4HasPositionsInWindowsAlone) {
+  const auto exaone = [](const std::string& more) {
+    return of_family("exaone4", R"({"num_hidden_layers": 4)" + more + "}");
+  };
+  const ModelConfig model = model_of(exaone(""));
+  EXPECT_THAT(model.window_layers, ElementsAre(0, 1, 2));
+  EXPECT_EQ(model.rotary_layers, model.window_layers);
+  EXPECT_EQ(model.norm_place, "after");
+  EXPECT_EQ(model.query_key_norm_over, "head");
+  const ModelConfig plain = model_of(exaone(R"(, "sliding_window": null)"));
+  EXPECT_EQ(plain.positions, "rotary");
+  EXPECT_THAT(plain.rotary_layers, IsEmpty());
+  const std::string four = R"(, "layer_types": ["full_attention", "full_attention",
+ "full_attention", "full_attention"])";
+  EXPECT_EQ(model_of(exaone(four)).positions, "none");
+  EXPECT_EQ(model_of(exaone(four + R"(, "sliding_window_pattern": "LLLG")")).positions, "none");
+  EXPECT_THAT(refused(exaone(R"(, "sliding_window_pattern": "LLLG")")),
+              HasSubstr("\"sliding_window_pattern\" is no number"));
+}
+
+TEST(HubFamilyConfigs, Starcoder2AndStableLmHaveLayerNorms) {
+  const std::string norms = R"({"rms_norm_eps": null, "norm_epsilon": 1e-5, "layer_norm_eps": 1e-5,
+ "attention_bias": null, "mlp_bias": null, "head_dim": 8)";
+  const auto with = [&](const std::string& family, const char* other, const std::string& more) {
+    nlohmann::json document = nlohmann::json::parse(of_family(family, norms + more + "}"));
+    for (const char* key : {"rms_norm_eps", "attention_bias", "mlp_bias", other}) {
+      document.erase(key);
+    }
+    return document.dump();
+  };
+  const ModelConfig starcoder = model_of(with("starcoder2", "layer_norm_eps", ""));
+  EXPECT_EQ(starcoder.norm, "layer");
+  EXPECT_FALSE(starcoder.gated);
+  EXPECT_TRUE(starcoder.bias && starcoder.attention_bias && starcoder.output_bias);
+  EXPECT_EQ(starcoder.window, 0);
+  const auto stablelm = [&](const std::string& more) {
+    return with("stablelm", "norm_epsilon", more);
+  };
+  const ModelConfig stable = model_of(stablelm(R"(, "use_qkv_bias": true)"));
+  EXPECT_EQ(stable.norm, "layer");
+  EXPECT_TRUE(stable.gated && stable.attention_bias);
+  EXPECT_FALSE(stable.output_bias);
+  EXPECT_EQ(stable.rotary_width, 2) << "a quarter of a head";
+  EXPECT_THAT(refused(stablelm(R"(, "use_parallel_residual": true)")),
+              HasSubstr("\"use_parallel_residual\" is true"));
+  EXPECT_THAT(refused(stablelm(R"(, "qk_layernorm": true)")), HasSubstr("\"qk_layernorm\""));
+}
+
 TEST(HubFamilyConfigs, PositionsAreScaledInSixWays) {
   const auto with = [](const std::string& rope) {
     return of_family("llama", R"({"rope_parameters": )" + rope + "}");
@@ -305,6 +389,39 @@ TEST(MadeFamilyConfigs, SayWhatOneFamilyAloneHas) {
   model = plain;
   model.rotary_scaling = "yarn";
   EXPECT_EQ(again(model, "llama").rotary_high, 32.0);
+}
+
+TEST(MadeFamilyConfigs, SayFamiliesThatAreAlmostLlama) {
+  ModelConfig plain = scratch_model();
+  plain.positions = "rotary";
+  plain.norm = "rms";
+  plain.gated = true;
+  plain.bias = plain.attention_bias = plain.output_bias = false;
+  const auto family_of_it = [](const ModelConfig& model) { return make_hub_config(model).family; };
+  ModelConfig model = plain;
+  model.window = 3;
+  model.window_layers = {1, 2};
+  EXPECT_EQ(family_of_it(model), "ministral");
+  model.norm_place = "after";
+  model.query_key_norm = true;
+  model.rotary_layers = {1, 2};
+  EXPECT_EQ(family_of_it(model), "exaone4");
+  model.rotary_layers = {};
+  model.query_key_norm_over = "projection";
+  model.window_rotary_base = 700.0;
+  model.rotary_scaling = "yarn";
+  EXPECT_EQ(family_of_it(model), "olmo3");
+  model = plain;
+  model.output_bias = model.bias = true;
+  EXPECT_EQ(family_of_it(model), "seed_oss");
+  model = plain;
+  model.norm = "layer";
+  model.rotary_width = 2;
+  EXPECT_EQ(family_of_it(model), "stablelm");
+  model.rotary_width = 0;
+  model.gated = false;
+  model.bias = model.attention_bias = model.output_bias = true;
+  EXPECT_EQ(family_of_it(model), "starcoder2");
 }
 
 TEST(MadeFamilyConfigs, SayGemma) {

@@ -98,7 +98,8 @@ TEST(AdapterGoldens, GiveTheLogitsOfPeft) {
 INSTANTIATE_TEST_SUITE_P(, HubGoldens,
                          testing::Values("gpt2", "llama-3", "llama-tied", "mistral", "qwen2",
                                          "qwen3", "qwen2-windows", "granite", "olmo2", "smollm3",
-                                         "gemma", "gemma2", "gemma3", "llama-yarn", "phi3",
+                                         "gemma", "gemma2", "gemma3", "llama-yarn", "olmo3",
+                                         "ministral", "seed-oss", "exaone4", "starcoder2", "phi3",
                                          "mixtral", "olmoe", "qwen2-moe", "qwen3-moe"),
                          [](const auto& which) {
                            std::string name = which.param;

@@ -26,9 +26,9 @@ auto facts_of(const json& document) {
                     m.vocabulary, m.activation, m.attention_bias, m.output_bias, m.bias,
                     m.tied_embedding, m.norm_epsilon, m.rotary_base, m.window, m.window_layers,
                     m.embedding_scale, m.residual_scale, m.attention_scale, m.logit_scale,
-                    m.rotary_layers, m.rotary_width, m.window_rotary_base, m.attention_softcap,
-                    m.logit_softcap, m.experts, m.experts_per_token, m.expert_width,
-                    m.shared_expert_width, m.router_normalised, m.dense_layers);
+                    m.rotary_layers, m.rotary_width, m.positions, m.window_rotary_base,
+                    m.attention_softcap, m.logit_softcap, m.experts, m.experts_per_token,
+                    m.expert_width, m.shared_expert_width, m.router_normalised, m.dense_layers);
 }
 
 TEST(UnsaidKeys, MeanWhatTransformersTakesOrAreRefused) {
