@@ -122,7 +122,7 @@ ordered_json cap_or_null(double cap) {
   return cap > 0.0 ? ordered_json(cap) : ordered_json();
 }
 
-void add_biases(ordered_json& config, const ModelConfig& model, Biases biases) {
+void say_biases(ordered_json& config, const ModelConfig& model, Biases biases) {
   if (biases == Biases::MaybeQueries) config["use_qkv_bias"] = model.attention_bias;
   if (biases == Biases::All) config["use_bias"] = model.bias;
   const bool each = biases == Biases::Each;
@@ -149,7 +149,7 @@ ordered_json llama_like_config(const ModelConfig& model, const LlamaLike& family
        family.window_rotary ? rotary_by_layer(model, family) : rotary_config(model, family)},
       // Unsaid it is a token of the published vocabulary, maybe past our last.
       {"pad_token_id", nullptr}};
-  add_biases(config, model, family.biases);
+  say_biases(config, model, family.biases);
   if (family.scales) {
     config["embedding_multiplier"] = model.embedding_scale;
     config["residual_multiplier"] = model.residual_scale;
