@@ -57,6 +57,8 @@ ModelConfig read_gemma2(ConfigFields& fields) {
   model.attention_softcap = read_softcap(fields, "attn_logit_softcapping", 50.0);
   model.logit_softcap = read_softcap(fields, "final_logit_softcapping", 30.0);
   read_window_pattern(fields, 2, model);
+  // The older name of sliding_window, which published folders have beside it.
+  if (fields.has("sliding_window_size")) fields.must_be("sliding_window_size", model.window);
   return model;
 }
 

@@ -137,6 +137,11 @@ ModelConfig read_phi3(ConfigFields& fields) {
     fields.refuse("original_max_position_embeddings", "is missing");
   }
   read_phi3_window(fields, model);
+  // Phi-4-mini's folder names what the code published beside it could do otherwise.
+  fields.must_be("full_attn_mod", 1);
+  fields.must_be("interpolate_factor", 1);
+  fields.must_be("lm_head_bias", false);
+  fields.must_be("mlp_bias", false);
   return model;
 }
 

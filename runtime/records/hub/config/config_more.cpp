@@ -1,5 +1,7 @@
 #include "runtime/records/hub/config/config_more.h"
 
+#include <array>
+
 #include "runtime/records/hub/config/config_common.h"
 #include "runtime/records/hub/config/config_windows.h"
 
@@ -61,6 +63,15 @@ ModelConfig read_starcoder2(ConfigFields& fields) {
   model.attention_bias = model.output_bias = model.bias = fields.flag("use_bias", true);
   model.window = fields.has("sliding_window") ? fields.whole("sliding_window") : 0;
   refuse_other_windows(fields, model);
+  // The published folders still have what an earlier class could choose. transformers reads none of
+  // these any more, and takes the activation from hidden_act.
+  constexpr std::array kOlder = {"activation_function", "layer_norm_epsilon"};
+  fields.ignore(kOlder);
+  fields.must_be("mlp_type", "default");
+  fields.must_be("norm_type", "layer_norm");
+  fields.must_be("scale_attn_weights", true);
+  fields.must_be("attention_softmax_in_fp32", true);
+  fields.must_be("scale_attention_softmax_in_fp32", true);
   return model;
 }
 

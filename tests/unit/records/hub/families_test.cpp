@@ -67,6 +67,10 @@ TEST(HubFamilyConfigs, Phi3TurnsAPartOfEachHead) {
   EXPECT_EQ(model.rotary_width, 6);
   EXPECT_EQ(model.window, 16);
   EXPECT_EQ(model_of(of_family("phi3", "{}")).rotary_width, 0);
+  const std::string published = R"({"interpolate_factor": 1, "lm_head_bias": false,
+ "full_attn_mod": )";
+  EXPECT_EQ(model_of(of_family("phi3", published + "1}")).rotary_width, 0);
+  EXPECT_THAT(refused(of_family("phi3", published + "2}")), HasSubstr("\"full_attn_mod\" is 2"));
   const auto says = [](const std::string& more, const std::string& what) {
     EXPECT_THAT(refused(of_family("phi3", more)), HasSubstr(what)) << more;
   };
@@ -206,6 +210,9 @@ TEST(HubFamilyConfigs, Gemma2CapsAndHasWindowsInTurns) {
   EXPECT_EQ(other.attention_softcap, 0.0);
   EXPECT_THAT(other.window_layers, ElementsAre(2));
   EXPECT_THAT(refused(gemma2(R"(, "hidden_act": "silu")")), HasSubstr("\"hidden_act\" is not"));
+  EXPECT_EQ(model_of(gemma2(R"(, "sliding_window": 9, "sliding_window_size": 9)")).window, 9);
+  EXPECT_THAT(refused(gemma2(R"(, "sliding_window": 9, "sliding_window_size": 8)")),
+              HasSubstr("\"sliding_window_size\" is 8"));
   EXPECT_THAT(refused(gemma2(R"(, "sliding_window": null)")),
               HasSubstr("\"sliding_window\" is null, though layers have a window"));
 }
@@ -314,6 +321,13 @@ TEST(HubFamilyConfigs, Starcoder2AndStableLmHaveLayerNorms) {
   EXPECT_FALSE(starcoder.gated);
   EXPECT_TRUE(starcoder.bias && starcoder.attention_bias && starcoder.output_bias);
   EXPECT_EQ(starcoder.window, 0);
+  const std::string published = R"(, "activation_function": "gelu", "layer_norm_epsilon": 1e-5,
+ "attention_softmax_in_fp32": true, "scale_attention_softmax_in_fp32": true,
+ "scale_attn_weights": true, "norm_type": "layer_norm", "mlp_type": )";
+  EXPECT_EQ(model_of(with("starcoder2", "layer_norm_eps", published + "\"default\"")).norm,
+            "layer");
+  EXPECT_THAT(refused(with("starcoder2", "layer_norm_eps", published + "\"gated\"")),
+              HasSubstr("\"mlp_type\" is \"gated\""));
   const auto stablelm = [&](const std::string& more) {
     return with("stablelm", "norm_epsilon", more);
   };
