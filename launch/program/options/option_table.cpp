@@ -62,7 +62,7 @@ void add_model(std::vector<Option>& table) {
   rows.add("norm", &M::norm, "NAME", one_of({"layer", "rms"}), "decoder: what its norms are");
   rows.add("rotary_base", &M::rotary_base, "X", above(1), "decoder: of rotary positions");
   rows.add("rotary_scaling", &M::rotary_scaling, "NAME", one_of({"none", "linear", "llama3", "yarn", "longrope", "dynamic"}), "decoder: how rotary positions reach past the context they were trained for");
-  rows.add("rotary_factor", &M::rotary_factor, "X", at_least(1), "decoder: places are divided by it (llama3: of low frequencies)");
+  rows.add("rotary_factor", &M::rotary_factor, "X", at_least(1), "decoder: linear: places are divided by it; llama3, yarn: those of slow pairs; dynamic: the base grows by it; longrope: rotary_attention_factor follows from it");
   rows.add("rotary_low", &M::rotary_low, "X", above(0), "decoder: llama3's low_freq_factor, yarn's beta_slow");
   rows.add("rotary_high", &M::rotary_high, "X", at_least(0), "decoder: llama3's high_freq_factor, yarn's beta_fast, above rotary_low; 0: 4 for llama3, 32 for yarn");
   rows.add("rotary_original", &M::rotary_original, "N", between(1, 1e9), "decoder: the context before scaling: original_max_position_embeddings of llama3, yarn and longrope, max_position_embeddings of dynamic");

@@ -21,8 +21,6 @@ void add_expert_obstacles(const ModelConfig& model, ExpertForm form,
              "model.router_normalised = true");
   add_unless(is_of_qwen(form) || model.expert_width == model.hidden, "model.expert_width = 0");
   add_unless(is_of_qwen(form) || model.dense_layers.empty(), "model.dense_layers = []");
-  add_unless(form != ExpertForm::Olmoe || model.heads * model.head_width == model.width,
-             "heads as wide as model.width");
   add_unless((model.shared_expert_width > 0) == shared,
              shared ? "model.shared_expert_width above 0" : "model.shared_expert_width = 0");
   add_unless(model.shared_expert_gate == shared,

@@ -111,11 +111,11 @@ constexpr LlamaLike kLlamaLike[] = {
     {.name = "starcoder2", .architecture = "Starcoder2ForCausalLM", .windows = Windows::AllOrNone,
      .biases = Biases::All, .norm = "layer", .epsilon = "norm_epsilon", .gated = false},
     {.name = "stablelm", .architecture = "StableLmForCausalLM", .biases = Biases::MaybeQueries, .norm = "layer",
-     .epsilon = "layer_norm_eps", .partial_rotary = true},
+     .epsilon = "layer_norm_eps", .divided_heads = true, .partial_rotary = true},
     {.name = "mixtral", .architecture = "MixtralForCausalLM", .windows = Windows::AllOrNone,
      .experts = ExpertForm::Mixtral},
     {.name = "olmoe", .architecture = "OlmoeForCausalLM", .query_key_norm = true, .biases = Biases::Attention,
-     .whole_projection = true, .experts = ExpertForm::Olmoe},
+     .whole_projection = true, .divided_heads = true, .experts = ExpertForm::Olmoe},
     {.name = "qwen2_moe", .architecture = "Qwen2MoeForCausalLM", .biases = Biases::MaybeQueries,
      .experts = ExpertForm::QwenShared},
     {.name = "qwen3_moe", .architecture = "Qwen3MoeForCausalLM", .query_key_norm = true, .biases = Biases::Attention,
@@ -170,6 +170,8 @@ Obstacles obstacles_to(const LlamaLike& family, const ModelConfig& model) {
   }
   add_unless(model.gated == family.gated,
              family.gated ? "model.gated = true" : "model.gated = false", all);
+  add_unless(!family.divided_heads || model.heads * model.head_width == model.width,
+             "heads as wide as model.width", all);
   add_unless(model.window == 0 || family.windows != Windows::None, "model.window = 0", all);
   add_unless(model.window_layers.empty() || family.windows == Windows::Any,
              "model.window_layers = []", all);

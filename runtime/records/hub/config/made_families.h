@@ -37,6 +37,7 @@ struct LlamaLike {
   const char* epsilon = "rms_norm_eps";  // the member with model.norm_epsilon
   const char* norm_place = "before";
   bool gated = true;
+  bool divided_heads = false;      // heads have the width over their number
   bool some_rotary = false;        // can have layers without rotary positions
   bool rotary_in_windows = false;  // has them in layers with a window alone, where there are such
   bool partial_rotary = false;     // can turn a part of each head alone
