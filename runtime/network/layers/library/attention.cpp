@@ -83,7 +83,7 @@ std::string AttentionHeads::trouble() const {
            (options_.rotary->width > 0 ? "rotary_width" : "head_width");
   }
   if (options_.rotary) {
-    const std::string trouble = rotary_trouble(*options_.rotary, turned_width(options_));
+    std::string trouble = rotary_trouble(*options_.rotary, turned_width(options_));
     if (!trouble.empty()) return trouble;
   }
   if (!(options_.dropout >= 0.0 && options_.dropout < 1.0)) return "its dropout must be in [0, 1)";
