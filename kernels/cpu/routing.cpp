@@ -47,6 +47,8 @@ void weigh(float* weights, const int32_t* chosen, int64_t count, const float* lo
   if (!router.normalised) return;
   float sum = 0.0F;
   for (int64_t j = 0; j < count; ++j) sum += weights[j];
+  // The sigmoids of very low logits may all be 0.
+  if (sum == 0.0F) return;
   for (int64_t j = 0; j < count; ++j) weights[j] /= sum;
 }
 

@@ -156,16 +156,16 @@ void round_result(OneDnn::State& state, const MatmulPlan& plan, void* c, Run run
   for_each([=](int64_t at, int64_t i) { narrow_data[at] = bfloat16(wide_data[i]); });
 }
 
-// Computes the product, and then tanh in a pass of its own. Inside a product the last bit of a tanh
-// would depend on the code that the library chooses.
-void product_then_tanh(OneDnn& dnn, MatmulPlan plan, void* c, const void* a, const void* b,
-                       const float* bias) {
+// Calls multiply(plan), with a plan without the tanh, and then computes tanh in a pass of its own.
+// Inside a product the last bit of a tanh would depend on the code that the library chooses.
+template <class Multiply>
+void product_then_tanh(OneDnn& dnn, MatmulPlan plan, void* c, const Multiply& multiply) {
   const MatrixStrides whole = dense(plan.m, plan.n);
   if (plan.c[1] != whole[1] || plan.c[2] != 1 || (plan.batch > 1 && plan.c[0] != whole[0])) {
     fail_internal(text(plan) + " has a tanh over a result that is not dense");
   }
   plan.fused = Fused::None;
-  dnn.matmul(plan, c, a, b, bias);
+  multiply(plan);
   dnn.activation_forward(c, c, elements_of_c(plan), plan.c_type, Activation::Tanh);
 }
 
@@ -195,7 +195,10 @@ size_t PlanHash::operator()(const MatmulPlan& p) const {
 void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, const void* b,
                     const float* bias) {
   if (elements_of_c(plan) == 0) return;
-  if (plan.fused == Fused::Tanh) return product_then_tanh(*this, plan, c, a, b, bias);
+  if (plan.fused == Fused::Tanh) {
+    return product_then_tanh(*this, plan, c,
+                             [&](const MatmulPlan& plain) { matmul(plain, c, a, b, bias); });
+  }
   if (plan.k == 0) return empty_product(*this, plan, c, bias);
   if (plan.tiles == Tiles::Copied) return tiled_matmul(plan, c, a, b);
   if (must_emulate(*state_, plan) || plan.pad_a || plan.pad_b) {
@@ -242,7 +245,11 @@ void OneDnn::widened_matmul(const MatmulPlan& plan, void* c, const void* a, cons
                             const float* bias) {
   const auto* value = static_cast<const bfloat16*>(b.value().raw());
   const int64_t most = piece_columns(plan.k, plan.n);
-  if (most >= plan.n || plan.fused == Fused::Tanh) return matmul(plan, c, a, value, bias);
+  if (most >= plan.n) return matmul(plan, c, a, value, bias);
+  if (plan.fused == Fused::Tanh) {
+    return product_then_tanh(
+        *this, plan, c, [&](const MatmulPlan& plain) { widened_matmul(plain, c, a, b, bias); });
+  }
   MatmulPlan piece = plan;
   const Copy copy_a(*state_, plan, operand_a(piece), a);
   auto* result = static_cast<std::byte*>(c);

@@ -73,6 +73,7 @@ __global__ void __launch_bounds__(kRouteThreads)
   if (!router.normalised) return;
   float sum = 0.0F;
   for (int64_t j = 0; j < sizes.chosen; ++j) sum += weight[j];
+  if (sum == 0.0F) return;  // the sigmoids of very low logits
   for (int64_t j = 0; j < sizes.chosen; ++j) weight[j] /= sum;
 }
 

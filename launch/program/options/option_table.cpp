@@ -85,8 +85,8 @@ void add_model(std::vector<Option>& table) {
   rows.add("logit_softcap", &M::logit_softcap, "X", at_least(0), "decoder: a logit l becomes X tanh(l / X); 0: it stays");
   rows.add("window", &M::window, "N", between(0, 1e7), "decoder: a position sees itself and the window - 1 before it; 0: all before it");
   rows.add("window_layers", &M::window_layers, "N,..", between(0, 1e6), "decoder: the layers that have the window, counted from 0, ascending; the others see all; empty: all of them have it");
-  rows.add("experts", &M::experts, "N", between(0, 1e5), "decoder: feed-forward layers are mixtures of so many experts, which are gated and have no biases; 0: no mixtures");
-  rows.add("experts_per_token", &M::experts_per_token, "N", between(1, 1e5), "decoder: experts to which each token goes");
+  rows.add("experts", &M::experts, "N", between(0, 65535), "decoder: feed-forward layers are mixtures of so many experts, which are gated and have no biases; 0: no mixtures");
+  rows.add("experts_per_token", &M::experts_per_token, "N", between(1, 65535), "decoder: experts to which each token goes");
   rows.add("expert_width", &M::expert_width, "N", between(0, 1e7), "decoder: feed-forward width of each expert; 0: hidden");
   rows.add("shared_expert_width", &M::shared_expert_width, "N", between(0, 1e7), "decoder: feed-forward width of an expert that has all tokens; 0: there is none");
   rows.add("shared_expert_gate", &M::shared_expert_gate, "", any(), "decoder: the shared expert's result is multiplied by the sigmoid of a linear layer");

@@ -398,6 +398,23 @@ TEST(Counting, TheLibraryTakesNoMoreThanIsCounted) {
   }
 }
 
+// The weight of a capped classifier, frozen in bf16, is as large as that of any other.
+TEST(Counting, EmulationWidensALargeWeightInPiecesBeforeATanh) {
+  constexpr int64_t kIn = 256, kOut = 80'000;
+  const MakeOp make = [](Device& d, DType t) -> Op {
+    const Tensor value = d.zeros({kOut, kIn}, DType::BF16, Purpose::Parameters);
+    return [&d, x = zeros(d, {4, kIn}, t), y = zeros(d, {4, kOut}, t),
+            w = std::make_shared<Weight>(value)]() mutable {
+      d.dense().linear_forward(y, x, *w, nullptr, Fused::Tanh);
+    };
+  };
+  const auto real = make_cpu_device(1, Bf16::Emulate);
+  const auto counting = make_counting_device(real->model());
+  const int64_t taken = scratch_peak(*real, make, DType::BF16);
+  EXPECT_LT(taken, kOut * kIn * 4);
+  EXPECT_LE(taken, scratch_peak(*counting, make, DType::BF16));
+}
+
 // A weight that is read once leaves no narrowed copy where its input gradient is computed from
 // tiles; others keep theirs, and so does what both products read.
 TEST(Counting, NarrowedWeightsStayAsCounted) {

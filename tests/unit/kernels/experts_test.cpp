@@ -64,6 +64,12 @@ TEST_F(ExpertsTest, ChooseDifferentExpertsWhateverTheLogits) {
   for (size_t row = 0; row < 3; ++row) EXPECT_LT(chosen[2 * row], chosen[2 * row + 1]) << row;
 }
 
+TEST_F(ExpertsTest, SigmoidsThatAreAllZeroWeighNothing) {
+  const Tensor logits = with(rig_, {1, 3}, {-300, -300, -300});
+  const Routed routed = route(logits, 2, {.score = RouterScore::Sigmoid, .normalised = true});
+  EXPECT_EQ(values(routed.weights), (Doubles{0, 0}));
+}
+
 // The weights of the experts that `routing` chose, as functions of the logits.
 Doubles weights_of(const Doubles& logits, const Routing& routing, const Router& router) {
   const auto experts = static_cast<size_t>(routing.offsets.elements() - 1);

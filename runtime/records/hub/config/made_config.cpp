@@ -34,6 +34,13 @@ ModelConfig spelled_out(ModelConfig model) {
       model.rotary_scaling == "none" && model.window_rotary_base == model.rotary_base;
   if (model.window == 0 || as_others) model.window_rotary_base = 0.0;
   model.rotary_high = rotary_high_of(model);
+  // These count for some scalings alone.
+  const std::string& scaling = model.rotary_scaling;
+  if (scaling != "yarn" && scaling != "longrope") model.rotary_attention_factor = 0.0;
+  if (scaling != "longrope") {
+    model.rotary_short.clear();
+    model.rotary_long.clear();
+  }
   if (model.attention_scale == 0.0) model.attention_scale = usual_scale(model);
   if (model.expert_width == 0) model.expert_width = model.hidden;
   return model;
@@ -122,8 +129,12 @@ ordered_json cap_or_null(double cap) {
   return cap > 0.0 ? ordered_json(cap) : ordered_json();
 }
 
-void say_biases(ordered_json& config, const ModelConfig& model, Biases biases) {
-  if (biases == Biases::MaybeQueries) config["use_qkv_bias"] = model.attention_bias;
+void say_biases(ordered_json& config, const ModelConfig& model, const LlamaLike& family) {
+  const Biases biases = family.biases;
+  if (biases == Biases::MaybeQueries) {
+    const bool is_mixture = family.experts != ExpertForm::None;
+    config[is_mixture ? "qkv_bias" : "use_qkv_bias"] = model.attention_bias;
+  }
   if (biases == Biases::All) config["use_bias"] = model.bias;
   const bool each = biases == Biases::Each;
   const bool llama = biases == Biases::Llama;
@@ -149,7 +160,7 @@ ordered_json llama_like_config(const ModelConfig& model, const LlamaLike& family
        family.window_rotary ? rotary_by_layer(model, family) : rotary_config(model, family)},
       // Unsaid it is a token of the published vocabulary, maybe past our last.
       {"pad_token_id", nullptr}};
-  say_biases(config, model, family.biases);
+  say_biases(config, model, family);
   if (family.scales) {
     config["embedding_multiplier"] = model.embedding_scale;
     config["residual_multiplier"] = model.residual_scale;

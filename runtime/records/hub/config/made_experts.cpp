@@ -39,7 +39,6 @@ void add_expert_members(const ModelConfig& model, ExpertForm form, nlohmann::ord
   config["mlp_only_layers"] = model.dense_layers;
   if (form != ExpertForm::QwenShared) return;
   config["shared_expert_intermediate_size"] = model.shared_expert_width;
-  config["qkv_bias"] = model.attention_bias;
 }
 
 }  // namespace penstock

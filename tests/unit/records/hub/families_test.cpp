@@ -364,6 +364,13 @@ TEST(HubFamilyConfigs, PositionsAreScaledInSixWays) {
               HasSubstr("only default, linear, llama3, yarn, longrope and dynamic"));
 }
 
+TEST(MadeFamilyConfigs, LeaveOutNumbersOfOtherScalings) {
+  ModelConfig model = model_of(of_family("llama", "{}"));
+  model.rotary_attention_factor = 1.2;
+  model.rotary_short = {1.5};
+  EXPECT_EQ(make_hub_config(model).family, "llama");
+}
+
 TEST(MadeFamilyConfigs, SayWhatOneFamilyAloneHas) {
   ModelConfig plain = scratch_model();
   plain.positions = "rotary";
