@@ -83,12 +83,12 @@ TEST_F(Mixtures, LearnFromTheirAuxiliaryLosses) {
 }
 
 TEST_F(Mixtures, TakeNoMemoryInASteadyStateAndWhatWasForeseenInAll) {
-  for (const char* how :
-       {"--recompute none", "--recompute layer --run.precision bf16",
-        "--run.precision bf16 --lora.rank 4 --model.width 128 --model.expert_width 256"}) {
+  const std::string large = " --model.width 128 --model.expert_width 256";
+  for (const char* how : {"--recompute none", "--recompute layer --run.precision bf16",
+                          "--run.precision bf16 --lora.rank 4"}) {
     const JobResult job =
         run_penstock(2, "train " + run_file_ + " --overwrite --stages 2 --steps 20 --out " +
-                            (scratch_ / "run") + " " + how);
+                            (scratch_ / "run") + large + " " + how);
     ASSERT_EQ(job.exit_code, 0) << job.output;
     const auto summary = nlohmann::json::parse(read_file(scratch_ / "run/summary.json"));
     for (const auto& rank : summary["ranks_detail"]) {

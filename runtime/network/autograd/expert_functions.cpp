@@ -43,7 +43,7 @@ Variable gather(Tape& tape, const Variable& x, const Routing& routing) {
   const Shape shape = {routing.order.elements(), x.shape().back()};
   Tensor value = new_tensor(tape, shape, x.value.dtype());
   tape.device().experts().gather(value, x.value, routing);
-  const Variable y = tape.output(std::move(value), x.tracked());
+  Variable y = tape.output(std::move(value), x.tracked());
   record(tape, y, [&tape, routing, slot = x.slot, from = x.shape()](const Tensor& g) {
     Tensor dx = new_tensor(tape, from, g.dtype());
     tape.device().experts().gather_backward(dx, g, routing);
@@ -64,7 +64,7 @@ Variable combine(Tape& tape, const Variable& x, const Routed& routed, const Shap
   const Variable& weights = routed.weights;
   Tensor value = new_tensor(tape, shape, x.value.dtype());
   tape.device().experts().combine(value, x.value, weights.value, routed.routing);
-  const Variable y = tape.output(std::move(value), x.tracked() || weights.tracked());
+  Variable y = tape.output(std::move(value), x.tracked() || weights.tracked());
   record(tape, y, [&tape, x, weights, routing = routed.routing](const Tensor& g) {
     Tensor dx = new_like(tape, x.value);
     Tensor dweights = new_like(tape, weights.value);
@@ -78,7 +78,7 @@ Variable combine(Tape& tape, const Variable& x, const Routed& routed, const Shap
 Variable gate_rows(Tape& tape, const Variable& x, const Variable& gate) {
   Tensor value = new_like(tape, x.value);
   tape.device().experts().gate_rows(value, x.value, gate.value);
-  const Variable y = tape.output(std::move(value), x.tracked() || gate.tracked());
+  Variable y = tape.output(std::move(value), x.tracked() || gate.tracked());
   record(tape, y, [&tape, x, gate](const Tensor& g) {
     Tensor dx = new_like(tape, x.value);
     Tensor dgate = new_like(tape, gate.value);

@@ -83,8 +83,8 @@ std::map<std::string, Target> targets_of(const CheckpointReader& reader, const H
     if (number_bytes(tensor.dtype) == 0) {
       fail_input(quoted(tensor.name) + " is of type " + tensor.dtype + ", which no weights are");
     }
-    for (HubPart& part : parts_of(place_in(family, tensor.name), tensor.shape)) {
-      targets[part.place.name].parts.push_back({tensor, std::move(part)});
+    for (const HubPart& part : parts_of(place_in(family, tensor.name), tensor.shape)) {
+      targets[part.place.name].parts.push_back({tensor, part});
     }
   }
   for (auto& [name, target] : targets) finish_target(target, name, file_dtype(request));

@@ -67,7 +67,7 @@ Variable Experts::run(Context& context, const Variable& x) const {
   const Variable through = grouped_linear(tape, rows, context.parameter(in_), routed.routing);
   const Variable inside = gated(tape, gate, through, options_.activation);
   const Variable results = grouped_linear(tape, inside, context.parameter(out_), routed.routing);
-  const Variable y = combine(tape, results, routed, x.shape());
+  Variable y = combine(tape, results, routed, x.shape());
   if (!shared_) return y;
   Variable shared = shared_->forward(context, {x})[0];
   if (shared_gate_) shared = gate_rows(tape, shared, shared_gate_->forward(context, {x})[0]);
