@@ -1,4 +1,4 @@
-"""AmoebaNet-D with the wide stem as a PyTorch user writes it: runtime/network/models/amoebanet.cpp and amoebanet_cells.cpp."""
+"""AmoebaNet-D with the wide stem as a PyTorch user writes it: runtime/network/models/amoebanet/amoebanet.cpp and amoebanet_cells.cpp."""
 
 import torch
 from torch import nn

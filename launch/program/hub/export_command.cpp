@@ -18,7 +18,7 @@
 #include "runtime/records/checkpoint/reader.h"
 #include "runtime/records/hub/adapters/export_adapter.h"
 #include "runtime/records/hub/config/config_json.h"
-#include "runtime/records/hub/config/made_config.h"
+#include "runtime/records/hub/config/made/made_config.h"
 #include "runtime/records/hub/export_folder.h"
 #include "runtime/records/hub/kept_folder.h"
 #include "runtime/records/run_directory/contents.h"

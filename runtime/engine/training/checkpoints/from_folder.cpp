@@ -6,7 +6,7 @@
 #include "runtime/network/models/adapter_names.h"
 #include "runtime/records/hub/adapters/adapter_weights.h"
 #include "runtime/records/hub/config/config_json.h"
-#include "runtime/records/hub/config/made_config.h"
+#include "runtime/records/hub/config/made/made_config.h"
 #include "runtime/records/hub/kept_folder.h"
 #include "runtime/records/hub/weights.h"
 #include "runtime/system/files/long_work.h"

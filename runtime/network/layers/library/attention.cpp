@@ -7,7 +7,7 @@
 
 #include "kernels/joined.h"
 #include "kernels/ops/layout.h"
-#include "runtime/network/layers/library/places.h"
+#include "runtime/network/layers/places.h"
 
 namespace penstock {
 namespace {

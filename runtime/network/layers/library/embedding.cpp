@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "runtime/network/layers/library/places.h"
+#include "runtime/network/layers/places.h"
 
 namespace penstock {
 namespace {

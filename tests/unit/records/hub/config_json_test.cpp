@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/records/hub/config/made_config.h"
+#include "runtime/records/hub/config/made/made_config.h"
 #include "tests/unit/records/hub/configs.h"
 
 namespace penstock {

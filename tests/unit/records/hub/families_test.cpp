@@ -6,8 +6,8 @@
 #include <cmath>
 #include <string_view>
 
-#include "runtime/records/hub/config/made_config.h"
-#include "runtime/records/hub/config/made_families.h"
+#include "runtime/records/hub/config/made/made_config.h"
+#include "runtime/records/hub/config/made/made_families.h"
 #include "tests/unit/records/hub/configs.h"
 
 namespace penstock {

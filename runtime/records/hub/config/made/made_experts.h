@@ -1,4 +1,4 @@
-// runtime/records/hub/config/made_experts.h -- what a family of mixtures of experts can say in its
+// runtime/records/hub/config/made/made_experts.h -- what a family of mixtures of experts can say in its
 // config.json, and how it says it: the other direction of config_experts.h.
 #pragma once
 

@@ -1,4 +1,4 @@
-// runtime/network/models/amoebanet.h -- the cells of AmoebaNet-D and -B (Real et al. 2019), the
+// runtime/network/models/amoebanet/amoebanet.h -- the cells of AmoebaNet-D and -B (Real et al. 2019), the
 // image networks of the GPipe paper: which operations each cell has, and the making of a Cell layer
 // (runtime/network/layers/library/cell.h) from that. amoebanet.cpp strings the cells together.
 // Private to this folder.

@@ -1,4 +1,4 @@
-#include "runtime/records/hub/config/made_config.h"
+#include "runtime/records/hub/config/made/made_config.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +9,8 @@
 #include "kernels/joined.h"
 #include "runtime/network/models/transformer_parts.h"
 #include "runtime/records/hub/config/config_json.h"
-#include "runtime/records/hub/config/made_experts.h"
-#include "runtime/records/hub/config/made_families.h"
+#include "runtime/records/hub/config/made/made_experts.h"
+#include "runtime/records/hub/config/made/made_families.h"
 #include "runtime/system/files/json.h"
 
 namespace penstock {

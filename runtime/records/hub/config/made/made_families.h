@@ -1,4 +1,4 @@
-// runtime/records/hub/config/made_families.h -- which families of published decoders say a network
+// runtime/records/hub/config/made/made_families.h -- which families of published decoders say a network
 // that was trained here from random weights, and what of a network a family cannot say.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/network/models/config.h"
-#include "runtime/records/hub/config/made_experts.h"
+#include "runtime/records/hub/config/made/made_experts.h"
 
 namespace penstock {
 

@@ -1,4 +1,4 @@
-#include "runtime/records/hub/config/made_families.h"
+#include "runtime/records/hub/config/made/made_families.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// runtime/network/layers/library/places.h -- packed_places(): the place of each position within its
+// runtime/network/layers/places.h -- packed_places(): the place of each position within its
 // own sample, for rows that pack several samples one after another.
 //
 // Example, a row of two samples of three and two tokens: starts 0 0 0 3 3, places 0 1 2 0 1.

@@ -1,4 +1,4 @@
-// runtime/records/hub/config/made_config.h -- make_hub_config(): writes a Hugging Face config.json
+// runtime/records/hub/config/made/made_config.h -- make_hub_config(): writes a Hugging Face config.json
 // for a network that was trained here from random weights, so that it can be exported and loaded by
 // transformers.
 //

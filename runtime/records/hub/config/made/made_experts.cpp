@@ -1,4 +1,4 @@
-#include "runtime/records/hub/config/made_experts.h"
+#include "runtime/records/hub/config/made/made_experts.h"
 
 namespace penstock {
 namespace {

@@ -2,7 +2,7 @@
 // 4D filters, as GPipe (Huang et al. 2019) trained them: a stem, the cells with a reduction before
 // the second and third stage, and a classifier. Between cells two tensors cross
 // (runtime/network/layers/library/cell.h).
-#include "runtime/network/models/amoebanet.h"
+#include "runtime/network/models/amoebanet/amoebanet.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 #include "runtime/network/layers/library/image.h"
-#include "runtime/network/models/amoebanet.h"
+#include "runtime/network/models/amoebanet/amoebanet.h"
 
 namespace penstock::amoeba {
 namespace {
