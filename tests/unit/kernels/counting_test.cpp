@@ -173,6 +173,21 @@ TEST(Counting, EmulationTakesWhatIsCounted) {
   }
 }
 
+// A quotient, a tanh and a product for each of 2 heads of 4 by 4 scores.
+TEST(Counting, CappedScoresTakeThreeOperationsMore) {
+  const auto device = make_counting_device(make_cpu_device(1)->model());
+  const auto flops = [&](float softcap) {
+    const Shape shape{1, 4, 16};
+    const Tensor q = zeros(*device, shape, DType::F32);
+    Tensor out = zeros(*device, shape, DType::F32);
+    Tensor sums = zeros(*device, {1, 2, 4}, DType::F32);
+    const double before = device->count().flops;
+    device->attention().attention_forward(out, sums, q, q, q, {}, {.heads = 2, .softcap = softcap});
+    return device->count().flops - before;
+  };
+  EXPECT_EQ(flops(30.0F) - flops(0.0F), 3.0 * 2 * 4 * 4);
+}
+
 // Several tiles, of which the last is cut short, with and without a mask.
 TEST(Counting, EmulatedAttentionTakesWhatIsCounted) {
   for (const bool causal : {false, true}) {
