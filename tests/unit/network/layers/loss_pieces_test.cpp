@@ -121,7 +121,7 @@ TEST(Classifiers, InPiecesTakeTheMemoryOfOne) {
     return network.device().memory().use().peak_of(Purpose::Activations);
   };
   EXPECT_GE(peak(2 * kPiece), kPiece * kMany * 4);
-  EXPECT_LE(peak(16 * kPiece), peak(2 * kPiece) + 32 * 16 * kPiece);
+  EXPECT_LE(peak(16 * kPiece), peak(2 * kPiece) + 32 * (16 * kPiece));
 }
 
 }  // namespace

@@ -354,7 +354,7 @@ TEST(LayerCosts, OfALossInPieces) {
   EXPECT_GT(apart, classifier.backward_s + product_s);
   EXPECT_LT(apart, classifier.backward_s + 2 * product_s);
   // Of the logits there is one piece at a time, in an evaluation, too.
-  const auto piece_bytes = static_cast<int64_t>(448 * 33000 * 4);
+  const int64_t piece_bytes = int64_t{448} * 33000 * 4;
   for (const int64_t peak : {classifier.forward_peak_bytes, classifier.backward_peak_bytes,
                              classifier.backward_input_peak_bytes}) {
     EXPECT_GT(peak, piece_bytes);
