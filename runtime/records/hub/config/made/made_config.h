@@ -1,6 +1,6 @@
-// runtime/records/hub/config/made/made_config.h -- make_hub_config(): writes a Hugging Face config.json
-// for a network that was trained here from random weights, so that it can be exported and loaded by
-// transformers.
+// runtime/records/hub/config/made/made_config.h -- make_hub_config(): writes a Hugging Face
+// config.json for a network that was trained here from random weights, so that it can be exported
+// and loaded by transformers.
 //
 // It looks for a family (gpt2, llama, ...) whose architecture includes the network. A network that
 // was loaded from a Hugging Face folder has that folder's config.json instead.

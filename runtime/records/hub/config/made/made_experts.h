@@ -1,5 +1,5 @@
-// runtime/records/hub/config/made/made_experts.h -- what a family of mixtures of experts can say in its
-// config.json, and how it says it: the other direction of config_experts.h.
+// runtime/records/hub/config/made/made_experts.h -- what a family of mixtures of experts can say in
+// its config.json, and how it says it: the other direction of config_experts.h.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// runtime/records/hub/config/made/made_families.h -- which families of published decoders say a network
-// that was trained here from random weights, and what of a network a family cannot say.
+// runtime/records/hub/config/made/made_families.h -- which families of published decoders say a
+// network that was trained here from random weights, and what of a network a family cannot say.
 #pragma once
 
 #include <span>
