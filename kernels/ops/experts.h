@@ -25,7 +25,7 @@ struct Router {
   float balance = 0.0F, z = 0.0F;
 };
 
-// Where rows go; all I32.
+// A routing says where rows go; all its tensors are I32.
 struct Routing {
   Tensor chosen;   // [r, k]: the experts of each row, ascending
   Tensor order;    // [r k]: the slots, sorted by expert, those of one expert by row

@@ -28,7 +28,7 @@ std::shared_ptr<Weight> weight(Device& device, const Shape& shape) {
   return std::make_shared<Weight>(device.zeros(shape, DType::F32, Purpose::Parameters));
 }
 
-// Where four experts of 15 rows each have them.
+// The offsets of four experts with 15 rows each.
 Tensor fifteen_each(Device& device) {
   constexpr std::array<int32_t, 5> kOffsets = {0, 15, 30, 45, 60};
   Tensor offsets = zeros(device, {5}, DType::I32);

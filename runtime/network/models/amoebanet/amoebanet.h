@@ -1,7 +1,7 @@
-// runtime/network/models/amoebanet/amoebanet.h -- the cells of AmoebaNet-D and -B (Real et al. 2019), the
-// image networks of the GPipe paper: which operations each cell has, and the making of a Cell layer
-// (runtime/network/layers/library/cell.h) from that. amoebanet.cpp strings the cells together.
-// Private to this folder.
+// runtime/network/models/amoebanet/amoebanet.h -- the cells of AmoebaNet-D and -B (Real et al.
+// 2019), the image networks of the GPipe paper: which operations each cell has, and the making of a
+// Cell layer (runtime/network/layers/library/cell.h) from that. amoebanet.cpp strings the cells
+// together. Private to this folder.
 //
 // In a cell s0 and s1 are its two inputs, and s2 to s6 are sums of two operations on earlier
 // states.

@@ -164,7 +164,7 @@ ModelConfig read_olmoe(ConfigFields& fields) {
   return model;
 }
 
-// In these two families a window is there and not used.
+// Checks that no window is used; members about one may be there in these two families.
 void refuse_used_window(ConfigFields& fields) {
   fields.must_be("use_sliding_window", false);
   (void)fields.any("sliding_window");

@@ -23,7 +23,7 @@ constexpr std::array kKeys = {
     "attention_dropout", "attn_pdrop", "dropout", "embd_pdrop", "embedding_dropout",
     "hidden_dropout", "hidden_dropout_prob", "initializer_range", "layerdrop",
     "neftune_noise_alpha", "resid_pdrop", "residual_dropout",
-    // Of mixtures of experts: the weight of a loss over all layers, which output_router_logits
+    // Mixtures of experts have the weight of a loss over all layers, which output_router_logits
     // switches on. Penstock has model.balance_loss, by layer.
     "output_router_logits", "router_aux_loss_coef",
     // These are for heads of other tasks.

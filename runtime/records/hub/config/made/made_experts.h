@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-// Which of the forms of config_experts.h a family has. None: no experts.
+// The form of config_experts.h that a family has. None: no experts.
 enum class ExpertForm : uint8_t { None, Mixtral, Olmoe, Qwen, QwenShared };
 
 // Adds to `obstacles` the keys of a run file, with the value that a family of that form would take,
