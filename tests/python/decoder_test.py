@@ -26,8 +26,9 @@ except ImportError as missing:
     skip(missing, "transformers torch safetensors")
 
 WIDTH, HEADS, HEAD, HIDDEN, LAYERS, VOCABULARY, CONTEXT, ROWS = 8, 4, 4, 12, 2, 23, 24, 2
-# The large epsilon: the gradient of a bias of keys is rounding alone, which AdamW would blow up.
-STEPS, RATE, DECAY, EPSILON = 20, 1e-2, 0.1, 1e-4
+# The large epsilon: the gradient of a bias of keys is rounding alone, which AdamW would blow up. At ten times the rate and a
+# tenth of it PyTorch in fp32 is up to 1.7e-1 from itself in fp64 after 20 steps, and one network in forty misses the bound.
+STEPS, RATE, DECAY, EPSILON = 20, 1e-3, 0.1, 1e-3
 NEAREST_CHOICE = 1e-4
 
 
@@ -134,14 +135,6 @@ CASES = {
     "phi3_tied": (lambda: llama_like("Phi3", 2, True, sliding_window=7), llama_keys(2, True, window=7)),
     "phi3_untied": (lambda: llama_like("Phi3", 1, False, rope_parameters=HALF),
                     llama_keys(1, False, rotary_width=HEAD // 2)),
-    "mixtral_untied": (lambda: llama_like("Mixtral", 2, False, num_local_experts=5, **EXPERTS),
-                       llama_keys(2, False, **EXPERTS_KEYS)),
-    "olmoe_tied": (lambda: llama_like("Olmoe", 2, True, head_dim=WIDTH // HEADS, num_experts=5, **EXPERTS),
-                   {**llama_keys(2, True, **EXPERTS_KEYS), "head_width": WIDTH // HEADS,
-                    "router_normalised": False, "query_key_norm": True, "query_key_norm_over": "projection"}),
-    "qwen2_moe_untied": (lambda: llama_like("Qwen2Moe", 2, False, **QWEN2_MOE),
-                         llama_keys(2, False, **QWEN2_MOE_KEYS)),
-    "qwen3_moe_tied": (lambda: llama_like("Qwen3Moe", 1, True, **QWEN3_MOE), llama_keys(1, True, **QWEN3_MOE_KEYS)),
     "llama_yarn": (lambda: llama_like("Llama", 2, False, rope_parameters=YARN), llama_keys(2, False, **YARN_KEYS)),
     "qwen2_dynamic": (lambda: llama_like("Qwen2", 2, True, max_position_embeddings=10, rope_parameters=DYNAMIC),
                       llama_keys(2, True, attention_bias=True, rotary_scaling="dynamic", rotary_factor=3.0,
@@ -179,6 +172,14 @@ CASES = {
     "stablelm_tied": (lambda: llama_like("StableLm", 2, True, **STABLELM), llama_keys(2, True, **STABLELM_KEYS)),
     "stablelm_untied": (lambda: llama_like("StableLm", 1, False, **{**STABLELM, "use_qkv_bias": False}),
                         llama_keys(1, False, **{**STABLELM_KEYS, "attention_bias": False})),
+    "mixtral_untied": (lambda: llama_like("Mixtral", 2, False, num_local_experts=5, **EXPERTS),
+                       llama_keys(2, False, **EXPERTS_KEYS)),
+    "olmoe_tied": (lambda: llama_like("Olmoe", 2, True, head_dim=WIDTH // HEADS, num_experts=5, **EXPERTS),
+                   {**llama_keys(2, True, **EXPERTS_KEYS), "head_width": WIDTH // HEADS,
+                    "router_normalised": False, "query_key_norm": True, "query_key_norm_over": "projection"}),
+    "qwen2_moe_untied": (lambda: llama_like("Qwen2Moe", 2, False, **QWEN2_MOE),
+                         llama_keys(2, False, **QWEN2_MOE_KEYS)),
+    "qwen3_moe_tied": (lambda: llama_like("Qwen3Moe", 1, True, **QWEN3_MOE), llama_keys(1, True, **QWEN3_MOE_KEYS)),
 }
 
 GPT2_NAMES = {"ln_1": "norm1", "ln_2": "norm2", "attn.c_proj": "attention.output",
@@ -282,15 +283,12 @@ def numbers_of(make, keys, seed):
     tensors = {"tokens": tokens.int(), "labels": labels.int()}
     tensors |= {"weights/" + k: v for k, v in named(model, lambda p: p).items()}
 
-    # Where norms stand behind, PyTorch in fp32 is far from itself in fp64 after 20 steps of the usual rate.
-    gentle = "norm_place" in keys
-    rate, epsilon = (RATE / 10, EPSILON * 10) if gentle else (RATE, EPSILON)
     # One optimizer of each kind of parameter; of fused tensors all parts are of one kind.
     kinds = {True: [], False: []}
     for name, parameter in model.named_parameters():
         kinds[all(is_spared(own) for own in ours(model.config.model_type, name, parameter))].append(parameter)
     adamw = torch.optim.AdamW([{"params": kinds[False], "weight_decay": DECAY},
-                               {"params": kinds[True], "weight_decay": 0.0}], lr=rate, eps=epsilon)
+                               {"params": kinds[True], "weight_decay": 0.0}], lr=RATE, eps=EPSILON)
     for step in range(STEPS):
         outputs = model(input_ids=tokens, **({"output_router_logits": True} if "experts" in keys else {}))
         if nearest_choice(outputs, keys) < NEAREST_CHOICE:
@@ -310,8 +308,8 @@ def numbers_of(make, keys, seed):
     text = "[model]\n" + "".join(
         f"{key} = {str(value).lower() if isinstance(value, bool) else repr(value)}\n".replace("'", '"')
         for key, value in section.items())
-    optimizer = (f'[optimizer]\nkind = "adamw"\nlearning_rate = {rate}\n'
-                 f"weight_decay = {DECAY}\nepsilon = {epsilon}\n")
+    optimizer = (f'[optimizer]\nkind = "adamw"\nlearning_rate = {RATE}\n'
+                 f"weight_decay = {DECAY}\nepsilon = {EPSILON}\n")
     return tensors, {"run": text + optimizer, "steps": str(STEPS)}
 
 
