@@ -65,17 +65,13 @@ class CpuExperts final : public ExpertOps {
 
   void route(const Routing& routing, Tensor& weights, const Tensor& logits,
              const Router& router) override {
-    const RoutingSizes sizes = routing_sizes("route", routing);
-    require_elements("route", logits, sizes.rows * sizes.experts);
-    require_elements("route", weights, sizes.slots());
-    penstock::route(context_, routing, weights, logits, router, sizes);
+    penstock::route(context_, routing, weights, logits, router,
+                    router_sizes("route", routing, logits, weights));
   }
   void route_backward(Tensor& dlogits, const Tensor& dweights, const Tensor& weights,
                       const Tensor& logits, const Routing& routing, const Router& router) override {
-    const RoutingSizes sizes = routing_sizes("route_backward", routing);
-    require_elements("route_backward", dlogits, sizes.rows * sizes.experts);
-    require_elements("route_backward", dweights, sizes.slots());
-    penstock::route_backward(context_, dlogits, dweights, weights, logits, routing, router, sizes);
+    penstock::route_backward(context_, dlogits, dweights, weights, logits, routing, router,
+                             router_sizes("route_backward", routing, dlogits, dweights));
   }
 
   void gather(Tensor& y, const Tensor& x, const Routing& routing) override {

@@ -23,6 +23,16 @@ struct RoutingSizes {
   return sizes;
 }
 
+// routing_sizes() of a router's op, whose logits [r, E] and weights [r, k], or the gradients of
+// these, are checked, too.
+[[nodiscard]] inline RoutingSizes router_sizes(const char* op, const Routing& routing,
+                                               const Tensor& logits, const Tensor& weights) {
+  const RoutingSizes sizes = routing_sizes(op, routing);
+  require_elements(op, logits, sizes.rows * sizes.experts);
+  require_elements(op, weights, sizes.slots());
+  return sizes;
+}
+
 // The tensors of a gather or combine: `few` has a row for each row, `many` one for each slot.
 // Returns their width.
 [[nodiscard]] inline int64_t slot_width(const char* op, const RoutingSizes& sizes,

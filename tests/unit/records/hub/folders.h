@@ -97,44 +97,37 @@ inline std::vector<HubTensor> gpt2_network() {
   return all;
 }
 
-// The tensors of goldens/phi3, whose matrices have parts of several sizes, as this library names
-// them.
-inline std::vector<HubTensor> phi3_network() {
+// The tensors of two blocks with grouped queries and the feed-forward part `more`, as this library
+// names them.
+inline std::vector<HubTensor> grouped_network(const std::vector<HubTensor>& more) {
+  std::vector<HubTensor> inside = {{"norm1.weight", {8}},
+                                   {"attention.query.weight", {16, 8}},
+                                   {"attention.key.weight", {8, 8}},
+                                   {"attention.value.weight", {8, 8}},
+                                   {"attention.output.weight", {8, 16}},
+                                   {"norm2.weight", {8}}};
+  inside.insert(inside.end(), more.begin(), more.end());
   std::vector<HubTensor> all = {
       {"embedding.token.weight", {13, 8}}, {"norm.weight", {8}}, {"classifier.weight", {13, 8}}};
   for (const std::string block : {"blocks.0.", "blocks.1."}) {
-    const std::vector<HubTensor> inside = {{"norm1.weight", {8}},
-                                           {"attention.query.weight", {16, 8}},
-                                           {"attention.key.weight", {8, 8}},
-                                           {"attention.value.weight", {8, 8}},
-                                           {"attention.output.weight", {8, 16}},
-                                           {"norm2.weight", {8}},
-                                           {"feed_forward.gate.weight", {12, 8}},
-                                           {"feed_forward.in.weight", {12, 8}},
-                                           {"feed_forward.out.weight", {8, 12}}};
     for (const HubTensor& tensor : inside) all.push_back({block + tensor.name, tensor.shape});
   }
   return all;
 }
 
-// The tensors of goldens/mixtral, as this library names them.
+// The tensors of goldens/phi3, whose matrices have parts of several sizes in the folder.
+inline std::vector<HubTensor> phi3_network() {
+  return grouped_network({{"feed_forward.gate.weight", {12, 8}},
+                          {"feed_forward.in.weight", {12, 8}},
+                          {"feed_forward.out.weight", {8, 12}}});
+}
+
+// The tensors of goldens/mixtral.
 inline std::vector<HubTensor> mixtral_network() {
-  std::vector<HubTensor> all = {
-      {"embedding.token.weight", {13, 8}}, {"norm.weight", {8}}, {"classifier.weight", {13, 8}}};
-  for (const std::string block : {"blocks.0.", "blocks.1."}) {
-    const std::vector<HubTensor> inside = {{"norm1.weight", {8}},
-                                           {"attention.query.weight", {16, 8}},
-                                           {"attention.key.weight", {8, 8}},
-                                           {"attention.value.weight", {8, 8}},
-                                           {"attention.output.weight", {8, 16}},
-                                           {"norm2.weight", {8}},
-                                           {"experts.router.weight", {4, 8}},
-                                           {"experts.gate.weight", {4, 12, 8}},
-                                           {"experts.in.weight", {4, 12, 8}},
-                                           {"experts.out.weight", {4, 8, 12}}};
-    for (const HubTensor& tensor : inside) all.push_back({block + tensor.name, tensor.shape});
-  }
-  return all;
+  return grouped_network({{"experts.router.weight", {4, 8}},
+                          {"experts.gate.weight", {4, 12, 8}},
+                          {"experts.in.weight", {4, 12, 8}},
+                          {"experts.out.weight", {4, 8, 12}}});
 }
 
 inline int64_t elements_of(const std::vector<int64_t>& shape) {
