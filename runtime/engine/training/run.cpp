@@ -21,12 +21,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Returns whether something that is done every `every` steps is due after this step. With 0 it is
-// done only at the end of the run, and this returns false.
-bool is_due(int64_t step, int64_t every) {
-  return every > 0 && step % every == 0;
-}
-
 // Returns the error that ends a run that has diverged, on every rank.
 Error diverged(const std::string& what) {
   return {ErrorKind::Diverged,
@@ -51,9 +45,12 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
       pipeline_(config_, blueprint_, station.grid, station.network, station.device),
       saver_(config_, order.run_file, order.identity, pipeline_, station),
       checkpoints_(config_, saver_, station_, [this](const std::string& line) { note(line); }),
-      attempt_(order.attempt),
+      copies_(config_.checkpoint, order.attempt, saver_, pipeline_, station_,
+              [this](const std::string& line) { note(line); }),
       until_(order.until),
       report_(config_, station, pipeline_, std::move(forecast_)),
+      evaluations_(config_, !blueprint_.input.label_per_position, source_, pipeline_, station_,
+                   {.reporter = reporter_, .stopping = stopping_, .report = &report_}),
       trace_(config_.run.trace, resumed_.progress.step + 1, config_.run.steps) {
   BitFlips::instance().arm(station.session.rank());
   if (resumed_.checkpoint.empty()) start_from_elsewhere();
@@ -65,15 +62,7 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
   if (!resumed_.checkpoint.empty()) go_on(order.is_verified);
   source_.open(pipeline_.reads().fields);
   check_validation(config_, source_, blueprint_.targets);
-  check_best(config_, source_.facts().validation_samples, !blueprint_.input.label_per_position);
-  best_ = resumed_.progress.best;
-  const int64_t validation_samples = source_.facts().validation_samples;
-  if (best_.samples != 0 && best_.samples != validation_samples) {
-    note("note: data.validation has " + std::to_string(validation_samples) + " samples and had " +
-         std::to_string(best_.samples) + " when the best evaluation so far was made, after step " +
-         std::to_string(best_.step) + ": the best is looked for anew");
-    best_ = {};
-  }
+  evaluations_.open(resumed_.progress);
   batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_,
                    resumed_.progress.consumed_samples);
   station_.device.memory().reset_peaks();
@@ -92,15 +81,16 @@ RunSummary Run::to_the_end() {
   const int64_t before = resumed_.progress.step;
   last_.step = before;
   last_.loss = resumed_.progress.loss;
-  bool owes = !make_up_evaluation();
+  bool owes = !evaluations_.make_up(resumed_.progress, *step_);
   bool stops = owes;
-  bool is_over = patience_is_over(config_.run, best_);
+  bool is_over = evaluations_.patience_is_over();
   // A run that takes no further step saves once all the same: the checkpoint that it came from may
   // be in another directory. It also saves if the evaluation that was owed has just changed what is
   // best, since the checkpoint that it came from lacks that.
-  const bool lacks = resumed_.progress.owes_evaluation && best_ != resumed_.progress.best;
+  const bool lacks =
+      resumed_.progress.owes_evaluation && evaluations_.best() != resumed_.progress.best;
   const bool saves = stops || lacks || before == config_.run.steps;
-  if (saves && spoilt_.empty()) save_last(progress(owes));
+  if (saves && evaluations_.spoilt().empty()) save_last(progress(owes));
   for (int64_t number = before + 1; number <= config_.run.steps && !stops && !is_over; ++number) {
     take_step(number);
     stops = conclude(number);
@@ -115,10 +105,11 @@ RunSummary Run::to_the_end() {
       station_.network.activity_log()->settle();
     }
     for (const std::string& line : report_.slow_ranks()) note("warning: " + line);
-    owes = is_evaluated(number) && (stops ? put_off_evaluation(number) : !evaluate(number));
-    if (!spoilt_.empty()) break;  // no save: a checkpoint of this state would push out a sound one
+    owes = evaluations_.is_due(number) && !evaluate(number, stops);
+    // A checkpoint of spoilt weights would push out a sound one.
+    if (!evaluations_.spoilt().empty()) break;
     stops = stops || owes;
-    is_over = patience_is_over(config_.run, best_);
+    is_over = evaluations_.patience_is_over();
     if (stops || is_over || (last && config_.checkpoint.last)) {
       save_last(progress(owes));
     } else {
@@ -127,10 +118,11 @@ RunSummary Run::to_the_end() {
   }
   checkpoints_.finish();
   pipeline_.drain();
-  end_copies();
+  if (!unsaved_) copies_.end();
   write_trace();
-  if (!spoilt_.empty()) {
-    throw diverged(spoilt_ + "; that state is not saved, and checkpoints are of states before it");
+  if (!evaluations_.spoilt().empty()) {
+    throw diverged(evaluations_.spoilt() +
+                   "; that state is not saved, and checkpoints are of states before it");
   }
   report_.saved(checkpoints_.record(), checkpoints_.snapshot_bytes());
   RunSummary summary = report_.summary(last_.loss, seconds_since(start), batches_->waits());
@@ -141,30 +133,12 @@ RunSummary Run::to_the_end() {
   if (stops && last_.step != until_)
     summary.stopped = stopping_ != nullptr ? stopping_->reason() : "";
   const std::string& metric = config_.checkpoint.best;
-  if (best_.step > 0) summary.best = BestRecord{metric, best_.step, best_.value};
-  if (is_over && last_.step < config_.run.steps) summary.ended_early = describe(metric, best_);
+  const BestEvaluation& best = evaluations_.best();
+  if (best.step > 0) summary.best = BestRecord{metric, best.step, best.value};
+  if (is_over && last_.step < config_.run.steps) summary.ended_early = describe(metric, best);
   if (reporter_ != nullptr) reporter_->finished(summary);
   if (unsaved_) throw Error(*unsaved_);
   return summary;
-}
-
-// Makes the evaluation that an earlier attempt has put off, if there is one. Returns false if the
-// evaluation is put off again, since a stop was asked for, or if it shows that the weights are
-// spoilt; else true.
-bool Run::make_up_evaluation() {
-  const Progress& from = resumed_.progress;
-  if (!from.owes_evaluation) return true;
-  if (source_.facts().validation_samples > 0) return evaluate(from.step);
-  note("note: the evaluation after step " + std::to_string(from.step) +
-       ", which was put off, is left out: there is no validation data now");
-  return true;
-}
-
-// Notes that the evaluation is put off. Always returns true: the run owes the evaluation.
-bool Run::put_off_evaluation(int64_t step) {
-  note("the evaluation after step " + std::to_string(step) +
-       " is put off, since a stop was asked for: the run does it first when it goes on");
-  return true;
 }
 
 // Returns how far the run is in epochs, or nothing if its length is not given in epochs.
@@ -178,29 +152,25 @@ std::optional<EpochRecord> Run::epoch_now() const {
 Progress Run::progress(bool owes_evaluation) const {
   Progress now = step_->progress();
   now.owes_evaluation = owes_evaluation;
-  now.best = best_;
+  now.best = evaluations_.best();
   now.loss = last_.loss;
   return now;
-}
-
-bool Run::is_evaluated(int64_t number) const {
-  return source_.facts().validation_samples > 0 &&
-         (number == config_.run.steps || is_due(number, config_.run.eval_every));
 }
 
 // Reports the steps whose outcome is known, and returns whether the run stops here. Without a
 // barrier a step's outcome is learnt while the next step runs, so what ranks vote for in a step is
 // done after the next one. If the weights are needed at once, the step is settled here.
 bool Run::conclude(int64_t number) {
-  if (copies_ && copies_->is_due(number)) {
+  if (copies_.is_due(number)) {
     step_->settle();  // after this, what is to be copied is final
-    copying([&] { copies_->settle(step_->vote().copying); });
+    copies_.settle(step_->vote().copying);
   }
   while (const auto record = step_->take_settled()) conclude(*record);
   const bool last = number == config_.run.steps;
   const StepVote& vote = step_->vote();
   if (last || number == until_ || vote.stop || vote.checkpoint || checkpoints_.under_way() ||
-      is_evaluated(number) || is_due(number, config_.checkpoint.every)) {
+      evaluations_.is_due(number) ||
+      (config_.checkpoint.every > 0 && number % config_.checkpoint.every == 0)) {
     step_->settle();
     while (const auto record = step_->take_settled()) conclude(*record);
   }
@@ -284,15 +254,15 @@ Forecast Run::outlook_on_first_rank(const Profile* profile) {
 
 // Returns this rank's vote on stopping and on a checkpoint. Before that it finishes the copy in
 // memory, so a step asks once, before its update overwrites what is copied.
-StepVote Run::vote() const {
+StepVote Run::vote() {
   if (stopping_ != nullptr && checkpoints_.longest_seconds() > 0.0) {
     stopping_->saved(checkpoints_.longest_seconds());
   }
-  if (copies_) copies_->copy_the_rest();
+  copies_.copy_the_rest();
   return {.stop = stopping_ != nullptr && stopping_->is_due(),
           .checkpoint = checkpoints_.is_time(),
           .writing = checkpoints_.writes(),
-          .copying = copies_ && copies_->under_way()};
+          .copying = copies_.under_way()};
 }
 
 void Run::take_step(int64_t number) {
@@ -383,7 +353,7 @@ void Run::answer_doubt(int64_t number, std::span<const Batch> batches, StepRecor
 // Ends the run, because a machine has computed or kept bits that it should not have.
 void Run::end_in_doubt(const std::string& what) {
   const Doubt doubt = step_->doubt();
-  const Progress last = progress(doubt == Doubt::Corrected && is_evaluated(last_.step));
+  const Progress last = progress(doubt == Doubt::Corrected && evaluations_.is_due(last_.step));
   const bool excludes = config_.run.on_corruption == "exclude";
   if (excludes) {
     const std::string hosts = step_->audit()->hosts(doubt);
@@ -414,41 +384,12 @@ std::span<const Batch> Run::next_batches(int64_t step) {
   return batches_->next();
 }
 
-bool Run::evaluate(int64_t step) {
-  const auto start = Clock::now();
-  const ActivityScope evaluating(station_.network.activity_log(),
-                                 {.activity = Activity::Evaluation, .step = step});
-  PassWatch watch;
-  watch.went_on = told_now_and_then(source_.facts().validation_samples,
-                                    [this](const std::string& line) { note(line); });
-  watch.ask = [this] { return StepVote{.stop = stopping_ != nullptr && stopping_->is_due()}; };
-  std::optional<LossSums> sums;
-  step_->with_averages(
-      [&] { sums = pass_over_validation(config_, source_, pipeline_, station_, watch); });
-  if (!sums) return !put_off_evaluation(step);
-  EvalRecord record;
-  record.step = step;
-  record.loss = sums->mean();
-  if (!blueprint_.input.label_per_position) record.accuracy = sums->accuracy();
-  record.samples = source_.facts().validation_samples;
-  record.seconds = seconds_since(start);
-  BestEvaluation best = best_;
-  take_evaluation(config_.checkpoint.best, record, best);
-  const bool spoils = !std::isfinite(record.loss) &&
-                      (step == config_.run.steps || patience_is_over(config_.run, best));
-  if (!spoils) best_ = best;  // else the run ends as diverged; if resumed, it evaluates again
-  record.best = best_.step == step;
-  report_.evaluated(record);
-  if (reporter_ != nullptr) reporter_->evaluated(record);
-  if (std::isfinite(record.loss)) return true;
-  const std::string what = "the loss on validation data after step " + std::to_string(step) +
-                           " is not finite: the last updates have spoilt the weights";
-  if (spoils) {
-    spoilt_ = what;
-    return false;
-  }
-  note("warning: " + what);
-  return true;
+// Evaluates after this step, or puts that off if the run stops. Returns false where the next
+// attempt has to do it again.
+bool Run::evaluate(int64_t step, bool stops) {
+  if (!stops) return evaluations_.evaluate(step, *step_);
+  evaluations_.put_off(step);
+  return false;
 }
 
 // Writes the last checkpoint. With checkpoint.on_error = continue, a failure that all ranks know of
@@ -464,56 +405,15 @@ void Run::save_last(const Progress& progress) {
   if (stopping_ != nullptr) stopping_->saved(seconds_since(start));
 }
 
-void Run::copying(const std::function<void()>& work) {
-  if (copies_fail_) return;
-  try {
-    work();
-  } catch (const Error& error) {
-    const bool known_to_all = error.scope() == ErrorScope::EveryRank;
-    if (config_.checkpoint.on_error != "continue" || !known_to_all ||
-        error.kind() != ErrorKind::Resource) {
-      throw;
-    }
-    copies_fail_ = true;
-    note(std::string("warning: ") + error.what() +
-         "; training goes on without copies in memory (checkpoint.on_error)");
-  }
-}
-
 void Run::begin_copies() {
-  if (!config_.checkpoint.partner) return;
-  copying([&] {
-    copies_ = std::make_unique<PartnerCopies>(config_.checkpoint, saver_.state(resumed_.progress),
-                                              attempt_, pipeline_, station_);
-    note(copies_->description());
-  });
+  copies_.start(resumed_.progress);
 }
 
-// Begins a copy of the state after `step`, if a copy is due. If an evaluation is due after the
-// step, the copy says that it is still owed.
+// Begins a copy of the state after `step`, if a copy is due. No copy is begun while the best
+// checkpoint is being written. If a rank is lost, that checkpoint is lost, too, and a run that goes
+// on from the copy would not repeat the evaluation that found it best.
 void Run::begin_copy(int64_t step) {
-  if (!copies_ || !copies_->is_due(step)) return;
-  // No copy is begun while the best checkpoint is being written. If a rank is lost, that checkpoint
-  // is lost, too, and a run that goes on from the copy would not repeat the evaluation that found
-  // it best.
-  if (checkpoints_.writes_best()) return;
-  copying([&] {
-    copies_->begin(saver_.state(progress(is_evaluated(step))));
-    if (is_evaluated(step)) copies_->copy_the_rest();  // evaluating may swap in the averages
-  });
-}
-
-// Removes the copies in memory at the end: what is on disk is as new by now. The copies stay if the
-// last checkpoint could not be written.
-void Run::end_copies() {
-  if (!copies_ || unsaved_) return;
-  if (copies_->waits() > 0) {
-    const double each_ms = 1e3 * copies_->waited_seconds() / static_cast<double>(copies_->waits());
-    note("copies in memory: training waited " + amount_text(copies_->waits(), "time") +
-         " for one to arrive, " + milliseconds_text(each_ms) +
-         " on average; a larger --checkpoint.partner_every hides more of it");
-  }
-  copying([&] { copies_->remove(); });
+  if (!checkpoints_.writes_best()) copies_.begin(progress(evaluations_.is_due(step)));
 }
 
 void Run::write_trace() {

@@ -20,7 +20,8 @@
 #include "runtime/engine/training/checkpoints/resume.h"
 #include "runtime/engine/training/checkpoints/saver.h"
 #include "runtime/engine/training/data_source.h"
-#include "runtime/engine/training/partner/partner_copies.h"
+#include "runtime/engine/training/evaluation/evaluations.h"
+#include "runtime/engine/training/partner/copying.h"
 #include "runtime/engine/training/step.h"
 #include "runtime/engine/training/stopping.h"
 #include "runtime/network/models/models.h"
@@ -104,13 +105,9 @@ class Run {
   [[nodiscard]] bool conclude(int64_t number);
   // Reports one step.
   void conclude(StepRecord record);
-  [[nodiscard]] bool is_evaluated(int64_t number) const;
-  // Makes the evaluation that an earlier attempt left to this one. Returns what evaluate() does.
-  [[nodiscard]] bool make_up_evaluation();
-  [[nodiscard]] bool put_off_evaluation(int64_t step);
   [[nodiscard]] std::optional<EpochRecord> epoch_now() const;
   [[nodiscard]] Progress progress(bool owes_evaluation) const;
-  [[nodiscard]] StepVote vote() const;
+  [[nodiscard]] StepVote vote();
   [[nodiscard]] std::span<const Batch> next_batches(int64_t step);
   // Called for a step that changed nothing since its loss or gradient is not finite: notes it, or
   // ends the run.
@@ -122,15 +119,9 @@ class Run {
   // run.on_corruption is "retry", or ends the run.
   void answer_doubt(int64_t number, std::span<const Batch> batches, StepRecord& record);
   [[noreturn]] void end_in_doubt(const std::string& what);
-  // Evaluates after this step. Returns false where the next attempt has to do it again: a stop was
-  // asked for meanwhile, or this is the last step and its loss is not finite (spoilt_).
-  [[nodiscard]] bool evaluate(int64_t step);
+  [[nodiscard]] bool evaluate(int64_t step, bool stops);
   void save_last(const Progress& progress);
-  // Does `work` for copies in memory. When it fails and checkpoint.on_error is "continue", the run
-  // goes on without copies.
-  void copying(const std::function<void()>& work);
   void begin_copy(int64_t step);
-  void end_copies();
   void write_trace();
 
   const Config& config_;
@@ -144,17 +135,15 @@ class Run {
   Pipeline pipeline_;
   Saver saver_;
   Checkpointing checkpoints_;
-  int64_t attempt_, until_;
+  Copying copies_;
+  int64_t until_;
   std::optional<Error> unsaved_;  // why the last checkpoint could not be written
   RunReport report_;
+  Evaluations evaluations_;
   TraceRecorder trace_;
   std::optional<Step> step_;        // made when the weights that training starts from are loaded
   std::optional<Batches> batches_;  // of training
-  std::unique_ptr<PartnerCopies> copies_;  // null: there are none
-  bool copies_fail_ = false;               // making copies has failed, and no more are made
-  int left_out_in_a_row_ = 0;              // steps left out since the last one that was not
-  std::string spoilt_;   // why the run ends: the loss on validation data after the last step
-  BestEvaluation best_;  // by the metric of checkpoint.best
+  int left_out_in_a_row_ = 0;       // steps left out since the last one that was not
   std::string doubted_;  // why the run ends after this step: an audit found an update wrong
   // What clocks know of steps whose outcome is not known yet.
   boost::container::static_vector<StepRecord, 2> timed_;
