@@ -49,12 +49,13 @@ Layout layout_of(const ScheduleAnswer& answer) {
           .height = pitch > 14 ? pitch - 4 : pitch - 1};
 }
 
-// Returns the opacity of a stage's colour. It is 1 for the first `ranks` stages and falls to 0.5
-// for the last `ranks`. In the built-in schedules these are each rank's first and last stage.
+// Returns the opacity of a stage's colour. It is 1 for each rank's first stage and falls to 0.5 for
+// its last.
 double strength(const Schedule& schedule, int stage) {
+  const auto& rank_of = schedule.rank_of_stage;
   const int chunks = schedule.stages / schedule.ranks;
-  const int chunk = stage / schedule.ranks;
-  return chunks > 1 ? 1.0 - 0.5 * chunk / (chunks - 1) : 1.0;
+  const auto chunk = std::count(rank_of.begin(), rank_of.begin() + stage, rank_of[stage]);
+  return chunks > 1 ? 1.0 - 0.5 * static_cast<double>(chunk) / (chunks - 1) : 1.0;
 }
 
 void draw_box(std::string& out, const Layout& layout, const Schedule& schedule,

@@ -17,9 +17,14 @@ function lanesOf(answer) {
   }));
 }
 
-// Later stages of a rank are paler, as in the SVG that the program writes.
-function strengthOf(stage, ranks, chunks) {
-  return chunks > 1 ? 1 - 0.5 * Math.floor(stage / ranks) / (chunks - 1) : 1;
+// By stage, how strong its colour is: later stages of a rank are paler, as in the SVG that the program writes.
+function strengthsOf(lanes) {
+  const strengths = {};
+  for (const lane of lanes) {
+    const stages = [...new Set(lane.boxes.filter((box) => box.stage >= 0).map((box) => box.stage))].sort((a, b) => a - b);
+    stages.forEach((stage, chunk) => { strengths[stage] = stages.length > 1 ? 1 - 0.5 * chunk / (stages.length - 1) : 1; });
+  }
+  return strengths;
 }
 
 function laneHeight(lanes) {
@@ -41,18 +46,19 @@ function boxMarkup(box, at, strength) {
   return fits ? `${rect}<text class="in" x="${round(left + shown / 2)}" y="${at.top + at.height / 2 + 4}">${label}</text>` : rect;
 }
 
-// Draws lanes of a common time 0 .. until into the width that svg has. `chunks` and `ranks` shade the stages. Leaves
-// data-scale, pixels per unit of time, for the cursor and for whoever measures the picture.
-function drawGrid(svg, lanes, { until, ranks, chunks, pitch = laneHeight(lanes.length), gapAfter = () => 4 }) {
+// Draws lanes of a common time 0 .. until into the width that svg has. Leaves data-scale, pixels per unit of time, for the
+// cursor and for whoever measures the picture.
+function drawGrid(svg, lanes, { until, pitch = laneHeight(lanes.length), gapAfter = () => 4 }) {
   const width = Math.max(svg.parentElement.clientWidth, 280);
   const scale = until > 0 ? (width - GRID.left - GRID.right) / until : 0;
   let top = GRID.top;
   let markup = '';
+  const strengths = strengthsOf(lanes);
   lanes.forEach((lane, index) => {
     const at = { scale, top, height: pitch - 3, lane: index };
     if (lane.name) markup += `<text class="name" x="${GRID.left - 6}" y="${top + at.height / 2 + 4}">${escaped(lane.name)}</text>`;
     markup += `<rect class="lane" x="${GRID.left}" y="${top}" width="${round(until * scale)}" height="${at.height}"/>`;
-    for (const box of lane.boxes) markup += boxMarkup(box, at, strengthOf(box.stage, ranks, chunks));
+    for (const box of lane.boxes) markup += boxMarkup(box, at, strengths[box.stage]);
     top += pitch - 3 + gapAfter(index);
   });
   svg.innerHTML = `${markup}<rect class="veil" y="0" width="0" height="${top}"/><polyline class="path"/>` +

@@ -45,7 +45,7 @@ function drawPicture(letter, name, { answer, lanes }, until) {
   element(`name-${letter}`).textContent = name;
   const svg = element(`grid-${letter}`);
   svg.setAttribute('aria-label', `${name}: makespan ${number(answer.makespan)}, bubble ${percent(answer.makespan_bubble, answer.makespan)}`);
-  drawGrid(svg, lanes, { until, ranks: answer.ranks, chunks: answer.stages / answer.ranks });
+  drawGrid(svg, lanes, { until });
   follow(svg, followed);
 }
 

@@ -17,14 +17,14 @@ function running(boxes, time) {
   return boxes.find((box) => box.start <= time && time < box.end);
 }
 
-function chip(box, ranks, chunks) {
-  const mix = Math.round(100 * strengthOf(box.stage, ranks, chunks));
+function chip(box, strengths) {
+  const mix = Math.round(100 * strengths[box.stage]);
   return `<span class="chip ${box.op}" style="--mix:${mix}%">${box.micro_batch}</span>`;
 }
 
 function drawNow(place, lanes, answer, time) {
   const most = Math.max(...answer.peak_stash, 1);
-  const chunks = answer.stages / answer.ranks;
+  const strengths = strengthsOf(lanes);
   const over = time >= answer.makespan;
   place.innerHTML = lanes.map((lane, rank) => {
     const held = heldAt(lane.boxes, time);
@@ -32,7 +32,7 @@ function drawNow(place, lanes, answer, time) {
     const doing = box ? `<span class="doing ${box.op}">${box.text}</span>` : `<span class="doing idle">${over ? 'done' : 'waits'}</span>`;
     return `<div class="rank"><span class="name">${lane.name}</span>${doing}` +
       `<span class="held" style="--peak:${100 * answer.peak_stash[rank] / most}%;--most:${most}">` +
-      `${held.map((stash) => chip(stash, answer.ranks, chunks)).join('')}</span>` +
+      `${held.map((stash) => chip(stash, strengths)).join('')}</span>` +
       `<span class="count">${held.length} of ${answer.peak_stash[rank]}</span></div>`;
   }).join('');
 }

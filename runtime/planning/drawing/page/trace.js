@@ -65,8 +65,7 @@ function drawTrace(svg, { figures, legend }, trace, step) {
   for (let rank = 0; rank < ranks; ++rank) {
     parts.forEach((part, i) => lanes.push({ name: i === 0 ? part.lanes[rank]?.name : '', boxes: part.lanes[rank]?.boxes ?? [] }));
   }
-  const stages = 1 + lanes.flatMap((lane) => lane.boxes).reduce((most, box) => Math.max(most, box.stage), 0);
-  drawGrid(svg, lanes, { until, ranks, chunks: Math.ceil(stages / ranks), pitch: Math.max(12, Math.min(28, Math.floor(560 / lanes.length))),
+  drawGrid(svg, lanes, { until, pitch: Math.max(12, Math.min(28, Math.floor(560 / lanes.length))),
     gapAfter: (index) => ((index + 1) % parts.length === 0 ? 8 : 1) });
   drawLegend(legend, new Set(lanes.flatMap((lane) => lane.boxes.map((box) => box.op))));
   figures.innerHTML = parts.map(({ name, makespan, busy }) => tile(escaped(name), `${number(makespan)} ms`, `ranks compute ${percent(busy, 1)} of it`)).join('');

@@ -51,6 +51,18 @@ TEST(Svg, BoxesStandWhereTheTimelineSays) {
 TEST(Svg, LaterStagesOfARankArePaler) {
   EXPECT_THAT(svg(answer({.schedule = "zb-v", .stages = 8})), HasSubstr("fill-opacity=\"0.5\""));
   EXPECT_THAT(svg(answer({.schedule = "zb-h1"})), Not(HasSubstr("fill-opacity")));
+  // Where neighbours stand on one rank, stages 1 and 3 are the later ones: of four forwards of one
+  // unit each, in a step of 12, the second and the fourth.
+  const std::string neighbours =
+      svg(answer({.schedule = "mine.csv", .csv = "F0.0,F1.0,B1.0,B0.0\nF2.0,F3.0,B3.0,B2.0\n"}));
+  const auto is_pale = [&](const std::string& left) {
+    return std::regex_search(
+        neighbours, std::regex("<rect class=\"F\" x=\"" + left + "[^>]*fill-opacity=\"0.5\"/>"));
+  };
+  EXPECT_FALSE(is_pale("76\""));
+  EXPECT_TRUE(is_pale("168.6"));
+  EXPECT_FALSE(is_pale("261.3"));
+  EXPECT_TRUE(is_pale("354\""));
 }
 
 TEST(Svg, RecomputesAreInTheLegendWhereThereAreAny) {
