@@ -16,7 +16,7 @@ class CountingRowNorm final : public RowNormOps {
 
   void layer_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, const Tensor& x,
                           const Tensor& gamma, const Tensor& beta, float /*epsilon*/) override {
-    tally_.pass(kNormForward * elements(x), {&y, &mean, &rstd, &x, &gamma, &beta});
+    tally_.pass(kNormForward * elements(x), {&y, &mean, &rstd, &x, &gamma, beta ? &beta : nullptr});
   }
   void layer_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& mean,
                                  const Tensor& rstd, const Tensor& gamma) override {
@@ -24,7 +24,8 @@ class CountingRowNorm final : public RowNormOps {
   }
   void layer_norm_backward_weight(Tensor& dgamma, Tensor& dbeta, const Tensor& g, const Tensor& x,
                                   const Tensor& mean, const Tensor& rstd) override {
-    tally_.pass(4 * elements(x), {&dgamma, &dgamma, &dbeta, &dbeta, &g, &x, &mean, &rstd});
+    const Tensor* const shift = dbeta ? &dbeta : nullptr;
+    tally_.pass(4 * elements(x), {&dgamma, &dgamma, shift, shift, &g, &x, &mean, &rstd});
   }
 
   void rms_norm_forward(Tensor& y, Tensor& rstd, const Tensor& x, const Tensor& gamma,

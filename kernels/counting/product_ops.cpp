@@ -180,7 +180,7 @@ class CountingAttention final : public AttentionOps {
     tally_.pass(kSoftmax * elements(y), {&dx, &g, &y});
   }
   void rotary(Tensor& y, const Tensor& x, const Tensor& table, const Tensor* places,
-              bool /*back*/) override {
+              RotaryPairs /*pairs*/, bool /*back*/) override {
     tally_.pass(3 * elements(x), {&y, &x, &table, places});
   }
   // Two products are counted: queries by keys, and probabilities by values. The matrix between the

@@ -35,7 +35,7 @@ class CpuAttention final : public AttentionOps {
   }
 
   void rotary(Tensor& y, const Tensor& x, const Tensor& table, const Tensor* places,
-              bool back) override {
+              RotaryPairs pairs, bool back) override {
     constexpr const char* kOp = "rotary";
     const RotarySizes sizes = rotary_sizes(kOp, y, x, table, places);
     const int32_t* at = places == nullptr ? nullptr : places->data<int32_t>();
@@ -46,7 +46,7 @@ class CpuAttention final : public AttentionOps {
                  const int64_t place = at == nullptr ? row % sizes.time : at[row];
                  for (int64_t head = 0; head < width; head += sizes.depth) {
                    rotary_row(to + row * width + head, from + row * width + head,
-                              waves + place * sizes.depth, sizes.depth, back);
+                              waves + place * sizes.depth, sizes.depth, pairs, back);
                  }
                });
     });

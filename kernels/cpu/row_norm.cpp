@@ -23,7 +23,8 @@ class CpuRowNorm final : public RowNormOps {
   void layer_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, const Tensor& x,
                           const Tensor& gamma, const Tensor& beta, float epsilon) override {
     require_rows("layer_norm_forward", y, x, mean, rstd, gamma);
-    require_alike("layer_norm_forward", gamma, beta);
+    if (beta) require_alike("layer_norm_forward", gamma, beta);
+    const float* const shift = beta ? beta.data<float>() : nullptr;
     const int64_t width = x.shape().back();
     with_element_type(x.dtype(), "layer_norm_forward", [&]<class T>(T) {
       for_rows_of(context_, x, [&](int64_t row) {
@@ -31,8 +32,7 @@ class CpuRowNorm final : public RowNormOps {
         const RowStatistics s = row_statistics(from, width, epsilon);
         mean.data<float>()[row] = s.mean;
         rstd.data<float>()[row] = s.rstd;
-        layer_norm_row(y.data<T>() + row * width, from, s, gamma.data<float>(), beta.data<float>(),
-                       width);
+        layer_norm_row(y.data<T>() + row * width, from, s, gamma.data<float>(), shift, width);
       });
     });
   }
@@ -54,7 +54,7 @@ class CpuRowNorm final : public RowNormOps {
   void layer_norm_backward_weight(Tensor& dgamma, Tensor& dbeta, const Tensor& g, const Tensor& x,
                                   const Tensor& mean, const Tensor& rstd) override {
     require_rows("layer_norm_backward_weight", g, x, mean, rstd, dgamma);
-    require_alike("layer_norm_backward_weight", dgamma, dbeta);
+    if (dbeta) require_alike("layer_norm_backward_weight", dgamma, dbeta);
     const int64_t width = x.shape().back();
     const Tensor sums = scratch(context_, 2 * width, DType::F64);
     with_element_type(x.dtype(), "layer_norm_backward_weight", [&]<class T>(T) {
@@ -71,7 +71,7 @@ class CpuRowNorm final : public RowNormOps {
     });
     for (int64_t c = 0; c < width; ++c) {
       dgamma.data<float>()[c] += static_cast<float>(sums.data<double>()[c]);
-      dbeta.data<float>()[c] += static_cast<float>(sums.data<double>()[width + c]);
+      if (dbeta) dbeta.data<float>()[c] += static_cast<float>(sums.data<double>()[width + c]);
     }
   }
 

@@ -28,6 +28,10 @@ struct AttentionOptions {
   float softcap = 0.0F;
 };
 
+// Which elements of a head rotary positions turn as pair c, counted from 0: Halves: c and c + d /
+// 2, where d elements are turned; Neighbours: 2 c and 2 c + 1.
+enum class RotaryPairs : uint8_t { Halves, Neighbours };
+
 // Limits the columns (keys) that a row (a query) of each sample sees, besides AttentionOptions.
 // Null: nothing is masked.
 struct AttentionMask {
@@ -45,13 +49,13 @@ class AttentionOps {
   virtual void softmax_forward(Tensor& y, const Tensor& x) = 0;
   virtual void softmax_backward(Tensor& dx, const Tensor& g, const Tensor& y) = 0;
 
-  // Rotary positions (Su et al. 2021) of heads side by side: x and y are [b, t, heads * d]; element
-  // c < d / 2 of a head and element c + d / 2 are turned as a pair by the angle whose cosine and
-  // sine are table[place, c] and table[place, c + d / 2]. table is fp32 [places, d], and has every
-  // place. `places` (I32 [b, t]) says where each position is; null: position i is at place i.
-  // `back` turns the other way, which is the gradient. y may be x.
+  // Rotary positions (Su et al. 2021) of heads side by side: x and y are [b, t, heads * d]; pair
+  // c < d / 2 of a head is turned by the angle whose cosine and sine are table[place, c] and
+  // table[place, c + d / 2]. table is fp32 [places, d], and has every place. `places` (I32 [b, t])
+  // says where each position is; null: position i is at place i. `back` turns the other way, which
+  // is the gradient. y may be x.
   virtual void rotary(Tensor& y, const Tensor& x, const Tensor& table, const Tensor* places,
-                      bool back) = 0;
+                      RotaryPairs pairs, bool back) = 0;
 
   // out[b, Tq, heads * d] from q[b, Tq, heads * d], k and v[b, Tk, kv_heads * d], scale
   // 1 / sqrt(d). A row that sees nothing gives zeros. logsumexp[b, heads, Tq] (fp32) is written for

@@ -1,7 +1,7 @@
 // kernels/ops/row_norm.h -- layer norm and RMS norm, over the last axis: a row r is all elements
 // that differ in their last index alone. The statistics mean[r] and rstd[r] and the parameters
 // gamma and beta (an element for each column) are fp32, and so are dgamma and dbeta; x, y, g and dx
-// have one shape and are fp32 or bf16.
+// have one shape and are fp32 or bf16. An empty beta adds nothing, and has an empty dbeta.
 #pragma once
 
 #include "kernels/tensor.h"

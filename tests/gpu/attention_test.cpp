@@ -161,13 +161,17 @@ TEST_P(GpuAttention, RowsNeedNotBeAligned) {
 TEST_P(GpuAttention, Rotary) {
   const Twin table = random({40, 16}, DType::F32, 2);
   const Twin places = from_values({39, 0, 7, 7, 1, 20}, {2, 3}, DType::I32);
-  for (const bool back : {false, true}) {
-    for (const bool placed : {false, true}) {
-      const Twin x = random({2, 3, 48}, type_, 1, -2.0, 2.0, 1);
-      Twin y = poisoned({2, 3, 48}, type_, 1);
-      gpu().attention().rotary(y.gpu, x.gpu, table.gpu, placed ? &places.gpu : nullptr, back);
-      cpu().attention().rotary(y.cpu, x.cpu, table.cpu, placed ? &places.cpu : nullptr, back);
-      expect_close(y, "y");
+  for (const RotaryPairs pairs : {RotaryPairs::Halves, RotaryPairs::Neighbours}) {
+    for (const bool back : {false, true}) {
+      for (const bool placed : {false, true}) {
+        const Twin x = random({2, 3, 48}, type_, 1, -2.0, 2.0, 1);
+        Twin y = poisoned({2, 3, 48}, type_, 1);
+        const Tensor* const at = placed ? &places.gpu : nullptr;
+        gpu().attention().rotary(y.gpu, x.gpu, table.gpu, at, pairs, back);
+        const Tensor* const host_at = placed ? &places.cpu : nullptr;
+        cpu().attention().rotary(y.cpu, x.cpu, table.cpu, host_at, pairs, back);
+        expect_close(y, "y");
+      }
     }
   }
 }

@@ -52,6 +52,11 @@ TEST_P(GpuNorm, LayerNormForwardAndBackward) {
       expect_close(mean, "mean of " + extents_text(e));
       expect_close(rstd, "rstd of " + extents_text(e));
 
+      Twin plain = poisoned(shape, type_, shift);
+      gpu_.layer_norm_forward(plain.gpu, mean.gpu, rstd.gpu, x.gpu, gamma.gpu, Tensor(), kEpsilon);
+      cpu_.layer_norm_forward(plain.cpu, mean.cpu, rstd.cpu, x.cpu, gamma.cpu, Tensor(), kEpsilon);
+      expect_close(plain, "y without beta of " + extents_text(e));
+
       Twin dx = poisoned(shape, type_, shift);
       gpu_.layer_norm_backward_input(dx.gpu, g.gpu, x.gpu, mean.gpu, rstd.gpu, gamma.gpu);
       cpu_.layer_norm_backward_input(dx.cpu, g.cpu, x.cpu, mean.cpu, rstd.cpu, gamma.cpu);
@@ -64,6 +69,10 @@ TEST_P(GpuNorm, LayerNormForwardAndBackward) {
       cpu_.layer_norm_backward_weight(dgamma.cpu, dbeta.cpu, g.cpu, x.cpu, mean.cpu, rstd.cpu);
       expect_close(dgamma, "dgamma of " + extents_text(e));
       expect_close(dbeta, "dbeta of " + extents_text(e));
+      Tensor none;
+      gpu_.layer_norm_backward_weight(dgamma.gpu, none, g.gpu, x.gpu, mean.gpu, rstd.gpu);
+      cpu_.layer_norm_backward_weight(dgamma.cpu, none, g.cpu, x.cpu, mean.cpu, rstd.cpu);
+      expect_close(dgamma, "dgamma without dbeta of " + extents_text(e));
     }
   }
 }

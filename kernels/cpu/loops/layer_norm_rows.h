@@ -27,14 +27,20 @@ RowStatistics row_statistics(const T* x, int64_t width, float epsilon) {
   return {mean, 1.0F / std::sqrt(squares / count + epsilon)};
 }
 
-// y = (x - mean) rstd gamma + beta.
+// y = (x - mean) rstd gamma + beta; `beta` null: nothing is added.
 template <class T>
 void layer_norm_row(T* y, const T* x, RowStatistics s, const float* gamma, const float* beta,
                     int64_t width) {
+  const auto scaled = [=](int64_t i) {
+    return (static_cast<float>(x[i]) - s.mean) * s.rstd * gamma[i];
+  };
+  if (beta == nullptr) {
 #pragma GCC ivdep
-  for (int64_t i = 0; i < width; ++i) {
-    y[i] = static_cast<T>((static_cast<float>(x[i]) - s.mean) * s.rstd * gamma[i] + beta[i]);
+    for (int64_t i = 0; i < width; ++i) y[i] = static_cast<T>(scaled(i));
+    return;
   }
+#pragma GCC ivdep
+  for (int64_t i = 0; i < width; ++i) y[i] = static_cast<T>(scaled(i) + beta[i]);
 }
 
 // dx = rstd (h - mean(h) - n mean(h n)) with h = g gamma and n = the normalised x.

@@ -71,9 +71,9 @@ class CudaAttention final : public AttentionOps {
   }
 
   void rotary(Tensor& y, const Tensor& x, const Tensor& table, const Tensor* places,
-              bool back) override {
+              RotaryPairs pairs, bool back) override {
     const RotarySizes sizes = rotary_sizes("rotary", y, x, table, places);
-    penstock::rotary(context_, y, x, table, places, sizes, back);
+    penstock::rotary(context_, y, x, table, places, sizes, pairs, back);
   }
 
   void attention_forward(Tensor& out, Tensor& logsumexp, const Tensor& q, const Tensor& k,

@@ -6,7 +6,8 @@ namespace penstock {
 namespace {
 
 // Computes a layer norm, or, without centring, an RMS norm. `shift` is the beta of a layer norm,
-// and null for an RMS norm; `offset` is that of an RMS norm, and 0 for a layer norm.
+// null where it has none and for an RMS norm; `offset` is that of an RMS norm, and 0 for a layer
+// norm.
 template <bool kCentred>
 void norm_forward(CudaContext& context, const char* op, Tensor& y,
                   const RowNormStatistics& statistics, const Tensor& x, const Tensor& gamma,
@@ -67,9 +68,9 @@ class CudaRowNorm final : public RowNormOps {
   void layer_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, const Tensor& x,
                           const Tensor& gamma, const Tensor& beta, float epsilon) override {
     require_rows("layer_norm_forward", y, x, mean, rstd, gamma);
-    require_alike("layer_norm_forward", gamma, beta);
+    if (beta) require_alike("layer_norm_forward", gamma, beta);
     norm_forward<true>(context_, "layer_norm_forward", y, {mean.data<float>(), rstd.data<float>()},
-                       x, gamma, beta.data<float>(), 0.0F, epsilon);
+                       x, gamma, beta ? beta.data<float>() : nullptr, 0.0F, epsilon);
   }
 
   void layer_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& mean,
@@ -83,9 +84,10 @@ class CudaRowNorm final : public RowNormOps {
   void layer_norm_backward_weight(Tensor& dgamma, Tensor& dbeta, const Tensor& g, const Tensor& x,
                                   const Tensor& mean, const Tensor& rstd) override {
     require_rows("layer_norm_backward_weight", g, x, mean, rstd, dgamma);
-    require_alike("layer_norm_backward_weight", dgamma, dbeta);
-    norm_backward_weight<true>(context_, "layer_norm_backward_weight", dgamma, dbeta.data<float>(),
-                               g, x, {mean.data<float>(), rstd.data<float>()});
+    if (dbeta) require_alike("layer_norm_backward_weight", dgamma, dbeta);
+    float* const shift = dbeta ? dbeta.data<float>() : nullptr;
+    norm_backward_weight<true>(context_, "layer_norm_backward_weight", dgamma, shift, g, x,
+                               {mean.data<float>(), rstd.data<float>()});
   }
 
   void rms_norm_forward(Tensor& y, Tensor& rstd, const Tensor& x, const Tensor& gamma, float offset,

@@ -14,10 +14,10 @@ struct RowNormStatistics {
   float* rstd;
 };
 
-// Overwrites y and the statistics of each row. kCentred: layer norm; else RMS norm, which does not
-// read `beta`. `offset` is added to gamma. N elements make a group, which a thread reads at once;
-// kAligned: in one access. kThreads threads share a row. `width` must be a multiple of N. Launch it
-// with row_shape<kThreads>(rows).
+// Overwrites y and the statistics of each row. kCentred: layer norm, whose `beta` may be null; else
+// RMS norm, which does not read it. `offset` is added to gamma. N elements make a group, which a
+// thread reads at once; kAligned: in one access. kThreads threads share a row. `width` must be a
+// multiple of N. Launch it with row_shape<kThreads>(rows).
 template <class T, int N, bool kAligned, int kThreads, bool kCentred>
 __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kThreads)
     row_norm_forward_kernel(T* y, RowNormStatistics statistics, const T* x, const float* gamma,
@@ -52,8 +52,11 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
     const Floats<N> scale = load<N, kAligned>(gamma + group * N);
     Floats<N> out;
     if constexpr (kCentred) {
-      const Floats<N> shift = load<N, kAligned>(beta + group * N);
-      for (int k = 0; k < N; ++k) out[k] = (v[k] - mean) * rstd * scale[k] + shift[k];
+      for (int k = 0; k < N; ++k) out[k] = (v[k] - mean) * rstd * scale[k];
+      if (beta != nullptr) {
+        const Floats<N> shift = load<N, kAligned>(beta + group * N);
+        for (int k = 0; k < N; ++k) out[k] += shift[k];
+      }
     } else {
       for (int k = 0; k < N; ++k) out[k] = v[k] * rstd * (offset + scale[k]);
     }
@@ -186,14 +189,16 @@ struct RowNormGradient {
   }
 };
 // The Finish of that sum: adds a column's totals to dgamma and dbeta. An RMS norm does not touch
-// `dbeta`.
+// `dbeta`, nor does a layer norm where it is null.
 template <bool kCentred>
 struct AddRowNormTotals {
   float* dgamma;
   float* dbeta;
   __device__ void operator()(int64_t column, const double (&totals)[kCentred ? 2 : 1]) const {
     dgamma[column] += static_cast<float>(totals[0]);
-    if constexpr (kCentred) dbeta[column] += static_cast<float>(totals[1]);
+    if constexpr (kCentred) {
+      if (dbeta != nullptr) dbeta[column] += static_cast<float>(totals[1]);
+    }
   }
 };
 

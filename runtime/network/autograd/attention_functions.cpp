@@ -38,13 +38,14 @@ Variable attention(Tape& tape, const Variable& q, const Variable& k, const Varia
   return out;
 }
 
-Variable rotary(Tape& tape, const Variable& x, const Tensor& table, const Tensor* places) {
+Variable rotary(Tape& tape, const Variable& x, const Tensor& table, const Tensor* places,
+                RotaryPairs pairs) {
   Tensor value = new_like(tape, x.value);
-  tape.device().attention().rotary(value, x.value, table, places, false);
+  tape.device().attention().rotary(value, x.value, table, places, pairs, false);
   Variable y = tape.output(std::move(value), x.tracked());
-  record(tape, y, [&tape, to = x.slot, table, at = held(places)](const Tensor& g) {
+  record(tape, y, [&tape, to = x.slot, table, at = held(places), pairs](const Tensor& g) {
     Tensor dx = writable(tape, g);
-    tape.device().attention().rotary(dx, g, table, address_of(at), true);
+    tape.device().attention().rotary(dx, g, table, address_of(at), pairs, true);
     tape.give_gradient(to, std::move(dx));
   });
   return y;

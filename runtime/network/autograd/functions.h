@@ -51,7 +51,8 @@ namespace penstock {
 [[nodiscard]] Variable global_average(Tape& tape, const Variable& x);
 
 // ---- norms: gamma is the trained scale, beta the trained shift, each [last axis of x]
-[[nodiscard]] Variable layer_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta,
+// `beta` null: nothing is added.
+[[nodiscard]] Variable layer_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter* beta,
                                   float epsilon);
 // `offset` is added to gamma (kernels/ops/row_norm.h).
 [[nodiscard]] Variable rms_norm(Tape& tape, const Variable& x, Parameter& gamma, float offset,
@@ -147,9 +148,10 @@ struct Routed {
 // Rotary positions (Su et al. 2021): turns pairs of elements of each head of x, [b, t, heads * head
 // width], by angles that grow with the position. `table`, F32 [places, head width], holds the
 // cosines and sines of each place, and `places`, I32 [b, t], the place of each position (null: 0,
-// 1, 2 ...). Both must stay as they are until the backward.
+// 1, 2 ...). Both must stay as they are until the backward. `pairs` says which elements are turned
+// together (kernels/ops/attention.h).
 [[nodiscard]] Variable rotary(Tape& tape, const Variable& x, const Tensor& table,
-                              const Tensor* places);
+                              const Tensor* places, RotaryPairs pairs);
 // The rows of the table, [vocabulary, width], that the I32 ids [b, t] name, in the type `dtype`:
 // [b, t, width].
 [[nodiscard]] Variable embedding(Tape& tape, const Tensor& ids, Parameter& table, DType dtype);

@@ -8,14 +8,13 @@
 namespace penstock {
 namespace {
 
-// Computes layer norm, or RMS norm if `beta` is null (`mean` is then empty).
+// Computes layer norm, whose `beta` may be null, or RMS norm if `mean` is empty.
 void norm_forward(Device& device, Tensor& y, Tensor& mean, Tensor& rstd, const Tensor& x,
                   const Parameter& gamma, const Parameter* beta, float offset, float epsilon) {
   RowNormOps& ops = device.row_norm();
-  if (beta == nullptr) {
-    return ops.rms_norm_forward(y, rstd, x, gamma.weight.value(), offset, epsilon);
-  }
-  ops.layer_norm_forward(y, mean, rstd, x, gamma.weight.value(), beta->weight.value(), epsilon);
+  if (!mean) return ops.rms_norm_forward(y, rstd, x, gamma.weight.value(), offset, epsilon);
+  const Tensor shift = beta != nullptr ? beta->weight.value() : Tensor();
+  ops.layer_norm_forward(y, mean, rstd, x, gamma.weight.value(), shift, epsilon);
 }
 
 class RowNormNode final : public Node, public Recomputable {
@@ -47,7 +46,7 @@ class RowNormNode final : public Node, public Recomputable {
     Tensor dx = new_like(tape, x_);
     RowNormOps& ops = tape.device().row_norm();
     const Tensor& gamma = gamma_.weight.value();
-    if (beta_ == nullptr) {
+    if (!mean_) {
       ops.rms_norm_backward_input(dx, g_, x_, rstd_, gamma, offset_);
     } else {
       ops.layer_norm_backward_input(dx, g_, x_, mean_, rstd_, gamma);
@@ -59,8 +58,8 @@ class RowNormNode final : public Node, public Recomputable {
     if (!g_ || !any_trained(&gamma_, beta_)) return;
     RowNormOps& ops = tape.device().row_norm();
     Tensor dgamma = gradient_of(tape, gamma_);
-    if (beta_ == nullptr) return ops.rms_norm_backward_weight(dgamma, g_, x_, rstd_);
-    Tensor dbeta = gradient_of(tape, *beta_);
+    if (!mean_) return ops.rms_norm_backward_weight(dgamma, g_, x_, rstd_);
+    Tensor dbeta = beta_ != nullptr ? gradient_of(tape, *beta_) : Tensor();
     ops.layer_norm_backward_weight(dgamma, dbeta, g_, x_, mean_, rstd_);
   }
   [[nodiscard]] bool has_weights() const override {
@@ -75,12 +74,12 @@ class RowNormNode final : public Node, public Recomputable {
   Parameter* beta_;
 };
 
-// `offset` is for RMS norms, which have no beta.
-Variable row_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter* beta, float offset,
-                  float epsilon) {
+// Layer norm if `centred`, else RMS norm, which alone has an `offset`, and no beta.
+Variable row_norm(Tape& tape, const Variable& x, bool centred, Parameter& gamma, Parameter* beta,
+                  float offset, float epsilon) {
   const Shape rows = {x.shape().rows()};
   Tensor value = new_like(tape, x.value);
-  Tensor mean = beta != nullptr ? new_tensor(tape, rows, DType::F32) : Tensor();
+  Tensor mean = centred ? new_tensor(tape, rows, DType::F32) : Tensor();
   Tensor rstd = new_tensor(tape, rows, DType::F32);
   norm_forward(tape.device(), value, mean, rstd, x.value, gamma, beta, offset, epsilon);
   Variable y = tape.output(std::move(value), x.tracked() || any_trained(&gamma, beta));
@@ -193,13 +192,13 @@ class BatchNormNode final : public Node {
 
 }  // namespace
 
-Variable layer_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta,
+Variable layer_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter* beta,
                     float epsilon) {
-  return row_norm(tape, x, gamma, &beta, 0.0F, epsilon);
+  return row_norm(tape, x, true, gamma, beta, 0.0F, epsilon);
 }
 
 Variable rms_norm(Tape& tape, const Variable& x, Parameter& gamma, float offset, float epsilon) {
-  return row_norm(tape, x, gamma, nullptr, offset, epsilon);
+  return row_norm(tape, x, false, gamma, nullptr, offset, epsilon);
 }
 
 Variable batch_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta, float epsilon,

@@ -404,33 +404,40 @@ TEST(AttentionTiles, SkipWhatIsMasked) {
   EXPECT_LE(computed(1024, 0, starts), 0.4 * 1024 * 1024 / 2);
 }
 
+// Elements 0 and 3, 1 and 4, 2 and 5 of a head of 6 are turned together, or 0 and 1, 2 and 3, 4 and
+// 5.
 TEST_P(AttentionTest, Rotary) {
   const Shape shape{2, 3, 2 * 6};
   const Tensor x = random(shape, 1);
   const Tensor table = cpu_.random({5, 6}, DType::F32, 2);
   const Tensor places = cpu_.of({4, 0, 2, 1, 1, 3}, {2, 3}, DType::I32);
   for (const Tensor* at : {&places, static_cast<const Tensor*>(nullptr)}) {
-    for (const bool back : {false, true}) {
+    for (const int form : {0, 1, 2, 3}) {
+      const bool back = form % 2 == 1;
+      const RotaryPairs pairs = form < 2 ? RotaryPairs::Halves : RotaryPairs::Neighbours;
+      const size_t gap = form < 2 ? 3 : 1;
       Numbers expected = numbers_of(x);
       const Numbers of = expected;
       const Numbers waves = numbers_of(table);
       for (size_t i = 0; i < expected.size(); ++i) {
-        const size_t c = i % 6 % 3;
+        const size_t c = form < 2 ? i % 3 : i % 6 / 2;
         const size_t row = i / 12;
         const size_t place =
             at == nullptr ? row % 3 : static_cast<size_t>(at->data<int32_t>()[row]);
         const double cosine = waves[place * 6 + c];
         const double sine = (back ? -1.0 : 1.0) * waves[place * 6 + 3 + c];
-        const bool low = i % 6 < 3;
-        expected[i] = of[i] * cosine + (low ? -of[i + 3] : of[i - 3]) * sine;
+        const bool first = i / gap % 2 == 0;
+        expected[i] = of[i] * cosine + (first ? -of[i + gap] : of[i - gap]) * sine;
       }
       Tensor y = poisoned(shape);
-      ops_->rotary(y, x, table, at, back);
+      ops_->rotary(y, x, table, at, pairs, back);
       expect_close(y, expected, "y");
     }
   }
   Tensor y = poisoned(shape);
-  EXPECT_THROW(ops_->rotary(y, x, cpu_.random({2, 6}, DType::F32, 2), nullptr, false), Error);
+  EXPECT_THROW(
+      ops_->rotary(y, x, cpu_.random({2, 6}, DType::F32, 2), nullptr, RotaryPairs::Halves, false),
+      Error);
 }
 
 // More than one block of queries: the key gradients are sums over blocks, in bf16 too.

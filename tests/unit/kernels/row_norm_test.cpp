@@ -37,6 +37,9 @@ TEST_P(RowNormTest, LayerNormForward) {
     expect_close(y, expected.y, "y");
     expect_close(mean, expected.mean, "mean");
     expect_close(rstd, expected.rstd, 1e-4, "rstd");
+    const Numbers zeros(static_cast<size_t>(width), 0.0);
+    ops_->layer_norm_forward(y, mean, rstd, x, gamma, Tensor(), kEpsilon);
+    expect_close(y, layer_norm(numbers_of(x), numbers_of(gamma), zeros).y, "y without beta");
   }
 }
 
@@ -58,6 +61,10 @@ TEST_P(RowNormTest, LayerNormBackward) {
   const Numbers dgamma_start = numbers_of(dgamma);
   const Numbers dbeta_start = numbers_of(dbeta);
   ops_->layer_norm_backward_weight(dgamma, dbeta, g, x, mean, rstd);
+  Tensor alone = affine(width, 5);
+  Tensor none;
+  ops_->layer_norm_backward_weight(alone, none, g, x, mean, rstd);
+  EXPECT_EQ(numbers_of(alone), numbers_of(dgamma)) << "without a beta";
 
   const Numbers xn = numbers_of(x);
   const Numbers gn = numbers_of(g);

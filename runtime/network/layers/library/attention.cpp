@@ -141,14 +141,15 @@ Variable AttentionHeads::turned(Tape& tape, const Variable& x, const Tensor& tab
                                 const Tensor* places) const {
   const int64_t depth = head_width(options_);
   const int64_t front = table.dim(1);
-  if (front == depth) return rotary(tape, x, table, places);
+  if (front == depth) return rotary(tape, x, table, places, options_.rotary->pairs);
   const Shape shape = x.shape();
   const int64_t heads = shape[2] / depth;
   const Variable apart = reshape(tape, x, {shape[0], shape[1], heads, depth});
   const std::array<int64_t, 2> extents = {front, depth - front};
   const Variables parts = split(tape, apart, extents, 3);
   const Variable flat = reshape(tape, parts[0], {shape[0], shape[1], heads * front});
-  const Variable again = reshape(tape, rotary(tape, flat, table, places), parts[0].shape());
+  const Variable around = rotary(tape, flat, table, places, options_.rotary->pairs);
+  const Variable again = reshape(tape, around, parts[0].shape());
   return reshape(tape, concat(tape, {again, parts[1]}, 3), shape);
 }
 

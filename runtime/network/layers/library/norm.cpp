@@ -4,12 +4,12 @@
 
 namespace penstock {
 
-LayerNorm::LayerNorm(std::string name, int64_t width, float epsilon)
-    : UnaryLayer(std::move(name)), width_(width), epsilon_(epsilon) {}
+LayerNorm::LayerNorm(std::string name, int64_t width, float epsilon, bool bias)
+    : UnaryLayer(std::move(name)), width_(width), epsilon_(epsilon), bias_(bias) {}
 
 void LayerNorm::declare(ParameterSet& set) const {
   set.add(gamma_, name() + ".weight", {width_}, {Initializer::Kind::Ones}, ParameterKind::Norm);
-  set.add(beta_, name() + ".bias", {width_}, {}, ParameterKind::Bias);
+  if (bias_) set.add(beta_, name() + ".bias", {width_}, {}, ParameterKind::Bias);
 }
 
 Shape LayerNorm::shape_of(const Shape& input) const {
@@ -20,7 +20,8 @@ Shape LayerNorm::shape_of(const Shape& input) const {
 }
 
 Variable LayerNorm::run(Context& context, const Variable& x) const {
-  return layer_norm(context.tape, x, context.parameter(gamma_), context.parameter(beta_), epsilon_);
+  return layer_norm(context.tape, x, context.parameter(gamma_), context.parameter_if(beta_),
+                    epsilon_);
 }
 
 RmsNorm::RmsNorm(std::string name, int64_t width, float epsilon, bool zero_centered)

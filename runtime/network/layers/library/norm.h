@@ -1,8 +1,8 @@
 // runtime/network/layers/library/norm.h -- the normalising layers: layer norm, RMS norm and batch
-// norm. Each has a parameter `weight` (the scale, gamma) and, except RMS norm, `bias` (the shift,
-// beta), each [width] or [channels]. The output has the shape of the input. `epsilon` is added to
-// the variance, or mean square, before the root is taken. What the overridden functions do is said
-// in runtime/network/layers/layer.h.
+// norm. Each has a parameter `weight` (the scale, gamma) and, except RMS norm and layer norms that
+// are made without, `bias` (the shift, beta), each [width] or [channels]. The output has the shape
+// of the input. `epsilon` is added to the variance, or mean square, before the root is taken. What
+// the overridden functions do is said in runtime/network/layers/layer.h.
 #pragma once
 
 #include "runtime/network/layers/layer.h"
@@ -12,7 +12,7 @@ namespace penstock {
 // Layer norm over the last axis (Ba et al. 2016).
 class LayerNorm final : public UnaryLayer {
  public:
-  LayerNorm(std::string name, int64_t width, float epsilon = 1e-5F);
+  LayerNorm(std::string name, int64_t width, float epsilon = 1e-5F, bool bias = true);
   [[nodiscard]] std::string kind() const override { return "layer-norm"; }
   void declare(ParameterSet& set) const override;
 
@@ -23,7 +23,8 @@ class LayerNorm final : public UnaryLayer {
  private:
   int64_t width_;
   float epsilon_;
-  Slot gamma_, beta_;
+  bool bias_;
+  Slot gamma_, beta_;  // beta_ only with bias_
 };
 
 // RMS norm over the last axis, which subtracts no mean (Zhang and Sennrich 2019).

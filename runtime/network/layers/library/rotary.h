@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/ops/attention.h"
+
 namespace penstock {
 
 struct RotaryOptions {
@@ -35,6 +37,7 @@ struct RotaryOptions {
   // ln(factor) + 1 and sqrt(1 + ln(factor) / ln(original)), or 1 where factor is at most 1.
   double attention_factor = 0.0;
   int64_t width = 0;  // the leading elements of each head that are turned; 0: all of them
+  RotaryPairs pairs = RotaryPairs::Halves;  // which of them are a pair
 };
 
 // What is wrong with the options where `depth` elements of each head are turned, for an error

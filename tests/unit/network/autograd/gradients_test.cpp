@@ -115,9 +115,11 @@ TEST_F(Gradients, Pooling) {
 TEST_F(Gradients, LayerNorm) {
   Parameter& gamma = parameter({6}, 1);
   Parameter& beta = parameter({6}, 2);
-  expect_gradients(
-      [&](Tape& t, const Variables& x) { return layer_norm(t, x[0], gamma, beta, 1e-2F); },
-      {scattered({2, 2, 6})});
+  for (Parameter* shift : {&beta, static_cast<Parameter*>(nullptr)}) {
+    expect_gradients(
+        [&](Tape& t, const Variables& x) { return layer_norm(t, x[0], gamma, shift, 1e-2F); },
+        {scattered({2, 2, 6})});
+  }
 }
 
 TEST_F(Gradients, RmsNorm) {
@@ -156,8 +158,11 @@ TEST_F(Gradients, Rotary) {
   const Tensor table = random({4, 6}, 1);
   const Tensor places = integers({2, 3}, {3, 0, 1, 2, 2, 1});
   for (const Tensor* at : {&places, static_cast<const Tensor*>(nullptr)}) {
-    expect_gradients([&](Tape& t, const Variables& x) { return rotary(t, x[0], table, at); },
-                     {random({2, 3, 12}, 2)});
+    for (const RotaryPairs pairs : {RotaryPairs::Halves, RotaryPairs::Neighbours}) {
+      expect_gradients(
+          [&](Tape& t, const Variables& x) { return rotary(t, x[0], table, at, pairs); },
+          {random({2, 3, 12}, 2)});
+    }
   }
 }
 
@@ -408,7 +413,7 @@ TEST_F(FrozenGradients, OfNorms) {
   Parameter& beta = parameter({3}, 2);
   Tensor sums = device().empty({kNormSums, 3}, DType::F32, Purpose::Workspace);
   expect_the_others(
-      [&](Tape& t, const Variables& x) { return layer_norm(t, x[0], gamma, beta, 1e-2F); },
+      [&](Tape& t, const Variables& x) { return layer_norm(t, x[0], gamma, &beta, 1e-2F); },
       random({5, 3}, 3), {5, 3});
   gamma.frozen = beta.frozen = false;
   expect_the_others(
@@ -425,7 +430,7 @@ TEST_F(FrozenGradients, OfProductsThatRelyOnANorm) {
   Parameter& second = parameter({4, 3}, 4);
   expect_the_others(
       [&](Tape& t, const Variables& x) {
-        const Variable normed = layer_norm(t, x[0], gamma, beta, 1e-2F);
+        const Variable normed = layer_norm(t, x[0], gamma, &beta, 1e-2F);
         return multiply(t, linear(t, normed, first, nullptr), linear(t, normed, second, nullptr));
       },
       random({5, 3}, 5), {5, 4});
