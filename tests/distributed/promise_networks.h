@@ -148,10 +148,10 @@ layers = [
 )"},
     // Adapters beside all but one matrix of a block, and nothing else trained: the first stages
     // have nothing to differentiate, the last ones nothing to update, and the parameter that the
-    // first and the last stage share stays as it is.
+    // first and the last stage share stays as it is. Both halves of a block are one layer.
     {"adapters", R"([model]
 kind = "decoder"
-layers = 3
+layers = 6
 width = 32
 heads = 4
 kv_heads = 2
@@ -161,11 +161,14 @@ vocabulary = 50
 dropout = 0.2
 activation = "silu"
 gated = true
-norm = "rms"
-norm_place = "after"
+norm = "layer"
+norm_bias = false
+parallel_branches = true
+shared_norm = true
 query_key_norm = true
 query_key_norm_over = "projection"
 positions = "rotary"
+rotary_pairs = "neighbours"
 tied_embedding = true
 [lora]
 rank = 5

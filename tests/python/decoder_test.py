@@ -3,7 +3,7 @@
 
 Builds small networks with random weights of each family (GPT-2, Llama with and without Llama 3's
 scaling, Mistral with a window, Qwen 2 and 3, Granite, OLMo 2, SmolLM3, Phi-3, Gemma 1 to 3, OLMo 3, Ministral,
-Seed-OSS, EXAONE 4, StarCoder2, StableLM, every scaling of rotary positions, the mixtures of experts Mixtral, OLMoE,
+Seed-OSS, EXAONE 4, StarCoder2, StableLM, GLM-4, GPT-NeoX, Cohere 1 and 2, every scaling of rotary positions, the mixtures of experts Mixtral, OLMoE,
 Qwen2-MoE and Qwen3-MoE; tied and untied; queries in groups of 1, 2 and 4), lets transformers compute, writes what came
 out beside the weights under Penstock's names, and has
 decoder_golden_test compare. With --write DIR it leaves the files there: those of
@@ -108,6 +108,16 @@ STARCODER2_KEYS = {"norm": "layer", "gated": False, "activation": "gelu-tanh", "
                    "bias": True}
 STABLELM = {"num_attention_heads": 2, "layer_norm_eps": 1e-6, "partial_rotary_factor": 0.5, "use_qkv_bias": True}
 STABLELM_KEYS = {"heads": 2, "rotary_width": 2, "norm": "layer", "attention_bias": True}
+SIDE_BY_SIDE = {"parallel_branches": True, "shared_norm": True}
+GLM = {"head_dim": 2 * HEAD, "rope_parameters": HALF}
+GLM_KEYS = {"head_width": 2 * HEAD, "rotary_width": HEAD, "rotary_pairs": "neighbours"}
+GPT_NEOX = {"num_attention_heads": 2, "hidden_act": "gelu", "layer_norm_eps": 1e-6,
+            "rope_parameters": {**HALF, "partial_rotary_factor": 1.0}}
+GPT_NEOX_KEYS = {"heads": 2, "norm": "layer", "gated": False, "activation": "gelu", "output_bias": True, "bias": True,
+                 "attention_bias": True}
+COHERE = {"num_attention_heads": 2, "layer_norm_eps": 1e-6, "logit_scale": 0.4}
+COHERE_KEYS = {**SIDE_BY_SIDE, "heads": 2, "norm": "layer", "norm_bias": False, "logit_scale": 0.4,
+               "rotary_pairs": "neighbours"}
 
 # name: a model of transformers, the [model] section for Penstock
 CASES = {
@@ -172,6 +182,25 @@ CASES = {
     "stablelm_tied": (lambda: llama_like("StableLm", 2, True, **STABLELM), llama_keys(2, True, **STABLELM_KEYS)),
     "stablelm_untied": (lambda: llama_like("StableLm", 1, False, **{**STABLELM, "use_qkv_bias": False}),
                         llama_keys(1, False, **{**STABLELM_KEYS, "attention_bias": False})),
+    "stablelm_parallel_untied": (lambda: llama_like("StableLm", 2, False, **STABLELM, use_parallel_residual=True),
+                                 llama_keys(2, False, **STABLELM_KEYS, **SIDE_BY_SIDE)),
+    "glm_tied": (lambda: llama_like("Glm", 2, True, **GLM), llama_keys(2, True, **GLM_KEYS, attention_bias=True)),
+    "glm_untied": (lambda: llama_like("Glm", 1, False, **GLM, attention_bias=False), llama_keys(1, False, **GLM_KEYS)),
+    "glm4_tied": (lambda: llama_like("Glm4", 2, True, **GLM, attention_bias=False),
+                  llama_keys(2, True, **GLM_KEYS, norm_place="both")),
+    "glm4_untied": (lambda: llama_like("Glm4", 1, False, **GLM),
+                    llama_keys(1, False, **GLM_KEYS, norm_place="both", attention_bias=True)),
+    "gpt_neox_tied": (lambda: llama_like("GPTNeoX", 2, True, **GPT_NEOX, use_parallel_residual=False),
+                      llama_keys(2, True, **GPT_NEOX_KEYS)),
+    "gpt_neox_untied": (lambda: llama_like("GPTNeoX", 2, False, **{**GPT_NEOX, "rope_parameters": HALF}),
+                        llama_keys(2, False, **GPT_NEOX_KEYS, parallel_branches=True, rotary_width=2)),
+    "cohere_tied": (lambda: llama_like("Cohere", 1, True, **COHERE), llama_keys(1, True, **COHERE_KEYS, rotary_base=5e5)),
+    "cohere_untied": (lambda: llama_like("Cohere", 2, False, **COHERE, attention_bias=True, rope_parameters=LLAMA3),
+                      llama_keys(2, False, **COHERE_KEYS, **LLAMA3_KEYS, attention_bias=True, output_bias=True)),
+    "cohere2_tied": (lambda: llama_like("Cohere2", 1, True, **COHERE, **PATTERN),
+                     llama_keys(1, True, **COHERE_KEYS, **PATTERN_KEYS, rotary_layers=[0])),
+    "cohere2_untied": (lambda: llama_like("Cohere2", 2, False, **COHERE, sliding_window=7, layer_types=["sliding_attention"] * LAYERS),
+                       llama_keys(2, False, **COHERE_KEYS, window=7)),
     "mixtral_untied": (lambda: llama_like("Mixtral", 2, False, num_local_experts=5, **EXPERTS),
                        llama_keys(2, False, **EXPERTS_KEYS)),
     "olmoe_tied": (lambda: llama_like("Olmoe", 2, True, head_dim=WIDTH // HEADS, num_experts=5, **EXPERTS),
@@ -199,11 +228,15 @@ OLMO2_NAMES = {**LLAMA_NAMES, "post_attention_layernorm": "norm1",
 GEMMA2_NAMES = {**LLAMA_NAMES, "post_attention_layernorm": "norm1_after", "pre_feedforward_layernorm": "norm2",
                 "post_feedforward_layernorm": "norm2_after"}
 STARCODER2_NAMES = {**LLAMA_NAMES, "mlp.c_fc": "feed_forward.in", "mlp.c_proj": "feed_forward.out"}
-NAMES = {"olmo2": OLMO2_NAMES, "gemma2": GEMMA2_NAMES, "gemma3_text": GEMMA2_NAMES, "olmo3": OLMO2_NAMES,
+GLM_NAMES = {**LLAMA_NAMES, "post_self_attn_layernorm": "norm1_after", "post_mlp_layernorm": "norm2_after"}
+GPT_NEOX_NAMES = {**LLAMA_NAMES, "attention.dense": "attention.output", "mlp.dense_h_to_4h": "feed_forward.in",
+                  "mlp.dense_4h_to_h": "feed_forward.out"}
+NAMES = {"glm4": GLM_NAMES, "gpt_neox": GPT_NEOX_NAMES, "olmo2": OLMO2_NAMES, "gemma2": GEMMA2_NAMES, "gemma3_text": GEMMA2_NAMES, "olmo3": OLMO2_NAMES,
          "exaone4": OLMO2_NAMES, "starcoder2": STARCODER2_NAMES}
 OUTER_NAMES = {"transformer.wte": "embedding.token", "transformer.wpe": "embedding.position",
                "transformer.ln_f": "norm", "model.embed_tokens": "embedding.token",
-               "model.norm": "norm", "lm_head": "classifier"}
+               "model.norm": "norm", "lm_head": "classifier", "gpt_neox.embed_in": "embedding.token",
+               "gpt_neox.final_layer_norm": "norm"}
 
 
 def parts_of_phi3(inside, tensor):
@@ -223,6 +256,10 @@ def ours(family, name, tensor):
     parts = path.split(".")
     block = f"blocks.{parts[2]}."
     inside = ".".join(parts[3:])
+    if inside == "attention.query_key_value":  # queries, keys and values of a head, then those of the next
+        heads = tensor.view(-1, 3, HEAD, *tensor.shape[1:])
+        return {f"{block}attention.{part}.{last}": heads[:, i].reshape(-1, *tensor.shape[1:])
+                for i, part in enumerate(("query", "key", "value"))}
     if inside in ("self_attn.qkv_proj", "mlp.gate_up_proj"):
         return {f"{block}{part}.{last}": piece for part, piece in parts_of_phi3(inside, tensor).items()}
     if inside == "mlp.experts":  # matrices of all experts, whose parameters have no name of their own

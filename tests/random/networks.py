@@ -64,10 +64,16 @@ def decoder(dice, folder):
                   "embedding_scale": dice.choice([1.0, 6.0]), "residual_scale": dice.choice([1.0, 0.7]),
                   "attention_scale": dice.choice([0.0, 0.3]), "logit_scale": dice.choice([1.0, 0.8]),
                   "attention_softcap": dice.choice([0.0, 3.0]), "logit_softcap": dice.choice([0.0, 3.0])}
+    if chance(dice, 0.3):
+        model |= {"parallel_branches": True, "shared_norm": model.get("norm_place", "before") == "before" and chance(dice, 0.5)}
+    if model["norm"] == "layer":
+        model["norm_bias"] = chance(dice, 0.7)
     if model["norm"] == "rms":
         model["norm_zero_centered"] = chance(dice, 0.3)
     if model["positions"] == "rotary" and chance(dice, 0.3):
         model |= {"rotary_width": dice.choice([0, 2]), "rotary_layers": sorted(dice.sample(range(layers), dice.randint(0, layers)))}
+    if model["positions"] == "rotary":
+        model["rotary_pairs"] = dice.choice(["halves", "halves", "neighbours"])
     if model["positions"] == "rotary" and chance(dice, 0.4):
         model["rotary_scaling"] = dice.choice(["linear", "llama3", "yarn", "dynamic"])
         model["rotary_factor"] = 4.0

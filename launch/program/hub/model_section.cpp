@@ -23,7 +23,8 @@ constexpr std::array kOfTheNetwork = {
     "rotary_width",   "rotary_layers", "window_rotary_base", "embedding_scale", "residual_scale",
     "attention_scale", "logit_scale", "norm_zero_centered", "attention_softcap", "logit_softcap",
     "rotary_attention_factor", "rotary_short", "rotary_long", "experts", "experts_per_token", "expert_width",
-    "shared_expert_width", "shared_expert_gate", "router", "router_normalised", "dense_layers"};
+    "shared_expert_width", "shared_expert_gate", "router", "router_normalised", "dense_layers",
+    "rotary_pairs", "norm_bias", "parallel_branches", "shared_norm"};
 // clang-format on
 
 const Option& model_option(const char* key) {

@@ -60,6 +60,7 @@ void add_model(std::vector<Option>& table) {
   rows.add("kv_heads", &M::kv_heads, "N", between(0, 1e6), "decoder: heads of keys and values, a divisor of heads; 0: heads");
   rows.add("gated", &M::gated, "", any(), "decoder: feed-forward layers are out(activation(gate(x)) * in(x))");
   rows.add("norm", &M::norm, "NAME", one_of({"layer", "rms"}), "decoder: what its norms are");
+  rows.add("norm_bias", &M::norm_bias, "", any(), "decoder: layer norms have biases");
   rows.add("rotary_base", &M::rotary_base, "X", above(1), "decoder: of rotary positions");
   rows.add("rotary_scaling", &M::rotary_scaling, "NAME", one_of({"none", "linear", "llama3", "yarn", "longrope", "dynamic"}), "decoder: how rotary positions reach past the context they were trained for");
   rows.add("rotary_factor", &M::rotary_factor, "X", at_least(1), "decoder: linear: places are divided by it; llama3, yarn: those of slow pairs; dynamic: the base grows by it; longrope: rotary_attention_factor follows from it");
@@ -70,6 +71,7 @@ void add_model(std::vector<Option>& table) {
   rows.add("rotary_short", &M::rotary_short, "X,..", above(0), "decoder: longrope's short_factor, a number for each pair of a head: used where model.context is at most rotary_original");
   rows.add("rotary_long", &M::rotary_long, "X,..", above(0), "decoder: longrope's long_factor, used where model.context is above rotary_original");
   rows.add("rotary_width", &M::rotary_width, "N", between(0, 1e6), "decoder: leading elements of each head that rotary positions turn; 0: all of them");
+  rows.add("rotary_pairs", &M::rotary_pairs, "NAME", one_of({"halves", "neighbours"}), "decoder: which of these are turned together: element c and the one half of them further, or 2c and 2c + 1");
   rows.add("rotary_layers", &M::rotary_layers, "N,..", between(0, 1e6), "decoder: the layers that have rotary positions, counted from 0, ascending; the others have none; empty: all of them have them");
   rows.add("window_rotary_base", &M::window_rotary_base, "X", at_least(0), "decoder: base of rotary positions, without scaling, in layers that have the window; 0: as in the others");
   rows.add("output_bias", &M::output_bias, "", any(), "decoder: a bias in the layer that ends attention");
@@ -77,6 +79,8 @@ void add_model(std::vector<Option>& table) {
   rows.add("query_key_norm_over", &M::query_key_norm_over, "NAME", one_of({"head", "projection"}), "decoder: query_key_norm is over each head, or over all heads as one");
   rows.add("norm_zero_centered", &M::norm_zero_centered, "", any(), "decoder: RMS norms multiply by 1 + weight, and weights start at 0");
   rows.add("norm_place", &M::norm_place, "NAME", one_of({"before", "after", "both"}), "decoder: the side of attention and feed-forward layers on which their norm stands");
+  rows.add("parallel_branches", &M::parallel_branches, "", any(), "decoder: attention and feed-forward layers of a block read the same input, and both results are added to it; a block is one layer then");
+  rows.add("shared_norm", &M::shared_norm, "", any(), "decoder: with parallel_branches, both read one norm");
   rows.add("embedding_scale", &M::embedding_scale, "X", above(0), "decoder: vectors of tokens are multiplied by it");
   rows.add("residual_scale", &M::residual_scale, "X", above(0), "decoder: what attention and feed-forward layers add is multiplied by it");
   rows.add("attention_scale", &M::attention_scale, "X", at_least(0), "decoder: scores of attention are multiplied by it; 0: by 1 / sqrt(width of a head)");

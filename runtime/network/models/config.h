@@ -74,6 +74,7 @@ struct ModelConfig {
   int64_t kv_heads = 0;        // heads of keys and values, a divisor of `heads`; 0: `heads`
   bool gated = false;          // feed-forward: out(activation(gate(x)) * in(x))
   std::string norm = "layer";  // layer | rms
+  bool norm_bias = true;       // layer norms have biases
   // RMS norms, those of queries and keys too, multiply by 1 + weight, and weights start at 0.
   bool norm_zero_centered = false;
   // The members of RotaryOptions (runtime/network/layers/library/rotary.h), with positions =
@@ -90,6 +91,9 @@ struct ModelConfig {
   // longrope: short_factor and long_factor, a number for each pair that is turned.
   std::vector<double> rotary_short = {}, rotary_long = {};
   int64_t rotary_width = 0;  // leading elements of each head that are turned; 0: all of them
+  // Which of these elements are turned as a pair: halves (c and c + half of them) | neighbours
+  // (2c and 2c + 1).
+  std::string rotary_pairs = "halves";
   // The blocks that have rotary positions, counted from 0, ascending; empty: all.
   std::vector<int64_t> rotary_layers = {};
   // The base, without scaling, in blocks that have the window; 0: rotary_base, as the others.
@@ -99,6 +103,9 @@ struct ModelConfig {
   std::string query_key_norm_over = "head";  // each head by itself | projection: all heads as one
   // The place of the norms of attention and of feed-forward layers: before | after | both.
   std::string norm_place = "before";
+  // A block is x + attention(norm1(x)) + feed_forward(norm2(x)), one layer of the network; with
+  // shared_norm both read norm1(x).
+  bool parallel_branches = false, shared_norm = false;
   double embedding_scale = 1.0;  // vectors of tokens are multiplied by it
   double residual_scale = 1.0;   // multiplies what attention and feed-forward layers add
   double attention_scale = 0.0;  // multiplies the scores; 0: 1 / sqrt(width of a head)

@@ -1,7 +1,8 @@
 // Decoder-only Transformers, which differ in facts only: the keys of the run file. transformer-lm
 // is the layout of GPipe's Transformer-L, which reproduces the parameter counts of the paper's
 // Table 1 (embedding, L pre-norm blocks, separate softmax matrix); decoder has the families of
-// published language models (docs/hub.md), and is cut between the halves of a block, too.
+// published language models (docs/hub.md), and is cut between the halves of a block, too, unless
+// these stand side by side.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -75,6 +76,10 @@ Sequential decoder(const ModelConfig& config, int64_t vocabulary) {
     const std::string name = "blocks." + std::to_string(i);
     Layers block;
     const ModelConfig own = options_of_block(config, i);
+    if (config.kind == "decoder" && config.parallel_branches) {
+      layers.push_back(parallel_part(own, name, factors));
+      continue;
+    }
     block.push_back(self_attention_part(own, name, true, "", factors));
     block.push_back(feed_forward_part(own, name, 2, factors));
     if (config.kind == "decoder") {

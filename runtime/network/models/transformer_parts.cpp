@@ -35,17 +35,19 @@ RotaryOptions rotary_of(const ModelConfig& config) {
     fail_input("unknown model.rotary_scaling '" + config.rotary_scaling +
                "'; known are none, linear, llama3, yarn, longrope and dynamic");
   }
-  RotaryOptions rotary{.base = config.rotary_base,
-                       .scaling = scaling->second,
-                       .factor = config.rotary_factor,
-                       .low = config.rotary_low,
-                       .high = rotary_high_of(config),
-                       .original = config.rotary_original,
-                       .context = config.context,
-                       .short_factors = config.rotary_short,
-                       .long_factors = config.rotary_long,
-                       .attention_factor = config.rotary_attention_factor,
-                       .width = config.rotary_width};
+  RotaryOptions rotary{
+      .base = config.rotary_base,
+      .scaling = scaling->second,
+      .factor = config.rotary_factor,
+      .low = config.rotary_low,
+      .high = rotary_high_of(config),
+      .original = config.rotary_original,
+      .context = config.context,
+      .short_factors = config.rotary_short,
+      .long_factors = config.rotary_long,
+      .attention_factor = config.rotary_attention_factor,
+      .width = config.rotary_width,
+      .pairs = config.rotary_pairs == "neighbours" ? RotaryPairs::Neighbours : RotaryPairs::Halves};
   const bool bands = rotary.scaling == Scaling::Llama3 || rotary.scaling == Scaling::Yarn;
   if (bands && rotary.high <= rotary.low) {
     fail_input("model.rotary_high must be above model.rotary_low");
@@ -72,8 +74,17 @@ BlockStyle style_of(const ModelConfig& config) {
   if (config.kind != "decoder") return style;
   require_one_of(config.norm, "norm", {"layer", "rms"});
   require_one_of(config.norm_place, "norm_place", {"before", "after", "both"});
+  require_one_of(config.rotary_pairs, "rotary_pairs", {"halves", "neighbours"});
   require_one_of(config.query_key_norm_over, "query_key_norm_over", {"head", "projection"});
+  if (config.shared_norm && !config.parallel_branches) {
+    fail_input("model.shared_norm is for blocks with model.parallel_branches = true: set it");
+  }
+  if (config.shared_norm && config.norm_place != "before") {
+    fail_input(
+        "model.shared_norm: what is shared stands before: set model.norm_place = \"before\"");
+  }
   style.rms = config.norm == "rms";
+  style.norm_bias = config.norm_bias;
   style.zero_centered = config.norm_zero_centered;
   if (style.zero_centered && !style.rms && !config.query_key_norm) {
     fail_input(
@@ -125,16 +136,17 @@ std::unique_ptr<Layer> norm_part(const ModelConfig& config, const std::string& n
   const BlockStyle style = style_of(config);
   const int64_t width = widths_of(config).width;
   if (style.rms) return std::make_unique<RmsNorm>(name, width, style.epsilon, style.zero_centered);
-  return std::make_unique<LayerNorm>(name, width, style.epsilon);
+  return std::make_unique<LayerNorm>(name, width, style.epsilon, style.norm_bias);
 }
 
 Layers branch(const ModelConfig& config, const std::string& norm, std::unique_ptr<Layer> body) {
   const BlockStyle style = style_of(config);
   Layers layers;
-  if (style.norm_before) layers.push_back(norm_part(config, norm));
+  const bool normed = !norm.empty();
+  if (normed && style.norm_before) layers.push_back(norm_part(config, norm));
   const std::string body_name = body->name();
   layers.push_back(std::move(body));
-  if (style.norm_after) {
+  if (normed && style.norm_after) {
     layers.push_back(norm_part(config, style.norm_before ? norm + "_after" : norm));
   }
   if (style.residual_scale != 1.0F) {
@@ -146,12 +158,14 @@ Layers branch(const ModelConfig& config, const std::string& norm, std::unique_pt
   return layers;
 }
 
-std::unique_ptr<Layer> self_attention_part(const ModelConfig& config, const std::string& name,
+namespace {
+
+std::unique_ptr<Layer> self_attention_body(const ModelConfig& config, const std::string& name,
                                            bool causal, const std::string& key_lengths,
                                            const DepthFactors& factors) {
   const TransformerWidths widths = widths_of(config);
   const BlockStyle style = style_of(config);
-  auto attention = std::make_unique<SelfAttention>(
+  return std::make_unique<SelfAttention>(
       name + ".attention",
       SelfAttention::Options{.width = widths.width,
                              .heads = config.heads,
@@ -173,11 +187,7 @@ std::unique_ptr<Layer> self_attention_part(const ModelConfig& config, const std:
                              .window = style.window,
                              .starts = style.starts,
                              .adapted = adapted_parts(config.lora)});
-  return std::make_unique<Residual>(name + ".residual1",
-                                    branch(config, name + ".norm1", std::move(attention)));
 }
-
-namespace {
 
 // A mixture of experts that are as the feed-forward layer with these options.
 std::unique_ptr<Layer> experts_body(const ModelConfig& config, const std::string& name,
@@ -202,10 +212,8 @@ std::unique_ptr<Layer> experts_body(const ModelConfig& config, const std::string
                 .out_init_factor = options.out_init_factor});
 }
 
-}  // namespace
-
-std::unique_ptr<Layer> feed_forward_part(const ModelConfig& config, const std::string& name,
-                                         int number, const DepthFactors& factors) {
+std::unique_ptr<Layer> feed_forward_body(const ModelConfig& config, const std::string& name,
+                                         const DepthFactors& factors) {
   const TransformerWidths widths = widths_of(config);
   const auto activation = activation_named(config.activation);
   if (!activation) fail_input("model.activation must not be none in a " + config.kind);
@@ -216,17 +224,45 @@ std::unique_ptr<Layer> feed_forward_part(const ModelConfig& config, const std::s
                                      .in_init_factor = factors.feed_forward,
                                      .out_init_factor = factors.feed_forward * factors.residual,
                                      .adapted = adapted_parts(config.lora)};
-  std::unique_ptr<Layer> body;
   if (config.kind == "decoder" && config.experts > 0) {
-    body = experts_body(config, name + ".experts", options);
-  } else if (style_of(config).gated) {
-    body = std::make_unique<GatedFeedForward>(name + ".feed_forward", options);
-  } else {
-    body = std::make_unique<FeedForward>(name + ".feed_forward", options);
+    return experts_body(config, name + ".experts", options);
   }
+  if (style_of(config).gated) {
+    return std::make_unique<GatedFeedForward>(name + ".feed_forward", options);
+  }
+  return std::make_unique<FeedForward>(name + ".feed_forward", options);
+}
+
+}  // namespace
+
+std::unique_ptr<Layer> self_attention_part(const ModelConfig& config, const std::string& name,
+                                           bool causal, const std::string& key_lengths,
+                                           const DepthFactors& factors) {
+  auto body = self_attention_body(config, name, causal, key_lengths, factors);
+  return std::make_unique<Residual>(name + ".residual1",
+                                    branch(config, name + ".norm1", std::move(body)));
+}
+
+std::unique_ptr<Layer> feed_forward_part(const ModelConfig& config, const std::string& name,
+                                         int number, const DepthFactors& factors) {
   const std::string digit = std::to_string(number);
-  return std::make_unique<Residual>(name + ".residual" + digit,
-                                    branch(config, name + ".norm" + digit, std::move(body)));
+  return std::make_unique<Residual>(
+      name + ".residual" + digit,
+      branch(config, name + ".norm" + digit, feed_forward_body(config, name, factors)));
+}
+
+std::unique_ptr<Layer> parallel_part(const ModelConfig& config, const std::string& name,
+                                     const DepthFactors& factors) {
+  const bool shared = config.shared_norm;
+  Layers attention = branch(config, shared ? "" : name + ".norm1",
+                            self_attention_body(config, name, true, "", factors));
+  Layers feed_forward =
+      branch(config, shared ? "" : name + ".norm2", feed_forward_body(config, name, factors));
+  Layers both;
+  if (shared) both.push_back(norm_part(config, name + ".norm1"));
+  both.push_back(std::make_unique<Residual>(name + ".branches", std::move(attention),
+                                            std::move(feed_forward)));
+  return std::make_unique<Residual>(name + ".residual1", std::move(both));
 }
 
 Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabulary) {

@@ -3,7 +3,8 @@
 // norms, classifier.
 //
 // Blocks are pre-norm, x + attention(norm(x)), then x + feed_forward(norm(x)), unless
-// model.norm_place says otherwise. Each function reads the options from the [model] section
+// model.norm_place or model.parallel_branches says otherwise. Each function reads the options from
+// the [model] section
 // (`config`); `name` is the full name of the block or layer, with which names of parameters begin.
 #pragma once
 
@@ -24,6 +25,7 @@ namespace penstock {
 struct BlockStyle {
   bool rms = false;                             // RMS norms, else layer norms
   bool zero_centered = false;                   // RMS norms as RmsNorm says
+  bool norm_bias = true;                        // of layer norms
   float epsilon = 1e-5F;                        // of the norms
   bool norm_before = true, norm_after = false;  // the sides of a branch's body that have a norm
   bool gated = false;                           // a GatedFeedForward, else a FeedForward
@@ -69,7 +71,7 @@ struct DepthFactors {
 
 // The layers norm, body, and where the options ask for them a second norm "<norm>_after", a scale
 // and dropout: the branch that a Residual adds to its input. `norm` is the name of the norm, which
-// is behind the body with model.norm_place = "after".
+// is behind the body with model.norm_place = "after"; empty: there is none.
 [[nodiscard]] Layers branch(const ModelConfig& config, const std::string& norm,
                             std::unique_ptr<Layer> body);
 // A layer norm or RMS norm over the width, as the configuration says.
@@ -85,6 +87,12 @@ struct DepthFactors {
 [[nodiscard]] std::unique_ptr<Layer> feed_forward_part(const ModelConfig& config,
                                                        const std::string& name, int number,
                                                        const DepthFactors& factors);
+
+// A Residual "<name>.residual1" that is both at once: x + branch(attention) + branch(feed_forward),
+// with norm1 and norm2, or with norm1 alone, whose result both read (model.shared_norm).
+[[nodiscard]] std::unique_ptr<Layer> parallel_part(const ModelConfig& config,
+                                                   const std::string& name,
+                                                   const DepthFactors& factors);
 
 // The options of the embedding, whose table of token vectors encoder and decoder share and, with
 // model.tied_embedding, the classifier too.

@@ -227,6 +227,34 @@ TEST(Counts, LargeDecodersOfMoreFamilies) {
   EXPECT_EQ(count(llama_like(40, 5120, 40, 10, 17920, 100352)), 14'659'507'200);  // Phi-4
 }
 
+// Norms without biases, norms that are shared, and biases of some layers alone, as the cards and
+// the folders' own totals have them.
+TEST(Counts, PublishedDecodersWithBranchesSideBySide) {
+  ModelConfig pythia = llama_like(32, 4096, 32, 32, 16384, 50432);  // 6.9B
+  pythia.norm = "layer";
+  pythia.gated = false;
+  pythia.bias = pythia.attention_bias = pythia.output_bias = pythia.parallel_branches = true;
+  EXPECT_EQ(count(pythia), 6'857'302'016);
+  pythia.parallel_branches = false;
+  EXPECT_EQ(count(pythia), 6'857'302'016);
+  ModelConfig glm = llama_like(40, 4096, 32, 2, 13696, 151552);  // GLM-4-9B-0414
+  glm.attention_bias = true;
+  glm.rotary_pairs = "neighbours";
+  glm.norm_place = "both";
+  EXPECT_EQ(count(glm), 9'400'279'040);
+  ModelConfig cohere = llama_like(40, 8192, 64, 64, 22528, 256000);  // Command-R, 35B
+  cohere.norm = "layer";
+  cohere.norm_bias = false;
+  cohere.parallel_branches = cohere.shared_norm = cohere.tied_embedding = true;
+  EXPECT_EQ(count(cohere), 34'980'831'232);
+  cohere.layers = 32;  // Command R7B
+  cohere.width = 4096;
+  cohere.heads = 32;
+  cohere.kv_heads = 8;
+  cohere.hidden = 14336;
+  EXPECT_EQ(count(cohere), 8'028'033'024);
+}
+
 TEST(Counts, WhatDoesNotFitADecoderIsNamed) {
   ModelConfig config = transformer_config();
   config.kind = "decoder";
@@ -260,6 +288,15 @@ TEST(Counts, WhatDoesNotFitADecoderIsNamed) {
   bad = config;
   bad.norm_place = "behind";
   refused(bad, "unknown model.norm_place 'behind'; known are before, after, both");
+  bad = config;
+  bad.rotary_pairs = "thirds";
+  refused(bad, "unknown model.rotary_pairs 'thirds'; known are halves, neighbours");
+  bad = config;
+  bad.shared_norm = true;
+  refused(bad, "model.shared_norm is for blocks with model.parallel_branches = true");
+  bad.parallel_branches = true;
+  bad.norm_place = "both";
+  refused(bad, "set model.norm_place = \"before\"");
   bad = config;
   bad.query_key_norm_over = "all";
   refused(bad, "unknown model.query_key_norm_over 'all'");

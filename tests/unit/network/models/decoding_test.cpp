@@ -157,6 +157,7 @@ struct Case {
   const char* positions;
   bool other_families = false;  // what only some families of decoders have
   bool experts = false;         // mixtures of experts
+  bool parallel = false;        // attention and feed-forward layers side by side
 };
 
 class Decoded : public testing::TestWithParam<Case> {
@@ -176,6 +177,14 @@ class Decoded : public testing::TestWithParam<Case> {
       config.experts = 4;
       config.shared_expert_width = 10;
       config.shared_expert_gate = true;
+    }
+    if (GetParam().parallel) {
+      config.parallel_branches = config.shared_norm = true;
+      config.norm = "layer";
+      config.norm_bias = false;
+      config.rotary_pairs = "neighbours";
+      config.rotary_width = 4;
+      config.rotary_layers = {1};
     }
     if (!GetParam().other_families) return config;
     config.norm_place = "both";
@@ -295,12 +304,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"transformer-lm", "none"}, Case{"transformer-nmt", "sinusoidal"},
                     Case{"transformer-nmt", "learned"}, Case{"decoder", "rotary"},
                     Case{"decoder", "rotary", true}, Case{"decoder", "learned"},
-                    Case{"decoder", "rotary", false, true}),
+                    Case{"decoder", "rotary", false, true},
+                    Case{"decoder", "rotary", false, false, true}),
     [](const auto& one) {
       const std::string kind = one.param.kind;
       return kind.substr(kind.find('-') + 1) + "_" + one.param.positions +
              (one.param.other_families ? "_of_other_families" : "") +
-             (one.param.experts ? "_of_experts" : "");
+             (one.param.experts ? "_of_experts" : "") + (one.param.parallel ? "_side_by_side" : "");
     });
 
 }  // namespace
