@@ -35,6 +35,7 @@ GEMMA = {"head_dim": 16, "num_key_value_heads": 2}
 GEMMA2 = {**GEMMA, "query_pre_attn_scalar": 24, "sliding_window": 5}
 PATTERN = {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]}
 OLMO3_ROTARY = {"full_attention": YARN, "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}}
+NEOX = {"rope_parameters": {**PARTIAL, "rope_theta": 100.0}}
 STABLELM = {**SIZES, "num_key_value_heads": 2, "rope_parameters": PARTIAL}
 GEMMA3_ROTARY = {"full_attention": {**LINEAR, "rope_theta": 1e6}, "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}}
 FOLDERS = {
@@ -93,6 +94,18 @@ FOLDERS = {
                           "bfloat16"),
     "stablelm": (transformers.StableLmConfig(**STABLELM, use_qkv_bias=True), "bfloat16"),
     "stablelm-tied": (transformers.StableLmConfig(**STABLELM, tie_word_embeddings=True), "float32"),
+    "stablelm-parallel": (transformers.StableLmConfig(**STABLELM, use_parallel_residual=True), "float32"),
+    "glm": (transformers.GlmConfig(**SIZES, num_key_value_heads=2, head_dim=16), "float32"),
+    "glm-tied": (transformers.GlmConfig(**SIZES, num_key_value_heads=1, head_dim=8, attention_bias=False, tie_word_embeddings=True), "bfloat16"),
+    "glm4": (transformers.Glm4Config(**SIZES, num_key_value_heads=2, head_dim=16), "bfloat16"),
+    "glm4-tied": (transformers.Glm4Config(**SIZES, num_key_value_heads=4, head_dim=8, attention_bias=False, tie_word_embeddings=True), "float32"),
+    "gpt-neox": (transformers.GPTNeoXConfig(**SIZES, **NEOX), "float16"),
+    "gpt-neox-tied": (transformers.GPTNeoXConfig(**SIZES, use_parallel_residual=False, attention_bias=False, tie_word_embeddings=True), "float32"),
+    "cohere": (transformers.CohereConfig(**SIZES, num_key_value_heads=2), "bfloat16"),
+    "cohere-untied": (transformers.CohereConfig(**SIZES, logit_scale=0.3, attention_bias=True, rope_parameters=LINEAR,
+                                                tie_word_embeddings=False), "float32"),
+    "cohere2": (transformers.Cohere2Config(**SIZES, **PATTERN, num_key_value_heads=2), "float32"),
+    "cohere2-untied": (transformers.Cohere2Config(**SIZES, num_key_value_heads=1, sliding_window=4, tie_word_embeddings=False), "bfloat16"),
     "phi3-tied": (transformers.Phi3Config(**SIZES, num_key_value_heads=4, sliding_window=5, tie_word_embeddings=True), "float32"),
 }
 RUN_FILE = f"""[model]

@@ -32,6 +32,9 @@ CASES = {
     "llama-3": {"target_modules": ["q_proj", "v_proj"], "r": 4, "lora_alpha": 8},
     "qwen2": {"target_modules": "all-linear", "r": 3, "lora_alpha": 16, "use_rslora": True},
     "gpt2": {"target_modules": ["c_fc", "c_proj"], "r": 8, "lora_alpha": 8},
+    "glm4": {"target_modules": ["q_proj", "k_proj", "o_proj", "down_proj"], "r": 4, "lora_alpha": 8},
+    "gpt-neox": {"target_modules": ["dense", "dense_h_to_4h", "dense_4h_to_h"], "r": 4, "lora_alpha": 8},
+    "cohere": {"target_modules": "all-linear", "r": 3, "lora_alpha": 8},
 }
 
 

@@ -58,7 +58,8 @@ void check_model_folder(const Config& config, const ModelMaker& models) {
   if (!model.from.empty()) {
     check_vocabulary(config);
     const HubFamily& family = hub_family(read_hub_config(model.from).family);
-    HubWeights(weights_folder(model.from), family).check(tensors.weights, model.tied_embedding);
+    HubWeights(weights_folder(model.from), family, model.heads)
+        .check(tensors.weights, model.tied_embedding);
   }
   if (!model.lora.from.empty()) {
     AdapterWeights(model.lora.from, hub_family(family_of(model))).check(tensors.adapters);

@@ -25,8 +25,8 @@ using nlohmann::ordered_json;
 
 constexpr size_t kPieceFloats = size_t{1} << 20;
 
-// This is a tensor of the checkpoint, or one expert's part of it, with its place in a tensor of the
-// folder.
+// This is a tensor of the checkpoint, or one expert's or head's part of it, with its place in a
+// tensor of the folder.
 struct Source {
   TensorInfo tensor;
   HubPart part;
@@ -71,8 +71,9 @@ void finish_target(Target& target, const std::string& name, const std::string& d
 }
 
 // Returns the tensors to write, by their names in the folder.
-std::map<std::string, Target> targets_of(const CheckpointReader& reader, const HubFamily& family,
+std::map<std::string, Target> targets_of(const CheckpointReader& reader, const HubConfig& config,
                                          const ExportRequest& request) {
+  const HubFamily& family = hub_family(config.family);
   std::map<std::string, Target> targets;
   for (const CheckpointReader::Stored& stored : reader.model()) {
     const TensorInfo& tensor = stored.tensor;
@@ -83,7 +84,8 @@ std::map<std::string, Target> targets_of(const CheckpointReader& reader, const H
     if (number_bytes(tensor.dtype) == 0) {
       fail_input(quoted(tensor.name) + " is of type " + tensor.dtype + ", which no weights are");
     }
-    for (const HubPart& part : parts_of(place_in(family, tensor.name), tensor.shape)) {
+    for (const HubPart& part :
+         parts_of(place_in(family, tensor.name), tensor.shape, config.model.heads)) {
       targets[part.place.name].parts.push_back({tensor, part});
     }
   }
@@ -228,7 +230,7 @@ Exported export_folder(const ExportRequest& request) {
   const HubConfig config = request.config.empty() ? read_hub_config(request.folder)
                                                   : parse_hub_config(request.config, kConfigFile);
   CheckpointReader reader(request.checkpoint);
-  std::map<std::string, Target> targets = targets_of(reader, hub_family(config.family), request);
+  std::map<std::string, Target> targets = targets_of(reader, config, request);
   MergedWeights weights(reader, request.lora);
   AtomicFolder folder(request.to);
   copy_small_files(request.folder, folder.path());

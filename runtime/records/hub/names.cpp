@@ -97,6 +97,38 @@ constexpr NameRow kPhi3[] = {
     {"blocks.#.feed_forward.in.weight", "model.layers.#.mlp.gate_up_proj.weight", TensorLayout::Same, 1, 2},
 };
 
+// What differs from kLlama: the two matrices that go into a feed-forward layer in one. GLM-4 has norms on both sides,
+// too, and Llama's name for the norm before the feed-forward layer.
+constexpr NameRow kGlm[] = {
+    {"blocks.#.feed_forward.gate.weight", "model.layers.#.mlp.gate_up_proj.weight", TensorLayout::Same, 0, 2},
+    {"blocks.#.feed_forward.in.weight", "model.layers.#.mlp.gate_up_proj.weight", TensorLayout::Same, 1, 2},
+    {"blocks.#.norm1_after.weight", "model.layers.#.post_self_attn_layernorm.weight"},
+    {"blocks.#.norm2_after.weight", "model.layers.#.post_mlp_layernorm.weight"},
+};
+
+constexpr NameRow kGptNeox[] = {
+    {"embedding.token.weight", "gpt_neox.embed_in.weight"},
+    {"blocks.#.norm1.weight", "gpt_neox.layers.#.input_layernorm.weight"},
+    {"blocks.#.norm1.bias", "gpt_neox.layers.#.input_layernorm.bias"},
+    {"blocks.#.attention.query.weight", "gpt_neox.layers.#.attention.query_key_value.weight", TensorLayout::ByHead, 0, 3},
+    {"blocks.#.attention.key.weight", "gpt_neox.layers.#.attention.query_key_value.weight", TensorLayout::ByHead, 1, 3},
+    {"blocks.#.attention.value.weight", "gpt_neox.layers.#.attention.query_key_value.weight", TensorLayout::ByHead, 2, 3},
+    {"blocks.#.attention.query.bias", "gpt_neox.layers.#.attention.query_key_value.bias", TensorLayout::ByHead, 0, 3},
+    {"blocks.#.attention.key.bias", "gpt_neox.layers.#.attention.query_key_value.bias", TensorLayout::ByHead, 1, 3},
+    {"blocks.#.attention.value.bias", "gpt_neox.layers.#.attention.query_key_value.bias", TensorLayout::ByHead, 2, 3},
+    {"blocks.#.attention.output.weight", "gpt_neox.layers.#.attention.dense.weight"},
+    {"blocks.#.attention.output.bias", "gpt_neox.layers.#.attention.dense.bias"},
+    {"blocks.#.norm2.weight", "gpt_neox.layers.#.post_attention_layernorm.weight"},
+    {"blocks.#.norm2.bias", "gpt_neox.layers.#.post_attention_layernorm.bias"},
+    {"blocks.#.feed_forward.in.weight", "gpt_neox.layers.#.mlp.dense_h_to_4h.weight"},
+    {"blocks.#.feed_forward.in.bias", "gpt_neox.layers.#.mlp.dense_h_to_4h.bias"},
+    {"blocks.#.feed_forward.out.weight", "gpt_neox.layers.#.mlp.dense_4h_to_h.weight"},
+    {"blocks.#.feed_forward.out.bias", "gpt_neox.layers.#.mlp.dense_4h_to_h.bias"},
+    {"norm.weight", "gpt_neox.final_layer_norm.weight"},
+    {"norm.bias", "gpt_neox.final_layer_norm.bias"},
+    {"classifier.weight", "embed_out.weight"},
+};
+
 // What mixtures of experts have besides kLlama, whose feed-forward rows are for their layers without experts.
 constexpr NameRow kMixtral[] = {
     {"blocks.#.experts.router.weight", "model.layers.#.block_sparse_moe.gate.weight"},
@@ -143,6 +175,7 @@ std::span<const HubFamily> families() {
   static const std::vector<NameRow> gemma2 = with_rows(kLlama, kGemma2);
   static const std::vector<NameRow> starcoder2 = with_rows(kLlama, kStarcoder2);
   static const std::vector<NameRow> phi3 = with_rows(kLlama, kPhi3);
+  static const std::vector<NameRow> glm = with_rows(kLlama, kGlm);
   static const std::vector<NameRow> mixtral = joined_rows(kLlama, kMixtral);
   static const std::vector<NameRow> qwen_moe = joined_rows(kLlama, kQwenMoe);
   static const std::vector<HubFamily> all = {{"gpt2", "transformer.", kGpt2},
@@ -163,6 +196,11 @@ std::span<const HubFamily> families() {
                                              {"exaone4", "model.", olmo2},
                                              {"starcoder2", "model.", starcoder2},
                                              {"stablelm", "model.", kLlama},
+                                             {"glm", "model.", glm},
+                                             {"glm4", "model.", glm},
+                                             {"gpt_neox", "gpt_neox.", kGptNeox},
+                                             {"cohere", "model.", kLlama},
+                                             {"cohere2", "model.", kLlama},
                                              {"mixtral", "model.", mixtral},
                                              {"olmoe", "model.", qwen_moe},
                                              {"qwen2_moe", "model.", qwen_moe},
@@ -213,7 +251,31 @@ HubPlace place_in(const HubFamily& family, const std::string& ours) {
              family.name);
 }
 
-std::vector<HubPart> parts_of(const HubPlace& place, const std::vector<int64_t>& ours) {
+namespace {
+
+// With three tensors of ours the part of head h is number 3 h + the tensor's own in theirs.
+std::vector<HubPart> parts_of_heads(const HubPlace& place, const std::vector<int64_t>& ours,
+                                    int64_t heads) {
+  std::vector<int64_t> shape = ours;
+  shape[0] /= heads;
+  const int64_t size = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+  std::vector<HubPart> parts;
+  for (int64_t head = 0; head < heads; ++head) {
+    HubPlace own = place;
+    own.part = static_cast<int>(head) * place.parts + place.part;
+    own.parts = static_cast<int>(heads) * place.parts;
+    parts.push_back({own, shape, head * size});
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::vector<HubPart> parts_of(const HubPlace& place, const std::vector<int64_t>& ours,
+                              int64_t heads) {
+  if (place.layout == TensorLayout::ByHead && !ours.empty() && ours[0] % heads == 0) {
+    return parts_of_heads(place, ours, heads);
+  }
   const size_t star = place.name.find('*');
   if (place.layout != TensorLayout::PerExpert || star == std::string::npos || ours.empty()) {
     return {{place, ours}};
@@ -244,8 +306,11 @@ std::string shape_text(const std::vector<int64_t>& shape) {
 }
 
 bool is_spare(const std::string& theirs, bool tied) {
-  return theirs.ends_with(".attn.bias") || theirs.ends_with(".attn.masked_bias") ||
-         theirs.ends_with(".rotary_emb.inv_freq") || (tied && theirs == "lm_head.weight");
+  const bool mask = theirs.ends_with(".attn.bias") || theirs.ends_with(".attn.masked_bias") ||
+                    theirs.ends_with(".attention.bias") ||
+                    theirs.ends_with(".attention.masked_bias");
+  return mask || theirs.ends_with(".rotary_emb.inv_freq") ||
+         (tied && (theirs == "lm_head.weight" || theirs == "embed_out.weight"));
 }
 
 }  // namespace penstock

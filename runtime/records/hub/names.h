@@ -26,6 +26,9 @@ enum class TensorLayout : uint8_t {
   // Ours has a first axis of experts, and the folder a tensor for each, whose number stands for the
   // `*` in its name.
   PerExpert,
+  // Several of ours make theirs, as with `parts` below, but head by head: the rows of the first
+  // head of each, then those of the second.
+  ByHead,
 };
 
 // A row of a family's table: our tensor and where it is in a folder. `#` stands for the number of a
@@ -60,16 +63,16 @@ struct HubPlace {
 // no such tensor.
 [[nodiscard]] HubPlace place_in(const HubFamily& family, const std::string& ours);
 
-// A tensor of theirs that ours, or one expert's part of it, is or is in.
+// A tensor of theirs that ours, or one expert's or head's part of it, is or is in.
 struct HubPart {
   HubPlace place;
   std::vector<int64_t> shape;  // of our part
   int64_t first = 0;           // the part's first element in ours
 };
 // The parts of our tensor at `place`, which has the shape `ours`: itself, or with the layout
-// PerExpert one for each expert.
-[[nodiscard]] std::vector<HubPart> parts_of(const HubPlace& place,
-                                            const std::vector<int64_t>& ours);
+// PerExpert one for each expert, with ByHead one for each of the network's `heads`.
+[[nodiscard]] std::vector<HubPart> parts_of(const HubPlace& place, const std::vector<int64_t>& ours,
+                                            int64_t heads);
 
 // The shape that the folder's whole tensor at `place` must have if our tensor has the shape `ours`
 // (for FirstRows: at least so many rows; for LargeFirstPart: if all parts have it).

@@ -18,7 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSingleFile = "model.safetensors";
-constexpr const char* kHead = "lm_head.weight";  // the classifier's name in every family
 // This many bytes of a transposed matrix are read at a time.
 constexpr size_t kPieceBytes = size_t{4} << 20;
 constexpr size_t kMostOpenFiles = 64;  // the system allows a process far more
@@ -91,8 +90,8 @@ bool has_hub_weights(const std::string& folder) {
          !foreign_weights(folder).empty();
 }
 
-HubWeights::HubWeights(std::string folder, const HubFamily& family)
-    : folder_(std::move(folder)), family_(family) {
+HubWeights::HubWeights(std::string folder, const HubFamily& family, int64_t heads)
+    : folder_(std::move(folder)), family_(family), heads_(heads) {
   // A folder may have a single file and an index. Then the single file counts, as in transformers:
   // the index is left from an older save.
   sharded_ = !exists(path_of(kSingleFile)) && exists(path_of(index_file("model")));
@@ -202,7 +201,7 @@ void HubWeights::check_tensor(const HubTensor& tensor, const HubPlace& place) {
 // the embedding is read, so a different head would be lost silently. (transformers does not tie two
 // that differ, whatever config.json says.)
 void HubWeights::check_head() {
-  const std::string head = name_in_folder(kHead);
+  const std::string head = name_in_folder(place_in(family_, "classifier.weight").name);
   if (head.empty()) return;
   const std::string table = name_in_folder(place_in(family_, "embedding.token.weight").name);
   const SafetensorsFile head_file(path_of(files_.at(head)), FileOwner::User);
@@ -243,7 +242,7 @@ void HubWeights::check(std::span<const HubTensor> network, bool tied) {
   check_parts(network);
   std::set<std::string> used;
   for (const HubTensor& tensor : network) {
-    for (const HubPart& part : parts_of(place_in(family_, tensor.name), tensor.shape)) {
+    for (const HubPart& part : parts_of(place_in(family_, tensor.name), tensor.shape, heads_)) {
       check_tensor({tensor.name, part.shape}, part.place);
       used.insert(name_in_folder(part.place.name));
     }
@@ -267,7 +266,9 @@ HubWeights::Range HubWeights::range_of(const HubTensor& tensor) {
   const std::string name = name_in_folder(place.name);
   const TensorInfo* info = name.empty() ? nullptr : file_of(name).find(name);
   if (info == nullptr) return {};  // read() reports the missing tensor
-  if (place.layout == TensorLayout::Transposed) return {name, 0, info->size_bytes()};
+  const bool scattered =
+      place.layout == TensorLayout::Transposed || place.layout == TensorLayout::ByHead;
+  if (scattered) return {name, 0, info->size_bytes()};
   if (!fits(*info, place, tensor.shape)) return {};  // read() says so
   uint64_t bytes = number_bytes(info->dtype);
   for (const int64_t extent : tensor.shape) bytes *= static_cast<uint64_t>(extent);
@@ -313,7 +314,7 @@ void HubWeights::read_numbers(const HubPlace& place, const Shape& shape, std::sp
 void HubWeights::read(const std::string& ours, Tensor& to, Device& device) {
   const HubPlace place = place_in(family_, ours);
   const auto extents = to.shape().extents();
-  const std::vector<HubPart> parts = parts_of(place, {extents.begin(), extents.end()});
+  const std::vector<HubPart> parts = parts_of(place, {extents.begin(), extents.end()}, heads_);
   // The tensor is checked again: the file may have changed since the first check, or another rank
   // made that check.
   for (const HubPart& part : parts) check_tensor({ours, part.shape}, part.place);

@@ -31,8 +31,9 @@ class HubWeights {
  public:
   // Reads the header of model.safetensors or, if there is no such file, the index
   // model.safetensors.index.json, which says which tensor is in which file. read_hub_config() must
-  // have accepted `folder`. `family` is its family; it must outlive this.
-  HubWeights(std::string folder, const HubFamily& family);
+  // have accepted `folder`. `family` is its family; it must outlive this. `heads`: model.heads of
+  // its network.
+  HubWeights(std::string folder, const HubFamily& family, int64_t heads);
 
   // Reads the headers of all files and checks that the folder has the tensors of `network`, all
   // those of the whole network, in their shapes and of a type that can be read (F32, BF16, F16),
@@ -80,6 +81,7 @@ class HubWeights {
 
   std::string folder_;
   const HubFamily& family_;
+  int64_t heads_;
   bool sharded_ = false;                      // there is an index and not a single file
   std::map<std::string, std::string> files_;  // by their name of a tensor: the file that has it
   std::map<std::string, std::unique_ptr<SafetensorsFile>> open_;  // by file name

@@ -24,7 +24,7 @@ int64_t bytes_of_values(StateRange state) {
 
 void load_folder(const ModelConfig& model, Pipeline& pipeline, Device& device) {
   const HubFamily& family = hub_family(read_hub_config(model.from).family);
-  HubWeights weights(weights_folder(model.from), family);
+  HubWeights weights(weights_folder(model.from), family, model.heads);
   std::vector<HubTensor> tensors;
   for (const StateEntry* entry : pipeline.state()) {
     if (is_of_adapter(entry->name)) continue;

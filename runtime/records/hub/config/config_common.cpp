@@ -9,9 +9,10 @@ namespace penstock {
 
 std::string read_activation(ConfigFields& fields, const char* key) {
   static const std::map<std::string, std::string> kOurs = {
-      {"gelu_new", "gelu-tanh"}, {"gelu_pytorch_tanh", "gelu-tanh"},
-      {"gelu", "gelu"},          {"relu", "relu"},
-      {"silu", "silu"},          {"swish", "silu"}};
+      {"gelu_new", "gelu-tanh"},  {"gelu_pytorch_tanh", "gelu-tanh"},
+      {"gelu_fast", "gelu-tanh"}, {"gelu", "gelu"},
+      {"relu", "relu"},           {"silu", "silu"},
+      {"swish", "silu"}};
   const std::string theirs = fields.text(key);
   const auto found = kOurs.find(theirs);
   if (found == kOurs.end()) {
@@ -27,10 +28,15 @@ int64_t read_layers(ConfigFields& fields, const char* key) {
   return count;
 }
 
-double read_multiplier(ConfigFields& fields, const char* key) {
-  const double factor = fields.number(key, 1.0);
+double read_multiplier(ConfigFields& fields, const char* key, double unsaid) {
+  const double factor = fields.number(key, unsaid);
   if (factor < 1e-9 || factor > 1e9) fields.refuse(key, "must be a number from 1e-9 to 1e9");
   return factor;
+}
+
+void require_divided_heads(const ConfigFields& fields, const ModelConfig& model) {
+  if (model.heads * model.head_width == model.width) return;
+  fields.refuse("head_dim", "times num_attention_heads is not hidden_size");
 }
 
 ModelConfig read_llama_like(ConfigFields& fields, const LlamaForm& form) {

@@ -16,8 +16,10 @@ namespace penstock {
 [[nodiscard]] std::string read_activation(ConfigFields& fields, const char* key);
 // A number of layers, at most 10,000.
 [[nodiscard]] int64_t read_layers(ConfigFields& fields, const char* key);
-// A factor from 1e-9 to 1e9; 1 if the member is not there.
-[[nodiscard]] double read_multiplier(ConfigFields& fields, const char* key);
+// A factor from 1e-9 to 1e9; `unsaid` if the member is not there.
+[[nodiscard]] double read_multiplier(ConfigFields& fields, const char* key, double unsaid = 1.0);
+// Throws unless all heads together are as wide as the model: families without a head_dim.
+void require_divided_heads(const ConfigFields& fields, const ModelConfig& model);
 
 // This is where families that are like Llama differ in what their config.json may say or leave out.
 struct LlamaForm {

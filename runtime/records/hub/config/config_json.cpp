@@ -11,6 +11,7 @@
 #include "runtime/records/hub/config/config_gemma.h"
 #include "runtime/records/hub/config/config_keys.h"
 #include "runtime/records/hub/config/config_more.h"
+#include "runtime/records/hub/config/config_parallel.h"
 #include "runtime/records/hub/config/config_windows.h"
 #include "runtime/records/hub/kept_folder.h"
 #include "runtime/system/files/json.h"
@@ -22,9 +23,10 @@ using nlohmann::json;
 
 // These members are refused if they are null: for them null means something else than a missing
 // member.
-constexpr std::array kNeverNull = {"tie_word_embeddings", "attention_bias",     "mlp_bias",
-                                   "rope_theta",          "use_sliding_window", "max_window_layers",
-                                   "scale_attn_weights",  "rope_type"};
+constexpr std::array kNeverNull = {
+    "tie_word_embeddings", "attention_bias",        "mlp_bias",           "rope_theta",
+    "use_sliding_window",  "max_window_layers",     "scale_attn_weights", "rope_type",
+    "logit_scale",         "use_parallel_residual", "rotary_pct",         "rotary_emb_base"};
 
 void refuse_null(const ConfigFields& fields) {
   for (const char* key : kNeverNull) {
@@ -195,15 +197,33 @@ struct Family {
   const char* name;
   ReadFamily read;
 };
-constexpr Family kFamilies[] = {
-    {"gpt2", read_gpt2},          {"llama", read_llama},           {"mistral", read_mistral},
-    {"qwen2", read_qwen2},        {"qwen3", read_qwen3},           {"granite", read_granite},
-    {"olmo2", read_olmo2},        {"smollm3", read_smollm3},       {"phi3", read_phi3},
-    {"gemma", read_gemma},        {"gemma2", read_gemma2},         {"gemma3_text", read_gemma3},
-    {"olmo3", read_olmo3},        {"ministral", read_ministral},   {"seed_oss", read_seed_oss},
-    {"exaone4", read_exaone4},    {"starcoder2", read_starcoder2}, {"stablelm", read_stablelm},
-    {"mixtral", read_mixtral},    {"olmoe", read_olmoe},           {"qwen2_moe", read_qwen2_moe},
-    {"qwen3_moe", read_qwen3_moe}};
+constexpr Family kFamilies[] = {{"gpt2", read_gpt2},
+                                {"llama", read_llama},
+                                {"mistral", read_mistral},
+                                {"qwen2", read_qwen2},
+                                {"qwen3", read_qwen3},
+                                {"granite", read_granite},
+                                {"olmo2", read_olmo2},
+                                {"smollm3", read_smollm3},
+                                {"phi3", read_phi3},
+                                {"gemma", read_gemma},
+                                {"gemma2", read_gemma2},
+                                {"gemma3_text", read_gemma3},
+                                {"olmo3", read_olmo3},
+                                {"ministral", read_ministral},
+                                {"seed_oss", read_seed_oss},
+                                {"exaone4", read_exaone4},
+                                {"starcoder2", read_starcoder2},
+                                {"stablelm", read_stablelm},
+                                {"glm", read_glm},
+                                {"glm4", read_glm4},
+                                {"gpt_neox", read_gpt_neox},
+                                {"cohere", read_cohere},
+                                {"cohere2", read_cohere2},
+                                {"mixtral", read_mixtral},
+                                {"olmoe", read_olmoe},
+                                {"qwen2_moe", read_qwen2_moe},
+                                {"qwen3_moe", read_qwen3_moe}};
 
 ReadFamily reader_of(const ConfigFields& fields, const std::string& name) {
   for (const Family& family : kFamilies) {

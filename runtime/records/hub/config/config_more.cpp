@@ -80,13 +80,29 @@ ModelConfig read_stablelm(ConfigFields& fields) {
                                                .unsaid_share = 0.25,
                                                .norm = "layer",
                                                .epsilon = "layer_norm_eps"});
-  if (model.heads * model.head_width != model.width) {
-    fields.refuse("head_dim", "times num_attention_heads is not hidden_size");
-  }
+  require_divided_heads(fields, model);
   model.attention_bias = fields.flag("use_qkv_bias", false);
-  fields.must_be("use_parallel_residual", false);
+  // Both halves of a block read one norm where they stand side by side.
+  model.parallel_branches = model.shared_norm = fields.flag("use_parallel_residual", false);
   fields.must_be("qk_layernorm", false);
   refuse_windows(fields);
+  return model;
+}
+
+// Positions turn neighbours, by default in half of each head.
+ModelConfig read_glm(ConfigFields& fields) {
+  // In transformers the default of head_dim is a fixed number, whatever the width.
+  if (!fields.has("head_dim")) fields.refuse("head_dim", "is missing");
+  ModelConfig model = read_llama_like(fields, {.share = RotaryShare::Chosen, .unsaid_share = 0.5});
+  model.attention_bias = fields.flag("attention_bias", true);
+  model.rotary_pairs = "neighbours";
+  refuse_windows(fields);
+  return model;
+}
+
+ModelConfig read_glm4(ConfigFields& fields) {
+  ModelConfig model = read_glm(fields);
+  model.norm_place = "both";
   return model;
 }
 

@@ -14,5 +14,7 @@ namespace penstock {
 [[nodiscard]] ModelConfig read_exaone4(ConfigFields& fields);
 [[nodiscard]] ModelConfig read_starcoder2(ConfigFields& fields);
 [[nodiscard]] ModelConfig read_stablelm(ConfigFields& fields);
+[[nodiscard]] ModelConfig read_glm(ConfigFields& fields);
+[[nodiscard]] ModelConfig read_glm4(ConfigFields& fields);
 
 }  // namespace penstock

@@ -60,7 +60,7 @@ class Adapters : public testing::Test {
   // The base's weights, matrices in that type, and those adapters; `averages` are of these.
   std::string checkpoint(const std::vector<HubTensor>& adapters, bool averages = false,
                          DType matrices = DType::F32) {
-    HubWeights weights(base_, hub_family("gpt2"));
+    HubWeights weights(base_, hub_family("gpt2"), 2);
     CheckpointRequest request;
     request.root = here_ / "run/checkpoints";
     for (const HubTensor& tensor : gpt2_network()) {
@@ -227,8 +227,8 @@ TEST_F(Adapters, BecomePartOfTheWeights) {
     std::filesystem::remove_all(here_ / "run/checkpoints");
     std::filesystem::remove_all(to_);
     (void)export_folder(request(checkpoint(ours, averages, matrices)));
-    HubWeights before(base_, hub_family("gpt2"));
-    HubWeights after(to_, hub_family("gpt2"));
+    HubWeights before(base_, hub_family("gpt2"), 2);
+    HubWeights after(to_, hub_family("gpt2"), 2);
     after.check(gpt2_network(), true);
     for (const HubTensor& tensor : gpt2_network()) {
       Tensor was = numbered(tensor.shape, 0);

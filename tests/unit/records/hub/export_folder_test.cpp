@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <nlohmann/json.hpp>
@@ -36,9 +37,9 @@ class Exports : public testing::Test {
   std::string checkpoint(DType matrices = DType::F32) {
     return checkpoint_of(from_, "gpt2", gpt2_network(), matrices);
   }
-  std::string checkpoint_of(const std::string& folder, const char* family,
+  std::string checkpoint_of(const std::string& folder, const std::string& family,
                             const std::vector<HubTensor>& network, DType matrices) {
-    HubWeights weights(folder, hub_family(family));
+    HubWeights weights(folder, hub_family(family), read_hub_config(folder).model.heads);
     CheckpointRequest request;
     request.root = here_ / "run/checkpoints";
     for (const HubTensor& tensor : network) {
@@ -57,7 +58,9 @@ class Exports : public testing::Test {
   // Exports the weights of a golden of 16-bit weights, and expects the tensors of its files again.
   void expect_back(const std::string& golden, const std::vector<HubTensor>& network, int files) {
     const std::string folder = PENSTOCK_HUB_GOLDENS "/" + golden;
-    (void)export_folder({.checkpoint = checkpoint_of(folder, golden.c_str(), network, DType::F32),
+    std::string family = golden;
+    std::ranges::replace(family, '-', '_');
+    (void)export_folder({.checkpoint = checkpoint_of(folder, family, network, DType::F32),
                          .folder = folder,
                          .to = to_,
                          .dtype = "bf16",
@@ -120,6 +123,11 @@ TEST_F(Exports, PartsOfSeveralSizesComeBack) {
   expect_back("phi3", phi3_network(), 2);
 }
 
+// Tensors that consist of several of ours, head by head.
+TEST_F(Exports, PartsOfHeadsComeBack) {
+  expect_back("gpt-neox", gpt_neox_network(), 2);
+}
+
 // Tensors of ours that are several in the folder, one for each expert.
 TEST_F(Exports, ExpertsComeBack) {
   expect_back("mixtral", mixtral_network(), 4);
@@ -136,7 +144,7 @@ TEST_F(Exports, InSeveralFilesAndHalfTheBytes) {
   const auto config = nlohmann::json::parse(contents(to_ + "/config.json"));
   EXPECT_EQ(config["dtype"], "bfloat16");
   EXPECT_EQ(config["n_embd"], 4);
-  HubWeights weights(to_, hub_family("gpt2"));
+  HubWeights weights(to_, hub_family("gpt2"), 2);
   const std::vector<HubTensor> network = gpt2_network();
   weights.check(network, true);
   Tensor key = device_.empty({4, 4}, DType::F32, Purpose::Parameters);

@@ -336,9 +336,91 @@ TEST(HubFamilyConfigs, Starcoder2AndStableLmHaveLayerNorms) {
   EXPECT_TRUE(stable.gated && stable.attention_bias);
   EXPECT_FALSE(stable.output_bias);
   EXPECT_EQ(stable.rotary_width, 2) << "a quarter of a head";
-  EXPECT_THAT(refused(stablelm(R"(, "use_parallel_residual": true)")),
-              HasSubstr("\"use_parallel_residual\" is true"));
+  EXPECT_FALSE(stable.parallel_branches);
+  const ModelConfig parallel = model_of(stablelm(R"(, "use_parallel_residual": true)"));
+  EXPECT_TRUE(parallel.parallel_branches && parallel.shared_norm);
   EXPECT_THAT(refused(stablelm(R"(, "qk_layernorm": true)")), HasSubstr("\"qk_layernorm\""));
+}
+
+TEST(HubFamilyConfigs, GlmTurnsNeighboursOfHalfAHead) {
+  const ModelConfig glm = model_of(of_family("glm", "{}"));
+  EXPECT_EQ(glm.rotary_pairs, "neighbours");
+  EXPECT_EQ(glm.rotary_width, 4);
+  EXPECT_FALSE(glm.attention_bias || glm.output_bias);
+  EXPECT_EQ(glm.norm_place, "before");
+  const ModelConfig biased = model_of(of_family("glm4", R"({"attention_bias": true})"));
+  EXPECT_TRUE(biased.attention_bias);
+  EXPECT_FALSE(biased.output_bias);
+  EXPECT_EQ(biased.norm_place, "both");
+  EXPECT_THAT(refused(of_family("glm4", R"({"head_dim": null})")), HasSubstr("\"head_dim\""));
+}
+
+// What Llama's config.json of the tests has, with layer norms, and heads that share the width.
+std::string with_layer_norms(const std::string& family, const std::string& more) {
+  nlohmann::json document = nlohmann::json::parse(of_family(family, more));
+  document.erase("rms_norm_eps");
+  document.erase("mlp_bias");
+  document["layer_norm_eps"] = 1e-5;
+  return document.dump();
+}
+
+TEST(HubFamilyConfigs, GptNeoxHasBranchesSideBySide) {
+  const auto neox = [](const std::string& more) {
+    nlohmann::json document = nlohmann::json::parse(with_layer_norms("gpt_neox", more));
+    document.erase("num_key_value_heads");
+    document.erase("rope_parameters");
+    document.update(nlohmann::json::parse(more));
+    return document.dump();
+  };
+  const ModelConfig model = model_of(neox(R"({"attention_bias": true, "rotary_pct": 0.5,
+ "rotary_emb_base": 700})"));
+  EXPECT_TRUE(model.parallel_branches && model.attention_bias && model.output_bias && model.bias);
+  EXPECT_FALSE(model.shared_norm || model.gated);
+  EXPECT_EQ(model.norm, "layer");
+  EXPECT_EQ(model.kv_heads, model.heads);
+  EXPECT_EQ(model.rotary_width, 4);
+  EXPECT_EQ(model.rotary_base, 700.0);
+  EXPECT_FALSE(model_of(neox(R"({"use_parallel_residual": false})")).parallel_branches);
+  EXPECT_THAT(refused(neox(R"({"use_parallel_residual": null})")),
+              HasSubstr("\"use_parallel_residual\" is null"));
+  EXPECT_THAT(refused(neox(R"({"rope_theta": 700.0})")), HasSubstr("\"rope_theta\" is 700"));
+  EXPECT_THAT(refused(neox(R"({"num_key_value_heads": 2})")),
+              HasSubstr("\"num_key_value_heads\" is not num_attention_heads"));
+  EXPECT_THAT(refused(neox(R"({"head_dim": 16})")), HasSubstr("\"head_dim\" times"));
+  // What transformers 5 writes.
+  const ModelConfig later = model_of(neox(R"({"rope_parameters": {"rope_type": "default",
+ "rope_theta": 900.0, "partial_rotary_factor": 1.0}})"));
+  EXPECT_EQ(later.rotary_base, 900.0);
+  EXPECT_EQ(later.rotary_width, 0);
+}
+
+TEST(HubFamilyConfigs, CohereReadsOneNorm) {
+  const ModelConfig model = model_of(with_layer_norms("cohere", R"({"logit_scale": 0.25})"));
+  EXPECT_TRUE(model.parallel_branches && model.shared_norm && model.gated);
+  EXPECT_FALSE(model.norm_bias);
+  EXPECT_EQ(model.norm, "layer");
+  EXPECT_EQ(model.rotary_pairs, "neighbours");
+  EXPECT_EQ(model.logit_scale, 0.25);
+  EXPECT_THAT(refused(with_layer_norms("cohere", R"({"use_qk_norm": true})")),
+              HasSubstr("\"use_qk_norm\" is true"));
+  EXPECT_THAT(refused(with_layer_norms("cohere", R"({"logit_scale": null})")),
+              HasSubstr("\"logit_scale\" is null"));
+  const std::string four = R"({"num_hidden_layers": 4, "sliding_window": 16)";
+  const ModelConfig windows =
+      model_of(with_layer_norms("cohere2", four + R"(, "layer_switch": 4, "rotary_pct": 1.0,
+ "order_of_interleaved_layers": "local_attn_first", "position_embedding_type": "rope_gptj",
+ "use_gated_activation": true, "use_parallel_block": true, "use_parallel_embedding": true})"));
+  EXPECT_EQ(windows.window, 16);
+  EXPECT_THAT(windows.window_layers, ElementsAre(0, 1, 2));
+  EXPECT_THAT(windows.rotary_layers, ElementsAre(0, 1, 2));
+  EXPECT_THAT(refused(with_layer_norms("cohere2", four + R"(, "layer_switch": 3})")),
+              HasSubstr("\"layer_switch\" is 3"));
+  EXPECT_THAT(refused(with_layer_norms("cohere2", four + R"(, "use_parallel_block": false})")),
+              HasSubstr("\"use_parallel_block\" is false"));
+  EXPECT_EQ(model_of(with_layer_norms("cohere2", R"({"layer_types": ["full_attention",
+ "full_attention"]})"))
+                .positions,
+            "none");
 }
 
 TEST(HubFamilyConfigs, PositionsAreScaledInSixWays) {
@@ -439,10 +521,54 @@ TEST(MadeFamilyConfigs, SayFamiliesThatAreAlmostLlama) {
   model.norm = "layer";
   model.rotary_width = 2;
   EXPECT_EQ(family_of_it(model), "stablelm");
+  model.parallel_branches = model.shared_norm = true;
+  EXPECT_EQ(family_of_it(model), "stablelm");
+  model.parallel_branches = model.shared_norm = false;
   model.rotary_width = 0;
   model.gated = false;
   model.bias = model.attention_bias = model.output_bias = true;
   EXPECT_EQ(family_of_it(model), "starcoder2");
+}
+
+TEST(MadeFamilyConfigs, SayNeighboursAndBranchesSideBySide) {
+  ModelConfig plain = scratch_model();
+  plain.positions = "rotary";
+  plain.norm = "rms";
+  plain.gated = true;
+  plain.bias = plain.attention_bias = plain.output_bias = false;
+  const auto family_of_it = [](const ModelConfig& model) { return make_hub_config(model).family; };
+  ModelConfig model = plain;
+  model.rotary_pairs = "neighbours";
+  model.attention_bias = true;
+  EXPECT_EQ(family_of_it(model), "glm");
+  model.norm_place = "both";
+  model.rotary_width = 2;
+  EXPECT_EQ(family_of_it(model), "glm4");
+  model = plain;
+  model.norm = "layer";
+  model.norm_bias = false;
+  model.parallel_branches = model.shared_norm = true;
+  model.rotary_pairs = "neighbours";
+  model.logit_scale = 0.3;
+  EXPECT_EQ(family_of_it(model), "cohere");
+  model.window = 3;
+  model.window_layers = model.rotary_layers = {0, 1, 3};
+  EXPECT_EQ(family_of_it(model), "cohere2");
+  model = plain;
+  model.norm = "layer";
+  model.gated = false;
+  model.bias = model.attention_bias = model.output_bias = true;
+  model.parallel_branches = true;
+  EXPECT_EQ(family_of_it(model), "gpt_neox");
+  model.head_width = 4;
+  model.kv_heads = 2;
+  const LlamaLike& neox =
+      *std::ranges::find(llama_like_families(), std::string_view("gpt_neox"), &LlamaLike::name);
+  model.attention_scale = usual_scale(model);
+  EXPECT_THAT(obstacles_to(neox, model), ElementsAre("as many model.kv_heads as heads"));
+  model.kv_heads = 4;
+  model.shared_norm = true;
+  EXPECT_THAT(obstacles_to(neox, model), ElementsAre("model.shared_norm = false"));
 }
 
 TEST(MadeFamilyConfigs, SayGemma) {

@@ -74,27 +74,39 @@ inline std::vector<TheirTensor> gpt2_tensors() {
   return all;
 }
 
-// The tensors of the network of kGpt2Config, as this library names them.
-inline std::vector<HubTensor> gpt2_network() {
-  std::vector<HubTensor> all = {{"embedding.token.weight", {7, 4}},
-                                {"embedding.position.weight", {5, 4}},
-                                {"norm.weight", {4}},
-                                {"norm.bias", {4}}};
+// The tensors of two blocks with layer norms, biases and no gate, behind those in `all`, as this
+// library names them.
+inline std::vector<HubTensor> biased_network(std::vector<HubTensor> all, int64_t width,
+                                             int64_t hidden) {
+  all.push_back({"norm.weight", {width}});
+  all.push_back({"norm.bias", {width}});
   for (const std::string block : {"blocks.0.", "blocks.1."}) {
     for (const std::string name : {"query", "key", "value", "output"}) {
-      all.push_back({block + "attention." + name + ".weight", {4, 4}});
-      all.push_back({block + "attention." + name + ".bias", {4}});
+      all.push_back({block + "attention." + name + ".weight", {width, width}});
+      all.push_back({block + "attention." + name + ".bias", {width}});
     }
     for (const std::string name : {"norm1", "norm2"}) {
-      all.push_back({block + name + ".weight", {4}});
-      all.push_back({block + name + ".bias", {4}});
+      all.push_back({block + name + ".weight", {width}});
+      all.push_back({block + name + ".bias", {width}});
     }
-    all.push_back({block + "feed_forward.in.weight", {16, 4}});
-    all.push_back({block + "feed_forward.in.bias", {16}});
-    all.push_back({block + "feed_forward.out.weight", {4, 16}});
-    all.push_back({block + "feed_forward.out.bias", {4}});
+    all.push_back({block + "feed_forward.in.weight", {hidden, width}});
+    all.push_back({block + "feed_forward.in.bias", {hidden}});
+    all.push_back({block + "feed_forward.out.weight", {width, hidden}});
+    all.push_back({block + "feed_forward.out.bias", {width}});
   }
   return all;
+}
+
+// The tensors of the network of kGpt2Config.
+inline std::vector<HubTensor> gpt2_network() {
+  return biased_network({{"embedding.token.weight", {7, 4}}, {"embedding.position.weight", {5, 4}}},
+                        4, 16);
+}
+
+// The tensors of goldens/gpt-neox, whose queries, keys and values lie head by head in one.
+inline std::vector<HubTensor> gpt_neox_network() {
+  return biased_network({{"embedding.token.weight", {13, 8}}, {"classifier.weight", {13, 8}}}, 8,
+                        12);
 }
 
 // The tensors of two blocks with grouped queries and the feed-forward part `more`, as this library

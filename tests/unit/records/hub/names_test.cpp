@@ -40,15 +40,28 @@ TEST(HubNames, OfPartsOfSeveralSizes) {
 // Each expert has a tensor of its own in the folder.
 TEST(HubNames, OfExperts) {
   const HubPlace place = place_in(hub_family("mixtral"), "blocks.3.experts.out.weight");
-  const std::vector<HubPart> parts = parts_of(place, {11, 4, 6});
+  const std::vector<HubPart> parts = parts_of(place, {11, 4, 6}, 2);
   ASSERT_EQ(parts.size(), 11U);
   EXPECT_EQ(parts[10].place.name, "model.layers.3.block_sparse_moe.experts.10.w2.weight");
   EXPECT_EQ(parts[10].shape, (std::vector<int64_t>{4, 6}));
   EXPECT_EQ(parts[10].first, 240);
   const HubPlace router = place_in(hub_family("qwen3_moe"), "blocks.3.experts.router.weight");
-  ASSERT_EQ(parts_of(router, {11, 4}).size(), 1U);
-  EXPECT_EQ(parts_of(router, {11, 4})[0].place.name, "model.layers.3.mlp.gate.weight");
-  EXPECT_EQ(parts_of(router, {11, 4})[0].shape, (std::vector<int64_t>{11, 4}));
+  ASSERT_EQ(parts_of(router, {11, 4}, 2).size(), 1U);
+  EXPECT_EQ(parts_of(router, {11, 4}, 2)[0].place.name, "model.layers.3.mlp.gate.weight");
+  EXPECT_EQ(parts_of(router, {11, 4}, 2)[0].shape, (std::vector<int64_t>{11, 4}));
+}
+
+// Rows of a head's queries, keys and values lie in turn.
+TEST(HubNames, OfHeads) {
+  const HubPlace place = place_in(hub_family("gpt_neox"), "blocks.1.attention.key.weight");
+  const std::vector<HubPart> parts = parts_of(place, {6, 5}, 2);
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_EQ(parts[1].place.name, "gpt_neox.layers.1.attention.query_key_value.weight");
+  EXPECT_EQ(parts[1].shape, (std::vector<int64_t>{3, 5}));
+  EXPECT_EQ(parts[1].first, 15) << "the second head's first number in our tensor";
+  EXPECT_EQ(shape_in(parts[1].place, parts[1].shape), (std::vector<int64_t>{18, 5}));
+  EXPECT_EQ(first_row_in(parts[0].place, 18, 3), 3) << "behind the first head's queries";
+  EXPECT_EQ(first_row_in(parts[1].place, 18, 3), 12) << "and behind the second's";
 }
 
 TEST(HubNames, OfANumberedBlock) {

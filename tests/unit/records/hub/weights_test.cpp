@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 class HubFolders : public testing::Test {
  protected:
-  [[nodiscard]] HubWeights open() const { return HubWeights(folder_, hub_family("gpt2")); }
+  [[nodiscard]] HubWeights open() const { return HubWeights(folder_, hub_family("gpt2"), 2); }
   [[nodiscard]] std::string refused(ErrorKind kind) {
     const std::vector<HubTensor> network = gpt2_network();
     return refusal(kind, [&] { open().check(network, true); });
@@ -88,7 +88,7 @@ TEST_F(HubFolders, EveryNumberInItsPlace) {
 // Queries, keys and values in one tensor, of which the queries have more rows.
 TEST(HubParts, OfSeveralSizesMustAddUpToTheirTensor) {
   const std::string folder = PENSTOCK_HUB_GOLDENS "/phi3";
-  HubWeights weights(folder, hub_family("phi3"));
+  HubWeights weights(folder, hub_family("phi3"), 4);
   std::vector<HubTensor> network = phi3_network();
   weights.check(network, false);
   const auto query =

@@ -30,6 +30,8 @@ ModelConfig spelled_out(ModelConfig model) {
   if (std::ssize(model.rotary_layers) == model.layers) model.rotary_layers.clear();
   if (model.rotary_width == model.head_width) model.rotary_width = 0;
   if (!model.query_key_norm) model.query_key_norm_over = "head";
+  if (model.norm == "rms") model.norm_bias = true;
+  if (model.positions != "rotary") model.rotary_pairs = "halves";
   const bool as_others =
       model.rotary_scaling == "none" && model.window_rotary_base == model.rotary_base;
   if (model.window == 0 || as_others) model.window_rotary_base = 0.0;
@@ -131,14 +133,13 @@ ordered_json cap_or_null(double cap) {
 
 void say_biases(ordered_json& config, const ModelConfig& model, const LlamaLike& family) {
   const Biases biases = family.biases;
-  if (biases == Biases::MaybeQueries) {
-    const bool is_mixture = family.experts != ExpertForm::None;
-    config[is_mixture ? "qkv_bias" : "use_qkv_bias"] = model.attention_bias;
-  }
+  if (biases == Biases::MaybeQueries) config[family.queries_bias] = model.attention_bias;
   if (biases == Biases::All) config["use_bias"] = model.bias;
   const bool each = biases == Biases::Each;
   const bool llama = biases == Biases::Llama;
-  if (each || llama || biases == Biases::Attention) config["attention_bias"] = model.attention_bias;
+  if (each || llama || biases == Biases::Attention || biases == Biases::Hidden) {
+    config["attention_bias"] = model.attention_bias;
+  }
   if (each) config["attention_out_bias"] = model.output_bias;
   if (each || llama) config["mlp_bias"] = model.bias;
 }
@@ -166,6 +167,10 @@ ordered_json llama_like_config(const ModelConfig& model, const LlamaLike& family
     config["residual_multiplier"] = model.residual_scale;
     config["attention_multiplier"] = model.attention_scale;
     config["logits_scaling"] = 1.0 / model.logit_scale;
+  }
+  if (family.logit_scale != nullptr) config[family.logit_scale] = model.logit_scale;
+  if (family.blocks == Blocks::MaybeParallel || family.blocks == Blocks::MaybeShared) {
+    config["use_parallel_residual"] = model.parallel_branches;
   }
   // Phi's reader takes this number from here.
   if (family.longrope_alone && model.rotary_scaling == "longrope") {
@@ -225,7 +230,8 @@ auto facts(const ModelConfig& m) {
       m.norm_zero_centered, m.attention_softcap, m.logit_softcap, m.experts,
       mixture ? m.experts_per_token : 0, mixture ? m.expert_width : 0,
       mixture ? m.shared_expert_width : 0, mixture && m.shared_expert_gate,
-      mixture && m.router_normalised, m.dense_layers);
+      mixture && m.router_normalised, m.dense_layers, m.rotary_pairs, m.norm_bias,
+      m.parallel_branches, m.shared_norm);
 }
 
 }  // namespace

@@ -16,11 +16,12 @@ Obstacles of_every_family(const ModelConfig& model) {
   return all;
 }
 
-void add_scales(const ModelConfig& model, Obstacles& all) {
+void add_scales(const ModelConfig& model, const LlamaLike& family, Obstacles& all) {
   add_unless(model.embedding_scale == 1.0, "model.embedding_scale = 1", all);
   add_unless(model.residual_scale == 1.0, "model.residual_scale = 1", all);
   add_unless(model.attention_scale == usual_scale(model), "model.attention_scale = 0", all);
-  add_unless(model.logit_scale == 1.0, "model.logit_scale = 1", all);
+  add_unless(model.logit_scale == 1.0 || family.logit_scale != nullptr, "model.logit_scale = 1",
+             all);
 }
 
 void add_softcaps(const ModelConfig& model, const LlamaLike& family, Obstacles& all) {
@@ -48,6 +49,10 @@ void add_gemma(const ModelConfig& model, const LlamaLike& family, Obstacles& all
 // Layers with a window are turned as the others, unless the family has two sets of positions, where
 // theirs are not scaled; and transformers reckons dynamic positions from the length of the context.
 void add_rotary(const ModelConfig& model, const LlamaLike& family, Obstacles& all) {
+  add_unless(
+      (model.rotary_pairs == "neighbours") == family.neighbours,
+      family.neighbours ? "model.rotary_pairs = \"neighbours\"" : "model.rotary_pairs = \"halves\"",
+      all);
   if (!family.window_rotary) {
     add_unless(model.window_rotary_base == 0.0, "model.window_rotary_base = 0", all);
   } else if (model.window > 0 && model.rotary_scaling != "none") {
@@ -61,14 +66,29 @@ void add_rotary(const ModelConfig& model, const LlamaLike& family, Obstacles& al
              "model.rotary_original as model.context", all);
 }
 
+void add_blocks(const ModelConfig& model, const LlamaLike& family, Obstacles& all) {
+  const Blocks blocks = family.blocks;
+  add_unless(!model.parallel_branches || blocks != Blocks::InTurn,
+             "model.parallel_branches = false", all);
+  add_unless(model.parallel_branches || blocks != Blocks::Shared, "model.parallel_branches = true",
+             all);
+  if (model.parallel_branches && blocks != Blocks::InTurn) {
+    const bool shares = blocks != Blocks::MaybeParallel;
+    add_unless(model.shared_norm == shares,
+               shares ? "model.shared_norm = true" : "model.shared_norm = false", all);
+  }
+  add_unless(model.norm_bias == family.norm_bias,
+             family.norm_bias ? "model.norm_bias = true" : "model.norm_bias = false", all);
+}
+
 void add_biases(const ModelConfig& model, Biases biases, Obstacles& all) {
   const bool queries = model.attention_bias;
   const bool output = model.output_bias;
-  const bool both = biases == Biases::Llama || biases == Biases::Attention || biases == Biases::All;
+  const bool both = biases == Biases::Llama || biases == Biases::Attention ||
+                    biases == Biases::All || biases == Biases::Hidden;
   const bool may_have_queries = biases != Biases::None;
   const bool may_have_output = both || biases == Biases::Each;
-  const bool may_have_hidden =
-      biases == Biases::Llama || biases == Biases::Each || biases == Biases::All;
+  const bool may_have_hidden = biases == Biases::Each || (both && biases != Biases::Attention);
   add_unless(!model.bias || may_have_hidden, "model.bias = false", all);
   if (biases == Biases::All) {
     add_unless(queries == output && output == model.bias,
@@ -76,6 +96,7 @@ void add_biases(const ModelConfig& model, Biases biases, Obstacles& all) {
   } else if (both) {
     add_unless(queries == output, "model.output_bias as model.attention_bias", all);
   }
+  if (biases == Biases::Hidden) add_unless(model.bias, "model.bias = true", all);
   if (biases == Biases::Queries) add_unless(queries, "model.attention_bias = true", all);
   add_unless(!queries || may_have_queries, "model.attention_bias = false", all);
   add_unless(!output || may_have_output, "model.output_bias = false", all);
@@ -111,13 +132,27 @@ constexpr LlamaLike kLlamaLike[] = {
     {.name = "starcoder2", .architecture = "Starcoder2ForCausalLM", .windows = Windows::AllOrNone,
      .biases = Biases::All, .norm = "layer", .epsilon = "norm_epsilon", .gated = false},
     {.name = "stablelm", .architecture = "StableLmForCausalLM", .biases = Biases::MaybeQueries, .norm = "layer",
-     .epsilon = "layer_norm_eps", .divided_heads = true, .partial_rotary = true},
+     .epsilon = "layer_norm_eps", .blocks = Blocks::MaybeShared, .divided_heads = true, .partial_rotary = true},
+    {.name = "glm", .architecture = "GlmForCausalLM", .biases = Biases::MaybeQueries, .queries_bias = "attention_bias",
+     .neighbours = true, .partial_rotary = true},
+    {.name = "glm4", .architecture = "Glm4ForCausalLM", .biases = Biases::MaybeQueries,
+     .queries_bias = "attention_bias", .norm_place = "both", .neighbours = true, .partial_rotary = true},
+    {.name = "gpt_neox", .architecture = "GPTNeoXForCausalLM", .biases = Biases::Hidden, .norm = "layer",
+     .epsilon = "layer_norm_eps", .gated = false, .blocks = Blocks::MaybeParallel, .grouped_queries = false,
+     .divided_heads = true, .partial_rotary = true},
+    {.name = "cohere", .architecture = "CohereForCausalLM", .biases = Biases::Attention, .norm = "layer",
+     .epsilon = "layer_norm_eps", .norm_bias = false, .blocks = Blocks::Shared, .logit_scale = "logit_scale",
+     .neighbours = true, .divided_heads = true},
+    {.name = "cohere2", .architecture = "Cohere2ForCausalLM", .windows = Windows::Any, .biases = Biases::Attention,
+     .norm = "layer", .epsilon = "layer_norm_eps", .norm_bias = false, .blocks = Blocks::Shared,
+     .logit_scale = "logit_scale", .neighbours = true, .divided_heads = true, .rotary_in_windows = true,
+     .layer_types = true},
     {.name = "mixtral", .architecture = "MixtralForCausalLM", .windows = Windows::AllOrNone,
      .experts = ExpertForm::Mixtral},
     {.name = "olmoe", .architecture = "OlmoeForCausalLM", .query_key_norm = true, .biases = Biases::Attention,
      .whole_projection = true, .divided_heads = true, .experts = ExpertForm::Olmoe},
     {.name = "qwen2_moe", .architecture = "Qwen2MoeForCausalLM", .biases = Biases::MaybeQueries,
-     .experts = ExpertForm::QwenShared},
+     .queries_bias = "qkv_bias", .experts = ExpertForm::QwenShared},
     {.name = "qwen3_moe", .architecture = "Qwen3MoeForCausalLM", .query_key_norm = true, .biases = Biases::Attention,
      .experts = ExpertForm::Qwen},
 };
@@ -157,8 +192,9 @@ Obstacles obstacles_to_gpt2(const ModelConfig& model) {
   add_unless(model.kv_heads == model.heads, "as many model.kv_heads as heads", all);
   add_unless(model.experts == 0, "model.experts = 0", all);
   add_unless(model.heads * model.head_width == model.width, "heads as wide as model.width", all);
-  add_scales(model, all);
+  add_scales(model, {}, all);
   add_softcaps(model, {}, all);
+  add_blocks(model, {}, all);
   return all;
 }
 
@@ -170,6 +206,9 @@ Obstacles obstacles_to(const LlamaLike& family, const ModelConfig& model) {
   }
   add_unless(model.gated == family.gated,
              family.gated ? "model.gated = true" : "model.gated = false", all);
+  add_blocks(model, family, all);
+  add_unless(family.grouped_queries || model.kv_heads == model.heads,
+             "as many model.kv_heads as heads", all);
   add_unless(!family.divided_heads || model.heads * model.head_width == model.width,
              "heads as wide as model.width", all);
   add_unless(model.window == 0 || family.windows != Windows::None, "model.window = 0", all);
@@ -189,7 +228,7 @@ Obstacles obstacles_to(const LlamaLike& family, const ModelConfig& model) {
     add_gemma(model, family, all);
   } else {
     add_unless(!model.norm_zero_centered, "model.norm_zero_centered = false", all);
-    if (!family.scales) add_scales(model, all);
+    if (!family.scales) add_scales(model, family, all);
   }
   add_softcaps(model, family, all);
   if (family.rotary_in_windows) {

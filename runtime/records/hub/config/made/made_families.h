@@ -18,10 +18,16 @@ using Obstacles = std::vector<std::string>;
 // Says which layers of a family can have a sliding window.
 enum class Windows : uint8_t { None, AllOrNone, Any };
 
+// Says how attention and feed-forward layers of a block stand: InTurn: one behind the other;
+// MaybeParallel: so or side by side; MaybeShared: so or side by side behind one norm; Shared:
+// always side by side behind one norm.
+enum class Blocks : uint8_t { InTurn, MaybeParallel, MaybeShared, Shared };
+
 // Says which biases a family can have: None; Llama: attention_bias with output_bias and model.bias,
 // each or not; Attention: the former two or not; Each: all three, each or not; Queries:
-// attention_bias alone, always; MaybeQueries: that or not; All: all three or none.
-enum class Biases : uint8_t { None, Llama, Attention, Each, Queries, MaybeQueries, All };
+// attention_bias alone, always; MaybeQueries: that or not; All: all three or none; Hidden:
+// model.bias always, and Attention.
+enum class Biases : uint8_t { None, Llama, Attention, Each, Queries, MaybeQueries, All, Hidden };
 
 // A family whose config.json is like Llama's, and what its networks can have beside Llama's.
 struct LlamaLike {
@@ -31,14 +37,20 @@ struct LlamaLike {
   Windows windows = Windows::None;
   bool query_key_norm = false;
   Biases biases = Biases::None;
+  const char* queries_bias = "use_qkv_bias";  // with Biases::MaybeQueries the member that says it
   bool scales = false;            // can have multipliers, model.embedding_scale and its like
   bool whole_projection = false;  // norms of queries and keys are over all heads as one
   const char* norm = "rms";
   const char* epsilon = "rms_norm_eps";  // the member with model.norm_epsilon
   const char* norm_place = "before";
+  bool norm_bias = true;  // of layer norms
   bool gated = true;
-  bool divided_heads = false;      // heads have the width over their number
-  bool some_rotary = false;        // can have layers without rotary positions
+  Blocks blocks = Blocks::InTurn;
+  bool grouped_queries = true;        // can have fewer heads of keys than of queries
+  const char* logit_scale = nullptr;  // the member with model.logit_scale alone, if there is one
+  bool neighbours = false;            // rotary positions turn neighbouring elements
+  bool divided_heads = false;         // heads have the width over their number
+  bool some_rotary = false;           // can have layers without rotary positions
   bool rotary_in_windows = false;  // has them in layers with a window alone, where there are such
   bool partial_rotary = false;     // can turn a part of each head alone
   bool gemma = false;              // norms of 1 + weight, embeddings times the root of the width
