@@ -28,8 +28,8 @@ struct AttentionOptions {
   float softcap = 0.0F;
 };
 
-// Which elements of a head rotary positions turn as pair c, counted from 0: Halves: c and c + d /
-// 2, where d elements are turned; Neighbours: 2 c and 2 c + 1.
+// The elements of a head that are turned together as pair c, counted from 0, by rotary positions.
+// Halves: c and c + d / 2, where d elements are turned; Neighbours: 2 c and 2 c + 1.
 enum class RotaryPairs : uint8_t { Halves, Neighbours };
 
 // Limits the columns (keys) that a row (a query) of each sample sees, besides AttentionOptions.

@@ -91,7 +91,7 @@ struct ModelConfig {
   // longrope: short_factor and long_factor, a number for each pair that is turned.
   std::vector<double> rotary_short = {}, rotary_long = {};
   int64_t rotary_width = 0;  // leading elements of each head that are turned; 0: all of them
-  // Which of these elements are turned as a pair: halves (c and c + half of them) | neighbours
+  // The pairs of elements that are turned: halves (c and the one half of them further) | neighbours
   // (2c and 2c + 1).
   std::string rotary_pairs = "halves";
   // The blocks that have rotary positions, counted from 0, ascending; empty: all.

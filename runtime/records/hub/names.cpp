@@ -253,7 +253,7 @@ HubPlace place_in(const HubFamily& family, const std::string& ours) {
 
 namespace {
 
-// With three tensors of ours the part of head h is number 3 h + the tensor's own in theirs.
+// The part of head h is number 3 h + the tensor's own in theirs, where these are three of ours.
 std::vector<HubPart> parts_of_heads(const HubPlace& place, const std::vector<int64_t>& ours,
                                     int64_t heads) {
   std::vector<int64_t> shape = ours;
