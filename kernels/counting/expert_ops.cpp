@@ -25,6 +25,10 @@ class CountingExperts final : public ExpertOps {
     tally_.pass(8 * elements(logits), {&dlogits, &dweights, &weights, &logits, &routing.chosen});
   }
 
+  void count_slots(Tensor& counts, const Tensor& offsets) override {
+    tally_.pass(2 * elements(counts), {&counts, &counts, &offsets});
+  }
+
   void gather(Tensor& y, const Tensor& x, const Routing& routing) override {
     tally_.pass(0, {&y, &x, &routing.order});
   }

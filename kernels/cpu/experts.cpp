@@ -74,6 +74,13 @@ class CpuExperts final : public ExpertOps {
                              router_sizes("route_backward", routing, dlogits, dweights));
   }
 
+  void count_slots(Tensor& counts, const Tensor& offsets) override {
+    const auto* offset = offsets.data<int32_t>();
+    for (int64_t e = 0; e < counted_experts("count_slots", counts, offsets); ++e) {
+      counts.data<float>()[e] += static_cast<float>(offset[e + 1] - offset[e]);
+    }
+  }
+
   void gather(Tensor& y, const Tensor& x, const Routing& routing) override {
     const RoutingSizes sizes = routing_sizes("gather", routing);
     const int64_t width = slot_width("gather", sizes, x, y);

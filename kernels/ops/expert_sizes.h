@@ -33,6 +33,13 @@ struct RoutingSizes {
   return sizes;
 }
 
+// Returns the number of experts.
+[[nodiscard]] inline int64_t counted_experts(const char* op, const Tensor& counts,
+                                             const Tensor& offsets) {
+  require_elements(op, counts, offsets.elements() - 1);
+  return counts.elements();
+}
+
 // The tensors of a gather or combine: `few` has a row for each row, `many` one for each slot.
 // Returns their width.
 [[nodiscard]] inline int64_t slot_width(const char* op, const RoutingSizes& sizes,

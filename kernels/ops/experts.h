@@ -46,6 +46,10 @@ class ExpertOps {
                               const Tensor& logits, const Routing& routing,
                               const Router& router) = 0;
 
+  // counts[e] += the number of slots of expert e. counts[E] are fp32, which has the integers up to
+  // 2^24: sums below that are exact, in whatever order they are made.
+  virtual void count_slots(Tensor& counts, const Tensor& offsets) = 0;
+
   // y[r k, width]: y[i] is the row of x[r, width] that slot order[i] belongs to.
   virtual void gather(Tensor& y, const Tensor& x, const Routing& routing) = 0;
   // dx[r, width]: the sum of the rows of g[r k, width] that came from each, in the experts' order.

@@ -105,6 +105,11 @@ TEST_P(GpuExperts, MoveRows) {
     cpu_.combine_backward(drows.cpu, dweights.cpu, x.cpu, rows.cpu, r.weights.cpu, on_cpu);
     expect_close(drows, what_of(c));
     expect_close(dweights, what_of(c));
+    Twin counts = random({c.experts}, DType::I32, 4, 0.0, 9.0);
+    counts = from_values(values_of(cpu(), counts.cpu), {c.experts}, DType::F32);
+    gpu_.count_slots(counts.gpu, on_gpu.offsets);
+    cpu_.count_slots(counts.cpu, on_cpu.offsets);
+    expect_close(counts, 0.0, what_of(c));
   }
 }
 

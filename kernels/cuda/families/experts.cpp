@@ -18,6 +18,10 @@ class CudaExperts final : public ExpertOps {
     penstock::route_backward(context_, dlogits, dweights, weights, logits, routing, router,
                              router_sizes("route_backward", routing, dlogits, dweights));
   }
+  void count_slots(Tensor& counts, const Tensor& offsets) override {
+    (void)counted_experts("count_slots", counts, offsets);
+    penstock::count_slots(context_, counts, offsets);
+  }
   void gather(Tensor& y, const Tensor& x, const Routing& routing) override {
     const RoutingSizes sizes = routing_sizes("gather", routing);
     (void)slot_width("gather", sizes, x, y);

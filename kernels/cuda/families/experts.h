@@ -14,6 +14,8 @@ void route_backward(CudaContext& context, Tensor& dlogits, const Tensor& dweight
                     const Tensor& weights, const Tensor& logits, const Routing& routing,
                     const Router& router, const RoutingSizes& sizes);
 
+void count_slots(CudaContext& context, Tensor& counts, const Tensor& offsets);
+
 void gather_slots(CudaContext& context, Tensor& y, const Tensor& x, const Routing& routing,
                   const RoutingSizes& sizes);
 // to[r] = the sum over the slots of row r of their rows of `from`, times their weights (null: 1).

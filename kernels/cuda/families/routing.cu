@@ -150,6 +150,12 @@ __global__ void __launch_bounds__(kRouteThreads)
   }
 }
 
+__global__ void __launch_bounds__(kRouteThreads)
+    count_slots_kernel(float* counts, const int32_t* offsets, int64_t experts) {
+  const int64_t e = int64_t{blockIdx.x} * kRouteThreads + static_cast<int64_t>(threadIdx.x);
+  if (e < experts) counts[e] += static_cast<float>(offsets[e + 1] - offsets[e]);
+}
+
 template <class T>
 __global__ void __launch_bounds__(kWarp* kRowsPerBlock)
     gather_kernel(T* y, const T* x, const int32_t* order, int64_t slots, int64_t chosen,
@@ -246,6 +252,12 @@ void route_backward(CudaContext& context, Tensor& dlogits, const Tensor& dweight
          {.grid = {blocks_for(sizes.rows, kRouteThreads)}, .block = {kRouteThreads}},
          dlogits.data<float>(), dweights.data<float>(), weights.data<float>(), logits.data<float>(),
          routing.chosen.data<int32_t>(), routing.offsets.data<int32_t>(), sizes_of(sizes), router);
+}
+
+void count_slots(CudaContext& context, Tensor& counts, const Tensor& offsets) {
+  launch(context.queue, &count_slots_kernel,
+         {.grid = {blocks_for(counts.elements(), kRouteThreads)}, .block = {kRouteThreads}},
+         counts.data<float>(), offsets.data<int32_t>(), counts.elements());
 }
 
 void gather_slots(CudaContext& context, Tensor& y, const Tensor& x, const Routing& routing,

@@ -57,8 +57,9 @@ void ParameterSet::add_buffer(const Slot& slot, const std::string& name, const S
   buffer_by_slot_.put(slot, &declared_.buffers.emplace_back(Buffer{name, shape, initial, {}}));
 }
 
-void ParameterSet::add_step_sums(const Slot& slot, const Shape& shape) {
+void ParameterSet::add_step_sums(const Slot& slot, const std::string& name, const Shape& shape) {
   StepSums& sums = declared_.step_sums.emplace_back();
+  sums.name = name;
   sums.shape = shape;
   sums_by_slot_.put(slot, &sums);
 }

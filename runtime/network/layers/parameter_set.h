@@ -29,9 +29,11 @@ struct Buffer {
 };
 
 // Sums over a mini-batch that a layer gathers during one step, fp32: a batch norm's sums of x and
-// x^2. The stage sets them to zero before the step, the forwards of the micro-batches add to them
-// in ascending order, the pipeline sums them over all replicas, and Layer::end_step() reads them.
+// x^2, how many rows each expert of a mixture had. The stage sets them to zero before the step, the
+// forwards of the micro-batches add to them in ascending order, the pipeline sums them over all
+// replicas, and Layer::end_step() reads them.
 struct StepSums {
+  std::string name;  // "blocks.2.experts.rows"
   Shape shape;
   Tensor value;       // empty until the stage allocates it
   double rows = 0.0;  // how many rows of x are in `value`, of this replica alone
@@ -73,8 +75,9 @@ class ParameterSet {
   // Declares a buffer, every element `initial` at first. Throws Error(Input) when the name is
   // taken.
   void add_buffer(const Slot& slot, const std::string& name, const Shape& shape, float initial);
-  // Declares sums of a step, which have no name: nothing is kept of them after the step.
-  void add_step_sums(const Slot& slot, const Shape& shape);
+  // Declares sums of a step. Nothing is kept of them after it; the name, which need not differ from
+  // other names, is for those who tell of them.
+  void add_step_sums(const Slot& slot, const std::string& name, const Shape& shape);
   // Declares a constant, such as a table of cosines: a tensor that the layer makes at its first
   // forward and finds again in later ones. Layers of this set that give the same `shared_as` share
   // one tensor, so that text must name all that the tensor depends on; empty: not shared.

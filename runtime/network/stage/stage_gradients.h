@@ -2,8 +2,8 @@
 // the gradients of the micro-batches of a step, until they are summed over replicas.
 //
 // It is one fp32 vector: the gradients of the trained parameters of all layers, in layer order, and
-// behind them the step sums of batch norms (StepSums), which forwards add up and replicas sum as
-// well. Each Parameter::gradient is a view of it. Order in a step:
+// behind them the step sums (StepSums) of batch norms and mixtures of experts, which forwards add
+// up and replicas sum as well. Each Parameter::gradient is a view of it. Order in a step:
 //   begin_step(), or begin_step(true) and later begin_gradients()
 //   for each micro-batch: forward_done() after its forward; in its weight half complete(layer) and
 //       layer_done(layer) for the layers from the last to the first; then backward_done()

@@ -64,6 +64,17 @@ TEST_F(ExpertsTest, ChooseDifferentExpertsWhateverTheLogits) {
   for (size_t row = 0; row < 3; ++row) EXPECT_LT(chosen[2 * row], chosen[2 * row + 1]) << row;
 }
 
+TEST_F(ExpertsTest, AddUpHowManySlotsEachExpertHas) {
+  const Routed routed = route(random(rig_, {40, 5}, 1), 2);
+  const Doubles offsets = values(routed.routing.offsets);
+  Tensor counts = with(rig_, {5}, {0, 10, 20, 30, 16777000});
+  const Doubles before = values(counts);
+  ops_->count_slots(counts, routed.routing.offsets);
+  for (size_t e = 0; e < 5; ++e) {
+    EXPECT_EQ(values(counts)[e], before[e] + offsets[e + 1] - offsets[e]) << e;
+  }
+}
+
 TEST_F(ExpertsTest, SigmoidsThatAreAllZeroWeighNothing) {
   const Tensor logits = with(rig_, {1, 3}, {-300, -300, -300});
   const Routed routed = route(logits, 2, {.score = RouterScore::Sigmoid, .normalised = true});

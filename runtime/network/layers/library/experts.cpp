@@ -36,6 +36,7 @@ void Experts::declare(ParameterSet& set) const {
   add(gate_, ".gate.weight", hidden, width, options_.in_init_factor);
   add(in_, ".in.weight", hidden, width, options_.in_init_factor);
   add(out_, ".out.weight", width, hidden, options_.out_init_factor);
+  set.add_step_sums(rows_, name() + ".rows", {experts});
   if (shared_) shared_->declare(set);
   if (shared_gate_) shared_gate_->declare(set);
 }
@@ -62,6 +63,10 @@ Variable Experts::run(Context& context, const Variable& x) const {
   const Variable logits =
       linear(tape, cast(tape, x, DType::F32), context.parameter(router_), nullptr);
   const Routed routed = route(tape, logits, options_.chosen, router(context, x.shape().rows()));
+  if (context.training() && !context.recomputing) {
+    Tensor& counts = context.owned.step_sums(rows_).value;
+    context.device().experts().count_slots(counts, routed.routing.offsets);
+  }
   const Variable rows = gather(tape, x, routed.routing);
   const Variable gate = grouped_linear(tape, rows, context.parameter(gate_), routed.routing);
   const Variable through = grouped_linear(tape, rows, context.parameter(in_), routed.routing);

@@ -21,6 +21,10 @@ namespace penstock {
 // backward of this layer, so nothing of them travels between stages: each is the mean over the
 // micro-batches of the mean over a micro-batch's tokens. The value of the loss that a run tells
 // does not have them.
+//
+// How many rows of a step each expert had, over all micro-batches and replicas, is in the step sums
+// "rows" [experts] (StepSums). The first forward of a micro-batch adds to them, in training
+// alone.
 class Experts final : public UnaryLayer {
  public:
   struct Options {
@@ -49,6 +53,7 @@ class Experts final : public UnaryLayer {
 
   Options options_;
   Slot router_, gate_, in_, out_;
+  Slot rows_;  // step sums, [experts]: how many rows each expert had
   std::optional<GatedFeedForward> shared_;
   std::optional<Linear> shared_gate_;
 };

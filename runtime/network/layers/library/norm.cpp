@@ -55,7 +55,7 @@ void BatchNorm::declare(ParameterSet& set) const {
   set.add(beta_, name() + ".bias", {channels_}, {}, ParameterKind::Bias);
   set.add_buffer(mean_, name() + ".running_mean", {channels_}, 0.0F);
   set.add_buffer(variance_, name() + ".running_var", {channels_}, 1.0F);
-  set.add_step_sums(sums_, {kNormSums, channels_});
+  set.add_step_sums(sums_, name() + ".sums", {kNormSums, channels_});
 }
 
 Shape BatchNorm::shape_of(const Shape& input) const {
