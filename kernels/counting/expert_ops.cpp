@@ -14,7 +14,7 @@ class CountingExperts final : public ExpertOps {
   explicit CountingExperts(Tally& tally) : tally_(tally) {}
 
   void route(const Routing& routing, Tensor& weights, const Tensor& logits,
-             const Router& /*router*/) override {
+             const Tensor& /*correction*/, const Router& /*router*/) override {
     const RoutingSizes sizes = routing_sizes("route", routing);
     tally_.pass(elements(logits) * static_cast<double>(sizes.chosen + 4),
                 {&routing.chosen, &routing.order, &routing.places, &weights, &logits});
@@ -27,6 +27,10 @@ class CountingExperts final : public ExpertOps {
 
   void count_slots(Tensor& counts, const Tensor& offsets) override {
     tally_.pass(2 * elements(counts), {&counts, &counts, &offsets});
+  }
+
+  void balance(Tensor& correction, const Tensor& counts, float /*rate*/) override {
+    tally_.pass(4 * elements(counts), {&correction, &correction, &counts});
   }
 
   void gather(Tensor& y, const Tensor& x, const Routing& routing) override {

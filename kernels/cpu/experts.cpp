@@ -64,20 +64,32 @@ class CpuExperts final : public ExpertOps {
   explicit CpuExperts(CpuContext& context) : context_(context) {}
 
   void route(const Routing& routing, Tensor& weights, const Tensor& logits,
-             const Router& router) override {
-    penstock::route(context_, routing, weights, logits, router,
-                    router_sizes("route", routing, logits, weights));
+             const Tensor& correction, const Router& router) override {
+    const RoutingSizes sizes = router_sizes("route", routing, logits, weights, router);
+    if (correction) require_elements("route", correction, sizes.experts);
+    penstock::route(context_, routing, weights, logits, correction, router, sizes);
   }
   void route_backward(Tensor& dlogits, const Tensor& dweights, const Tensor& weights,
                       const Tensor& logits, const Routing& routing, const Router& router) override {
     penstock::route_backward(context_, dlogits, dweights, weights, logits, routing, router,
-                             router_sizes("route_backward", routing, dlogits, dweights));
+                             router_sizes("route_backward", routing, dlogits, dweights, router));
   }
 
   void count_slots(Tensor& counts, const Tensor& offsets) override {
     const auto* offset = offsets.data<int32_t>();
     for (int64_t e = 0; e < counted_experts("count_slots", counts, offsets); ++e) {
       counts.data<float>()[e] += static_cast<float>(offset[e + 1] - offset[e]);
+    }
+  }
+
+  void balance(Tensor& correction, const Tensor& counts, float rate) override {
+    require_alike("balance", correction, counts);
+    const auto experts = static_cast<double>(counts.elements());
+    double sum = 0.0;
+    for (const float count : counts.span<float>()) sum += count;
+    for (int64_t e = 0; e < counts.elements(); ++e) {
+      const double missing = sum - experts * static_cast<double>(counts.data<float>()[e]);
+      if (missing != 0.0) correction.data<float>()[e] += missing > 0.0 ? rate : -rate;
     }
   }
 

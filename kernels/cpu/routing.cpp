@@ -1,7 +1,9 @@
 #include "kernels/cpu/routing.h"
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <cmath>
+#include <limits>
 
 #include "kernels/cpu/loops/loops.h"
 #include "kernels/cpu/loops/simd_math.h"
@@ -9,14 +11,14 @@
 namespace penstock {
 namespace {
 
-// Writes the numbers of the `count` largest logits, ascending; of equals the lower number is taken.
-void choose(int32_t* chosen, int64_t count, const float* logits, int64_t experts) {
+// Writes the numbers of the `count` largest values, ascending; of equals the lower number is taken.
+void choose(int32_t* chosen, int64_t count, const float* values, int64_t experts) {
   for (int64_t j = 0; j < count; ++j) {
     const auto taken = [&](int64_t e) { return std::find(chosen, chosen + j, e) != chosen + j; };
     int64_t best = 0;
     while (taken(best)) ++best;
     for (int64_t e = best + 1; e < experts; ++e) {
-      if (logits[e] > logits[best] && !taken(e)) best = e;
+      if (values[e] > values[best] && !taken(e)) best = e;
     }
     chosen[j] = static_cast<int32_t>(best);
   }
@@ -36,6 +38,43 @@ float sigmoid(float x) {
   return 1.0F / (1.0F + simd_exp(-x));
 }
 
+// The sum of the two largest values.
+float two_largest(const float* values, int64_t count) {
+  float first = -std::numeric_limits<float>::infinity();
+  float second = first;
+  for (int64_t i = 0; i < count; ++i) {
+    second = std::max(second, std::min(first, values[i]));
+    first = std::max(first, values[i]);
+  }
+  return first + second;
+}
+
+// Makes the values of all experts outside the best groups the lowest of all.
+void keep_best_groups(float* values, int64_t experts, const Router& router) {
+  const int64_t size = experts / router.groups;
+  float sums[kMostExpertGroups];
+  int32_t kept[kMostExpertGroups];
+  for (int64_t g = 0; g < router.groups; ++g) sums[g] = two_largest(values + g * size, size);
+  choose(kept, router.chosen_groups, sums, router.groups);
+  for (int64_t g = 0; g < router.groups; ++g) {
+    if (std::find(kept, kept + router.chosen_groups, g) != kept + router.chosen_groups) continue;
+    std::fill_n(values + g * size, size, -std::numeric_limits<float>::infinity());
+  }
+}
+
+// Writes what the experts of a row are chosen by, where that is not the order of the logits.
+void values_of(float* values, const float* logits, const float* correction, int64_t experts,
+               const Router& router) {
+  if (router.score == RouterScore::Softmax) {
+    const Softmax softmax(logits, experts);
+    for (int64_t e = 0; e < experts; ++e) values[e] = softmax(logits[e]);
+  } else {
+    for (int64_t e = 0; e < experts; ++e) values[e] = sigmoid(logits[e]);
+  }
+  for (int64_t e = 0; correction != nullptr && e < experts; ++e) values[e] += correction[e];
+  if (router.chosen_groups < router.groups) keep_best_groups(values, experts, router);
+}
+
 void weigh(float* weights, const int32_t* chosen, int64_t count, const float* logits,
            int64_t experts, const Router& router) {
   if (router.score == RouterScore::Softmax) {
@@ -44,12 +83,13 @@ void weigh(float* weights, const int32_t* chosen, int64_t count, const float* lo
   } else {
     for (int64_t j = 0; j < count; ++j) weights[j] = sigmoid(logits[chosen[j]]);
   }
-  if (!router.normalised) return;
   float sum = 0.0F;
   for (int64_t j = 0; j < count; ++j) sum += weights[j];
   // The sigmoids of very low logits may all be 0.
-  if (sum == 0.0F) return;
-  for (int64_t j = 0; j < count; ++j) weights[j] /= sum;
+  const bool divides = router.normalised && sum != 0.0F;
+  for (int64_t j = 0; j < count; ++j) {
+    weights[j] = (divides ? weights[j] / sum : weights[j]) * router.scale;
+  }
 }
 
 // Sorts the slots by expert, which keeps the order of those of one expert.
@@ -76,7 +116,8 @@ void differentiate_weights(float* dlogits, const float* dweights, const float* w
                            const int32_t* chosen, int64_t count, const float* logits,
                            int64_t experts, const Router& router) {
   float mean = 0.0F;
-  for (int64_t j = 0; j < count; ++j) mean += dweights[j] * weights[j];
+  const float scale = router.normalised ? router.scale : 1.0F;  // is in the weights, too
+  for (int64_t j = 0; j < count; ++j) mean += dweights[j] * (weights[j] / scale);
   if (router.score == RouterScore::Softmax && !router.normalised) {
     const Softmax softmax(logits, experts);
     for (int64_t e = 0; e < experts; ++e) dlogits[e] = -softmax(logits[e]) * mean;
@@ -114,13 +155,20 @@ void differentiate_losses(float* dlogits, const float* logits, const int32_t* of
 }  // namespace
 
 void route(const CpuContext& context, const Routing& routing, Tensor& weights, const Tensor& logits,
-           const Router& router, const RoutingSizes& sizes) {
+           const Tensor& correction, const Router& router, const RoutingSizes& sizes) {
   const int64_t work = sizes.experts * (sizes.chosen + 4);
+  const bool by_logits = !correction && router.chosen_groups == router.groups;
   for_ranges(context, sizes.rows, work, [&](int64_t first, int64_t last) {
+    boost::container::small_vector<float, 512> values(
+        static_cast<size_t>(by_logits ? 0 : sizes.experts));
     for (int64_t row = first; row < last; ++row) {
       const float* x = logits.data<float>() + row * sizes.experts;
       int32_t* chosen = routing.chosen.data<int32_t>() + row * sizes.chosen;
-      choose(chosen, sizes.chosen, x, sizes.experts);
+      if (!by_logits) {
+        values_of(values.data(), x, correction ? correction.data<float>() : nullptr, sizes.experts,
+                  router);
+      }
+      choose(chosen, sizes.chosen, by_logits ? x : values.data(), sizes.experts);
       weigh(weights.data<float>() + row * sizes.chosen, chosen, sizes.chosen, x, sizes.experts,
             router);
     }

@@ -8,7 +8,7 @@
 namespace penstock {
 
 void route(const CpuContext& context, const Routing& routing, Tensor& weights, const Tensor& logits,
-           const Router& router, const RoutingSizes& sizes);
+           const Tensor& correction, const Router& router, const RoutingSizes& sizes);
 void route_backward(const CpuContext& context, Tensor& dlogits, const Tensor& dweights,
                     const Tensor& weights, const Tensor& logits, const Routing& routing,
                     const Router& router, const RoutingSizes& sizes);

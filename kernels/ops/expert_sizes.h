@@ -26,8 +26,16 @@ struct RoutingSizes {
 // routing_sizes() of a router's op, whose logits [r, E] and weights [r, k], or the gradients of
 // these, are checked, too.
 [[nodiscard]] inline RoutingSizes router_sizes(const char* op, const Routing& routing,
-                                               const Tensor& logits, const Tensor& weights) {
+                                               const Tensor& logits, const Tensor& weights,
+                                               const Router& router) {
   const RoutingSizes sizes = routing_sizes(op, routing);
+  if (router.groups < 1 || router.groups > kMostExpertGroups ||
+      sizes.experts % router.groups != 0 || router.chosen_groups < 1 ||
+      router.chosen_groups > router.groups) {
+    fail_internal(std::string(op) + ": " + std::to_string(router.chosen_groups) + " of " +
+                  std::to_string(router.groups) + " groups of " + std::to_string(sizes.experts) +
+                  " experts are asked for");
+  }
   require_elements(op, logits, sizes.rows * sizes.experts);
   require_elements(op, weights, sizes.slots());
   return sizes;

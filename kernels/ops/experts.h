@@ -18,12 +18,18 @@ enum class RouterScore : uint8_t { Softmax, Sigmoid };
 struct Router {
   RouterScore score = RouterScore::Softmax;
   bool normalised = true;  // the weights of a row's experts are divided by their sum
+  float scale = 1.0F;      // the weights, divided or not, are multiplied by it
+  // The experts are so many groups of neighbours, and a row goes to experts of `chosen_groups` of
+  // them alone: those in which the two largest scores have the largest sums (DeepSeek-V3, 2024).
+  int32_t groups = 1, chosen_groups = 1;
   // What route_backward() adds for the auxiliary losses, of these rows, whose gradients it scales
   // by these factors; 0: no such loss. Both take p, the softmax of the logits.
   //   balance (Fedus et al. 2021): E sum over e of (rows that chose e) * mean of p_e over the rows
   //   z       (Zoph et al. 2022):  the sum over the rows of logsumexp(logits)^2
   float balance = 0.0F, z = 0.0F;
 };
+
+inline constexpr int64_t kMostExpertGroups = 64;
 
 // A routing says where rows go; all its tensors are I32.
 struct Routing {
@@ -37,10 +43,12 @@ class ExpertOps {
  public:
   virtual ~ExpertOps() = default;
 
-  // Each row goes to the k experts with the largest logits, of equals to those with lower numbers.
-  // weights[r, k] are their scores. logits are [r, E]; logits and weights are fp32.
+  // Each row goes to the k experts with the largest scores, of equals to those with lower numbers.
+  // `correction` [E] is added to the scores for this choice, and for that of groups, alone; empty:
+  // nothing is. weights[r, k] are their scores, as `router` has them. logits are [r, E]; all of
+  // these are fp32.
   virtual void route(const Routing& routing, Tensor& weights, const Tensor& logits,
-                     const Router& router) = 0;
+                     const Tensor& correction, const Router& router) = 0;
   // dlogits[r, E] of the weights' gradients dweights[r, k], with what Router adds.
   virtual void route_backward(Tensor& dlogits, const Tensor& dweights, const Tensor& weights,
                               const Tensor& logits, const Routing& routing,
@@ -49,6 +57,9 @@ class ExpertOps {
   // counts[e] += the number of slots of expert e. counts[E] are fp32, which has the integers up to
   // 2^24: sums below that are exact, in whatever order they are made.
   virtual void count_slots(Tensor& counts, const Tensor& offsets) = 0;
+  // correction[e] += rate sign(mean of all counts - counts[e]), both fp32 [E] (Wang et al. 2024,
+  // "Auxiliary-Loss-Free Load Balancing"). The sign is that of the exact difference, and 0 of 0.
+  virtual void balance(Tensor& correction, const Tensor& counts, float rate) = 0;
 
   // y[r k, width]: y[i] is the row of x[r, width] that slot order[i] belongs to.
   virtual void gather(Tensor& y, const Tensor& x, const Routing& routing) = 0;

@@ -31,6 +31,12 @@ expert_width = 20
 shared_expert_width = 12
 shared_expert_gate = true
 router_normalised = false
+router_scale = 1.5
+router_bias = true
+router_correction = true
+balance_rate = 0.01
+expert_groups = 3
+groups_per_token = 2
 balance_loss = 0.05
 router_z_loss = 0.01
 dense_layers = [1]
@@ -70,6 +76,23 @@ TEST_F(Mixtures, HaveThemInHalfPrecisionWithReplicasAndThreads) {
   const Trajectory one = trained(3, how + "--schedule gpipe --recompute none");
   ASSERT_EQ(one.losses.size(), 5U);
   expect_same_bits(one, trained(6, how + "--stages 2 --schedule zb-h1 --recompute layer"), "zb-h1");
+}
+
+// What each expert had is counted over all replicas, to the last one.
+TEST_F(Mixtures, HaveThemHoweverManyReplicasThereAre) {
+  const std::string how = "--reduction exact --micro-batch-size 1 ";
+  const Trajectory one = trained(1, how + "--micro-batches 4");
+  ASSERT_EQ(one.losses.size(), 5U);
+  const std::string correction = "blocks.0.experts.router.correction";
+  ASSERT_TRUE(one.tensors.contains(correction));
+  for (const char* split :
+       {"--micro-batches 2 --replicas 2 --recompute layer", "--micro-batches 1 --replicas 4"}) {
+    const int ranks = std::string(split).ends_with('4') ? 4 : 2;
+    expect_same_bits(one, trained(ranks, how + split), split);
+  }
+  const Trajectory without = trained(1, how + "--micro-batches 4 --model.balance_rate 0");
+  EXPECT_NE(one.tensors.at(correction), without.tensors.at(correction));
+  EXPECT_NE(one.losses, without.losses);
 }
 
 // The auxiliary losses are no part of the loss that is told, but of what is learned.

@@ -40,7 +40,14 @@ TEST_P(GpuExperts, RouteAndDifferentiate) {
   for (const Case& c : kCases) {
     for (const auto score : {RouterScore::Softmax, RouterScore::Sigmoid}) {
       for (const bool normalised : {true, false}) {
-        const Router router{.score = score, .normalised = normalised, .balance = 0.3F, .z = 0.1F};
+        const bool grouped = c.experts == 8 || c.experts == 40;
+        const Router router{.score = score,
+                            .normalised = normalised,
+                            .scale = 1.5F,
+                            .groups = grouped ? 4 : 1,
+                            .chosen_groups = grouped ? 3 : 1,
+                            .balance = 0.3F,
+                            .z = 0.1F};
         const RoutingTwin routing = empty_routing(c.rows, c.chosen, c.experts);
         // Halves, so that many are equal: of those the lower number is taken.
         std::vector<double> halves =
@@ -48,8 +55,8 @@ TEST_P(GpuExperts, RouteAndDifferentiate) {
         for (double& x : halves) x /= 2.0;
         const Twin logits = from_values(halves, {c.rows, c.experts}, DType::F32);
         Twin weights = poisoned({c.rows, c.chosen}, DType::F32);
-        gpu_.route(routing.on_gpu(), weights.gpu, logits.gpu, router);
-        cpu_.route(routing.on_cpu(), weights.cpu, logits.cpu, router);
+        gpu_.route(routing.on_gpu(), weights.gpu, logits.gpu, {}, router);
+        cpu_.route(routing.on_cpu(), weights.cpu, logits.cpu, {}, router);
         expect_close(routing.chosen, what_of(c));
         expect_close(routing.order, what_of(c));
         expect_close(routing.places, what_of(c));
@@ -65,6 +72,30 @@ TEST_P(GpuExperts, RouteAndDifferentiate) {
   }
 }
 
+TEST_P(GpuExperts, RouteByCorrectedScoresAndMoveTheCorrection) {
+  if (type_ == DType::BF16) GTEST_SKIP() << "routers compute in fp32";
+  for (const Case& c : kCases) {
+    for (const auto score : {RouterScore::Softmax, RouterScore::Sigmoid}) {
+      const bool grouped = c.experts % 4 == 0 && c.experts > 4;
+      const Router router{
+          .score = score, .groups = grouped ? 4 : 1, .chosen_groups = grouped ? 2 : 1};
+      const RoutingTwin routing = empty_routing(c.rows, c.chosen, c.experts);
+      const Twin logits = random({c.rows, c.experts}, DType::F32, 1);
+      Twin correction = random({c.experts}, DType::F32, 2);
+      Twin weights = poisoned({c.rows, c.chosen}, DType::F32);
+      gpu_.route(routing.on_gpu(), weights.gpu, logits.gpu, correction.gpu, router);
+      cpu_.route(routing.on_cpu(), weights.cpu, logits.cpu, correction.cpu, router);
+      expect_close(routing.chosen, what_of(c));
+      expect_close(weights, what_of(c));
+      const Twin rows = random({c.experts}, DType::I32, 3, 0.0, 9.0);
+      const Twin counts = from_values(values_of(cpu(), rows.cpu), {c.experts}, DType::F32);
+      gpu_.balance(correction.gpu, counts.gpu, 0.25F);
+      cpu_.balance(correction.cpu, counts.cpu, 0.25F);
+      expect_close(correction, 0.0, what_of(c));
+    }
+  }
+}
+
 // A routing that both devices have, and its weights.
 struct Routed {
   RoutingTwin routing;
@@ -73,8 +104,8 @@ struct Routed {
 Routed routed(const Case& c) {
   Routed made{empty_routing(c.rows, c.chosen, c.experts), poisoned({c.rows, c.chosen}, DType::F32)};
   const Twin logits = random({c.rows, c.experts}, DType::F32, 1);
-  gpu().experts().route(made.routing.on_gpu(), made.weights.gpu, logits.gpu, {});
-  cpu().experts().route(made.routing.on_cpu(), made.weights.cpu, logits.cpu, {});
+  gpu().experts().route(made.routing.on_gpu(), made.weights.gpu, logits.gpu, {}, {});
+  cpu().experts().route(made.routing.on_cpu(), made.weights.cpu, logits.cpu, {}, {});
   return made;
 }
 

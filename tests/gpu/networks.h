@@ -223,6 +223,13 @@ experts = 16
 experts_per_token = 4
 expert_width = 136
 router_normalised = false
+router = "sigmoid"
+router_scale = 2.5
+router_bias = true
+router_correction = true
+balance_rate = 0.01
+expert_groups = 4
+groups_per_token = 2
 balance_loss = 0.05
 dense_layers = [1]
 )",

@@ -83,6 +83,11 @@ def decoder(dice, folder):
                   "shared_expert_width": dice.choice([0, 10]), "router": dice.choice(["softmax", "sigmoid"]),
                   "router_normalised": chance(dice, 0.5), "balance_loss": dice.choice([0.0, 0.05]),
                   "router_z_loss": dice.choice([0.0, 0.01]), "dense_layers": sorted(dice.sample(range(layers), dice.randint(0, layers - 1)))}
+        model |= {"router_scale": dice.choice([1.0, 1.5]), "router_bias": chance(dice, 0.4), "router_correction": chance(dice, 0.5)}
+        if model["router_correction"]:
+            model["balance_rate"] = dice.choice([0.0, 0.01])
+        if experts == 6 and model["experts_per_token"] < 5:
+            model |= {"expert_groups": 3, "groups_per_token": dice.randint(2, 3)}
         model["shared_expert_gate"] = model["shared_expert_width"] > 0 and chance(dice, 0.5)
     data = token_data(dice, folder, model, ["synthetic", "text", "tokens", "lines_of_json", "lines_of_json"])
     if data["kind"] == "jsonl":

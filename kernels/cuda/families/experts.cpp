@@ -9,18 +9,23 @@ class CudaExperts final : public ExpertOps {
   explicit CudaExperts(CudaContext& context) : context_(context) {}
 
   void route(const Routing& routing, Tensor& weights, const Tensor& logits,
-             const Router& router) override {
-    penstock::route(context_, routing, weights, logits, router,
-                    router_sizes("route", routing, logits, weights));
+             const Tensor& correction, const Router& router) override {
+    const RoutingSizes sizes = router_sizes("route", routing, logits, weights, router);
+    if (correction) require_elements("route", correction, sizes.experts);
+    penstock::route(context_, routing, weights, logits, correction, router, sizes);
   }
   void route_backward(Tensor& dlogits, const Tensor& dweights, const Tensor& weights,
                       const Tensor& logits, const Routing& routing, const Router& router) override {
     penstock::route_backward(context_, dlogits, dweights, weights, logits, routing, router,
-                             router_sizes("route_backward", routing, dlogits, dweights));
+                             router_sizes("route_backward", routing, dlogits, dweights, router));
   }
   void count_slots(Tensor& counts, const Tensor& offsets) override {
     (void)counted_experts("count_slots", counts, offsets);
     penstock::count_slots(context_, counts, offsets);
+  }
+  void balance(Tensor& correction, const Tensor& counts, float rate) override {
+    require_alike("balance", correction, counts);
+    penstock::balance(context_, correction, counts, rate);
   }
   void gather(Tensor& y, const Tensor& x, const Routing& routing) override {
     const RoutingSizes sizes = routing_sizes("gather", routing);

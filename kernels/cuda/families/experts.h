@@ -9,12 +9,13 @@
 namespace penstock {
 
 void route(CudaContext& context, const Routing& routing, Tensor& weights, const Tensor& logits,
-           const Router& router, const RoutingSizes& sizes);
+           const Tensor& correction, const Router& router, const RoutingSizes& sizes);
 void route_backward(CudaContext& context, Tensor& dlogits, const Tensor& dweights,
                     const Tensor& weights, const Tensor& logits, const Routing& routing,
                     const Router& router, const RoutingSizes& sizes);
 
 void count_slots(CudaContext& context, Tensor& counts, const Tensor& offsets);
+void balance(CudaContext& context, Tensor& correction, const Tensor& counts, float rate);
 
 void gather_slots(CudaContext& context, Tensor& y, const Tensor& x, const Routing& routing,
                   const RoutingSizes& sizes);

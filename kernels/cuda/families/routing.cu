@@ -25,13 +25,14 @@ __device__ bool is_among(const int32_t* chosen, int64_t count, int64_t expert) {
   return false;
 }
 
-// Writes the numbers of the `count` largest logits, ascending; of equals the lower number is taken.
-__device__ void choose(int32_t* chosen, int64_t count, const float* logits, int64_t experts) {
+// Writes the numbers of the `count` largest values, ascending; of equals the lower number is taken.
+template <class Value>
+__device__ void choose(int32_t* chosen, int64_t count, int64_t experts, const Value& value) {
   for (int64_t j = 0; j < count; ++j) {
     int64_t best = 0;
     while (is_among(chosen, j, best)) ++best;
     for (int64_t e = best + 1; e < experts; ++e) {
-      if (logits[e] > logits[best] && !is_among(chosen, j, e)) best = e;
+      if (value(e) > value(best) && !is_among(chosen, j, e)) best = e;
     }
     // The new number goes in among those before it.
     int64_t at = j;
@@ -55,26 +56,68 @@ __device__ float sigmoid(float x) {
   return 1.0F / (1.0F + expf(-x));
 }
 
+// Chooses by `value`, among the experts of the best groups alone.
+template <class Value>
+__device__ void choose_in_groups(int32_t* chosen, const Sizes& sizes, const Router& router,
+                                 const Value& value) {
+  const int64_t size = sizes.experts / router.groups;
+  float sums[kMostExpertGroups];
+  int32_t kept[kMostExpertGroups];
+  for (int64_t g = 0; g < router.groups; ++g) {
+    float first = -INFINITY;
+    float second = -INFINITY;
+    for (int64_t e = g * size; e < (g + 1) * size; ++e) {
+      const float x = value(e);
+      second = fmaxf(second, fminf(first, x));
+      first = fmaxf(first, x);
+    }
+    sums[g] = first + second;
+  }
+  choose(kept, router.chosen_groups, router.groups, [&](int64_t g) { return sums[g]; });
+  choose(chosen, sizes.chosen, sizes.experts, [&](int64_t e) {
+    return is_among(kept, router.chosen_groups, e / size) ? value(e) : -INFINITY;
+  });
+}
+
+// Chooses by scores, where their order may not be that of the logits.
+template <class Score>
+__device__ void choose_by_scores(int32_t* chosen, const float* x, const float* correction,
+                                 const Sizes& sizes, const Router& router, const Score& score) {
+  const auto value = [&](int64_t e) {
+    return score(x[e]) + (correction == nullptr ? 0.0F : correction[e]);
+  };
+  if (router.chosen_groups < router.groups) {
+    choose_in_groups(chosen, sizes, router, value);
+  } else {
+    choose(chosen, sizes.chosen, sizes.experts, value);
+  }
+}
+
 __global__ void __launch_bounds__(kRouteThreads)
-    choose_kernel(int32_t* chosen, float* weights, const float* logits, Sizes sizes,
-                  Router router) {
+    choose_kernel(int32_t* chosen, float* weights, const float* logits, const float* correction,
+                  Sizes sizes, Router router) {
   const int64_t row = int64_t{blockIdx.x} * kRouteThreads + static_cast<int64_t>(threadIdx.x);
   if (row >= sizes.rows) return;
   const float* x = logits + row * sizes.experts;
   int32_t* own = chosen + row * sizes.chosen;
   float* weight = weights + row * sizes.chosen;
-  choose(own, sizes.chosen, x, sizes.experts);
+  const bool by_logits = correction == nullptr && router.chosen_groups == router.groups;
+  if (by_logits) choose(own, sizes.chosen, sizes.experts, [&](int64_t e) { return x[e]; });
   if (router.score == RouterScore::Softmax) {
     const RowSoftmax softmax(x, sizes.experts);
+    if (!by_logits) choose_by_scores(own, x, correction, sizes, router, softmax);
     for (int64_t j = 0; j < sizes.chosen; ++j) weight[j] = softmax(x[own[j]]);
   } else {
+    const auto score = [](float logit) { return sigmoid(logit); };
+    if (!by_logits) choose_by_scores(own, x, correction, sizes, router, score);
     for (int64_t j = 0; j < sizes.chosen; ++j) weight[j] = sigmoid(x[own[j]]);
   }
-  if (!router.normalised) return;
   float sum = 0.0F;
   for (int64_t j = 0; j < sizes.chosen; ++j) sum += weight[j];
-  if (sum == 0.0F) return;  // the sigmoids of very low logits
-  for (int64_t j = 0; j < sizes.chosen; ++j) weight[j] /= sum;
+  const bool divides = router.normalised && sum != 0.0F;  // 0: the sigmoids of very low logits
+  for (int64_t j = 0; j < sizes.chosen; ++j) {
+    weight[j] = (divides ? weight[j] / sum : weight[j]) * router.scale;
+  }
 }
 
 // Block e finds the slots of expert e, ascending: each thread has a stretch of all slots, in which
@@ -124,7 +167,8 @@ __global__ void __launch_bounds__(kRouteThreads)
   const int32_t* own = chosen + row * sizes.chosen;
   const RowSoftmax softmax(x, sizes.experts);
   float mean = 0.0F;
-  for (int64_t j = 0; j < sizes.chosen; ++j) mean += dweight[j] * weight[j];
+  const float scale = router.normalised ? router.scale : 1.0F;  // is in the weights, too
+  for (int64_t j = 0; j < sizes.chosen; ++j) mean += dweight[j] * (weight[j] / scale);
   if (router.score == RouterScore::Softmax && !router.normalised) {
     for (int64_t e = 0; e < sizes.experts; ++e) dx[e] = -softmax(x[e]) * mean;
     for (int64_t j = 0; j < sizes.chosen; ++j) dx[own[j]] += weight[j] * dweight[j];
@@ -154,6 +198,17 @@ __global__ void __launch_bounds__(kRouteThreads)
     count_slots_kernel(float* counts, const int32_t* offsets, int64_t experts) {
   const int64_t e = int64_t{blockIdx.x} * kRouteThreads + static_cast<int64_t>(threadIdx.x);
   if (e < experts) counts[e] += static_cast<float>(offsets[e + 1] - offsets[e]);
+}
+
+// Counts are whole numbers, so every thread has the same exact sum.
+__global__ void __launch_bounds__(kRouteThreads)
+    balance_kernel(float* correction, const float* counts, int64_t experts, float rate) {
+  const int64_t e = int64_t{blockIdx.x} * kRouteThreads + static_cast<int64_t>(threadIdx.x);
+  if (e >= experts) return;
+  double sum = 0.0;
+  for (int64_t i = 0; i < experts; ++i) sum += static_cast<double>(counts[i]);
+  const double missing = sum - static_cast<double>(experts) * static_cast<double>(counts[e]);
+  if (missing != 0.0) correction[e] += missing > 0.0 ? rate : -rate;
 }
 
 template <class T>
@@ -234,11 +289,11 @@ __global__ void __launch_bounds__(kWarp* kRowsPerBlock)
 }  // namespace
 
 void route(CudaContext& context, const Routing& routing, Tensor& weights, const Tensor& logits,
-           const Router& router, const RoutingSizes& sizes) {
+           const Tensor& correction, const Router& router, const RoutingSizes& sizes) {
   launch(context.queue, &choose_kernel,
          {.grid = {blocks_for(sizes.rows, kRouteThreads)}, .block = {kRouteThreads}},
          routing.chosen.data<int32_t>(), weights.data<float>(), logits.data<float>(),
-         sizes_of(sizes), router);
+         correction ? correction.data<float>() : nullptr, sizes_of(sizes), router);
   launch(context.queue, &sort_slots_kernel,
          {.grid = {static_cast<uint32_t>(sizes.experts)}, .block = {kSortThreads}},
          routing.order.data<int32_t>(), routing.places.data<int32_t>(),
@@ -258,6 +313,12 @@ void count_slots(CudaContext& context, Tensor& counts, const Tensor& offsets) {
   launch(context.queue, &count_slots_kernel,
          {.grid = {blocks_for(counts.elements(), kRouteThreads)}, .block = {kRouteThreads}},
          counts.data<float>(), offsets.data<int32_t>(), counts.elements());
+}
+
+void balance(CudaContext& context, Tensor& correction, const Tensor& counts, float rate) {
+  launch(context.queue, &balance_kernel,
+         {.grid = {blocks_for(counts.elements(), kRouteThreads)}, .block = {kRouteThreads}},
+         correction.data<float>(), counts.data<float>(), counts.elements(), rate);
 }
 
 void gather_slots(CudaContext& context, Tensor& y, const Tensor& x, const Routing& routing,

@@ -96,6 +96,12 @@ void add_model(std::vector<Option>& table) {
   rows.add("shared_expert_gate", &M::shared_expert_gate, "", any(), "decoder: the shared expert's result is multiplied by the sigmoid of a linear layer");
   rows.add("router", &M::router, "NAME", one_of({"softmax", "sigmoid"}), "decoder: what makes the experts' scores of the router's logits");
   rows.add("router_normalised", &M::router_normalised, "", any(), "decoder: the scores of a token's experts are divided by their sum");
+  rows.add("router_scale", &M::router_scale, "X", above(0), "decoder: the weights of a token's experts are multiplied by it");
+  rows.add("router_bias", &M::router_bias, "", any(), "decoder: the router adds a bias to its logits");
+  rows.add("router_correction", &M::router_correction, "", any(), "decoder: a number for each expert is added to its scores where experts are chosen, and not to their weights");
+  rows.add("balance_rate", &M::balance_rate, "X", at_least(0), "decoder: by how much a step moves router_correction towards an even load, without a loss; 0: not at all");
+  rows.add("expert_groups", &M::expert_groups, "N", between(1, 64), "decoder: groups of neighbours that the experts are in");
+  rows.add("groups_per_token", &M::groups_per_token, "N", between(1, 64), "decoder: groups to whose experts a token goes: those whose two best scores have the largest sums");
   rows.add("balance_loss", &M::balance_loss, "X", at_least(0), "decoder: weight of the loss that evens out the load of experts, by layer and micro-batch; 0: none");
   rows.add("router_z_loss", &M::router_z_loss, "X", at_least(0), "decoder: weight of the loss that keeps the logits of routers small; 0: none");
   rows.add("dense_layers", &M::dense_layers, "N,..", between(0, 1e6), "decoder: the layers without experts in a network of experts, counted from 0, ascending");

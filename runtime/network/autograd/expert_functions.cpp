@@ -23,13 +23,14 @@ class GroupedLinearNode final : public ProductNode {
 
 }  // namespace
 
-Routed route(Tape& tape, const Variable& logits, int64_t chosen, const Router& router) {
+Routed route(Tape& tape, const Variable& logits, int64_t chosen, const Router& router,
+             const Tensor& correction) {
   const int64_t rows = logits.shape().rows();
   const auto numbers = [&tape](const Shape& shape) { return new_tensor(tape, shape, DType::I32); };
   const Routing routing{numbers({rows, chosen}), numbers({rows * chosen}), numbers({rows * chosen}),
                         numbers({logits.shape().back() + 1})};
   Tensor weights = new_tensor(tape, {rows, chosen}, DType::F32);
-  tape.device().experts().route(routing, weights, logits.value, router);
+  tape.device().experts().route(routing, weights, logits.value, correction, router);
   Variable y = tape.output(std::move(weights), logits.tracked());
   record(tape, y, [&tape, logits, routing, router, weights = y.value](const Tensor& g) {
     Tensor dlogits = new_like(tape, logits.value);

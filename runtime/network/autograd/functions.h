@@ -120,10 +120,11 @@ struct Routed {
   Routing routing;
   Variable weights;
 };
-// Sends each row of logits, fp32 [..., experts], to `chosen` experts. The backward adds the
-// gradients of the auxiliary losses that the router has to that of the weights.
-[[nodiscard]] Routed route(Tape& tape, const Variable& logits, int64_t chosen,
-                           const Router& router);
+// Sends each row of logits, fp32 [..., experts], to `chosen` experts. `correction`, fp32 [experts],
+// takes part in the choice alone and has no gradient; empty: none. The backward adds the gradients
+// of the auxiliary losses that the router has to that of the weights.
+[[nodiscard]] Routed route(Tape& tape, const Variable& logits, int64_t chosen, const Router& router,
+                           const Tensor& correction = {});
 // The rows of x, [..., width], in the experts' order, each as often as it goes to one: [rows *
 // chosen, width].
 [[nodiscard]] Variable gather(Tape& tape, const Variable& x, const Routing& routing);

@@ -125,8 +125,17 @@ struct ModelConfig {
   // precision.
   std::string router = "softmax";
   bool router_normalised = true;  // the scores of a token's experts are divided by their sum
-  double balance_loss = 0.0;      // weight of the loss that evens out the load, in each layer
-  double router_z_loss = 0.0;     // weight of the loss that keeps the router's logits small
+  double router_scale = 1.0;      // the weights of a token's experts are multiplied by it
+  bool router_bias = false;       // the router's linear layer has a bias
+  // A number for each expert is added to the scores for the choice alone. It is kept as statistics
+  // of norms are, and each step moves it by balance_rate, up for experts with few tokens.
+  bool router_correction = false;
+  double balance_rate = 0.0;
+  // Experts are in so many groups of neighbours, and a token goes to experts of the best
+  // groups_per_token of them alone (kernels/ops/experts.h).
+  int64_t expert_groups = 1, groups_per_token = 1;
+  double balance_loss = 0.0;   // weight of the loss that evens out the load, in each layer
+  double router_z_loss = 0.0;  // weight of the loss that keeps the router's logits small
   // The blocks that have a feed-forward layer all the same, counted from 0, ascending.
   std::vector<int64_t> dense_layers = {};
   // No key of this section, but a copy of data.packed: a row holds several samples, and the field

@@ -31,10 +31,11 @@ class ExpertsTest : public testing::Test {
     Routing routing;
     Tensor weights;
   };
-  Routed route(const Tensor& logits, int64_t chosen, const Router& router = {}) {
+  Routed route(const Tensor& logits, int64_t chosen, const Router& router = {},
+               const Tensor& correction = {}) {
     Routed routed{empty_routing(rig_, logits.dim(0), chosen, logits.dim(1)),
                   poisoned(rig_, {logits.dim(0), chosen})};
-    ops_->route(routed.routing, routed.weights, logits, router);
+    ops_->route(routed.routing, routed.weights, logits, correction, router);
     return routed;
   }
   Rig rig_{2};
@@ -75,6 +76,43 @@ TEST_F(ExpertsTest, AddUpHowManySlotsEachExpertHas) {
   }
 }
 
+TEST_F(ExpertsTest, CorrectTheChoiceAndNotTheWeights) {
+  const Tensor logits = with(rig_, {2, 3}, {0, 1, 2, 1, 1, 1});
+  const Tensor correction = with(rig_, {3}, {0.5, 0, 0});
+  const Routed sigmoids =
+      route(logits, 1, {.score = RouterScore::Sigmoid, .normalised = false}, correction);
+  EXPECT_EQ(values(sigmoids.routing.chosen), (Doubles{0, 0}));
+  EXPECT_LE(error(sigmoids.weights, {0.5, 1.0 / (1.0 + std::exp(-1.0))}), kTolerance);
+  // Of the softmax (0.09, 0.24, 0.67) the correction does not make the first the largest.
+  const Routed softmax = route(logits, 1, {.normalised = false}, correction);
+  EXPECT_EQ(values(softmax.routing.chosen), (Doubles{2, 0}));
+  const Tensor none = filled(rig_, {3}, DType::F32, 0.25);
+  EXPECT_EQ(values(route(logits, 2, {}, none).routing.chosen), (Doubles{1, 2, 0, 1}));
+}
+
+TEST_F(ExpertsTest, ChooseInTheGroupsWithTheTwoBestScores) {
+  const Tensor logits = with(rig_, {3, 6},
+                             {5, -5, -5, 3, 3, -9,  //
+                              1, 1, 0, 1, 1, 0,     //
+                              0, 0, -1, 4, 0, 0});
+  const Router router{.score = RouterScore::Sigmoid, .groups = 2, .chosen_groups = 1};
+  EXPECT_EQ(values(route(logits, 2, router).routing.chosen), (Doubles{3, 4, 0, 1, 3, 4}));
+  const Tensor correction = with(rig_, {6}, {0, 0, 2, 0, 0, 0});
+  EXPECT_EQ(values(route(logits, 2, router, correction).routing.chosen),
+            (Doubles{0, 2, 0, 2, 0, 2}));
+  const Router all{.score = RouterScore::Sigmoid, .groups = 2, .chosen_groups = 2};
+  EXPECT_EQ(values(route(logits, 1, all).routing.chosen), (Doubles{0, 0, 3}));
+}
+
+TEST_F(ExpertsTest, MoveCorrectionsTowardsAnEvenLoad) {
+  Tensor correction = with(rig_, {4}, {1, 1, 1, 1});
+  ops_->balance(correction, with(rig_, {4}, {3, 5, 1, 3}), 0.25F);
+  EXPECT_EQ(values(correction), (Doubles{1, 0.75, 1.25, 1}));
+  // Neither the sum nor its quarter is an fp32 number.
+  ops_->balance(correction, with(rig_, {4}, {16777215, 16777215, 16777214, 16777214}), 0.25F);
+  EXPECT_EQ(values(correction), (Doubles{0.75, 0.5, 1.5, 1.25}));
+}
+
 TEST_F(ExpertsTest, SigmoidsThatAreAllZeroWeighNothing) {
   const Tensor logits = with(rig_, {1, 3}, {-300, -300, -300});
   const Routed routed = route(logits, 2, {.score = RouterScore::Sigmoid, .normalised = true});
@@ -99,7 +137,7 @@ Doubles weights_of(const Doubles& logits, const Routing& routing, const Router& 
     }
     const double total =
         router.normalised ? std::accumulate(weights.begin(), weights.end(), 0.0) : 1.0;
-    for (const double weight : weights) all.push_back(weight / total);
+    for (const double weight : weights) all.push_back(router.scale * weight / total);
   }
   return all;
 }
@@ -110,7 +148,7 @@ TEST_F(ExpertsTest, WeighByScoresForwardAndBackward) {
     for (const bool normalised : {true, false}) {
       for (const int64_t chosen : {1, 3, 5}) {
         SCOPED_TRACE(testing::Message() << static_cast<int>(score) << normalised << chosen);
-        const Router router{.score = score, .normalised = normalised};
+        const Router router{.score = score, .normalised = normalised, .scale = 2.5F};
         const Routed routed = route(logits, chosen, router);
         const auto f = [&](const Doubles& x) { return weights_of(x, routed.routing, router); };
         EXPECT_LE(error(routed.weights, f(values(logits))), kTolerance);
@@ -288,7 +326,7 @@ TEST_F(ExpertsTest, DoNotDependOnThreads) {
                                 poisoned(rig, {1800, 70}), poisoned(rig, {900, 2})};
     Routing routing = empty_routing(rig, 900, 2, 8);
     const Router router{.balance = 0.5F, .z = 0.5F};
-    of.route(routing, made[2], logits, router);
+    of.route(routing, made[2], logits, {}, router);
     of.route_backward(made[0], routed.weights, made[2], logits, routing, router);
     of.combine(made[1], rows, made[2], routing);
     of.grouped_forward(made[3], rows, w, routing.offsets);

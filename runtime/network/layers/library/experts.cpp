@@ -9,6 +9,10 @@ Experts::Experts(std::string name, const Options& options)
     misfit("a token must go to 1 to " + std::to_string(options_.experts) + " experts, not " +
            std::to_string(options_.chosen));
   }
+  check_groups();
+  if (options_.balance_rate > 0.0 && !options_.correction) {
+    misfit("it evens out the load by correcting scores, and its router has no correction");
+  }
   if (options_.shared_gate && options_.shared_hidden == 0) {
     misfit("it has a gate for a shared expert, and no such expert");
   }
@@ -25,11 +29,38 @@ Experts::Experts(std::string name, const Options& options)
                        Linear::Options{.in = options_.width, .out = 1, .bias = false});
 }
 
+void Experts::check_groups() const {
+  const int64_t groups = options_.groups;
+  const int64_t chosen = options_.chosen_groups;
+  const std::string all =
+      std::to_string(options_.experts) + " experts in " + std::to_string(groups);
+  if (groups < 1 || groups > kMostExpertGroups || options_.experts % groups != 0) {
+    misfit("it cannot have " + all + " groups: they must be alike, and 64 at most");
+  }
+  if (chosen < 1 || chosen > groups) {
+    misfit("a token must go to 1 to " + std::to_string(groups) + " groups of experts, not " +
+           std::to_string(chosen));
+  }
+  if (groups > 1 && options_.experts / groups < 2) {
+    misfit("it has " + all + " groups: a group needs two experts");
+  }
+  if (options_.experts / groups * chosen < options_.chosen) {
+    misfit("it has " + all + " groups, and " + std::to_string(chosen) +
+           " of these have too few for a token");
+  }
+}
+
 void Experts::declare(ParameterSet& set) const {
   const int64_t width = options_.width;
   const int64_t hidden = options_.hidden;
   const int64_t experts = options_.experts;
   set.add(router_, name() + ".router.weight", {experts, width}, fan_in_normal(width));
+  if (options_.router_bias) {
+    set.add(router_bias_, name() + ".router.bias", {experts}, {}, ParameterKind::Bias);
+  }
+  if (options_.correction) {
+    set.add_buffer(correction_, name() + ".router.correction", {experts}, 0.0F);
+  }
   const auto add = [&](const Slot& slot, const char* part, int64_t out, int64_t in, double factor) {
     set.add(slot, name() + part, {experts, out, in}, fan_in_normal(in, factor)).only_rounded = true;
   };
@@ -54,15 +85,21 @@ Router Experts::router(const Context& context, int64_t rows) const {
   const auto all = static_cast<double>(context.batch.pass.micro_batches * rows);
   return {.score = options_.score,
           .normalised = options_.normalised,
+          .scale = static_cast<float>(options_.scale),
+          .groups = static_cast<int32_t>(options_.groups),
+          .chosen_groups = static_cast<int32_t>(options_.chosen_groups),
           .balance = static_cast<float>(options_.balance_loss / all),
           .z = static_cast<float>(options_.z_loss / all)};
 }
 
 Variable Experts::run(Context& context, const Variable& x) const {
   Tape& tape = context.tape;
-  const Variable logits =
-      linear(tape, cast(tape, x, DType::F32), context.parameter(router_), nullptr);
-  const Routed routed = route(tape, logits, options_.chosen, router(context, x.shape().rows()));
+  const Variable logits = linear(tape, cast(tape, x, DType::F32), context.parameter(router_),
+                                 context.parameter_if(router_bias_));
+  const Tensor correction =
+      options_.correction ? context.owned.buffer(correction_).value : Tensor();
+  const Routed routed =
+      route(tape, logits, options_.chosen, router(context, x.shape().rows()), correction);
   if (context.training() && !context.recomputing) {
     Tensor& counts = context.owned.step_sums(rows_).value;
     context.device().experts().count_slots(counts, routed.routing.offsets);
@@ -77,6 +114,13 @@ Variable Experts::run(Context& context, const Variable& x) const {
   Variable shared = shared_->forward(context, {x})[0];
   if (shared_gate_) shared = gate_rows(tape, shared, shared_gate_->forward(context, {x})[0]);
   return add(tape, y, shared);
+}
+
+void Experts::end_step(const StepEnd& end) const {
+  if (options_.balance_rate == 0.0 || end.owned.parameter(router_).frozen) return;
+  end.device.experts().balance(end.owned.buffer(correction_).value,
+                               end.owned.step_sums(rows_).value,
+                               static_cast<float>(options_.balance_rate));
 }
 
 }  // namespace penstock

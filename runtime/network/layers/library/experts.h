@@ -14,9 +14,10 @@ namespace penstock {
 // [..., width]. Parameters "router.weight" [experts, width] and, with a matrix for each expert,
 // "gate.weight" and "in.weight" [experts, hidden, width] and "out.weight" [experts, width, hidden];
 // of the shared expert "shared.gate.weight", "shared.in.weight", "shared.out.weight" and
-// "shared_gate.weight" [1, width].
+// "shared_gate.weight" [1, width]; of the router, where asked, "router.bias" [experts] and the
+// buffer "router.correction" [experts].
 //
-// The router computes in fp32. Of equal logits the expert with the lower number is taken. The
+// The router computes in fp32. Of equal scores the expert with the lower number is taken. The
 // gradients of the auxiliary losses, which kernels/ops/experts.h writes down, are added in the
 // backward of this layer, so nothing of them travels between stages: each is the mean over the
 // micro-batches of the mean over a micro-batch's tokens. The value of the loss that a run tells
@@ -24,7 +25,8 @@ namespace penstock {
 //
 // How many rows of a step each expert had, over all micro-batches and replicas, is in the step sums
 // "rows" [experts] (StepSums). The first forward of a micro-batch adds to them, in training
-// alone.
+// alone. With a balance_rate these move the correction once a step (ExpertOps::balance()), unless
+// the router is frozen.
 class Experts final : public UnaryLayer {
  public:
   struct Options {
@@ -33,26 +35,34 @@ class Experts final : public UnaryLayer {
     Activation activation = Activation::Silu;
     RouterScore score = RouterScore::Softmax;
     bool normalised = true;                   // Router::normalised
+    double scale = 1.0;                       // Router::scale
+    int64_t groups = 1, chosen_groups = 1;    // Router::groups
+    bool router_bias = false;                 // what the router adds to its logits
+    bool correction = false;                  // what is added to scores for the choice alone
+    double balance_rate = 0.0;                // by which a step moves the correction
     int64_t shared_hidden = 0;                // of the expert that has all tokens; 0: none
     bool shared_gate = false;                 // its result is multiplied by sigmoid(shared_gate(x))
     double balance_loss = 0.0, z_loss = 0.0;  // weights of the auxiliary losses
     double in_init_factor = 1.0, out_init_factor = 1.0;  // Linear::Options::init_factor
   };
   // Throws Error(Input), naming the layer, for sizes below 1, for more experts of a token than
-  // there are, and for a gate without a shared expert.
+  // there are, for groups that are not alike or have too few experts, and for a gate without a
+  // shared expert or a rate without a correction.
   Experts(std::string name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "experts"; }
   void declare(ParameterSet& set) const override;
+  void end_step(const StepEnd& end) const override;
 
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override;
   Variable run(Context& context, const Variable& x) const override;
 
  private:
+  void check_groups() const;
   [[nodiscard]] Router router(const Context& context, int64_t rows) const;
 
   Options options_;
-  Slot router_, gate_, in_, out_;
+  Slot router_, router_bias_, correction_, gate_, in_, out_;
   Slot rows_;  // step sums, [experts]: how many rows each expert had
   std::optional<GatedFeedForward> shared_;
   std::optional<Linear> shared_gate_;

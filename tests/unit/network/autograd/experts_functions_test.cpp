@@ -16,7 +16,7 @@ TEST_F(ExpertFunctions, HaveTheGradientsOfAMixture) {
       tensor({2, 3, 4}, [](size_t i) { return 0.2 * static_cast<double>(i * 7 % 24) - 2.0; });
   for (const auto score : {RouterScore::Softmax, RouterScore::Sigmoid}) {
     for (const bool normalised : {true, false}) {
-      const Router router{.score = score, .normalised = normalised};
+      const Router router{.score = score, .normalised = normalised, .scale = 1.5F};
       expect_gradients(
           [&](Tape& tape, const Variables& v) {
             const Routed routed = route(tape, v[1], 2, router);

@@ -63,7 +63,8 @@ const std::vector<Kind> kKinds = {
      {"router.weight [4, 6]", "gate.weight [4, 10, 6]", "in.weight [4, 10, 6]",
       "out.weight [4, 6, 10]"},
      {{2, 3, 10}, {6}},
-     2.0 * 6 * 6 * 4 + 6.0 * 6 * 4 + 3 * 2.0 * 12 * 6 * 10 + 9.0 * 12 * 10 + 2.0 * 12 * 6},
+     2.0 * 6 * 6 * 4 + 6.0 * 6 * 4 + 2.0 * 4 + 3 * 2.0 * 12 * 6 * 10 + 9.0 * 12 * 10 +
+         2.0 * 12 * 6},
     {"experts",
      maker<Experts>(Experts::Options{.width = 6,
                                      .hidden = 10,
@@ -78,7 +79,7 @@ const std::vector<Kind> kKinds = {
       "out.weight [4, 6, 10]", "shared.gate.weight [8, 6]", "shared.in.weight [8, 6]",
       "shared.out.weight [6, 8]", "shared_gate.weight [1, 6]"},
      {{2, 7}},
-     2.0 * 2 * 6 * 4 + 8.0 * 2 * 4 + 3 * 2.0 * 8 * 6 * 10 + 9.0 * 8 * 10 + 2.0 * 8 * 6 +
+     2.0 * 2 * 6 * 4 + 8.0 * 2 * 4 + 2.0 * 4 + 3 * 2.0 * 8 * 6 * 10 + 9.0 * 8 * 10 + 2.0 * 8 * 6 +
          3 * 2.0 * 2 * 6 * 8 + 9.0 * 2 * 8 + 2.0 * 2 * 6 + 2 * 6 + 2 * 6},
     {"self-attention",
      maker<SelfAttention>(SelfAttention::Options{.width = 6, .heads = 2, .causal = false}),
@@ -281,6 +282,8 @@ TEST(Kinds, RefuseOptionsThatMakeNoLayer) {
                Experts::Options{.width = 4, .hidden = 0, .experts = 2, .chosen = 1}),
            option_refusal<Experts>(Experts::Options{
                .width = 4, .hidden = 4, .experts = 2, .chosen = 1, .shared_gate = true}),
+           option_refusal<Experts>(Experts::Options{
+               .width = 4, .hidden = 4, .experts = 2, .chosen = 1, .balance_rate = 0.1}),
            option_refusal<Dropout>(1.0),
            option_refusal<Dropout>(-0.1),
            option_refusal<Dropout>(std::nan("")),

@@ -106,6 +106,13 @@ TEST(Counts, MixturesRefuseWhatDoesNotFit) {
   refuses([](ModelConfig& c) { c.gated = false; }, "set model.gated = true");
   refuses([](ModelConfig& c) { c.bias = true; }, "set model.bias = false");
   refuses([](ModelConfig& c) { c.shared_expert_gate = true; }, "no such expert");
+  refuses([](ModelConfig& c) { c.balance_rate = 0.1; }, "its router has no correction");
+  refuses([](ModelConfig& c) { c.expert_groups = 3; }, "4 experts in 3 groups");
+  refuses([](ModelConfig& c) { c.expert_groups = 4, c.experts_per_token = 1; },
+          "a group needs two experts");
+  refuses([](ModelConfig& c) { c.groups_per_token = 2; }, "to 1 to 1 groups of experts, not 2");
+  refuses([](ModelConfig& c) { c.expert_groups = 2, c.experts_per_token = 3; },
+          "1 of these have too few");
   refuses([](ModelConfig& c) { c.router = "top"; }, "known are softmax, sigmoid");
   refuses([](ModelConfig& c) { c.dense_layers = {4}; }, "model.dense_layers has 4");
   refuses([](ModelConfig& c) { c.experts = 0, c.dense_layers = {1}; }, "model.experts is 0");
