@@ -1,0 +1,168 @@
+// The search from its seeds to its answer.
+#include "runtime/planning/search/search.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "runtime/planning/schedule/generators/known_schedules.h"
+#include "runtime/planning/search/bound.h"
+#include "runtime/planning/search/greedy.h"
+#include "runtime/planning/search/improve.h"
+
+namespace penstock {
+namespace {
+
+struct Candidate {
+  Programs programs;
+  double makespan = Evaluation::kNever;
+};
+
+class Search {
+ public:
+  Search(const SearchProblem& problem, const SearchEffort& effort)
+      : problem_(problem),
+        effort_(effort),
+        work_(work_of(problem)),
+        known_(heads_and_tails(work_)),
+        evaluation_(work_),
+        dice_(effort.seed) {}
+
+  Found run() {
+    const double bound = lower_bound(work_, known_);
+    add_generators();
+    add_greedy();
+    std::stable_sort(candidates_.begin(), candidates_.end(),
+                     [](const auto& a, const auto& b) { return a.makespan < b.makespan; });
+    improve_best(bound);
+    found_.schedule = schedule_of(problem_, candidates_.front().programs);
+    found_.makespan = proved_makespan(problem_, found_.schedule);
+    found_.bound = std::min(bound, found_.makespan);
+    return std::move(found_);
+  }
+
+ private:
+  void add(Programs programs) {
+    const double makespan = evaluation_.makespan(programs);
+    if (makespan < Evaluation::kNever) candidates_.push_back({std::move(programs), makespan});
+  }
+
+  // Adds the schedules of all generators that place stages as the problem does.
+  void add_generators() {
+    const int chunks = work_.stages / work_.ranks;
+    for (const KnownSchedule& known : known_schedules()) {
+      if (known.chunks != chunks && !known.any_chunks) continue;
+      const Schedule schedule = known.make({work_.ranks, chunks, work_.micro_batches});
+      if (schedule.rank_of_stage != work_.rank_of_stage) continue;
+      const double makespan = evaluation_.makespan(schedule.program);
+      if (makespan == Evaluation::kNever) continue;
+      if (found_.generator.empty() || makespan < found_.generator_makespan) {
+        found_.generator = known.name;
+        found_.generator_makespan = makespan;
+      }
+      candidates_.push_back({schedule.program, makespan});
+      add(halved(schedule.program));
+    }
+  }
+
+  // The programs with all backwards split in which halves take no longer than a whole.
+  [[nodiscard]] Programs halved(Programs programs) const {
+    for (auto& program : programs) {
+      for (int i = 0; i < static_cast<int>(program.size()); ++i) {
+        const StageWork& work = work_.stage[program[i].stage];
+        if (program[i].op != Op::Backward || work.input + work.weight > work.whole) continue;
+        split_backward(program, i);
+      }
+    }
+    return programs;
+  }
+
+  void add_greedy() {
+    std::vector<bool> whole(work_.stages);
+    bool some_whole = false;
+    for (int s = 0; s < work_.stages; ++s) {
+      const StageWork& work = work_.stage[s];
+      whole[s] = work.whole < work.input + work.weight;
+      some_whole = some_whole || whole[s];
+    }
+    for (const auto& ahead : ways_ahead()) {
+      for (const Urgency urgency :
+           {Urgency::InputsFirst, Urgency::ForwardsFirst, Urgency::LongestTail}) {
+        for (const double patience : {0.0, 0.25, 0.5, 1.0}) {
+          add(greedy_programs(work_, known_, {urgency, patience, ahead, {}}));
+          if (some_whole) add(greedy_programs(work_, known_, {urgency, patience, ahead, whole}));
+        }
+      }
+    }
+  }
+
+  // How many micro-batches stages may have in flight: as many as keep the busiest rank busy for
+  // their way from a stage to the end and back, some more, and any number.
+  [[nodiscard]] std::vector<std::vector<int>> ways_ahead() const {
+    const int most = work_.micro_batches;
+    double busiest = 0;
+    for (int rank = 0; rank < work_.ranks; ++rank) {
+      double sum = 0;
+      for (const int s : work_.stages_of_rank[rank]) {
+        const LeastBackward backward = least_backward(work_.stage[s]);
+        sum += work_.stage[s].forward + work_.stage[s].recompute + backward.input + backward.weight;
+      }
+      busiest = std::max(busiest, sum);
+    }
+    const std::vector<double> trips = round_trips(work_);
+    std::vector<std::vector<int>> ways{std::vector<int>(work_.stages, most)};
+    for (const double factor : {1.0, 1.25, 1.5, 2.0, 3.0}) {
+      auto& way = ways.emplace_back();
+      for (const double trip : trips) {
+        const double needed = busiest > 0 ? std::ceil(factor * trip / busiest) : 1;
+        way.push_back(static_cast<int>(std::clamp(needed, 1.0, static_cast<double>(most))));
+      }
+    }
+    return ways;
+  }
+
+  // Improves the best candidates a little each and the best of those with all the rest of the
+  // effort.
+  void improve_best(double bound) {
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + std::chrono::duration<double>(effort_.seconds);
+    int64_t instructions = 0;
+    for (const auto& program : candidates_.front().programs) {
+      instructions += static_cast<int64_t>(program.size());
+    }
+    constexpr int kTried = 4;
+    const int64_t evaluations = effort_.instructions / std::max<int64_t>(1, instructions);
+    Effort effort{.good_enough = bound * (1 + kRounding),
+                  .is_over = [&] { return found_.ended_by_clock = Clock::now() >= end; }};
+    const int tried = std::min(kTried, static_cast<int>(candidates_.size()));
+    for (int i = 0; i <= tried; ++i) {
+      const bool last = i == tried;
+      Candidate& candidate = candidates_[last ? 0 : i];
+      effort.evaluations = evaluations / (last ? 2 : 2 * tried);
+      if (candidates_.front().makespan <= effort.good_enough || found_.ended_by_clock) return;
+      candidate.makespan = improve(work_, candidate.programs, effort, dice_);
+      if (candidate.makespan < candidates_.front().makespan) {
+        std::swap(candidate, candidates_.front());
+      }
+    }
+  }
+
+  static constexpr double kRounding = 1e-9;
+  const SearchProblem& problem_;
+  const SearchEffort& effort_;
+  const Work work_;
+  const HeadsAndTails known_;
+  Evaluation evaluation_;
+  Dice dice_;
+  std::vector<Candidate> candidates_;
+  Found found_;
+};
+
+}  // namespace
+
+Found search(const SearchProblem& problem, const SearchEffort& effort) {
+  check_problem(problem);
+  return Search(problem, effort).run();
+}
+
+}  // namespace penstock

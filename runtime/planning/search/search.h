@@ -1,0 +1,35 @@
+// runtime/planning/search/search.h -- search(): finds a schedule with a short step for unlike
+// stages, ranks and links under a limit of bytes.
+//
+// It begins with all generators (schedule/generators) and with greedy orders of many policies
+// (greedy.h), and improves the best of them (improve.h); where a problem is small it tries all
+// orders (exact.h). Its answer depends on the problem and the seed alone unless the clock ends it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/planning/search/problem.h"
+
+namespace penstock {
+
+struct SearchEffort {
+  uint64_t seed = 1;
+  // How many instructions are timed in all the steps that are tried. This many take some seconds.
+  int64_t instructions = 300'000'000;
+  double seconds = 10;  // of a clock, after which the best so far is the answer
+};
+
+struct Found {
+  Schedule schedule;      // compute instructions alone, which lower() completes
+  double makespan = 0;    // proved_makespan()
+  std::string generator;  // the best generator that fits, and its step; empty: none fits
+  double generator_makespan = 0;
+  double bound = 0;  // no order has a shorter step (bound.h, exact.h)
+  bool ended_by_clock = false;
+};
+
+// Throws what check_problem() throws.
+[[nodiscard]] Found search(const SearchProblem& problem, const SearchEffort& effort = {});
+
+}  // namespace penstock

@@ -1,0 +1,34 @@
+// tests/unit/planning/search/random_problems.h -- problems from dice, for the tests of searches.
+#pragma once
+
+#include <random>
+
+#include "runtime/planning/search/evaluation.h"
+#include "runtime/planning/search/problem.h"
+
+namespace penstock {
+
+using Random = std::mt19937;
+
+// A number of low .. high, both included.
+int between(Random& random, int low, int high);
+double number(Random& random, double low, double high);
+
+struct Sizes {
+  int ranks = 1, chunks = 1, micro_batches = 1;
+  bool in_a_v = false;  // two chunks, placed as zb_v() does
+};
+// Stages whose times differ up to 4 x, each holding some bytes; no messages, recomputes or limits.
+SearchProblem unlike_stages(Random& random, const Sizes& sizes);
+// Adds messages over links of one or two kinds, some of which take the processors' time.
+void add_messages(Random& random, SearchProblem& problem);
+// Adds a limit to every rank: room for 1 to `most` micro-batches in all of the rank's stages.
+void add_limits(Random& random, SearchProblem& problem, int most);
+// Makes whole backwards cheaper or dearer than two halves, stage by stage.
+void add_costs_of_halves(Random& random, SearchProblem& problem);
+
+// Programs in which every rank takes at random what it can run next; whole backwards now and then.
+// They may pass limits.
+Programs random_programs(Random& random, const SearchProblem& problem);
+
+}  // namespace penstock
