@@ -49,6 +49,11 @@ TEST_F(Epochs, GoOnToTheSameSamples) {
   EXPECT_EQ(summary_of("run")["steps"], 13);
   const std::string again = "train " + out("run") + " --resume auto ";
   EXPECT_THAT(run_alone(again).output, HasSubstr("is at step 13 of 13: nothing is left to train"));
+  EXPECT_THAT(run_alone(again + "--epochs 0 --steps 3").output,
+              HasSubstr("is at step 13, and run.steps is 3: nothing is left to train"));
+  // A finished run is no success of another one.
+  expect_refusal(1, again + "--seed 99", 2, {"run.seed was 1 when it was saved and is 99 now"});
+  expect_refusal(1, again + "--model.width 24", 2, {"model.width"});
   // 98 samples are left of three passes: 13 steps of 8.
   const JobResult wider = run_alone(again + "--epochs 3 --micro-batches 4");
   EXPECT_EQ(wider.exit_code, 0) << wider.output;

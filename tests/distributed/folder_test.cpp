@@ -100,6 +100,19 @@ TEST_F(FolderRuns, HaveTheSameBitsForEveryKAndGoOnWithoutTheFolder) {
   EXPECT_THAT(used.output, HasSubstr(scratch_ / "out" + ": "));
 }
 
+// GPT-2's positions are learned, so those behind the run's context are not in its checkpoints.
+TEST_F(FolderRuns, SayThatTheyHaveFewerPositions) {
+  fs::remove_all(published_);
+  fs::copy(golden("gpt2"), published_);
+  const std::string run = train(1, "run");
+  const JobResult exported = alone("export " + run + " " + scratch_ / "out");
+  EXPECT_EQ(exported.exit_code, 0) << exported.output;
+  EXPECT_THAT(exported.output, HasSubstr("12 of the 64 positions of the folder"));
+  const JobResult refused = alone("export " + run + " " + scratch_ / "again" + " --file-size much");
+  EXPECT_EQ(refused.exit_code, 2) << refused.output;
+  EXPECT_THAT(refused.output, HasSubstr("--file-size: an amount of memory"));
+}
+
 TEST_F(FolderRuns, RefuseAFolderBeforeAnythingIsWritten) {
   const std::string start = "train " + run_file_ + " --out " + scratch_ / "run" + " ";
   const JobResult other = alone(start + "--model.layers 3");

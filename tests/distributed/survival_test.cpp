@@ -22,6 +22,7 @@ namespace penstock {
 namespace {
 
 using std::string_literals::operator""s;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -260,6 +261,25 @@ TEST_F(Survival, ASignalToMpirunStopsAllRanks) {
   ASSERT_EQ(launchers.size(), 1U);
   ASSERT_EQ(kill(launchers[0], SIGUSR1), 0);
   expect_stop("SIGUSR1");
+}
+
+// `penstock train ... | head` ended the run with 141 and without a checkpoint.
+TEST_F(Survival, ARunWhoseOutputNobodyReadsGoesOn) {
+  const std::string command = penstock_program() + " " + train("--steps 60 --log-every 1");
+  const std::string line = "bash -c 'set -o pipefail; " + command + " | head -1 > /dev/null'";
+  EXPECT_EQ(std::system(line.c_str()), 0);
+  EXPECT_EQ(steps().back(), 60);
+  EXPECT_THAT(read_file(out_ + "/log.txt"), HasSubstr("step 60/60"));
+  EXPECT_TRUE(std::filesystem::exists(out_ + "/checkpoints/latest"));
+}
+
+// A rank that took the memory of its host for hours heard no signal any more.
+TEST_F(Survival, ARunThatIsFarTooLargeIsRefused) {
+  const JobResult job = run_alone(train("--micro-batch-size 1000000000"));
+  EXPECT_EQ(job.exit_code, 3) << job.output;
+  EXPECT_THAT(job.output, AllOf(HasSubstr("error: this rank needs "), HasSubstr(", and may use "),
+                                HasSubstr("smaller micro-batches")));
+  EXPECT_FALSE(std::filesystem::exists(out_ + "/checkpoints"));
 }
 
 // An evaluation of minutes went on to its end, and the time that a batch system grants was over.

@@ -136,16 +136,16 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
     }
   }
   if (!config.run.dry_run) config = with_steps_of_checkpoint(world, config, made.to.resume_from);
+  refuse_hidden_folder(world, session, made.to.path);
+  config.run.out = made.to.path;
+  if (made.to.resume_from.empty()) check_model_folder(world, config, models);
+  config = with_vocabulary(world, config, made.to.path);
   if (!config.run.dry_run && nothing_is_left(world, config, made.to)) {
     // If there are still copies in memory, they are of a run that was killed between its last
     // checkpoint and its end. These copies are of no use any more.
     forget_memory(config.checkpoint.partner_dir, made.to.run, session);
     return std::nullopt;
   }
-  refuse_hidden_folder(world, session, made.to.path);
-  config.run.out = made.to.path;
-  if (made.to.resume_from.empty()) check_model_folder(world, config, models);
-  config = with_vocabulary(world, config, made.to.path);
   made.threads = shared_threads(world, session, config.run);
   config.run.threads = made.threads.threads;
   config.data.spare_cores = made.threads.spare;

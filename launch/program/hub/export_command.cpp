@@ -145,6 +145,14 @@ Exported export_checked(const Source& source, const ExportOptions& options,
   return export_adapter(request);
 }
 
+int64_t file_bytes(const std::string& text) {
+  try {
+    return parse_bytes(text);
+  } catch (const Error& error) {
+    fail_input(std::string("export: --file-size: ") + error.what());
+  }
+}
+
 }  // namespace
 
 std::string export_text(const std::vector<std::string>& arguments) {
@@ -161,15 +169,22 @@ std::string export_text(const std::vector<std::string>& arguments) {
   request.checkpoint = checkpoint_of(paths[0], options);
   request.to = paths[1];
   request.dtype = options.dtype;
-  request.shard_bytes = static_cast<uint64_t>(parse_bytes(options.file_size));
+  request.shard_bytes = static_cast<uint64_t>(file_bytes(options.file_size));
   const Exported done = with_offer_beside(request.checkpoint, [&] {
     const Source source(request.checkpoint);
     find_config(paths[0], source, request);
     return export_checked(source, options, request);
   });
-  return fmt::format("{}: {} tensors, {} in {} file{}, from {}\n", request.to, done.tensors,
+  const std::string cut =
+      done.positions == done.folder_positions
+          ? ""
+          : fmt::format(
+                " (the run has learned {} of the {} positions of the folder that it came "
+                "from, model.context, and config.json says so)",
+                done.positions, done.folder_positions);
+  return fmt::format("{}: {} tensors, {} in {} file{}, from {}{}\n", request.to, done.tensors,
                      bytes_text(static_cast<int64_t>(done.size_bytes)), done.files,
-                     done.files == 1 ? "" : "s", request.checkpoint);
+                     done.files == 1 ? "" : "s", request.checkpoint, cut);
 }
 
 const CommandForm& export_form() {

@@ -16,8 +16,9 @@ int64_t parse_bytes(const std::string& text) {
     const char* name;
     double bytes;
   };
-  constexpr Unit kUnits[] = {{"", 1},      {"B", 1},        {"MB", 1e6},     {"GB", 1e9},
-                             {"TB", 1e12}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
+  constexpr Unit kUnits[] = {{"", 1},         {"B", 1},        {"KB", 1e3},    {"kB", 1e3},
+                             {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12},   {"KiB", 0x1p10},
+                             {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
   for (const Unit& known : kUnits) {
     const double bytes = number * known.bytes;
     if (error == std::errc() && unit == known.name && bytes >= 1 && bytes < 0x1p62) {

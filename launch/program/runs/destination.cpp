@@ -121,7 +121,11 @@ bool nothing_is_left(Collective& world, const Config& config, const Destination&
            const Attempt& attempt = to.directory->attempt();
            if (attempt.resume_from.empty()) return "";
            const CheckpointState saved = CheckpointReader(attempt.resume_from).state();
+           const auto is_same_run = [&] {
+             (void)refuse_other_settings(attempt.resume_from, config, kept_run_file(config));
+           };
            if (!attempt.owes_evaluation && patience_is_over(config, saved)) {
+             is_same_run();
              answer("{} has ended after step {}: {}; --run.patience {} is over\n", to.path,
                     saved.step, describe(saved.best_metric, saved.best), config.run.patience);
              return "done";
@@ -130,8 +134,14 @@ bool nothing_is_left(Collective& world, const Config& config, const Destination&
            // it. Then there can be steps left, so the run goes on.
            if (config.run.steps == 0 || attempt.resume_step < config.run.steps) return "";
            if (attempt.owes_evaluation && attempt.resume_step == config.run.steps) return "";
-           answer("{} is at step {} of {}: nothing is left to train\n", to.path,
-                  attempt.resume_step, config.run.steps);
+           is_same_run();
+           if (attempt.resume_step == config.run.steps) {
+             answer("{} is at step {} of {}: nothing is left to train\n", to.path,
+                    attempt.resume_step, config.run.steps);
+           } else {
+             answer("{} is at step {}, and run.steps is {}: nothing is left to train\n", to.path,
+                    attempt.resume_step, config.run.steps);
+           }
            return "done";
          }) == "done";
 }

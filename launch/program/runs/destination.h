@@ -48,7 +48,8 @@ void settle_checkpoint(Collective& world, const Config& config, Destination& to)
                                                      const Config& config, Destination& to);
 
 // Whether --resume auto finds the run at its last step already, so that the job can end; tells the
-// user.
+// user. `config` has the vocabulary and run.out that the run would have. Throws Error(Input) where
+// the finished run is another one, as a run that goes on does.
 [[nodiscard]] bool nothing_is_left(Collective& world, const Config& config, const Destination& to);
 
 // Makes the reporter on rank 0 (elsewhere the result is null), which tells the terminal which

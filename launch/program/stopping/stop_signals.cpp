@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::array<int, 3> kStopSignals = {SIGTERM, SIGUSR1, SIGUSR2};
+constexpr std::array<int, 4> kStopSignals = {SIGTERM, SIGUSR1, SIGUSR2, SIGHUP};
 constexpr int64_t kOneRequestMs = 1000;
 
 bool are_caught = false;  // used by the main thread alone
@@ -44,7 +44,13 @@ void catch_stop_signals() {
   action.sa_handler = note_signal;
   action.sa_flags = SA_RESTART;
   (void)sigemptyset(&action.sa_mask);
-  for (const int signal : kStopSignals) (void)sigaction(signal, &action, nullptr);
+  for (const int signal : kStopSignals) {
+    struct sigaction before {};
+    (void)sigaction(signal, nullptr, &before);
+    const bool ignored = signal == SIGHUP && before.sa_handler == SIG_IGN;  // nohup asks for that
+    if (!ignored) (void)sigaction(signal, &action, nullptr);
+  }
+  (void)std::signal(SIGPIPE, SIG_IGN);  // what reads the terminal's lines may end before the run
 }
 
 void keep_catching_stop_signals() {
@@ -59,6 +65,8 @@ std::string stop_signal() {
       return "SIGUSR1";
     case SIGUSR2:
       return "SIGUSR2";
+    case SIGHUP:
+      return "SIGHUP";
     default:
       return "";
   }

@@ -1,6 +1,7 @@
 // launch/program/stopping/stop_signals.h -- catches the signals that ask a run to stop: SIGTERM,
-// SIGUSR1 and SIGUSR2. Batch systems send them some time before the end of a job, and mpirun
-// forwards SIGUSR1 and SIGUSR2 to every rank.
+// SIGUSR1, SIGUSR2 and, unless nohup has it ignored, SIGHUP. Batch systems send the first three
+// some time before the end of a job, mpirun forwards SIGUSR1 and SIGUSR2 to every rank, and SIGHUP
+// tells that the terminal is gone.
 //
 // The first signal is noted, and the run ends by itself after its step (stop_requests.h). A signal
 // that comes within a second of the first is ignored, since launchers may deliver one request
@@ -12,7 +13,8 @@
 namespace penstock {
 
 // Catches the signals from now on, to the end of the process, and forgets a signal that has come
-// before. They stay caught to the very end: a rank may be about to exit, since another rank has
+// before. SIGPIPE is ignored: a run whose output nobody reads any more goes on, and log.txt has all
+// lines. They stay caught to the very end: a rank may be about to exit, since another rank has
 // told it to stop, when its own signal comes, and must not die of it.
 void catch_stop_signals();
 // Catches the signals unless they are caught already; a signal that has come then still counts.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/error.h"
 #include "kernels/memory/host_memory.h"
 #include "runtime/records/telemetry/units.h"
 
@@ -47,6 +48,30 @@ std::string copies_text(const CopyCosts& copies, double step_s, int64_t every) {
          std::to_string(static_cast<int64_t>(steps)) + " would give them the time";
 }
 
+// Returns how many bytes the ranks of this host take of its memory together.
+int64_t host_bytes(const Forecast& forecast, const Station& station) {
+  const CopyCosts& copies = forecast.safeguards.copies;
+  int64_t bytes = 0;
+  for (const int rank : station.session.host_ranks()) {
+    const auto position = static_cast<size_t>(station.grid.position_of(rank));
+    const RankMemory& memory = forecast.prediction.memory[position];
+    if (station.device.host_addressable()) bytes += memory.of_tensors();
+    bytes += memory.snapshot[static_cast<size_t>(station.grid.replica_of(rank))];
+    if (!copies.bytes.empty()) bytes += (copies.network_s > 0.0 ? 4 : 2) * copies.bytes[position];
+  }
+  return bytes;
+}
+
+// Says that `bytes` are more than this host's memory; "" where they are not.
+std::string too_much_for_host(int64_t bytes, int ranks, const std::string& recompute) {
+  const int64_t host = host_memory_bytes();
+  if (bytes <= host) return "";
+  return (ranks == 1 ? "this rank needs "
+                     : "the " + std::to_string(ranks) + " ranks of this host need ") +
+         bytes_text(bytes) + ", and may use " + bytes_text(host) + ": use more hosts, " +
+         advice(recompute);
+}
+
 }  // namespace
 
 std::string safeguards_text(const SafeguardCosts& safeguards, const Config& config) {
@@ -69,16 +94,15 @@ std::string headline(const Config& config, const Layout& layout, Network& networ
          network.description();
 }
 
-std::string device_warning(int64_t fullest_bytes, const DeviceFacts& device,
-                           const std::string& recompute) {
+std::string too_much_for_device(int64_t fullest_bytes, const DeviceFacts& device,
+                                const std::string& recompute) {
   const int64_t there = device.model().memory_bytes;
   if (fullest_bytes <= there) return "";
-  return "warning: the fullest rank needs " + bytes_text(fullest_bytes) + ", " +
-         device.description() + " has " + bytes_text(there) + ": use " + advice(recompute);
+  return "the fullest rank needs " + bytes_text(fullest_bytes) + ", " + device.description() +
+         " has " + bytes_text(there) + ": use " + advice(recompute);
 }
 
 std::string outlook(const Forecast& forecast, const Station& station, const Config& config) {
-  const Session& session = station.session;
   const Device& device = station.device;
   const Prediction& prediction = forecast.prediction;
   std::string line = "predicted: " + milliseconds_text(1e3 * prediction.step.plain_s) +
@@ -89,28 +113,26 @@ std::string outlook(const Forecast& forecast, const Station& station, const Conf
   if (!safeguards.empty()) line += "\n" + safeguards;
   if (!device.host_addressable()) {
     const std::string warning =
-        device_warning(prediction.fullest_bytes(), device, config.pipeline.recompute);
-    if (!warning.empty()) line += "\n" + warning;
+        too_much_for_device(prediction.fullest_bytes(), device, config.pipeline.recompute);
+    if (!warning.empty()) line += "\nwarning: " + warning;
   }
-  int64_t here = 0;
-  for (const int rank : session.host_ranks()) {
-    const auto position = static_cast<size_t>(station.grid.position_of(rank));
-    const RankMemory& memory = prediction.memory[position];
-    if (device.host_addressable()) here += memory.of_tensors();
-    here += memory.snapshot[static_cast<size_t>(station.grid.replica_of(rank))];
-    const CopyCosts& copies = forecast.safeguards.copies;
-    if (!copies.bytes.empty()) here += (copies.network_s > 0.0 ? 4 : 2) * copies.bytes[position];
-  }
-  const int64_t host = host_memory_bytes();
-  if (here > host) {
-    const int ranks = session.local_ranks();
-    line += "\nwarning: " +
-            (ranks == 1 ? "this rank needs "
-                        : "the " + std::to_string(ranks) + " ranks of this host need ") +
-            bytes_text(here) + ", and may use " + bytes_text(host) + ": use more hosts, " +
-            advice(config.pipeline.recompute);
-  }
+  const std::string warning = too_much_for_host(
+      host_bytes(forecast, station), station.session.local_ranks(), config.pipeline.recompute);
+  if (!warning.empty()) line += "\nwarning: " + warning;
   return line;
+}
+
+void refuse_far_too_large(const Forecast& forecast, const Station& station, const Config& config) {
+  constexpr int64_t kFar = 4;
+  const std::string& recompute = config.pipeline.recompute;
+  const int64_t here = host_bytes(forecast, station);
+  if (here / kFar > host_memory_bytes()) {
+    fail_resource(too_much_for_host(here, station.session.local_ranks(), recompute));
+  }
+  const int64_t fullest = forecast.prediction.fullest_bytes();
+  if (!station.device.host_addressable() && fullest / kFar > station.device.model().memory_bytes) {
+    fail_resource(too_much_for_device(fullest, station.device, recompute));
+  }
 }
 
 }  // namespace penstock

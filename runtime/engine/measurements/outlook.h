@@ -30,10 +30,14 @@ namespace penstock {
 // Copies in memory, one every checkpoint.partner_every steps, have a line with memory of a host and
 // a share of its network's time, and a warning where the network is too slow for them.
 [[nodiscard]] std::string safeguards_text(const SafeguardCosts& safeguards, const Config& config);
-// A warning that the fullest rank needs `fullest_bytes`, more than the accelerator has; "" where it
-// fits. `recompute` is pipeline.recompute: where possible the warning advises a mode that keeps
-// less.
-[[nodiscard]] std::string device_warning(int64_t fullest_bytes, const DeviceFacts& device,
-                                         const std::string& recompute);
+// Says that the fullest rank needs `fullest_bytes`, more than the accelerator has; "" where it
+// fits. `recompute` is pipeline.recompute: where possible a mode that keeps less is advised.
+[[nodiscard]] std::string too_much_for_device(int64_t fullest_bytes, const DeviceFacts& device,
+                                              const std::string& recompute);
+// Throws Error(Resource) where the run needs more than four times the memory of this host or of its
+// accelerator, with what outlook() warns of below that. A forecast is a bound from above, and the
+// least that a run was seen to take is 0.4 of it (bench/README.md). Called on rank 0, before memory
+// is taken: a host whose memory is full may not answer any more.
+void refuse_far_too_large(const Forecast& forecast, const Station& station, const Config& config);
 
 }  // namespace penstock

@@ -248,6 +248,7 @@ Forecast Run::outlook_on_first_rank(const Profile* profile) {
                             station_.session.local_ranks());
   note(headline(config_, blueprint_.layout, station_.network, station_.device));
   if (!source_.note().empty()) note(source_.note());
+  refuse_far_too_large(ahead, station_, config_);
   note(outlook(ahead, station_, config_));
   return ahead;
 }

@@ -174,8 +174,8 @@ std::string in_folder(std::string folder, const std::string& file) {
   return folder.append("/").append(file);
 }
 
-Exported write_weights(const std::string& folder, std::map<std::string, Target>& targets,
-                       const ExportRequest& request, MergedWeights& weights) {
+void write_weights(const std::string& folder, std::map<std::string, Target>& targets,
+                   const ExportRequest& request, MergedWeights& weights, Exported& exported) {
   const auto files = cut(targets, request.shard_bytes);
   ShardIndex index;
   for (size_t i = 0; i < files.size(); ++i) {
@@ -189,12 +189,15 @@ Exported write_weights(const std::string& folder, std::map<std::string, Target>&
     }
   }
   if (files.size() > 1) (void)write_text(folder + "/" + index_file("model"), encode_index(index));
-  return {targets.size(), files.size(), index.total_size_bytes};
+  exported.tensors = targets.size();
+  exported.files = files.size();
+  exported.size_bytes = index.total_size_bytes;
 }
 
 // Returns the text of config.json, in which the export has changed the type of the weights and the
-// number of positions.
-std::string config_text(const ExportRequest& request, const CheckpointReader& reader) {
+// number of positions; that is written to `exported`, too.
+std::string config_text(const ExportRequest& request, const CheckpointReader& reader,
+                        Exported& exported) {
   constexpr int64_t kMostBytes = int64_t{1} << 20;
   const std::string text = request.config.empty() ? read_text(request.folder + "/" + kConfigFile,
                                                               kMostBytes, FileOwner::User)
@@ -205,7 +208,10 @@ std::string config_text(const ExportRequest& request, const CheckpointReader& re
   for (const CheckpointReader::Stored& stored : reader.model()) {
     if (stored.tensor.name != "embedding.position.weight") continue;
     for (const char* positions : {"n_positions", "n_ctx"}) {
-      if (config.contains(positions)) config[positions] = stored.tensor.shape[0];
+      if (!config.contains(positions)) continue;
+      exported.positions = stored.tensor.shape[0];
+      if (exported.folder_positions == 0) exported.folder_positions = config[positions];
+      config[positions] = exported.positions;
     }
   }
   return config.dump(2) + "\n";
@@ -234,10 +240,11 @@ Exported export_folder(const ExportRequest& request) {
   MergedWeights weights(reader, request.lora);
   AtomicFolder folder(request.to);
   copy_small_files(request.folder, folder.path());
-  const std::string text = config_text(request, reader);
+  Exported exported;
+  const std::string text = config_text(request, reader, exported);
   (void)write_text(folder.path() + "/" + kConfigFile, text);
   provide_generation_config(folder.path(), text);
-  const Exported exported = write_weights(folder.path(), targets, request, weights);
+  write_weights(folder.path(), targets, request, weights, exported);
   folder.commit();
   return exported;
 }

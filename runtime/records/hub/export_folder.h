@@ -34,6 +34,8 @@ struct ExportRequest {
 struct Exported {
   size_t tensors = 0, files = 0;  // how many tensors were written, to how many files
   uint64_t size_bytes = 0;        // of all tensors
+  // Learned positions of the run, and of the folder that it came from, which may have had more.
+  int64_t positions = 0, folder_positions = 0;
 };
 
 // Writes the folder. Needs memory for one tensor at most. If it throws, there is no folder. Throws

@@ -289,6 +289,9 @@ TEST(ParseBytes, KnowsUnits) {
   EXPECT_EQ(parse_bytes("1"), 1);
   EXPECT_EQ(parse_bytes("300B"), 300);
   EXPECT_EQ(parse_bytes("16GB"), 16'000'000'000);
+  EXPECT_EQ(parse_bytes("100KB"), 100'000);
+  EXPECT_EQ(parse_bytes("100kB"), 100'000);
+  EXPECT_EQ(parse_bytes("64KiB"), 64 << 10);
   EXPECT_EQ(parse_bytes("1.5MB"), 1'500'000);
   EXPECT_EQ(parse_bytes("2TB"), 2'000'000'000'000);
   EXPECT_EQ(parse_bytes("512MiB"), int64_t{512} << 20);

@@ -98,6 +98,20 @@ TEST(TimeLimit, LeavesTimeForStepsAndCheckpoints) {
   EXPECT_EQ(stopping_margin(Seconds(3), Seconds(10)), Seconds(31));
 }
 
+// A terminal that goes away stops a run in good order, unless nohup has said that it should not.
+TEST(StopSignals, ATerminalThatIsGoneIsARequest) {
+  const auto after = [](auto before) {
+    (void)std::signal(SIGHUP, before);
+    catch_stop_signals();
+    (void)raise(SIGHUP);
+    std::string signal = stop_signal();
+    (void)std::signal(SIGHUP, SIG_DFL);
+    return signal;
+  };
+  EXPECT_EQ(after(SIG_DFL), "SIGHUP");
+  EXPECT_EQ(after(SIG_IGN), "");
+}
+
 TEST(StopSignals, TheFirstIsNotedTheSecondEnds) {
   catch_stop_signals();
   EXPECT_EQ(stop_signal(), "");

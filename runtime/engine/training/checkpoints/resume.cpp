@@ -76,6 +76,12 @@ std::string refuse_other_run(const std::string& checkpoint, const Config& config
                            ", and there was " + describe(saved.best_metric, saved.best) +
                            ": nothing is left to train; raise --run.patience");
   }
+  return refuse_other_settings(checkpoint, config, run_file);
+}
+
+std::string refuse_other_settings(const std::string& checkpoint, const Config& config,
+                                  const std::string& run_file) {
+  const CheckpointState saved = CheckpointReader(checkpoint).state();
   if (saved.seed != config.run.seed) {
     refuse(checkpoint, "run.seed was " + std::to_string(saved.seed) + " when it was saved and is " +
                            std::to_string(config.run.seed) + " now");

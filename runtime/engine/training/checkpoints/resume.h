@@ -30,6 +30,9 @@ struct ResumePoint {
 // to do; Error(Data) for a damaged checkpoint. Writes nothing.
 std::string refuse_other_run(const std::string& checkpoint, const Config& config,
                              const std::string& run_file);
+// The part of it that compares what must stay the same, whatever is left to do.
+std::string refuse_other_settings(const std::string& checkpoint, const Config& config,
+                                  const std::string& run_file);
 
 // Finds where to go on. Collective over `world`: rank 0 compares as refuse_other_run() does, and
 // also the data that the checkpoint's run had with this run's, which `begin` describes

@@ -10,17 +10,17 @@
 namespace penstock {
 namespace {
 
-TEST(DeviceWarning, NamesBothSizesWhereTheFullestRankDoesNotFit) {
+TEST(TooMuchForDevice, NamesBothSizesWhereTheFullestRankDoesNotFit) {
   const HostDevice accelerator(false);
   const int64_t there = accelerator.model().memory_bytes;
   ASSERT_EQ(there, int64_t{16} << 30);
-  EXPECT_EQ(device_warning(there, accelerator, "none"), "");
+  EXPECT_EQ(too_much_for_device(there, accelerator, "none"), "");
   for (const auto& [recompute, advice] :
        {std::pair("none", "more stages, smaller micro-batches or --recompute stage"),
         std::pair("stage", "more stages, smaller micro-batches or --recompute layer"),
         std::pair("layer", "more stages or smaller micro-batches")}) {
-    EXPECT_EQ(device_warning(there + (int64_t{1} << 29), accelerator, recompute),
-              std::string("warning: the fullest rank needs 16.5 GiB, memory without ops has 16.0 "
+    EXPECT_EQ(too_much_for_device(there + (int64_t{1} << 29), accelerator, recompute),
+              std::string("the fullest rank needs 16.5 GiB, memory without ops has 16.0 "
                           "GiB: use ") +
                   advice);
   }
