@@ -3,8 +3,9 @@
 
 Builds small networks with random weights of each family (GPT-2, Llama with and without Llama 3's
 scaling, Mistral with a window, Qwen 2 and 3, Granite, OLMo 2, SmolLM3, Phi-3, Gemma 1 to 3, OLMo 3, Ministral,
-Seed-OSS, EXAONE 4, StarCoder2, StableLM, GLM-4, GPT-NeoX, Cohere 1 and 2, every scaling of rotary positions, the mixtures of experts Mixtral, OLMoE,
-Qwen2-MoE and Qwen3-MoE; tied and untied; queries in groups of 1, 2 and 4), lets transformers compute, writes what came
+Seed-OSS, EXAONE 4, StarCoder2, StableLM, GLM-4, GPT-NeoX, Cohere 1 and 2, every scaling of rotary positions, the
+mixtures of experts Mixtral, OLMoE, Qwen2-MoE, Qwen3-MoE, Granite-MoE, dots.llm1 and GLM-4.5, a correction of scores
+that each step moves; tied and untied; queries in groups of 1, 2 and 4), lets transformers compute, writes what came
 out beside the weights under Penstock's names, and has
 decoder_golden_test compare. With --write DIR it leaves the files there: those of
 tests/unit/network/models/goldens are made so. Returns 77 where transformers or PyTorch is missing.
@@ -80,6 +81,15 @@ QWEN2_MOE_KEYS = {**EXPERTS_KEYS, "attention_bias": True, "router_normalised": F
 QWEN3_MOE = {**EXPERTS, "num_experts": 5, "moe_intermediate_size": 8, "norm_topk_prob": True,
              "mlp_only_layers": [0]}
 QWEN3_MOE_KEYS = {**EXPERTS_KEYS, "query_key_norm": True, "expert_width": 8, "dense_layers": [0]}
+DEEPSEEK = {**EXPERTS, "n_routed_experts": 6, "moe_intermediate_size": 8, "norm_topk_prob": True, "routed_scaling_factor": 1.5}
+DEEPSEEK_KEYS = {**EXPERTS_KEYS, "experts": 6, "expert_width": 8, "router": "sigmoid", "router_correction": True,
+                 "router_scale": 1.5}
+DOTS1 = {**DEEPSEEK, "n_shared_experts": 2, "n_group": 3, "topk_group": 2, "first_k_dense_replace": 1, "sliding_window": None}
+DOTS1_KEYS = {**DEEPSEEK_KEYS, "shared_expert_width": 16, "expert_groups": 3, "groups_per_token": 2, "dense_layers": [0],
+              "query_key_norm": True}
+GLM4_MOE = {**DEEPSEEK, "n_shared_experts": 1, "first_k_dense_replace": 0, "attention_bias": True,
+            "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5}}
+GLM4_MOE_KEYS = {**DEEPSEEK_KEYS, "shared_expert_width": 8, "attention_bias": True, "rotary_width": HEAD // 2}
 HALF = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5}
 
 YARN = {"rope_type": "yarn", "rope_theta": 100.0, "factor": 2.0, "original_max_position_embeddings": 16,
@@ -209,6 +219,17 @@ CASES = {
     "qwen2_moe_untied": (lambda: llama_like("Qwen2Moe", 2, False, **QWEN2_MOE),
                          llama_keys(2, False, **QWEN2_MOE_KEYS)),
     "qwen3_moe_tied": (lambda: llama_like("Qwen3Moe", 1, True, **QWEN3_MOE), llama_keys(1, True, **QWEN3_MOE_KEYS)),
+    "granite_moe_tied": (lambda: llama_like("GraniteMoe", 2, True, num_local_experts=5, **EXPERTS, **GRANITE),
+                         llama_keys(2, True, **EXPERTS_KEYS, **GRANITE_KEYS)),
+    "granite_moe_shared_untied": (
+        lambda: llama_like("GraniteMoeShared", 4, False, num_local_experts=5, shared_intermediate_size=10, **EXPERTS, **GRANITE),
+        llama_keys(4, False, **EXPERTS_KEYS, **GRANITE_KEYS, shared_expert_width=10)),
+    "dots1_tied": (lambda: llama_like("Dots1", 2, True, **DOTS1), llama_keys(2, True, **DOTS1_KEYS, balance_rate=0.01)),
+    "dots1_untied": (lambda: llama_like("Dots1", 4, False, **DOTS1), llama_keys(4, False, **DOTS1_KEYS)),
+    "glm4_moe_tied": (lambda: llama_like("Glm4Moe", 1, True, **GLM4_MOE, use_qk_norm=True),
+                      llama_keys(1, True, **GLM4_MOE_KEYS, query_key_norm=True)),
+    "glm4_moe_untied": (lambda: llama_like("Glm4Moe", 2, False, **GLM4_MOE),
+                        llama_keys(2, False, **GLM4_MOE_KEYS, balance_rate=0.02)),
 }
 
 GPT2_NAMES = {"ln_1": "norm1", "ln_2": "norm2", "attn.c_proj": "attention.output",
@@ -222,7 +243,11 @@ LLAMA_NAMES = {"input_layernorm": "norm1", "post_attention_layernorm": "norm2",
                "mlp.shared_expert.gate_proj": "experts.shared.gate",
                "mlp.shared_expert.up_proj": "experts.shared.in",
                "mlp.shared_expert.down_proj": "experts.shared.out",
-               "mlp.shared_expert_gate": "experts.shared_gate"}
+               "mlp.shared_expert_gate": "experts.shared_gate",
+               "mlp.shared_experts.gate_proj": "experts.shared.gate",
+               "mlp.shared_experts.up_proj": "experts.shared.in",
+               "mlp.shared_experts.down_proj": "experts.shared.out",
+               "block_sparse_moe.router": "experts.router", "shared_mlp.output_linear": "experts.shared.out"}
 OLMO2_NAMES = {**LLAMA_NAMES, "post_attention_layernorm": "norm1",
                "post_feedforward_layernorm": "norm2"}
 GEMMA2_NAMES = {**LLAMA_NAMES, "post_attention_layernorm": "norm1_after", "pre_feedforward_layernorm": "norm2",
@@ -262,7 +287,11 @@ def ours(family, name, tensor):
                 for i, part in enumerate(("query", "key", "value"))}
     if inside in ("self_attn.qkv_proj", "mlp.gate_up_proj"):
         return {f"{block}{part}.{last}": piece for part, piece in parts_of_phi3(inside, tensor).items()}
-    if inside == "mlp.experts":  # matrices of all experts, whose parameters have no name of their own
+    if inside == "shared_mlp.input_linear":
+        return {f"{block}experts.shared.{part}.{last}": piece for part, piece in zip(("gate", "in"), tensor.chunk(2))}
+    if last == "e_score_correction_bias":
+        return {f"{block}experts.router.correction": tensor}
+    if inside.endswith(".experts"):  # matrices of all experts, whose parameters have no name of their own
         pieces = tensor.chunk(2, 1) if last == "gate_up_proj" else [tensor]
         names = ("gate", "in") if last == "gate_up_proj" else ("out",)
         return {f"{block}experts.{part}.weight": piece for part, piece in zip(names, pieces)}
@@ -275,6 +304,11 @@ def ours(family, name, tensor):
             for part, piece in zip(("query", "key", "value"), turned.chunk(3))}
 
 
+def corrections(model):
+    """By name what routers add to scores for the choice: buffers, which no gradient moves."""
+    return {name: buffer for name, buffer in model.named_buffers() if name.endswith("e_score_correction_bias")}
+
+
 def named(model, of):
     found = {}
     for name, parameter in model.named_parameters():  # tied ones once
@@ -283,17 +317,51 @@ def named(model, of):
     return found
 
 
+def kept(model):
+    found = named(model, lambda p: p)
+    for name, buffer in corrections(model).items():
+        found |= {own: tensor.clone() for own, tensor in ours(model.config.model_type, name, buffer).items()}
+    return found
+
+
 def is_spared(name):
     return name.endswith("bias") or "norm" in name
 
 
-def nearest_choice(outputs, keys):
-    """How near a token came to another expert: the gap below the last that it chose, over all layers."""
-    if "experts" not in keys:
-        return 1.0
-    chosen = keys["experts_per_token"]
-    gaps = [scores.sort(descending=True).values for scores in outputs.router_logits]
-    return min((of[:, chosen - 1] - of[:, chosen]).min().item() for of in gaps)
+class Routing:
+    """What the routers of a model have done in its last forward."""
+
+    def __init__(self, model, keys):
+        self.keys, self.calls = keys, []
+        for module in model.modules():
+            if type(module).__name__.lower().endswith("topkrouter"):
+                module.register_forward_hook(lambda router, _, made: self.calls.append((router, made[0], made[2])))
+
+    def nearest_choice(self):
+        """How near a token came to another expert or group: the gap below the last that it chose, over all layers."""
+        gaps = [1.0]
+        for router, scores, _ in self.calls:
+            if self.keys.get("router_correction"):
+                scores = scores.sigmoid() + router.e_score_correction_bias
+            groups, chosen = self.keys.get("expert_groups", 1), self.keys.get("groups_per_token", 1)
+            if chosen < groups:
+                sums = scores.view(len(scores), groups, -1).topk(2).values.sum(-1)
+                gaps.append(gap_below(sums, chosen))
+                kept = torch.zeros_like(sums).scatter(1, sums.topk(chosen).indices, 1.0).bool()
+                scores = scores.masked_fill(~kept.repeat_interleave(scores.shape[1] // groups, 1), -torch.inf)
+            gaps.append(gap_below(scores, self.keys["experts_per_token"]))
+        return min(gaps)
+
+    def balance(self):
+        """The rule of model.balance_rate, after a step."""
+        for router, scores, chosen in self.calls:
+            rows = torch.bincount(chosen.flatten(), minlength=scores.shape[1]).float()
+            router.e_score_correction_bias += self.keys.get("balance_rate", 0.0) * (rows.mean() - rows).sign()
+
+
+def gap_below(scores, chosen):
+    ordered = scores.sort(descending=True).values
+    return (ordered[:, chosen - 1] - ordered[:, chosen]).min().item()
 
 
 def golden(make, keys, seed):
@@ -314,11 +382,14 @@ def numbers_of(make, keys, seed):
         torch.nn.init.normal_(parameter, scale if "norm" in name or ".ln_" in name else 0.0, spread)
         if name.endswith("bias"):
             torch.nn.init.normal_(parameter, 0.0, 0.2)
+    for buffer in corrections(model).values():
+        torch.nn.init.normal_(buffer, 0.0, 0.2)
+    routing = Routing(model, keys)
     tokens = torch.randint(VOCABULARY, (ROWS, CONTEXT))
     labels = torch.randint(VOCABULARY, (ROWS, CONTEXT))
     labels[1, -5:] = -1
     tensors = {"tokens": tokens.int(), "labels": labels.int()}
-    tensors |= {"weights/" + k: v for k, v in named(model, lambda p: p).items()}
+    tensors |= {"weights/" + k: v for k, v in kept(model).items()}
 
     # One optimizer of each kind of parameter; of fused tensors all parts are of one kind.
     kinds = {True: [], False: []}
@@ -327,10 +398,10 @@ def numbers_of(make, keys, seed):
     adamw = torch.optim.AdamW([{"params": kinds[False], "weight_decay": DECAY},
                                {"params": kinds[True], "weight_decay": 0.0}], lr=RATE, eps=EPSILON)
     for step in range(STEPS):
-        outputs = model(input_ids=tokens, **({"output_router_logits": True} if "experts" in keys else {}))
-        if nearest_choice(outputs, keys) < NEAREST_CHOICE:
+        routing.calls.clear()
+        logits = model(input_ids=tokens).logits
+        if routing.nearest_choice() < NEAREST_CHOICE:
             return None
-        logits = outputs.logits
         loss = torch.nn.functional.cross_entropy(
             logits.reshape(-1, VOCABULARY), labels.reshape(-1), ignore_index=-1)
         adamw.zero_grad()
@@ -339,7 +410,9 @@ def numbers_of(make, keys, seed):
             tensors["logits"] = logits.detach().clone()
             tensors |= {"gradients/" + k: v for k, v in named(model, lambda p: p.grad).items()}
         adamw.step()
-    tensors |= {"after/" + k: v for k, v in named(model, lambda p: p).items()}
+        if corrections(model):
+            routing.balance()
+    tensors |= {"after/" + k: v for k, v in kept(model).items()}
     section = {"kind": "decoder", "layers": LAYERS, "context": CONTEXT, "vocabulary": VOCABULARY,
                **keys}
     text = "[model]\n" + "".join(

@@ -77,6 +77,17 @@ FOLDERS = {
                                               shared_expert_intermediate_size=20), "float32"),
     "qwen3-moe": (transformers.Qwen3MoeConfig(**SIZES, num_key_value_heads=2, head_dim=16, num_experts=6, num_experts_per_tok=3,
                                               moe_intermediate_size=12, norm_topk_prob=True, decoder_sparse_step=2), "bfloat16"),
+    "granite-moe": (transformers.GraniteMoeConfig(**SIZES, num_key_value_heads=2, **GRANITE, num_local_experts=4, num_experts_per_tok=2),
+                    "bfloat16"),
+    "granite-moe-shared": (transformers.GraniteMoeSharedConfig(**SIZES, num_key_value_heads=4, **GRANITE, num_local_experts=5,
+                                                               num_experts_per_tok=2, shared_intermediate_size=20, tie_word_embeddings=True),
+                           "float32"),
+    "dots1": (transformers.Dots1Config(**SIZES, num_key_value_heads=2, n_routed_experts=6, num_experts_per_tok=2, n_group=3, topk_group=2,
+                                       n_shared_experts=2, moe_intermediate_size=12, first_k_dense_replace=1, norm_topk_prob=True,
+                                       routed_scaling_factor=1.5, sliding_window=5, max_window_layers=1), "float32"),
+    "glm4-moe": (transformers.Glm4MoeConfig(**SIZES, num_key_value_heads=2, head_dim=16, n_routed_experts=4, num_experts_per_tok=2,
+                                            n_shared_experts=1, moe_intermediate_size=12, use_qk_norm=True, attention_bias=True,
+                                            first_k_dense_replace=1, routed_scaling_factor=2.0), "bfloat16"),
     "olmo3": (transformers.Olmo3Config(**SIZES, **PATTERN, num_key_value_heads=2, rope_parameters=OLMO3_ROTARY), "bfloat16"),
     "olmo3-tied": (transformers.Olmo3Config(**SIZES, num_key_value_heads=4, sliding_window=4, tie_word_embeddings=True), "float32"),
     "ministral": (transformers.MinistralConfig(**SIZES, **PATTERN, num_key_value_heads=2, head_dim=16), "float32"),
@@ -139,6 +150,9 @@ def random_folder(config, dtype, folder, file_size="20KB"):
         for name, weight in model.named_parameters():
             if weight.ndim == 1:  # norms and biases, which begin as ones and zeros
                 weight.add_(torch.randn_like(weight) * 0.1)
+        for name, buffer in model.named_buffers():
+            if name.endswith("e_score_correction_bias"):
+                buffer.normal_(0.0, 0.1)
     model.save_pretrained(folder, max_shard_size=file_size)
 
 

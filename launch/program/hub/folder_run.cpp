@@ -18,7 +18,7 @@
 namespace penstock {
 namespace {
 
-// Holds those parameters of a network that published folders contain, too.
+// Holds those parameters and buffers of a network that published folders contain, too.
 struct FolderTensors {
   std::vector<HubTensor> weights, adapters;
 };
@@ -31,11 +31,17 @@ FolderTensors tensors_of(const ModelConfig& model, const ModelMaker& models) {
   ParameterSet all;
   for (const auto& layer : network.layers) layer->declare(all);
   FolderTensors tensors;
+  const auto add = [](std::vector<HubTensor>& to, const std::string& name, const Shape& shape) {
+    const auto extents = shape.extents();
+    to.push_back({name, {extents.begin(), extents.end()}});
+  };
   for (const Parameter& parameter : all.declared().parameters) {
     if (parameter.first != nullptr) continue;
-    const auto extents = parameter.shape.extents();
-    auto& kind = is_of_adapter(parameter.name) ? tensors.adapters : tensors.weights;
-    kind.push_back({parameter.name, {extents.begin(), extents.end()}});
+    add(is_of_adapter(parameter.name) ? tensors.adapters : tensors.weights, parameter.name,
+        parameter.shape);
+  }
+  for (const Buffer& buffer : all.declared().buffers) {
+    add(tensors.weights, buffer.name, buffer.shape);
   }
   return tensors;
 }

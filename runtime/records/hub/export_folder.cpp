@@ -43,8 +43,11 @@ struct Target {
   TensorInfo info;
 };
 
-std::string file_dtype(const ExportRequest& request) {
-  return request.dtype == "bf16" ? "BF16" : "F32";
+// What corrects a router's choice stays fp32, as transformers keeps it: rounded it would choose
+// other experts.
+std::string file_dtype(const ExportRequest& request, const std::string& ours) {
+  const bool narrow = request.dtype == "bf16" && !ours.ends_with(".router.correction");
+  return narrow ? "BF16" : "F32";
 }
 
 void finish_target(Target& target, const std::string& name, const std::string& dtype) {
@@ -89,7 +92,9 @@ std::map<std::string, Target> targets_of(const CheckpointReader& reader, const H
       targets[part.place.name].parts.push_back({tensor, part});
     }
   }
-  for (auto& [name, target] : targets) finish_target(target, name, file_dtype(request));
+  for (auto& [name, target] : targets) {
+    finish_target(target, name, file_dtype(request, target.parts.front().tensor.name));
+  }
   return targets;
 }
 

@@ -146,6 +146,22 @@ constexpr NameRow kQwenMoe[] = {
     {"blocks.#.experts.shared.out.weight", "model.layers.#.mlp.shared_expert.down_proj.weight"},
     {"blocks.#.experts.shared_gate.weight", "model.layers.#.mlp.shared_expert_gate.weight"},
 };
+constexpr NameRow kGraniteMoe[] = {
+    {"blocks.#.experts.router.weight", "model.layers.#.block_sparse_moe.router.layer.weight"},
+    {"blocks.#.experts.gate.weight", "model.layers.#.block_sparse_moe.input_linear.weight", TensorLayout::PartsOfExperts, 0, 2},
+    {"blocks.#.experts.in.weight", "model.layers.#.block_sparse_moe.input_linear.weight", TensorLayout::PartsOfExperts, 1, 2},
+    {"blocks.#.experts.out.weight", "model.layers.#.block_sparse_moe.output_linear.weight"},
+    {"blocks.#.experts.shared.gate.weight", "model.layers.#.shared_mlp.input_linear.weight", TensorLayout::Same, 0, 2},
+    {"blocks.#.experts.shared.in.weight", "model.layers.#.shared_mlp.input_linear.weight", TensorLayout::Same, 1, 2},
+    {"blocks.#.experts.shared.out.weight", "model.layers.#.shared_mlp.output_linear.weight"},
+};
+// What differs from kQwenMoe in families with DeepSeek's router.
+constexpr NameRow kDeepseekMoe[] = {
+    {"blocks.#.experts.router.correction", "model.layers.#.mlp.gate.e_score_correction_bias"},
+    {"blocks.#.experts.shared.gate.weight", "model.layers.#.mlp.shared_experts.gate_proj.weight"},
+    {"blocks.#.experts.shared.in.weight", "model.layers.#.mlp.shared_experts.up_proj.weight"},
+    {"blocks.#.experts.shared.out.weight", "model.layers.#.mlp.shared_experts.down_proj.weight"},
+};
 // clang-format on
 
 std::vector<NameRow> joined_rows(std::span<const NameRow> common, std::span<const NameRow> more) {
@@ -178,6 +194,8 @@ std::span<const HubFamily> families() {
   static const std::vector<NameRow> glm = with_rows(kLlama, kGlm);
   static const std::vector<NameRow> mixtral = joined_rows(kLlama, kMixtral);
   static const std::vector<NameRow> qwen_moe = joined_rows(kLlama, kQwenMoe);
+  static const std::vector<NameRow> granite_moe = joined_rows(kLlama, kGraniteMoe);
+  static const std::vector<NameRow> deepseek_moe = with_rows(qwen_moe, kDeepseekMoe);
   static const std::vector<HubFamily> all = {{"gpt2", "transformer.", kGpt2},
                                              {"llama", "model.", kLlama},
                                              {"mistral", "model.", kLlama},
@@ -204,7 +222,11 @@ std::span<const HubFamily> families() {
                                              {"mixtral", "model.", mixtral},
                                              {"olmoe", "model.", qwen_moe},
                                              {"qwen2_moe", "model.", qwen_moe},
-                                             {"qwen3_moe", "model.", qwen_moe}};
+                                             {"qwen3_moe", "model.", qwen_moe},
+                                             {"granitemoe", "model.", granite_moe},
+                                             {"granitemoeshared", "model.", granite_moe},
+                                             {"dots1", "model.", deepseek_moe},
+                                             {"glm4_moe", "model.", deepseek_moe}};
   return all;
 }
 
@@ -276,28 +298,41 @@ std::vector<HubPart> parts_of(const HubPlace& place, const std::vector<int64_t>&
   if (place.layout == TensorLayout::ByHead && !ours.empty() && ours[0] % heads == 0) {
     return parts_of_heads(place, ours, heads);
   }
-  const size_t star = place.name.find('*');
-  if (place.layout != TensorLayout::PerExpert || star == std::string::npos || ours.empty()) {
+  const bool in_one = place.layout == TensorLayout::PartsOfExperts;
+  if ((!in_one && place.layout != TensorLayout::PerExpert) || ours.empty()) {
     return {{place, ours}};
   }
   const std::vector<int64_t> shape(ours.begin() + 1, ours.end());
   const int64_t size = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
   std::vector<HubPart> parts;
   for (int64_t e = 0; e < ours[0]; ++e) {
-    std::string name = place.name;
-    parts.push_back({{name.replace(star, 1, std::to_string(e))}, shape, e * size});
+    HubPlace own = place;
+    if (in_one) {
+      own.part += e * place.parts;
+      own.parts *= ours[0];
+      own.experts = ours[0];
+    } else {
+      own = {own.name.replace(own.name.find('*'), 1, std::to_string(e))};
+    }
+    parts.push_back({std::move(own), shape, e * size});
   }
   return parts;
 }
 
 std::vector<int64_t> shape_in(const HubPlace& place, const std::vector<int64_t>& ours) {
   std::vector<int64_t> shape = ours;
+  if (place.experts > 0) {
+    shape[0] *= place.parts / place.experts;
+    shape.insert(shape.begin(), place.experts);
+    return shape;
+  }
   if (!shape.empty()) shape[0] *= place.parts;
   if (place.layout == TensorLayout::Transposed) std::reverse(shape.begin(), shape.end());
   return shape;
 }
 
 int64_t first_row_in(const HubPlace& place, int64_t theirs, int64_t ours) {
+  if (place.experts > 0) return place.part * ours;
   return place.part == 0 ? 0 : theirs - (place.parts - place.part) * ours;
 }
 

@@ -29,6 +29,9 @@ enum class TensorLayout : uint8_t {
   // Several of ours make theirs, as with `parts` below, but head by head: the rows of the first
   // head of each, then those of the second.
   ByHead,
+  // Ours and theirs have a first axis of experts; of each expert several of ours make theirs, one
+  // after the other along the second axis, as with `parts` below.
+  PartsOfExperts,
 };
 
 // A row of a family's table: our tensor and where it is in a folder. `#` stands for the number of a
@@ -57,7 +60,8 @@ struct HubFamily {
 struct HubPlace {
   std::string name;  // theirs, with the number of the block
   TensorLayout layout = TensorLayout::Same;
-  int part = 0, parts = 1;
+  int64_t part = 0, parts = 1;
+  int64_t experts = 0;  // of theirs, where this is one expert's part of it; else 0
 };
 // The place of our tensor with the name `ours`. Throws Error(Input) with the name if the family has
 // no such tensor.
@@ -69,8 +73,9 @@ struct HubPart {
   std::vector<int64_t> shape;  // of our part
   int64_t first = 0;           // the part's first element in ours
 };
-// The parts of our tensor at `place`, which has the shape `ours`: itself, or with the layout
-// PerExpert one for each expert, with ByHead one for each of the network's `heads`.
+// The parts of our tensor at `place`, which has the shape `ours`: itself, or with the layouts
+// PerExpert and PartsOfExperts one for each expert, with ByHead one for each of the network's
+// `heads`.
 [[nodiscard]] std::vector<HubPart> parts_of(const HubPlace& place, const std::vector<int64_t>& ours,
                                             int64_t heads);
 

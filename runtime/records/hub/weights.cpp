@@ -77,6 +77,19 @@ bool are_equal(NumberReader a, NumberReader b, size_t count) {
   return true;
 }
 
+// Whether a tensor of the folder is of a layer whose number the network has not.
+bool is_behind(const std::string& theirs, std::span<const HubTensor> network) {
+  constexpr std::string_view kLayers = "layers.";
+  const size_t at = theirs.find(kLayers);
+  if (at == std::string::npos) return false;
+  const size_t first = at + kLayers.size();
+  const std::string number = theirs.substr(first, theirs.find('.', first) - first);
+  const std::string ours = "blocks." + number + ".";
+  return !number.empty() && std::ranges::none_of(network, [&](const HubTensor& tensor) {
+    return tensor.name.starts_with(ours);
+  });
+}
+
 [[noreturn]] void fail_shape(const SafetensorsFile& file, const TensorInfo& info,
                              const std::vector<int64_t>& wanted) {
   fail_input(file.path() + ": tensor " + quoted(info.name) + " is " + shape_text(info.shape) +
@@ -251,7 +264,11 @@ void HubWeights::check(std::span<const HubTensor> network, bool tied) {
   for (const auto& [name, file] : files_) {
     if (used.contains(name) || is_spare(name, tied)) continue;
     fail_input(path_of(file) + ": the network of config.json has no place for the tensor " +
-               quoted(name) + ": this model is not supported");
+               quoted(name) +
+               (is_behind(name, network)
+                    ? ", which is of a layer behind the last that predicts further tokens: such "
+                      "layers are not trained; transformers leaves them out when it saves a folder"
+                    : ": this model is not supported"));
   }
 }
 
@@ -262,7 +279,9 @@ void HubWeights::expect(std::vector<HubTensor> tensors) {
 
 HubWeights::Range HubWeights::range_of(const HubTensor& tensor) {
   const HubPlace place = place_in(family_, tensor.name);
-  if (place.layout == TensorLayout::PerExpert) return {};  // several tensors, read one by one
+  const bool by_expert =
+      place.layout == TensorLayout::PerExpert || place.layout == TensorLayout::PartsOfExperts;
+  if (by_expert) return {};  // several pieces, read one by one
   const std::string name = name_in_folder(place.name);
   const TensorInfo* info = name.empty() ? nullptr : file_of(name).find(name);
   if (info == nullptr) return {};  // read() reports the missing tensor

@@ -39,6 +39,13 @@ void require_divided_heads(const ConfigFields& fields, const ModelConfig& model)
   fields.refuse("head_dim", "times num_attention_heads is not hidden_size");
 }
 
+void read_granite_scales(ConfigFields& fields, ModelConfig& model) {
+  model.embedding_scale = read_multiplier(fields, "embedding_multiplier");
+  model.residual_scale = read_multiplier(fields, "residual_multiplier");
+  model.attention_scale = read_multiplier(fields, "attention_multiplier");
+  model.logit_scale = 1.0 / read_multiplier(fields, "logits_scaling");
+}
+
 ModelConfig read_llama_like(ConfigFields& fields, const LlamaForm& form) {
   ModelConfig model;
   model.rotary_base = form.rotary_base;

@@ -21,6 +21,9 @@ namespace penstock {
 // Throws unless all heads together are as wide as the model: families without a head_dim.
 void require_divided_heads(const ConfigFields& fields, const ModelConfig& model);
 
+// Granite's multipliers: embedding_scale and its like in `model`.
+void read_granite_scales(ConfigFields& fields, ModelConfig& model);
+
 // This is where families that are like Llama differ in what their config.json may say or leave out.
 struct LlamaForm {
   bool same_heads = false;  // without num_key_value_heads as many as heads; else it must be there

@@ -1,8 +1,11 @@
 #include "runtime/records/hub/config/config_experts.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <vector>
+
+#include "runtime/records/hub/config/config_common.h"
 
 namespace penstock {
 namespace {
@@ -45,7 +48,50 @@ std::vector<int64_t> dense_layers(ConfigFields& fields, int64_t layers) {
   return dense;
 }
 
+// The first layers, which have no experts.
+std::vector<int64_t> first_dense(ConfigFields& fields, int64_t unsaid, int64_t layers) {
+  const json* first = fields.any("first_k_dense_replace");  // may be 0, unlike other counts
+  if (first != nullptr && !first->is_number_unsigned()) {
+    fields.refuse("first_k_dense_replace", "must be a whole number");
+  }
+  const auto said = first != nullptr ? first->get<uint64_t>() : static_cast<uint64_t>(unsaid);
+  if (said >= static_cast<uint64_t>(layers)) {
+    fields.refuse("first_k_dense_replace", "leaves no layer with experts");
+  }
+  std::vector<int64_t> dense(said);
+  std::iota(dense.begin(), dense.end(), 0);
+  return dense;
+}
+
+void read_groups(ConfigFields& fields, ModelConfig& model) {
+  model.expert_groups = fields.whole("n_group", 1);
+  model.groups_per_token = fields.whole("topk_group", 1);
+  constexpr int64_t kMostGroups = 64;
+  if (model.expert_groups > kMostGroups || model.experts % model.expert_groups != 0) {
+    fields.refuse("n_group", "is " + std::to_string(model.expert_groups) +
+                                 ", which is above 64 or no divisor of the number of experts");
+  }
+  if (model.groups_per_token > model.expert_groups) {
+    fields.refuse("topk_group", "is more than the groups that there are");
+  }
+}
+
 }  // namespace
+
+void read_deepseek_experts(ConfigFields& fields, const DeepseekForm& form, ModelConfig& model) {
+  read_counts(fields, "n_routed_experts", model);
+  read_groups(fields, model);
+  model.router = "sigmoid";
+  model.router_correction = true;
+  model.router_normalised = fields.flag("norm_topk_prob", form.normalised);
+  model.router_scale = read_multiplier(fields, "routed_scaling_factor");
+  model.expert_width = fields.whole("moe_intermediate_size");
+  model.shared_expert_width = fields.whole("n_shared_experts") * model.expert_width;
+  model.dense_layers = first_dense(fields, form.dense, model.layers);
+  fields.must_be("scoring_func", "sigmoid");
+  fields.must_be("topk_method", "noaux_tc");
+  fields.must_be("moe_layer_freq", 1);
+}
 
 void read_mixtral_experts(ConfigFields& fields, ModelConfig& model) {
   read_counts(fields, "num_local_experts", model);

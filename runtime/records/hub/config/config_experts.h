@@ -18,4 +18,13 @@ void read_qwen_experts(ConfigFields& fields, ModelConfig& model);
 // The same with a shared expert, whose result passes a gate.
 void read_qwen2_experts(ConfigFields& fields, ModelConfig& model);
 
+// What members of a file with DeepSeek-V3's router are where they are not there.
+struct DeepseekForm {
+  int64_t dense = 0;  // how many of the first layers have no experts
+  bool normalised = false;
+};
+// Scores are sigmoids, corrected for the choice, and experts are in groups; a shared expert is as
+// wide as some of the others.
+void read_deepseek_experts(ConfigFields& fields, const DeepseekForm& form, ModelConfig& model);
+
 }  // namespace penstock

@@ -10,6 +10,7 @@
 #include "runtime/records/hub/config/config_fields.h"
 #include "runtime/records/hub/config/config_gemma.h"
 #include "runtime/records/hub/config/config_keys.h"
+#include "runtime/records/hub/config/config_mixtures.h"
 #include "runtime/records/hub/config/config_more.h"
 #include "runtime/records/hub/config/config_parallel.h"
 #include "runtime/records/hub/config/config_windows.h"
@@ -102,10 +103,7 @@ ModelConfig read_qwen3(ConfigFields& fields) {
 
 ModelConfig read_granite(ConfigFields& fields) {
   ModelConfig model = read_llama(fields);
-  model.embedding_scale = read_multiplier(fields, "embedding_multiplier");
-  model.residual_scale = read_multiplier(fields, "residual_multiplier");
-  model.attention_scale = read_multiplier(fields, "attention_multiplier");
-  model.logit_scale = 1.0 / read_multiplier(fields, "logits_scaling");
+  read_granite_scales(fields, model);
   return model;
 }
 
@@ -223,7 +221,11 @@ constexpr Family kFamilies[] = {{"gpt2", read_gpt2},
                                 {"mixtral", read_mixtral},
                                 {"olmoe", read_olmoe},
                                 {"qwen2_moe", read_qwen2_moe},
-                                {"qwen3_moe", read_qwen3_moe}};
+                                {"qwen3_moe", read_qwen3_moe},
+                                {"granitemoe", read_granite_moe},
+                                {"granitemoeshared", read_granite_moe_shared},
+                                {"dots1", read_dots1},
+                                {"glm4_moe", read_glm4_moe}};
 
 ReadFamily reader_of(const ConfigFields& fields, const std::string& name) {
   for (const Family& family : kFamilies) {

@@ -18,9 +18,10 @@ int64_t sliding_window(ConfigFields& fields) {
 
 constexpr int64_t kAboveAllLayers = int64_t{1} << 40;
 
-int64_t first_windowed(ConfigFields& fields) {
+// `unsaid` is the default of transformers.
+int64_t first_windowed(ConfigFields& fields, int64_t unsaid) {
   const json* first = fields.any("max_window_layers");  // may be 0, unlike other counts
-  if (first == nullptr) return 28;                      // the default of transformers
+  if (first == nullptr) return unsaid;
   if (!first->is_number_unsigned()) fields.refuse("max_window_layers", "must be a whole number");
   return static_cast<int64_t>(std::min<uint64_t>(first->get<uint64_t>(), kAboveAllLayers));
 }
@@ -101,8 +102,17 @@ void read_qwen_window(ConfigFields& fields, ModelConfig& model) {
   const bool used = fields.flag("use_sliding_window", false);
   const int64_t window = sliding_window(fields);
   std::vector<int64_t> unsaid;
-  for (int64_t i = first_windowed(fields); i < model.layers; ++i) unsaid.push_back(i);
+  for (int64_t i = first_windowed(fields, 28); i < model.layers; ++i) unsaid.push_back(i);
   set_window(fields, used, window, windowed_layers(fields, model.layers, unsaid), model);
+}
+
+void read_dots_window(ConfigFields& fields, ModelConfig& model) {
+  const int64_t window = sliding_window(fields);
+  std::vector<int64_t> unsaid;
+  for (int64_t i = first_windowed(fields, 62); i < model.layers && window > 0; ++i) {
+    unsaid.push_back(i);
+  }
+  set_window(fields, true, window, windowed_layers(fields, model.layers, unsaid), model);
 }
 
 void read_window_pattern(ConfigFields& fields, int64_t pattern, ModelConfig& model) {

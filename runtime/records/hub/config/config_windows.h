@@ -31,6 +31,8 @@ void read_window_pattern(ConfigFields& fields, int64_t pattern, ModelConfig& mod
 void read_windows_or_none(ConfigFields& fields, int64_t pattern, ModelConfig& model);
 // Throws if layer_types says another thing than that all layers have model.window, or none has one.
 void refuse_other_windows(ConfigFields& fields, const ModelConfig& model);
+// Sets both as dots.llm1 has them: Qwen's, without a member that switches windows off.
+void read_dots_window(ConfigFields& fields, ModelConfig& model);
 // Sets model.window, in tokens, for all layers, as Phi-3 has it; 0: no window.
 void read_phi3_window(ConfigFields& fields, ModelConfig& model);
 // Sets model.rotary_layers if only some layers have rotary positions, model.positions = "none" if

@@ -80,6 +80,32 @@ TEST(Counts, MixturesAndTheirActiveParameters) {
   EXPECT_EQ(count(qwen), 30'532'122'624);
   EXPECT_EQ(count(qwen) - idle_parameters(qwen), 3'353'032'704);
 
+  ModelConfig granite = mixtral;  // Granite 3.0 3B-A800M
+  granite.width = 1536;
+  granite.heads = 24;
+  granite.hidden = 512;
+  granite.vocabulary = 49155;
+  granite.tied_embedding = true;
+  granite.experts = 40;
+  granite.experts_per_token = 8;
+  EXPECT_EQ(count(granite), 3'298'793'472);
+  EXPECT_EQ(count(granite) - idle_parameters(granite), 882'874'368);
+
+  ModelConfig glm = mixtral;  // GLM-4.5-Air, without its layer that predicts further tokens
+  glm.layers = 46;
+  glm.heads = 96;
+  glm.head_width = 128;
+  glm.hidden = 10944;
+  glm.vocabulary = 151552;
+  glm.attention_bias = true;
+  glm.experts = 128;
+  glm.experts_per_token = 8;
+  glm.expert_width = glm.shared_expert_width = 1408;
+  glm.dense_layers = {0};
+  glm.router_correction = true;
+  EXPECT_EQ(count(glm), 106'852'245'504);
+  EXPECT_EQ(count(glm) - idle_parameters(glm), 13'424'123'904);
+
   qwen.dense_layers = {0, 47};
   EXPECT_EQ(count(qwen), 30'532'122'624 - 2 * (128 * (3 * 768 + 1) - 3 * 14336) * 2048);
   EXPECT_EQ(idle_parameters(qwen), int64_t{46} * 120 * 3 * 768 * 2048);

@@ -107,6 +107,13 @@ class Peer {
   }
   [[nodiscard]] const SafetensorsFile& file() const { return file_; }
   std::vector<StateEntry*> parameters() { return with_gradients(*stage_); }
+  std::vector<StateEntry*> buffers() {
+    std::vector<StateEntry*> found;
+    for (StateEntry* entry : stage_->weights().state()) {
+      if (!entry->is_parameter()) found.push_back(entry);
+    }
+    return found;
+  }
 
  private:
   Tensor integers(const std::string& name) {
@@ -138,9 +145,13 @@ TEST_P(DecoderGoldens, AreWhatPyTorchComputes) {
     peer.expect_close("gradients/" + entry->name, entry->gradient.span<const float>());
     tensors += 3;
   }
+  tensors += 2 * peer.buffers().size();
   EXPECT_EQ(peer.file().tensors().size(), tensors) << "a tensor of the golden is not compared";
   peer.train();
   for (const StateEntry* entry : peer.parameters()) {
+    peer.expect_close("after/" + entry->name, entry->value.span<const float>());
+  }
+  for (const StateEntry* entry : peer.buffers()) {
     peer.expect_close("after/" + entry->name, entry->value.span<const float>());
   }
 }

@@ -58,9 +58,8 @@ class Exports : public testing::Test {
   // Exports the weights of a golden of 16-bit weights, and expects the tensors of its files again.
   void expect_back(const std::string& golden, const std::vector<HubTensor>& network, int files) {
     const std::string folder = PENSTOCK_HUB_GOLDENS "/" + golden;
-    std::string family = golden;
-    std::ranges::replace(family, '-', '_');
-    (void)export_folder({.checkpoint = checkpoint_of(folder, family, network, DType::F32),
+    const std::string family = read_hub_config(folder).family;
+    (void)export_folder({.checkpoint = checkpoint_of(folder, family.c_str(), network, DType::F32),
                          .folder = folder,
                          .to = to_,
                          .dtype = "bf16",
@@ -130,7 +129,36 @@ TEST_F(Exports, PartsOfHeadsComeBack) {
 
 // Tensors of ours that are several in the folder, one for each expert.
 TEST_F(Exports, ExpertsComeBack) {
-  expect_back("mixtral", mixtral_network(), 4);
+  expect_back("mixtral", mixture_network(4), 4);
+}
+
+// Two tensors of ours that are one in the folder, by expert.
+TEST_F(Exports, PartsOfExpertsComeBack) {
+  expect_back("granite-moe", mixture_network(2), 5);
+}
+
+// What corrects a router's choice keeps its digits.
+TEST_F(Exports, CorrectionsStayWide) {
+  const std::string folder = PENSTOCK_HUB_GOLDENS "/glm4-moe";
+  CheckpointRequest request;
+  request.root = here_ / "run/checkpoints";
+  Tensor correction = device_.empty({4}, DType::F32, Purpose::Parameters);
+  HubWeights(folder, hub_family("glm4_moe"))
+      .read("blocks.1.experts.router.correction", correction, device_);
+  correction.data<float>()[0] = 1.0F + 0x1p-20F;
+  request.model.push_back({{"blocks.1.experts.router.correction", correction}, 0});
+  std::string path;
+  on_ranks(1,
+           [&](Collective& world) { path = CheckpointWriter(world, device_).save(request).path; });
+  (void)export_folder(
+      {.checkpoint = path, .folder = folder, .to = to_, .dtype = "bf16", .shard_bytes = 1 << 20});
+  const SafetensorsFile after(to_ + "/model.safetensors");
+  const TensorInfo* info = after.find("model.layers.1.mlp.gate.e_score_correction_bias");
+  ASSERT_NE(info, nullptr);
+  EXPECT_EQ(info->dtype, "F32");
+  float first[4];
+  after.read(info->name, std::as_writable_bytes(std::span(first)));
+  EXPECT_EQ(first[0], 1.0F + 0x1p-20F);
 }
 
 // The checkpoint has frozen matrices in half the bytes.

@@ -109,14 +109,15 @@ inline std::vector<HubTensor> gpt_neox_network() {
                         12);
 }
 
-// The tensors of two blocks with grouped queries and the feed-forward part `more`, as this library
-// names them.
-inline std::vector<HubTensor> grouped_network(const std::vector<HubTensor>& more) {
+// The tensors of two blocks with grouped queries of four heads and the feed-forward part `more`, as
+// this library names them.
+inline std::vector<HubTensor> grouped_network(const std::vector<HubTensor>& more,
+                                              int64_t head = 4) {
   std::vector<HubTensor> inside = {{"norm1.weight", {8}},
-                                   {"attention.query.weight", {16, 8}},
-                                   {"attention.key.weight", {8, 8}},
-                                   {"attention.value.weight", {8, 8}},
-                                   {"attention.output.weight", {8, 16}},
+                                   {"attention.query.weight", {4 * head, 8}},
+                                   {"attention.key.weight", {2 * head, 8}},
+                                   {"attention.value.weight", {2 * head, 8}},
+                                   {"attention.output.weight", {8, 4 * head}},
                                    {"norm2.weight", {8}}};
   inside.insert(inside.end(), more.begin(), more.end());
   std::vector<HubTensor> all = {
@@ -134,12 +135,13 @@ inline std::vector<HubTensor> phi3_network() {
                           {"feed_forward.out.weight", {8, 12}}});
 }
 
-// The tensors of goldens/mixtral.
-inline std::vector<HubTensor> mixtral_network() {
+// The tensors of goldens/mixtral and, with narrower heads, goldens/granite-moe.
+inline std::vector<HubTensor> mixture_network(int64_t head) {
   return grouped_network({{"experts.router.weight", {4, 8}},
                           {"experts.gate.weight", {4, 12, 8}},
                           {"experts.in.weight", {4, 12, 8}},
-                          {"experts.out.weight", {4, 8, 12}}});
+                          {"experts.out.weight", {4, 8, 12}}},
+                         head);
 }
 
 inline int64_t elements_of(const std::vector<int64_t>& shape) {

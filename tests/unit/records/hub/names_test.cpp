@@ -64,6 +64,18 @@ TEST(HubNames, OfHeads) {
   EXPECT_EQ(first_row_in(parts[1].place, 18, 3), 12) << "and behind the second's";
 }
 
+// Two of ours in one tensor of theirs, which begins anew with each expert.
+TEST(HubNames, OfPartsOfExperts) {
+  const HubPlace place = place_in(hub_family("granitemoe"), "blocks.3.experts.in.weight");
+  const std::vector<HubPart> parts = parts_of(place, {5, 4, 6}, 2);
+  ASSERT_EQ(parts.size(), 5U);
+  EXPECT_EQ(parts[2].place.name, "model.layers.3.block_sparse_moe.input_linear.weight");
+  EXPECT_EQ(parts[2].shape, (std::vector<int64_t>{4, 6}));
+  EXPECT_EQ(parts[2].first, 48);
+  EXPECT_EQ(shape_in(parts[2].place, parts[2].shape), (std::vector<int64_t>{5, 8, 6}));
+  EXPECT_EQ(first_row_in(parts[2].place, 5, 4), 20) << "behind two experts and a part";
+}
+
 TEST(HubNames, OfANumberedBlock) {
   const HubPlace place = place_in(hub_family("gpt2"), "blocks.12.attention.key.weight");
   EXPECT_EQ(place.name, "transformer.h.12.attn.c_attn.weight");

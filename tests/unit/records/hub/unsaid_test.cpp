@@ -28,8 +28,8 @@ auto facts_of(const json& document) {
                     m.embedding_scale, m.residual_scale, m.attention_scale, m.logit_scale,
                     m.rotary_layers, m.rotary_width, m.positions, m.window_rotary_base,
                     m.attention_softcap, m.logit_softcap, m.experts, m.experts_per_token,
-                    m.expert_width, m.shared_expert_width, m.router_normalised, m.dense_layers,
-                    m.parallel_branches);
+                    m.expert_width, m.shared_expert_width, m.router_normalised, m.router_scale,
+                    m.query_key_norm, m.dense_layers, m.parallel_branches);
 }
 
 TEST(UnsaidKeys, MeanWhatTransformersTakesOrAreRefused) {

@@ -104,6 +104,55 @@ TEST(HubParts, OfSeveralSizesMustAddUpToTheirTensor) {
 }
 
 // What is fetched ahead is no other number, and whoever reads in another order gets his, too.
+// Of Granite's mixtures the folder has two matrices of each expert in one.
+class HubMixtures : public testing::Test {
+ protected:
+  static constexpr const char* kIn = "model.layers.0.block_sparse_moe.input_linear.weight";
+  [[nodiscard]] std::string refused(ErrorKind kind, const std::vector<TheirTensor>& theirs) {
+    put_tensors(here_ / "model.safetensors", theirs);
+    return refusal(kind, [&] { open().check(network_, false); });
+  }
+  [[nodiscard]] HubWeights open() const {
+    return HubWeights(here_ / ".", hub_family("granitemoe"));
+  }
+
+  TemporaryFolder here_;
+  std::vector<HubTensor> network_ = {{"blocks.0.experts.gate.weight", {3, 2, 4}},
+                                     {"blocks.0.experts.in.weight", {3, 2, 4}}};
+};
+
+TEST_F(HubMixtures, TakeEachExpertsMatricesApart) {
+  put_tensors(here_ / "model.safetensors", {{kIn, {3, 4, 4}}});
+  HubWeights weights = open();
+  weights.check(network_, false);
+  UpdateDevice device(true);
+  for (size_t part = 0; part < 2; ++part) {
+    Tensor tensor = device.empty({3, 2, 4}, DType::F32, Purpose::Parameters);
+    weights.read(network_[part].name, tensor, device);
+    for (int64_t i = 0; i < 24; ++i) {
+      const int64_t theirs = i / 8 * 16 + static_cast<int64_t>(part) * 8 + i % 8;
+      EXPECT_EQ(tensor.data<float>()[i], number_at(0, theirs)) << part << ' ' << i;
+    }
+  }
+}
+
+TEST_F(HubMixtures, AreRefusedByFileAndTensor) {
+  const std::string other = "model.layers.0.block_sparse_moe.router.layer.weight";
+  EXPECT_THAT(refused(ErrorKind::Data, {{other, {3, 4}}}),
+              AllOf(HasSubstr("has no tensor \"" + std::string(kIn)), HasSubstr("config.json")));
+  for (const std::vector<int64_t>& shape :
+       std::vector<std::vector<int64_t>>{{3, 4, 5}, {2, 4, 4}, {3, 2, 4}, {12, 4}, {3, 4, 2, 2}}) {
+    EXPECT_THAT(refused(ErrorKind::Input, {{kIn, shape}}),
+                AllOf(HasSubstr("model.safetensors: tensor \"" + std::string(kIn)),
+                      HasSubstr("is " + shape_text(shape)), HasSubstr("makes it [3, 4, 4]")));
+  }
+  EXPECT_THAT(refused(ErrorKind::Input, {{kIn, {3, 4, 4}}, {other, {3, 4}}}),
+              AllOf(HasSubstr(other), HasSubstr("this model is not supported")));
+  EXPECT_THAT(refused(ErrorKind::Input, {{kIn, {3, 4, 4}}, {"model.layers.1.norm.weight", {4}}}),
+              AllOf(HasSubstr("\"model.layers.1.norm.weight\""),
+                    HasSubstr("a layer behind the last that predicts further tokens")));
+}
+
 TEST_F(HubFolders, ReadAsExpectedOrOtherwise) {
   put_shards(9);
   for (const bool as_expected : {true, false}) {

@@ -45,6 +45,8 @@ ModelConfig spelled_out(ModelConfig model) {
   }
   if (model.attention_scale == 0.0) model.attention_scale = usual_scale(model);
   if (model.expert_width == 0) model.expert_width = model.hidden;
+  if (model.expert_groups == model.groups_per_token)
+    model.expert_groups = model.groups_per_token = 1;
   return model;
 }
 
@@ -180,6 +182,7 @@ ordered_json llama_like_config(const ModelConfig& model, const LlamaLike& family
   if (family.score_softcap) config["attn_logit_softcapping"] = cap_or_null(model.attention_softcap);
   if (family.logit_softcap) config["final_logit_softcapping"] = cap_or_null(model.logit_softcap);
   add_expert_members(model, family.experts, config);
+  if (family.maybe_query_key_norm) config["use_qk_norm"] = model.query_key_norm;
   if (family.some_rotary) config["no_rope_layers"] = no_rope_layers(model);
   if (family.windows == Windows::None) return config;
   // A sliding_window of null means that a position attends to all positions before it.
@@ -211,6 +214,13 @@ Candidate nearest(const ModelConfig& model) {
   return best;
 }
 
+auto facts_of_experts(const ModelConfig& m) {
+  return std::tuple(m.experts_per_token, m.expert_width, m.shared_expert_width,
+                    m.shared_expert_gate, m.router, m.router_normalised, m.router_scale,
+                    m.router_bias, m.router_correction, m.expert_groups, m.groups_per_token,
+                    m.dense_layers);
+}
+
 // Returns the settings in which the network and the config.json written for it must be equal.
 auto facts(const ModelConfig& m) {
   // A number that the network's form of positions does not use counts as 0.
@@ -218,7 +228,6 @@ auto facts(const ModelConfig& m) {
   const double factor = m.rotary_scaling != "none" ? m.rotary_factor : 0;
   const bool bands = m.rotary_scaling == "llama3" || m.rotary_scaling == "yarn";
   const bool original = m.rotary_scaling != "none" && m.rotary_scaling != "linear";
-  const bool mixture = m.experts > 0;
   return std::tuple(
       m.layers, m.width, m.heads, m.kv_heads, m.head_width, m.hidden, m.context, m.vocabulary,
       m.activation, m.positions, m.attention_bias, m.output_bias, m.bias, m.tied_embedding, m.gated,
@@ -227,11 +236,9 @@ auto facts(const ModelConfig& m) {
       m.rotary_attention_factor, m.rotary_short, m.rotary_long, m.query_key_norm_over, m.norm_place,
       m.rotary_width, m.rotary_layers, m.window_rotary_base, static_cast<float>(m.embedding_scale),
       m.residual_scale, static_cast<float>(m.attention_scale), static_cast<float>(m.logit_scale),
-      m.norm_zero_centered, m.attention_softcap, m.logit_softcap, m.experts,
-      mixture ? m.experts_per_token : 0, mixture ? m.expert_width : 0,
-      mixture ? m.shared_expert_width : 0, mixture && m.shared_expert_gate,
-      mixture && m.router_normalised, m.dense_layers, m.rotary_pairs, m.norm_bias,
-      m.parallel_branches, m.shared_norm);
+      m.norm_zero_centered, m.attention_softcap, m.logit_softcap, m.experts, m.rotary_pairs,
+      m.norm_bias, m.parallel_branches, m.shared_norm,
+      m.experts > 0 ? facts_of_experts(m) : facts_of_experts({}));
 }
 
 }  // namespace

@@ -155,6 +155,15 @@ constexpr LlamaLike kLlamaLike[] = {
      .queries_bias = "qkv_bias", .experts = ExpertForm::QwenShared},
     {.name = "qwen3_moe", .architecture = "Qwen3MoeForCausalLM", .query_key_norm = true, .biases = Biases::Attention,
      .experts = ExpertForm::Qwen},
+    {.name = "granitemoe", .architecture = "GraniteMoeForCausalLM", .biases = Biases::Attention, .scales = true,
+     .experts = ExpertForm::Mixtral},
+    {.name = "granitemoeshared", .architecture = "GraniteMoeSharedForCausalLM", .biases = Biases::Attention,
+     .scales = true, .experts = ExpertForm::MixtralShared},
+    {.name = "dots1", .architecture = "Dots1ForCausalLM", .windows = Windows::Any, .query_key_norm = true,
+     .biases = Biases::Attention, .layer_types = true, .experts = ExpertForm::Deepseek},
+    {.name = "glm4_moe", .architecture = "Glm4MoeForCausalLM", .maybe_query_key_norm = true,
+     .biases = Biases::MaybeQueries, .queries_bias = "attention_bias", .partial_rotary = true,
+     .experts = ExpertForm::Deepseek},
 };
 // clang-format on
 
@@ -214,7 +223,7 @@ Obstacles obstacles_to(const LlamaLike& family, const ModelConfig& model) {
   add_unless(model.window == 0 || family.windows != Windows::None, "model.window = 0", all);
   add_unless(model.window_layers.empty() || family.windows == Windows::Any,
              "model.window_layers = []", all);
-  add_unless(model.query_key_norm == family.query_key_norm,
+  add_unless(family.maybe_query_key_norm || model.query_key_norm == family.query_key_norm,
              family.query_key_norm ? "model.query_key_norm = true" : "model.query_key_norm = false",
              all);
   add_unless(model.query_key_norm_over == (family.whole_projection ? "projection" : "head"),

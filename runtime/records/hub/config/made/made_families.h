@@ -36,6 +36,7 @@ struct LlamaLike {
   const char* activation = "hidden_act";  // the member with the activation
   Windows windows = Windows::None;
   bool query_key_norm = false;
+  bool maybe_query_key_norm = false;  // can have them or not, and says so by use_qk_norm
   Biases biases = Biases::None;
   const char* queries_bias = "use_qkv_bias";  // with Biases::MaybeQueries the member that says it
   bool scales = false;            // can have multipliers, model.embedding_scale and its like
