@@ -14,6 +14,7 @@
 #include "kernels/error.h"
 #include "launch/program/help/flag.h"
 #include "launch/program/options/settings.h"
+#include "launch/program/planning/schedule_search.h"
 #include "runtime/planning/drawing/answer.h"
 #include "runtime/planning/drawing/json.h"
 #include "runtime/planning/drawing/page.h"
@@ -35,6 +36,9 @@ struct ScheduleOptions {
   std::string times = "1,1,1";
   std::string format = "text";
   bool json = false;
+  bool search = false;
+  SearchRequest searched;
+  std::string verified;  // the certificate of --verify-certificate
 };
 
 CommandOptions schedule_options_into(ScheduleOptions& request) {
@@ -63,7 +67,20 @@ svg: a drawing for papers and pages
 html: a page that explains it, with everything inside: sliders for all of the above, time to play back, and traces of real runs to open
 json: programs, times and memory
 trace: the predicted times, for Perfetto, chrome://tracing and that page)")(
-      "json", flag(request.json), "--format json");
+      "json", flag(request.json), "--format json")(
+      "search", flag(request.search),
+      "a schedule searched for the costs of --costs, or of equal stages with --chunks on a rank, "
+      "and "
+      "a bound that says how much shorter another one can be")(
+      "costs", po::value(&request.searched.costs)->value_name("FILE"),
+      "of --search: times by stage, bytes held, links and limits, as JSON")(
+      "certificate", po::value(&request.searched.certificate)->value_name("FILE"),
+      "of --search: where to write schedule and bound, to be checked by --verify-certificate")(
+      "search-seconds", po::value(&request.searched.seconds)->value_name("S"),
+      "of --search: the most that it may take [10]")(
+      "seed", po::value(&request.searched.seed)->value_name("N"), "of --search: of its dice [1]")(
+      "verify-certificate", po::value(&request.verified)->value_name("FILE"),
+      "checks a certificate, for the costs of --costs where given, and searches nothing");
   return options;
 }
 
@@ -93,6 +110,43 @@ void read_csv(ScheduleSettings& settings) {
   settings.schedule = std::filesystem::path(settings.schedule).filename();
 }
 
+// Whether the option is on the command line.
+bool is_given(const std::vector<std::string>& arguments, const std::string& option) {
+  return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& argument) {
+    return argument == option || argument.starts_with(option + "=");
+  });
+}
+
+// Refuses options that the others leave without meaning.
+void check_together(const ScheduleOptions& request, const std::vector<std::string>& arguments) {
+  const auto refuse = [&](std::initializer_list<const char*> options, const char* why) {
+    for (const char* const option : options) {
+      if (is_given(arguments, option)) fail_input(fmt::format("schedule: {} {}", option, why));
+    }
+  };
+  const bool verifies = !request.verified.empty();
+  if (!request.search) {
+    refuse({"--certificate", "--search-seconds", "--seed"}, "goes with --search");
+    if (!verifies) refuse({"--costs"}, "goes with --search or --verify-certificate");
+  }
+  if (verifies) {
+    refuse({"--search", "--schedule", "--stages", "--micro-batches", "--chunks", "--recompute",
+            "--times", "--latency", "--format", "--json"},
+           "does not go with --verify-certificate, which checks one file");
+  }
+  if (!request.search) return;
+  refuse({"--schedule"}, "names a schedule, and --search looks for one: leave out one of the two");
+  if (!request.searched.costs.empty()) {
+    refuse({"--stages", "--micro-batches", "--chunks", "--recompute", "--times", "--latency"},
+           "does not go with --costs, whose file says it");
+  }
+  if (request.format == "html") {
+    fail_input(
+        "schedule: --format html explains the known schedules; --search has text, csv, svg, "
+        "json and trace");
+  }
+}
+
 ScheduleOptions schedule_options(const std::vector<std::string>& arguments) {
   ScheduleOptions request;
   const auto rest = read_options(schedule_form(), schedule_options_into(request), arguments);
@@ -101,6 +155,7 @@ ScheduleOptions schedule_options(const std::vector<std::string>& arguments) {
                "'; see penstock schedule --help");
   }
   if (request.json) request.format = "json";
+  check_together(request, arguments);
   read_times(request);
   if (is_file(request.settings.schedule)) read_csv(request.settings);
   return request;
@@ -142,7 +197,16 @@ const Format& find_format(const std::string& name) {
 std::string schedule_text(const std::vector<std::string>& arguments,
                           const TerminalStyle& terminal) {
   const ScheduleOptions request = schedule_options(arguments);
+  if (!request.verified.empty()) {
+    return verified_certificate(request.verified, request.searched.costs);
+  }
   const Format& format = find_format(request.format);
+  if (request.search) {
+    const SearchAnswer found = search_schedule(request.searched, request.settings);
+    if (request.format == "json") return search_json(found) + "\n";
+    const std::string written = format.write(found.answer, terminal);
+    return request.format == "text" ? written + search_figures(found) : written;
+  }
   return format.write(answer(request.settings), terminal);
 }
 
@@ -160,7 +224,7 @@ const CommandForm& schedule_form() {
       .summary = "what every rank would do in a step, drawn and timed",
       .about =
           R"(Prints what every rank would do in one step, proved free of deadlock, and how long it would take.
-Needs no ranks.
+Needs no ranks. With --search it looks for a schedule where stages, ranks or links are unlike.
 )",
       .takes_keys = false,
       .options = unread(schedule_options_into)};

@@ -1,10 +1,14 @@
 // runtime/planning/drawing/answer.cpp -- see answer.h.
 #include "runtime/planning/drawing/answer.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <stdexcept>
 
+#include "runtime/planning/schedule/lower.h"
 #include "runtime/planning/schedule/proof/stash.h"
+#include "runtime/planning/schedule/proof/verify.h"
 #include "runtime/planning/schedule/recipe.h"
 #include "runtime/planning/schedule/timing/costs.h"
 #include "runtime/planning/schedule/timing/simulate.h"
@@ -52,14 +56,6 @@ StageTimes times_of(const ScheduleSettings& settings, double share) {
           .backward = input + weight + again};
 }
 
-PipelineCosts costs_of(const ScheduleSettings& settings, const Schedule& schedule) {
-  const double share = static_cast<double>(schedule.ranks) / schedule.stages;
-  PipelineCosts costs;
-  costs.stage.assign(static_cast<size_t>(schedule.stages), times_of(settings, share));
-  costs.within_node.latency = settings.latency;
-  return costs;
-}
-
 std::vector<StashLevel> stash_levels(const std::vector<TimedInstruction>& spans) {
   std::vector<StashLevel> levels = {{0, 0}};
   HeldStashes held;
@@ -71,22 +67,51 @@ std::vector<StashLevel> stash_levels(const std::vector<TimedInstruction>& spans)
   return levels;
 }
 
+ScheduleAnswer timed(ProvedSchedule made, const PipelineCosts& costs, ScheduleSettings settings,
+                     std::string costs_text) {
+  ScheduleAnswer result;
+  result.schedule = std::move(made.schedule);
+  result.peak_stash = std::move(made.proof.peak_stash);
+  result.peak_weight_halves = std::move(made.proof.peak_weight_halves);
+  result.settings = std::move(settings);
+  result.settings.stages = result.schedule.stages;
+  result.settings.micro_batches = result.schedule.micro_batches;
+  result.settings.chunks = result.schedule.stages / result.schedule.ranks;
+  result.costs = std::move(costs_text);
+  result.timeline = simulate(result.schedule, costs);
+  for (const auto& spans : result.timeline.rank) result.stash.push_back(stash_levels(spans));
+  return result;
+}
+
 }  // namespace
 
 ScheduleAnswer answer(const ScheduleSettings& settings) {
   check(settings);
-  ScheduleAnswer result;
   ProvedSchedule made = training_schedule(recipe_of(settings));
-  result.schedule = std::move(made.schedule);
-  result.peak_stash = std::move(made.proof.peak_stash);
-  result.peak_weight_halves = std::move(made.proof.peak_weight_halves);
-  result.settings = settings;
-  result.settings.stages = result.schedule.stages;
-  result.settings.micro_batches = result.schedule.micro_batches;
-  result.settings.chunks = result.schedule.stages / result.schedule.ranks;
-  result.timeline = simulate(result.schedule, costs_of(settings, result.schedule));
-  for (const auto& spans : result.timeline.rank) result.stash.push_back(stash_levels(spans));
-  return result;
+  const PipelineCosts costs = settings_costs(settings, made.schedule.ranks, made.schedule.stages);
+  return timed(std::move(made), costs, settings, settings_costs_text(settings));
+}
+
+ScheduleAnswer answer_for(const std::string& name, const Schedule& schedule, bool recompute,
+                          const PipelineCosts& costs, const std::string& costs_text) {
+  ProvedSchedule made;
+  made.schedule = lower(schedule, {.recompute = recompute, .update = true});
+  made.proof = verify(made.schedule);
+  return timed(std::move(made), costs, {.schedule = name}, costs_text);
+}
+
+PipelineCosts settings_costs(const ScheduleSettings& settings, int ranks, int stages) {
+  check(settings);
+  PipelineCosts costs;
+  const double share = static_cast<double>(ranks) / stages;
+  costs.stage.assign(static_cast<size_t>(stages), times_of(settings, share));
+  costs.within_node.latency = settings.latency;
+  return costs;
+}
+
+std::string settings_costs_text(const ScheduleSettings& settings) {
+  return fmt::format("F,B,W = {:g},{:g},{:g}, latency {:g}", settings.forward,
+                     settings.backward_input, settings.backward_weight, settings.latency);
 }
 
 std::string title(const ScheduleAnswer& answer) {

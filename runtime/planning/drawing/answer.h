@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/planning/schedule/schedule.h"
+#include "runtime/planning/schedule/timing/costs.h"
 #include "runtime/planning/schedule/timing/timeline.h"
 
 namespace penstock {
@@ -48,6 +49,7 @@ struct ScheduleAnswer {
   // The question, with the sizes that the schedule has in place of 0 and of what a CSV text
   // overrides.
   ScheduleSettings settings;
+  std::string costs;            // the times, for people: "F,B,W = 1,1,1, latency 0"
   Schedule schedule;            // messages and recomputes included (lower()), proved (verify())
   Timeline timeline;            // simulated start and end of each instruction
   std::vector<int> peak_stash;  // by rank: the most stashes at once
@@ -60,6 +62,18 @@ struct ScheduleAnswer {
 // Throws std::invalid_argument for an unknown schedule, sizes that it cannot have, negative times
 // or a bad CSV text; the message names the option of `penstock schedule`.
 [[nodiscard]] ScheduleAnswer answer(const ScheduleSettings& settings);
+
+// The answer for a schedule of compute instructions that was made elsewhere, of unlike stages, say.
+// `name` and `costs_text` are what titles call the schedule and its costs. Throws
+// std::invalid_argument where it cannot run or the costs do not fit it.
+[[nodiscard]] ScheduleAnswer answer_for(const std::string& name, const Schedule& schedule,
+                                        bool recompute, const PipelineCosts& costs,
+                                        const std::string& costs_text);
+
+// The costs of the settings' stages where `ranks` share `stages` of them, and their text. The
+// settings' sizes are not read. Throws std::invalid_argument for negative times.
+[[nodiscard]] PipelineCosts settings_costs(const ScheduleSettings& settings, int ranks, int stages);
+[[nodiscard]] std::string settings_costs_text(const ScheduleSettings& settings);
 
 // A line to put above a picture: "zb-v: ranks 4, stages 8, micro-batches 8".
 [[nodiscard]] std::string title(const ScheduleAnswer& answer);

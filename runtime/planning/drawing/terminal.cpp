@@ -54,17 +54,15 @@ std::string coloured(const std::string& picture) {
 
 std::string terminal_text(const ScheduleAnswer& answer, const TerminalStyle& terminal) {
   const std::string picture = draw(answer.schedule, answer.timeline, terminal.columns);
-  const ScheduleSettings& settings = answer.settings;
   const double time = makespan(answer.timeline);
   const double bubble = makespan_bubble(answer.timeline);
   const bool halves =
       std::ranges::any_of(answer.peak_weight_halves, [](int most) { return most > 0; });
   return fmt::format(
-      "{}\n{}; F,B,W = {:g},{:g},{:g}, latency {:g}\n"
+      "{}\n{}; {}\n"
       "makespan    {:g}\nbubble      {:g} ({:.1f} %) of the makespan, {:g} of the longest span\n"
       "peak stash  {} (micro-batches x stages held, by rank)\n{}",
-      terminal.colours ? coloured(picture) : picture, title(answer), settings.forward,
-      settings.backward_input, settings.backward_weight, settings.latency, time, bubble,
+      terminal.colours ? coloured(picture) : picture, title(answer), answer.costs, time, bubble,
       100.0 * bubble_share(answer.timeline), span_bubble(answer.timeline),
       fmt::join(answer.peak_stash, " "),
       halves ? fmt::format("halves      {} (with weight gradients still to come, by rank)\n",

@@ -1,5 +1,5 @@
 // Longest paths to and from every part, and the work of its rank before and after it.
-#include "runtime/planning/search/heads_and_tails.h"
+#include "runtime/planning/schedule/search/heads_and_tails.h"
 
 #include <algorithm>
 

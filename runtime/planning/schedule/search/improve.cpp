@@ -1,5 +1,5 @@
 // Local search on the longest path.
-#include "runtime/planning/search/improve.h"
+#include "runtime/planning/schedule/search/improve.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Greedy list scheduling.
-#include "runtime/planning/search/greedy.h"
+#include "runtime/planning/schedule/search/greedy.h"
 
 #include <algorithm>
 #include <array>

@@ -1,14 +1,14 @@
 // Searched schedules against all orders, all generators and the lower bound.
-#include "runtime/planning/search/search.h"
+#include "runtime/planning/schedule/search/search.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "runtime/planning/schedule/generators/known_schedules.h"
-#include "runtime/planning/search/bound.h"
-#include "tests/unit/planning/search/all_orders.h"
-#include "tests/unit/planning/search/random_problems.h"
+#include "runtime/planning/schedule/search/bound.h"
+#include "tests/unit/planning/schedule/search/all_orders.h"
+#include "tests/unit/planning/schedule/search/random_problems.h"
 
 namespace penstock {
 namespace {

@@ -1,5 +1,5 @@
 // Checks of a problem, and the figures of a schedule by the schedule room's own means.
-#include "runtime/planning/search/problem.h"
+#include "runtime/planning/schedule/search/problem.h"
 
 #include <algorithm>
 #include <limits>

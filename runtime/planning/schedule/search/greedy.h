@@ -1,12 +1,13 @@
-// runtime/planning/search/greedy.h -- greedy_programs(): a good order of all instructions, made in
-// the order of time: whenever a rank is free, it takes what is most urgent of what it can run.
+// runtime/planning/schedule/search/greedy.h -- greedy_programs(): a good order of all instructions,
+// made in the order of time: whenever a rank is free, it takes what is most urgent of what it can
+// run.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "runtime/planning/search/evaluation.h"
-#include "runtime/planning/search/heads_and_tails.h"
+#include "runtime/planning/schedule/search/evaluation.h"
+#include "runtime/planning/schedule/search/heads_and_tails.h"
 
 namespace penstock {
 

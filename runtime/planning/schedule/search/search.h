@@ -1,5 +1,5 @@
-// runtime/planning/search/search.h -- search(): finds a schedule with a short step for unlike
-// stages, ranks and links under a limit of bytes.
+// runtime/planning/schedule/search/search.h -- search(): finds a schedule with a short step for
+// unlike stages, ranks and links under a limit of bytes.
 //
 // It begins with all generators (schedule/generators) and with greedy orders of many policies
 // (greedy.h), and improves the best of them (improve.h); where a problem is small it tries all
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/planning/search/problem.h"
+#include "runtime/planning/schedule/search/problem.h"
 
 namespace penstock {
 
@@ -31,5 +31,12 @@ struct Found {
 
 // Throws what check_problem() throws.
 [[nodiscard]] Found search(const SearchProblem& problem, const SearchEffort& effort = {});
+
+// The best schedule of the usual placements: stage s on rank s mod ranks and, with two stages on a
+// rank, in a V. Sets problem.rank_of_stage to that of the answer. A placement that does not fit
+// the limits is left out; throws what check_problem() throws where none does. `stages` is their
+// number, of which ranks is a divisor.
+[[nodiscard]] Found search_placements(SearchProblem& problem, int stages,
+                                      const SearchEffort& effort = {});
 
 }  // namespace penstock

@@ -1,14 +1,15 @@
-// runtime/planning/search/problem.h -- SearchProblem: what a schedule is searched for: which rank
-// holds which stage, how long each pass of each stage and each message takes, and how many bytes a
-// rank may hold.
+// runtime/planning/schedule/search/problem.h -- SearchProblem: what a schedule is searched for:
+// which rank holds which stage, how long each pass of each stage and each message takes, and how
+// many bytes a rank may hold.
 //
 // search() (search.h) takes a problem and gives an order; bound.h says how short a step of any
 // order can be at best. Both count a step as simulate() (schedule/timing) counts a lowered schedule
 // with these costs, from its beginning to the end of the last compute instruction. Sums over
 // replicas, updates and skip connections are not part of the problem.
 //
-// Every function of this folder (runtime/planning/search) throws std::invalid_argument, with a full
-// sentence, for arguments that make no sense. The folder includes the schedule room alone.
+// Every function of this folder (runtime/planning/schedule/search) throws std::invalid_argument,
+// with a full sentence, for arguments that make no sense. The folder includes the schedule room
+// alone.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,11 @@
-// tests/unit/planning/search/random_problems.h -- problems from dice, for the tests of searches.
+// tests/unit/planning/schedule/search/random_problems.h -- problems from dice, for the tests of
+// searches.
 #pragma once
 
 #include <random>
 
-#include "runtime/planning/search/evaluation.h"
-#include "runtime/planning/search/problem.h"
+#include "runtime/planning/schedule/search/evaluation.h"
+#include "runtime/planning/schedule/search/problem.h"
 
 namespace penstock {
 

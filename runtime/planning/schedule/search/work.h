@@ -1,5 +1,6 @@
-// runtime/planning/search/work.h -- Work: a SearchProblem in the form that loops read: what each
-// instruction takes of its rank's time, messages included, and how long its result travels.
+// runtime/planning/schedule/search/work.h -- Work: a SearchProblem in the form that loops read:
+// what each instruction takes of its rank's time, messages included, and how long its result
+// travels.
 //
 // A receive stands right before the instruction that needs it and a send right after the one that
 // made it (lower.h), so what a message takes of a rank's time is added to that instruction.
@@ -9,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-#include "runtime/planning/search/problem.h"
+#include "runtime/planning/schedule/search/problem.h"
 
 namespace penstock {
 

@@ -1,10 +1,10 @@
 // The search's own evaluation says what the simulator says of the proved schedule.
-#include "runtime/planning/search/evaluation.h"
+#include "runtime/planning/schedule/search/evaluation.h"
 
 #include <gtest/gtest.h>
 
 #include "runtime/planning/schedule/generators/generators.h"
-#include "tests/unit/planning/search/random_problems.h"
+#include "tests/unit/planning/schedule/search/random_problems.h"
 
 namespace penstock {
 namespace {

@@ -1,5 +1,5 @@
 // One pass over the programs, each rank as far as it comes at a time.
-#include "runtime/planning/search/evaluation.h"
+#include "runtime/planning/schedule/search/evaluation.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "tests/unit/planning/search/random_problems.h"
+#include "tests/unit/planning/schedule/search/random_problems.h"
 
 #include "runtime/planning/schedule/generators/placement.h"
 

@@ -1,14 +1,17 @@
 // The search from its seeds to its answer.
-#include "runtime/planning/search/search.h"
+#include "runtime/planning/schedule/search/search.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
+#include <stdexcept>
 
 #include "runtime/planning/schedule/generators/known_schedules.h"
-#include "runtime/planning/search/bound.h"
-#include "runtime/planning/search/greedy.h"
-#include "runtime/planning/search/improve.h"
+#include "runtime/planning/schedule/generators/placement.h"
+#include "runtime/planning/schedule/search/bound.h"
+#include "runtime/planning/schedule/search/greedy.h"
+#include "runtime/planning/schedule/search/improve.h"
 
 namespace penstock {
 namespace {
@@ -96,29 +99,39 @@ class Search {
     }
   }
 
-  // How many micro-batches stages may have in flight: as many as keep the busiest rank busy for
-  // their way from a stage to the end and back, some more, and any number.
+  // How many micro-batches stages may have in flight: as many as come in one period each while one
+  // is on its way from a stage to the end and back, fewer, more, and any number.
   [[nodiscard]] std::vector<std::vector<int>> ways_ahead() const {
     const int most = work_.micro_batches;
-    double busiest = 0;
-    for (int rank = 0; rank < work_.ranks; ++rank) {
-      double sum = 0;
-      for (const int s : work_.stages_of_rank[rank]) {
-        const LeastBackward backward = least_backward(work_.stage[s]);
-        sum += work_.stage[s].forward + work_.stage[s].recompute + backward.input + backward.weight;
-      }
-      busiest = std::max(busiest, sum);
-    }
     const std::vector<double> trips = round_trips(work_);
+    const double period = least_period(trips);
     std::vector<std::vector<int>> ways{std::vector<int>(work_.stages, most)};
-    for (const double factor : {1.0, 1.25, 1.5, 2.0, 3.0}) {
+    for (const double factor : {0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0}) {
       auto& way = ways.emplace_back();
       for (const double trip : trips) {
-        const double needed = busiest > 0 ? std::ceil(factor * trip / busiest) : 1;
+        const double needed = period > 0 ? std::ceil(factor * trip / period) : 1;
         way.push_back(static_cast<int>(std::clamp(needed, 1.0, static_cast<double>(most))));
       }
     }
     return ways;
+  }
+
+  // The time between two micro-batches in a long step at least: the work of a rank on one, and what
+  // one holds over time, of which the rank's limit has room for a share at once.
+  [[nodiscard]] double least_period(const std::vector<double>& trips) const {
+    double period = 0;
+    for (int rank = 0; rank < work_.ranks; ++rank) {
+      double busy = 0;
+      double held = 0;
+      for (const int s : work_.stages_of_rank[rank]) {
+        const LeastBackward backward = least_backward(work_.stage[s]);
+        busy +=
+            work_.stage[s].forward + work_.stage[s].recompute + backward.input + backward.weight;
+        held += static_cast<double>(work_.held[s].until_input) * trips[s];
+      }
+      period = std::max({period, busy, held / static_cast<double>(work_.limit[rank])});
+    }
+    return period;
   }
 
   // Improves the best candidates a little each and the best of those with all the rest of the
@@ -163,6 +176,41 @@ class Search {
 Found search(const SearchProblem& problem, const SearchEffort& effort) {
   check_problem(problem);
   return Search(problem, effort).run();
+}
+
+Found search_placements(SearchProblem& problem, int stages, const SearchEffort& effort) {
+  const int chunks = stages / std::max(1, problem.ranks);
+  std::vector<std::vector<int>> placements{
+      looped(problem.ranks, chunks, problem.micro_batches).rank_of_stage};
+  if (chunks == 2 && problem.ranks > 1) {
+    placements.push_back(folded(problem.ranks, problem.micro_batches).rank_of_stage);
+  }
+  std::optional<Found> best;
+  std::string refused;
+  std::string generator;
+  double generator_makespan = Evaluation::kNever;
+  for (const std::vector<int>& placement : placements) {
+    problem.rank_of_stage = placement;
+    try {
+      check_problem(problem);
+    } catch (const std::invalid_argument& error) {
+      if (refused.empty()) refused = error.what();
+      continue;
+    }
+    SearchEffort share = effort;
+    share.seconds /= static_cast<double>(placements.size());
+    Found found = search(problem, share);
+    if (!found.generator.empty() && found.generator_makespan < generator_makespan) {
+      generator = found.generator;
+      generator_makespan = found.generator_makespan;
+    }
+    if (!best || found.makespan < best->makespan) best = std::move(found);
+  }
+  if (!best) throw std::invalid_argument(refused);
+  best->generator = generator;
+  best->generator_makespan = generator.empty() ? 0 : generator_makespan;
+  problem.rank_of_stage = best->schedule.rank_of_stage;
+  return std::move(*best);
 }
 
 }  // namespace penstock

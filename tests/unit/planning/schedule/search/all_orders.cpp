@@ -1,8 +1,8 @@
-#include "tests/unit/planning/search/all_orders.h"
+#include "tests/unit/planning/schedule/search/all_orders.h"
 
 #include <algorithm>
 
-#include "runtime/planning/search/evaluation.h"
+#include "runtime/planning/schedule/search/evaluation.h"
 
 namespace penstock {
 namespace {

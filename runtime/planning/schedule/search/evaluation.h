@@ -1,5 +1,5 @@
-// runtime/planning/search/evaluation.h -- Evaluation: how long a step with given programs takes,
-// worked out thousands of times a second, for a search that tries many orders.
+// runtime/planning/schedule/search/evaluation.h -- Evaluation: how long a step with given programs
+// takes, worked out thousands of times a second, for a search that tries many orders.
 //
 // It gives what simulate() gives for the lowered schedule (proved_makespan(), problem.h), which a
 // test holds, but proves nothing: programs must name each instruction once, and those of one op and
@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/planning/search/work.h"
+#include "runtime/planning/schedule/search/work.h"
 
 namespace penstock {
 

@@ -1,13 +1,13 @@
 // What is refused before anything is searched.
-#include "runtime/planning/search/problem.h"
+#include "runtime/planning/schedule/search/problem.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
+#include "tests/unit/planning/schedule/search/random_problems.h"
 #include "tests/unit/planning/schedule/support.h"
-#include "tests/unit/planning/search/random_problems.h"
 
 namespace penstock {
 namespace {

@@ -1,6 +1,6 @@
-// runtime/planning/search/heads_and_tails.h -- heads_and_tails(): for every part of a step's work
-// the earliest moment at which any schedule can begin it, and the least time that passes from its
-// end to the end of the step.
+// runtime/planning/schedule/search/heads_and_tails.h -- heads_and_tails(): for every part of a
+// step's work the earliest moment at which any schedule can begin it, and the least time that
+// passes from its end to the end of the step.
 //
 // They follow from what must come before and after a part: its inputs, the parts of the same stage
 // that run in ascending order of micro-batches, and all of these that take the time of one rank,
@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/planning/search/work.h"
+#include "runtime/planning/schedule/search/work.h"
 
 namespace penstock {
 

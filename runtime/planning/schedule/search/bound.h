@@ -1,5 +1,5 @@
-// runtime/planning/search/bound.h -- lower bounds: how long a step takes at least, whatever the
-// order of the instructions and whether backwards run whole or in halves.
+// runtime/planning/schedule/search/bound.h -- lower bounds: how long a step takes at least,
+// whatever the order of the instructions and whether backwards run whole or in halves.
 //
 // Counted are the schedules that verify() accepts: each stage runs its forwards, its input halves
 // and its weight halves in ascending order of micro-batches. No rank holds more than its limit.
@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "runtime/planning/search/heads_and_tails.h"
+#include "runtime/planning/schedule/search/heads_and_tails.h"
 
 namespace penstock {
 
@@ -19,6 +19,10 @@ struct WorkBound {
   double head = 0, work = 0, tail = 0;
   [[nodiscard]] double total() const { return head + work + tail; }
 };
+
+// Whether the first bound says more: it is larger, or as large with more work, which says better
+// where the time goes.
+[[nodiscard]] bool says_more(const WorkBound& a, const WorkBound& b);
 
 // On one rank, every micro-batch holds bytes from its Forward to the end of its backward, which are
 // `byte_seconds` of all micro-batches at least, and never more than `limit` at once. The first

@@ -1,7 +1,8 @@
-// tests/unit/planning/search/all_orders.h -- the best schedule of a small problem by trying all.
+// tests/unit/planning/schedule/search/all_orders.h -- the best schedule of a small problem by
+// trying all.
 #pragma once
 
-#include "runtime/planning/search/problem.h"
+#include "runtime/planning/schedule/search/problem.h"
 
 namespace penstock {
 

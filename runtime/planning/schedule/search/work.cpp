@@ -1,5 +1,5 @@
 // What each instruction takes of its rank's time.
-#include "runtime/planning/search/work.h"
+#include "runtime/planning/schedule/search/work.h"
 
 #include <algorithm>
 

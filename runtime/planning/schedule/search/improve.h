@@ -1,5 +1,5 @@
-// runtime/planning/search/improve.h -- improve(): makes the step of given programs shorter by small
-// changes to what decides its length.
+// runtime/planning/schedule/search/improve.h -- improve(): makes the step of given programs shorter
+// by small changes to what decides its length.
 //
 // A change moves one instruction of the longest path along its rank's program, or splits a whole
 // backward there, or makes one of two halves. It is kept by late acceptance (Burke & Bykov 2017):
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "runtime/planning/search/evaluation.h"
+#include "runtime/planning/schedule/search/evaluation.h"
 
 namespace penstock {
 

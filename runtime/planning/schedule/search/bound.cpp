@@ -1,5 +1,5 @@
 // Lower bounds from heads, tails and bytes.
-#include "runtime/planning/search/bound.h"
+#include "runtime/planning/schedule/search/bound.h"
 
 #include <algorithm>
 
@@ -26,6 +26,12 @@ std::vector<PartOfRank> parts_of(const Work& work, const HeadsAndTails& known, i
 }
 
 }  // namespace
+
+bool says_more(const WorkBound& a, const WorkBound& b) {
+  constexpr double kRounding = 1e-12;
+  if (a.total() > b.total() * (1 + kRounding)) return true;
+  return a.total() >= b.total() * (1 - kRounding) && a.work > b.work;
+}
 
 std::vector<double> round_trips(const Work& work) {
   std::vector<double> trips(work.stages);
@@ -55,6 +61,7 @@ std::vector<WorkBound> work_bounds(const Work& work, const HeadsAndTails& known)
     std::sort(parts.begin(), parts.end(),
               [](const PartOfRank& a, const PartOfRank& b) { return a.tail > b.tail; });
     std::vector<double> heads;
+    heads.reserve(parts.size());
     for (const PartOfRank& part : parts) heads.push_back(part.head);
     std::sort(heads.begin(), heads.end());
     heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
@@ -65,7 +72,7 @@ std::vector<WorkBound> work_bounds(const Work& work, const HeadsAndTails& known)
         if (part.head < head) continue;
         sum += part.time;
         const WorkBound bound{rank, head, sum, part.tail};
-        if (bound.total() > best.total()) best = bound;
+        if (says_more(bound, best)) best = bound;
       }
     }
     // The sum over all parts in one order, as a check makes it.

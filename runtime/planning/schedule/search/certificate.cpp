@@ -1,0 +1,131 @@
+// Certificates: made, and checked term by term.
+#include "runtime/planning/schedule/search/certificate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+namespace penstock {
+namespace {
+
+constexpr double kRounding = 1e-9;
+
+[[noreturn]] void refuse_certificate(const std::string& message) {
+  throw std::invalid_argument("the certificate does not hold: " + message);
+}
+
+std::string of_rank(const char* what, int rank) {
+  return std::string(what) + " of rank " + std::to_string(rank);
+}
+
+void check_equal(const std::string& what, double said, double is) {
+  if (std::abs(said - is) <= kRounding * std::abs(is)) return;
+  refuse_certificate(what + " is " + std::to_string(is) + ", not " + std::to_string(said));
+}
+
+// A bound whose terms are no larger than what is so holds, too.
+void check_at_most(const std::string& what, double said, double is) {
+  if (said >= 0 && said <= is * (1 + kRounding)) return;
+  refuse_certificate(what + " is " + std::to_string(is) + " at most, not " + std::to_string(said));
+}
+
+void check_limits(const SearchProblem& problem, const Schedule& schedule) {
+  const std::vector<int64_t> held = peak_held(problem, schedule);
+  for (size_t rank = 0; rank < problem.limit.size(); ++rank) {
+    if (held[rank] <= problem.limit[rank]) continue;
+    refuse_certificate("rank " + std::to_string(rank) + " holds " + std::to_string(held[rank]) +
+                       " bytes, which is above its limit of " +
+                       std::to_string(problem.limit[rank]));
+  }
+}
+
+void check_schedule(const Certificate& certificate) {
+  const SearchProblem& problem = certificate.problem;
+  const Schedule& schedule = certificate.schedule;
+  if (schedule.rank_of_stage != problem.rank_of_stage || schedule.ranks != problem.ranks ||
+      schedule.micro_batches != problem.micro_batches) {
+    refuse_certificate(
+        "its schedule has other sizes, or other stages on its ranks, than its costs");
+  }
+  check_equal("the length of the schedule's step", certificate.makespan,
+              proved_makespan(problem, schedule));
+  check_limits(problem, schedule);
+}
+
+void check_rank(const Work& work, int rank) {
+  if (rank >= 0 && rank < work.ranks) return;
+  refuse_certificate("a bound is of rank " + std::to_string(rank) + ", but ranks are 0 to " +
+                     std::to_string(work.ranks - 1));
+}
+
+void check_work(const Work& work, const HeadsAndTails& known, const WorkBound& bound) {
+  check_rank(work, bound.rank);
+  if (!(bound.head >= 0 && bound.tail >= 0)) {
+    refuse_certificate(of_rank("a bound", bound.rank) + " has a time that is below 0");
+  }
+  // A head that is larger by a rounding would leave out the very part that has it.
+  const double head = bound.head * (1 - kRounding);
+  const double tail = bound.tail * (1 - kRounding);
+  check_at_most(of_rank("the work within its bound", bound.rank), bound.work,
+                work_from(work, known, bound.rank, head, tail));
+}
+
+void check_memory(const std::vector<MemoryBound>& so, const MemoryBound& said) {
+  const auto is = std::find_if(so.begin(), so.end(),
+                               [&](const MemoryBound& each) { return each.rank == said.rank; });
+  if (is == so.end()) {
+    refuse_certificate(of_rank("a bound of memory", said.rank) + " is there, but no limit of it");
+  }
+  check_at_most(of_rank("the head of memory", said.rank), said.head, is->head);
+  check_at_most(of_rank("the tail of memory", said.rank), said.tail, is->tail);
+  check_at_most(of_rank("what is held over time", said.rank), said.byte_seconds, is->byte_seconds);
+  if (said.limit < is->limit) {
+    refuse_certificate(of_rank("the limit", said.rank) + " is " + std::to_string(is->limit) +
+                       ", not " + std::to_string(said.limit));
+  }
+}
+
+// The largest bound of a certificate.
+double largest(const Certificate& certificate) {
+  double bound = 0;
+  for (const WorkBound& each : certificate.work) bound = std::max(bound, each.total());
+  for (const MemoryBound& each : certificate.memory) bound = std::max(bound, each.total());
+  return bound;
+}
+
+double gap_of(double makespan, double bound) {
+  return bound > 0 ? std::max(0.0, makespan / bound - 1) : 0;
+}
+
+}  // namespace
+
+Certificate certify(const SearchProblem& problem, const Schedule& schedule) {
+  check_problem(problem);
+  const Work work = work_of(problem);
+  const HeadsAndTails known = heads_and_tails(work);
+  Certificate certificate{.problem = problem,
+                          .schedule = schedule,
+                          .makespan = proved_makespan(problem, schedule),
+                          .work = work_bounds(work, known),
+                          .memory = memory_bounds(work, known)};
+  check_limits(problem, schedule);
+  certificate.bound = largest(certificate);
+  certificate.gap = gap_of(certificate.makespan, certificate.bound);
+  return certificate;
+}
+
+void check_certificate(const Certificate& certificate) {
+  check_problem(certificate.problem);
+  check_schedule(certificate);
+  const Work work = work_of(certificate.problem);
+  const HeadsAndTails known = heads_and_tails(work);
+  for (const WorkBound& bound : certificate.work) check_work(work, known, bound);
+  const std::vector<MemoryBound> so = memory_bounds(work, known);
+  for (const MemoryBound& bound : certificate.memory) check_memory(so, bound);
+  check_equal("the largest of its bounds", certificate.bound, largest(certificate));
+  const double gap = gap_of(certificate.makespan, certificate.bound);
+  check_equal("one and the gap", 1 + certificate.gap, 1 + gap);
+}
+
+}  // namespace penstock

@@ -1,0 +1,35 @@
+// runtime/planning/schedule/search/certificate.h -- Certificate: a schedule, what its step takes,
+// and how short a step of any schedule can be at best, so that anybody can check both without the
+// search.
+//
+// certify() makes one of any schedule. check_certificate() takes nothing in it on trust: it proves
+// and times the schedule by the schedule room's own means, and each bound by heads and tails that
+// it works out anew from the problem.
+#pragma once
+
+#include <vector>
+
+#include "runtime/planning/schedule/search/bound.h"
+#include "runtime/planning/schedule/search/problem.h"
+
+namespace penstock {
+
+struct Certificate {
+  SearchProblem problem = {};
+  Schedule schedule = {};  // compute instructions alone
+  double makespan = 0;     // proved_makespan()
+  double bound = 0;        // no schedule with the problem's placement takes less: the largest below
+  double gap = 0;          // the share by which the makespan is above the bound; 0 without a bound
+  std::vector<WorkBound> work = {};      // one per rank
+  std::vector<MemoryBound> memory = {};  // one for each rank that has a limit
+};
+
+// `schedule` has compute instructions alone. Throws where the problem or the schedule is refused
+// (check_problem(), verify()) or passes a limit.
+[[nodiscard]] Certificate certify(const SearchProblem& problem, const Schedule& schedule);
+
+// Throws for the first thing that does not hold, with what is said and what is so. Sums may differ
+// by a billionth, since machines round differently.
+void check_certificate(const Certificate& certificate);
+
+}  // namespace penstock

@@ -1,0 +1,186 @@
+// `penstock schedule --search`: costs in; schedule, figures and certificate out.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "launch/program/commands/schedule_command.h"
+#include "runtime/system/files/input_file.h"
+#include "tests/unit/launch/helpers.h"
+
+namespace penstock {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+using Arguments = std::vector<std::string>;
+
+// Three stages on three ranks, of which the second takes twice as long.
+nlohmann::json costs() {
+  const nlohmann::json stage{
+      {"forward", 1},      {"backward_input", 1},           {"backward_weight", 1},
+      {"held_bytes", 100}, {"held_until_weight_bytes", 40}, {"message_bytes", 10}};
+  nlohmann::json all{{"ranks", 3}, {"micro_batches", 4}, {"stages", {stage, stage, stage}}};
+  for (const char* const time : {"forward", "backward_input", "backward_weight"}) {
+    all["stages"][1][time] = 2;
+  }
+  all["stages"][2].erase("message_bytes");
+  all["limit_bytes"] = {300, 300, 300};
+  return all;
+}
+
+std::string search_refusal(const Arguments& arguments) {
+  try {
+    return "accepted: " + schedule_text(arguments);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Input);
+    return error.what();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+}
+
+TEST(ScheduleSearch, SaysHowFarFromTheBestItIs) {
+  const std::string text = schedule_text({"--search"});
+  EXPECT_THAT(text, HasSubstr("searched: ranks 4, stages 4, micro-batches 8; F,B,W = 1,1,1"));
+  EXPECT_THAT(text, HasSubstr("makespan    27\n"));
+  EXPECT_THAT(text, HasSubstr("generators  27 by zb-h1, the best that fits\n"));
+  EXPECT_THAT(text, HasSubstr("bound       27: no order on these ranks takes less, since rank "));
+  EXPECT_THAT(text, HasSubstr("gap         0.00 %"));
+}
+
+TEST(ScheduleSearch, TriesBothPlacementsOfTwoStagesOnARank) {
+  const auto found = nlohmann::json::parse(
+      schedule_text({"--search", "--stages", "8", "--chunks", "2", "--json"}));
+  EXPECT_EQ(found["makespan"], 25.5);
+  EXPECT_EQ(found["search"]["generator"], "zb-v");  // the best of those placed otherwise takes 28.5
+}
+
+// The schedule that --format csv writes is the one whose figures are told.
+TEST(ScheduleSearch, WritesACsvThatIsReadBack) {
+  const TemporaryFolder folder;
+  const std::string file =
+      folder.write("found.csv", schedule_text({"--search", "--format", "csv"}));
+  const nlohmann::json read = nlohmann::json::parse(schedule_text({"--schedule", file, "--json"}));
+  EXPECT_EQ(read["makespan"],
+            nlohmann::json::parse(schedule_text({"--search", "--json"}))["makespan"]);
+}
+
+TEST(ScheduleSearch, CertificateOfCostsIsVerified) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("costs.json", costs().dump());
+  const std::string certificate = folder / "certificate.json";
+  const std::string text =
+      schedule_text({"--search", "--costs", file, "--certificate", certificate});
+  EXPECT_THAT(text, HasSubstr("searched: ranks 3, stages 3, micro-batches 4; costs of " + file));
+  for (const Arguments& more : {Arguments{}, Arguments{"--costs", file}}) {
+    Arguments arguments{"--verify-certificate", certificate};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    EXPECT_THAT(schedule_text(arguments),
+                StartsWith(certificate + " holds: the schedule's step takes "));
+  }
+  nlohmann::json others = costs();
+  others["stages"][0]["forward"] = 3;
+  const std::string other = folder.write("other.json", others.dump());
+  EXPECT_THAT(search_refusal({"--verify-certificate", certificate, "--costs", other}),
+              HasSubstr("is a certificate for other costs than those of " + other));
+}
+
+// Every number and text of a certificate's file is needed: with any one changed it is refused.
+TEST(ScheduleSearch, CertificateIsRefusedWithAnythingChanged) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("costs.json", costs().dump());
+  const std::string certificate = folder / "certificate.json";
+  (void)schedule_text({"--search", "--costs", file, "--certificate", certificate});
+  const nlohmann::json sound =
+      nlohmann::json::parse(read_text(certificate, 1 << 20, FileOwner::User));
+  const auto refused = [&](nlohmann::json changed, const nlohmann::json::json_pointer& at,
+                           const nlohmann::json& value) {
+    changed[at] = value;
+    const std::string path = folder.write("changed.json", changed.dump());
+    return search_refusal({"--verify-certificate", path});
+  };
+  const auto more = [&](const std::string& pointer) {
+    const nlohmann::json::json_pointer at(pointer);
+    const nlohmann::json value = sound[at].is_number_float()
+                                     ? nlohmann::json(sound[at].get<double>() * 1.01 + 0.1)
+                                     : nlohmann::json(sound[at].get<int64_t>() + 7);
+    return refused(sound, at, value);
+  };
+  EXPECT_THAT(more("/certificate"), HasSubstr("the version known here"));
+  EXPECT_THAT(more("/makespan"), HasSubstr("the length of the schedule's step is"));
+  EXPECT_THAT(more("/bound"), HasSubstr("the largest of its bounds is"));
+  EXPECT_THAT(more("/gap"), HasSubstr("one and the gap is"));
+  EXPECT_THAT(more("/work_bounds/0/work"), HasSubstr("the work within its bound of rank 0 is"));
+  EXPECT_THAT(more("/memory_bounds/0/byte_seconds"), HasSubstr("what is held over time of rank 0"));
+  EXPECT_THAT(more("/costs/stages/1/backward_weight"),
+              HasSubstr("the length of the schedule's step"));
+  EXPECT_THAT(more("/costs/micro_batches"), HasSubstr("other sizes"));
+  EXPECT_THAT(refused(sound, nlohmann::json::json_pointer("/schedule/1"), "F1.0,B1.0"),
+              HasSubstr("has no cell F1.1"));
+  EXPECT_THAT(refused(sound, nlohmann::json::json_pointer("/costs/limit_bytes/1"), 100),
+              HasSubstr("rank 1 holds"));
+  EXPECT_THAT(refused(sound, nlohmann::json::json_pointer("/proof"), 1),
+              HasSubstr("'proof' is not known"));
+  nlohmann::json without = sound;
+  without.erase("bound");
+  EXPECT_THAT(
+      search_refusal({"--verify-certificate", folder.write("changed.json", without.dump())}),
+      AllOf(HasSubstr("'bound' is missing"), HasSubstr("make it again with")));
+}
+
+TEST(ScheduleSearch, RefusesBadCosts) {
+  const TemporaryFolder folder;
+  const auto with = [&](const std::string& pointer, const nlohmann::json& value) {
+    nlohmann::json changed = costs();
+    changed[nlohmann::json::json_pointer(pointer)] = value;
+    return search_refusal({"--search", "--costs", folder.write("c.json", changed.dump())});
+  };
+  EXPECT_THAT(
+      with("/stages/1/forward", -1),
+      AllOf(HasSubstr("c.json: 'stages'[1] 'forward' is below 0"), HasSubstr("docs/planning.md")));
+  EXPECT_THAT(with("/stages/1/forward", "x"), HasSubstr("'stages'[1] 'forward' is no number"));
+  EXPECT_THAT(with("/stages/1/forward", 1e40), HasSubstr("'stages'[1] 'forward' is too large"));
+  EXPECT_THAT(with("/stages/1/forwards", 1), HasSubstr("'stages'[1] 'forwards' is not known"));
+  EXPECT_THAT(with("/stages/2/message_bytes", 1), HasSubstr("has no next one"));
+  EXPECT_THAT(with("/stages/0/held_until_weight_bytes", 101), HasSubstr("stage 0 holds 100 bytes"));
+  EXPECT_THAT(with("/ranks", 2), HasSubstr("has 3 stages, which 2 ranks cannot share evenly"));
+  EXPECT_THAT(with("/ranks", 0), HasSubstr("'ranks' is below 1"));
+  EXPECT_THAT(with("/micro_batches", 0), HasSubstr("at least 1 micro-batch"));
+  EXPECT_THAT(with("/limit_bytes/2", 93),
+              HasSubstr("nothing fits: rank 2 holds 100 bytes with one "
+                        "micro-batch at a time, 7 more than its limit"));
+  EXPECT_THAT(with("/limit_bytes", nlohmann::json::array({300})),
+              HasSubstr("there are 1 limits of ranks instead of 3"));
+  EXPECT_THAT(with("/rank_of_stage", nlohmann::json::array({0, 1, 1})),
+              HasSubstr("holds 2 stages instead of 1"));
+  EXPECT_THAT(with("/node_of_rank", nlohmann::json::array({0, 1})), HasSubstr("nodes for 2 ranks"));
+  EXPECT_THAT(search_refusal({"--search", "--costs", "no/such.json"}),
+              HasSubstr("cannot open no/such.json"));
+  EXPECT_THAT(search_refusal({"--search", "--costs", folder.write("c.json", "{")}),
+              HasSubstr("c.json"));
+}
+
+TEST(ScheduleSearch, RefusesOptionsThatDoNotGoTogether) {
+  EXPECT_THAT(search_refusal({"--costs", "c.json"}), HasSubstr("--costs goes with --search or"));
+  EXPECT_THAT(search_refusal({"--seed=3"}), HasSubstr("--seed goes with --search"));
+  EXPECT_THAT(search_refusal({"--search", "--schedule", "1f1b"}),
+              HasSubstr("leave out one of the two"));
+  EXPECT_THAT(search_refusal({"--search", "--costs", "c.json", "--stages", "3"}),
+              HasSubstr("--stages does not go with --costs"));
+  EXPECT_THAT(search_refusal({"--search", "--format", "html"}),
+              HasSubstr("explains the known schedules"));
+  EXPECT_THAT(search_refusal({"--search", "--search-seconds", "0"}), HasSubstr("a number above 0"));
+  EXPECT_THAT(search_refusal({"--search", "--stages", "5", "--chunks", "2"}),
+              HasSubstr("take a multiple"));
+  EXPECT_THAT(search_refusal({"--search", "--recompute", "all"}),
+              HasSubstr("none, stage or layer"));
+  EXPECT_THAT(search_refusal({"--search", "--times", "1,1,-1"}), HasSubstr("--times"));
+  EXPECT_THAT(search_refusal({"--verify-certificate", "c.json", "--search"}),
+              HasSubstr("checks one file"));
+}
+
+}  // namespace
+}  // namespace penstock
