@@ -61,7 +61,7 @@ void grouped(benchmark::State& state) {
   Tensor x = filled({rows, in}, dtype_of(state), 0.5F);
   Tensor y = filled({rows, out}, dtype_of(state), 0.5F);
   Tensor dw = filled({experts, out, in}, DType::F32, 0.0F);
-  const Weight w(filled({experts, out, in}, DType::F32, 0.125F));
+  Weight w(filled({experts, out, in}, DType::F32, 0.125F));
   Tensor offsets = filled({experts + 1}, DType::I32, 0.0F);
   for (int64_t e = 0; e <= experts; ++e) {
     offsets.data<int32_t>()[e] = static_cast<int32_t>(rows * e / experts);

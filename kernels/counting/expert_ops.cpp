@@ -1,9 +1,11 @@
 // kernels/counting/expert_ops.cpp -- mixtures of experts. Where rows go is not known here, but how
 // many products that makes is: every slot is one row of one expert, so what is counted are the
 // experts that work (the active ones), not all. Weights are read whole.
+#include <algorithm>
 #include <vector>
 
 #include "kernels/counting/tally.h"
+#include "kernels/cpu/loops/expert_pieces.h"
 #include "kernels/ops/expert_sizes.h"
 
 namespace penstock {
@@ -47,22 +49,24 @@ class CountingExperts final : public ExpertOps {
     tally_.pass(3 * elements(x), {&dx, &dweights, &g, &x, &weights, &routing.places});
   }
 
-  void grouped_forward(Tensor& y, const Tensor& x, const Weight& w,
-                       const Tensor& offsets) override {
-    const Widened copies(tally_, {&x, &y}, w.value());
-    count(grouped_sizes("grouped forward", y, x, w.value(), offsets), {&y, &x, &w.value()});
+  void grouped_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor& offsets) override {
+    const GroupedSizes sizes = grouped_sizes("grouped forward", y, x, w.value(), offsets);
+    const double weight_bytes = read(w, x.dtype());
+    const auto scratch = cpu_scratch(LinearProduct::Forward, sizes, {&x}, &w.value());
+    count(sizes, x.dtype(), {&y, &x}, weight_bytes);
   }
-  void grouped_backward_input(Tensor& dx, const Tensor& g, const Weight& w,
+  void grouped_backward_input(Tensor& dx, const Tensor& g, Weight& w,
                               const Tensor& offsets) override {
-    const Widened copies(tally_, {&g, &dx}, w.value());
-    count(grouped_sizes("grouped backward input", g, dx, w.value(), offsets),
-          {&dx, &g, &w.value()});
+    const GroupedSizes sizes = grouped_sizes("grouped backward input", g, dx, w.value(), offsets);
+    const double weight_bytes = read(w, g.dtype());
+    const auto scratch = cpu_scratch(LinearProduct::InputGradient, sizes, {&g}, &w.value());
+    count(sizes, g.dtype(), {&dx, &g}, weight_bytes);
   }
   void grouped_backward_weight(Tensor& dw, const Tensor& x, const Tensor& g, const Tensor& offsets,
                                bool accumulate) override {
-    const Widened copies(tally_, {&x, &g}, dw);
-    count(grouped_sizes("grouped backward weight", g, x, dw, offsets),
-          {&dw, accumulate ? &dw : nullptr, &x, &g});
+    const GroupedSizes sizes = grouped_sizes("grouped backward weight", g, x, dw, offsets);
+    const auto scratch = cpu_scratch(LinearProduct::WeightGradient, sizes, {&x, &g}, nullptr);
+    count(sizes, x.dtype(), {&dw, accumulate ? &dw : nullptr, &x, &g}, 0);
   }
 
   void gate_rows(Tensor& y, const Tensor& x, const Tensor& gate) override {
@@ -74,31 +78,55 @@ class CountingExperts final : public ExpertOps {
   }
 
  private:
-  // The fp32 copies of bf16 rows, and of one expert's weights, that kernels/cpu/experts.cpp makes.
-  class Widened {
-   public:
-    Widened(Tally& tally, std::initializer_list<const Tensor*> rows, const Tensor& weights) {
-      if (!tally.model().packs_filters) return;
-      for (const Tensor* t : rows) {
-        if (t->dtype() == DType::BF16) add(tally, t->elements(), elements(*t));
-      }
-      if (weights.dtype() != DType::BF16) return;
-      add(tally, weights.elements() / weights.dim(0), elements(weights));
-    }
+  [[nodiscard]] bool on_cpu() const { return tally_.model().packs_filters; }
+  // The type in which the device multiplies numbers of that type.
+  [[nodiscard]] DType multiplied(DType type) const {
+    return on_cpu() && !tally_.model().emulates_bf16 ? type : DType::F32;
+  }
+  // Returns the bytes of the weights that a product of such rows reads. The CPU's products of bf16
+  // rows read a copy, which is made into the weight; a GPU rounds what it reads.
+  double read(Weight& w, DType rows) {
+    if (multiplied(rows) == DType::BF16) return tally_.read(w, rows, FilterUse::Forward).bytes;
+    return static_cast<double>(w.value().size_bytes());
+  }
 
-   private:
-    void add(Tally& tally, int64_t held, double converted) {
-      copies_.push_back(tally.scratch(held, DType::F32));
-      tally.convert(converted);
+  // The scratch memory of kernels/cpu/grouped_products.cpp for a product of `rows`, which the
+  // caller holds until it has been counted. `weights`: null where none are read.
+  std::vector<Tensor> cpu_scratch(LinearProduct product, const GroupedSizes& sizes,
+                                  std::initializer_list<const Tensor*> rows,
+                                  const Tensor* weights) {
+    std::vector<Tensor> held;
+    if (!on_cpu()) return held;
+    for (const Tensor* t : rows) held.push_back(tally_.widened(*t));
+    const DType dtype = (*rows.begin())->dtype();
+    const DType type = multiplied(dtype);
+    if (weights != nullptr && weights->dtype() == DType::BF16 && type == DType::F32) {
+      tally_.convert(elements(*weights));
+      held.push_back(tally_.scratch(weights->elements() / sizes.experts, DType::F32));
     }
-    std::vector<Tensor> copies_;
-  };
+    const auto bytes = static_cast<int64_t>(size_of(type));
+    const auto buffers = product == LinearProduct::Forward         ? forward_buffers
+                         : product == LinearProduct::InputGradient ? input_gradient_buffers
+                                                                   : weight_gradient_buffers;
+    held.push_back(tally_.scratch(
+        tally_.model().threads * buffers(sizes.in, sizes.out, bytes).bytes(), DType::U8));
+    // The library pads its copies to pairs and vectors, and adds up bf16 results in fp32.
+    const auto padded = [](int64_t columns) { return (columns + 31) / 32 * 32; };
+    const bool of_weight = product == LinearProduct::WeightGradient;
+    const int64_t out = of_weight ? std::min(kGradientRows, sizes.out) : sizes.out;
+    held.push_back(tally_.library_scratch(
+        product, {kBackwardHeights.front(), padded(sizes.in), padded(out), dtype, DType::F32}));
+    if (product == LinearProduct::InputGradient && type == DType::BF16) {
+      held.push_back(
+          tally_.scratch(tally_.model().threads * kBackwardHeights.front() * 64, DType::F32));
+    }
+    return held;
+  }
 
-  void count(const GroupedSizes& sizes, Tally::Operands operands) {
+  void count(const GroupedSizes& sizes, DType rows, Tally::Operands operands, double weight_bytes) {
     const double flops = 2.0 * static_cast<double>(sizes.rows) * static_cast<double>(sizes.in) *
                          static_cast<double>(sizes.out);
-    // In fp32 on every device, whatever the type of the rows.
-    tally_.product_as_is(ProductKind::Linear, flops, DType::F32, operands);
+    tally_.product_as_is(ProductKind::Linear, flops, multiplied(rows), operands, weight_bytes);
   }
 
   Tally& tally_;

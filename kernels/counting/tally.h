@@ -90,6 +90,9 @@ class Tally {
   // has been counted. Where kernels/cpu makes none (OperandCopies) it is oneDNN's own scratch
   // memory, whose copies are part of the product's time.
   [[nodiscard]] Tensor copies(LinearProduct product, const Linear& linear);
+  // What oneDNN takes for blocks of operands that each thread copies: found by asking 2.6 for the
+  // scratch memory of products with 128 to 4096 rows, columns and depth, which this bounds.
+  [[nodiscard]] Tensor library_scratch(LinearProduct product, const Linear& linear);
   // Scratch memory for a sum over the rows of g, as kernels/cpu/bias_gradient.cpp takes it; an
   // empty tensor where another device is modelled.
   [[nodiscard]] Tensor bias_scratch(const Tensor& g);
@@ -103,9 +106,6 @@ class Tally {
   [[nodiscard]] bool tiles(LinearProduct product, const Linear& linear) const;
   [[nodiscard]] Tensor padded(LinearProduct product, const Linear& linear);
   [[nodiscard]] Tensor tiled(LinearProduct product, const Linear& linear);
-  // What oneDNN takes for blocks of operands that each thread copies: found by asking 2.6 for the
-  // scratch memory of products with 128 to 4096 rows, columns and depth, which this bounds.
-  [[nodiscard]] Tensor library_scratch(LinearProduct product, const Linear& linear);
 
   DeviceModel model_;
   Memory& memory_;

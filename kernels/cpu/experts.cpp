@@ -1,63 +1,14 @@
-// kernels/cpu/experts.cpp -- mixtures of experts on the CPU: rows in the experts' order, and the
-// products of each expert with its rows.
-//
-// Products are computed by tiles of kTileRows rows of one expert (or, of a weight's gradient, so
-// many of its rows), one thread each, so results do not depend on the number of threads. bf16 rows
-// are widened first, and results rounded at the end.
+// kernels/cpu/experts.cpp -- mixtures of experts on the CPU: rows in the experts' order. The router
+// is in routing.cpp, the products are in grouped_products.cpp.
 #include <algorithm>
 
-#include "kernels/cpu/loops/maps.h"
+#include "kernels/cpu/grouped_products.h"
+#include "kernels/cpu/loops/loops.h"
 #include "kernels/cpu/loops/simd_math.h"
-#include "kernels/cpu/onednn/onednn_gemm.h"
 #include "kernels/cpu/routing.h"
 
 namespace penstock {
 namespace {
-
-constexpr int64_t kTileRows = 128;
-
-int64_t tiles_of(int64_t rows) {
-  return (rows + kTileRows - 1) / kTileRows;
-}
-
-// Calls body(i) for each i of [0, items), in parallel.
-template <class Body>
-void for_items(const CpuContext& context, int64_t items, const Body& body) {
-  const auto shares = static_cast<int>(std::min<int64_t>(context.threads, items));
-  for_shares(context.threads, shares, [&](int share) {
-    for (int64_t i = items * share / shares; i < items * (share + 1) / shares; ++i) body(i);
-  });
-}
-
-// Some rows of one expert.
-struct Tile {
-  int64_t expert, first, rows;
-};
-Tile tile_at(int64_t number, const int32_t* offsets) {
-  int64_t expert = 0;
-  for (; number >= tiles_of(offsets[expert + 1] - offsets[expert]); ++expert) {
-    number -= tiles_of(offsets[expert + 1] - offsets[expert]);
-  }
-  const int64_t first = offsets[expert] + number * kTileRows;
-  return {expert, first, std::min(kTileRows, offsets[expert + 1] - first)};
-}
-
-// The tensor itself, or a copy of it in fp32.
-Tensor wide(const CpuContext& context, const Tensor& t) {
-  if (t.dtype() == DType::F32) return t;
-  Tensor copy = scratch(context, t.elements(), DType::F32);
-  map(context, copy.data<float>(), t.data<bfloat16>(), t.elements(), [](float x) { return x; });
-  return copy;
-}
-
-// Calls compute(result) with the fp32 numbers of y: y itself, or what is then rounded to it.
-template <class Compute>
-void into(const CpuContext& context, Tensor& y, const Compute& compute) {
-  if (y.dtype() == DType::F32) return compute(y.data<float>());
-  const Tensor result = scratch(context, y.elements(), DType::F32);
-  compute(result.data<float>());
-  map(context, y.data<bfloat16>(), result.data<float>(), y.elements(), [](float x) { return x; });
-}
 
 class CpuExperts final : public ExpertOps {
  public:
@@ -144,38 +95,21 @@ class CpuExperts final : public ExpertOps {
     });
   }
 
-  void grouped_forward(Tensor& y, const Tensor& x, const Weight& w,
-                       const Tensor& offsets) override {
-    const GroupedSizes sizes = grouped_sizes("grouped forward", y, x, w.value(), offsets);
-    multiply(y, x, w.value(), offsets, {sizes.in, sizes.out, true});
+  void grouped_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor& offsets) override {
+    penstock::grouped_forward(context_, y, x, w, offsets,
+                              grouped_sizes("grouped forward", y, x, w.value(), offsets));
   }
-  void grouped_backward_input(Tensor& dx, const Tensor& g, const Weight& w,
+  void grouped_backward_input(Tensor& dx, const Tensor& g, Weight& w,
                               const Tensor& offsets) override {
-    const GroupedSizes sizes = grouped_sizes("grouped backward input", g, dx, w.value(), offsets);
-    multiply(dx, g, w.value(), offsets, {sizes.out, sizes.in, false});
+    penstock::grouped_backward_input(
+        context_, dx, g, w, offsets,
+        grouped_sizes("grouped backward input", g, dx, w.value(), offsets));
   }
   void grouped_backward_weight(Tensor& dw, const Tensor& x, const Tensor& g, const Tensor& offsets,
                                bool accumulate) override {
-    const GroupedSizes sizes = grouped_sizes("grouped backward weight", g, x, dw, offsets);
     require_sum("grouped backward weight", dw);
-    const Tensor wide_x = wide(context_, x);
-    const Tensor wide_g = wide(context_, g);
-    const auto* offset = offsets.data<int32_t>();
-    for_items(context_, sizes.experts * tiles_of(sizes.out), [&](int64_t i) {
-      const int64_t expert = i % sizes.experts;
-      const int64_t top = i / sizes.experts * kTileRows;
-      const int64_t height = std::min(kTileRows, sizes.out - top);
-      const int64_t first = offset[expert];
-      const int64_t rows = offset[expert + 1] - first;
-      float* to = dw.data<float>() + (expert * sizes.out + top) * sizes.in;
-      if (rows == 0) {
-        if (!accumulate) std::fill_n(to, height * sizes.in, 0.0F);
-        return;
-      }
-      gemm(height, sizes.in, rows,
-           {wide_g.data<float>() + first * sizes.out + top, sizes.out, true},
-           {wide_x.data<float>() + first * sizes.in, sizes.in}, to, sizes.in, accumulate);
-    });
+    penstock::grouped_backward_weight(context_, dw, x, g, offsets, accumulate,
+                                      grouped_sizes("grouped backward weight", g, x, dw, offsets));
   }
 
   void gate_rows(Tensor& y, const Tensor& x, const Tensor& gate) override {
@@ -254,43 +188,6 @@ class CpuExperts final : public ExpertOps {
           }
         }
       });
-    });
-  }
-
-  // The rows of x have `in` elements and those of y `out`; y = x w^T if `transposed`, else x w.
-  struct Sides {
-    int64_t in, out;
-    bool transposed;
-  };
-  void multiply(Tensor& y, const Tensor& x, const Tensor& w, const Tensor& offsets,
-                const Sides& sides) {
-    const auto* offset = offsets.data<int32_t>();
-    const int64_t experts = w.dim(0);
-    const int64_t size = sides.in * sides.out;
-    const int64_t step = sides.transposed ? sides.in : sides.out;  // of a row of w
-    const Tensor rows = wide(context_, x);
-    into(context_, y, [&](float* result) {
-      const auto compute = [&](const Tile& tile, const float* weight) {
-        gemm(tile.rows, sides.out, sides.in, {rows.data<float>() + tile.first * sides.in, sides.in},
-             {weight, step, sides.transposed}, result + tile.first * sides.out, sides.out, false);
-      };
-      if (w.dtype() == DType::F32) {
-        int64_t tiles = 0;
-        for (int64_t e = 0; e < experts; ++e) tiles += tiles_of(offset[e + 1] - offset[e]);
-        return for_items(context_, tiles, [&](int64_t i) {
-          const Tile tile = tile_at(i, offset);
-          compute(tile, w.data<float>() + tile.expert * size);
-        });
-      }
-      // One expert's weights are widened at a time: all of them would take a stage's memory.
-      for (int64_t e = 0; e < experts; ++e) {
-        if (offset[e] == offset[e + 1]) continue;
-        const Tensor weight = wide(context_, w.view(e * size, {size}));
-        for_items(context_, tiles_of(offset[e + 1] - offset[e]), [&](int64_t i) {
-          const int64_t first = offset[e] + i * kTileRows;
-          compute({e, first, std::min(kTileRows, offset[e + 1] - first)}, weight.data<float>());
-        });
-      }
     });
   }
 

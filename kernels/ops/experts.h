@@ -73,11 +73,11 @@ class ExpertOps {
                                 const Tensor& weights, const Routing& routing) = 0;
 
   // y[i, out] = x[i, in] w[e, out, in]^T for the rows i of each expert e. x and y share one dtype;
-  // w is fp32 or of that dtype. Sums are in fp32.
-  virtual void grouped_forward(Tensor& y, const Tensor& x, const Weight& w,
-                               const Tensor& offsets) = 0;
+  // w is fp32, and read as a linear layer reads its weight, or of that dtype. Sums are in fp32. The
+  // bits of a row of y depend on that row of x and on w alone.
+  virtual void grouped_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor& offsets) = 0;
   // dx[i, in] = g[i, out] w[e, out, in]
-  virtual void grouped_backward_input(Tensor& dx, const Tensor& g, const Weight& w,
+  virtual void grouped_backward_input(Tensor& dx, const Tensor& g, Weight& w,
                                       const Tensor& offsets) = 0;
   // dw[e, out, in] = (accumulate ? dw : 0) + g^T x of the expert's rows; dw is fp32.
   virtual void grouped_backward_weight(Tensor& dw, const Tensor& x, const Tensor& g,

@@ -155,8 +155,8 @@ TEST_P(GpuExperts, MultiplyEachExpertsRows) {
     const Twin exact = random({c.experts, c.hidden, c.width}, type_, 4);
     const Shape shape = {c.experts, c.hidden, c.width};
     const Twin value = from_values(values_of(cpu(), exact.cpu), shape, DType::F32);
-    for (const Weight& of_gpu : {Weight(value.gpu), Weight(exact.gpu)}) {
-      const Weight of_cpu(value.cpu);
+    for (Weight of_gpu : {Weight(value.gpu), Weight(exact.gpu)}) {
+      Weight of_cpu(value.cpu);
       Twin y = poisoned({slots, c.hidden}, type_);
       gpu_.grouped_forward(y.gpu, x.gpu, of_gpu, offsets.gpu);
       cpu_.grouped_forward(y.cpu, x.cpu, of_cpu, offsets.cpu);

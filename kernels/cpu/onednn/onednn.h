@@ -93,6 +93,9 @@ class OneDnn {
   // once (Weight::is_read_once()) and plan.b_alone is set.
   void matmul(const MatmulPlan& plan, void* c, const void* a, Weight& b,
               const float* bias = nullptr);
+  // Returns the value of a weight in that type: the value itself, or the bf16 copy of an fp32 value
+  // that the products above read, made once after each Weight::changed() and kept in the weight.
+  [[nodiscard]] Tensor value_as(Weight& weight, DType type);
   // Makes the primitive that the first matmul() with the plan would make, and computes nothing. The
   // plan's fused function must not be Tanh.
   void prepare(const MatmulPlan& plan);
@@ -123,6 +126,7 @@ class OneDnn {
   struct State;  // kernels/cpu/onednn/onednn_state.h
 
  private:
+  friend class ThreadProducts;
   void tiled_matmul(const MatmulPlan& plan, void* c, const void* a, const void* b);
   // The product with a bf16 weight where bf16 is emulated.
   void widened_matmul(const MatmulPlan& plan, void* c, const void* a, const Weight& b,

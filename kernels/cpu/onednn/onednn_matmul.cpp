@@ -240,6 +240,10 @@ void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, Weight& b, c
   matmul(typed, c, a, value.raw(), bias);
 }
 
+Tensor OneDnn::value_as(Weight& weight, DType type) {
+  return as_type(*state_, weight, type, false);
+}
+
 // Multiplies by b piece by piece. A piece is some columns of b, which are first copied to fp32.
 void OneDnn::widened_matmul(const MatmulPlan& plan, void* c, const void* a, const Weight& b,
                             const float* bias) {

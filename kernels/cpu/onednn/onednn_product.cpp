@@ -94,6 +94,15 @@ std::string text(const MatmulPlan& p) {
          ", " + name_of(p.a_type) + " x " + name_of(p.b_type) + " -> " + name_of(p.c_type);
 }
 
+std::vector<Prepared> prepare_for_threads(OneDnn::State& state, const MatmulPlan& plan,
+                                          int64_t count) {
+  std::vector<Prepared> all;
+  omp_set_num_threads(1);
+  for (int64_t i = 0; i < count; ++i) all.push_back(prepare(state, plan));
+  state.use_threads();
+  return all;
+}
+
 PreparedProduct::PreparedProduct(OneDnn::State& state, const MatmulPlan& plan)
     : products_(is_several(plan) ? plan.batch : 1), bias_(plan.bias), steps_{} {
   if (plan.scale != 1.0F && plan.bias) fail_internal(text(plan) + " has both a scale and a bias");
@@ -108,10 +117,7 @@ PreparedProduct::PreparedProduct(OneDnn::State& state, const MatmulPlan& plan)
             bytes(plan.c[0], plan.c_type)};
   MatmulPlan one = plan;
   one.batch = 1;
-  omp_set_num_threads(1);
-  const int64_t workers = std::min<int64_t>(state.threads, products_);
-  for (int64_t i = 0; i < workers; ++i) workers_.push_back(prepare(state, one));
-  state.use_threads();
+  workers_ = prepare_for_threads(state, one, std::min<int64_t>(state.threads, products_));
 }
 
 void PreparedProduct::run(OneDnn::State& state, void* c, const void* a, const void* b,

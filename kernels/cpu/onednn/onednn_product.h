@@ -32,6 +32,11 @@ class PreparedProduct {
   std::vector<Prepared> workers_;  // one primitive for a single product, else one for each thread
 };
 
+// Returns the primitive of a plan that needs no copies, one for each of `count` threads: each is
+// made to be run by one thread. Throws as PreparedProduct does.
+[[nodiscard]] std::vector<Prepared> prepare_for_threads(OneDnn::State& state,
+                                                        const MatmulPlan& plan, int64_t count);
+
 // "a product [8, 4] x [4, 2], batch 3, bf16 x bf16 -> fp32"
 [[nodiscard]] std::string text(const MatmulPlan& plan);
 

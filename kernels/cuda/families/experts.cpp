@@ -51,12 +51,11 @@ class CudaExperts final : public ExpertOps {
     require_elements("combine_backward", dweights, sizes.slots());
     penstock::combine_backward(context_, dx, dweights, g, x, weights, routing, sizes);
   }
-  void grouped_forward(Tensor& y, const Tensor& x, const Weight& w,
-                       const Tensor& offsets) override {
+  void grouped_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor& offsets) override {
     penstock::grouped_forward(context_, y, x, w.value(), offsets,
                               grouped_sizes("grouped forward", y, x, w.value(), offsets));
   }
-  void grouped_backward_input(Tensor& dx, const Tensor& g, const Weight& w,
+  void grouped_backward_input(Tensor& dx, const Tensor& g, Weight& w,
                               const Tensor& offsets) override {
     penstock::grouped_backward_input(
         context_, dx, g, w.value(), offsets,

@@ -173,6 +173,43 @@ TEST(Counting, EmulationTakesWhatIsCounted) {
   }
 }
 
+// In both types, copies of weights and the library's scratch memory included.
+TEST(Counting, ProductsOfExpertsTakeNoMoreThanIsCounted) {
+  struct Sizes {
+    const char* name;
+    int64_t in, out;
+  };
+  for (const Sizes& c :
+       {Sizes{"more columns", 512, 640}, {"more terms", 1792, 96}, {"few", 12, 20}}) {
+    const auto op = [&](int pass) -> MakeOp {
+      return [=](Device& d, DType t) -> Op {
+        return [&d, pass, x = zeros(d, {60, c.in}, t), y = zeros(d, {60, c.out}, t),
+                w = weight(d, {4, c.out, c.in}), dw = zeros(d, {4, c.out, c.in}),
+                offsets = fifteen_each(d)]() mutable {
+          if (pass == 0) d.experts().grouped_forward(y, x, *w, offsets);
+          if (pass == 1) d.experts().grouped_backward_input(x, y, *w, offsets);
+          if (pass == 2) d.experts().grouped_backward_weight(dw, x, y, offsets, true);
+        };
+      };
+    };
+    for (const DType type : {DType::F32, DType::BF16}) {
+      for (int pass = 0; pass < 3; ++pass) {
+        SCOPED_TRACE(std::string(c.name) + " in " + name_of(type) + ", pass " +
+                     std::to_string(pass));
+        const auto real = make_cpu_device(2);
+        const auto counting = make_counting_device(real->model());
+        const int64_t taken = scratch_peak(*real, op(pass), type);
+        const int64_t counted = scratch_peak(*counting, op(pass), type);
+        EXPECT_LE(taken, counted);
+        EXPECT_LE(counted, 2 * taken + 2 * (int64_t{256} << 10)) << "the library's, by its bound";
+        EXPECT_EQ(real->memory().use().current_of(Purpose::Workspace),
+                  counting->memory().use().current_of(Purpose::Workspace))
+            << "copies of weights";
+      }
+    }
+  }
+}
+
 // A quotient, a tanh and a product for each of 2 heads of 4 by 4 scores.
 TEST(Counting, CappedScoresTakeThreeOperationsMore) {
   const auto device = make_counting_device(make_cpu_device(1)->model());

@@ -262,7 +262,7 @@ TEST_F(ExpertsTest, MultiplyEachExpertsRowsByItsMatrix) {
       SCOPED_TRACE(std::string(name_of(type)) + " by " + name_of(kept));
       const Tensor x = random(rig_, {140, in}, 1, type);
       const Tensor exact = random(rig_, {4, out, in}, 2, DType::BF16);
-      const Weight w(with(rig_, {4, out, in}, values(exact), kept));
+      Weight w(with(rig_, {4, out, in}, values(exact), kept));
       const auto of_x = [&](const Doubles& v) {
         return products(v, values(exact), bounds, in, out);
       };
@@ -282,6 +282,59 @@ TEST_F(ExpertsTest, MultiplyEachExpertsRowsByItsMatrix) {
       ops_->grouped_backward_weight(dw, x, g, offsets, true);
       EXPECT_LE(gradient_error(dw, of_w, exact, g, before, 468), kTolerance);
     }
+  }
+}
+
+// Tensors with the rows of t that begin at `first`.
+Tensor rows_from(Rig& rig, const Tensor& t, int64_t first, int64_t rows) {
+  Tensor some = rig.empty({rows, t.dim(1)}, t.dtype());
+  const size_t line = t.size_bytes() / static_cast<size_t>(t.dim(0));
+  std::memcpy(some.raw(),
+              static_cast<const std::byte*>(t.raw()) + static_cast<size_t>(first) * line,
+              some.size_bytes());
+  return some;
+}
+
+// By whatever other rows the expert has, and wherever among them the row stands.
+TEST_F(ExpertsTest, ARowHasTheSameBitsInAnyCompany) {
+  for (const DType type : {DType::F32, DType::BF16}) {
+    for (const auto& [in, out] : {std::pair<int64_t, int64_t>{70, 300}, {512, 96}, {9, 13}}) {
+      SCOPED_TRACE(testing::Message() << name_of(type) << " " << in << " -> " << out);
+      const Tensor x = random(rig_, {40, in}, 1, type);
+      Weight w(random(rig_, {1, out, in}, 2));
+      Tensor all = poisoned(rig_, {40, out}, type);
+      ops_->grouped_forward(all, x, w, with(rig_, {2}, {0, 40}, DType::I32));
+      for (const auto& [first, rows] :
+           {std::pair<int64_t, int64_t>{0, 1}, {39, 1}, {3, 17}, {15, 2}, {1, 39}}) {
+        Tensor some = poisoned(rig_, {rows, out}, type);
+        ops_->grouped_forward(some, rows_from(rig_, x, first, rows), w,
+                              with(rig_, {2}, {0, static_cast<double>(rows)}, DType::I32));
+        EXPECT_TRUE(same_bits(some, rows_from(rig_, all, first, rows))) << first << ", " << rows;
+      }
+    }
+  }
+}
+
+// A product of bf16 rows reads an fp32 weight as a linear layer does: rounded, where the processor
+// multiplies bf16 numbers, else as it is. Of these weights, 1 + 2^-9 and 1, rounding leaves 1
+// and 1.
+TEST_F(ExpertsTest, BfloatRowsReadWeightsAsLinearLayersDo) {
+  const Shape shape = {16, 64};
+  Tensor x = rig_.empty(shape, DType::BF16);
+  assign(x, [](size_t i) { return i % 2 == 0 ? 1.0 : -1.0; });
+  Tensor value = rig_.empty({48, 64});
+  assign(value, [](size_t i) { return i % 2 == 0 ? 1.0 + std::ldexp(1.0, -9) : 1.0; });
+  for (const Bf16 bf16 : {Bf16::Auto, Bf16::Emulate}) {
+    Rig rig(2, bf16);
+    Weight of_layer(value);
+    Tensor expected = poisoned(rig, {16, 48}, DType::BF16);
+    cpu_dense_ops(rig.context)->linear_forward(expected, x, of_layer, nullptr, Fused::None);
+    Weight of_expert(value.view(0, {1, 48, 64}));
+    Tensor y = poisoned(rig, {16, 48}, DType::BF16);
+    const auto ops = cpu_expert_ops(rig.context);
+    ops->grouped_forward(y, x, of_expert, with(rig, {2}, {0, 16}, DType::I32));
+    EXPECT_EQ(values(y), values(expected));
+    EXPECT_EQ(values(y).front(), rig.dnn.native_bf16() ? 0.0 : 0.0625);
   }
 }
 
@@ -317,7 +370,7 @@ TEST_F(ExpertsTest, DoNotDependOnThreads) {
   const Routed routed = route(logits, 2);
   const Tensor x = random(rig_, {900, 70}, 2);
   const Tensor rows = random(rig_, {1800, 70}, 3);
-  const Weight w(random(rig_, {8, 300, 70}, 4));
+  Weight w(random(rig_, {8, 300, 70}, 4));
   const Tensor g = random(rig_, {1800, 300}, 5);
   const auto all = [&](ExpertOps& of, Rig& rig) {
     std::vector<Tensor> made = {poisoned(rig, {900, 8}),   poisoned(rig, {900, 70}),
@@ -350,7 +403,7 @@ TEST_F(ExpertsTest, RefuseWhatDoesNotFit) {
   EXPECT_THROW(ops_->gather(y, x, routing), Error);
   Tensor narrow = rig_.empty({8, 6}, DType::BF16);
   EXPECT_THROW(ops_->gather(narrow, x, routing), Error);
-  const Weight w(random(rig_, {2, 5, 6}, 3));
+  Weight w(random(rig_, {2, 5, 6}, 3));
   Tensor product = rig_.empty({8, 5});
   EXPECT_THROW(ops_->grouped_forward(product, random(rig_, {8, 6}, 4), w, routing.offsets), Error);
 }

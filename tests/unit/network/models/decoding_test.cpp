@@ -275,11 +275,8 @@ TEST_P(Decoded, FreshRowsLeaveThePastOfOthersAlone) {
   EXPECT_LT(distance(with_both, network.whole(rows, nullptr)), kClose);
   const auto without = network.one(rows, other);
   EXPECT_LT(distance({with_both[0], with_both[2]}, {without[0], without[2]}), kClose);
-  // How many rows an expert has, and so the last bit of each, depends on all rows together.
-  if (!GetParam().experts) {
-    EXPECT_EQ(with_both[0], without[0]) << "to the last bit";
-    EXPECT_EQ(with_both[2], without[2]);
-  }
+  EXPECT_EQ(with_both[0], without[0]) << "to the last bit";
+  EXPECT_EQ(with_both[2], without[2]);
   EXPECT_NE(with_both[1], without[1]);
 }
 

@@ -1,0 +1,261 @@
+#include "kernels/cpu/grouped_products.h"
+
+#include <cstring>
+#include <vector>
+
+#include "kernels/cpu/loops/expert_pieces.h"
+#include "kernels/cpu/loops/maps.h"
+#include "kernels/cpu/loops/transposed.h"
+#include "kernels/cpu/onednn/thread_products.h"
+
+namespace penstock {
+namespace {
+
+// Calls body(thread, i) for each i of [0, items), in parallel.
+template <class Body>
+void for_items(const CpuContext& context, int64_t items, const Body& body) {
+  const auto shares = static_cast<int>(std::min<int64_t>(context.threads, items));
+  for_shares(context.threads, shares, [&](int share) {
+    for (int64_t i = items * share / shares; i < items * (share + 1) / shares; ++i) body(share, i);
+  });
+}
+
+// The type in which the processor multiplies numbers of that type.
+DType multiplied(const CpuContext& context, DType type) {
+  return context.dnn.native_bf16() ? type : DType::F32;
+}
+
+// The tensor itself, or an fp32 copy where the processor does not multiply its numbers.
+Tensor operand(const CpuContext& context, const Tensor& t) {
+  if (t.dtype() == multiplied(context, t.dtype())) return t;
+  Tensor copy = scratch(context, t.elements(), DType::F32);
+  map(context, copy.data<float>(), t.data<bfloat16>(), t.elements(), [](float x) { return x; });
+  return copy;
+}
+
+// Two buffers of each thread.
+class Buffers {
+ public:
+  Buffers(const CpuContext& context, const PieceBuffers& sizes)
+      : sizes_(sizes), memory_(scratch(context, sizes.bytes() * context.threads, DType::U8)) {}
+  [[nodiscard]] std::byte* first(int thread) {
+    return static_cast<std::byte*>(memory_.raw()) + thread * sizes_.bytes();
+  }
+  [[nodiscard]] std::byte* second(int thread) { return first(thread) + sizes_.second_at(); }
+
+ private:
+  PieceBuffers sizes_;
+  Tensor memory_;
+};
+
+int64_t bytes_of(int64_t elements, DType type) {
+  return elements * static_cast<int64_t>(size_of(type));
+}
+
+// The rows of a piece of t [rows, width]: where they lie, or in `buffer`, followed by zeros, where
+// they are fewer than `height`.
+const std::byte* rows_of(const Tensor& t, int64_t width, const Piece& piece, int64_t height,
+                         std::byte* buffer) {
+  const int64_t line = bytes_of(width, t.dtype());
+  const std::byte* rows = static_cast<const std::byte*>(t.raw()) + piece.first * line;
+  if (piece.rows == height) return rows;
+  std::memcpy(buffer, rows, static_cast<size_t>(piece.rows * line));
+  std::memset(buffer + piece.rows * line, 0, static_cast<size_t>((height - piece.rows) * line));
+  return buffer;
+}
+
+template <class T>
+void store(T* to, const float* from, int64_t elements) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < elements; ++i) to[i] = static_cast<T>(from[i]);
+}
+
+// to[rows, columns] = the first `rows` columns of from[columns, kForwardHeights[0]]
+template <class T>
+void store_transposed(T* to, const float* from, int64_t rows, int64_t columns) {
+  constexpr int64_t kWide = kForwardHeights[0];
+  for (int64_t c = 0; c < columns; c += kRow) {
+    const int64_t count = std::min(kRow, columns - c);
+    for (int64_t r = 0; r < rows; r += kRow) {
+      Rows block{};
+      for (int64_t i = 0; i < count; ++i) {
+        block[static_cast<size_t>(i)] = load_row(from + (c + i) * kWide + r);
+      }
+      block = transposed(block);
+      for (int64_t i = 0; i < std::min(kRow, rows - r); ++i) {
+        float line[kRow];
+        store_row(line, block[static_cast<size_t>(i)]);
+        store(to + (r + i) * columns + c, line, count);
+      }
+    }
+  }
+}
+
+// The matrices that a product of rows of that type reads: bf16 rows meet rounded ones.
+Tensor matrices(const CpuContext& context, Weight& w, DType rows) {
+  return rows == DType::BF16 ? context.dnn.value_as(w, rows) : w.value();
+}
+
+struct ExpertPiece {
+  int64_t expert;
+  Piece piece;
+};
+std::vector<ExpertPiece> pieces_of(const Tensor& offsets, std::span<const int64_t> heights) {
+  const auto* offset = offsets.data<int32_t>();
+  std::vector<ExpertPiece> all;
+  for (int64_t e = 0; e + 1 < offsets.elements(); ++e) {
+    for_pieces(offset[e], offset[e + 1], heights, [&](const Piece& piece) {
+      all.push_back({e, piece});
+    });
+  }
+  return all;
+}
+
+// Calls multiply(thread, piece, matrix of the piece's expert) for all pieces, in parallel. The
+// matrices w, `size` numbers each, have the type that the processor multiplies, or are widened.
+template <class Multiply>
+void multiply_pieces(const CpuContext& context, const Tensor& w, int64_t size,
+                     const std::vector<ExpertPiece>& pieces, const Multiply& multiply) {
+  if (w.dtype() == multiplied(context, w.dtype())) {
+    const auto* matrices = static_cast<const std::byte*>(w.raw());
+    for_items(context, std::ssize(pieces), [&](int thread, int64_t i) {
+      const auto& [expert, piece] = pieces[static_cast<size_t>(i)];
+      multiply(thread, piece, matrices + bytes_of(expert * size, w.dtype()));
+    });
+    return;
+  }
+  // One expert's matrix is widened at a time: all of them would take a stage's memory.
+  const Tensor wide = scratch(context, size, DType::F32);
+  for (auto from = pieces.begin(); from != pieces.end();) {
+    const auto* matrix = w.data<bfloat16>() + from->expert * size;
+    map(context, wide.data<float>(), matrix, size, [](float x) { return x; });
+    const auto end = std::find_if(
+        from, pieces.end(), [&](const ExpertPiece& other) { return other.expert != from->expert; });
+    for_items(context, end - from, [&](int thread, int64_t i) {
+      multiply(thread, from[i].piece, static_cast<const std::byte*>(wide.raw()));
+    });
+    from = end;
+  }
+}
+
+}  // namespace
+
+// A weight is the first operand and is read where it lies; the rows are columns of the second one.
+// With so few rows this is up to twice as fast as the product the other way round, for which the
+// library copies the weight.
+void grouped_forward(CpuContext& context, Tensor& y, const Tensor& x, Weight& w,
+                     const Tensor& offsets, const GroupedSizes& sizes) {
+  constexpr int64_t kHeight = kForwardHeights[0];
+  const int64_t in = sizes.in;
+  const int64_t out = sizes.out;
+  const Tensor rows = operand(context, x);
+  const DType type = rows.dtype();
+  const MatmulPlan plan{.m = out,
+                        .n = kHeight,
+                        .k = in,
+                        .a = {0, in, 1},
+                        .b = {0, 1, in},
+                        .c = {0, kHeight, 1},
+                        .a_type = type,
+                        .b_type = type};
+  const Tensor value = matrices(context, w, type);
+  ThreadProducts products(context.dnn, std::span(&plan, 1));
+  Buffers buffers(context, forward_buffers(in, out, bytes_of(1, type)));
+  multiply_pieces(context, value, in * out, pieces_of(offsets, kForwardHeights),
+                  [&](int thread, const Piece& piece, const std::byte* matrix) {
+                    auto* result = reinterpret_cast<float*>(buffers.second(thread));
+                    products.run(thread, 0, result, matrix,
+                                 rows_of(rows, in, piece, kHeight, buffers.first(thread)));
+                    with_element_type(y.dtype(), "grouped forward", [&]<class T>(T) {
+                      store_transposed(y.data<T>() + piece.first * out, result, piece.rows, out);
+                    });
+                  });
+}
+
+void grouped_backward_input(CpuContext& context, Tensor& dx, const Tensor& g, Weight& w,
+                            const Tensor& offsets, const GroupedSizes& sizes) {
+  const int64_t in = sizes.in;
+  const int64_t out = sizes.out;
+  const Tensor rows = operand(context, g);
+  const DType type = rows.dtype();
+  std::vector<MatmulPlan> plans;
+  for (const int64_t height : kBackwardHeights) {
+    plans.push_back({.m = height,
+                     .n = in,
+                     .k = out,
+                     .a = {0, out, 1},
+                     .b = {0, in, 1},
+                     .c = {0, in, 1},
+                     .a_type = type,
+                     .b_type = type,
+                     .c_type = type});
+  }
+  const Tensor value = matrices(context, w, type);
+  ThreadProducts products(context.dnn, plans);
+  Buffers buffers(context, input_gradient_buffers(in, out, bytes_of(1, type)));
+  multiply_pieces(context, value, in * out, pieces_of(offsets, kBackwardHeights),
+                  [&](int thread, const Piece& piece, const std::byte* matrix) {
+                    const int64_t height = kBackwardHeights[piece.height];
+                    const auto* from = rows_of(rows, out, piece, height, buffers.first(thread));
+                    auto* to =
+                        static_cast<std::byte*>(dx.raw()) + bytes_of(piece.first * in, dx.dtype());
+                    if (type == dx.dtype() && piece.rows == height) {
+                      return products.run(thread, piece.height, to, from, matrix);
+                    }
+                    std::byte* result = buffers.second(thread);
+                    products.run(thread, piece.height, result, from, matrix);
+                    if (type == dx.dtype()) {
+                      std::memcpy(to, result, static_cast<size_t>(bytes_of(piece.rows * in, type)));
+                    } else {
+                      store(dx.data<bfloat16>() + piece.first * in,
+                            reinterpret_cast<const float*>(result), piece.rows * in);
+                    }
+                  });
+}
+
+void grouped_backward_weight(CpuContext& context, Tensor& dw, const Tensor& x, const Tensor& g,
+                             const Tensor& offsets, bool accumulate, const GroupedSizes& sizes) {
+  const int64_t in = sizes.in;
+  const int64_t out = sizes.out;
+  const Tensor inputs = operand(context, x);
+  const Tensor gradients = operand(context, g);
+  const DType type = inputs.dtype();
+  const int64_t top_rows = std::min(kGradientRows, out);
+  std::vector<MatmulPlan> plans;
+  // The rows of dw come in blocks of top_rows; what is left over has plans of its own, which
+  // follow.
+  for (const int64_t block : {top_rows, out % top_rows}) {
+    if (block == 0) continue;
+    for (const int64_t height : kBackwardHeights) {
+      plans.push_back({.m = block,
+                       .n = in,
+                       .k = height,
+                       .a = {0, 1, out},
+                       .b = {0, in, 1},
+                       .c = {0, in, 1},
+                       .a_type = type,
+                       .b_type = type,
+                       .accumulate = true});
+    }
+  }
+  ThreadProducts products(context.dnn, plans);
+  Buffers buffers(context, weight_gradient_buffers(in, out, bytes_of(1, type)));
+  const auto* offset = offsets.data<int32_t>();
+  const int64_t blocks = (out + top_rows - 1) / top_rows;
+  for_items(context, sizes.experts * blocks, [&](int thread, int64_t i) {
+    const int64_t expert = i / blocks;
+    const int64_t top = i % blocks * top_rows;
+    const int64_t block = std::min(top_rows, out - top);
+    float* to = dw.data<float>() + (expert * out + top) * in;
+    if (!accumulate) std::fill_n(to, block * in, 0.0F);
+    const size_t first_plan = block == top_rows ? 0 : kBackwardHeights.size();
+    for_pieces(offset[expert], offset[expert + 1], kBackwardHeights, [&](const Piece& piece) {
+      const int64_t height = kBackwardHeights[piece.height];
+      const auto* a = rows_of(gradients, out, piece, height, buffers.second(thread));
+      const auto* b = rows_of(inputs, in, piece, height, buffers.first(thread));
+      products.run(thread, first_plan + piece.height, to, a + bytes_of(top, type), b);
+    });
+  });
+}
+
+}  // namespace penstock

@@ -1,0 +1,17 @@
+// kernels/cpu/grouped_products.h -- the products of each expert of a mixture with its own rows, as
+// kernels/ops/experts.h describes them. The caller has checked the shapes.
+#pragma once
+
+#include "kernels/cpu/families.h"
+#include "kernels/ops/expert_sizes.h"
+
+namespace penstock {
+
+void grouped_forward(CpuContext& context, Tensor& y, const Tensor& x, Weight& w,
+                     const Tensor& offsets, const GroupedSizes& sizes);
+void grouped_backward_input(CpuContext& context, Tensor& dx, const Tensor& g, Weight& w,
+                            const Tensor& offsets, const GroupedSizes& sizes);
+void grouped_backward_weight(CpuContext& context, Tensor& dw, const Tensor& x, const Tensor& g,
+                             const Tensor& offsets, bool accumulate, const GroupedSizes& sizes);
+
+}  // namespace penstock

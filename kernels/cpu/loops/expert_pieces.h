@@ -1,0 +1,71 @@
+// kernels/cpu/loops/expert_pieces.h -- the pieces in which the rows of an expert are multiplied.
+// Pure.
+//
+// How many rows an expert has changes from step to step, and a primitive of oneDNN is made for one
+// number of rows. So rows are multiplied in pieces of a few heights, the last one filled up with
+// zeros.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace penstock {
+
+// One height: which primitive multiplies a row, and so the row's last bit, does not depend on how
+// many other rows its expert has. More rows would be faster by a tenth at most, and generating
+// texts, where experts have a row or two, would be slower by as much as pieces are higher.
+constexpr std::array<int64_t, 1> kForwardHeights = {16};
+// Nobody asks for the bits of a single row of a gradient.
+constexpr std::array<int64_t, 4> kBackwardHeights = {128, 64, 32, 16};
+// The rows of a weight's gradient that are computed at a time, which stay in a core's cache.
+constexpr int64_t kGradientRows = 128;
+
+struct Piece {
+  int64_t first, rows;
+  size_t height;  // a place in the heights
+};
+
+// Calls body(piece) for the pieces of the rows from `first` up to `end`. The heights descend.
+template <class Body>
+void for_pieces(int64_t first, int64_t end, std::span<const int64_t> heights, const Body& body) {
+  for (size_t height = 0; height < heights.size(); ++height) {
+    const bool smallest = height + 1 == heights.size();
+    while (end - first >= heights[height] || (smallest && first < end)) {
+      const int64_t rows = std::min(heights[height], end - first);
+      body(Piece{first, rows, height});
+      first += rows;
+    }
+  }
+}
+
+// Bytes of the two buffers that a thread has for a piece.
+struct PieceBuffers {
+  int64_t first, second;
+  [[nodiscard]] constexpr int64_t second_at() const { return whole_lines(first); }
+  [[nodiscard]] constexpr int64_t bytes() const { return second_at() + whole_lines(second); }
+
+ private:
+  // A line of the cache has 64 bytes.
+  static constexpr int64_t whole_lines(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+};
+// The buffers of the products of weights [out, in]: rows that are filled up, and results. A number
+// that is multiplied has `number_bytes`.
+[[nodiscard]] constexpr PieceBuffers forward_buffers(int64_t in, int64_t out,
+                                                     int64_t number_bytes) {
+  return {kForwardHeights[0] * in * number_bytes, kForwardHeights[0] * out * 4};
+}
+[[nodiscard]] constexpr PieceBuffers input_gradient_buffers(int64_t in, int64_t out,
+                                                            int64_t number_bytes) {
+  return {kBackwardHeights.back() * out * number_bytes,
+          kBackwardHeights.front() * in * number_bytes};
+}
+// Rows of x and rows of g.
+[[nodiscard]] constexpr PieceBuffers weight_gradient_buffers(int64_t in, int64_t out,
+                                                             int64_t number_bytes) {
+  return {kBackwardHeights.back() * in * number_bytes,
+          kBackwardHeights.back() * out * number_bytes};
+}
+
+}  // namespace penstock
