@@ -1,12 +1,14 @@
 // The promise under every condition that it names: replicas, threads and precision are the same,
 // and then stages, schedule and recompute mode change no bit. With two replicas sums are right in
 // any order, and with one thread nothing is shared out; three replicas and two threads can tell.
+#include <algorithm>
 #include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "runtime/planning/schedule/generators/known_schedules.h"
+#include "runtime/planning/schedule/search/search.h"
 #include "runtime/planning/schedule/text/csv.h"
 #include "tests/distributed/promise_networks.h"
 #include "tests/support/temporary_folder.h"
@@ -122,6 +124,28 @@ TEST(ConditionsDiagonal, HasEveryNetworkConditionScheduleModeAndNumberOfRanks) {
   EXPECT_EQ(ranks.size(), 2U);
 }
 
+// What a search finds for two stages on each of two ranks, all unlike, of which the second runs its
+// backwards whole; three micro-batches.
+Schedule searched_schedule() {
+  SearchProblem problem{.ranks = 2, .micro_batches = 3};
+  problem.costs.stage = {{1, 1, 2, 1, 3}, {3, 3, 2, 2, 3}, {2, 2, 1, 3, 4}, {1, 1, 3, 1, 4}};
+  return search_placements(problem, 4, {.instructions = 100'000}).schedule;
+}
+
+TEST(Conditions, TheSearchedScheduleIsNoOther) {
+  const Schedule searched = searched_schedule();
+  for (const KnownSchedule& known : known_schedules()) {
+    EXPECT_NE(searched.program, known.make({2, known.chunks, 3}).program) << known.name;
+  }
+  const auto has = [&](Op op) {
+    return std::any_of(searched.program.begin(), searched.program.end(), [&](const auto& program) {
+      return std::any_of(program.begin(), program.end(), [&](auto& i) { return i.op == op; });
+    });
+  };
+  EXPECT_TRUE(has(Op::Backward));
+  EXPECT_TRUE(has(Op::BackwardInput));
+}
+
 // What training_test.cpp promises beside schedules, with three replicas and two threads.
 class Three : public testing::Test {
  protected:
@@ -142,8 +166,10 @@ TEST_F(Three, CutsAndSchedulesFromFilesGiveTheBitsOfOneRankAReplica) {
        {"--stages 2 --split 2,7", "--stages 2 --split 6,3 --recompute layer"}) {
     expect_same_bits(one, on(2, options), options);
   }
-  const std::string csv = scratch_.write("mine.csv", to_csv(make_schedule("zb-v", 2, 3)));
-  expect_same_bits(one, on(2, "--schedule " + csv), csv);
+  for (const Schedule& schedule : {make_schedule("zb-v", 2, 3), searched_schedule()}) {
+    const std::string csv = scratch_.write("mine.csv", to_csv(schedule));
+    expect_same_bits(one, on(2, "--schedule " + csv), csv);
+  }
 }
 
 TEST_F(Three, NarrowWiresGiveOneResultForOneCut) {

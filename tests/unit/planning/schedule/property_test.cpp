@@ -15,18 +15,14 @@
 #include "runtime/planning/schedule/generators/known_schedules.h"
 #include "runtime/planning/schedule/lower.h"
 #include "runtime/planning/schedule/proof/verify.h"
+#include "runtime/planning/schedule/search/search.h"
 #include "runtime/planning/schedule/timing/simulate.h"
+#include "tests/unit/planning/schedule/search/random_problems.h"
 #include "tests/unit/planning/schedule/slow_machine.h"
 #include "tests/unit/planning/schedule/support.h"
 
 namespace penstock {
 namespace {
-
-using Random = std::mt19937;
-
-int between(Random& random, int low, int high) {
-  return std::uniform_int_distribution(low, high)(random);
-}
 
 bool coin(Random& random) {
   return between(random, 0, 1) == 1;
@@ -71,10 +67,27 @@ Schedule thrown_together(const Schedule& s, int ranks, Random& random) {
   return result;
 }
 
+// What a short search finds for unlike stages: whole backwards beside halves, in any order.
+Schedule searched_schedule(Random& random, int micro_batches) {
+  SearchProblem problem = unlike_stages(random, {.ranks = between(random, 1, 5),
+                                                 .chunks = between(random, 1, 3),
+                                                 .micro_batches = micro_batches,
+                                                 .in_a_v = coin(random)});
+  add_costs_of_halves(random, problem);
+  if (coin(random)) add_limits(random, problem, 3);
+  return search(problem, {.instructions = 20'000}).schedule;
+}
+
 Schedule random_schedule(Random& random, int most_micro_batches) {
   const std::vector<std::string> names = schedule_names();
-  const std::string& name = names[between(random, 0, static_cast<int>(names.size()) - 1)];
   const int micro_batches = between(random, 1, most_micro_batches);
+  const auto chosen = static_cast<size_t>(between(random, 0, static_cast<int>(names.size())));
+  if (chosen == names.size()) {
+    Schedule s = searched_schedule(random, micro_batches);
+    if (coin(random)) s.skips = random_skips(random, s.stages);
+    return s;
+  }
+  const std::string& name = names[chosen];
   const bool any_chunks = known_schedule(name).any_chunks;
   const int ranks = between(random, 1, 5);
   Schedule s = make_schedule(name, ranks, micro_batches, any_chunks ? between(random, 1, 3) : 0);
