@@ -28,6 +28,7 @@ SearchProblem problem_of(const ScheduleSettings& settings) {
   if (mode != "none" && mode != "stage" && mode != "layer") {
     fail_input("schedule: --recompute must be none, stage or layer, not " + mode);
   }
+  check_searched_sizes(settings.stages, settings.micro_batches);
   const int ranks = settings.stages / chunks;
   return {.ranks = ranks,
           .micro_batches = settings.micro_batches,
@@ -37,6 +38,7 @@ SearchProblem problem_of(const ScheduleSettings& settings) {
 
 // Where the bound comes from: the largest of the certificate's, in words.
 std::string reason_of(const Certificate& certificate) {
+  if (certificate.all_orders_tried) return "all of them have been tried";
   WorkBound most{};
   for (const WorkBound& bound : certificate.work) {
     if (says_more(bound, most)) most = bound;

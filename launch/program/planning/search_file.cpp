@@ -122,6 +122,7 @@ std::string certificate_text(const Certificate& certificate) {
   json["makespan"] = certificate.makespan;
   json["bound"] = certificate.bound;
   json["gap"] = certificate.gap;
+  json["all_orders_tried"] = certificate.all_orders_tried;
   json["work_bounds"] = Json::array();
   for (const WorkBound& bound : certificate.work) {
     json["work_bounds"].push_back(
@@ -145,8 +146,8 @@ std::string certificate_text(const Certificate& certificate) {
 Certificate read_certificate(const std::string& path) {
   const nlohmann::json json = read_user_json(path, kMostSearchBytes, kCertificateCure);
   const FileObject root(path, kCertificateCure, json);
-  root.know({"certificate", "makespan", "bound", "gap", "work_bounds", "memory_bounds", "schedule",
-             "costs"});
+  root.know({"certificate", "makespan", "bound", "gap", "all_orders_tried", "work_bounds",
+             "memory_bounds", "schedule", "costs"});
   if (root.integer("certificate") != kCertificateVersion) {
     root.fail("'certificate'",
               fmt::format("is not {}, the version known here", kCertificateVersion));
@@ -154,7 +155,8 @@ Certificate read_certificate(const std::string& path) {
   Certificate certificate{.problem = problem_of(root.object("costs")),
                           .makespan = root.number("makespan"),
                           .bound = root.number("bound"),
-                          .gap = root.number("gap")};
+                          .gap = root.number("gap"),
+                          .all_orders_tried = root.flag("all_orders_tried")};
   for (const FileObject& bound : root.objects("work_bounds")) {
     bound.know({"rank", "head", "work", "tail"});
     certificate.work.push_back(

@@ -22,7 +22,7 @@ nlohmann::json costs() {
   const nlohmann::json stage{
       {"forward", 1},      {"backward_input", 1},           {"backward_weight", 1},
       {"held_bytes", 100}, {"held_until_weight_bytes", 40}, {"message_bytes", 10}};
-  nlohmann::json all{{"ranks", 3}, {"micro_batches", 4}, {"stages", {stage, stage, stage}}};
+  nlohmann::json all{{"ranks", 3}, {"micro_batches", 6}, {"stages", {stage, stage, stage}}};
   for (const char* const time : {"forward", "backward_input", "backward_weight"}) {
     all["stages"][1][time] = 2;
   }
@@ -74,7 +74,7 @@ TEST(ScheduleSearch, CertificateOfCostsIsVerified) {
   const std::string certificate = folder / "certificate.json";
   const std::string text =
       schedule_text({"--search", "--costs", file, "--certificate", certificate});
-  EXPECT_THAT(text, HasSubstr("searched: ranks 3, stages 3, micro-batches 4; costs of " + file));
+  EXPECT_THAT(text, HasSubstr("searched: ranks 3, stages 3, micro-batches 6; costs of " + file));
   for (const Arguments& more : {Arguments{}, Arguments{"--costs", file}}) {
     Arguments arguments{"--verify-certificate", certificate};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -124,6 +124,9 @@ TEST(ScheduleSearch, CertificateIsRefusedWithAnythingChanged) {
               HasSubstr("rank 1 holds"));
   EXPECT_THAT(refused(sound, nlohmann::json::json_pointer("/proof"), 1),
               HasSubstr("'proof' is not known"));
+  EXPECT_THAT(refused(sound, nlohmann::json::json_pointer("/all_orders_tried"),
+                      !sound["all_orders_tried"].get<bool>()),
+              HasSubstr("changed.json: the certificate does not hold"));
   nlohmann::json without = sound;
   without.erase("bound");
   EXPECT_THAT(
@@ -175,6 +178,7 @@ TEST(ScheduleSearch, RefusesOptionsThatDoNotGoTogether) {
   EXPECT_THAT(search_refusal({"--search", "--search-seconds", "0"}), HasSubstr("a number above 0"));
   EXPECT_THAT(search_refusal({"--search", "--stages", "5", "--chunks", "2"}),
               HasSubstr("take a multiple"));
+  EXPECT_THAT(search_refusal({"--search", "--stages", "1000000000"}), HasSubstr("too large"));
   EXPECT_THAT(search_refusal({"--search", "--recompute", "all"}),
               HasSubstr("none, stage or layer"));
   EXPECT_THAT(search_refusal({"--search", "--times", "1,1,-1"}), HasSubstr("--times"));

@@ -44,7 +44,8 @@ struct MemoryBound {
 [[nodiscard]] double work_from(const Work& work, const HeadsAndTails& known, int rank, double head,
                                double tail);
 
-// One per rank: the largest of its work bounds. O(n^2) for the n parts of a rank.
+// One per rank: the largest of its work bounds, by any head up to some thousands of them. O(n^2)
+// for the n parts of a rank.
 [[nodiscard]] std::vector<WorkBound> work_bounds(const Work& work, const HeadsAndTails& known);
 // One for each rank that has a limit.
 [[nodiscard]] std::vector<MemoryBound> memory_bounds(const Work& work, const HeadsAndTails& known);

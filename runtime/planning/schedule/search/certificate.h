@@ -4,7 +4,8 @@
 //
 // certify() makes one of any schedule. check_certificate() takes nothing in it on trust: it proves
 // and times the schedule by the schedule room's own means, and each bound by heads and tails that
-// it works out anew from the problem.
+// it works out anew from the problem, or
+// tries all orders once more.
 #pragma once
 
 #include <vector>
@@ -18,8 +19,11 @@ struct Certificate {
   SearchProblem problem = {};
   Schedule schedule = {};  // compute instructions alone
   double makespan = 0;     // proved_makespan()
-  double bound = 0;        // no schedule with the problem's placement takes less: the largest below
-  double gap = 0;          // the share by which the makespan is above the bound; 0 without a bound
+  // No schedule with the problem's placement takes less: the largest below, or the makespan where
+  // all orders of a small problem have been tried (exact.h).
+  double bound = 0;
+  double gap = 0;  // the share by which the makespan is above the bound; 0 without a bound
+  bool all_orders_tried = false;
   std::vector<WorkBound> work = {};      // one per rank
   std::vector<MemoryBound> memory = {};  // one for each rank that has a limit
 };

@@ -58,7 +58,16 @@ void check_limits(const SearchProblem& problem) {
 
 }  // namespace
 
+void check_searched_sizes(int stages, int micro_batches) {
+  check_sizes(stages, 1, micro_batches);
+  if (static_cast<int64_t>(stages) * micro_batches <= kMostSearchedCells) return;
+  refuse_problem("a schedule of " + std::to_string(stages) + " stages x " +
+                 std::to_string(micro_batches) + " micro-batches is too large to be searched: at " +
+                 "most " + std::to_string(kMostSearchedCells) + " of them are possible");
+}
+
 void check_problem(const SearchProblem& problem) {
+  check_searched_sizes(static_cast<int>(problem.rank_of_stage.size()), problem.micro_batches);
   const Schedule schedule =
       schedule_of(problem, std::vector<std::vector<Instruction>>(std::max(0, problem.ranks)));
   check_well_formed(schedule);

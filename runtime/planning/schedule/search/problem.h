@@ -37,6 +37,11 @@ struct SearchProblem {
   std::vector<int64_t> limit = {};   // by rank: the most bytes held at once; empty: no limit
 };
 
+// The most cells, stages x micro-batches, of a problem: with more a search takes minutes.
+inline constexpr int kMostSearchedCells = 1 << 17;
+// Throws for sizes below 1 or with more cells. check_problem() does it, too.
+void check_searched_sizes(int stages, int micro_batches);
+
 // Throws for sizes, placements, times and bytes that make no sense, and for a limit that not even
 // one micro-batch at a time fits in; the message names stage or rank, and the bytes short.
 void check_problem(const SearchProblem& problem);

@@ -10,6 +10,7 @@
 #include "runtime/planning/schedule/generators/known_schedules.h"
 #include "runtime/planning/schedule/generators/placement.h"
 #include "runtime/planning/schedule/search/bound.h"
+#include "runtime/planning/schedule/search/exact.h"
 #include "runtime/planning/schedule/search/greedy.h"
 #include "runtime/planning/schedule/search/improve.h"
 
@@ -29,25 +30,36 @@ class Search {
         work_(work_of(problem)),
         known_(heads_and_tails(work_)),
         evaluation_(work_),
-        dice_(effort.seed) {}
+        dice_(effort.seed),
+        end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                std::chrono::duration<double>(effort.seconds))) {}
 
   Found run() {
     const double bound = lower_bound(work_, known_);
     add_generators();
     add_greedy();
-    std::stable_sort(candidates_.begin(), candidates_.end(),
-                     [](const auto& a, const auto& b) { return a.makespan < b.makespan; });
-    improve_best(bound);
+    found_.bound = bound;
+    if (!try_all_orders()) improve_best(bound);
     found_.schedule = schedule_of(problem_, candidates_.front().programs);
     found_.makespan = proved_makespan(problem_, found_.schedule);
-    found_.bound = std::min(bound, found_.makespan);
+    found_.bound = std::min(found_.bound, found_.makespan);
     return std::move(found_);
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  bool is_over() { return found_.ended_by_clock = Clock::now() >= end_; }
+
+  // Adds a candidate, unless it cannot run or is as long as another, and leaves out the longest of
+  // too many.
   void add(Programs programs) {
     const double makespan = evaluation_.makespan(programs);
-    if (makespan < Evaluation::kNever) candidates_.push_back({std::move(programs), makespan});
+    if (makespan == Evaluation::kNever) return;
+    const auto longer = std::find_if(candidates_.begin(), candidates_.end(),
+                                     [&](const auto& c) { return c.makespan >= makespan; });
+    if (longer != candidates_.end() && longer->makespan == makespan) return;
+    candidates_.insert(longer, {std::move(programs), makespan});
+    if (candidates_.size() > kTried) candidates_.pop_back();
   }
 
   // Adds the schedules of all generators that place stages as the problem does.
@@ -63,7 +75,7 @@ class Search {
         found_.generator = known.name;
         found_.generator_makespan = makespan;
       }
-      candidates_.push_back({schedule.program, makespan});
+      add(schedule.program);
       add(halved(schedule.program));
     }
   }
@@ -92,6 +104,7 @@ class Search {
       for (const Urgency urgency :
            {Urgency::InputsFirst, Urgency::ForwardsFirst, Urgency::LongestTail}) {
         for (const double patience : {0.0, 0.25, 0.5, 1.0}) {
+          if (!candidates_.empty() && is_over()) return;
           add(greedy_programs(work_, known_, {urgency, patience, ahead, {}}));
           if (some_whole) add(greedy_programs(work_, known_, {urgency, patience, ahead, whole}));
         }
@@ -134,20 +147,27 @@ class Search {
     return period;
   }
 
+  // Finds the best of all orders of a small problem. Returns false where it is too large.
+  bool try_all_orders() {
+    Candidate& best = candidates_.front();
+    if (!may_try_all_orders(work_)) return false;
+    const std::optional<Programs> better = best_programs(work_, known_, best.makespan);
+    if (!better) return false;
+    if (!better->empty()) best = {*better, evaluation_.makespan(*better)};
+    found_.bound = best.makespan;
+    return true;
+  }
+
   // Improves the best candidates a little each and the best of those with all the rest of the
   // effort.
   void improve_best(double bound) {
-    using Clock = std::chrono::steady_clock;
-    const auto end = Clock::now() + std::chrono::duration<double>(effort_.seconds);
     int64_t instructions = 0;
     for (const auto& program : candidates_.front().programs) {
       instructions += static_cast<int64_t>(program.size());
     }
-    constexpr int kTried = 4;
     const int64_t evaluations = effort_.instructions / std::max<int64_t>(1, instructions);
-    Effort effort{.good_enough = bound * (1 + kRounding),
-                  .is_over = [&] { return found_.ended_by_clock = Clock::now() >= end; }};
-    const int tried = std::min(kTried, static_cast<int>(candidates_.size()));
+    Effort effort{.good_enough = bound * (1 + kRounding), .is_over = [this] { return is_over(); }};
+    const int tried = static_cast<int>(candidates_.size());
     for (int i = 0; i <= tried; ++i) {
       const bool last = i == tried;
       Candidate& candidate = candidates_[last ? 0 : i];
@@ -161,13 +181,15 @@ class Search {
   }
 
   static constexpr double kRounding = 1e-9;
+  static constexpr size_t kTried = 4;
   const SearchProblem& problem_;
   const SearchEffort& effort_;
   const Work work_;
   const HeadsAndTails known_;
   Evaluation evaluation_;
   Dice dice_;
-  std::vector<Candidate> candidates_;
+  const Clock::time_point end_;
+  std::vector<Candidate> candidates_;  // the best few, the shortest first
   Found found_;
 };
 

@@ -16,7 +16,7 @@ namespace penstock {
 struct SearchEffort {
   uint64_t seed = 1;
   // How many instructions are timed in all the steps that are tried. This many take some seconds.
-  int64_t instructions = 300'000'000;
+  int64_t instructions = 100'000'000;
   double seconds = 10;  // of a clock, after which the best so far is the answer
 };
 

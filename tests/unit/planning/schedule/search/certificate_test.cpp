@@ -18,9 +18,9 @@ using testing::HasSubstr;
 
 Certificate certificate_of(unsigned seed) {
   Random random(seed);
-  const Sizes sizes{.ranks = between(random, 2, 5),
+  const Sizes sizes{.ranks = between(random, 3, 5),
                     .chunks = between(random, 1, 2),
-                    .micro_batches = between(random, 2, 10),
+                    .micro_batches = between(random, 6, 10),
                     .in_a_v = between(random, 0, 2) == 0};
   SearchProblem problem = unlike_stages(random, sizes);
   add_messages(random, problem);
@@ -61,6 +61,7 @@ TEST(Certificate, DoesNotHoldWithAnyPartChanged) {
        "the work within its bound of rank 0"},
       {"a negative head", [](auto& c) { c.work[0].head = -1; }, "below 0"},
       {"work of no rank", [](auto& c) { c.work[0].rank = c.problem.ranks; }, "a bound is of rank"},
+      {"all orders tried", [](auto& c) { c.all_orders_tried = true; }, ""},
       {"no work bounds", [](auto& c) { c.work.clear(), c.memory.clear(); }, "the largest"},
       {"a later begin", [](auto& c) { c.memory[1].head = c.memory[1].head * kMore + 1; },
        "the head of memory of rank 1"},
@@ -101,6 +102,46 @@ TEST(Certificate, DoesNotHoldWithAnyPartChanged) {
       EXPECT_THAT(said, HasSubstr(change.refusal)) << change.part << ", seed " << seed;
     }
   }
+}
+
+// One micro-batch after the other on every rank.
+Schedule one_at_a_time(const SearchProblem& problem) {
+  Programs programs;
+  for (int rank = 0; rank < problem.ranks; ++rank) {
+    auto& program = programs.emplace_back();
+    for (int j = 0; j < problem.micro_batches; ++j) {
+      for (const Op op : {Op::Forward, Op::BackwardInput, Op::BackwardWeight}) {
+        program.push_back({op, rank, j});
+      }
+    }
+  }
+  return schedule_of(problem, programs);
+}
+
+// A small problem whose best order takes longer than the bounds of all ranks say.
+TEST(Certificate, SaysWhereAllOrdersHaveBeenTried) {
+  int tried = 0;
+  int slower = 0;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    Random random(seed);
+    SearchProblem problem = unlike_stages(random, {.ranks = 3, .micro_batches = 4});
+    add_limits(random, problem, 3);
+    const Certificate best = certify(problem, search(problem).schedule);
+    EXPECT_EQ(refusal(best), "") << "seed " << seed;
+    EXPECT_EQ(best.gap, 0) << "seed " << seed;
+    if (!best.all_orders_tried) continue;
+    ++tried;
+    Certificate changed = best;
+    changed.all_orders_tried = false;
+    EXPECT_THAT(refusal(changed), HasSubstr("the largest of its bounds"));
+    changed = certify(problem, one_at_a_time(problem));
+    if (changed.makespan < best.makespan * (1 + 1e-9)) continue;
+    ++slower;
+    changed.all_orders_tried = true;
+    EXPECT_THAT(refusal(changed), HasSubstr("another order takes less"));
+  }
+  EXPECT_GE(tried, 3);
+  EXPECT_GE(slower, 3);
 }
 
 TEST(Certificate, IsNotMadeOfASchedulePastItsLimit) {

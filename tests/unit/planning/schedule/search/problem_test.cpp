@@ -69,6 +69,16 @@ TEST(SearchProblem, PlacementsMustMakeSense) {
   EXPECT_THAT(refusal(problem), HasSubstr("at least 1 rank"));
 }
 
+TEST(SearchProblem, SizesAreLimited) {
+  EXPECT_EQ(message_of([] { check_searched_sizes(256, 512); }), "");
+  EXPECT_EQ(message_of([] { check_searched_sizes(257, 512); }),
+            "a schedule of 257 stages x 512 micro-batches is too large to be searched: at most "
+            "131072 of them are possible");
+  SearchProblem problem = good_problem();
+  problem.micro_batches = 40'000;
+  EXPECT_THAT(refusal(problem), HasSubstr("too large to be searched"));
+}
+
 TEST(SearchProblem, PeaksCountHalves) {
   const SearchProblem problem = good_problem();
   const Schedule schedule = schedule_of(problem, {{{Op::Forward, 0, 0},

@@ -34,7 +34,7 @@ SearchProblem small_problem(Random& random, bool limited) {
 class SmallProblems : public testing::TestWithParam<bool> {};
 
 TEST_P(SmallProblems, FindsTheBestOfAllOrders) {
-  for (unsigned seed = 0; seed < 24; ++seed) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
     Random random(seed);
     const SearchProblem problem = small_problem(random, GetParam());
     const double best = best_of_all_orders(problem);
@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(Limits, SmallProblems, testing::Bool());
 // The bound holds for whatever can run: random orders, more stages on a rank, and limits that are
 // just what an order holds.
 TEST(Bound, IsNoLongerThanAnyOrder) {
-  for (unsigned seed = 0; seed < 300; ++seed) {
+  for (unsigned seed = 0; seed < 120; ++seed) {
     Random random(seed);
     SearchProblem problem = unlike_stages(random, {.ranks = between(random, 1, 4),
                                                    .chunks = between(random, 1, 3),
