@@ -87,7 +87,8 @@ bool FileObject::flag(const char* key) const {
 }
 
 void FileObject::know(std::initializer_list<const char*> keys) const {
-  for (const auto& [key, value] : json_.items()) {
+  for (const auto& item : json_.items()) {
+    const std::string& key = item.key();
     if (std::none_of(keys.begin(), keys.end(), [&](const char* known) { return key == known; })) {
       fail(named(key.c_str()), "is not known");
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 namespace penstock {
 namespace {
@@ -10,7 +11,10 @@ namespace {
 // How many forwards, input halves and weight halves of a stage have run.
 struct Done {
   int forwards = 0, inputs = 0, weights = 0;
-  auto operator<=>(const Done&) const = default;
+  bool operator<(const Done& other) const {
+    return std::tie(forwards, inputs, weights) <
+           std::tie(other.forwards, other.inputs, other.weights);
+  }
 };
 using Stages = std::vector<Done>;
 

@@ -13,9 +13,27 @@ struct Times {
   double forward, recompute, input, weight;
 };
 
+// By stage: how many micro-batches fit between their input and weight half beside `most` of them in
+// flight; at most all.
+std::vector<int> halves_beside(const Work& work, const std::vector<int>& most) {
+  std::vector<int> beside(work.stages, work.micro_batches);
+  for (int rank = 0; rank < work.ranks; ++rank) {
+    int64_t bytes = 0;
+    for (const int stage : work.stages_of_rank[rank]) {
+      bytes += work.held[stage].until_input;
+      const int64_t half = work.held[stage].until_weight;
+      if (half == 0 || work.limit[rank] == kNoLimit) continue;
+      const int64_t room = (work.limit[rank] - most[stage] * bytes) / half;
+      beside[stage] = static_cast<int>(std::clamp<int64_t>(room, 0, work.micro_batches));
+    }
+  }
+  return beside;
+}
+
 class Walk {
  public:
-  explicit Walk(const Work& work) : work_(work), most_(most_in_flight(work)) {
+  explicit Walk(const Work& work)
+      : work_(work), most_(most_in_flight(work)), beside_(halves_beside(work, most_)) {
     for (const StageWork& stage : work.stage) {
       times_.push_back({part_time(stage, Forward), part_time(stage, Recompute),
                         part_time(stage, Input), part_time(stage, Weight)});
@@ -54,7 +72,7 @@ class Walk {
       if (s > 0) forward = head(s - 1, j, Forward) + times_[s - 1].forward + hop(s - 1);
       if (j > 0) forward = std::max(forward, head(s, j - 1, Forward) + times_[s].forward);
       if (const int oldest = j - most_[s]; oldest >= 0) {
-        forward = std::max(forward, head(s, oldest, Input) + times_[s].input);
+        forward = std::max({forward, head(s, oldest, Input) + times_[s].input, room(s, oldest)});
       }
       forward = std::max(forward, begins(s) + work_before_forward(s, j));
     }
@@ -74,6 +92,17 @@ class Walk {
       weight = std::max(weight, begins(s) + work_before_input(s, j) + times_[s].input +
                                     until(j - 1) * times_[s].weight);
     }
+  }
+
+  // The earliest moment at which a stage that holds all it may has room for another micro-batch
+  // behind `oldest`: either the weight halves until then have run but for those that fit beside, or
+  // the next input half has.
+  [[nodiscard]] double room(int s, int oldest) {
+    const int weight = oldest - beside_[s];
+    if (weight < 0) return 0;
+    const double by_weight = head(s, weight, Weight) + times_[s].weight;
+    if (most_[s] == 1) return by_weight;
+    return std::min(by_weight, head(s, oldest + 1, Input) + times_[s].input);
   }
 
   // The earliest beginning of anything on the rank of a stage.
@@ -114,7 +143,11 @@ class Walk {
         input = std::max(input, times_[s].recompute + tail(s, j + 1, Recompute));
       }
       if (const int next = j + most_[s]; next < work_.micro_batches) {
-        input = std::max(input, times_[s].forward + tail(s, next, Forward));
+        // As in room(), where no weight half fits beside.
+        const double first = beside_[s] > 0  ? 0
+                             : most_[s] == 1 ? times_[s].weight
+                                             : std::min(times_[s].weight, times_[s].input);
+        input = std::max(input, first + times_[s].forward + tail(s, next, Forward));
       }
       raise(input, s, after_input(s, j));
       tail(s, j, Recompute) = times_[s].input + input;
@@ -175,6 +208,7 @@ class Walk {
 
   const Work& work_;
   std::vector<int> most_;
+  std::vector<int> beside_;
   std::vector<Times> times_;
   HeadsAndTails known_;
 };

@@ -83,6 +83,12 @@ TEST(Bound, CountsMicroBatchesInFlight) {
   problem.limit.assign(3, 10);
   EXPECT_EQ(bound_of(problem), 5 * 6 + 1);  // the last weight half follows the last input half
   EXPECT_EQ(search(problem, kLittle).makespan, 31);
+  problem.limit.assign(3, 19);  // no room for two
+  EXPECT_EQ(bound_of(problem), 31);
+  // Now the weight half of each must have run before the next begins.
+  problem.held.assign(3, {.until_input = 10, .until_weight = 10});
+  EXPECT_EQ(bound_of(problem), 5 * 7);
+  EXPECT_EQ(search(problem, kLittle).makespan, 35);
 }
 
 TEST(Search, IsNeverWorseThanAGeneratorAndKeepsLimits) {
