@@ -84,18 +84,31 @@ ProcessorSpeed planned_speed(const PlanOptions& request, const RunConfig& config
   return speed_for_ranks(each > 0 ? std::min(each, request.ranks) : request.ranks, threads);
 }
 
+PlannedNetwork network_of(const Config& config, const Plan& plan) {
+  PlannedNetwork network{.active_parameters = plan.parameters - idle_parameters(config.model),
+                         .weights_files = {}};
+  if (!config.model.from.empty()) {
+    network.weights_files = folder_size(config.model.from, plan.parameters);
+  }
+  return network;
+}
+
 std::string heading(const Config& config, const PlanOptions& request, const PlanRequest& plan_for,
-                    const Plan& plan, const DeviceModel& device, const Profile* profile) {
+                    const Plan& plan, const PlannedNetwork& network, const DeviceModel& device,
+                    const Profile* profile) {
   const std::string basis = profile == nullptr ? "counted"
                                                : fmt::format("measured: {}, on {}", request.profile,
                                                              profile->costs.device);
-  const auto parameters = static_cast<double>(plan.parameters);
-  const auto idle = static_cast<double>(idle_parameters(config.model));
-  std::string amount = count_text(parameters) + " parameters";
-  if (idle > 0) amount += fmt::format(", {} of them active", count_text(parameters - idle));
-  return fmt::format("{} with {}, mini-batch {} on {} rank{} ({}, {})\n", config.model.kind, amount,
-                     plan_for.mini_batch, request.ranks, request.ranks == 1 ? "" : "s", device.name,
-                     basis);
+  std::string amount = count_text(static_cast<double>(plan.parameters)) + " parameters";
+  if (network.active_parameters < plan.parameters) {
+    amount += fmt::format(", {} of them active",
+                          count_text(static_cast<double>(network.active_parameters)));
+  }
+  const std::string files =
+      network.weights_files ? folder_size_text(config.model.from, *network.weights_files) : "";
+  return fmt::format("{} with {}, mini-batch {} on {} rank{} ({}, {})\n{}", config.model.kind,
+                     amount, plan_for.mini_batch, request.ranks, request.ranks == 1 ? "" : "s",
+                     device.name, basis, files);
 }
 
 // What audits and copies in memory, where the run file asks for them, take in the fastest run.
@@ -169,15 +182,17 @@ PlanAnswer plan_answer(const std::vector<std::string>& arguments, const ModelMak
   asked.wanted = std::max(request.top, request.replay.candidates);
   const Plan found = plan(asked);
   const std::vector<Replayed> replays = replayed(request.replay, found, asked);
+  const PlannedNetwork network = network_of(config, found);
   const int exit_code = found.best() == nullptr ? static_cast<int>(ErrorKind::Resource) : 0;
   if (request.json) {
     const CopiesOf copies_of = [&](const PlannedCandidate& of) {
       return copy_costs(of.prediction, of.candidate, asked.cluster);
     };
-    return {plan_json(found, cluster, replays, config.checkpoint.partner ? copies_of : nullptr),
+    return {plan_json(found, network, cluster, replays,
+                      config.checkpoint.partner ? copies_of : nullptr),
             exit_code};
   }
-  return {heading(config, request, asked, found, device, known) + cluster_text(cluster) +
+  return {heading(config, request, asked, found, network, device, known) + cluster_text(cluster) +
               restriction + plan_table(found, request.top) +
               recommendation(found, asked.cluster, request.ranks) +
               replay_table(replays, found, asked.cluster, request.replay) +

@@ -52,6 +52,13 @@ Json link_json(const LinkTimes& link, const std::string& from) {
           {"from", from}};
 }
 
+Json files_json(const std::optional<FolderSize>& size) {
+  if (!size) return nullptr;
+  Json json = {{"bytes", size->bytes}, {"files", size->files}};
+  if (size->files == 0) json["type"] = size->type;
+  return json;
+}
+
 Json cluster_json(const DescribedCluster& described) {
   const Cluster& cluster = described.cluster;
   return {
@@ -64,9 +71,12 @@ Json cluster_json(const DescribedCluster& described) {
 
 }  // namespace
 
-std::string plan_json(const Plan& plan, const DescribedCluster& described,
+std::string plan_json(const Plan& plan, const PlannedNetwork& network,
+                      const DescribedCluster& described,
                       const std::vector<Replayed>& replays, const CopiesOf& copies_of) {
   Json json = {{"parameters", plan.parameters},
+               {"active_parameters", network.active_parameters},
+               {"weights_files", files_json(network.weights_files)},
                {"cluster", cluster_json(described)},
                {"step_from", described.has_several_nodes() ? "replay" : "simulation"},
                {"candidates", Json::array()}};

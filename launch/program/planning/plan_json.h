@@ -3,9 +3,11 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "launch/program/hub/folder_size.h"
 #include "launch/program/planning/cluster_options.h"
 #include "launch/program/planning/plan_replay.h"
 #include "runtime/planning/blueprint/forecast.h"
@@ -13,11 +15,18 @@
 
 namespace penstock {
 
+// What is told of the network besides its number of parameters.
+struct PlannedNetwork {
+  int64_t active_parameters = 0;  // those that a token meets
+  std::optional<FolderSize> weights_files;
+};
+
 // What checkpoint.partner costs a candidate that was simulated.
 using CopiesOf = std::function<CopyCosts(const PlannedCandidate&)>;
 
 // The document is
-//   {parameters,
+//   {parameters, active_parameters (those that a token meets), weights_files: {bytes, files, type}
+//      (of model.from; null without it; files 0: not downloaded yet, of `type`),
 //    cluster: {ranks_per_node, cards, cards_from, within_node: {gb_per_s, latency_us, from},
 //      between_nodes: likewise},
 //    step_from, candidates: [{stages, replicas, chunks, micro_batches, micro_batch_size, schedule,
@@ -30,7 +39,8 @@ using CopiesOf = std::function<CopyCosts(const PlannedCandidate&)>;
 // candidate has copy_bytes: [by rank] and copy_network_ms. Where `replays` has a candidate, it also
 // has
 //   replayed: {step_ms, slowest_ms, card_busy, goodput, checkpoint_interval_s (with failures)}
-[[nodiscard]] std::string plan_json(const Plan& plan, const DescribedCluster& described = {},
+[[nodiscard]] std::string plan_json(const Plan& plan, const PlannedNetwork& network,
+                                    const DescribedCluster& described = {},
                                     const std::vector<Replayed>& replays = {},
                                     const CopiesOf& copies_of = nullptr);
 

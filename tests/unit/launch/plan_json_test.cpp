@@ -40,7 +40,7 @@ Plan three_standings() {
 }
 
 TEST(PlanJson, SaysWhatIsKnownOfTheBest) {
-  const OrderedJson json = OrderedJson::parse(plan_json(three_standings()));
+  const OrderedJson json = OrderedJson::parse(plan_json(three_standings(), {}));
   EXPECT_EQ(json["parameters"], int64_t{5} << 40);
   EXPECT_EQ(json["candidates"][0], OrderedJson::parse(R"({
       "stages": 4, "replicas": 2, "chunks": 2, "micro_batches": 8, "micro_batch_size": 3,
@@ -49,6 +49,18 @@ TEST(PlanJson, SaysWhatIsKnownOfTheBest) {
       "feasible": true, "simulated": true, "reason": "",
       "step_ms": 250.0, "samples_per_s": 192.0, "bubble": 0.125, "exposed_communication_ms": 0.5,
       "peak_bytes": [120, 7]})"));
+}
+
+TEST(PlanJson, SaysWhatATokenMeetsAndHowLargeTheFolderIs) {
+  const OrderedJson without = OrderedJson::parse(plan_json(three_standings(), {7, {}}));
+  EXPECT_EQ(without["active_parameters"], 7);
+  EXPECT_TRUE(without["weights_files"].is_null());
+  const auto files_of = [](const FolderSize& size) {
+    return OrderedJson::parse(plan_json(three_standings(), {7, size}))["weights_files"];
+  };
+  EXPECT_EQ(files_of({900, 2, ""}), OrderedJson::parse(R"({"bytes": 900, "files": 2})"));
+  EXPECT_EQ(files_of({800, 0, "bfloat16"}),
+            OrderedJson::parse(R"({"bytes": 800, "files": 0, "type": "bfloat16"})"));
 }
 
 TEST(PlanJson, SaysWithWhichLinksAndCards) {
@@ -60,7 +72,7 @@ TEST(PlanJson, SaysWithWhichLinksAndCards) {
   described.cluster.cards = 2;
   described.cluster.within_node = {.latency = 5e-6, .seconds_per_byte = 1 / 4e9};
   described.cluster.between_nodes = {.latency = 1e-3, .seconds_per_byte = 1 / 2e9};
-  const OrderedJson json = OrderedJson::parse(plan_json(three_standings(), described));
+  const OrderedJson json = OrderedJson::parse(plan_json(three_standings(), {}, described));
   EXPECT_EQ(json["step_from"], "replay");
   const OrderedJson& cluster = json["cluster"];
   EXPECT_EQ(cluster["ranks_per_node"], 8);
@@ -71,7 +83,8 @@ TEST(PlanJson, SaysWithWhichLinksAndCards) {
   EXPECT_NEAR(cluster["between_nodes"]["latency_us"].get<double>(), 1000, 1e-9);
   EXPECT_EQ(cluster["between_nodes"]["from"], "--link-inter");
   described.cluster.ranks_per_node = 0;
-  EXPECT_EQ(OrderedJson::parse(plan_json(three_standings(), described))["step_from"], "simulation");
+  EXPECT_EQ(OrderedJson::parse(plan_json(three_standings(), {}, described))["step_from"],
+            "simulation");
 }
 
 TEST(PlanJson, SaysWhatAuditsAndCopiesTake) {
@@ -81,7 +94,8 @@ TEST(PlanJson, SaysWhatAuditsAndCopiesTake) {
   const auto copies = [](const PlannedCandidate&) {
     return CopyCosts{.bytes = {3, 4}, .network_s = 0.125};
   };
-  const OrderedJson candidates = OrderedJson::parse(plan_json(plan, {}, {}, copies))["candidates"];
+  const OrderedJson candidates =
+      OrderedJson::parse(plan_json(plan, {}, {}, {}, copies))["candidates"];
   EXPECT_EQ(candidates[0]["step_ms"], 250.0);
   EXPECT_EQ(candidates[0]["unaudited_step_ms"], 200.0);
   EXPECT_EQ(candidates[0]["audited_step_ms"], 700.0);
@@ -92,7 +106,7 @@ TEST(PlanJson, SaysWhatAuditsAndCopiesTake) {
 }
 
 TEST(PlanJson, EveryCandidateHasTheKeysOfTheContract) {
-  const OrderedJson json = OrderedJson::parse(plan_json(three_standings()));
+  const OrderedJson json = OrderedJson::parse(plan_json(three_standings(), {}));
   ASSERT_EQ(json["candidates"].size(), 3U);
   for (const OrderedJson& candidate : json["candidates"]) {
     std::vector<std::string> keys;
@@ -110,7 +124,7 @@ TEST(PlanJson, EveryCandidateHasTheKeysOfTheContract) {
 
 // What was not simulated has no times, and nobody knows that it fits.
 TEST(PlanJson, UnknownTimesAreNull) {
-  const OrderedJson candidates = OrderedJson::parse(plan_json(three_standings()))["candidates"];
+  const OrderedJson candidates = OrderedJson::parse(plan_json(three_standings(), {}))["candidates"];
   for (size_t i : {1U, 2U}) {
     EXPECT_FALSE(candidates[i]["feasible"]);
     EXPECT_FALSE(candidates[i]["simulated"]);
