@@ -72,8 +72,8 @@ Json cluster_json(const DescribedCluster& described) {
 }  // namespace
 
 std::string plan_json(const Plan& plan, const PlannedNetwork& network,
-                      const DescribedCluster& described,
-                      const std::vector<Replayed>& replays, const CopiesOf& copies_of) {
+                      const DescribedCluster& described, const std::vector<Replayed>& replays,
+                      const CopiesOf& copies_of) {
   Json json = {{"parameters", plan.parameters},
                {"active_parameters", network.active_parameters},
                {"weights_files", files_json(network.weights_files)},
