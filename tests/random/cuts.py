@@ -40,7 +40,9 @@ def optimizer(dice, steps):
     keys = {"kind": kind, "learning_rate": dice.choice([1e-3, 1e-2]), "weight_decay": dice.choice([0.0, 0.1]),
             "decay_all": dice.random() < 0.2, "clip_norm": dice.choice([0.0, 0.0, 0.3, 1.0]),
             "moving_average": dice.choice([0.0, 0.9]), "schedule": dice.choice(["constant", "cosine", "inverse-sqrt", "exponential"]),
-            "warmup_steps": dice.choice([0, 2]), "decay_steps": dice.choice([2, steps])}
+            "warmup_steps": dice.choice([0, 2])}
+    if keys["schedule"] in ("cosine", "exponential"):
+        keys["decay_steps"] = dice.choice([2, steps])
     if kind == "sgd":
         keys["nesterov"] = dice.random() < 0.5
     if kind == "muon":

@@ -60,10 +60,12 @@ def decoder(dice, folder):
         model["window"] = dice.randint(1, sizes["context"])
         model["window_layers"] = sorted(dice.sample(range(layers), dice.randint(0, layers)))
     if chance(dice, 0.3):
-        model |= {"norm_place": dice.choice(["after", "both"]), "query_key_norm_over": dice.choice(["head", "projection"]),
+        model |= {"norm_place": dice.choice(["after", "both"]),
                   "embedding_scale": dice.choice([1.0, 6.0]), "residual_scale": dice.choice([1.0, 0.7]),
                   "attention_scale": dice.choice([0.0, 0.3]), "logit_scale": dice.choice([1.0, 0.8]),
                   "attention_softcap": dice.choice([0.0, 3.0]), "logit_softcap": dice.choice([0.0, 3.0])}
+    if model["query_key_norm"]:
+        model["query_key_norm_over"] = dice.choice(["head", "projection"])
     if chance(dice, 0.3):
         model |= {"parallel_branches": True, "shared_norm": model.get("norm_place", "before") == "before" and chance(dice, 0.5)}
     if model["norm"] == "layer":
@@ -127,9 +129,9 @@ def resnet(dice, folder):
 
 
 def unet(dice, folder):
+    form = {"form": "simplified", "convolutions": dice.randint(1, 3)} if chance(dice, 0.5) else {"form": "cifar"}
     return {"kind": "unet", "layers": dice.randint(1, 2), "filters": dice.choice([4, 8]), "image": [3, 8, dice.choice([8, 12])],
-            "classes": 5, "per_pixel": chance(dice, 0.5), "form": dice.choice(["cifar", "simplified"]), "convolutions": dice.randint(1, 3),
-            "norm_replicas": chance(dice, 0.3)}, {}, small_data.synthetic(dice, folder)
+            "classes": 5, "per_pixel": chance(dice, 0.5), **form, "norm_replicas": chance(dice, 0.3)}, {}, small_data.synthetic(dice, folder)
 
 
 def amoebanet(dice, folder):

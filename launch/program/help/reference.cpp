@@ -14,6 +14,10 @@ A run is one TOML file. Every key below can also be given on the command line, a
 short form have that as well. Flags may stand alone on the command line (`--data.flip`), and lists are written `3,5` there and `[3, 5]` in the file. A key that does not exist, and
 a value that does not fit, is refused in one line that names file, line and key.
 
+A key that the run does not read, since it is for another kind of network, data or optimizer, or for something that is switched off, is refused likewise, unless it has its default:
+`'model.experts' is read only where model.kind is decoder, and here model.kind is transformer-lm`. What the command line switches off may stay in the file, where the file by itself reads it.
+A network of one's own may read all of `[model]`.
+
 Paths are relative to the run file, then to the working directory. TOML holds UTF-8 alone: a byte 0xE9 of a path that is not is written `"\U0010FEE9"` here, with the byte at the end, and as it is on the command line. This page is made from the table of options by `penstock help run-file`, and a test keeps the two equal;
 `penstock train --help` prints the same table.
 )";

@@ -13,7 +13,9 @@
 #include "kernels/error.h"
 #include "kernels/parse_number.h"
 #include "kernels/suggest.h"
+#include "launch/program/options/readers.h"
 #include "launch/program/options/run_file.h"
+#include "launch/program/options/shortened.h"
 #include "runtime/records/checkpoint/manifest.h"
 #include "runtime/records/hub/config/config_json.h"
 #include "runtime/records/run_directory/contents.h"
@@ -191,6 +193,21 @@ std::string run_file_at(const std::string& path) {
   return file.string();
 }
 
+// Refuses a word behind a flag that is neither true, false nor the path of anything: it was meant
+// for the flag, and would pass for a run file.
+void check_flags(const std::vector<std::string>& arguments) {
+  std::error_code ignored;
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    const std::string& flag = arguments[i - 1];
+    const std::string& word = arguments[i];
+    const Option* option = flag.starts_with("--") ? find_argument(flag.substr(2)) : nullptr;
+    if (option == nullptr || !is_flag(*option) || word == "true" || word == "false") continue;
+    if (word.starts_with("--") || std::filesystem::exists(word, ignored)) continue;
+    fail_input(fmt::format("{}: '{}' must be true or false, and '{}' is neither, nor a run file",
+                           flag, option->name(), shortened(word)));
+  }
+}
+
 }  // namespace
 
 bool is_argument(std::string_view name) {
@@ -241,6 +258,7 @@ bool wants_version(const std::vector<std::string>& arguments) {
 }
 
 Settings read_settings(const std::vector<std::string>& arguments, bool required, DataRead read) {
+  check_flags(arguments);
   const std::vector<po::option> parsed = parse(arguments);
   std::vector<std::string> run_files;
   for (const po::option& argument : parsed) {
@@ -264,6 +282,7 @@ Settings read_settings(const std::vector<std::string>& arguments, bool required,
     if (!argument.string_key.empty()) assign_argument(settings, argument);
   }
   complete(settings, read);
+  check_read(settings);
   return settings;
 }
 

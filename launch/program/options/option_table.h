@@ -1,6 +1,7 @@
 // launch/program/options/option_table.h -- the table of all keys of a run file. The TOML reader,
 // the writer, the command line and --help all read this one table, so a new key needs only a row in
-// option_table.cpp and a member in its section's struct.
+// option_table.cpp and a member in its section's struct; if not every run reads it, its name stands
+// in readers.cpp, too.
 #pragma once
 
 #include <cstdint>

@@ -81,6 +81,8 @@ void parse_run_file(const std::string& text, const std::string& name, Settings& 
     }
   }
   settings.config.model.packed = packs_rows(settings.config.data);
+  settings.in_file = settings.config;
+  settings.made_by_program = text.starts_with(kEffectiveHeader);
 }
 
 void read_run_file(const std::filesystem::path& path, Settings& settings) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "launch/program/options/option_table.h"
@@ -23,6 +24,8 @@ struct Settings {
   // One entry for each key that the run file or the command line sets, with the place that set it
   // last: "pipeline.stages" -> "run.toml:12" or "--stages".
   std::map<std::string, std::string> origins;
+  std::optional<Config> in_file;  // what the run file says by itself; nothing: there is none
+  bool made_by_program = false;   // the run file is one that write_run_file() has made
 
   // Whether the user has set the key `name` ("pipeline.stages"), perhaps to its default.
   [[nodiscard]] bool given(const std::string& name) const { return origins.contains(name); }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "kernels/error.h"
+#include "launch/program/options/readers.h"
 #include "launch/program/options/run_file.h"
 #include "launch/program/options/settings.h"
 #include "launch/program/sweep/check_plot.h"
@@ -208,6 +209,7 @@ class PointDrawer {
       set("pipeline.micro_batch_size", point.sizes.micro_batch_size);
       settings.config.pipeline.mini_batch = 0;
       complete(settings);
+      check_read(settings);
       point.schedule = settings.config.pipeline.schedule;
       if (sweep_.batch && !nodes_of(sweep_, point)) {
         point.skipped = fmt::format("{} ranks cannot be equally many on nodes of {}",

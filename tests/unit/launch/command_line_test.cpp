@@ -23,20 +23,26 @@ TEST(CommandLine, WinsOverTheRunFileWinsOverDefaults) {
   EXPECT_EQ(configured({"--stages", "7", file}).pipeline.stages, 7);
 }
 
+// With keys of image folders, which other data do not read.
+Config with_images(std::vector<std::string> arguments) {
+  arguments.insert(arguments.end(), {"--data.kind=images", "--data.train=."});
+  return configured(arguments);
+}
+
 TEST(CommandLine, TakesEveryWayOfWriting) {
   EXPECT_EQ(configured({"--stages=3"}).pipeline.stages, 3);
   EXPECT_EQ(configured({"--micro-batch-size", "8"}).pipeline.micro_batch_size, 8);
   EXPECT_EQ(configured({"--stages", "2", "--stages", "4"}).pipeline.stages, 4);
   EXPECT_EQ(configured({"--optimizer.learning_rate", "1e-4"}).optimizer.learning_rate, 1e-4);
   EXPECT_EQ(configured({"--pipeline.split", "3,5"}).pipeline.split, (std::vector<int64_t>{3, 5}));
-  EXPECT_EQ(configured({"--model.image=[1, 28, 28]"}).model.image,
+  EXPECT_EQ(configured({"--model.kind=mlp", "--model.image=[1, 28, 28]"}).model.image,
             (std::vector<int64_t>{1, 28, 28}));
-  EXPECT_EQ(configured({"--data.mean", "-0.5,0.25"}).data.mean, (std::vector<double>{-0.5, 0.25}));
+  EXPECT_EQ(with_images({"--data.mean", "-0.5,0.25"}).data.mean, (std::vector<double>{-0.5, 0.25}));
   EXPECT_EQ(configured({"--optimizer.no_decay", "bias,scale"}).optimizer.no_decay,
             (std::vector<std::string>{"bias", "scale"}));
   EXPECT_TRUE(configured({"--optimizer.no_decay", "[]"}).optimizer.no_decay.empty());
   EXPECT_TRUE(configured({"--optimizer.no_decay", " "}).optimizer.no_decay.empty());
-  EXPECT_EQ(configured({"--data.leave_out", "[golden retriever, cat ]"}).data.leave_out,
+  EXPECT_EQ(with_images({"--data.leave_out", "[golden retriever, cat ]"}).data.leave_out,
             (std::vector<std::string>{"golden retriever", "cat"}))
       << "blanks in a name are its own";
   EXPECT_THAT(argument_error({"--pipeline.split", "3 5"}), HasSubstr("3 5"));
@@ -52,7 +58,7 @@ TEST(CommandLine, TakesEveryWayOfWriting) {
 TEST(CommandLine, FlagsMayStandAlone) {
   const TemporaryFolder folder;
   const std::string file = folder.write("r.toml", "[pipeline]\nstages = 2\n");
-  const Config config = configured({"--data.flip", file, "--model.bias", "false"});
+  const Config config = with_images({"--data.flip", file, "--model.bias", "false"});
   EXPECT_TRUE(config.data.flip);
   EXPECT_FALSE(config.model.bias);
   EXPECT_EQ(config.pipeline.stages, 2);
@@ -112,6 +118,9 @@ TEST(CommandLine, BadValuesNameOptionValueAndLimits) {
 TEST(CommandLine, WantsOneRunFile) {
   EXPECT_THAT(argument_error({"a.toml", "b.toml"}), HasSubstr("not 'a.toml' and 'b.toml'"));
   EXPECT_THAT(input_error([] { (void)read_settings({}, true); }), HasSubstr("no run file given"));
+  EXPECT_EQ(
+      argument_error({"a.toml", "--data.flip", "maybe"}),
+      "--data.flip: 'data.flip' must be true or false, and 'maybe' is neither, nor a run file");
 }
 
 TEST(CommandLine, SplitsTheCommandOff) {
@@ -133,7 +142,7 @@ TEST(CommandLine, PatternsAddUpWhereTheyAreRepeated) {
             (Texts{"b.*", "c", "d"}));
   EXPECT_EQ(configured({"--init", file, "--init.skip", "b.*", "--init.skip", "c"}).init.skip,
             (Texts{"b.*", "c"}));
-  EXPECT_EQ(configured({"--data.leave_out", "cat", "--data.leave_out", "dog"}).data.leave_out,
+  EXPECT_EQ(with_images({"--data.leave_out", "cat", "--data.leave_out", "dog"}).data.leave_out,
             (Texts{"cat", "dog"}));
   // A later value of any other list replaces the earlier one.
   EXPECT_EQ(

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "helpers.h"
+#include "launch/program/options/readers.h"
 #include "launch/program/sweep/points.h"
 #include "runtime/data/tokenizer/vocabulary.h"
 #include "runtime/planning/blueprint/blueprint.h"
@@ -51,6 +52,7 @@ TEST(Examples, DescribeNetworksThatCanBeMadeAndCut) {
     SCOPED_TRACE(entry.path());
     Settings settings;
     ASSERT_NO_THROW(read_run_file(entry.path(), settings));
+    EXPECT_NO_THROW(check_read(settings));
     Config& config = settings.config;
     EXPECT_TRUE(settings.given("model.kind"));
     EXPECT_EQ(config.model.kind == "sequential", !config.model.sequence.empty());

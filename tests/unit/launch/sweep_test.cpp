@@ -163,6 +163,20 @@ TEST_F(Sweeps, WhatCannotBeRunIsSkippedWithItsReason) {
   EXPECT_THAT(sweep.record.points[2].skipped, HasSubstr("99 stages need at least as many layers"));
 }
 
+TEST_F(Sweeps, AnEmptyListInTheGridIsCalledEmpty) {
+  EXPECT_EQ(
+      refusal("[grid]\nstages = []\n"),
+      "s.toml:4: the list of 'stages' in the grid is empty: give what to try, or leave it out");
+}
+
+TEST_F(Sweeps, PointsWithAKeyThatNothingReadsAreSkipped) {
+  const DrawnSweep sweep = drawn("[grid]\noptimizer.nesterov = [false, true]\n");
+  ASSERT_EQ(sweep.record.points.size(), 2U);
+  EXPECT_EQ(sweep.record.points[0].skipped, "");
+  EXPECT_THAT(sweep.record.points[1].skipped,
+              HasSubstr("'optimizer.nesterov' is read only where optimizer.kind is sgd"));
+}
+
 TEST_F(Sweeps, WhatIsWrongIsNamedWithItsLine) {
   EXPECT_THAT(refusal("stages = [1]\n"), StartsWith("s.toml:3: unknown key 'sweep.stages'"));
   EXPECT_THAT(refusal("mode = \"later\"\n"),

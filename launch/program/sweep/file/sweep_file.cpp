@@ -89,7 +89,13 @@ void read_grid(const toml::table& table, const std::string& file, SweepFile& to)
       fail_input(fmt::format("{}: 'run.dry_run' is for [set]: it is of all points", origin));
     }
     const toml::array* list = node.as_array();
-    if (list == nullptr || list->empty()) {
+    if (list != nullptr && list->empty()) {
+      fail_input(
+          fmt::format("{}: the list of '{}' in the grid is empty: give what to try, or leave "
+                      "it out",
+                      origin, name));
+    }
+    if (list == nullptr) {
       fail_input(fmt::format("{}: '{}' in the grid is a list of what to try: {} = [{}]", origin,
                              name, name, excerpt(node)));
     }
