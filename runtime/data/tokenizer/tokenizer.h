@@ -23,13 +23,26 @@ struct SpecialIds {
   int32_t begin = -1, end = -1, padding = -1;
 };
 
+// Whether a whole text begins where a part of it begins, and ends where the part ends.
+struct PartOfText {
+  bool begins = true, ends = true;
+};
+
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
   [[nodiscard]] virtual int64_t size() const = 0;  // ids are in [0, size())
-  // The ids of a text or a part of one, without special tokens around it. Thread safe. Throws
-  // Error(Input) naming what is not in the vocabulary.
+  // The ids of a text, without special tokens around it. Thread safe. Throws Error(Input) naming
+  // what is not in the vocabulary.
   [[nodiscard]] virtual std::vector<int32_t> encode(std::string_view text) const = 0;
+  // The same for a part of a longer text: what the tokenizer does to the two ends of a text, such
+  // as a space put before it, is done where the text ends and not where the part does. A tokenizer
+  // that cannot tell them apart takes the part for a text. Whether the ids of two parts end to end
+  // are those of both together depends on where the text is parted (tokens/cut_text.cpp).
+  [[nodiscard]] virtual std::vector<int32_t> encode_part(std::string_view part,
+                                                         PartOfText /*place*/) const {
+    return encode(part);
+  }
   // The text of the ids, which are in [0, size()), as bytes.
   [[nodiscard]] virtual std::string decode(std::span<const int32_t> ids) const = 0;
   // The token that is put in front of a generated text that has no prompt: the end of a line, or

@@ -79,7 +79,7 @@ void WordTokenizer::take_added(TokenizerJson& file) {
     if (token.normalized) {
       std::string storage;
       bool ignored = true;
-      token.content = std::string(normalizer_.apply(token.content, storage, ignored));
+      token.content = std::string(normalizer_.apply(token.content, {}, storage, ignored));
     }
     (token.normalized ? normalized : raw).push_back(std::move(token));
   }
@@ -103,28 +103,38 @@ std::optional<int32_t> WordTokenizer::find(const std::string& token) const {
 }
 
 std::vector<int32_t> WordTokenizer::encode(std::string_view text) const {
+  return encode_part(text, {});
+}
+
+std::vector<int32_t> WordTokenizer::encode_part(std::string_view part, PartOfText place) const {
+  using Start = PreTokenizer::Start;
   std::string storage;
-  const std::string_view valid = valid_utf8(text, storage);
+  const std::string_view valid = valid_utf8(part, storage);
+  const char* const valid_end = valid.data() + valid.size();
+  const Start first = place.begins ? Start::Text : Start::Nothing;
   WordModel::Words words(*model_);
   std::vector<int32_t> ids;
-  raw_added_->for_each_part(valid, [&](std::string_view part, std::optional<int32_t> id) {
-    if (id) {
-      ids.push_back(*id);
-    } else {
-      encode_stretch(part, part.data() == valid.data(), words, ids);
-    }
+  raw_added_->for_each_part(valid, [&](std::string_view stretch, std::optional<int32_t> id) {
+    if (id) return ids.push_back(*id);
+    const Start start = stretch.data() == valid.data() ? first : Start::Stretch;
+    const bool ends = place.ends || stretch.data() + stretch.size() != valid_end;
+    encode_stretch(stretch, start, ends, words, ids);
   });
   return ids;
 }
 
-void WordTokenizer::encode_stretch(std::string_view text, bool at_start, WordModel::Words& words,
-                                   std::vector<int32_t>& ids) const {
+// Encodes a stretch between added tokens. `ends`: it ends there, and is not cut off by the end of a
+// part.
+void WordTokenizer::encode_stretch(std::string_view text, PreTokenizer::Start start, bool ends,
+                                   WordModel::Words& words, std::vector<int32_t>& ids) const {
+  using Start = PreTokenizer::Start;
   std::string storage;
-  text = normalizer_.apply(text, storage, at_start);
+  bool from_start = true;
+  text = normalizer_.apply(text, {start != Start::Nothing, ends}, storage, from_start);
+  if (start == Start::Text && !from_start) start = Start::Stretch;
   normalized_added_->for_each_part(text, [&](std::string_view part, std::optional<int32_t> id) {
     if (id) return ids.push_back(*id);
-    const bool first = at_start && part.data() == text.data();
-    pre_tokenizer_.for_each_word(part, first,
+    pre_tokenizer_.for_each_word(part, part.data() == text.data() ? start : Start::Stretch,
                                  [&](std::string_view word) { words.encode(word, ids); });
   });
 }

@@ -19,6 +19,7 @@
 #include "runtime/data/tokenizer/hub/tokenizer_json.h"
 #include "runtime/data/tokenizer/models/word_model.h"
 #include "runtime/data/tokenizer/steps/added_tokens.h"
+#include "runtime/data/tokenizer/tokenizer.h"
 
 namespace penstock {
 
@@ -34,6 +35,8 @@ class WordTokenizer {
   // The ids of a text, without begin() and end(). Added tokens such as "<s>" in the text become
   // their ids. Thread safe.
   [[nodiscard]] std::vector<int32_t> encode(std::string_view text) const;
+  // As Tokenizer::encode_part() (tokenizer.h).
+  [[nodiscard]] std::vector<int32_t> encode_part(std::string_view part, PartOfText place) const;
   // The text of the ids, as bytes. Ids that no token has, and with `hide_special` special tokens,
   // leave no trace.
   [[nodiscard]] std::string decode(std::span<const int32_t> ids, bool hide_special) const;
@@ -52,8 +55,8 @@ class WordTokenizer {
   void take_vocabulary(const TokenizerJson& file);
   void take_added(TokenizerJson& file);
   void check_ends(const std::string& path) const;
-  void encode_stretch(std::string_view text, bool at_start, WordModel::Words& words,
-                      std::vector<int32_t>& ids) const;
+  void encode_stretch(std::string_view text, PreTokenizer::Start start, bool ends,
+                      WordModel::Words& words, std::vector<int32_t>& ids) const;
 
   Normalizer normalizer_;
   PreTokenizer pre_tokenizer_;

@@ -1,6 +1,5 @@
 #include "runtime/data/tokens/cut_text.h"
 
-#include <algorithm>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -18,6 +17,7 @@ namespace {
 
 constexpr size_t kLeastPartBytes = size_t{1} << 20;
 constexpr size_t kMostPartBytes = size_t{256} << 20;
+constexpr size_t kAroundBytes = size_t{1} << 10;  // at most kLeastPartBytes
 
 bool is_ascii_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -26,35 +26,60 @@ bool is_visible_ascii(char c) {
   return c > ' ' && c < '\x7f';
 }
 
-// Calls take() with one part of the text after the other. Each part but the last has
-// kLeastPartBytes or more. A part ends where byte-level vocabularies cut anyway: behind a newline
-// that stands between a visible character and a letter of ASCII. So the tokens of the parts are
-// those of the whole text. Throws as read_pieces_of_file() does, and Error(Input) if a part would
-// be longer than kMostPartBytes.
-void for_each_text_part(const std::string& path,
-                        const std::function<void(std::string_view part)>& take,
-                        int64_t unpack_limit) {
+// Whether a line ends before byte `at`, between a visible character and a letter of ASCII: most
+// tokenizers cut there.
+bool line_ends(std::string_view text, size_t at) {
+  return text[at - 1] == '\n' && is_visible_ascii(text[at - 2]) && is_ascii_letter(text[at]);
+}
+
+// Whether the tokens of what stands around byte `at` are those of its two halves, end to end. Rules
+// of tokenizers may join or change what stands on both sides of a line end (tokens that hold one,
+// added tokens that take the white space beside them, spaces in its place), and none that is in use
+// reaches further than kAroundBytes.
+bool parts_at(const Tokenizer& tokenizer, std::string_view text, size_t at) {
+  constexpr PartOfText kInside{.begins = false, .ends = false};
+  const std::string_view around = text.substr(at - kAroundBytes, 2 * kAroundBytes);
+  std::vector<int32_t> halves = tokenizer.encode_part(around.substr(0, kAroundBytes), kInside);
+  const std::vector<int32_t> second = tokenizer.encode_part(around.substr(kAroundBytes), kInside);
+  halves.insert(halves.end(), second.begin(), second.end());
+  return tokenizer.encode_part(around, kInside) == halves;
+}
+
+struct TextPart {
   std::string text;
-  size_t looked = 1;  // no part can end before this place
+  PartOfText place;
+};
+
+// Calls take() with one part of the text after the other. Each part but the last has
+// kLeastPartBytes or more, and ends where parts_at() allows it. Throws as read_pieces_of_file()
+// does, and Error(Input) if a part would be longer than kMostPartBytes.
+void for_each_text_part(const std::string& path, const Tokenizer& tokenizer,
+                        const std::function<void(TextPart part)>& take, int64_t unpack_limit) {
+  std::string text;  // what is not yet taken
+  bool begins = true;
+  size_t at = kLeastPartBytes;  // the next place at which it may be parted
   const auto add = [&](std::string_view bytes) {
     text += bytes;
-    size_t begin = 0;
-    for (; looked + 1 < text.size(); ++looked) {
-      const bool cuts = text[looked] == '\n' && is_visible_ascii(text[looked - 1]) &&
-                        is_ascii_letter(text[looked + 1]);
-      if (!cuts || looked + 1 - begin < kLeastPartBytes) continue;
-      take(std::string_view(text).substr(begin, looked + 1 - begin));
-      begin = looked + 1;
+    while (at + kAroundBytes <= text.size()) {
+      if (!line_ends(text, at)) {
+        ++at;
+      } else if (!parts_at(tokenizer, text, at)) {
+        at += kAroundBytes;  // not the next line, or a text that is not parted would take too long
+      } else {
+        take({text.substr(0, at), {.begins = begins, .ends = false}});
+        text.erase(0, at);
+        begins = false;
+        at = kLeastPartBytes;
+      }
     }
-    text.erase(0, begin);
-    looked = std::max(looked - begin, size_t{1});
     if (text.size() > kMostPartBytes) {
       fail_input(path + " has " + std::to_string(text.size()) +
-                 " bytes without a line that begins with a letter: divide it into lines");
+                 " bytes without a line that begins with a letter and that its tokenizer cuts off "
+                 "from the line before: divide it into lines or files");
     }
   };
   read_pieces_of_file(path, add, unpack_limit);
-  if (!text.empty()) take(text);
+  if (!text.empty()) take({std::move(text), {.begins = begins, .ends = true}});
 }
 
 }  // namespace
@@ -93,15 +118,17 @@ CutText cut_lines(const std::string& path, const DataConfig& config, const Piece
 CutText cut_as_it_is(const std::string& path, const DataConfig& config,
                      const Tokenizer& tokenizer) {
   CutText text{PackedTokens(tokenizer.size())};
-  using Parts = InOrder<std::string, PackedTokens>;
+  using Parts = InOrder<TextPart, PackedTokens>;
   const auto read = [&](const Parts::Give& give) {
-    for_each_text_part(
-        path, [&](std::string_view part) { give(std::string(part), part.size()); },
-        config.unpack_limit);
+    const auto give_part = [&](TextPart part) {
+      const size_t bytes = part.text.size();
+      give(std::move(part), bytes);
+    };
+    for_each_text_part(path, tokenizer, give_part, config.unpack_limit);
   };
-  const auto make = [&](const std::string& part) {
+  const auto make = [&](const TextPart& part) {
     PackedTokens tokens(tokenizer.size());
-    tokens.append(tokenizer.encode(part));
+    tokens.append(tokenizer.encode_part(part.text, part.place));
     return tokens;
   };
   const auto take = [&](const PackedTokens& tokens) { text.tokens.append(tokens); };

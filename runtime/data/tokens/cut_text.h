@@ -19,7 +19,7 @@ namespace penstock {
 // The version of the rules by which texts become tokens, those of runtime/data/tokenizer/,
 // runtime/data/datasets/tuning/ and this file. Raise it with every change that may give a text
 // other tokens: tokens that token_cache.h has kept are then not used, and the text is cut anew.
-inline constexpr uint64_t kCutVersion = 1;
+inline constexpr uint64_t kCutVersion = 2;
 
 // How a file is cut, and for which data.kind:
 //   Row      by word pieces, line by line; the piece <line> ends each line, if the vocabulary has
@@ -45,9 +45,9 @@ void end_line(CutText& text, const std::string& path, const std::string& remedy)
 // text_file.h).
 [[nodiscard]] CutText cut_lines(const std::string& path, const DataConfig& config,
                                 const Pieces& vocabulary, TextForm form);
-// The file by the tokenizer of a folder (AsItIs). Throws Error(Input) if there is no readable file,
-// and for a text without line ends between which it could be cut for the threads; Error(Data) if
-// the file is damaged.
+// The file by the tokenizer of a folder (AsItIs): the ids of tokenizer.encode() of the whole text.
+// Throws Error(Input) if there is no readable file, and for a text of more than 256 MiB in a row
+// without a line end at which it can be parted for the threads; Error(Data) if the file is damaged.
 [[nodiscard]] CutText cut_as_it_is(const std::string& path, const DataConfig& config,
                                    const Tokenizer& tokenizer);
 

@@ -38,6 +38,10 @@ class FolderOfWords final : public Tokenizer {
   [[nodiscard]] std::vector<int32_t> encode(std::string_view text) const override {
     return words_.encode(text);
   }
+  [[nodiscard]] std::vector<int32_t> encode_part(std::string_view part,
+                                                 PartOfText place) const override {
+    return words_.encode_part(part, place);
+  }
   [[nodiscard]] std::vector<int32_t> encode_whole(std::string_view text) const override {
     std::vector<int32_t> ids = words_.begin();
     const std::vector<int32_t> inside = words_.encode(text);

@@ -9,9 +9,9 @@
 namespace penstock {
 namespace {
 
-std::string_view stripped(std::string_view text, const NormalStep& step) {
-  const size_t begin = step.left ? space_end(text, 0) : 0;
-  const size_t end = step.right ? space_begin(text, text.size()) : text.size();
+std::string_view stripped(std::string_view text, bool left, bool right) {
+  const size_t begin = left ? space_end(text, 0) : 0;
+  const size_t end = right ? space_begin(text, text.size()) : text.size();
   return begin < end ? text.substr(begin, end - begin) : std::string_view();
 }
 
@@ -46,7 +46,7 @@ Normalizer::Normalizer(std::vector<NormalStep> steps, const std::string& where) 
   }
 }
 
-std::string_view Normalizer::apply(std::string_view text, std::string& storage,
+std::string_view Normalizer::apply(std::string_view text, Ends ends, std::string& storage,
                                    bool& from_start) const {
   using Kind = NormalStep::Kind;
   const auto keep = [&](std::string changed) {
@@ -62,7 +62,8 @@ std::string_view Normalizer::apply(std::string_view text, std::string& storage,
         keep(lower_case(text));
         break;
       case Kind::Strip: {
-        const std::string_view left = stripped(text, step);
+        const std::string_view left =
+            stripped(text, step.left && ends.left, step.right && ends.right);
         from_start = from_start && left.data() == text.data();
         keep(std::string(left));
         break;
@@ -77,7 +78,7 @@ std::string_view Normalizer::apply(std::string_view text, std::string& storage,
         keep(replaced_matches(text, *expression, step.text, from_start));
         break;
       case Kind::Prepend:
-        if (!text.empty()) keep(step.text + std::string(text));
+        if (!text.empty() && ends.left) keep(step.text + std::string(text));
         break;
       case Kind::Bytes:
         keep(in_byte_alphabet(text));

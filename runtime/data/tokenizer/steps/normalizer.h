@@ -36,11 +36,18 @@ class Normalizer {
   // Error(Data) for one that is no expression; `where` names the file in messages.
   Normalizer(std::vector<NormalStep> steps, const std::string& where);
 
+  // What stands on the two sides of a text: nothing, or an added token (true); or more of the same
+  // text, of which `text` is a part (false).
+  struct Ends {
+    bool left = true, right = true;
+  };
+
   // The text after all steps: returns `text`, which must be valid UTF-8, if they change nothing;
-  // else overwrites `storage` and returns that. Sets `from_start` to false if a step removed
-  // something at the beginning of `text`, and leaves it as it is otherwise: the caller then knows
-  // whether the result still begins where the text begins.
-  [[nodiscard]] std::string_view apply(std::string_view text, std::string& storage,
+  // else overwrites `storage` and returns that. Strip and Prepend change the `ends` of the text
+  // alone. Sets `from_start` to false if a step removed something at the beginning of `text`, and
+  // leaves it as it is otherwise: the caller then knows whether the result still begins where the
+  // text begins.
+  [[nodiscard]] std::string_view apply(std::string_view text, Ends ends, std::string& storage,
                                        bool& from_start) const;
 
  private:

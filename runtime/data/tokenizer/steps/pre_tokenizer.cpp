@@ -68,24 +68,24 @@ PreTokenizer::PreTokenizer(std::vector<PreTokenizerStep> steps, const std::strin
   }
 }
 
-void PreTokenizer::for_each_word(std::string_view text, bool at_start, const Take& take) const {
-  cut(text, at_start, 0, take);
+void PreTokenizer::for_each_word(std::string_view text, Start start, const Take& take) const {
+  cut(text, start, 0, take);
 }
 
-void PreTokenizer::cut(std::string_view piece, bool at_start, size_t step, const Take& take) const {
+void PreTokenizer::cut(std::string_view piece, Start start, size_t step, const Take& take) const {
   if (piece.empty()) return;
   if (step == steps_.size()) return take(piece);
   const auto& [how, expression] = steps_[step];
   std::string changed;
   if (!how.space.empty()) piece = changed = replace_spaces(piece, how.space);
   const std::string_view space = how.space.empty() ? " " : std::string_view(how.space);
-  const bool put = how.put == PreTokenizerStep::Put::Always ||
-                   (how.put == PreTokenizerStep::Put::AtStart && at_start);
+  const bool put = (how.put == PreTokenizerStep::Put::Always && start != Start::Nothing) ||
+                   (how.put == PreTokenizerStep::Put::AtStart && start == Start::Text);
   if (put && !piece.starts_with(space)) {
     changed = std::string(space) + std::string(piece);
     piece = changed;
   }
-  if (!expression) return cut(piece, at_start, step + 1, take);
+  if (!expression) return cut(piece, start, step + 1, take);
   const std::vector<Part> parts = parts_of(piece, *expression, how.invert);
   for (size_t first = 0; first < parts.size();) {
     size_t end = first + 1;
@@ -93,7 +93,9 @@ void PreTokenizer::cut(std::string_view piece, bool at_start, size_t step, const
     const size_t begin = parts[first].begin;
     const bool kept = how.behavior != PreTokenizerStep::Behavior::Removed || !parts[first].match;
     if (kept) {
-      cut(piece.substr(begin, parts[end - 1].end - begin), at_start && begin == 0, step + 1, take);
+      const bool first_of_text = start == Start::Text && begin == 0;
+      cut(piece.substr(begin, parts[end - 1].end - begin),
+          first_of_text ? Start::Text : Start::Stretch, step + 1, take);
     }
     first = end;
   }

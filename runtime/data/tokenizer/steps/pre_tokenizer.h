@@ -34,7 +34,7 @@ struct PreTokenizerStep {
   // What each space becomes before the word is cut; empty: it stays a space.
   std::string space = {};
   // Whether a space, in that form, is put before what the step cuts unless it begins with one.
-  // AtStart: only at the beginning of the whole text.
+  // AtStart: only at the beginning of the whole text. (Start::Nothing: never.)
   enum class Put : uint8_t { Never, AtStart, Always };
   Put put = Put::Never;
   bool operator==(const PreTokenizerStep&) const = default;
@@ -46,18 +46,24 @@ class PreTokenizer {
   // Error(Data) for one that is no expression; `where` names the file in messages.
   PreTokenizer(std::vector<PreTokenizerStep> steps, const std::string& where);
 
+  // What begins with a stretch of text.
+  enum class Start : uint8_t {
+    Text,     // the whole text
+    Stretch,  // a stretch: an added token, or a word that an earlier step cut, stands before it
+    Nothing,  // the stretch goes on from a part of the text that is cut by itself
+  };
   // Calls take(word) for each word of `text`, from left to right; no word is empty. `text` is a
-  // stretch between added tokens; `at_start` says that the whole text begins with it. Throws
-  // Error(Data) if a search takes too long.
+  // stretch between added tokens, or the rest of one. Throws Error(Data) if a search takes too
+  // long.
   using Take = std::function<void(std::string_view word)>;
-  void for_each_word(std::string_view text, bool at_start, const Take& take) const;
+  void for_each_word(std::string_view text, Start start, const Take& take) const;
 
  private:
   struct Step {
     PreTokenizerStep how;
     std::optional<Expression> expression;
   };
-  void cut(std::string_view piece, bool at_start, size_t step, const Take& take) const;
+  void cut(std::string_view piece, Start start, size_t step, const Take& take) const;
 
   std::vector<Step> steps_;
 };

@@ -1,0 +1,98 @@
+// Texts that are cut in parts, by several threads, have the ids of the whole text, whatever the
+// tokenizer does at the ends of a text or of a line.
+#include <nlohmann/json.hpp>
+
+#include "runtime/data/tokenizer/hub/hub_tokenizer.h"
+#include "runtime/data/tokens/token_cache.h"
+#include "runtime/system/files/json.h"
+#include "tests/unit/data/fixtures.h"
+
+namespace penstock::test {
+namespace {
+
+using nlohmann::json;
+
+class PartsOfText : public testing::Test {
+ protected:
+  // Expects that the file, by a tokenizer.json of this vocabulary of the goldens with these parts
+  // changed, has the ids of the text as a whole.
+  void expect_ids_of_whole(const std::string& vocabulary, const json& parts,
+                           const std::string& text) {
+    json file = goldens_["vocabularies"][vocabulary];
+    for (const auto& [place, part] : parts.items()) file[json::json_pointer(place)] = part;
+    write_file(folder_ / "words/tokenizer.json", file.dump());
+    write_file(folder_ / "text", text);
+    const auto tokenizer = open_hub_tokenizer(folder_ / "words");
+    const DataConfig config{.vocabulary = folder_ / "words"};
+    const auto tokens = text_by_tokenizer(folder_ / "text", config, *tokenizer).tokens;
+    std::vector<int32_t> ids(static_cast<size_t>(tokens->size()));
+    tokens->read(0, ids);
+    EXPECT_TRUE(ids == tokenizer->encode(text)) << vocabulary << " " << parts.dump();
+  }
+  // A text of two parts, of these lines over and over.
+  static std::string text_of(const std::string& lines) {
+    std::string text;
+    while (text.size() < size_t{9} << 17) text += lines;
+    return text;
+  }
+
+  const json goldens_ =
+      json::parse(read_text(std::string(PENSTOCK_WORDS) + "/forms.json", 1 << 20, FileOwner::User));
+  TemporaryFolder folder_;
+};
+
+TEST_F(PartsOfText, HaveTheIdsOfTheWholeInEveryForm) {
+  const std::string text =
+      "  \n " +
+      text_of("to be, or not\n<s> to </s>\n  Cafe\xCC\x81 12\n\nat sea\r\nthe 7\tend\nso\n") +
+      " \n";
+  int forms = 0;
+  for (const json& form : goldens_["forms"]) {
+    const bool by_bytes = form["vocabulary"] == "bytes";
+    if (by_bytes && !form["parts"].contains("/normalizer")) continue;  // cut by bytes: no ends
+    expect_ids_of_whole(form["vocabulary"], form["parts"], text);
+    ++forms;
+  }
+  EXPECT_GT(forms, 30);
+  const json prefix = {{"type", "ByteLevel"}, {"add_prefix_space", true}, {"trim_offsets", true}};
+  expect_ids_of_whole("bytes", {{"/pre_tokenizer", prefix}}, text);
+  const json by_words = {
+      {"type", "Sequence"},
+      {"pretokenizers",
+       {{{"type", "WhitespaceSplit"}},
+        {{"type", "Metaspace"}, {"replacement", "\xE2\x96\x81"}, {"prepend_scheme", "always"}}}}};
+  expect_ids_of_whole("unigram", {{"/pre_tokenizer", by_words}}, text);
+}
+
+// A line end is no place to part a text where a token or a rule goes across it.
+TEST_F(PartsOfText, AreNotPartedWhereTheTokenizerJoinsLines) {
+  std::string lines;
+  for (int i = 0; i < 50; ++i) lines += "it is so!!\nto be or not\n";
+  const std::string text = text_of(lines + "it is so\nat sea\n");
+  const auto with_token = [&](const std::string& content, bool left, bool right) {
+    json added = goldens_["vocabularies"]["pieces"]["added_tokens"];
+    added.push_back({{"id", 390},
+                     {"content", content},
+                     {"single_word", false},
+                     {"lstrip", left},
+                     {"rstrip", right},
+                     {"normalized", false},
+                     {"special", false}});
+    return json{{"/added_tokens", added}};
+  };
+  expect_ids_of_whole("pieces", with_token("to", true, false), text);
+  expect_ids_of_whole("pieces", with_token("!!", false, true), text);
+  expect_ids_of_whole("pieces", with_token("!\nt", false, false), text);
+  json model = goldens_["vocabularies"]["pieces"]["model"];
+  model["vocab"]["\nt"] = 390;
+  model["merges"].push_back({"\n", "t"});
+  expect_ids_of_whole("pieces", {{"/model", model}}, text);
+  const auto replaced = [](const json& pattern) {
+    return json{{"/normalizer", {{"type", "Replace"}, {"pattern", pattern}, {"content", "e"}}}};
+  };
+  expect_ids_of_whole("pieces", replaced({{"String", "\n"}}), text);
+  expect_ids_of_whole("pieces", replaced({{"Regex", "(?<=!\n)t"}}), text);
+}
+
+}  // namespace
+}  // namespace penstock::test
