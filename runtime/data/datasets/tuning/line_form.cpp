@@ -44,7 +44,7 @@ void take_extras(LineContent& content, const json& line, std::string_view text,
                  const std::string& where) {
   for (const char* key :
        {"functions", "documents", "history", "image", "images", "videos", "audios"}) {
-    if (!has(line, key) || line[key].empty()) continue;
+    if (!has(line, key) || says_nothing(line[key])) continue;
     fail_input(where + ": the line has " + penstock::quoted(key) +
                " beside its messages, which is not supported");
   }

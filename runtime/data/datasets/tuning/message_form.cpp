@@ -62,6 +62,10 @@ bool weighs(const json& weight, const std::string& where) {
 
 }  // namespace
 
+bool says_nothing(const json& value) {
+  return value.empty() || value == "";  // json::empty() is true of null, [] and {}
+}
+
 ChatMessage message_of(const json& value, const std::string& where, MessageForm& form) {
   if (!value.is_object()) {
     fail_data(where + " is no object with " + quoted(form.role) + " and " + quoted(form.text));
@@ -70,6 +74,7 @@ ChatMessage message_of(const json& value, const std::string& where, MessageForm&
   for (const auto& [key, given] : value.items()) {
     if (key == form.role || key == form.text || given.is_null()) continue;
     if (key != "weight") {
+      if (says_nothing(given)) continue;
       fail_input(where + " has " + quoted(key) + ", and only " + quoted(form.role) + ", " +
                  quoted(form.text) + " and \"weight\" are read");
     }

@@ -19,11 +19,15 @@ struct MessageForm {
   bool parts = false;  // found: a list of one text, [{"type": "text", "text": "..."}], as the text
 };
 
+// Whether a member that is not read is no loss: null, an empty text, or an empty list or object, as
+// programs write keys that they have nothing for.
+[[nodiscard]] bool says_nothing(const nlohmann::json& value);
+
 // Reads the message `value`; `where` names file, line and message in errors. "human" becomes the
 // role "user", "gpt" and "model" become "assistant". The key "weight", as in OpenAI's files, is 1,
-// or 0 for an answer that is not to be learnt; members that are null are ignored. Throws
-// Error(Data) if `value` is no object or lacks role or text, Error(Input) if it has something else,
-// such as "tool_calls" or an image.
+// or 0 for an answer that is not to be learnt; null is no weight. Other members are passed over
+// where they say nothing. Throws Error(Data) if `value` is no object or lacks role or text,
+// Error(Input) if it has something else, such as "tool_calls" or an image.
 [[nodiscard]] ChatMessage message_of(const nlohmann::json& value, const std::string& where,
                                      MessageForm& form);
 

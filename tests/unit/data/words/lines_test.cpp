@@ -84,6 +84,28 @@ TEST_F(Tuning, AnswersOfWeightZeroAreNotLearnt) {
                [&] { (void)said(R"(, "weight": 0.5)", ""); });
 }
 
+// OpenAI's own replies have such keys in each message.
+TEST_F(Tuning, KeysOfMessagesThatSayNothingArePassedOver) {
+  const auto with = [&](const std::string& member) {
+    return learnt(R"({"messages": [{"role": "user", "content": "x"},)"
+                  R"({"role": "assistant", "content": "y", )" +
+                  member + "}]}");
+  };
+  for (const char* member : {R"("annotations": [])", R"("refusal": null)", R"("name": "")",
+                             R"("audio": {}, "tool_calls": [])"}) {
+    EXPECT_EQ(with(member).first, "y<|eot_id|>") << member;
+  }
+  for (const char* member : {R"("annotations": [{}])", R"("refusal": "no")", R"("name": " ")",
+                             R"("audio": 0)", R"("tool_calls": false)"}) {
+    expect_error(ErrorKind::Input, {"train.jsonl, line 1: message 2 has \""},
+                 [&] { (void)with(member); });
+  }
+  EXPECT_EQ(learnt(R"({"images": "", "history": [], "documents": {}, "messages": [)"
+                   R"({"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]})")
+                .first,
+            "y<|eot_id|>");
+}
+
 // One text in a list is that text; of more, nobody knows what stands between them.
 TEST_F(Tuning, AContentOfOneTextIsThatText) {
   const auto with = [&](const std::string& content) {
@@ -173,7 +195,8 @@ TEST_F(Tuning, LinesThatAreNoneAreNamed) {
   refused(ErrorKind::Data, R"({"prompt": "a", "choices": ["b"], "answer": 1})", "answer");
   refused(ErrorKind::Data, R"({"prompt": "a", "choices": ["b", ""], "answer": 0})", "is empty");
   refused(ErrorKind::Data, R"({"messages": "a"})", "no list");
-  refused(ErrorKind::Input, R"({"messages": [{"role": "user", "content": "a", "tool_calls": []}]})",
+  refused(ErrorKind::Input,
+          R"({"messages": [{"role": "user", "content": "a", "tool_calls": [{"id": "b"}]}]})",
           "tool_calls");
   refused(ErrorKind::Data, R"({"text": 5})", "text");
   refused(ErrorKind::Data, R"({"question": "a", "reply": "b"})", "\"question\" and \"reply\"");
