@@ -15,14 +15,25 @@ namespace {
 constexpr size_t kPackedReadBytes = size_t{1} << 16;
 constexpr int64_t kAlwaysUnpacked = int64_t{4} << 20;
 
-int64_t most_unpacked(int64_t file_bytes, int64_t times) {
+}  // namespace
+
+int64_t most_unpacked(int64_t file_bytes, int64_t unpack_limit) {
   constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
-  if (times == 0) return kAny;
-  const auto grown = checked_product(file_bytes, times);
+  if (unpack_limit == 0) return kAny;
+  const auto grown = checked_product(file_bytes, unpack_limit);
   return grown ? checked_sum(*grown, kAlwaysUnpacked).value_or(kAny) : kAny;
 }
 
-}  // namespace
+void fail_unpacked(const std::string& path, int64_t byte, int64_t unpack_limit) {
+  fail_data(path + ", byte " + std::to_string(byte) + ": more than " +
+            std::to_string(unpack_limit) +
+            " times the size of the file comes out of it, as of a file made to fill the memory; if "
+            "it is yours, raise data.unpack_limit");
+}
+
+void fail_packed(const std::string& path, int64_t byte, const std::string& why) {
+  fail_data(path + ", byte " + std::to_string(byte) + ": " + why + "; make or download it again");
+}
 
 PackedFile::PackedFile(const std::string& path, Holds holds, int64_t unpack_limit)
     : path_(path),
@@ -56,9 +67,9 @@ size_t PackedFile::read(std::span<uint8_t> out) {
   return static_cast<size_t>(got);
 }
 
-std::string PackedFile::byte() const {
+int64_t PackedFile::byte() const {
   last_byte_ = std::max(last_byte_, int64_t{archive_filter_bytes(archive_.get(), -1)});
-  return std::to_string(last_byte_);
+  return last_byte_;
 }
 
 void PackedFile::check_limit(int64_t claimed) const {
@@ -66,16 +77,14 @@ void PackedFile::check_limit(int64_t claimed) const {
   const int64_t unpacked = archive_filter_bytes(archive_.get(), 0);
   const auto total = checked_sum(std::max(delivered_bytes_, unpacked), claimed);
   if (total && *total <= most_bytes_) return;
-  fail_data(path_ + ", byte " + byte() + ": more than " + std::to_string(unpack_limit_) +
-            " times the size of the file comes out of it, as of a file made to fill the memory; if "
-            "it is yours, raise data.unpack_limit");
+  fail_unpacked(path_, byte(), unpack_limit_);
 }
 
 void PackedFile::fail(const std::string& entry, const char* why) const {
   if (why == nullptr) why = archive_error_string(archive_.get());
-  fail_data(path_ + ", byte " + byte() + ": " + (entry.empty() ? "" : entry + ": ") +
-            "it cannot be read: " + (why != nullptr ? why : "unknown error") +
-            "; make or download it again");
+  fail_packed(path_, byte(),
+              (entry.empty() ? "" : entry + ": ") +
+                  "it cannot be read: " + (why != nullptr ? why : "unknown error"));
 }
 
 }  // namespace penstock

@@ -17,6 +17,14 @@ struct archive;
 
 namespace penstock {
 
+// The number of bytes to which a file of `file_bytes` may unpack: 4 MiB plus `unpack_limit` times
+// its size; 0: any amount.
+[[nodiscard]] int64_t most_unpacked(int64_t file_bytes, int64_t unpack_limit);
+// These throw Error(Data) naming file and byte: the file unpacks to more than that; or it is
+// damaged, for the reason `why`.
+[[noreturn]] void fail_unpacked(const std::string& path, int64_t byte, int64_t unpack_limit);
+[[noreturn]] void fail_packed(const std::string& path, int64_t byte, const std::string& why);
+
 class PackedFile {
  public:
   enum class Holds : uint8_t { Bytes, Tar };  // what the file is read as
@@ -42,9 +50,9 @@ class PackedFile {
   [[noreturn]] void fail(const std::string& entry = "", const char* why = nullptr) const;
 
  private:
-  // The byte of the file up to which it was read, as text; remembered, since libarchive forgets it
-  // when it fails.
-  [[nodiscard]] std::string byte() const;
+  // The byte of the file up to which it was read; remembered, since libarchive forgets it when it
+  // fails.
+  [[nodiscard]] int64_t byte() const;
 
   std::string path_;
   int64_t unpack_limit_;

@@ -1,8 +1,5 @@
 #include "runtime/data/tokens/text_file.h"
 
-#include <algorithm>
-#include <array>
-
 #include "kernels/error.h"
 #include "runtime/system/files/input_file.h"
 
@@ -54,12 +51,12 @@ void for_each_line(const std::string& path, const std::function<void(std::string
   lines.end();
 }
 
+bool is_gzip(const std::string& path) {
+  return InputFile(path).beginning().starts_with("\x1f\x8b");
+}
+
 bool is_compressed(const std::string& path) {
-  const InputFile file(path);
-  std::array<uint8_t, 6> first{};
-  const auto known = static_cast<size_t>(std::min<int64_t>(file.size_bytes(), 6));
-  file.read(0, std::span(first).first(known));
-  const std::string_view head(reinterpret_cast<const char*>(first.data()), known);
+  const std::string head = InputFile(path).beginning();
   using namespace std::string_view_literals;
   return head.starts_with("\x1f\x8b"sv) || head.starts_with("\x28\xb5\x2f\xfd"sv) ||
          head.starts_with("\xfd\x37zXZ\0"sv) || head.starts_with("BZh"sv);

@@ -18,8 +18,8 @@ namespace penstock {
 
 // Calls take(bytes) for piece after piece of the unpacked contents; `bytes` are valid until take()
 // returns. Throws Error(Input) when there is no readable file, and Error(Data) naming file and byte
-// when the file is cut off, is damaged as far as its format can tell, or unpacks to more than the
-// limit.
+// when the file is cut off, is damaged as far as its format can tell, has something behind its end
+// (zeros are allowed), or unpacks to more than the limit.
 void read_pieces_of_file(const std::string& path,
                          const std::function<void(std::string_view bytes)>& take,
                          int64_t unpack_limit = kUnpackLimit);
@@ -54,7 +54,9 @@ class LineSplitter {
   int64_t line_ = 1;   // its number, for messages
 };
 
-// Whether the file is compressed, by its first bytes. Throws Error(Input) when there is none.
+// Whether the file is compressed, and whether by gzip, by its first bytes. Both throw Error(Input)
+// when there is none.
 [[nodiscard]] bool is_compressed(const std::string& path);
+[[nodiscard]] bool is_gzip(const std::string& path);
 
 }  // namespace penstock

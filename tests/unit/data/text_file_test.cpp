@@ -71,12 +71,59 @@ TEST_P(TextFile, ThatIsCutOffIsRefused) {
   }
 }
 
+// The second half of a text was left out without a word where `cat a.gz b.gz` was damaged.
+TEST_P(TextFile, OfSeveralMembersIsWholeOrRefused) {
+  if (GetParam() == Compression::None) GTEST_SKIP() << "does not apply to plain text";
+  write("one\ntwo\n");
+  const std::string member = test::read_file(path_);
+  test::write_file(path_, member + member);
+  EXPECT_THAT(lines_of(path_), ElementsAre("one", "two", "one", "two"));
+  std::string damaged = member;
+  damaged[0] = 'X';
+  for (const std::string& second :
+       {damaged, member.substr(0, 3), member.substr(0, member.size() - 1), std::string("more")}) {
+    test::write_file(path_, member + second);
+    expect_error(ErrorKind::Data, {path_ + ", byte ", "make or download it again"},
+                 [&] { (void)lines_of(path_); });
+  }
+}
+
+// What gzip and bzip2 keep checksums of: no byte of it may change, and zeros may stand behind it.
+TEST_P(TextFile, IsCheckedAgainstItsChecksums) {
+  if (GetParam() != Compression::Gzip && GetParam() != Compression::Bzip2) {
+    GTEST_SKIP() << "does not apply to formats whose checksums may be left out";
+  }
+  write("a line of text\nand another\n");
+  const std::string member = test::read_file(path_);
+  const std::string whole = member + member;
+  const auto read = [&](const std::string& contents) {
+    test::write_file(path_, contents);
+    return lines_of(path_);
+  };
+  const std::vector<std::string> expected = read(whole);
+  ASSERT_EQ(expected.size(), 4U);
+  EXPECT_EQ(read(whole + std::string(5000, '\0')), expected);
+  expect_error(ErrorKind::Data, {path_ + ", byte "},
+               [&] { (void)read(whole + std::string(5000, '\0') + "x"); });
+  constexpr size_t kName = 10;  // bytes by which bzip2 is known: without them it is plain text
+  for (size_t at = kName; at < whole.size(); ++at) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << at % 8));
+    try {
+      EXPECT_EQ(read(damaged), expected) << "byte " << at;  // such as a date
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Data) << error.what();
+    }
+  }
+}
+
 std::string name_of_compression(const testing::TestParamInfo<Compression>& info) {
-  constexpr std::array<const char*, 3> kNames = {"plain", "gzip", "zstd"};
+  constexpr std::array<const char*, 4> kNames = {"plain", "gzip", "zstd", "bzip2"};
   return kNames[static_cast<size_t>(info.param)];
 }
 INSTANTIATE_TEST_SUITE_P(Compressions, TextFile,
-                         testing::Values(Compression::None, Compression::Gzip, Compression::Zstd),
+                         testing::Values(Compression::None, Compression::Gzip, Compression::Zstd,
+                                         Compression::Bzip2),
                          name_of_compression);
 
 TEST(TextFileErrors, NameTheFile) {
