@@ -112,9 +112,7 @@ void fail_at(const std::string& where, uint64_t byte, const std::string& what) {
 void read_json(std::string_view text, const std::string& where, JsonReader& reader,
                size_t most_levels) {
   refuse_stand_in(text.substr(0, kStandInBytes), where);
-  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
-    fail_at(where, 1, "it is UTF-16, as PowerShell writes files: save it as UTF-8");
-  }
+  refuse_wide_text(text, where);
   JsonPlace place;
   EventHandler handler(where, place, reader, most_levels);
   const char* end = text.data() + text.size();

@@ -39,4 +39,16 @@ void refuse_stand_in(std::string_view beginning, const std::string& path) {
   }
 }
 
+// The mark of UTF-32 begins with that of UTF-16 where the lowest byte comes first.
+void refuse_wide_text(std::string_view beginning, const std::string& where) {
+  using namespace std::string_view_literals;
+  const auto begins = [&](std::string_view mark) { return beginning.starts_with(mark); };
+  if (begins("\xFF\xFE\0\0"sv) || begins("\0\0\xFE\xFF"sv)) {
+    fail_data(where + ", byte 1: it is UTF-32: save it as UTF-8");
+  }
+  if (begins("\xFF\xFE"sv) || begins("\xFE\xFF"sv)) {
+    fail_data(where + ", byte 1: it is UTF-16, as PowerShell writes files: save it as UTF-8");
+  }
+}
+
 }  // namespace penstock

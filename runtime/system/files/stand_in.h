@@ -1,6 +1,6 @@
 // runtime/system/files/stand_in.h -- recognises files that are not what their name says, since a
 // download went wrong: a pointer of git-lfs (a few lines of text in place of a large file), or a
-// web page with an error.
+// web page with an error; or that are texts in UTF-16 or UTF-32.
 //
 // InputFile looks for pointers in every file that a user names. A text file may well be a web page,
 // so only readers of binary formats look for pages as well.
@@ -19,5 +19,9 @@ inline constexpr size_t kStandInBytes = 64;
 // throws Error(Data) when it finds one, saying what the file is and what to do.
 void refuse_pointer(std::string_view beginning, const std::string& path);
 void refuse_stand_in(std::string_view beginning, const std::string& path);
+
+// Throws Error(Data) if `beginning` has the byte order mark of UTF-16 or UTF-32; `where` names the
+// file, or a place in it.
+void refuse_wide_text(std::string_view beginning, const std::string& where);
 
 }  // namespace penstock

@@ -165,6 +165,11 @@ TEST_F(Tuning, MarksBeforeLinesAreNoPartOfThem) {
   EXPECT_EQ(both(mark + line + "\n" + mark + line + "\n"), plain);
   expect_error(ErrorKind::Data, {"train.jsonl, line 1", "UTF-16", "save it as UTF-8"},
                [&] { (void)both(std::string("\xFF\xFE{\0\"\0", 6)); });
+  for (const std::string& wide :
+       {std::string("\xFF\xFE\0\0{\0\0\0", 8), std::string("\0\0\xFE\xFF\0\0\0{", 8)}) {
+    expect_error(ErrorKind::Data, {"train.jsonl, line 1", "UTF-32: save it as UTF-8"},
+                 [&] { (void)both(wide); });
+  }
 }
 
 // Schemas of tools nest; eight levels were too few for an object in a list of objects.
