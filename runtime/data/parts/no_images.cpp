@@ -26,9 +26,8 @@ PackedFile::PackedFile(const std::string& path, Holds /*holds*/, int64_t /*unpac
   fail_without_archives(path);
 }
 
-void read_pieces_of_file(const std::string& path,
-                         const std::function<void(std::string_view bytes)>& take,
-                         int64_t /*unpack_limit*/) {
+void unpack_pieces(const std::string& path, const std::function<void(std::string_view bytes)>& take,
+                   int64_t /*unpack_limit*/) {
   constexpr int64_t kPlainBytes = int64_t{1} << 16;
   if (is_compressed(path)) fail_without_archives(path);
   const InputFile file(path);

@@ -39,6 +39,17 @@ std::string_view valid_utf8(std::string_view bytes, std::string& storage) {
   return storage;
 }
 
+int64_t bytes_not_utf8(std::string_view bytes) {
+  size_t count = 0;
+  for (size_t at = skip_ascii(bytes, 0); at < bytes.size(); at = skip_ascii(bytes, at)) {
+    size_t bad = 0;
+    const size_t n = character_bytes(bytes, at, bad);
+    if (n == 0) count += bad;
+    at += n > 0 ? n : bad;
+  }
+  return static_cast<int64_t>(count);
+}
+
 void append_utf8(std::string& text, char32_t code) {
   const auto put = [&](uint32_t byte) { text += static_cast<char>(byte); };
   if (code < 0x80) return put(code);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,9 @@ namespace penstock {
 // Returns `bytes` if they are valid UTF-8; else writes them to `storage` with U+FFFD in place of
 // what is not, as Python's bytes.decode(errors="replace") does it, and returns that.
 [[nodiscard]] std::string_view valid_utf8(std::string_view bytes, std::string& storage);
+
+// The number of bytes that valid_utf8() replaces.
+[[nodiscard]] int64_t bytes_not_utf8(std::string_view bytes);
 
 // Appends the character with this code point, which is below 0x110000 and no surrogate.
 void append_utf8(std::string& text, char32_t code);

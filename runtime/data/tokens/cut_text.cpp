@@ -1,5 +1,6 @@
 #include "runtime/data/tokens/cut_text.h"
 
+#include <atomic>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -8,9 +9,11 @@
 #include <utility>
 
 #include "kernels/error.h"
+#include "runtime/data/tokenizer/utf8.h"
 #include "runtime/data/tokenizer/vocabulary.h"
 #include "runtime/data/tokens/in_order.h"
 #include "runtime/data/tokens/text_file.h"
+#include "runtime/system/files/json.h"
 
 namespace penstock {
 namespace {
@@ -43,6 +46,10 @@ bool parts_at(const Tokenizer& tokenizer, std::string_view text, size_t at) {
   const std::vector<int32_t> second = tokenizer.encode_part(around.substr(kAroundBytes), kInside);
   halves.insert(halves.end(), second.begin(), second.end());
   return tokenizer.encode_part(around, kInside) == halves;
+}
+
+bool has_mark(std::string_view text) {
+  return without_mark(text).size() < text.size();
 }
 
 struct TextPart {
@@ -98,11 +105,17 @@ CutText cut_lines(const std::string& path, const DataConfig& config, const Piece
   const std::optional<int32_t> line_end = vocabulary.find(kLinePiece);
   using Lines = InOrder<std::string, std::vector<int32_t>>;
   const auto read = [&](const Lines::Give& give) {
-    for_each_line(
-        path, [&](std::string_view line) { give(std::string(line), line.size() + 1); },
-        config.unpack_limit);
+    bool is_first = true;
+    const auto give_line = [&](std::string_view line) {
+      if (is_first) text.marked = has_mark(line);
+      is_first = false;
+      give(std::string(line), line.size() + 1);
+    };
+    for_each_line(path, give_line, config.unpack_limit);
   };
+  std::atomic<int64_t> not_utf8 = 0;
   const auto make = [&](const std::string& line) {
+    not_utf8 += bytes_not_utf8(line);
     std::vector<int32_t> ids = vocabulary.encode(line);
     if (form == TextForm::Row && line_end) ids.push_back(*line_end);
     return ids;
@@ -112,6 +125,7 @@ CutText cut_lines(const std::string& path, const DataConfig& config, const Piece
     if (form == TextForm::Lines) end_line(text, path, "divide it into several language pairs");
   };
   Lines::run(config.cut_threads, read, make, take);
+  text.not_utf8 = not_utf8;
   return text;
 }
 
@@ -121,18 +135,22 @@ CutText cut_as_it_is(const std::string& path, const DataConfig& config,
   using Parts = InOrder<TextPart, PackedTokens>;
   const auto read = [&](const Parts::Give& give) {
     const auto give_part = [&](TextPart part) {
+      if (part.place.begins) text.marked = has_mark(part.text);
       const size_t bytes = part.text.size();
       give(std::move(part), bytes);
     };
     for_each_text_part(path, tokenizer, give_part, config.unpack_limit);
   };
+  std::atomic<int64_t> not_utf8 = 0;
   const auto make = [&](const TextPart& part) {
+    not_utf8 += bytes_not_utf8(part.text);
     PackedTokens tokens(tokenizer.size());
     tokens.append(tokenizer.encode_part(part.text, part.place));
     return tokens;
   };
   const auto take = [&](const PackedTokens& tokens) { text.tokens.append(tokens); };
   Parts::run(config.cut_threads, read, make, take);
+  text.not_utf8 = not_utf8;
   return text;
 }
 

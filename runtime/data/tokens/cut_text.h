@@ -34,6 +34,10 @@ struct CutText {
   // Lines and Samples: the index in `tokens` at which each line begins, then tokens.size(). Row and
   // AsItIs: empty.
   std::vector<uint32_t> starts = {};
+  // Bytes that are no UTF-8, in whose place U+FFFD was cut; and whether the text begins with a byte
+  // order mark, which was cut as a character. Samples: 0 and false.
+  int64_t not_utf8 = 0;
+  bool marked = false;
 };
 
 // Ends a line behind the tokens so far: appends their number to `starts`. Throws Error(Input)

@@ -23,9 +23,8 @@ void check_end(const PackedFile& packed, const InputFile& file) {
 
 }  // namespace
 
-void read_pieces_of_file(const std::string& path,
-                         const std::function<void(std::string_view bytes)>& take,
-                         int64_t unpack_limit) {
+void unpack_pieces(const std::string& path, const std::function<void(std::string_view bytes)>& take,
+                   int64_t unpack_limit) {
   if (is_gzip(path)) return read_gzip(path, take, unpack_limit);
   PackedFile file(path, PackedFile::Holds::Bytes, unpack_limit);
   archive_entry* entry = nullptr;

@@ -1,6 +1,7 @@
 #include "runtime/data/tokens/text_file.h"
 
 #include "kernels/error.h"
+#include "runtime/data/tokens/foreign_file.h"
 #include "runtime/system/files/input_file.h"
 
 namespace penstock {
@@ -11,6 +12,18 @@ std::string_view without_return(std::string_view line) {
 }
 
 }  // namespace
+
+void read_pieces_of_file(const std::string& path,
+                         const std::function<void(std::string_view bytes)>& take,
+                         int64_t unpack_limit) {
+  bool is_first = true;
+  const auto look_and_take = [&](std::string_view bytes) {
+    if (is_first) refuse_foreign_file(bytes, path);
+    is_first = false;
+    take(bytes);
+  };
+  unpack_pieces(path, look_and_take, unpack_limit);
+}
 
 std::vector<uint8_t> read_whole_file(const std::string& path, int64_t unpack_limit) {
   std::vector<uint8_t> all;

@@ -17,9 +17,15 @@
 namespace penstock {
 
 // Calls take(bytes) for piece after piece of the unpacked contents; `bytes` are valid until take()
-// returns. Throws Error(Input) when there is no readable file, and Error(Data) naming file and byte
-// when the file is cut off, is damaged as far as its format can tell, has something behind its end
-// (zeros are allowed), or unpacks to more than the limit.
+// returns, and the first piece has the first kForeignBytes bytes, if there are so many. Throws
+// Error(Input) when there is no readable file, and Error(Data) naming file and byte when the file
+// is cut off, is damaged as far as its format can tell, has something behind its end (zeros are
+// allowed), or unpacks to more than the limit.
+void unpack_pieces(const std::string& path, const std::function<void(std::string_view bytes)>& take,
+                   int64_t unpack_limit);
+
+// The same for a file that should be a text: throws Error(Data), too, where it is another kind of
+// file (foreign_file.h).
 void read_pieces_of_file(const std::string& path,
                          const std::function<void(std::string_view bytes)>& take,
                          int64_t unpack_limit = kUnpackLimit);

@@ -32,10 +32,10 @@ namespace fs = std::filesystem;
 static_assert(std::endian::native == std::endian::little, "the file is written as memory has it");
 
 constexpr int64_t kTokensBegin = 32;  // behind the header of a file of tokens
-constexpr int64_t kFooterBytes = 32;
+constexpr int64_t kFooterBytes = 48;
 constexpr std::array<char, 8> kHeaderMagic = {'P', 'S', 'T', 'O', 'K', 'E', 'N', 'S'};
-constexpr std::array<char, 8> kFooterMagic = {'P', 'S', 'C', 'A', 'C', 'H', 'E', '1'};
-constexpr uint64_t kCacheFormat = 3;
+constexpr std::array<char, 8> kFooterMagic = {'P', 'S', 'C', 'A', 'C', 'H', 'E', '2'};
+constexpr uint64_t kCacheFormat = 4;
 constexpr std::string_view kCacheName = "tokens-";
 
 // This is a checksum of bytes. It does not depend on how the bytes are divided among calls of
@@ -126,7 +126,7 @@ std::optional<TextInPieces> read_kept(const std::string& file_path, const std::s
   const auto size = static_cast<uint64_t>(file->size_bytes());
   if (size < static_cast<uint64_t>(kTokensBegin + kFooterBytes)) return std::nullopt;
   std::array<uint64_t, 4> header{};  // magic; version and width; tokens; vocabulary
-  std::array<uint64_t, 4> footer{};  // magic; key; starts; sum
+  std::array<uint64_t, 6> footer{};  // magic; key; starts; bytes that are no UTF-8; mark; sum
   file->read(0, {reinterpret_cast<uint8_t*>(header.data()), sizeof header});
   file->read(static_cast<int64_t>(size) - kFooterBytes,
              {reinterpret_cast<uint8_t*>(footer.data()), sizeof footer});
@@ -139,8 +139,10 @@ std::optional<TextInPieces> read_kept(const std::string& file_path, const std::s
   }
   Sum sum(kCacheFormat);
   sum.add(*file, static_cast<int64_t>(size) - 8);
-  if (sum.value() != footer[3]) return std::nullopt;
+  if (sum.value() != footer[5]) return std::nullopt;
   TextInPieces text;
+  text.not_utf8 = static_cast<int64_t>(footer[3]);
+  text.marked = footer[4] == 1;
   text.starts.resize(footer[2]);
   file->read(kTokensBegin + static_cast<int64_t>(header[2] * width),
              {reinterpret_cast<uint8_t*>(text.starts.data()), 4 * text.starts.size()});
@@ -196,8 +198,9 @@ bool keep(const std::string& file_path, const CutText& text, uint64_t key, int64
   const std::array<uint64_t, 4> header = {std::bit_cast<uint64_t>(kHeaderMagic),
                                           uint64_t{text.tokens.width()} << 32 | 1,
                                           text.tokens.size(), static_cast<uint64_t>(vocabulary)};
-  const std::array<uint64_t, 3> footer = {std::bit_cast<uint64_t>(kFooterMagic), key,
-                                          text.starts.size()};
+  const std::array<uint64_t, 5> footer = {std::bit_cast<uint64_t>(kFooterMagic), key,
+                                          text.starts.size(), static_cast<uint64_t>(text.not_utf8),
+                                          text.marked ? uint64_t{1} : uint64_t{0}};
   try {
     remove_old_parts(fs::path(file_path).parent_path());
     AtomicFile file(file_path, own_suffix());
@@ -224,6 +227,8 @@ TextInPieces in_memory(const std::string& path, CutText text) {
   TextInPieces whole;
   whole.tokens = tokens_in_memory(path, std::move(text.tokens), "piece");
   whole.starts = std::move(text.starts);
+  whole.not_utf8 = text.not_utf8;
+  whole.marked = text.marked;
   return whole;
 }
 

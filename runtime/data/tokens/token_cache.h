@@ -13,7 +13,8 @@
 // that shrinks, or whose server is gone, ends the process by SIGBUS.
 //
 // Layout: a token file "PSTOKENS" (token_source.h), then u32 starts of lines, for the forms that
-// have them, then "PSCACHE1", u64 key (the hash), u64 number of starts, u64 checksum of all before.
+// have them, then "PSCACHE2", u64 key (the hash), u64 number of starts, u64 CutText::not_utf8, u64
+// 1 if CutText::marked, u64 checksum of all before.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,9 @@ namespace penstock {
 
 struct TextInPieces {
   std::shared_ptr<const TokenSource> tokens;
-  std::vector<uint32_t> starts = {};  // as CutText::starts
+  std::vector<uint32_t> starts = {};  // as CutText::starts, not_utf8 and marked
+  int64_t not_utf8 = 0;
+  bool marked = false;
   // Says that the tokens could not be kept in a file and so stay in the memory of each rank; empty:
   // all went well.
   std::string note = {};

@@ -8,6 +8,7 @@
 #include "kernels/error.h"
 #include "kernels/parse_number.h"
 #include "kernels/philox.h"
+#include "runtime/data/tokens/foreign_file.h"
 #include "runtime/data/tokens/packed_tokens.h"
 #include "runtime/data/tokens/shards/file_tokens.h"
 #include "runtime/data/tokens/shards/llmc_tokens.h"
@@ -104,14 +105,16 @@ std::shared_ptr<const TokenSource> open_npy(std::shared_ptr<const InputFile> fil
 }
 
 // Returns whether the tokens that end at byte `end` are followed by the footer of a token cache
-// (token_cache.h) and nothing else. Only the cache of a text without lines is such a file.
+// (token_cache.h), of today or of version 1, and nothing else. Only the cache of a text without
+// lines is such a file.
 bool ends_like_a_cache(const InputFile& file, int64_t end) {
-  constexpr int64_t kFooter = 32;
-  if (file.size_bytes() != end + kFooter) return false;
-  std::array<uint8_t, kFooter> footer{};
+  const int64_t bytes = file.size_bytes() - end;
+  if (bytes != 32 && bytes != 48) return false;
+  std::array<uint8_t, 24> footer{};
   file.read(end, footer);
   const std::string_view magic(reinterpret_cast<const char*>(footer.data()), 8);
-  return magic == "PSCACHE1" && unsigned_of(std::span(footer).subspan(16, 8)) == 0;
+  return magic == (bytes == 32 ? "PSCACHE1" : "PSCACHE2") &&
+         unsigned_of(std::span(footer).subspan(16, 8)) == 0;
 }
 
 TokenFile open_plain(std::shared_ptr<const InputFile> file) {
@@ -159,6 +162,9 @@ std::shared_ptr<const TokenSource> open_bytes(const std::string& path, int64_t u
   if (!is_compressed(path)) {
     auto file = std::make_shared<const InputFile>(path);
     const int64_t size = file->size_bytes();
+    std::string beginning(static_cast<size_t>(std::min<int64_t>(size, kForeignBytes)), '\0');
+    file->read(0, beginning.data(), beginning.size());
+    refuse_foreign_file(beginning, path);
     return std::make_shared<FileTokens>(std::move(file), 0, size, NumberType{1}, "byte");
   }
   return tokens_in_memory(path, PackedTokens(read_whole_file(path, unpack_limit)), "byte");

@@ -32,7 +32,8 @@ class TokenSource {
 
 // The bytes of a text, plain or compressed, as tokens 0 to 255. A plain text stays on disk, a
 // compressed one is unpacked into memory. Throws Error(Input) if there is no readable file,
-// Error(Data) if it is damaged or unpacks to more than `unpack_limit` allows (text_file.h).
+// Error(Data) if it is damaged, unpacks to more than `unpack_limit` allows (text_file.h), or is
+// another kind of file (foreign_file.h).
 [[nodiscard]] std::shared_ptr<const TokenSource> open_bytes(const std::string& path,
                                                             int64_t unpack_limit = kUnpackLimit);
 
@@ -49,7 +50,7 @@ struct TokenFile {
 //   - what numpy.save() writes: one axis of uint8, uint16, uint32 or int32;
 //   - 32 bytes of header and the tokens: "PSTOKENS", then little-endian u32 version = 1, u32 bytes
 //     of a token (1, 2 or 4), u64 number of tokens, u64 size of the vocabulary (0: unknown); a file
-//     that a run keeps of a text (token_cache.h) has 32 bytes more;
+//     that a run keeps of a text (token_cache.h) has 48 bytes more;
 //   - what llm.c's scripts write (shards/llmc_tokens.h);
 //   - an index of Megatron's with the file beside it (shards/megatron_tokens.h).
 // Throws Error(Input) when there is no readable file, Error(Data) naming file and byte when it is

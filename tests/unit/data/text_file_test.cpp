@@ -2,6 +2,7 @@
 #include "runtime/data/tokens/text_file.h"
 
 #include "fixtures.h"
+#include "runtime/data/tokens/token_source.h"
 #include "tests/support/temporary_folder.h"
 
 namespace penstock {
@@ -125,6 +126,39 @@ INSTANTIATE_TEST_SUITE_P(Compressions, TextFile,
                          testing::Values(Compression::None, Compression::Gzip, Compression::Zstd,
                                          Compression::Bzip2),
                          name_of_compression);
+
+// Parquet, zip and UTF-16 files were trained on as texts.
+TEST(TextFileErrors, NameFilesThatAreNoTexts) {
+  using namespace std::string_literals;
+  const TemporaryFolder folder;
+  const std::string path = folder / "text";
+  const auto refused = [&](const std::string& contents, const std::string& why) {
+    for (const Compression compression : {Compression::None, Compression::Gzip}) {
+      if (compression == Compression::None) {
+        test::write_file(path, contents);
+      } else {
+        test::write_compressed(path, contents, compression);
+      }
+      expect_error(ErrorKind::Data, {path, why}, [&] { (void)lines_of(path); });
+      expect_error(ErrorKind::Data, {path, why}, [&] { (void)open_bytes(path); });
+    }
+  };
+  refused("PAR1\x15\4", "is a Parquet file, and plain text and lines of JSON are read");
+  refused("ARROW1\0\0"s, "is an Arrow file");
+  refused("PK\3\4 ", "is a zip archive: unpack it");
+  refused("\x93NUMPY\1", "is a file of numpy: data.kind = \"tokens\" reads it");
+  refused("PSTOKENS\1", "data.kind = \"tokens\"");
+  refused("\x40\1\0\0\0\0\0\0{\"a\""s, "is a safetensors file");
+  refused("\xFF\xFEt\0h\0e\0"s, "it is UTF-16, as PowerShell writes files");
+  refused("\xFE\xFF\0t"s, "it is UTF-16");
+  refused("\xFF\xFE\0\0t\0\0\0"s, "it is UTF-32: save it as UTF-8");
+  refused("\0\0\xFE\xFF\0\0\0t"s, "it is UTF-32");
+  test::write_archive(folder / "tar", {{"a", "text"}}, Compression::None);
+  refused(test::read_file(folder / "tar"), "is a tar archive: unpack it");
+  const std::string any = "\x80\2}q\0 bytes"s;
+  test::write_file(path, any);
+  EXPECT_EQ(open_bytes(path)->size(), std::ssize(any)) << "bytes may be any";
+}
 
 TEST(TextFileErrors, NameTheFile) {
   const TemporaryFolder folder;

@@ -73,6 +73,19 @@ TEST_F(TokenCache, IsMadeOnceForATextAndAVocabulary) {
   EXPECT_EQ(kept().size(), 2U);
 }
 
+// What is said of a text is said at every start, and not by the one alone that cuts it.
+TEST_F(TokenCache, KnowsWhatTheTextHadThatIsNoText) {
+  EXPECT_EQ(open().not_utf8, 0);
+  EXPECT_FALSE(open().marked);
+  test::write_file(config_.train, "\xEF\xBB\xBFone \xFFline\nand \xE2\x82 another\n");
+  for (int times = 0; times < 2; ++times) {
+    const TextInPieces text = open();
+    EXPECT_EQ(text.not_utf8, 3);
+    EXPECT_TRUE(text.marked);
+  }
+  for (const std::string& file : kept()) EXPECT_GT(open_token_file(file).tokens->size(), 0);
+}
+
 TEST_F(TokenCache, OfLinesKnowsWhereTheyBegin) {
   const TextInPieces made = open(TextForm::Lines);
   const TextInPieces again = open(TextForm::Lines);

@@ -1,6 +1,7 @@
 #include "runtime/data/datasets/text/text.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "kernels/error.h"
@@ -15,6 +16,13 @@ namespace {
 
 std::string amount(const TokenSource& tokens, int64_t n) {
   return std::to_string(n) + " " + tokens.unit() + (n == 1 ? "" : "s");
+}
+
+bool begins_with_mark(const TokenSource& bytes) {
+  std::array<int32_t, 3> first{};
+  if (bytes.size() < std::ssize(first)) return false;
+  bytes.read(0, first);
+  return first == std::array{0xEF, 0xBB, 0xBF};
 }
 
 // Opens the tokens of files, by data.kind and data.tokenizer. Keeps what it learns of the
@@ -51,6 +59,7 @@ class Opener {
     } else {
       const bool cut = pieces_ || tokenizer_;
       tokens = cut ? open_in_pieces(path) : open_bytes(path, config_.unpack_limit);
+      if (!cut && begins_with_mark(*tokens)) note_mark(path);
     }
     if (tokens->size() == 0) fail_input(path + " is empty: give a file with text in it");
     return tokens;
@@ -63,10 +72,22 @@ class Opener {
     TextInPieces text = tokenizer_ ? text_by_tokenizer(path, config_, *tokenizer_)
                                    : text_in_pieces(path, config_, *pieces_, TextForm::Row);
     if (!text.note.empty() && !kept_note_) {
-      note_ += (note_.empty() ? "" : "; ") + text.note;
+      add_note(text.note);
       kept_note_ = true;
     }
+    if (text.not_utf8 > 0) {
+      add_note(path + " has " + std::to_string(text.not_utf8) +
+               " bytes that are no UTF-8, in whose place U+FFFD is read: save it as UTF-8");
+    }
+    if (text.marked) note_mark(path);
     return text.tokens;
+  }
+
+  void add_note(const std::string& note) { note_ += (note_.empty() ? "" : "; ") + note; }
+  void note_mark(const std::string& path) {
+    add_note(path +
+             " begins with a byte order mark, which is read as its first character, U+FEFF: save "
+             "it as UTF-8 without one if it is no part of the text");
   }
 
   const DataConfig& config_;

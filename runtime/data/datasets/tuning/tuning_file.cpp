@@ -1,7 +1,5 @@
 #include "runtime/data/datasets/tuning/tuning_file.h"
 
-#include <utility>
-
 #include "kernels/error.h"
 #include "runtime/data/tokens/text_file.h"
 #include "runtime/system/files/json.h"
@@ -74,18 +72,6 @@ class ArrayElements {
   bool in_text_ = false, escaped_ = false, ended_ = false;
 };
 
-// Refuses Parquet and Arrow files, which are sometimes given in place of lines of JSON. The error
-// says how to convert such a file.
-void refuse_tables(std::string_view beginning, const std::string& path) {
-  for (const auto& [mark, name] :
-       {std::pair("PAR1", "a Parquet file"), std::pair("ARROW1", "an Arrow file")}) {
-    if (!beginning.starts_with(mark)) continue;
-    fail_data(path + " is " + name +
-              ", and lines of JSON are read: `datasets.load_dataset(...).to_json(...)` and pandas' "
-              "`to_json(..., orient=\"records\", lines=True)` write them");
-  }
-}
-
 }  // namespace
 
 bool for_each_tuning_line(const std::string& path, int64_t unpack_limit, const Take& take) {
@@ -101,7 +87,6 @@ bool for_each_tuning_line(const std::string& path, int64_t unpack_limit, const T
   char first = ' ';  // first character behind blanks and UTF-8's mark; ' ': none yet
   const auto add = [&](std::string_view bytes) {
     if (first == ' ') {
-      refuse_tables(bytes, path);
       const std::string_view rest = without_mark(bytes);
       const size_t at = rest.find_first_not_of(kBlanks);
       if (at != std::string_view::npos) first = rest[at];

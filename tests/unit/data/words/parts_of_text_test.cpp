@@ -94,5 +94,31 @@ TEST_F(PartsOfText, AreNotPartedWhereTheTokenizerJoinsLines) {
   expect_ids_of_whole("pieces", replaced({{"Regex", "(?<=!\n)t"}}), text);
 }
 
+// Bytes that are no UTF-8, and a mark that editors of Windows put before a text, are read as
+// characters; the start says so.
+TEST_F(PartsOfText, HaveNotesOnWhatIsReadAsOtherCharacters) {
+  DataConfig config{.kind = "text",
+                    .train = folder_ / "text",
+                    .tokenizer = "folder",
+                    .vocabulary = std::string(PENSTOCK_WORDS) + "/llama3"};
+  SampleShape shape;
+  shape.context = 4;
+  const auto note_on = [&](const std::string& text) {
+    write_file(config.train, text);
+    return open_datasets(config, shape, 3).note;
+  };
+  const std::string text = "to be, or not to be: that is the question\n";
+  EXPECT_EQ(note_on(text), "");
+  EXPECT_THAT(note_on("caf\xE9 \xFF " + text),
+              testing::HasSubstr("text has 2 bytes that are no UTF-8, in whose place U+FFFD is"));
+  const std::string mark = "text begins with a byte order mark";
+  EXPECT_THAT(note_on("\xEF\xBB\xBF" + text), testing::HasSubstr(mark));
+  const auto tokenizer = open_hub_tokenizer(config.vocabulary);
+  EXPECT_NE(tokenizer->encode("\xEF\xBB\xBF" + text), tokenizer->encode(text)) << "it counts";
+  config.tokenizer = "characters";
+  EXPECT_EQ(note_on("caf\xE9 \xFF " + text), "") << "bytes are read as they are";
+  EXPECT_THAT(note_on("\xEF\xBB\xBF" + text), testing::HasSubstr(mark));
+}
+
 }  // namespace
 }  // namespace penstock::test
