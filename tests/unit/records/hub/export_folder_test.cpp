@@ -143,7 +143,7 @@ TEST_F(Exports, CorrectionsStayWide) {
   CheckpointRequest request;
   request.root = here_ / "run/checkpoints";
   Tensor correction = device_.empty({4}, DType::F32, Purpose::Parameters);
-  HubWeights(folder, hub_family("glm4_moe"))
+  HubWeights(folder, hub_family("glm4_moe"), 4)
       .read("blocks.1.experts.router.correction", correction, device_);
   correction.data<float>()[0] = 1.0F + 0x1p-20F;
   request.model.push_back({{"blocks.1.experts.router.correction", correction}, 0});

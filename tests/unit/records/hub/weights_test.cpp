@@ -113,7 +113,7 @@ class HubMixtures : public testing::Test {
     return refusal(kind, [&] { open().check(network_, false); });
   }
   [[nodiscard]] HubWeights open() const {
-    return HubWeights(here_ / ".", hub_family("granitemoe"));
+    return HubWeights(here_ / ".", hub_family("granitemoe"), 2);
   }
 
   TemporaryFolder here_;
