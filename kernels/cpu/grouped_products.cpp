@@ -54,7 +54,7 @@ int64_t bytes_of(int64_t elements, DType type) {
 
 // The rows of a piece of t [rows, width]: where they lie, or in `buffer`, followed by zeros, where
 // they are fewer than `height`.
-const std::byte* rows_of(const Tensor& t, int64_t width, const Piece& piece, int64_t height,
+const std::byte* rows_of(const Tensor& t, int64_t width, const PieceOfRows& piece, int64_t height,
                          std::byte* buffer) {
   const int64_t line = bytes_of(width, t.dtype());
   const std::byte* rows = static_cast<const std::byte*>(t.raw()) + piece.first * line;
@@ -98,13 +98,13 @@ Tensor matrices(const CpuContext& context, Weight& w, DType rows) {
 
 struct ExpertPiece {
   int64_t expert;
-  Piece piece;
+  PieceOfRows piece;
 };
 std::vector<ExpertPiece> pieces_of(const Tensor& offsets, std::span<const int64_t> heights) {
   const auto* offset = offsets.data<int32_t>();
   std::vector<ExpertPiece> all;
   for (int64_t e = 0; e + 1 < offsets.elements(); ++e) {
-    for_pieces(offset[e], offset[e + 1], heights, [&](const Piece& piece) {
+    for_pieces(offset[e], offset[e + 1], heights, [&](const PieceOfRows& piece) {
       all.push_back({e, piece});
     });
   }
@@ -162,7 +162,7 @@ void grouped_forward(CpuContext& context, Tensor& y, const Tensor& x, Weight& w,
   ThreadProducts products(context.dnn, std::span(&plan, 1));
   Buffers buffers(context, forward_buffers(in, out, bytes_of(1, type)));
   multiply_pieces(context, value, in * out, pieces_of(offsets, kForwardHeights),
-                  [&](int thread, const Piece& piece, const std::byte* matrix) {
+                  [&](int thread, const PieceOfRows& piece, const std::byte* matrix) {
                     auto* result = reinterpret_cast<float*>(buffers.second(thread));
                     products.run(thread, 0, result, matrix,
                                  rows_of(rows, in, piece, kHeight, buffers.first(thread)));
@@ -194,7 +194,7 @@ void grouped_backward_input(CpuContext& context, Tensor& dx, const Tensor& g, We
   ThreadProducts products(context.dnn, plans);
   Buffers buffers(context, input_gradient_buffers(in, out, bytes_of(1, type)));
   multiply_pieces(context, value, in * out, pieces_of(offsets, kBackwardHeights),
-                  [&](int thread, const Piece& piece, const std::byte* matrix) {
+                  [&](int thread, const PieceOfRows& piece, const std::byte* matrix) {
                     const int64_t height = kBackwardHeights[piece.height];
                     const auto* from = rows_of(rows, out, piece, height, buffers.first(thread));
                     auto* to =
@@ -249,7 +249,7 @@ void grouped_backward_weight(CpuContext& context, Tensor& dw, const Tensor& x, c
     float* to = dw.data<float>() + (expert * out + top) * in;
     if (!accumulate) std::fill_n(to, block * in, 0.0F);
     const size_t first_plan = block == top_rows ? 0 : kBackwardHeights.size();
-    for_pieces(offset[expert], offset[expert + 1], kBackwardHeights, [&](const Piece& piece) {
+    for_pieces(offset[expert], offset[expert + 1], kBackwardHeights, [&](const PieceOfRows& piece) {
       const int64_t height = kBackwardHeights[piece.height];
       const auto* a = rows_of(gradients, out, piece, height, buffers.second(thread));
       const auto* b = rows_of(inputs, in, piece, height, buffers.first(thread));

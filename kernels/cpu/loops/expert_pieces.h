@@ -22,7 +22,7 @@ constexpr std::array<int64_t, 4> kBackwardHeights = {128, 64, 32, 16};
 // The rows of a weight's gradient that are computed at a time, which stay in a core's cache.
 constexpr int64_t kGradientRows = 128;
 
-struct Piece {
+struct PieceOfRows {
   int64_t first, rows;
   size_t height;  // a place in the heights
 };
@@ -34,7 +34,7 @@ void for_pieces(int64_t first, int64_t end, std::span<const int64_t> heights, co
     const bool smallest = height + 1 == heights.size();
     while (end - first >= heights[height] || (smallest && first < end)) {
       const int64_t rows = std::min(heights[height], end - first);
-      body(Piece{first, rows, height});
+      body(PieceOfRows{first, rows, height});
       first += rows;
     }
   }

@@ -155,7 +155,7 @@ std::vector<Readers> readers_of(const Option& option) {
   return found;
 }
 
-std::string value_of(const std::string& key, const Config& config) {
+std::string written_value(const std::string& key, const Config& config) {
   const Option* option = find_option(key);
   if (option == nullptr) fail_internal("there is no key " + key);
   return text_of(option->get(config));
@@ -163,7 +163,7 @@ std::string value_of(const std::string& key, const Config& config) {
 
 bool holds(const Switch& given, const Config& config) {
   const bool has =
-      std::ranges::find(given.values, value_of(given.key, config)) != given.values.end();
+      std::ranges::find(given.values, written_value(given.key, config)) != given.values.end();
   return has != given.other_than;
 }
 
@@ -189,7 +189,7 @@ std::string obstacles(const Option& option, const Config& config) {
   for (const Readers& readers : readers_of(option)) {
     for (const Switch& given : readers.switches) {
       if (holds(given, config)) continue;
-      const std::string text = given.key + " is " + or_empty(value_of(given.key, config));
+      const std::string text = given.key + " is " + or_empty(written_value(given.key, config));
       if (std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
     }
   }

@@ -18,7 +18,7 @@ namespace penstock {
 namespace {
 
 // The problem of equal stages that the options describe. Its placement is open.
-SearchProblem problem_of(const ScheduleSettings& settings) {
+SearchProblem settings_problem(const ScheduleSettings& settings) {
   const int chunks = std::max(1, settings.chunks);
   if (settings.stages < 1 || settings.stages % chunks != 0) {
     fail_input(fmt::format("schedule: --stages is {}, but every rank holds {}: take a multiple",
@@ -36,8 +36,8 @@ SearchProblem problem_of(const ScheduleSettings& settings) {
           .recompute = mode == "stage"};
 }
 
-// Where the bound comes from: the largest of the certificate's, in words.
-std::string reason_of(const Certificate& certificate) {
+// Says in words where the largest bound of the certificate comes from.
+std::string bound_reason(const Certificate& certificate) {
   if (certificate.all_orders_tried) return "all of them have been tried";
   WorkBound most{};
   for (const WorkBound& bound : certificate.work) {
@@ -65,7 +65,7 @@ SearchAnswer search_schedule(const SearchRequest& request, const ScheduleSetting
     fail_input("schedule: --search-seconds must be a number above 0");
   }
   const bool own = !request.costs.empty();
-  SearchProblem problem = own ? read_costs(request.costs) : problem_of(settings);
+  SearchProblem problem = own ? read_costs(request.costs) : settings_problem(settings);
   const SearchEffort effort{.seed = request.seed, .seconds = request.seconds};
   const auto stages = static_cast<int>(problem.costs.stage.size());
   const Found found = problem.rank_of_stage.empty() ? search_placements(problem, stages, effort)
@@ -81,7 +81,7 @@ SearchAnswer search_schedule(const SearchRequest& request, const ScheduleSetting
           .makespan = certificate.makespan,
           .bound = certificate.bound,
           .gap = certificate.gap,
-          .reason = reason_of(certificate),
+          .reason = bound_reason(certificate),
           .ended_by_clock = found.ended_by_clock};
 }
 
@@ -126,7 +126,7 @@ std::string verified_certificate(const std::string& path, const std::string& cos
   return fmt::format(
       "{} holds: the schedule's step takes {:g}, and no order on these ranks takes less than {:g}, "
       "since {}; gap {:.2f} %\n",
-      path, certificate.makespan, certificate.bound, reason_of(certificate),
+      path, certificate.makespan, certificate.bound, bound_reason(certificate),
       kPercent * certificate.gap);
 }
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "runtime/planning/schedule/search/certificate.h"
+#include "runtime/planning/schedule/search/bounds/certificate.h"
 
 namespace penstock {
 

@@ -35,7 +35,7 @@ class WordTokenizer {
   // The ids of a text, without begin() and end(). Added tokens such as "<s>" in the text become
   // their ids. Thread safe.
   [[nodiscard]] std::vector<int32_t> encode(std::string_view text) const;
-  // As Tokenizer::encode_part() (tokenizer.h).
+  // The ids of a part of a text, as Tokenizer::encode_part() gives them (tokenizer.h).
   [[nodiscard]] std::vector<int32_t> encode_part(std::string_view part, PartOfText place) const;
   // The text of the ids, as bytes. Ids that no token has, and with `hide_special` special tokens,
   // leave no trace.

@@ -98,6 +98,19 @@ TEST_F(PlanCommand, PlansNothingThatARunWouldRefuse) {
   EXPECT_THAT(refusal({"--ranks", "2", "--run.audit", "10", "--optimizer.barrier", "false"}),
               AllOf(HasSubstr("run.audit"), HasSubstr("optimizer.barrier")));
   // Norms over replicas go with one replica alone, where steps are audited or sums are exact.
+  run_file_ = folder_.write("images.toml", R"([model]
+kind = "resnet"
+depth = 18
+image = [3, 32, 32]
+classes = 10
+[data]
+kind = "synthetic"
+[pipeline]
+micro_batches = 4
+micro_batch_size = 2
+[run]
+measure_processor = false
+)");
   const std::vector<std::string> norms = {"--ranks", "2", "--model.norm_replicas", "true"};
   const auto with = [&](std::vector<std::string> keys) {
     keys.insert(keys.begin(), norms.begin(), norms.end());

@@ -20,7 +20,7 @@
 
 namespace penstock {
 
-// Those who are told of evaluations.
+// These are told of evaluations.
 struct EvaluationListeners {
   Reporter* reporter = nullptr;  // null except on rank 0
   Stopping* stopping = nullptr;  // asked during a pass; null: nothing stops the run

@@ -31,7 +31,7 @@ constexpr size_t kMostWays = 200'000;  // each takes some hundred bytes
 
 class Exact {
  public:
-  Exact(const Work& work, const HeadsAndTails& known, double best)
+  Exact(const StepWork& work, const HeadsAndTails& known, double best)
       : work_(work), known_(known), best_(best) {}
 
   std::optional<Programs> run() {
@@ -152,9 +152,9 @@ class Exact {
   // No step that begins in this way ends earlier.
   [[nodiscard]] double least_end(const Stages& stages, const Way& way,
                                  const Instruction& last) const {
-    const Part part = last.op == Op::Forward          ? Part::Forward
-                      : last.op == Op::BackwardWeight ? Part::Weight
-                                                      : Part::Input;
+    const WorkPart part = last.op == Op::Forward          ? WorkPart::Forward
+                          : last.op == Op::BackwardWeight ? WorkPart::Weight
+                                                          : WorkPart::Input;
     double end = way.times[work_.rank_of_stage[last.stage]];
     if (last.op != Op::Backward) {
       end += known_.tail[part_index(work_, last.stage, last.micro_batch, part)];
@@ -198,7 +198,7 @@ class Exact {
     return programs;
   }
 
-  const Work& work_;
+  const StepWork& work_;
   const HeadsAndTails& known_;
   double best_;
   std::vector<Way> ways_;
@@ -207,12 +207,13 @@ class Exact {
 
 }  // namespace
 
-bool may_try_all_orders(const Work& work) {
+bool may_try_all_orders(const StepWork& work) {
   constexpr int kMostCells = 16;
   return work.stages * work.micro_batches <= kMostCells;
 }
 
-std::optional<Programs> best_programs(const Work& work, const HeadsAndTails& tails, double known) {
+std::optional<Programs> best_programs(const StepWork& work, const HeadsAndTails& tails,
+                                      double known) {
   constexpr double kRounding = 1e-9;
   return Exact(work, tails, known * (1 - kRounding)).run();
 }

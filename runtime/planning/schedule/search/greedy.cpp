@@ -7,11 +7,11 @@
 namespace penstock {
 namespace {
 
-constexpr double kNever = Evaluation::kNever;
+constexpr double kNever = StepTimer::kNever;
 
 class Greedy {
  public:
-  Greedy(const Work& work, const HeadsAndTails& known, const Policy& policy)
+  Greedy(const StepWork& work, const HeadsAndTails& known, const Policy& policy)
       : work_(work),
         known_(known),
         policy_(policy),
@@ -85,7 +85,7 @@ class Greedy {
   }
 
   [[nodiscard]] double urgency_of(Op op, int stage, int j) const {
-    const Part part = op == Op::Forward ? Part::Forward : Part::Input;
+    const WorkPart part = op == Op::Forward ? WorkPart::Forward : WorkPart::Input;
     const double tail = known_.tail[part_index(work_, stage, j, part)];
     const bool first = (policy_.urgency == Urgency::InputsFirst && op != Op::Forward) ||
                        (policy_.urgency == Urgency::ForwardsFirst && op == Op::Forward);
@@ -121,7 +121,7 @@ class Greedy {
                         urgency_of(Op::BackwardInput, s, stage.inputs)});
       }
       if (stage.weights < stage.inputs && !is_whole(s)) {
-        // Of several stages the one with the most weight halves to come goes first.
+        // The stage with the most weight halves to come goes first.
         prefer(weight, {Op::BackwardWeight, s, clock, static_cast<double>(-stage.weights)});
       }
     }
@@ -185,7 +185,7 @@ class Greedy {
     rank_[work_.rank_of_stage[to]].known = false;
   }
 
-  const Work& work_;
+  const StepWork& work_;
   const HeadsAndTails& known_;
   const Policy& policy_;
   std::vector<int> most_;  // by stage: micro-batches in flight
@@ -197,7 +197,7 @@ class Greedy {
 
 }  // namespace
 
-Programs greedy_programs(const Work& work, const HeadsAndTails& known, const Policy& policy) {
+Programs greedy_programs(const StepWork& work, const HeadsAndTails& known, const Policy& policy) {
   return Greedy(work, known, policy).make();
 }
 

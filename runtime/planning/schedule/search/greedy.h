@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/planning/schedule/search/evaluation.h"
-#include "runtime/planning/schedule/search/heads_and_tails.h"
+#include "runtime/planning/schedule/search/bounds/heads_and_tails.h"
+#include "runtime/planning/schedule/search/step_timer.h"
 
 namespace penstock {
 
@@ -28,7 +28,7 @@ struct Policy {
 };
 
 // Always complete and within the limits, in which one micro-batch at a time fits.
-[[nodiscard]] Programs greedy_programs(const Work& work, const HeadsAndTails& known,
+[[nodiscard]] Programs greedy_programs(const StepWork& work, const HeadsAndTails& known,
                                        const Policy& policy);
 
 }  // namespace penstock

@@ -22,7 +22,7 @@ bool keep_order(const Instruction& a, const Instruction& b) {
 
 class LocalSearch {
  public:
-  LocalSearch(const Work& work, Programs& programs, Dice& dice)
+  LocalSearch(const StepWork& work, Programs& programs, Dice& dice)
       : work_(work), programs_(programs), dice_(dice), evaluation_(work) {}
 
   double run(const Effort& effort) {
@@ -64,7 +64,7 @@ class LocalSearch {
   // Changes the program of one rank, of which `undo_` has a copy. Returns the rank; -1: nothing
   // could be changed.
   int change() {
-    const Evaluation::Place place = path_[dice_.roll(static_cast<int>(path_.size()))];
+    const StepTimer::Place place = path_[dice_.roll(static_cast<int>(path_.size()))];
     auto& program = programs_[place.rank];
     undo_ = program;
     constexpr int kResplits = 10;
@@ -116,12 +116,12 @@ class LocalSearch {
   }
 
   static constexpr size_t kHistory = 64;
-  const Work& work_;
+  const StepWork& work_;
   Programs& programs_;
   Dice& dice_;
-  Evaluation evaluation_;
+  StepTimer evaluation_;
   std::array<double, kHistory> history_{};
-  std::vector<Evaluation::Place> path_;
+  std::vector<StepTimer::Place> path_;
   std::vector<Instruction> undo_;
 };
 
@@ -135,7 +135,7 @@ int Dice::roll(int sides) {
   return static_cast<int>((z ^ (z >> 31U)) % static_cast<uint64_t>(sides));
 }
 
-double improve(const Work& work, Programs& programs, const Effort& effort, Dice& dice) {
+double improve(const StepWork& work, Programs& programs, const Effort& effort, Dice& dice) {
   return LocalSearch(work, programs, dice).run(effort);
 }
 

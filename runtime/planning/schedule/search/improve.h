@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "runtime/planning/schedule/search/evaluation.h"
+#include "runtime/planning/schedule/search/step_timer.h"
 
 namespace penstock {
 
@@ -31,7 +31,7 @@ struct Effort {
 };
 
 // Replaces `programs`, which must be able to run, by the best ones found, and returns their length.
-double improve(const Work& work, Programs& programs, const Effort& effort, Dice& dice);
+double improve(const StepWork& work, Programs& programs, const Effort& effort, Dice& dice);
 
 // Splits the whole backward at `index` in two halves, one after the other.
 void split_backward(std::vector<Instruction>& program, int index);

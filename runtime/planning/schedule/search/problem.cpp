@@ -18,11 +18,11 @@ namespace {
   throw std::invalid_argument(message);
 }
 
-// With so many bytes the sums over all cells of a schedule stay in 64 bits.
+// The most bytes of a cell: sums over all cells of a schedule stay in 64 bits with it.
 constexpr int64_t kMostHeld = 100'000'000'000;
 static_assert(kMostHeld < std::numeric_limits<int64_t>::max() / kMaxCells);
 
-void check_count(size_t given, size_t wanted, const char* what) {
+void check_number(size_t given, size_t wanted, const char* what) {
   if (given == wanted) return;
   refuse_problem("there are " + std::to_string(given) + " " + what + " instead of " +
                  std::to_string(wanted));
@@ -30,7 +30,7 @@ void check_count(size_t given, size_t wanted, const char* what) {
 
 void check_held(const SearchProblem& problem) {
   if (problem.held.empty()) return;
-  check_count(problem.held.size(), problem.rank_of_stage.size(), "stages with bytes held");
+  check_number(problem.held.size(), problem.rank_of_stage.size(), "stages with bytes held");
   for (size_t stage = 0; stage < problem.held.size(); ++stage) {
     const auto [input, weight] = problem.held[stage];
     if (weight >= 0 && weight <= input && input <= kMostHeld) continue;
@@ -43,7 +43,7 @@ void check_held(const SearchProblem& problem) {
 
 void check_limits(const SearchProblem& problem) {
   if (problem.limit.empty()) return;
-  check_count(problem.limit.size(), static_cast<size_t>(problem.ranks), "limits of ranks");
+  check_number(problem.limit.size(), static_cast<size_t>(problem.ranks), "limits of ranks");
   for (int rank = 0; rank < problem.ranks; ++rank) {
     int64_t least = 0;
     for (size_t stage = 0; stage < problem.held.size(); ++stage) {

@@ -53,7 +53,7 @@ void check_problem(const SearchProblem& problem);
 // The length of a step by simulate(), after lower() and verify(). Throws what these throw.
 [[nodiscard]] double proved_makespan(const SearchProblem& problem, const Schedule& schedule);
 
-// By rank: the most bytes that the schedule holds at once.
+// The result is by rank: the most bytes that the schedule holds at once.
 [[nodiscard]] std::vector<int64_t> peak_held(const SearchProblem& problem,
                                              const Schedule& schedule);
 

@@ -9,7 +9,7 @@
 
 #include "runtime/planning/schedule/generators/known_schedules.h"
 #include "runtime/planning/schedule/generators/placement.h"
-#include "runtime/planning/schedule/search/bound.h"
+#include "runtime/planning/schedule/search/bounds/bound.h"
 #include "runtime/planning/schedule/search/exact.h"
 #include "runtime/planning/schedule/search/greedy.h"
 #include "runtime/planning/schedule/search/improve.h"
@@ -19,7 +19,7 @@ namespace {
 
 struct Candidate {
   Programs programs;
-  double makespan = Evaluation::kNever;
+  double makespan = StepTimer::kNever;
 };
 
 class Search {
@@ -54,7 +54,7 @@ class Search {
   // too many.
   void add(Programs programs) {
     const double makespan = evaluation_.makespan(programs);
-    if (makespan == Evaluation::kNever) return;
+    if (makespan == StepTimer::kNever) return;
     const auto longer = std::find_if(candidates_.begin(), candidates_.end(),
                                      [&](const auto& c) { return c.makespan >= makespan; });
     if (longer != candidates_.end() && longer->makespan == makespan) return;
@@ -70,7 +70,7 @@ class Search {
       const Schedule schedule = known.make({work_.ranks, chunks, work_.micro_batches});
       if (schedule.rank_of_stage != work_.rank_of_stage) continue;
       const double makespan = evaluation_.makespan(schedule.program);
-      if (makespan == Evaluation::kNever) continue;
+      if (makespan == StepTimer::kNever) continue;
       if (found_.generator.empty() || makespan < found_.generator_makespan) {
         found_.generator = known.name;
         found_.generator_makespan = makespan;
@@ -184,9 +184,9 @@ class Search {
   static constexpr size_t kTried = 4;
   const SearchProblem& problem_;
   const SearchEffort& effort_;
-  const Work work_;
+  const StepWork work_;
   const HeadsAndTails known_;
-  Evaluation evaluation_;
+  StepTimer evaluation_;
   Dice dice_;
   const Clock::time_point end_;
   std::vector<Candidate> candidates_;  // the best few, the shortest first
@@ -210,7 +210,7 @@ Found search_placements(SearchProblem& problem, int stages, const SearchEffort& 
   std::optional<Found> best;
   std::string refused;
   std::string generator;
-  double generator_makespan = Evaluation::kNever;
+  double generator_makespan = StepTimer::kNever;
   for (const std::vector<int>& placement : placements) {
     problem.rank_of_stage = placement;
     try {

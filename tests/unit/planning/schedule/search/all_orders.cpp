@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/planning/schedule/search/evaluation.h"
+#include "runtime/planning/schedule/search/step_timer.h"
 
 namespace penstock {
 namespace {
@@ -29,8 +29,8 @@ void go_on(int stage, int micro_batches, bool whole_too, int forwards, int input
 }  // namespace
 
 double best_of_all_orders(const SearchProblem& problem) {
-  const Work work = work_of(problem);
-  Evaluation evaluation(work);
+  const StepWork work = work_of(problem);
+  StepTimer evaluation(work);
   std::vector<std::vector<Program>> orders(problem.ranks);
   for (int rank = 0; rank < problem.ranks; ++rank) {
     const StageTimes& times = problem.costs.stage[rank];
@@ -38,7 +38,7 @@ double best_of_all_orders(const SearchProblem& problem) {
     Program program;
     go_on(rank, problem.micro_batches, whole_too, 0, 0, 0, program, orders[rank]);
   }
-  double best = Evaluation::kNever;
+  double best = StepTimer::kNever;
   std::vector<size_t> chosen(problem.ranks, 0);
   Programs programs(problem.ranks);
   for (int rank = 0; rank < problem.ranks; ++rank) programs[rank] = orders[rank][0];

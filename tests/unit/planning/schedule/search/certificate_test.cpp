@@ -1,5 +1,5 @@
 // Certificates hold as they are made, and in no part when it is changed.
-#include "runtime/planning/schedule/search/certificate.h"
+#include "runtime/planning/schedule/search/bounds/certificate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,14 +28,14 @@ Certificate certificate_of(unsigned seed) {
   return certify(problem, search(problem, {.instructions = 500'000}).schedule);
 }
 
-std::string refusal(const Certificate& certificate) {
+std::string certificate_refusal(const Certificate& certificate) {
   return message_of([&] { check_certificate(certificate); });
 }
 
 TEST(Certificate, HoldsAsItIsMade) {
   for (unsigned seed = 0; seed < 40; ++seed) {
     const Certificate certificate = certificate_of(seed);
-    EXPECT_EQ(refusal(certificate), "") << "seed " << seed;
+    EXPECT_EQ(certificate_refusal(certificate), "") << "seed " << seed;
     EXPECT_EQ(certificate.work.size(), static_cast<size_t>(certificate.problem.ranks));
     EXPECT_EQ(certificate.memory.size(), static_cast<size_t>(certificate.problem.ranks));
     EXPECT_LE(certificate.bound, certificate.makespan * (1 + 1e-9)) << "seed " << seed;
@@ -97,7 +97,7 @@ TEST(Certificate, DoesNotHoldWithAnyPartChanged) {
     for (const Change& change : changes) {
       Certificate changed = sound;
       change.make(changed);
-      const std::string said = refusal(changed);
+      const std::string said = certificate_refusal(changed);
       EXPECT_FALSE(said.empty()) << change.part << " is taken, seed " << seed;
       EXPECT_THAT(said, HasSubstr(change.refusal)) << change.part << ", seed " << seed;
     }
@@ -127,18 +127,18 @@ TEST(Certificate, SaysWhereAllOrdersHaveBeenTried) {
     SearchProblem problem = unlike_stages(random, {.ranks = 3, .micro_batches = 4});
     add_limits(random, problem, 3);
     const Certificate best = certify(problem, search(problem).schedule);
-    EXPECT_EQ(refusal(best), "") << "seed " << seed;
+    EXPECT_EQ(certificate_refusal(best), "") << "seed " << seed;
     EXPECT_EQ(best.gap, 0) << "seed " << seed;
     if (!best.all_orders_tried) continue;
     ++tried;
     Certificate changed = best;
     changed.all_orders_tried = false;
-    EXPECT_THAT(refusal(changed), HasSubstr("the largest of its bounds"));
+    EXPECT_THAT(certificate_refusal(changed), HasSubstr("the largest of its bounds"));
     changed = certify(problem, one_at_a_time(problem));
     if (changed.makespan < best.makespan * (1 + 1e-9)) continue;
     ++slower;
     changed.all_orders_tried = true;
-    EXPECT_THAT(refusal(changed), HasSubstr("another order takes less"));
+    EXPECT_THAT(certificate_refusal(changed), HasSubstr("another order takes less"));
   }
   EXPECT_GE(tried, 3);
   EXPECT_GE(slower, 3);
@@ -149,7 +149,7 @@ TEST(Certificate, IsNotMadeOfASchedulePastItsLimit) {
   SearchProblem problem = unlike_stages(random, {.ranks = 2, .micro_batches = 4});
   const Schedule schedule = gpipe(2, 4);
   problem.limit = peak_held(problem, schedule);
-  EXPECT_EQ(refusal(certify(problem, schedule)), "");
+  EXPECT_EQ(certificate_refusal(certify(problem, schedule)), "");
   --problem.limit[1];
   EXPECT_THAT(message_of([&] { (void)certify(problem, schedule); }),
               HasSubstr("which is above its limit"));

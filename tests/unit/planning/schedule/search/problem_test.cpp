@@ -22,51 +22,54 @@ SearchProblem good_problem() {
   return problem;
 }
 
-std::string refusal(const SearchProblem& problem) {
+std::string problem_refusal(const SearchProblem& problem) {
   return message_of([&] { check_problem(problem); });
 }
 
 TEST(SearchProblem, AGoodOneIsTaken) {
-  EXPECT_EQ(refusal(good_problem()), "");
+  EXPECT_EQ(problem_refusal(good_problem()), "");
 }
 
 TEST(SearchProblem, TimesMustMakeSense) {
   for (const double time : {-1.0, std::numeric_limits<double>::infinity(), std::nan("")}) {
     SearchProblem problem = good_problem();
     problem.costs.stage[1].backward_weight = time;
-    EXPECT_THAT(refusal(problem), HasSubstr("times must be finite and not negative"));
+    EXPECT_THAT(problem_refusal(problem), HasSubstr("times must be finite and not negative"));
   }
   SearchProblem problem = good_problem();
   problem.costs.stage.pop_back();
-  EXPECT_THAT(refusal(problem), HasSubstr("there are times for 3 stages, but the schedule has 4"));
+  EXPECT_THAT(problem_refusal(problem),
+              HasSubstr("there are times for 3 stages, but the schedule has 4"));
 }
 
 TEST(SearchProblem, BytesMustMakeSense) {
   SearchProblem problem = good_problem();
   problem.held[2] = {.until_input = 100, .until_weight = 101};
-  EXPECT_THAT(refusal(problem), HasSubstr("stage 2 holds 100 bytes until its input half and 101"));
+  EXPECT_THAT(problem_refusal(problem),
+              HasSubstr("stage 2 holds 100 bytes until its input half and 101"));
   problem.held[2] = {.until_input = -1, .until_weight = -1};
-  EXPECT_THAT(refusal(problem), HasSubstr("stage 2 holds -1 bytes"));
+  EXPECT_THAT(problem_refusal(problem), HasSubstr("stage 2 holds -1 bytes"));
   problem.held.pop_back();
-  EXPECT_THAT(refusal(problem), HasSubstr("there are 3 stages with bytes held instead of 4"));
+  EXPECT_THAT(problem_refusal(problem),
+              HasSubstr("there are 3 stages with bytes held instead of 4"));
 }
 
 TEST(SearchProblem, ALimitThatNothingFitsNamesTheRankAndTheBytesShort) {
   SearchProblem problem = good_problem();
   problem.limit[1] = 193;
-  EXPECT_EQ(refusal(problem),
+  EXPECT_EQ(problem_refusal(problem),
             "nothing fits: rank 1 holds 200 bytes with one micro-batch at a time, 7 more than its "
             "limit");
   problem.limit.pop_back();
-  EXPECT_THAT(refusal(problem), HasSubstr("there are 1 limits of ranks instead of 2"));
+  EXPECT_THAT(problem_refusal(problem), HasSubstr("there are 1 limits of ranks instead of 2"));
 }
 
 TEST(SearchProblem, PlacementsMustMakeSense) {
   SearchProblem problem = good_problem();
   problem.rank_of_stage = {0, 0, 0, 1};
-  EXPECT_THAT(refusal(problem), HasSubstr("holds 3 stages instead of 2"));
+  EXPECT_THAT(problem_refusal(problem), HasSubstr("holds 3 stages instead of 2"));
   problem.ranks = 0;
-  EXPECT_THAT(refusal(problem), HasSubstr("at least 1 rank"));
+  EXPECT_THAT(problem_refusal(problem), HasSubstr("at least 1 rank"));
 }
 
 TEST(SearchProblem, SizesAreLimited) {
@@ -76,7 +79,7 @@ TEST(SearchProblem, SizesAreLimited) {
             "131072 of them are possible");
   SearchProblem problem = good_problem();
   problem.micro_batches = 40'000;
-  EXPECT_THAT(refusal(problem), HasSubstr("too large to be searched"));
+  EXPECT_THAT(problem_refusal(problem), HasSubstr("too large to be searched"));
 }
 
 TEST(SearchProblem, PeaksCountHalves) {

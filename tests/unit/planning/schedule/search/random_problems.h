@@ -4,8 +4,8 @@
 
 #include <random>
 
-#include "runtime/planning/schedule/search/evaluation.h"
 #include "runtime/planning/schedule/search/problem.h"
+#include "runtime/planning/schedule/search/step_timer.h"
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "runtime/planning/schedule/generators/known_schedules.h"
-#include "runtime/planning/schedule/search/bound.h"
+#include "runtime/planning/schedule/search/bounds/bound.h"
 #include "tests/unit/planning/schedule/search/all_orders.h"
 #include "tests/unit/planning/schedule/search/random_problems.h"
 
@@ -16,7 +16,7 @@ namespace {
 constexpr SearchEffort kLittle{.instructions = 2'000'000};
 
 double bound_of(const SearchProblem& problem) {
-  const Work work = work_of(problem);
+  const StepWork work = work_of(problem);
   return lower_bound(work, heads_and_tails(work));
 }
 

@@ -1,5 +1,5 @@
-// runtime/planning/schedule/search/work.h -- Work: a SearchProblem in the form that loops read:
-// what each instruction takes of its rank's time, messages included, and how long its result
+// runtime/planning/schedule/search/step_work.h -- StepWork: a SearchProblem in the form that loops
+// read: what each instruction takes of its rank's time, messages included, and how long its result
 // travels.
 //
 // A receive stands right before the instruction that needs it and a send right after the one that
@@ -32,7 +32,7 @@ struct Hop {
 
 inline constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
-struct Work {
+struct StepWork {
   int ranks = 0, stages = 0, micro_batches = 0;
   std::vector<int> rank_of_stage;
   std::vector<std::vector<int>> stages_of_rank;  // ascending
@@ -43,7 +43,7 @@ struct Work {
 };
 
 // `problem` must have passed check_problem().
-[[nodiscard]] Work work_of(const SearchProblem& problem);
+[[nodiscard]] StepWork work_of(const SearchProblem& problem);
 
 // The time from the beginning of the input half to the end of both, one way or the other, that no
 // schedule goes below, in its two parts: until the gradient of the input is there, and the rest.

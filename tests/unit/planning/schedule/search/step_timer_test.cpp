@@ -1,5 +1,5 @@
 // The search's own evaluation says what the simulator says of the proved schedule.
-#include "runtime/planning/schedule/search/evaluation.h"
+#include "runtime/planning/schedule/search/step_timer.h"
 
 #include <gtest/gtest.h>
 
@@ -21,53 +21,52 @@ SearchProblem any_problem(Random& random) {
   return problem;
 }
 
-TEST(Evaluation, IsTheSimulatorsStep) {
+TEST(StepTimer, IsTheSimulatorsStep) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     Random random(seed);
     const SearchProblem problem = any_problem(random);
-    const Work work = work_of(problem);
+    const StepWork work = work_of(problem);
     const Programs programs = random_programs(random, problem);
     const double simulated = proved_makespan(problem, schedule_of(problem, programs));
-    EXPECT_NEAR(Evaluation(work).makespan(programs), simulated, 1e-9 * simulated)
-        << "seed " << seed;
+    EXPECT_NEAR(StepTimer(work).makespan(programs), simulated, 1e-9 * simulated) << "seed " << seed;
   }
 }
 
-TEST(Evaluation, RefusesWhatHoldsTooMuch) {
+TEST(StepTimer, RefusesWhatHoldsTooMuch) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     Random random(seed);
     SearchProblem problem = any_problem(random);
     const Programs programs = random_programs(random, problem);
     problem.limit = peak_held(problem, schedule_of(problem, programs));
-    const Work fits = work_of(problem);
-    EXPECT_LT(Evaluation(fits).makespan(programs), Evaluation::kNever) << "seed " << seed;
+    const StepWork fits = work_of(problem);
+    EXPECT_LT(StepTimer(fits).makespan(programs), StepTimer::kNever) << "seed " << seed;
     --problem.limit[between(random, 0, problem.ranks - 1)];
-    const Work does_not = work_of(problem);
-    EXPECT_EQ(Evaluation(does_not).makespan(programs), Evaluation::kNever) << "seed " << seed;
+    const StepWork does_not = work_of(problem);
+    EXPECT_EQ(StepTimer(does_not).makespan(programs), StepTimer::kNever) << "seed " << seed;
   }
 }
 
-TEST(Evaluation, RefusesDeadlocks) {
+TEST(StepTimer, RefusesDeadlocks) {
   Random random(1);
   const SearchProblem problem = unlike_stages(random, {.ranks = 2, .micro_batches = 2});
-  const Work work = work_of(problem);
+  const StepWork work = work_of(problem);
   Programs programs = gpipe(2, 2).program;
-  Evaluation evaluation(work);
-  EXPECT_LT(evaluation.makespan(programs), Evaluation::kNever);
+  StepTimer evaluation(work);
+  EXPECT_LT(evaluation.makespan(programs), StepTimer::kNever);
   std::swap(programs[0][1], programs[0][2]);  // rank 0: F0 B0 F1 B1
   std::swap(programs[1][0], programs[1][1]);  // rank 1: F1 F0 B0 B1
-  EXPECT_EQ(evaluation.makespan(programs), Evaluation::kNever);
+  EXPECT_EQ(evaluation.makespan(programs), StepTimer::kNever);
 }
 
 // Each instruction of the path begins at the end of the one after it in the list, so times and
 // latencies along it add up to the step.
-TEST(Evaluation, CriticalPathAddsUpToTheStep) {
+TEST(StepTimer, CriticalPathAddsUpToTheStep) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     Random random(seed);
     const SearchProblem problem = unlike_stages(random, {.ranks = 4, .micro_batches = 6});
-    const Work work = work_of(problem);
+    const StepWork work = work_of(problem);
     const Programs programs = random_programs(random, problem);
-    Evaluation evaluation(work);
+    StepTimer evaluation(work);
     const double makespan = evaluation.makespan(programs);
     double sum = 0;
     for (const auto& [rank, index] : evaluation.critical_path(programs)) {

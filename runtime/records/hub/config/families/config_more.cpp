@@ -1,4 +1,4 @@
-#include "runtime/records/hub/config/config_more.h"
+#include "runtime/records/hub/config/families/config_more.h"
 
 #include <array>
 

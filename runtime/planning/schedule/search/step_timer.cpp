@@ -1,11 +1,11 @@
 // One pass over the programs, each rank as far as it comes at a time.
-#include "runtime/planning/schedule/search/evaluation.h"
+#include "runtime/planning/schedule/search/step_timer.h"
 
 #include <algorithm>
 
 namespace penstock {
 
-Evaluation::Evaluation(const Work& work)
+StepTimer::StepTimer(const StepWork& work)
     : work_(work),
       rank_(work.ranks),
       there_(2 * static_cast<size_t>(work.stages) * work.micro_batches),
@@ -15,7 +15,7 @@ Evaluation::Evaluation(const Work& work)
   queue_.reserve(work.ranks);
 }
 
-double Evaluation::makespan(const Programs& programs) {
+double StepTimer::makespan(const Programs& programs) {
   std::fill(there_.begin(), there_.end(), kNever);
   std::fill(link_free_.begin(), link_free_.end(), 0.0);
   queue_.clear();
@@ -39,7 +39,7 @@ double Evaluation::makespan(const Programs& programs) {
 }
 
 // Runs the rank until it waits or ends. Returns false if it holds more than its limit.
-bool Evaluation::advance(int rank, const Programs& programs) {
+bool StepTimer::advance(int rank, const Programs& programs) {
   Rank& state = rank_[rank];
   const auto& program = programs[rank];
   for (; state.next < static_cast<int>(program.size()); ++state.next) {
@@ -78,7 +78,7 @@ bool Evaluation::advance(int rank, const Programs& programs) {
 }
 
 // Returns the event that an instruction needs. A weight half needs the input half of its own rank.
-int Evaluation::awaited(const Instruction& instruction) const {
+int StepTimer::awaited(const Instruction& instruction) const {
   const auto [op, stage, j, peer] = instruction;
   if (op == Op::Forward) return stage > 0 ? event(false, stage - 1, j) : -1;
   if (op == Op::BackwardWeight) return event(true, stage, j);
@@ -86,7 +86,7 @@ int Evaluation::awaited(const Instruction& instruction) const {
 }
 
 // Notes when the result is where it is needed, and wakes the rank that waits for it.
-void Evaluation::finish(int rank, const Instruction& instruction) {
+void StepTimer::finish(int rank, const Instruction& instruction) {
   const auto [op, stage, j, peer] = instruction;
   const bool backward = op != Op::Forward;
   const int caused = event(backward, stage, j);
@@ -107,7 +107,7 @@ void Evaluation::finish(int rank, const Instruction& instruction) {
   queue_.push_back(receiver);
 }
 
-bool Evaluation::take_bytes(int rank, const Instruction& instruction) {
+bool StepTimer::take_bytes(int rank, const Instruction& instruction) {
   const auto [input, weight] = work_.held[instruction.stage];
   int64_t& bytes = rank_[rank].bytes;
   switch (instruction.op) {
@@ -126,7 +126,7 @@ bool Evaluation::take_bytes(int rank, const Instruction& instruction) {
   }
 }
 
-std::span<const Evaluation::Place> Evaluation::critical_path(const Programs& programs) {
+std::span<const StepTimer::Place> StepTimer::critical_path(const Programs& programs) {
   path_.clear();
   int last = 0;
   for (int rank = 1; rank < work_.ranks; ++rank) {

@@ -1,5 +1,5 @@
 // What each instruction takes of its rank's time.
-#include "runtime/planning/schedule/search/work.h"
+#include "runtime/planning/schedule/search/step_work.h"
 
 #include <algorithm>
 
@@ -21,18 +21,18 @@ const LinkTimes& link_of(const SearchProblem& problem, int stage, int other) {
 
 }  // namespace
 
-Work work_of(const SearchProblem& problem) {
+StepWork work_of(const SearchProblem& problem) {
   const PipelineCosts& costs = problem.costs;
   const int stages = static_cast<int>(problem.rank_of_stage.size());
-  Work work{.ranks = problem.ranks,
-            .stages = stages,
-            .micro_batches = problem.micro_batches,
-            .rank_of_stage = problem.rank_of_stage,
-            .stages_of_rank = std::vector<std::vector<int>>(problem.ranks),
-            .stage = std::vector<StageWork>(stages),
-            .hop = std::vector<Hop>(std::max(0, stages - 1)),
-            .held = problem.held,
-            .limit = problem.limit};
+  StepWork work{.ranks = problem.ranks,
+                .stages = stages,
+                .micro_batches = problem.micro_batches,
+                .rank_of_stage = problem.rank_of_stage,
+                .stages_of_rank = std::vector<std::vector<int>>(problem.ranks),
+                .stage = std::vector<StageWork>(stages),
+                .hop = std::vector<Hop>(std::max(0, stages - 1)),
+                .held = problem.held,
+                .limit = problem.limit};
   work.held.resize(stages);
   if (work.limit.empty()) work.limit.assign(problem.ranks, kNoLimit);
   std::vector<Handling> handling(work.hop.size());

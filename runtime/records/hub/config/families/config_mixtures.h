@@ -1,6 +1,6 @@
-// runtime/records/hub/config/config_mixtures.h -- reads a config.json of mixtures of experts whose
-// routers are not those of Mixtral and Qwen, or whose files have the matrices of all experts in
-// one.
+// runtime/records/hub/config/families/config_mixtures.h -- reads a config.json of mixtures of
+// experts whose routers are not those of Mixtral and Qwen, or whose files have the matrices of all
+// experts in one.
 #pragma once
 
 #include "runtime/network/models/config.h"

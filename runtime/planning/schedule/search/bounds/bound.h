@@ -1,4 +1,4 @@
-// runtime/planning/schedule/search/bound.h -- lower bounds: how long a step takes at least,
+// runtime/planning/schedule/search/bounds/bound.h -- lower bounds: how long a step takes at least,
 // whatever the order of the instructions and whether backwards run whole or in halves.
 //
 // Counted are the schedules that verify() accepts: each stage runs its forwards, its input halves
@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "runtime/planning/schedule/search/heads_and_tails.h"
+#include "runtime/planning/schedule/search/bounds/heads_and_tails.h"
 
 namespace penstock {
 
@@ -36,20 +36,21 @@ struct MemoryBound {
   }
 };
 
-// By stage: the time from the beginning of a micro-batch's Forward to the end of its input half at
-// least.
-[[nodiscard]] std::vector<double> round_trips(const Work& work);
+// The result is by stage: the time from the beginning of a micro-batch's Forward to the end of its
+// input half at least.
+[[nodiscard]] std::vector<double> round_trips(const StepWork& work);
 
 // The work of the rank's parts with heads and tails that are no smaller than these.
-[[nodiscard]] double work_from(const Work& work, const HeadsAndTails& known, int rank, double head,
-                               double tail);
+[[nodiscard]] double work_from(const StepWork& work, const HeadsAndTails& known, int rank,
+                               double head, double tail);
 
 // One per rank: the largest of its work bounds, by any head up to some thousands of them. O(n^2)
 // for the n parts of a rank.
-[[nodiscard]] std::vector<WorkBound> work_bounds(const Work& work, const HeadsAndTails& known);
+[[nodiscard]] std::vector<WorkBound> work_bounds(const StepWork& work, const HeadsAndTails& known);
 // One for each rank that has a limit.
-[[nodiscard]] std::vector<MemoryBound> memory_bounds(const Work& work, const HeadsAndTails& known);
+[[nodiscard]] std::vector<MemoryBound> memory_bounds(const StepWork& work,
+                                                     const HeadsAndTails& known);
 // The largest of them all.
-[[nodiscard]] double lower_bound(const Work& work, const HeadsAndTails& known);
+[[nodiscard]] double lower_bound(const StepWork& work, const HeadsAndTails& known);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-#include "runtime/records/hub/config/config_mixtures.h"
+#include "runtime/records/hub/config/families/config_mixtures.h"
 
 #include <array>
 

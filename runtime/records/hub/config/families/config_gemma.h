@@ -1,6 +1,6 @@
-// runtime/records/hub/config/config_gemma.h -- reads a config.json of Gemma 1, 2 and 3 (their
-// language models alone). All multiply embeddings by the root of the width, have RMS norms of 1 +
-// weight, and heads whose width stands for itself.
+// runtime/records/hub/config/families/config_gemma.h -- reads a config.json of Gemma 1, 2 and 3
+// (their language models alone). All multiply embeddings by the root of the width, have RMS norms
+// of 1 + weight, and heads whose width stands for itself.
 #pragma once
 
 #include "runtime/network/models/config.h"

@@ -1,5 +1,5 @@
-// runtime/planning/schedule/search/heads_and_tails.h -- heads_and_tails(): for every part of a
-// step's work the earliest moment at which any schedule can begin it, and the least time that
+// runtime/planning/schedule/search/bounds/heads_and_tails.h -- heads_and_tails(): for every part of
+// a step's work the earliest moment at which any schedule can begin it, and the least time that
 // passes from its end to the end of the step.
 //
 // They follow from what must come before and after a part: its inputs, the parts of the same stage
@@ -11,32 +11,33 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/planning/schedule/search/work.h"
+#include "runtime/planning/schedule/search/step_work.h"
 
 namespace penstock {
 
 // The parts of a micro-batch's work in a stage. A backward counts in the shortest form of all
 // splits (LeastBackward), so what holds for the parts holds for whole backwards and for halves.
-enum class Part : uint8_t { Forward, Recompute, Input, Weight };
+enum class WorkPart : uint8_t { Forward, Recompute, Input, Weight };
 inline constexpr int kParts = 4;
 // The rank's time that a part takes.
-[[nodiscard]] double part_time(const StageWork& work, Part part);
+[[nodiscard]] double part_time(const StageWork& work, WorkPart part);
 
 struct HeadsAndTails {
-  // By part_index().
+  // Both are indexed by part_index().
   std::vector<double> head;  // no schedule begins the part earlier
   std::vector<double> tail;  // in every schedule at least so much passes after its end
 };
-[[nodiscard]] inline size_t part_index(const Work& work, int stage, int micro_batch, Part part) {
+[[nodiscard]] inline size_t part_index(const StepWork& work, int stage, int micro_batch,
+                                       WorkPart part) {
   const size_t cell = static_cast<size_t>(stage) * work.micro_batches + micro_batch;
   return cell * kParts + static_cast<size_t>(part);
 }
 
-// By stage: the most micro-batches between the beginning of the Forward and the end of the input
-// half that its rank's limit has room for; at least 1, at most all.
-[[nodiscard]] std::vector<int> most_in_flight(const Work& work);
+// The result is by stage: the most micro-batches between the beginning of the Forward and the end
+// of the input half that its rank's limit has room for; at least 1, at most all.
+[[nodiscard]] std::vector<int> most_in_flight(const StepWork& work);
 
 // O(parts x stages of a rank).
-[[nodiscard]] HeadsAndTails heads_and_tails(const Work& work);
+[[nodiscard]] HeadsAndTails heads_and_tails(const StepWork& work);
 
 }  // namespace penstock

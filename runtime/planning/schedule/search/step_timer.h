@@ -1,4 +1,4 @@
-// runtime/planning/schedule/search/evaluation.h -- Evaluation: how long a step with given programs
+// runtime/planning/schedule/search/step_timer.h -- StepTimer: how long a step with given programs
 // takes, worked out thousands of times a second, for a search that tries many orders.
 //
 // It gives what simulate() gives for the lowered schedule (proved_makespan(), problem.h), which a
@@ -11,19 +11,19 @@
 #include <span>
 #include <vector>
 
-#include "runtime/planning/schedule/search/work.h"
+#include "runtime/planning/schedule/search/step_work.h"
 
 namespace penstock {
 
-// By rank: its compute instructions in order.
+// The compute instructions of each rank, in order.
 using Programs = std::vector<std::vector<Instruction>>;
 
-class Evaluation {
+class StepTimer {
  public:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
 
   // `work` must outlive it.
-  explicit Evaluation(const Work& work);
+  explicit StepTimer(const StepWork& work);
 
   // The end of the last instruction, where the step begins at 0. kNever: the programs deadlock or
   // a rank holds more than its limit. O(instructions), without allocations once it has been called.
@@ -54,7 +54,7 @@ class Evaluation {
   void finish(int rank, const Instruction& instruction);
   bool take_bytes(int rank, const Instruction& instruction);
 
-  const Work& work_;
+  const StepWork& work_;
   std::vector<Rank> rank_;
   std::vector<double> there_;                     // by event: when its result is where it is needed
   std::vector<Place> place_;                      // by event: the instruction that causes it

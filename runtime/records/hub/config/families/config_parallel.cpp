@@ -1,4 +1,4 @@
-#include "runtime/records/hub/config/config_parallel.h"
+#include "runtime/records/hub/config/families/config_parallel.h"
 
 #include <array>
 

@@ -1,4 +1,4 @@
-#include "runtime/records/hub/config/config_gemma.h"
+#include "runtime/records/hub/config/families/config_gemma.h"
 
 #include <cmath>
 

@@ -1,21 +1,21 @@
 // Longest paths to and from every part, and the work of its rank before and after it.
-#include "runtime/planning/schedule/search/heads_and_tails.h"
+#include "runtime/planning/schedule/search/bounds/heads_and_tails.h"
 
 #include <algorithm>
 
 namespace penstock {
 namespace {
 
-using enum Part;
+using enum WorkPart;
 
 // The time of each part of a stage.
 struct Times {
   double forward, recompute, input, weight;
 };
 
-// By stage: how many micro-batches fit between their input and weight half beside `most` of them in
-// flight; at most all.
-std::vector<int> halves_beside(const Work& work, const std::vector<int>& most) {
+// Returns by stage how many micro-batches fit between their input and weight half beside `most` of
+// them in flight; at most all.
+std::vector<int> halves_beside(const StepWork& work, const std::vector<int>& most) {
   std::vector<int> beside(work.stages, work.micro_batches);
   for (int rank = 0; rank < work.ranks; ++rank) {
     int64_t bytes = 0;
@@ -32,7 +32,7 @@ std::vector<int> halves_beside(const Work& work, const std::vector<int>& most) {
 
 class Walk {
  public:
-  explicit Walk(const Work& work)
+  explicit Walk(const StepWork& work)
       : work_(work), most_(most_in_flight(work)), beside_(halves_beside(work, most_)) {
     for (const StageWork& stage : work.stage) {
       times_.push_back({part_time(stage, Forward), part_time(stage, Recompute),
@@ -50,10 +50,10 @@ class Walk {
   }
 
  private:
-  [[nodiscard]] double& head(int s, int j, Part part) {
+  [[nodiscard]] double& head(int s, int j, WorkPart part) {
     return known_.head[part_index(work_, s, j, part)];
   }
-  [[nodiscard]] double& tail(int s, int j, Part part) {
+  [[nodiscard]] double& tail(int s, int j, WorkPart part) {
     return known_.tail[part_index(work_, s, j, part)];
   }
   [[nodiscard]] const std::vector<int>& neighbours(int stage) const {
@@ -206,7 +206,7 @@ class Walk {
     return after;
   }
 
-  const Work& work_;
+  const StepWork& work_;
   std::vector<int> most_;
   std::vector<int> beside_;
   std::vector<Times> times_;
@@ -215,7 +215,7 @@ class Walk {
 
 }  // namespace
 
-double part_time(const StageWork& work, Part part) {
+double part_time(const StageWork& work, WorkPart part) {
   switch (part) {
     case Forward:
       return work.forward;
@@ -228,7 +228,7 @@ double part_time(const StageWork& work, Part part) {
   }
 }
 
-std::vector<int> most_in_flight(const Work& work) {
+std::vector<int> most_in_flight(const StepWork& work) {
   std::vector<int> most(work.stages, work.micro_batches);
   for (int rank = 0; rank < work.ranks; ++rank) {
     // A micro-batch that is in flight in a stage is in flight in all earlier ones of the rank.
@@ -241,7 +241,7 @@ std::vector<int> most_in_flight(const Work& work) {
   return most;
 }
 
-HeadsAndTails heads_and_tails(const Work& work) {
+HeadsAndTails heads_and_tails(const StepWork& work) {
   return Walk(work).walk();
 }
 

@@ -1,6 +1,6 @@
-// runtime/planning/schedule/search/certificate.h -- Certificate: a schedule, what its step takes,
-// and how short a step of any schedule can be at best, so that anybody can check both without the
-// search.
+// runtime/planning/schedule/search/bounds/certificate.h -- Certificate: a schedule, what its step
+// takes, and how short a step of any schedule can be at best, so that anybody can check both
+// without the search.
 //
 // certify() makes one of any schedule. check_certificate() takes nothing in it on trust: it proves
 // and times the schedule by the schedule room's own means, and each bound by heads and tails that
@@ -10,7 +10,7 @@
 
 #include <vector>
 
-#include "runtime/planning/schedule/search/bound.h"
+#include "runtime/planning/schedule/search/bounds/bound.h"
 #include "runtime/planning/schedule/search/problem.h"
 
 namespace penstock {

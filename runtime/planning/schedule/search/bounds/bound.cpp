@@ -1,5 +1,5 @@
 // Lower bounds from heads, tails and bytes.
-#include "runtime/planning/schedule/search/bound.h"
+#include "runtime/planning/schedule/search/bounds/bound.h"
 
 #include <algorithm>
 
@@ -12,12 +12,12 @@ struct PartOfRank {
   double head, time, tail;
 };
 
-std::vector<PartOfRank> parts_of(const Work& work, const HeadsAndTails& known, int rank) {
+std::vector<PartOfRank> parts_of(const StepWork& work, const HeadsAndTails& known, int rank) {
   std::vector<PartOfRank> parts;
   for (const int stage : work.stages_of_rank[rank]) {
     for (int j = 0; j < work.micro_batches; ++j) {
       for (int p = 0; p < kParts; ++p) {
-        const auto part = static_cast<Part>(p);
+        const auto part = static_cast<WorkPart>(p);
         const double time = part_time(work.stage[stage], part);
         const size_t i = part_index(work, stage, j, part);
         if (time > 0) parts.push_back({known.head[i], time, known.tail[i]});
@@ -35,7 +35,7 @@ bool says_more(const WorkBound& a, const WorkBound& b) {
   return a.total() >= b.total() * (1 - kRounding) && a.work > b.work;
 }
 
-std::vector<double> round_trips(const Work& work) {
+std::vector<double> round_trips(const StepWork& work) {
   std::vector<double> trips(work.stages);
   for (int s = work.stages - 1; s >= 0; --s) {
     const StageWork& stage = work.stage[s];
@@ -48,7 +48,8 @@ std::vector<double> round_trips(const Work& work) {
   return trips;
 }
 
-double work_from(const Work& work, const HeadsAndTails& known, int rank, double head, double tail) {
+double work_from(const StepWork& work, const HeadsAndTails& known, int rank, double head,
+                 double tail) {
   double sum = 0;
   for (const PartOfRank& part : parts_of(work, known, rank)) {
     if (part.head >= head && part.tail >= tail) sum += part.time;
@@ -56,7 +57,7 @@ double work_from(const Work& work, const HeadsAndTails& known, int rank, double 
   return sum;
 }
 
-std::vector<WorkBound> work_bounds(const Work& work, const HeadsAndTails& known) {
+std::vector<WorkBound> work_bounds(const StepWork& work, const HeadsAndTails& known) {
   std::vector<WorkBound> bounds;
   for (int rank = 0; rank < work.ranks; ++rank) {
     std::vector<PartOfRank> parts = parts_of(work, known, rank);
@@ -68,7 +69,7 @@ std::vector<WorkBound> work_bounds(const Work& work, const HeadsAndTails& known)
     std::sort(heads.begin(), heads.end());
     heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
     WorkBound best{.rank = rank};
-    // Of very many heads some are tried: the bound of each holds by itself.
+    // Only some of very many heads are tried: the bound of each holds by itself.
     const size_t stride = 1 + heads.size() / kMostHeads;
     for (size_t i = 0; i < heads.size(); i += stride) {
       const double head = heads[i];
@@ -87,7 +88,7 @@ std::vector<WorkBound> work_bounds(const Work& work, const HeadsAndTails& known)
   return bounds;
 }
 
-std::vector<MemoryBound> memory_bounds(const Work& work, const HeadsAndTails& known) {
+std::vector<MemoryBound> memory_bounds(const StepWork& work, const HeadsAndTails& known) {
   const std::vector<double> trips = round_trips(work);
   std::vector<MemoryBound> bounds;
   for (int rank = 0; rank < work.ranks; ++rank) {
@@ -100,8 +101,8 @@ std::vector<MemoryBound> memory_bounds(const Work& work, const HeadsAndTails& kn
                       least_backward(work.stage[stage]).weight;
     }
     const int first = work.stages_of_rank[rank].front();
-    const double way = known.tail[part_index(work, first, work.micro_batches - 1, Part::Input)];
-    const double head = known.head[part_index(work, first, 0, Part::Forward)];
+    const double way = known.tail[part_index(work, first, work.micro_batches - 1, WorkPart::Input)];
+    const double head = known.head[part_index(work, first, 0, WorkPart::Forward)];
     // The weight halves may be the last, so they are counted, or the way after the last input half.
     const int64_t limit = work.limit[rank];
     const MemoryBound all{rank, head, work.micro_batches * (until_input + until_weight), 0, limit};
@@ -111,7 +112,7 @@ std::vector<MemoryBound> memory_bounds(const Work& work, const HeadsAndTails& kn
   return bounds;
 }
 
-double lower_bound(const Work& work, const HeadsAndTails& known) {
+double lower_bound(const StepWork& work, const HeadsAndTails& known) {
   double bound = 0;
   for (const WorkBound& each : work_bounds(work, known)) bound = std::max(bound, each.total());
   for (const MemoryBound& each : memory_bounds(work, known)) bound = std::max(bound, each.total());

@@ -1,5 +1,5 @@
 // Certificates: made, and checked term by term.
-#include "runtime/planning/schedule/search/certificate.h"
+#include "runtime/planning/schedule/search/bounds/certificate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -33,7 +33,7 @@ void check_at_most(const std::string& what, double said, double is) {
   refuse_certificate(what + " is " + std::to_string(is) + " at most, not " + std::to_string(said));
 }
 
-void check_limits(const SearchProblem& problem, const Schedule& schedule) {
+void refuse_above_limits(const SearchProblem& problem, const Schedule& schedule) {
   const std::vector<int64_t> held = peak_held(problem, schedule);
   for (size_t rank = 0; rank < problem.limit.size(); ++rank) {
     if (held[rank] <= problem.limit[rank]) continue;
@@ -53,16 +53,16 @@ void check_schedule(const Certificate& certificate) {
   }
   check_equal("the length of the schedule's step", certificate.makespan,
               proved_makespan(problem, schedule));
-  check_limits(problem, schedule);
+  refuse_above_limits(problem, schedule);
 }
 
-void check_rank(const Work& work, int rank) {
+void check_rank(const StepWork& work, int rank) {
   if (rank >= 0 && rank < work.ranks) return;
   refuse_certificate("a bound is of rank " + std::to_string(rank) + ", but ranks are 0 to " +
                      std::to_string(work.ranks - 1));
 }
 
-void check_work(const Work& work, const HeadsAndTails& known, const WorkBound& bound) {
+void check_work(const StepWork& work, const HeadsAndTails& known, const WorkBound& bound) {
   check_rank(work, bound.rank);
   if (!(bound.head >= 0 && bound.tail >= 0)) {
     refuse_certificate(of_rank("a bound", bound.rank) + " has a time that is below 0");
@@ -98,7 +98,7 @@ double largest(const Certificate& certificate) {
 }
 
 // Whether all orders have been tried, and none has a shorter step.
-bool none_is_shorter(const Work& work, const HeadsAndTails& known, double makespan) {
+bool none_is_shorter(const StepWork& work, const HeadsAndTails& known, double makespan) {
   if (!may_try_all_orders(work)) return false;
   const std::optional<Programs> shorter = best_programs(work, known, makespan);
   return shorter && shorter->empty();
@@ -112,14 +112,14 @@ double gap_of(double makespan, double bound) {
 
 Certificate certify(const SearchProblem& problem, const Schedule& schedule) {
   check_problem(problem);
-  const Work work = work_of(problem);
+  const StepWork work = work_of(problem);
   const HeadsAndTails known = heads_and_tails(work);
   Certificate certificate{.problem = problem,
                           .schedule = schedule,
                           .makespan = proved_makespan(problem, schedule),
                           .work = work_bounds(work, known),
                           .memory = memory_bounds(work, known)};
-  check_limits(problem, schedule);
+  refuse_above_limits(problem, schedule);
   certificate.bound = largest(certificate);
   if (certificate.bound < certificate.makespan * (1 - kRounding) &&
       none_is_shorter(work, known, certificate.makespan)) {
@@ -133,7 +133,7 @@ Certificate certify(const SearchProblem& problem, const Schedule& schedule) {
 void check_certificate(const Certificate& certificate) {
   check_problem(certificate.problem);
   check_schedule(certificate);
-  const Work work = work_of(certificate.problem);
+  const StepWork work = work_of(certificate.problem);
   const HeadsAndTails known = heads_and_tails(work);
   for (const WorkBound& bound : certificate.work) check_work(work, known, bound);
   const std::vector<MemoryBound> so = memory_bounds(work, known);

@@ -1,5 +1,5 @@
-// runtime/records/hub/config/config_parallel.h -- reads a config.json of families whose attention
-// and feed-forward layers stand side by side, or may do so.
+// runtime/records/hub/config/families/config_parallel.h -- reads a config.json of families whose
+// attention and feed-forward layers stand side by side, or may do so.
 #pragma once
 
 #include "runtime/network/models/config.h"

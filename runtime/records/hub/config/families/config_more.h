@@ -1,5 +1,5 @@
-// runtime/records/hub/config/config_more.h -- reads a config.json of families that are like Llama
-// but for a few members: where windows, norms, biases and rotary positions are.
+// runtime/records/hub/config/families/config_more.h -- reads a config.json of families that are
+// like Llama but for a few members: where windows, norms, biases and rotary positions are.
 #pragma once
 
 #include "runtime/network/models/config.h"
