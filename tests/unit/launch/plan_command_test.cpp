@@ -100,7 +100,7 @@ TEST_F(PlanCommand, PlansNothingThatARunWouldRefuse) {
   // Norms over replicas go with one replica alone, where steps are audited or sums are exact.
   run_file_ = folder_.write("images.toml", R"([model]
 kind = "resnet"
-depth = 18
+depth = 20
 image = [3, 32, 32]
 classes = 10
 [data]
