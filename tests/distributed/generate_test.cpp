@@ -369,7 +369,8 @@ TEST_F(GenerationOfAFolder, RefusesWhatIsNoConversation) {
   refused("--prompt y " + file("[]"), "leave one out");
   refused(file("[]"), "bad.json has no list of \"messages\"");
   refused(file(R"([{"role": "user"}])"), "bad.json: message 1 has no \"content\"");
-  refused(file(R"([{"role": "user", "content": "x", "tool_calls": []}])"), "\"tool_calls\"");
+  refused(file(R"([{"role": "user", "content": "x", "tool_calls": [{"id": "b"}]}])"),
+          "\"tool_calls\"");
   refused(file(R"([{"role": "assistant", "content": "x"}])"), "nothing to answer");
   refused(file(R"([{"role": "gpt", "content": "x"}])"), "nothing to answer");
   refused(file(R"([{"role": "bot", "content": "x"}, {"role": "user", "content": "x"}])"),
