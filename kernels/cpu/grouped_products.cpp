@@ -179,6 +179,7 @@ void grouped_backward_input(CpuContext& context, Tensor& dx, const Tensor& g, We
   const Tensor rows = operand(context, g);
   const DType type = rows.dtype();
   std::vector<MatmulPlan> plans;
+  plans.reserve(kBackwardHeights.size());
   for (const int64_t height : kBackwardHeights) {
     plans.push_back({.m = height,
                      .n = in,

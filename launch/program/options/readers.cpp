@@ -30,11 +30,8 @@ Switch not_with(std::string key, std::string value) {
   return {std::move(key), {std::move(value)}, true};
 }
 
-std::vector<Readers> make_readers() {
-  const Switch decoder = of_kind({"decoder"});
+std::vector<Readers> readers_of_networks() {
   const Switch transformer = of_kind({"transformer-lm", "decoder", "transformer-nmt"});
-  const Switch rotary = with("model.positions", {"rotary"});
-  const Switch experts = not_with("model.experts", "0");
   return {
       {"model", {"decoder_layers"}, {of_kind({"transformer-nmt"})}},
       {"model", {"heads", "attention_bias", "final_norm", "tied_embedding"}, {transformer}},
@@ -54,7 +51,14 @@ std::vector<Readers> make_readers() {
        {"dropout"},
        {of_kind({"transformer-lm", "decoder", "transformer-nmt", "amoebanet-d", "amoebanet-b",
                  "mlp", "sequential"})}},
+  };
+}
 
+std::vector<Readers> readers_of_decoders() {
+  const Switch decoder = of_kind({"decoder"});
+  const Switch rotary = with("model.positions", {"rotary"});
+  const Switch experts = not_with("model.experts", "0");
+  return {
       {"model", {"kv_heads", "gated", "norm", "norm_zero_centered", "norm_place"}, {decoder}},
       {"model", {"output_bias", "query_key_norm", "parallel_branches", "shared_norm"}, {decoder}},
       {"model", {"embedding_scale", "residual_scale", "attention_scale"}, {decoder}},
@@ -86,7 +90,11 @@ std::vector<Readers> make_readers() {
       {"model", {"router_scale", "router_bias", "router_correction"}, {decoder, experts}},
       {"model", {"balance_rate", "balance_loss", "router_z_loss"}, {decoder, experts}},
       {"model", {"expert_groups", "groups_per_token"}, {decoder, experts}},
+  };
+}
 
+std::vector<Readers> readers_of_image_networks() {
+  return {
       {"model", {"depth"}, {of_kind({"resnet"})}},
       {"model", {"form"}, {of_kind({"resnet", "unet"})}},
       {"model", {"filters"}, {of_kind({"amoebanet-d", "amoebanet-b", "unet"})}},
@@ -110,10 +118,14 @@ std::vector<Readers> make_readers() {
        {of_kind({"amoebanet-d", "amoebanet-b", "resnet", "unet", "mlp", "sequential"})}},
 
       {"model", {"per_pixel"}, {of_kind({"unet", "sequential"})}},
+  };
+}
+
+std::vector<Readers> readers_of_adapters_and_data() {
+  return {
       {"lora",
        {"rank", "alpha", "dropout", "targets", "from"},
        {of_kind({"transformer-lm", "decoder"})}},
-
       {"data", {"train", "unpack_limit"}, {not_with("data.kind", "synthetic")}},
       {"data", {"tokenizer"}, {of_data({"text", "jsonl"})}},
       {"data", {"tokenizer"}, {of_data({"parallel"}), with("data.tokenizer", {"sentencepiece"})}},
@@ -132,7 +144,11 @@ std::vector<Readers> make_readers() {
       {"data", {"ignore"}, {of_data({"masks"})}},
       {"data", {"crop_padding", "flip", "cutout", "mean", "std"}, {of_data({"images", "masks"})}},
       {"data", {"samples"}, {of_data({"synthetic"})}},
+  };
+}
 
+std::vector<Readers> readers_of_optimizers() {
+  return {
       {"optimizer", {"momentum"}, {by({"sgd", "rmsprop", "muon"})}},
       {"optimizer", {"nesterov"}, {by({"sgd"})}},
       {"optimizer", {"beta1", "beta2"}, {by({"adam", "adamw", "lion", "muon"})}},
@@ -206,7 +222,15 @@ bool is_read_by_file(const Settings& settings, const Option& option) {
 }  // namespace
 
 const std::vector<Readers>& readers_table() {
-  static const std::vector<Readers> table = make_readers();
+  static const std::vector<Readers> table = [] {
+    std::vector<Readers> all;
+    for (const auto& part :
+         {readers_of_networks(), readers_of_decoders(), readers_of_image_networks(),
+          readers_of_adapters_and_data(), readers_of_optimizers()}) {
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  }();
   return table;
 }
 

@@ -63,7 +63,8 @@ bool weighs(const json& weight, const std::string& where) {
 }  // namespace
 
 bool says_nothing(const json& value) {
-  return value.empty() || value == "";  // json::empty() is true of null, [] and {}
+  // json::empty() is true of null, [] and {}, and of no text.
+  return value.is_string() ? value.get_ref<const std::string&>().empty() : value.empty();
 }
 
 ChatMessage message_of(const json& value, const std::string& where, MessageForm& form) {
