@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# One name, one type: two types of the same name in one program are undefined behaviour that no compiler reports (C++20
-# [basic.def.odr]); it waits for their first common inline function. So no name is given twice in the whole tree, outside
-# anonymous namespaces. And where the files of a room, or of a test program, are compiled together (PENSTOCK_UNITY), no two of them
+# One name, one type, one constant: two of the same name in one program are undefined behaviour that no compiler reports (C++20
+# [basic.def.odr]); types wait for their first common inline function, and of two constants the linker keeps one. So no name is
+# given twice in the whole tree, outside anonymous namespaces. And where the files of a room, or of a test program, are compiled together (PENSTOCK_UNITY), no two of them
 # have functions of one name in anonymous namespaces: a call could silently mean the other file's overload.
 # Reads the files as clang-format leaves them: what stands in a namespace is not indented.
 set -euo pipefail
@@ -44,6 +44,16 @@ awk '
     place = FILENAME ":" FNR
     if (name in first) { print "types.sh: " name " is two types, in " first[name] " and " place; status = 1 }
     else first[name] = place
+  }
+  # Constants of headers have one address, so two of one name are one of them, whatever their types.
+  !anonymous && /^inline (constexpr|const) / {
+    name = $0; sub(/ *[=\[{].*/, "", name); sub(/.*[ &*]/, "", name)
+    scope = ""
+    for (i = 1; i <= depth; ++i) scope = scope names[i] "::"
+    name = scope name
+    place = FILENAME ":" FNR
+    if (name in constant) { print "types.sh: " name " is two constants, in " constant[name] " and " place; status = 1 }
+    else if (name ~ /::k[A-Z][A-Za-z0-9]*$/) constant[name] = place
   }
   anonymous && /^[A-Za-z\[].*[ &*][a-z_0-9]+\(/ && !/^(struct|class|union|enum|using|namespace|template|constexpr [^(]*=|const [^(]*=|return) ?/ &&
       FILENAME ~ /^(kernels\/cuda|runtime|launch|tests\/(unit|distributed|gpu|host_cuda))\/.*[.](cpp|cu)$/ && $0 !~ /::[a-z_0-9]+\(/ {

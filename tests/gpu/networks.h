@@ -46,7 +46,7 @@ positions = "learned"
                                       "embedding.*,blocks.0.*"};
 
 // Dropout on in all that have it; as many layers as ranks, with embedding and classifier.
-inline constexpr GpuNetwork kNetworks[] = {
+inline constexpr GpuNetwork kGpuNetworks[] = {
     {"transformer", R"(kind = "transformer-lm"
 layers = 2
 width = 16
@@ -237,7 +237,7 @@ dense_layers = [1]
 
 // The sections that all run files have alike. A step is three micro-batches of two samples: fewer
 // than the stages, as many, or no multiple of them.
-inline constexpr const char* kCommon = R"(
+inline constexpr const char* kGpuCommon = R"(
 [optimizer]
 kind = "adamw"
 learning_rate = 1e-3

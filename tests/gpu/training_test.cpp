@@ -23,7 +23,7 @@ constexpr const char* kShared = " --link mpi-staged --allow-gpu-sharing";
 
 std::string run_file_of(const TemporaryFolder& scratch, const GpuNetwork& network) {
   const std::string model = kEmulated ? network.toy : network.real;
-  return scratch.write("run.toml", "[model]\n" + model + "[data]\n" + network.data + kCommon);
+  return scratch.write("run.toml", "[model]\n" + model + "[data]\n" + network.data + kGpuCommon);
 }
 
 Trajectory train(const TemporaryFolder& scratch, const std::string& run_file, int ranks,
@@ -176,7 +176,7 @@ TEST_P(GpuTraining, OnAFrozenBodyFollowsTheCpuAndChangesNoBitByHow) {
   expect_same_bits(one, run(2, how + "--stages 2" + kShared), "2 stages");
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, GpuTraining, testing::ValuesIn(kNetworks),
+INSTANTIATE_TEST_SUITE_P(Networks, GpuTraining, testing::ValuesIn(kGpuNetworks),
                          [](const auto& network) { return std::string(network.param.name); });
 
 class GpuFusedAttention : public GpuTraining {
@@ -252,7 +252,7 @@ TEST_P(GpuNorms, OverReplicasFollowTheCpuForEveryK) {
   expect_same_bits(one, run(4, how + " --stages 2"), "2 x 2");
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, GpuNorms, testing::Values(kNetworks[1]),
+INSTANTIATE_TEST_SUITE_P(Networks, GpuNorms, testing::Values(kGpuNetworks[1]),
                          [](const auto& network) { return std::string(network.param.name); });
 
 }  // namespace

@@ -34,7 +34,7 @@ StepWork work_of(const SearchProblem& problem) {
                 .held = problem.held,
                 .limit = problem.limit};
   work.held.resize(stages);
-  if (work.limit.empty()) work.limit.assign(problem.ranks, kNoLimit);
+  if (work.limit.empty()) work.limit.assign(problem.ranks, kUnlimitedBytes);
   std::vector<Handling> handling(work.hop.size());
   for (int s = 0; s + 1 < stages; ++s) {
     work.hop[s].local = work.rank_of_stage[s] == work.rank_of_stage[s + 1];

@@ -30,7 +30,7 @@ struct Hop {
   bool local = false;  // both stages are on one rank, and nothing travels
 };
 
-inline constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+inline constexpr int64_t kUnlimitedBytes = std::numeric_limits<int64_t>::max();
 
 struct StepWork {
   int ranks = 0, stages = 0, micro_batches = 0;
@@ -39,7 +39,7 @@ struct StepWork {
   std::vector<StageWork> stage;
   std::vector<Hop> hop;         // by boundary: from stage s to stage s + 1 and back
   std::vector<HeldBytes> held;  // by stage
-  std::vector<int64_t> limit;   // by rank; kNoLimit: none
+  std::vector<int64_t> limit;   // by rank; kUnlimitedBytes: none
 };
 
 // `problem` must have passed check_problem().

@@ -75,7 +75,7 @@ Schedule searched_schedule(Random& random, int micro_batches) {
                                                  .in_a_v = coin(random)});
   add_costs_of_halves(random, problem);
   if (coin(random)) add_limits(random, problem, 3);
-  return search(problem, {.instructions = 20'000}).schedule;
+  return search(problem, {.instructions = 4'000}).schedule;
 }
 
 Schedule random_schedule(Random& random, int most_micro_batches) {

@@ -92,7 +92,7 @@ std::vector<MemoryBound> memory_bounds(const StepWork& work, const HeadsAndTails
   const std::vector<double> trips = round_trips(work);
   std::vector<MemoryBound> bounds;
   for (int rank = 0; rank < work.ranks; ++rank) {
-    if (work.limit[rank] == kNoLimit) continue;
+    if (work.limit[rank] == kUnlimitedBytes) continue;
     double until_input = 0;
     double until_weight = 0;
     for (const int stage : work.stages_of_rank[rank]) {

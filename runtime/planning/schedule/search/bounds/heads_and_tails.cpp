@@ -22,7 +22,7 @@ std::vector<int> halves_beside(const StepWork& work, const std::vector<int>& mos
     for (const int stage : work.stages_of_rank[rank]) {
       bytes += work.held[stage].until_input;
       const int64_t half = work.held[stage].until_weight;
-      if (half == 0 || work.limit[rank] == kNoLimit) continue;
+      if (half == 0 || work.limit[rank] == kUnlimitedBytes) continue;
       const int64_t room = (work.limit[rank] - most[stage] * bytes) / half;
       beside[stage] = static_cast<int>(std::clamp<int64_t>(room, 0, work.micro_batches));
     }
