@@ -28,6 +28,34 @@ using Options = std::map<std::string, LayerConfig::Value>;
   return config;
 }
 
+// What the layers of a network declare, without allocating a weight.
+[[nodiscard]] inline ParameterSet declared(const ModelConfig& config) {
+  const Sequential model = build_model(config, 0, 0);
+  ParameterSet set;
+  for (const auto& layer : model.layers) layer->declare(set);
+  return set;
+}
+
+// The number of its parameters.
+[[nodiscard]] inline int64_t count(const ModelConfig& config) {
+  return declared(config).declared().elements();
+}
+
+// GPipe, Table 1: V 32000, d 2048, ff 8192, 32 heads, T 1024.
+[[nodiscard]] inline ModelConfig transformer_l(int64_t layers, bool attention_bias) {
+  ModelConfig config;
+  config.kind = "transformer-lm";
+  config.layers = layers;
+  config.width = 2048;
+  config.hidden = 8192;
+  config.heads = 32;
+  config.context = 1024;
+  config.vocabulary = 32000;
+  config.attention_bias = attention_bias;
+  config.final_norm = false;
+  return config;
+}
+
 [[nodiscard]] inline ModelConfig transformer_config() {
   ModelConfig config;
   config.kind = "transformer-lm";
