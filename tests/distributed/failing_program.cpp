@@ -4,7 +4,8 @@
 //
 // The other ranks wait in a barrier. In `hang` rank 1 is stopped by a signal while a watch is kept,
 // in `mail` likewise, with every rank as if on a host of its own. `throw` ends as launch/ does,
-// with an abort while the session lives; `unwind` lets the exception pass through ~Session. In
+// with an abort while the session lives and after many lines, of which launchers read the last
+// ones late; `unwind` lets the exception pass through ~Session. In
 // `late` all have stopped in good order, rank 0 comes last, and the others get the request to stop
 // only now.
 #include <unistd.h>
@@ -82,6 +83,7 @@ int run(int argc, char** argv) {
   try {
     work(session, how);
   } catch (const Error& error) {
+    for (int i = 0; i < 1000; ++i) (void)std::fprintf(stderr, "penstock: line %d before it\n", i);
     (void)std::fprintf(stderr, "penstock: error: %s\n", error.what());
     session.abort(error.exit_code());
   }

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 #include <mpi.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -96,6 +98,20 @@ bool have_all_come(std::chrono::seconds limit) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return false;
+}
+
+// Waits until the launcher has read what this process wrote to standard error, at most a second.
+// MPICH's launcher drops what is still in the pipe when a rank ends the job: one line in ten was
+// lost without this wait.
+void wait_until_errors_are_read() {
+  constexpr int kLooks = 1000;
+  struct stat kind {};
+  if (fstat(STDERR_FILENO, &kind) != 0 || !S_ISFIFO(kind.st_mode)) return;
+  int unread = 0;
+  for (int look = 0; look < kLooks; ++look) {
+    if (ioctl(STDERR_FILENO, FIONREAD, &unread) != 0 || unread == 0) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 // These two tell SIGTERM's handler what to do in a rank that waits for the end of its job. mpirun
@@ -221,11 +237,12 @@ bool Session::takes_gpu_memory() {
 }
 
 void Session::abort(int exit_code) const {
+  (void)std::fflush(nullptr);
+  wait_until_errors_are_read();
   const PmixAbort quiet = pmix_abort();
   if (quiet == nullptr || quiet(exit_code, "", nullptr, 0) != 0) {
     // MPICH and MPIs made from it print a line of their own in this process. Standard error is
     // closed before that, since our line is to be the last.
-    (void)std::fflush(nullptr);
     if (std::freopen("/dev/null", "w", stderr) == nullptr) (void)close(STDERR_FILENO);
     (void)MPI_Abort(MPI_COMM_WORLD, exit_code);
   }
