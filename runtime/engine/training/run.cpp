@@ -55,8 +55,7 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
   BitFlips::instance().arm(station.session.rank());
   if (resumed_.checkpoint.empty()) start_from_elsewhere();
   note_frozen();
-  const std::string rate = rate_note(config_.optimizer, config_.run.steps);
-  if (!rate.empty()) note(rate);
+  note_optimizer();
   step_.emplace(config_, pipeline_, station_, [this] { return vote(); });
   step_->continue_from(resumed_.progress);
   if (!resumed_.checkpoint.empty()) go_on(order.is_verified);
@@ -230,6 +229,17 @@ void Run::note_frozen() {
   note("frozen: " + std::to_string(layout.frozen_parameters()) + " of " +
        std::to_string(layout.total_parameters()) + " parameters; the first layer that trains is '" +
        blueprint_.model.layers[layout.first_trained]->name() + "'");
+}
+
+void Run::note_optimizer() {
+  std::vector<std::string> parameters;
+  for (const NetworkTensor& tensor : blueprint_.layout.named) {
+    if (tensor.parameter) parameters.push_back(tensor.name);
+  }
+  for (const std::string& line : {rate_note(config_.optimizer, config_.run.steps),
+                                  decay_note(config_.optimizer, parameters)}) {
+    if (!line.empty()) note(line);
+  }
 }
 
 // Forecasts the run before anything is allocated. Returns the forecast on rank 0, and nothing on

@@ -96,6 +96,7 @@ class Run {
   // Loads the state of resume_from.
   void go_on(bool is_verified);
   void note_frozen();
+  void note_optimizer();
   [[nodiscard]] std::optional<Forecast> look_ahead(const RunOrder& order);
   [[nodiscard]] Forecast outlook_on_first_rank(const Profile* profile);
   void take_step(int64_t number);

@@ -34,6 +34,19 @@ bool is_spared_decay(const StateEntry& entry, const OptimizerConfig& config) {
                      [&](const std::string& part) { return matches(entry.name, part); });
 }
 
+std::string decay_note(const OptimizerConfig& config, std::span<const std::string> parameters) {
+  std::string unmatched;
+  for (const std::string& part : config.no_decay) {
+    if (std::none_of(parameters.begin(), parameters.end(),
+                     [&](const std::string& name) { return matches(name, part); })) {
+      unmatched += (unmatched.empty() ? "'" : ", '") + part + "'";
+    }
+  }
+  if (unmatched.empty()) return "";
+  return "note: optimizer.no_decay: no parameter's name has the part " + unmatched +
+         " (penstock inspect lists them)";
+}
+
 bool is_updated_whole(const Parameter& parameter, const OptimizerConfig& config) {
   if (config.kind == "adafactor") return true;
   return config.kind == "muon" && parameter.kind == ParameterKind::Matrix &&

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,11 @@ namespace penstock {
 // of the name ends. So "norm" spares blocks.0.norm1.weight and attention_norm.weight but not
 // normal.weight; "embedding.position" spares embedding.position.weight.
 [[nodiscard]] bool is_spared_decay(const StateEntry& entry, const OptimizerConfig& config);
+
+// Returns "", or a note that names the texts of no_decay which spare none of the parameters: a
+// misspelt one would leave its parameters decayed.
+[[nodiscard]] std::string decay_note(const OptimizerConfig& config,
+                                     std::span<const std::string> parameters);
 
 // True when the update of each element of a parameter depends on all its elements, so that one
 // replica must update all of it: a matrix of muon, any parameter of adafactor. The answer is the

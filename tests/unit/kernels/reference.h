@@ -15,6 +15,7 @@
 #include "kernels/bfloat16.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/onednn/onednn.h"
+#include "kernels/cpu/processor/processor.h"
 #include "kernels/philox.h"
 
 namespace penstock::reference {
@@ -47,12 +48,15 @@ class GuardedSource final : public MemorySource {
   std::unique_ptr<MemorySource> host_ = host_memory_source();
 };
 
-// What one family of CPU ops needs, without the other families.
+// What one family of CPU ops needs, without the other families. Threads take denormal numbers for
+// zero from here on, as those of a device do.
 struct Rig {
   explicit Rig(int threads = 2, Bf16 bf16 = Bf16::Auto)
       : memory(std::make_unique<GuardedSource>()),
         dnn(threads, memory, bf16),
-        context{threads, memory, dnn} {}
+        context{threads, memory, dnn} {
+    flush_denormals(threads);
+  }
 
   Memory memory;
   OneDnn dnn;

@@ -314,5 +314,17 @@ TEST(WeightDecay, SparesNamesThatMatchTheEndOfAComponent) {
   }
 }
 
+TEST(WeightDecay, PartsThatSpareNothingAreNoted) {
+  const std::vector<std::string> names = {"blocks.0.norm1.weight", "classifier.bias"};
+  OptimizerConfig config;
+  EXPECT_EQ(decay_note(config, names), "");
+  config.no_decay = {"bias", "norm"};
+  EXPECT_EQ(decay_note(config, names), "");
+  config.no_decay = {"bais", "norm", "LayerNorm.weight"};
+  EXPECT_EQ(decay_note(config, names),
+            "note: optimizer.no_decay: no parameter's name has the part 'bais', "
+            "'LayerNorm.weight' (penstock inspect lists them)");
+}
+
 }  // namespace
 }  // namespace penstock
