@@ -60,7 +60,7 @@ def make_profile(given, folder):
 def dry_run(given, folder, links, schedule, stages):
     out = folder / "run"
     name, free = schedule.removesuffix("-free"), schedule.endswith("-free")
-    chunks = 2 if name in ("zb-v", "dualpipev") else 1
+    chunks = 2 if name in ("zb-v", "v-half", "v-min", "dualpipev") else 1
     quiet("mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(stages * given.replicas), given.penstock, "train",
           str(folder / "run.toml"), "--dry-run", "--schedule", name, "--stages", str(chunks * stages),
           "--replicas", str(given.replicas), "--steps", str(given.steps), "--micro-batches", str(given.micro_batches),

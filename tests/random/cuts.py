@@ -5,7 +5,7 @@ import dataclasses
 import orders
 
 ONE_STAGE_A_RANK = ["gpipe", "1f1b", "1f1b-deep", "zb-h1", "zb-h2"]
-TWO_STAGES_A_RANK = ["zb-v", "dualpipev"]
+TWO_STAGES_A_RANK = ["zb-v", "v-half", "v-min", "dualpipev"]
 ANY_STAGES_A_RANK = ["interleaved-1f1b", "looped-bfs"]
 
 

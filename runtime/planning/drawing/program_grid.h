@@ -3,7 +3,7 @@
 //
 // The page (page.h) can thereby show any of these schedules without a server. The text holds only
 // orders; the page's script (page/programs.js) computes the times. To be small, each order is one
-// letter per instruction, and repeated letters are counted: 1.4 MB for all.
+// letter per instruction, and repeated letters are counted: 1.7 MB for all.
 #pragma once
 
 #include <string>

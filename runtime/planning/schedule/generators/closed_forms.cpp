@@ -16,6 +16,10 @@ bool short_weights(const RankTimes& times) {
   return times.backward_weight <= std::min(times.forward, times.backward_input);
 }
 
+bool all_equal(const RankTimes& times) {
+  return times.forward == times.backward_input && times.forward == times.backward_weight;
+}
+
 }  // namespace
 
 KnownBubble plain_bubble(const PipelineSizes& sizes, const RankTimes& times) {
@@ -55,10 +59,21 @@ KnownBubble zb_v_bubble(const PipelineSizes& sizes, const RankTimes& times) {
   return (sizes.ranks - 1) * std::max(input, 2 * (input - weight));
 }
 
+KnownBubble v_half_bubble(const PipelineSizes& sizes, const RankTimes& times) {
+  const int p = sizes.ranks;
+  if (sizes.micro_batches < p || !all_equal(times)) return std::nullopt;
+  return (p % 2 == 0 ? 3 * p - 4 : 3 * (p - 1)) * times.forward / 2;
+}
+
+KnownBubble v_min_bubble(const PipelineSizes& sizes, const RankTimes& times) {
+  const int p = sizes.ranks;
+  if (!all_equal(times)) return std::nullopt;
+  if (p == 1) return 0;
+  return (p % 3 == 0 ? 4 * p - 4 : 4 * p - 5) * times.forward / 2;
+}
+
 KnownBubble dualpipe_v_bubble(const PipelineSizes& sizes, const RankTimes& times) {
-  const bool equal =
-      times.forward == times.backward_input && times.forward == times.backward_weight;
-  if (sizes.micro_batches < 2 * sizes.ranks || !equal) return std::nullopt;
+  if (sizes.micro_batches < 2 * sizes.ranks || !all_equal(times)) return std::nullopt;
   return (sizes.ranks - 1) * times.forward / 2;
 }
 
@@ -83,6 +98,17 @@ KnownPeak interleaved_peak(const PipelineSizes& sizes, int rank) {
 KnownPeak zb_v_peak(const PipelineSizes& sizes, int /*rank*/) {
   if (sizes.micro_batches < 2 * sizes.ranks - 1) return std::nullopt;
   return 2 * sizes.ranks;
+}
+
+KnownPeak v_half_peak(const PipelineSizes& sizes, int /*rank*/) {
+  if (sizes.micro_batches < sizes.ranks) return std::nullopt;
+  return sizes.ranks + 1;
+}
+
+KnownPeak v_min_peak(const PipelineSizes& sizes, int rank) {
+  if (sizes.micro_batches < sizes.ranks) return std::nullopt;
+  const bool one_less = rank % 3 == 2 && sizes.ranks % 3 != 2;
+  return 2 * (sizes.ranks / 3 + 1) - (one_less ? 1 : 0);
 }
 
 KnownPeak dualpipe_v_peak(const PipelineSizes& sizes, int /*rank*/) {

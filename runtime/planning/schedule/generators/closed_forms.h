@@ -23,11 +23,13 @@ using KnownPeak = std::optional<int>;
 [[nodiscard]] KnownBubble plain_bubble(const PipelineSizes& sizes, const RankTimes& times);
 // interleaved-1f1b: plain_bubble() / chunks, where micro_batches is a multiple of ranks.
 [[nodiscard]] KnownBubble interleaved_bubble(const PipelineSizes& sizes, const RankTimes& times);
-// The bubbles of looped-bfs, zb-h1, zb-h2, zb-v and dualpipev.
+// The bubbles of looped-bfs, zb-h1, zb-h2, zb-v, v-half, v-min and dualpipev.
 [[nodiscard]] KnownBubble looped_bfs_bubble(const PipelineSizes& sizes, const RankTimes& times);
 [[nodiscard]] KnownBubble zb_h1_bubble(const PipelineSizes& sizes, const RankTimes& times);
 [[nodiscard]] KnownBubble zb_h2_bubble(const PipelineSizes& sizes, const RankTimes& times);
 [[nodiscard]] KnownBubble zb_v_bubble(const PipelineSizes& sizes, const RankTimes& times);
+[[nodiscard]] KnownBubble v_half_bubble(const PipelineSizes& sizes, const RankTimes& times);
+[[nodiscard]] KnownBubble v_min_bubble(const PipelineSizes& sizes, const RankTimes& times);
 [[nodiscard]] KnownBubble dualpipe_v_bubble(const PipelineSizes& sizes, const RankTimes& times);
 
 // gpipe and looped-bfs: every micro-batch of every stage of the rank.
@@ -36,9 +38,11 @@ using KnownPeak = std::optional<int>;
 [[nodiscard]] KnownPeak peak_behind(const PipelineSizes& sizes, int rank);
 // 1f1b-deep and zb-h2: min(micro_batches, 2 (ranks - 1 - rank) + 1).
 [[nodiscard]] KnownPeak peak_twice_ahead(const PipelineSizes& sizes, int rank);
-// The peaks of interleaved-1f1b, zb-v and dualpipev.
+// The peaks of interleaved-1f1b, zb-v, v-half, v-min and dualpipev.
 [[nodiscard]] KnownPeak interleaved_peak(const PipelineSizes& sizes, int rank);
 [[nodiscard]] KnownPeak zb_v_peak(const PipelineSizes& sizes, int rank);
+[[nodiscard]] KnownPeak v_half_peak(const PipelineSizes& sizes, int rank);
+[[nodiscard]] KnownPeak v_min_peak(const PipelineSizes& sizes, int rank);
 [[nodiscard]] KnownPeak dualpipe_v_peak(const PipelineSizes& sizes, int rank);
 
 }  // namespace penstock

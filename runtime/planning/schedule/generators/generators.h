@@ -89,6 +89,23 @@ namespace penstock {
 //        F1.0 F2.0 F1.1 F2.1 I2.0 W2.0 I1.0 W1.0 I2.1 W2.1 I1.1 W1.1
 [[nodiscard]] Schedule zb_v(int ranks, int micro_batches);
 
+// V-half and V-min (arXiv:2405.15362): placed as zb_v(), with fewer stashes and a larger bubble.
+// They are made for T_F = T_I = T_W: unlike times leave gaps in the pattern that they repeat.
+//
+// V-half has about half of 1F1B's peak stash and of its bubble. The peak is p + 1 micro-batches of
+// one stage (half of a rank's layers) on every rank; for equal times and m >= p the bubble is
+// (3p - 4) T_F / 2 for even p and 3 (p - 1) T_F / 2 for odd p.
+//   F0.0 F0.1      F3.0 I3.0 W3.0      I0.0 F3.1 I3.1 W3.1 W0.0 I0.1 W0.1
+//        F1.0 F2.0 F1.1      I2.0 I1.0 F2.1 W2.0 W1.0 I2.1 I1.1 W2.1 W1.1
+//
+// V-min has about a third of 1F1B's peak stash and two thirds of its bubble. The peak is
+// 2 (floor(p / 3) + 1) micro-batches of one stage on the fullest rank; for equal times and p > 1
+// the bubble is (4p - 5) T_F / 2, or (4p - 4) T_F / 2 where p is a multiple of 3.
+//   F0.0           F3.0 I3.0 W3.0 F0.1 I0.0 W0.0 F3.1 I3.1 W3.1      I0.1 W0.1
+//        F1.0 F2.0           I2.0 I1.0 F1.1 F2.1 W2.0 W1.0 I2.1 I1.1 W2.1 W1.1
+[[nodiscard]] Schedule v_half(int ranks, int micro_batches);
+[[nodiscard]] Schedule v_min(int ranks, int micro_batches);
+
 // DualPipeV (arXiv:2412.19437, folded to a V): two stages per rank, placed as in zb_v(); a rank
 // takes forwards and backwards of its two stages in turn. The peak stash is 2p + 1 micro-batches of
 // one stage (half of a rank's layers) on every rank for m >= 2p. The bubble is (p - 1) T_F / 2 when

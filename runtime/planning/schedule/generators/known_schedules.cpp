@@ -13,7 +13,7 @@ namespace {
 
 using Sizes = PipelineSizes;
 
-constexpr std::array<KnownSchedule, 9> kKnown = {{
+constexpr std::array<KnownSchedule, 11> kKnown = {{
     {.name = "gpipe",
      .about = "GPipe: all forwards, then all backwards. The simplest order, and the one that holds "
               "the most.",
@@ -65,6 +65,18 @@ constexpr std::array<KnownSchedule, 9> kKnown = {{
      .make = [](const Sizes& s) { return zb_v(s.ranks, s.micro_batches); },
      .bubble = zb_v_bubble,
      .peak_stash = zb_v_peak},
+    {.name = "v-half",
+     .about = "V-half: the V with about half of 1F1B's memory and half of its bubble.",
+     .chunks = 2,
+     .make = [](const Sizes& s) { return v_half(s.ranks, s.micro_batches); },
+     .bubble = v_half_bubble,
+     .peak_stash = v_half_peak},
+    {.name = "v-min",
+     .about = "V-min: the V with about a third of 1F1B's memory and two thirds of its bubble.",
+     .chunks = 2,
+     .make = [](const Sizes& s) { return v_min(s.ranks, s.micro_batches); },
+     .bubble = v_min_bubble,
+     .peak_stash = v_min_peak},
     {.name = "dualpipev",
      .about = "DualPipeV: a V whose ranks run the forward of one half beside the backward of the "
               "other.",

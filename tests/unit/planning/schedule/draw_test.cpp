@@ -31,6 +31,18 @@ TEST(Draw, OneFOneB) {
             "      F0 B0=== F1 B1=== F2 B2=== F3 B3===\n");
 }
 
+TEST(Draw, VHalf) {
+  EXPECT_EQ(draw(v_half(2, 2)),
+            "F0.0 F0.1      F3.0 I3.0 W3.0      I0.0 F3.1 I3.1 W3.1 W0.0 I0.1 W0.1\n"
+            "     F1.0 F2.0 F1.1      I2.0 I1.0 F2.1 W2.0 W1.0 I2.1 I1.1 W2.1 W1.1\n");
+}
+
+TEST(Draw, VMin) {
+  EXPECT_EQ(draw(v_min(2, 2)),
+            "F0.0           F3.0 I3.0 W3.0 F0.1 I0.0 W0.0 F3.1 I3.1 W3.1      I0.1 W0.1\n"
+            "     F1.0 F2.0           I2.0 I1.0 F1.1 F2.1 W2.0 W1.0 I2.1 I1.1 W2.1 W1.1\n");
+}
+
 TEST(Draw, ZeroBubbleFillsTheCoolDown) {
   EXPECT_EQ(draw(zb_h1(3, 4)),
             "F0 F1 F2       I0 W0 F3 I1 W1 I2 W2 I3 W3\n"

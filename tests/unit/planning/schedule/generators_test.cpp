@@ -173,7 +173,7 @@ TEST(MakeSchedule, GivesWhatTheGeneratorGives) {
 TEST(MakeSchedule, RefusesUnknownNamesListingTheKnown) {
   EXPECT_EQ(message_of([] { return make_schedule("1F1B", 2, 2); }),
             "there is no schedule \"1F1B\"; known are gpipe, 1f1b, 1f1b-deep, interleaved-1f1b, "
-            "looped-bfs, zb-h1, zb-h2, zb-v, dualpipev");
+            "looped-bfs, zb-h1, zb-h2, zb-v, v-half, v-min, dualpipev");
 }
 
 TEST(MakeSchedule, RefusesChunksThatTheScheduleCannotHave) {

@@ -162,6 +162,8 @@ const std::vector<Case> kCases = {
     {"zb-h1", 3, 2, {{0, 2}}},
     {"zb-h2", 2, 3},
     {"zb-v", 2, 3},
+    {"v-half", 2, 3},
+    {"v-min", 3, 2},
     {"zb-v", 2, 2, {{0, 3}, {1, 3}}},
     {"dualpipev", 2, 2},
 };

@@ -24,7 +24,8 @@ TEST(GoldenValues, FourRanksAndEightMicroBatches) {
         Row{"interleaved-1f1b", 28.5, 4.5, 28.5, 5.5, {11, 9, 7, 5}},
         Row{"looped-bfs", 28.5, 4.5, 28.5, 8, {16, 16, 16, 16}},
         Row{"zb-h1", 27, 3, 27, 4, {4, 3, 2, 1}}, Row{"zb-h2", 27, 3, 24, 7, {7, 5, 3, 1}},
-        Row{"zb-v", 25.5, 1.5, 24, 4, {8, 8, 8, 8}}}) {
+        Row{"zb-v", 25.5, 1.5, 24, 4, {8, 8, 8, 8}}, Row{"v-half", 28, 4, 28, 2.5, {5, 5, 5, 5}},
+        Row{"v-min", 29.5, 5.5, 29.5, 2, {4, 4, 3, 4}}}) {
     SCOPED_TRACE(row.name);
     const Schedule s = make_schedule(row.name, 4, 8);
     const Timeline timeline = run(s);
@@ -48,9 +49,10 @@ struct Makespans {
 
 TEST(GoldenValues, Makespans) {
   const std::vector<Makespans> table = {
-      {"gpipe", 15, 24, 21, 33}, {"1f1b", 15, 24, 21, 33},
-      {"zb-h1", 13, 20, 15, 27}, {"interleaved-1f1b", 13.5, 21, 16.5, 28.5},
-      {"zb-h2", 13, 20, 16, 27}, {"zb-v", 12.5, 19, 15, 25.5}};
+      {"gpipe", 15, 24, 21, 33},  {"1f1b", 15, 24, 21, 33},
+      {"zb-h1", 13, 20, 15, 27},  {"interleaved-1f1b", 13.5, 21, 16.5, 28.5},
+      {"zb-h2", 13, 20, 16, 27},  {"zb-v", 12.5, 19, 15, 25.5},
+      {"v-half", 13, 21, 16, 28}, {"v-min", 13.5, 22, 17.5, 29.5}};
   for (const auto& [name, p2_m4, p3_m6, p4_m4, p4_m8] : table) {
     const auto time = [&, name = name](int p, int m) {
       return makespan(run(make_schedule(name, p, m)));

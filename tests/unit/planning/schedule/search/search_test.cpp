@@ -133,7 +133,9 @@ TEST(Search, IsTheSameForASeed) {
 
 TEST(Search, FindsWhatTheGeneratorsReachForEqualStages) {
   for (const auto& [name, ranks, chunks] :
-       {std::tuple{"zb-h1", 4, 1}, std::tuple{"zb-h1", 8, 1}, std::tuple{"zb-v", 4, 2}}) {
+       {std::tuple{"zb-h1", 4, 1}, std::tuple{"zb-h1", 8, 1}, std::tuple{"zb-v", 4, 2},
+        std::tuple{"v-half", 4, 2}, std::tuple{"v-half", 7, 2}, std::tuple{"v-min", 4, 2},
+        std::tuple{"v-min", 6, 2}}) {
     const Schedule made = make_schedule(name, ranks, 16);
     SearchProblem problem{.ranks = ranks, .micro_batches = 16, .rank_of_stage = made.rank_of_stage};
     problem.costs.stage.assign(
