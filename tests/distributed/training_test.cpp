@@ -147,6 +147,20 @@ TEST_P(Promise, ScheduleFromAFileGivesTheSameBits) {
                    train(scratch, run_file, 2, "--schedule " + csv), csv);
 }
 
+TEST(WarmUp, OfEveryDepthGivesTheSameBits) {
+  const TemporaryFolder scratch;
+  const std::string run_file = write_run_file(scratch, kNetworks[0]);
+  const std::string steps = "--steps 3 ";
+  const Trajectory one = train(scratch, run_file, 1, steps + "--schedule gpipe --recompute none");
+  ASSERT_EQ(one.losses.size(), 3U);
+  for (const char* options :
+       {"--stages 3 --warm-up 1 --recompute none", "--stages 3 --warm-up 5 --recompute layer",
+        "--stages 3 --schedule zb-h1 --warm-up 1", "--stages 2 --schedule zb-h1 --warm-up 2"}) {
+    const int ranks = std::string(options).find("--stages 3") == 0 ? 3 : 2;
+    expect_same_bits(one, train(scratch, run_file, ranks, steps + options), options);
+  }
+}
+
 // The comparison above must be able to fail: another seed is another result.
 TEST_P(Promise, AnotherSeedIsAnotherResult) {
   const TemporaryFolder scratch;

@@ -89,6 +89,10 @@ def draw_ways(dice):
             "--data.prefetch", dice.randint(1, 3), "--data.threads", dice.randint(0, 2), "--run.bind", dice.choice(["auto", "none"])]
 
 
+def draw_warm_up(dice, schedule):
+    return ["--warm-up", dice.randint(0, 4)] if schedule in ("1f1b", "zb-h1") else []
+
+
 def draw_cut(dice, layers, shape, folder, most_ranks=6, narrow=False):
     """`narrow`: messages are rounded, and so a split is given, as one that is reckoned hangs on the schedule. An order that is drawn, too,
     is written to `folder`."""
@@ -107,7 +111,7 @@ def draw_cut(dice, layers, shape, folder, most_ranks=6, narrow=False):
     elif dice.random() < 0.2:
         schedule = folder / f"order-{dice.randrange(10**6)}.csv"
         schedule.write_text(orders.csv(dice, ranks, chunks, shape.micro_batches))
-    return Cut(ranks, places, ["--schedule", schedule, *draw_ways(dice)])
+    return Cut(ranks, places, ["--schedule", schedule, *draw_warm_up(dice, schedule), *draw_ways(dice)])
 
 
 def plain(shape):
@@ -120,4 +124,5 @@ def other_schedule(dice, cut):
     """The twin where what travels is rounded: the same layers on the same ranks, in another order."""
     schedule = cut.ways[1]
     kind = next(kind for kind in (ONE_STAGE_A_RANK, TWO_STAGES_A_RANK, ANY_STAGES_A_RANK) if schedule in kind)
-    return Cut(cut.ranks, cut.places, ["--schedule", dice.choice([each for each in kind if each != schedule]), *draw_ways(dice)])
+    other = dice.choice([each for each in kind if each != schedule])
+    return Cut(cut.ranks, cut.places, ["--schedule", other, *draw_warm_up(dice, other), *draw_ways(dice)])

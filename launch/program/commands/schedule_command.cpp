@@ -53,12 +53,15 @@ CommandOptions schedule_options_into(ScheduleOptions& request) {
                   fmt::join(schedule_names(), " | "))
           .c_str())("chunks", po::value(&settings.chunks)->value_name("V"),
                     "stages per rank; 0: what the schedule has [0]")(
-      "recompute", po::value(&settings.recompute)->value_name("MODE"),
-      "none | stage | layer [none]")("times", po::value(&request.times)->value_name("F,B,W"),
-                                     "of a rank's layers on one micro-batch: forward, and the "
-                                     "input and weight halves of backward, "
-                                     "in any one unit [1,1,1]")(
-      "latency", po::value(&settings.latency)->value_name("c"), "of a message, in that unit [0]")(
+      "warm-up", po::value(&settings.warm_up)->value_name("W"),
+      "of 1f1b and zb-h1: forwards that the first rank runs ahead beyond the usual, and the others "
+      "in proportion [0]")("recompute", po::value(&settings.recompute)->value_name("MODE"),
+                           "none | stage | layer [none]")(
+      "times", po::value(&request.times)->value_name("F,B,W"),
+      "of a rank's layers on one micro-batch: forward, and the "
+      "input and weight halves of backward, "
+      "in any one unit [1,1,1]")("latency", po::value(&settings.latency)->value_name("c"),
+                                 "of a message, in that unit [0]")(
       "format", po::value(&request.format)->value_name("FORMAT"),
       R"([text] what to write to standard output:
 text: a drawing in letters, with its figures
@@ -130,11 +133,18 @@ void check_together(const ScheduleOptions& request, const std::vector<std::strin
     if (!verifies) refuse({"--costs"}, "goes with --search or --verify-certificate");
   }
   if (verifies) {
-    refuse({"--search", "--schedule", "--stages", "--micro-batches", "--chunks", "--recompute",
-            "--times", "--latency", "--format", "--json"},
+    refuse({"--search", "--schedule", "--stages", "--micro-batches", "--chunks", "--warm-up",
+            "--recompute", "--times", "--latency", "--format", "--json"},
            "does not go with --verify-certificate, which checks one file");
   }
+  if (request.format == "html" && request.settings.warm_up > 0) {
+    fail_input(
+        "schedule: --format html has no --warm-up: it shows 1f1b-deep and zb-h2, whose warm-up is "
+        "twice that of 1f1b and zb-h1");
+  }
   if (!request.search) return;
+  refuse({"--warm-up"},
+         "deepens a known schedule, and --search looks for one: leave out one of the two");
   refuse({"--schedule"}, "names a schedule, and --search looks for one: leave out one of the two");
   if (!request.searched.costs.empty()) {
     refuse({"--stages", "--micro-batches", "--chunks", "--recompute", "--times", "--latency"},

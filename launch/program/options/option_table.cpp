@@ -202,6 +202,7 @@ void add_pipeline(std::vector<Option>& table) {
   rows.add("mini_batch", "mini-batch", &P::mini_batch, "B", between(0, 4e18), "D x M x b: gives M, or is checked; 0: what follows");
   rows.add("schedule", "schedule", &P::schedule, "NAME", {.choices = schedule_names(), .or_file = ".csv"}, "order of forwards and backwards");
   rows.add("chunks", &P::chunks, "V", between(0, kMostRanks), "stages per rank; 0: what the schedule has; K / V ranks a replica");
+  rows.add("warm_up", "warm-up", &P::warm_up, "W", between(0, kMostRanks), "1f1b and zb-h1: forwards that the first rank runs ahead beyond the usual, and the others in proportion: memory of as many micro-batches, for slow links and smaller bubbles");
   rows.add("recompute", "recompute", &P::recompute, "MODE", one_of({"none", "stage", "layer"}), "what is computed again instead of kept");
   rows.add("split", "split", &P::split, "N,..", between(1, 1e6), "layers of each stage; empty: balanced by cost");
   rows.add("auto", &P::automatic, "", any(), "choose all of this for the same mini-batch, but for what the command line says: see penstock plan");

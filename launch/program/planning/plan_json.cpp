@@ -23,6 +23,7 @@ Json candidate_json(const PlannedCandidate& planned, const CopiesOf& copies_of) 
                {"micro_batches", c.micro_batches},
                {"micro_batch_size", c.micro_batch_size},
                {"schedule", c.schedule},
+               {"warm_up", c.warm_up},
                {"recompute", c.recompute},
                {"placement", c.placement},
                {"split", c.split},

@@ -30,8 +30,8 @@ using CopiesOf = std::function<CopyCosts(const PlannedCandidate&)>;
 //    cluster: {ranks_per_node, cards, cards_from, within_node: {gb_per_s, latency_us, from},
 //      between_nodes: likewise},
 //    step_from, candidates: [{stages, replicas, chunks, micro_batches, micro_batch_size, schedule,
-//      recompute, placement, split, feasible, simulated, reason, step_ms, samples_per_s, bubble,
-//      exposed_communication_ms, peak_bytes: [by rank of one pipeline]}]}
+//      warm_up, recompute, placement, split, feasible, simulated, reason, step_ms, samples_per_s,
+//      bubble, exposed_communication_ms, peak_bytes: [by rank of one pipeline]}]}
 // with the fastest candidate first. step_from says what times are of, "replay" where ranks are on
 // several nodes or else "simulation". A feasible candidate fits into memory and was simulated; any
 // other has a reason, and null for its times. Where steps are audited, step_ms is the mean, beside

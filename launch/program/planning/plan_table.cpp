@@ -71,8 +71,10 @@ std::string options_of(const Arrangement& c) {
   const std::string text = fmt::format(
       "--stages {} --replicas {} --micro-batches {} --micro-batch-size {} --schedule {}", c.stages,
       c.replicas, c.micro_batches, c.micro_batch_size, c.schedule);
-  return text + fmt::format(" --pipeline.chunks {} --recompute {} --placement {} --split {}",
-                            c.chunks, c.recompute, c.placement, fmt::join(c.split, ","));
+  return text +
+         fmt::format(" --pipeline.chunks {} --recompute {} --placement {} --split {}", c.chunks,
+                     c.recompute, c.placement, fmt::join(c.split, ",")) +
+         (c.warm_up > 0 ? fmt::format(" --warm-up {}", c.warm_up) : "");
 }
 
 std::string cards_text(const Cluster& cluster) {
@@ -97,6 +99,7 @@ std::string recommendation(const Plan& plan, const Cluster& cluster, int ranks) 
 }
 
 std::string schedule_text(const Arrangement& candidate) {
+  if (candidate.warm_up > 0) return fmt::format("{} +{}", candidate.schedule, candidate.warm_up);
   if (candidate.chunks <= 1) return candidate.schedule;
   return fmt::format("{} ({} a rank)", candidate.schedule, candidate.chunks);
 }

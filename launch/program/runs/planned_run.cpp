@@ -87,6 +87,7 @@ void pin_whole_pipeline(const PipelineConfig& pipeline, PlanRequest& plan) {
   plan.micro_batches = given.micro_batches;
   plan.micro_batch_size = given.micro_batch_size;
   plan.schedule = given.schedule;
+  plan.warm_up = given.warm_up;
   plan.recompute = given.recompute;
   plan.placement = given.placement;
 }
@@ -110,6 +111,7 @@ void pin_what_was_asked_for(const Settings& settings, PlanRequest& plan) {
     }
     plan.schedule = pipeline.schedule;
   }
+  if (asked("warm_up")) plan.warm_up = pipeline.warm_up;
   if (asked("recompute")) plan.recompute = pipeline.recompute;
   if (asked("placement")) plan.placement = pipeline.placement;
   if (asked("split")) plan.split.assign(pipeline.split.begin(), pipeline.split.end());

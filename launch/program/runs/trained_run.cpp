@@ -58,6 +58,7 @@ void fit_ranks(const UseOptions& options, int ranks, PipelineConfig& pipeline) {
   pipeline.schedule = usual.schedule;
   pipeline.schedule_csv.clear();
   pipeline.chunks = 0;
+  pipeline.warm_up = 0;
   pipeline.split.clear();
 }
 

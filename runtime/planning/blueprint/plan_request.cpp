@@ -23,6 +23,7 @@ Arrangement arrangement_of(const PipelineConfig& pipeline) {
   candidate.micro_batches = pipeline.micro_batches;
   candidate.micro_batch_size = pipeline.micro_batch_size;
   candidate.schedule = pipeline.schedule;
+  candidate.warm_up = pipeline.warm_up;
   candidate.recompute = pipeline.recompute;
   candidate.placement = pipeline.placement;
   candidate.exact = pipeline.reduction == "exact";
@@ -55,6 +56,7 @@ void apply(const Arrangement& candidate, PipelineConfig& pipeline) {
   pipeline.micro_batch_size = candidate.micro_batch_size;
   if (candidate.schedule != pipeline.schedule) pipeline.schedule_csv.clear();
   pipeline.schedule = candidate.schedule;
+  pipeline.warm_up = candidate.warm_up;
   pipeline.recompute = candidate.recompute;
   pipeline.placement = candidate.placement;
   pipeline.split.assign(candidate.split.begin(), candidate.split.end());

@@ -25,6 +25,7 @@ Recipe recipe_of(const PipelineConfig& pipeline, const std::vector<Skip>& skips 
           .stages = pipeline.stages,
           .micro_batches = pipeline.micro_batches,
           .chunks = pipeline.chunks,
+          .warm_up = pipeline.warm_up,
           .recompute = pipeline.recompute,
           .replicas = pipeline.replicas,
           .skips = skips};

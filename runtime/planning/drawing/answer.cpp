@@ -36,6 +36,7 @@ Recipe recipe_of(const ScheduleSettings& settings) {
           .stages = own ? 0 : settings.stages,
           .micro_batches = own ? 0 : settings.micro_batches,
           .chunks = settings.chunks,
+          .warm_up = settings.warm_up,
           .recompute = settings.recompute};
 }
 
@@ -116,9 +117,11 @@ std::string settings_costs_text(const ScheduleSettings& settings) {
 
 std::string title(const ScheduleAnswer& answer) {
   const Schedule& schedule = answer.schedule;
+  const int warm_up = answer.settings.warm_up;
   return answer.settings.schedule + ": ranks " + std::to_string(schedule.ranks) + ", stages " +
          std::to_string(schedule.stages) + ", micro-batches " +
-         std::to_string(schedule.micro_batches);
+         std::to_string(schedule.micro_batches) +
+         (warm_up > 0 ? ", warm-up +" + std::to_string(warm_up) : "");
 }
 
 }  // namespace penstock

@@ -31,6 +31,7 @@ struct ScheduleSettings {
   int stages = 4;  // of the whole pipeline
   int micro_batches = 8;
   int chunks = 0;                  // stages per rank; 0: the default of the schedule
+  int warm_up = 0;                 // forwards ahead beyond the schedule's own (pipeline.warm_up)
   std::string recompute = "none";  // none | stage | layer
   double forward = 1;
   double backward_input = 1;   // the half of a backward that gives the gradient of the inputs

@@ -53,6 +53,7 @@ std::string settings_json(const ScheduleSettings& settings) {
               {"stages", settings.stages},
               {"micro_batches", settings.micro_batches},
               {"chunks", settings.chunks},
+              {"warm_up", settings.warm_up},
               {"recompute", settings.recompute},
               {"times", {settings.forward, settings.backward_input, settings.backward_weight}},
               {"latency", settings.latency}}

@@ -12,8 +12,8 @@
 
 namespace penstock {
 
-// The settings as an object with these keys: schedule, stages, micro_batches, chunks, recompute,
-// times (an array: forward, input half, weight half of the backward), latency, csv.
+// The settings as an object with these keys: schedule, stages, micro_batches, chunks, warm_up,
+// recompute, times (an array: forward, input half, weight half of the backward), latency, csv.
 [[nodiscard]] std::string settings_json(const ScheduleSettings& settings);
 
 // The answer as an object. It lists forwards and backwards only, no messages and no recomputes.

@@ -39,6 +39,7 @@ struct Arrangement {
   int micro_batches = 1;            // M, of one replica
   int64_t micro_batch_size = 1;     // b, samples
   std::string schedule = "1f1b";    // a name in schedule/generators/known_schedules.h
+  int warm_up = 0;                  // pipeline.warm_up
   std::string recompute = "stage";  // none | stage | layer
   std::vector<int> split = {};      // layers of each stage; empty: still to be chosen
   // pipeline.placement. stages: the stages of one replica have neighbouring rank numbers, and so

@@ -109,6 +109,8 @@ class Planner {
       const bool choice = ranks > 1 || request_.schedule;
       if (!choice && schedule != "1f1b") continue;
       if (!allowed(request_.schedule, schedule)) continue;
+      candidate.warm_up = known.any_warm_up ? request_.warm_up.value_or(0) : 0;
+      if (!allowed(request_.warm_up, candidate.warm_up)) continue;
       std::vector<int> chunks = {known.chunks};
       if (known.any_chunks) chunks = {2, 4};
       if (known.any_chunks && request_.chunks) chunks = {*request_.chunks};

@@ -27,7 +27,7 @@ struct PlanRequest {
   std::function<ModelCosts(MicroBatches)> costs;
 
   // Choices that are fixed: a candidate must have these values. Null: plan() tries all values.
-  std::optional<int> stages, replicas, chunks, micro_batches;
+  std::optional<int> stages, replicas, chunks, micro_batches, warm_up;
   std::optional<int64_t> micro_batch_size;
   std::optional<std::string> schedule, recompute, placement;
   std::vector<int> split;  // layers of each stage; empty: plan() chooses

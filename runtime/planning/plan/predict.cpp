@@ -143,6 +143,7 @@ Recipe recipe_of(const Arrangement& candidate, const std::vector<Skip>& skips) {
           .stages = candidate.stages,
           .micro_batches = candidate.micro_batches,
           .chunks = candidate.chunks,
+          .warm_up = candidate.warm_up,
           .recompute = candidate.recompute,
           .replicas = candidate.replicas,
           .skips = skips};

@@ -29,13 +29,17 @@ Schedule from_csv(const Recipe& recipe) {
                   std::to_string(recipe.micro_batches) + ": set --stages " + stages +
                   " --micro-batches " + micro_batches);
   }
+  if (recipe.warm_up != 0) {
+    refuse_recipe(recipe.schedule + " says itself how deep its warm-up is: leave out --warm-up " +
+                  std::to_string(recipe.warm_up));
+  }
   return schedule;
 }
 
 Schedule compute_instructions(const Recipe& recipe) {
   Schedule schedule = recipe.csv.empty()
                           ? make_schedule(recipe.schedule, ranks_per_pipeline(recipe),
-                                          recipe.micro_batches, recipe.chunks)
+                                          recipe.micro_batches, recipe.chunks, recipe.warm_up)
                           : from_csv(recipe);
   schedule.skips = recipe.skips;
   return schedule;

@@ -21,11 +21,13 @@ struct Recipe {
   // A name in known_schedules.h; with `csv` only what error messages call the text.
   std::string schedule = "1f1b";
   // A schedule that the user has written, as CSV text (text/csv.h); empty: none. The text has its
-  // own sizes: `stages` and `micro_batches` must equal them or be 0, and `chunks` is not read.
+  // own sizes: `stages` and `micro_batches` must equal them or be 0, and `chunks` is not read. It
+  // has its own warm-up, so `warm_up` must be 0.
   std::string csv = {};
   int stages = 1;         // of the whole pipeline
   int micro_batches = 1;  // of one replica
   int chunks = 0;         // stages per rank; 0: the schedule's default
+  int warm_up = 0;        // forwards ahead beyond the schedule's own (generators/warm_up.h)
   // none | stage | layer: what of a forward is run again before its backward (docs/concepts.md)
   std::string recompute = "none";
   // Whole pipelines side by side; with several, ReduceGradients instructions are added.
@@ -42,7 +44,7 @@ struct ProvedSchedule {
 
 // All functions below throw std::invalid_argument with a sentence that names the option: for an
 // unknown schedule or recompute mode, a CSV text that is no schedule or has other sizes, chunks
-// that do not divide the stages, and what verify() refuses.
+// that do not divide the stages, a warm-up of a schedule that has none, and what verify() refuses.
 
 [[nodiscard]] int stages_per_rank(const Recipe& recipe);
 // The ranks of one replica: stages / stages_per_rank().

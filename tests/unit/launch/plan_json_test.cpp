@@ -44,7 +44,7 @@ TEST(PlanJson, SaysWhatIsKnownOfTheBest) {
   EXPECT_EQ(json["parameters"], int64_t{5} << 40);
   EXPECT_EQ(json["candidates"][0], OrderedJson::parse(R"({
       "stages": 4, "replicas": 2, "chunks": 2, "micro_batches": 8, "micro_batch_size": 3,
-      "schedule": "zb-v", "recompute": "layer", "placement": "replicas",
+      "schedule": "zb-v", "warm_up": 0, "recompute": "layer", "placement": "replicas",
       "split": [1, 2, 2, 1],
       "feasible": true, "simulated": true, "reason": "",
       "step_ms": 250.0, "samples_per_s": 192.0, "bubble": 0.125, "exposed_communication_ms": 0.5,
@@ -111,10 +111,11 @@ TEST(PlanJson, EveryCandidateHasTheKeysOfTheContract) {
   for (const OrderedJson& candidate : json["candidates"]) {
     std::vector<std::string> keys;
     for (const auto& [key, value] : candidate.items()) keys.push_back(key);
-    EXPECT_THAT(keys, ElementsAre("stages", "replicas", "chunks", "micro_batches",
-                                  "micro_batch_size", "schedule", "recompute", "placement", "split",
-                                  "feasible", "simulated", "reason", "step_ms", "samples_per_s",
-                                  "bubble", "exposed_communication_ms", "peak_bytes"));
+    EXPECT_THAT(keys,
+                ElementsAre("stages", "replicas", "chunks", "micro_batches", "micro_batch_size",
+                            "schedule", "warm_up", "recompute", "placement", "split", "feasible",
+                            "simulated", "reason", "step_ms", "samples_per_s", "bubble",
+                            "exposed_communication_ms", "peak_bytes"));
     EXPECT_TRUE(candidate["feasible"].is_boolean()) << candidate;
     EXPECT_TRUE(candidate["simulated"].is_boolean()) << candidate;
     EXPECT_EQ(candidate["feasible"].get<bool>(), candidate["reason"].get<std::string>().empty())

@@ -45,6 +45,12 @@ TEST(ScheduleCommand, TimesAreOfARankNotOfAStage) {
   EXPECT_GT(makespan({"--latency", "0.5", "--json"}), 33.0);
 }
 
+TEST(ScheduleCommand, TitleAndStashesSayHowDeepTheWarmUpIs) {
+  const std::string text = schedule_text({"--warm-up", "2"});
+  EXPECT_THAT(text, HasSubstr("1f1b: ranks 4, stages 4, micro-batches 8, warm-up +2;"));
+  EXPECT_THAT(text, HasSubstr("peak stash  6 5 3 1 "));
+}
+
 TEST(ScheduleCommand, RecomputeIsScheduledEarly) {
   const auto json =
       nlohmann::json::parse(schedule_text({"--stages", "4", "--micro-batches", "8", "--schedule",
@@ -121,6 +127,12 @@ TEST(ScheduleCommand, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal({"--times", "1,2,x"}), HasSubstr("--times"));
   EXPECT_THAT(refusal({"--format", "png"}), HasSubstr("--format"));
   EXPECT_THAT(refusal({"--recompute", "all"}), HasSubstr("--recompute"));
+  EXPECT_THAT(refusal({"--warm-up", "2", "--schedule", "gpipe"}),
+              HasSubstr("gpipe has no warm-up that --warm-up 2 could make deeper"));
+  EXPECT_THAT(refusal({"--warm-up", "-1"}), HasSubstr("--warm-up must be at least 0"));
+  EXPECT_THAT(refusal({"--warm-up", "2", "--format", "html"}),
+              HasSubstr("--format html has no --warm-up"));
+  EXPECT_THAT(refusal({"--warm-up", "2", "--search"}), HasSubstr("leave out one of the two"));
   EXPECT_THAT(refusal({"run.toml"}), HasSubstr("takes no argument like 'run.toml'"));
   EXPECT_THAT(refusal({"--latency", "-1"}), HasSubstr("--latency"));
   EXPECT_THAT(refusal({"--micro-batches", "0"}), HasSubstr("0"));

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "runtime/planning/schedule/generators/warm_up.h"
+
 namespace penstock {
 namespace {
 
@@ -37,15 +39,18 @@ KnownBubble looped_bfs_bubble(const PipelineSizes& sizes, const RankTimes& times
 }
 
 KnownBubble zb_h1_bubble(const PipelineSizes& sizes, const RankTimes& times) {
-  if (sizes.micro_batches < sizes.ranks || !short_weights(times)) return std::nullopt;
-  return (sizes.ranks - 1) * (times.forward + times.backward_input - times.backward_weight);
+  const double hops = sizes.ranks - 1;
+  const double ahead = hops == 0 ? 0 : hops + sizes.warm_up;
+  if (sizes.micro_batches < 1 + ahead || !short_weights(times)) return std::nullopt;
+  const double filled =
+      hops * (times.forward + times.backward_input) - ahead * times.backward_weight;
+  return std::max(hops * times.forward, filled);
 }
 
 KnownBubble zb_h2_bubble(const PipelineSizes& sizes, const RankTimes& times) {
-  const bool enough = sizes.micro_batches >= 2 * sizes.ranks - 1;
-  if (!enough || !short_weights(times)) return std::nullopt;
-  const double span = times.forward + times.backward_input - 2 * times.backward_weight;
-  return (sizes.ranks - 1) * std::max(times.forward, span);
+  return zb_h1_bubble(
+      {.ranks = sizes.ranks, .micro_batches = sizes.micro_batches, .warm_up = sizes.ranks - 1},
+      times);
 }
 
 // Returns the bubble of zb-v, or nothing if the order is not made for such sizes and times. A stage
@@ -81,8 +86,9 @@ KnownPeak peak_of_all(const PipelineSizes& sizes, int /*rank*/) {
   return sizes.micro_batches * sizes.chunks;
 }
 
-KnownPeak peak_behind(const PipelineSizes& sizes, int rank) {
-  return std::min(sizes.micro_batches, sizes.ranks - rank);
+KnownPeak peak_ahead(const PipelineSizes& sizes, int rank) {
+  const int64_t ahead = forwards_ahead(sizes.ranks, rank, sizes.warm_up);
+  return static_cast<int>(std::min<int64_t>(sizes.micro_batches, ahead + 1));
 }
 
 KnownPeak peak_twice_ahead(const PipelineSizes& sizes, int rank) {
@@ -90,7 +96,7 @@ KnownPeak peak_twice_ahead(const PipelineSizes& sizes, int rank) {
 }
 
 KnownPeak interleaved_peak(const PipelineSizes& sizes, int rank) {
-  const auto& [p, v, m] = sizes;
+  const auto& [p, v, m, warm_up] = sizes;
   if (m % p != 0) return std::nullopt;
   return std::min(v * m, 2 * (p - 1 - rank) + (v - 1) * p + 1);
 }

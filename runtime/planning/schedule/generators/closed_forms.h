@@ -34,8 +34,9 @@ using KnownPeak = std::optional<int>;
 
 // gpipe and looped-bfs: every micro-batch of every stage of the rank.
 [[nodiscard]] KnownPeak peak_of_all(const PipelineSizes& sizes, int rank);
-// 1f1b and zb-h1: min(micro_batches, ranks - rank).
-[[nodiscard]] KnownPeak peak_behind(const PipelineSizes& sizes, int rank);
+// 1f1b and zb-h1: min(micro_batches, ranks - rank), and with a deeper warm-up forwards_ahead() + 1
+// in place of ranks - rank.
+[[nodiscard]] KnownPeak peak_ahead(const PipelineSizes& sizes, int rank);
 // 1f1b-deep and zb-h2: min(micro_batches, 2 (ranks - 1 - rank) + 1).
 [[nodiscard]] KnownPeak peak_twice_ahead(const PipelineSizes& sizes, int rank);
 // The peaks of interleaved-1f1b, zb-v, v-half, v-min and dualpipev.

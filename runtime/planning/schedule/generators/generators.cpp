@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/planning/schedule/generators/placement.h"
+#include "runtime/planning/schedule/generators/warm_up.h"
 
 namespace penstock {
 namespace {
@@ -21,16 +22,6 @@ std::vector<Instruction> alternating(int stage, int micro_batches, int warm_up) 
   return program;
 }
 
-// Returns a 1F1B schedule in which a rank runs `lead` forwards ahead for each stage behind it.
-Schedule one_f_one_b_ahead(int stages, int micro_batches, int lead) {
-  Schedule schedule = looped(stages, 1, micro_batches);
-  for (int r = 0; r < stages; ++r) {
-    const int warm_up = std::min(micro_batches, lead * (stages - 1 - r));
-    schedule.program[r] = alternating(r, micro_batches, warm_up);
-  }
-  return schedule;
-}
-
 }  // namespace
 
 Schedule gpipe(int stages, int micro_batches) {
@@ -41,12 +32,17 @@ Schedule gpipe(int stages, int micro_batches) {
   return schedule;
 }
 
-Schedule one_f_one_b(int stages, int micro_batches) {
-  return one_f_one_b_ahead(stages, micro_batches, 1);
+Schedule one_f_one_b(int stages, int micro_batches, int warm_up) {
+  Schedule schedule = looped(stages, 1, micro_batches);
+  for (int r = 0; r < stages; ++r) {
+    const int64_t ahead = std::min<int64_t>(micro_batches, forwards_ahead(stages, r, warm_up));
+    schedule.program[r] = alternating(r, micro_batches, static_cast<int>(ahead));
+  }
+  return schedule;
 }
 
 Schedule one_f_one_b_deep(int stages, int micro_batches) {
-  return one_f_one_b_ahead(stages, micro_batches, 2);
+  return one_f_one_b(stages, micro_batches, stages - 1);
 }
 
 Schedule forward_only(int stages, int micro_batches) {

@@ -37,15 +37,16 @@ namespace penstock {
 
 // 1F1B: a warm-up of min(m, p - 1 - r) forwards on rank r, then forward and backward in turn, then
 // the cool-down (arXiv:2104.04473, figure 4). The makespan is gpipe's, the peak stash only min(m, p
-// - r) on rank r.
+// - r) on rank r. `warm_up` is how many more forwards rank 0 runs before its first backward, and
+// the others in proportion (warm_up.h): each is a stash more, and time for a message to travel.
 //   F0 F1 F2             B0=== F3 B1===    B2===    B3===
 //      F0 F1       B0=== F2 B1=== F3 B2===    B3===
 //         F0 B0=== F1 B1=== F2 B2=== F3 B3===
-[[nodiscard]] Schedule one_f_one_b(int stages, int micro_batches);
+[[nodiscard]] Schedule one_f_one_b(int stages, int micro_batches, int warm_up = 0);
 
-// 1F1B with a warm-up of min(m, 2(p - 1 - r)) forwards, so that a message has a whole slot to
-// travel: a latency of c adds 2c(p - 1) to the step as in gpipe, not 2c per micro-batch as in 1F1B.
-// Peak stash min(m, 2(p - 1 - r) + 1).
+// 1F1B with `warm_up` p - 1, which is a warm-up of min(m, 2(p - 1 - r)) forwards, so that a message
+// has a whole slot to travel: a latency of c adds 2c(p - 1) to the step as in gpipe, not 2c per
+// micro-batch as in 1F1B. Peak stash min(m, 2(p - 1 - r) + 1).
 //   F0 F1 F2 F3          B0===    B1===    B2===    B3===
 //      F0 F1 F2    B0=== F3 B1===    B2===    B3===
 //         F0 B0=== F1 B1=== F2 B2=== F3 B3===
@@ -67,15 +68,17 @@ namespace penstock {
 [[nodiscard]] Schedule looped_bfs(int ranks, int chunks, int micro_batches);
 
 // Zero-bubble H1 (arXiv:2401.10241): weight gradients fill the cool-down. The peak stash is 1F1B's;
-// the bubble (p - 1)(T_F + T_I - T_W) for m >= p and T_W <= T_F, T_I.
+// the bubble (p - 1)(T_F + T_I - T_W) for m >= p and T_W <= T_F, T_I. Each forward more of
+// `warm_up` (see one_f_one_b()) takes T_W from the bubble, down to (p - 1) T_F, for m >= p +
+// warm_up.
 //   F0 F1 F2       I0 W0 F3 I1 W1 I2 W2 I3 W3
 //      F0 F1    I0 F2 I1 W0 F3 I2 W1 I3 W2 W3
 //         F0 I0 F1 I1 F2 I2 W0 F3 I3 W1 W2 W3
-[[nodiscard]] Schedule zb_h1(int stages, int micro_batches);
+[[nodiscard]] Schedule zb_h1(int stages, int micro_batches, int warm_up = 0);
 
-// Zero-bubble H2 (arXiv:2401.10241): runs twice as many forwards ahead as H1. For m >= 2p - 1 every
-// rank's own bubble is only (p - 1)(T_F + T_I - 2 T_W), and with T_I = T_W the step as a whole
-// takes as long as H1's; peak stash 2(p - r) - 1.
+// Zero-bubble H2 (arXiv:2401.10241): H1 with `warm_up` p - 1, twice as many forwards ahead. For m
+// >= 2p - 1 every rank's own bubble is only (p - 1)(T_F + T_I - 2 T_W), and with T_I = T_W the step
+// as a whole takes as long as H1's; peak stash 2(p - r) - 1.
 //   F0 F1 F2 F3    I0 W0 I1 W1 I2 W2 I3 W3
 //      F0 F1 F2 I0 F3 I1    I2 W0 I3 W1 W2 W3
 //         F0 I0 F1 I1 F2 I2 F3 I3 W0 W1 W2 W3

@@ -23,9 +23,10 @@ constexpr std::array<KnownSchedule, 11> kKnown = {{
     {.name = "1f1b",
      .about = "1F1B: after a short warm-up, one forward, one backward. The time of GPipe, with at "
               "most one stash for each rank that is still to come.",
-     .make = [](const Sizes& s) { return one_f_one_b(s.ranks, s.micro_batches); },
+     .any_warm_up = true,
+     .make = [](const Sizes& s) { return one_f_one_b(s.ranks, s.micro_batches, s.warm_up); },
      .bubble = plain_bubble,
-     .peak_stash = peak_behind},
+     .peak_stash = peak_ahead},
     {.name = "1f1b-deep",
      .about = "1F1B with a warm-up twice as deep, so that a message has a whole turn to travel in.",
      .make = [](const Sizes& s) { return one_f_one_b_deep(s.ranks, s.micro_batches); },
@@ -49,9 +50,10 @@ constexpr std::array<KnownSchedule, 11> kKnown = {{
     {.name = "zb-h1",
      .about = "ZB-H1: the weight halves of the backward are put off into the cool-down. Memory of "
               "1F1B, a smaller bubble.",
-     .make = [](const Sizes& s) { return zb_h1(s.ranks, s.micro_batches); },
+     .any_warm_up = true,
+     .make = [](const Sizes& s) { return zb_h1(s.ranks, s.micro_batches, s.warm_up); },
      .bubble = zb_h1_bubble,
-     .peak_stash = peak_behind},
+     .peak_stash = peak_ahead},
     {.name = "zb-h2",
      .about = "ZB-H2: more forwards in the warm-up, so that ranks never run dry; up to twice the "
               "memory of 1F1B.",
@@ -121,7 +123,8 @@ int default_chunks(const std::string& name) {
   return known_schedule(name).chunks;
 }
 
-Schedule make_schedule(const std::string& name, int ranks, int micro_batches, int chunks) {
+Schedule make_schedule(const std::string& name, int ranks, int micro_batches, int chunks,
+                       int warm_up) {
   const KnownSchedule& known = known_schedule(name);
   if (chunks != 0 && chunks != known.chunks && !known.any_chunks) {
     throw std::invalid_argument(
@@ -130,7 +133,16 @@ Schedule make_schedule(const std::string& name, int ranks, int micro_batches, in
         listed(" and ", [](const KnownSchedule& each) { return each.any_chunks; }) +
         " take any number of chunks");
   }
-  return known.make({ranks, chunks == 0 ? known.chunks : chunks, micro_batches});
+  if (warm_up < 0) {
+    throw std::invalid_argument("--warm-up must be at least 0, not " + std::to_string(warm_up));
+  }
+  if (warm_up > 0 && !known.any_warm_up) {
+    throw std::invalid_argument(
+        "the schedule " + name + " has no warm-up that --warm-up " + std::to_string(warm_up) +
+        " could make deeper; " +
+        listed(" and ", [](const KnownSchedule& each) { return each.any_warm_up; }) + " have one");
+  }
+  return known.make({ranks, chunks == 0 ? known.chunks : chunks, micro_batches, warm_up});
 }
 
 }  // namespace penstock

@@ -20,6 +20,7 @@ struct PipelineSizes {
   int ranks = 1;          // of one pipeline
   int chunks = 1;         // stages per rank
   int micro_batches = 1;  // of one pipeline in one step
+  int warm_up = 0;        // forwards that rank 0 runs ahead beyond the schedule's own (warm_up.h)
 };
 
 // Times of all layers of a rank on one micro-batch, in one unit of the caller's choice. The two
@@ -31,9 +32,10 @@ struct RankTimes {
 // A row of the table.
 struct KnownSchedule {
   const char* name;
-  const char* about;        // one sentence, for menus
-  int chunks = 1;           // stages per rank by default
-  bool any_chunks = false;  // whether the caller may ask for another number of them
+  const char* about;         // one sentence, for menus
+  int chunks = 1;            // stages per rank by default
+  bool any_chunks = false;   // whether the caller may ask for another number of them
+  bool any_warm_up = false;  // whether the caller may ask for a warm_up
   // Makes the schedule, with compute instructions only. Throws std::invalid_argument for sizes that
   // it cannot have.
   Schedule (*make)(const PipelineSizes& sizes);
@@ -58,9 +60,10 @@ struct KnownSchedule {
 [[nodiscard]] int default_chunks(const std::string& name);
 
 // Makes the schedule with this name, with compute instructions only: lower() adds the rest.
-// `chunks` is the number of stages per rank; 0 takes the schedule's default. Throws
-// std::invalid_argument for an unknown name, and for sizes that the schedule cannot have.
+// `chunks` is the number of stages per rank; 0 takes the schedule's default. `warm_up` is
+// PipelineSizes::warm_up. Throws std::invalid_argument for an unknown name, and for sizes that the
+// schedule cannot have.
 [[nodiscard]] Schedule make_schedule(const std::string& name, int ranks, int micro_batches,
-                                     int chunks = 0);
+                                     int chunks = 0, int warm_up = 0);
 
 }  // namespace penstock

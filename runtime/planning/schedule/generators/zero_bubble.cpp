@@ -4,29 +4,10 @@
 
 #include "runtime/planning/schedule/generators/generators.h"
 #include "runtime/planning/schedule/generators/placement.h"
+#include "runtime/planning/schedule/generators/warm_up.h"
 
 namespace penstock {
 namespace {
-
-// Makes an H schedule of Qi et al. 2023 (arXiv:2401.10241). Each slot has a forward, an input
-// gradient and a weight gradient. The input gradient is `lead` micro-batches behind the forward for
-// each stage after this one: that gradient has arrived by then. The weight gradient is as far
-// behind the forward on every rank as on rank 0.
-Schedule zb_h(int stages, int micro_batches, int lead) {
-  Schedule schedule = looped(stages, 1, micro_batches);
-  for (int r = 0; r < stages; ++r) {
-    schedule.program[r].reserve(3 * static_cast<size_t>(micro_batches));
-    const auto emit = [&](Op op, int j) {
-      if (j >= 0 && j < micro_batches) schedule.program[r].push_back({op, r, j});
-    };
-    for (int slot = 0; slot < micro_batches + lead * (stages - 1); ++slot) {
-      emit(Op::Forward, slot);
-      emit(Op::BackwardInput, slot - lead * (stages - 1 - r));
-      emit(Op::BackwardWeight, slot - lead * (stages - 1));
-    }
-  }
-  return schedule;
-}
 
 // Writes the program of one of p ranks in zb_v. Each op of each chunk takes its micro-batches in
 // increasing order. Rank 0 begins with 2p - 1 forwards, so the order is made for at least as many
@@ -72,12 +53,31 @@ class VProgram {
 
 }  // namespace
 
-Schedule zb_h1(int stages, int micro_batches) {
-  return zb_h(stages, micro_batches, 1);
+// Makes an H schedule of Qi et al. 2023 (arXiv:2401.10241). Each slot has a forward, an input
+// gradient and a weight gradient. The input gradient is as many micro-batches behind the forward as
+// the rank runs ahead: that gradient has arrived by then. The weight gradient is as far behind the
+// forward on every rank as on rank 0.
+Schedule zb_h1(int stages, int micro_batches, int warm_up) {
+  Schedule schedule = looped(stages, 1, micro_batches);
+  const int64_t farthest = forwards_ahead(stages, 0, warm_up);
+  for (int r = 0; r < stages; ++r) {
+    schedule.program[r].reserve(3 * static_cast<size_t>(micro_batches));
+    const auto emit = [&](Op op, int64_t j) {
+      if (j < 0 || j >= micro_batches) return;
+      schedule.program[r].push_back({op, r, static_cast<int>(j)});
+    };
+    const int64_t ahead = forwards_ahead(stages, r, warm_up);
+    for (int64_t slot = 0; slot < micro_batches + farthest; ++slot) {
+      emit(Op::Forward, slot);
+      emit(Op::BackwardInput, slot - ahead);
+      emit(Op::BackwardWeight, slot - farthest);
+    }
+  }
+  return schedule;
 }
 
 Schedule zb_h2(int stages, int micro_batches) {
-  return zb_h(stages, micro_batches, 2);
+  return zb_h1(stages, micro_batches, stages - 1);
 }
 
 // Makes the hand-written order of Qi et al. 2024 (arXiv:2405.15362, the section on V schedules).

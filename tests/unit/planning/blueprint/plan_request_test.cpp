@@ -36,6 +36,7 @@ void expect_equal(const Arrangement& a, const Arrangement& b) {
   EXPECT_EQ(a.micro_batches, b.micro_batches);
   EXPECT_EQ(a.micro_batch_size, b.micro_batch_size);
   EXPECT_EQ(a.schedule, b.schedule);
+  EXPECT_EQ(a.warm_up, b.warm_up);
   EXPECT_EQ(a.recompute, b.recompute);
   EXPECT_EQ(a.split, b.split);
 }
@@ -50,6 +51,12 @@ TEST(PlanRequest, CandidatesAreRunsAndRunsCandidates) {
   usual.chunks = 2;
   apply(usual, pipeline);
   EXPECT_EQ(pipeline.chunks, 0);  // what the schedule has anyway
+  expect_equal(arrangement_of(pipeline), usual);
+  usual.schedule = "1f1b";
+  usual.chunks = 1;
+  usual.warm_up = 2;
+  apply(usual, pipeline);
+  EXPECT_EQ(pipeline.warm_up, 2);
   expect_equal(arrangement_of(pipeline), usual);
   expect_equal(arrangement_of(PipelineConfig{}), {.micro_batches = PipelineConfig{}.micro_batches});
 }

@@ -110,10 +110,9 @@ TEST(ScheduleSettings, HaveTheNamesOfTheOptionsInJson) {
                                   .backward_input = 2,
                                   .backward_weight = 0.25,
                                   .latency = 0.125};
-  EXPECT_EQ(
-      settings_json(settings),
-      R"({"schedule":"zb-v","csv":"","stages":6,"micro_batches":5,"chunks":2,"recompute":"layer",)"
-      R"("times":[1.5,2.0,0.25],"latency":0.125})");
+  EXPECT_EQ(settings_json(settings),
+            R"({"schedule":"zb-v","csv":"","stages":6,"micro_batches":5,"chunks":2,"warm_up":0,)"
+            R"("recompute":"layer","times":[1.5,2.0,0.25],"latency":0.125})");
 }
 
 TEST(ScheduleSettings, TheMenuKnowsWhichSchedulesHaveChunksToChoose) {

@@ -219,6 +219,30 @@ TEST(Plan, KeepsWhatIsPinned) {
   EXPECT_EQ(made.best(), &made.candidates[0]);
 }
 
+// A warm-up that is asked for leaves only schedules that have one, and is counted: each forward
+// ahead is a stash.
+TEST(Plan, KeepsAWarmUp) {
+  PlanRequest r = request(4);
+  r.stages = 4;
+  r.recompute = "none";
+  r.micro_batches = 8;
+  std::map<std::string, std::vector<int64_t>> activations;  // by schedule, by warm-up
+  for (const int warm_up : {1, 2, 3}) {
+    r.warm_up = warm_up;
+    for (const PlannedCandidate& planned : plan(r).candidates) {
+      EXPECT_EQ(planned.candidate.warm_up, warm_up);
+      activations[planned.candidate.schedule].push_back(planned.prediction.memory[0].activations);
+    }
+  }
+  EXPECT_EQ(activations.size(), 2U);
+  for (const char* const schedule : {"1f1b", "zb-h1"}) {
+    const std::vector<int64_t>& held = activations[schedule];
+    ASSERT_EQ(held.size(), 3U) << schedule;
+    EXPECT_GT(held[1], held[0]);
+    EXPECT_EQ(held[2] - held[1], held[1] - held[0]);
+  }
+}
+
 // A step that is audited does one micro-batch again: with few micro-batches that is much of it.
 TEST(Plan, CountsAuditsInTimeAndMemory) {
   PlanRequest plain = request(2);

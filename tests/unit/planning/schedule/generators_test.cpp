@@ -37,6 +37,24 @@ TEST(OneFOneB, DeepWarmsUpTwiceAsFar) {
   EXPECT_EQ(order(s, 2), "F2.0 B2.0 F2.1 B2.1 F2.2 B2.2 F2.3 B2.3");
 }
 
+// Rank 0 runs one forward more, and of the others each rounds its share of that up.
+TEST(OneFOneB, WarmsUpAsDeepAsItIsAskedTo) {
+  const Schedule s = one_f_one_b(3, 5, 1);
+  EXPECT_EQ(order(s, 0), "F0.0 F0.1 F0.2 F0.3 B0.0 F0.4 B0.1 B0.2 B0.3 B0.4");
+  EXPECT_EQ(order(s, 1), "F1.0 F1.1 F1.2 B1.0 F1.3 B1.1 F1.4 B1.2 B1.3 B1.4");
+  EXPECT_EQ(order(s, 2), "F2.0 B2.0 F2.1 B2.1 F2.2 B2.2 F2.3 B2.3 F2.4 B2.4");
+}
+
+TEST(ZeroBubbleH1, WarmsUpAsDeepAsItIsAskedTo) {
+  const Schedule s = zb_h1(3, 5, 1);
+  EXPECT_EQ(order(s, 0),
+            "F0.0 F0.1 F0.2 F0.3 I0.0 W0.0 F0.4 I0.1 W0.1 I0.2 W0.2 I0.3 W0.3 I0.4 W0.4");
+  EXPECT_EQ(order(s, 1),
+            "F1.0 F1.1 F1.2 I1.0 F1.3 I1.1 W1.0 F1.4 I1.2 W1.1 I1.3 W1.2 I1.4 W1.3 W1.4");
+  EXPECT_EQ(order(s, 2),
+            "F2.0 I2.0 F2.1 I2.1 F2.2 I2.2 F2.3 I2.3 W2.0 F2.4 I2.4 W2.1 W2.2 W2.3 W2.4");
+}
+
 TEST(Interleaved, GoldenOrder) {
   const Schedule s = interleaved(2, 2, 4);
   EXPECT_THAT(s.rank_of_stage, ElementsAre(0, 1, 0, 1));
@@ -126,6 +144,38 @@ TEST_P(EverySize, IsProvedWithItsPeakStash) {
       const Proof evaluation = verify(lower(forward_only(s), {}));
       ASSERT_EQ(evaluation.peak_stash, std::vector<int>(p, 0));
     }
+  }
+}
+
+// Between the two depths that have names of their own, and beyond.
+TEST(WarmUp, OfEveryDepthIsProvedWithItsPeakStash) {
+  for (const char* const name : {"1f1b", "zb-h1"}) {
+    for (int p = 1; p <= 6; ++p) {
+      for (const int m : {1, 2, 3, 7, 20}) {
+        for (const int warm_up : {0, 1, 2, 3, 5, 11, 65536}) {
+          SCOPED_TRACE(::testing::Message() << name << ", " << p << " x " << m << ", " << warm_up);
+          const Proof proof = verify(lower(make_schedule(name, p, m, 0, warm_up), {}));
+          for (int r = 0; r < p; ++r) {
+            ASSERT_EQ(proof.peak_stash[r], known_schedule(name).peak_stash({p, 1, m, warm_up}, r));
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(known_schedule("1f1b").peak_stash({4, 1, 20, 2}, 0), 4 + 2);
+  EXPECT_EQ(known_schedule("1f1b").peak_stash({4, 1, 20, 2}, 1), 3 + 2);
+  EXPECT_EQ(known_schedule("1f1b").peak_stash({4, 1, 20, 2}, 2), 2 + 1);
+  EXPECT_EQ(known_schedule("1f1b").peak_stash({4, 1, 20, 2}, 3), 1);
+}
+
+TEST(WarmUp, IsRefusedWhereAScheduleHasNone) {
+  EXPECT_EQ(message_of([] { return make_schedule("zb-v", 2, 4, 0, 3); }),
+            "the schedule zb-v has no warm-up that --warm-up 3 could make deeper; 1f1b and zb-h1 "
+            "have one");
+  EXPECT_EQ(message_of([] { return make_schedule("1f1b", 2, 4, 0, -1); }),
+            "--warm-up must be at least 0, not -1");
+  for (const std::string& schedule : schedule_names()) {
+    EXPECT_EQ(known_schedule(schedule).any_warm_up, schedule == "1f1b" || schedule == "zb-h1");
   }
 }
 

@@ -70,6 +70,11 @@ TEST(Recipe, ItsProofCountsStashesAndWeightHalves) {
               ElementsAre(0, 0));
 }
 
+TEST(Recipe, HasItsWarmUp) {
+  const Recipe recipe{.stages = 4, .micro_batches = 16, .warm_up = 2};
+  EXPECT_THAT(training_schedule(recipe).proof.peak_stash, ElementsAre(6, 5, 3, 1));
+}
+
 TEST(Recipe, IsProvedUnderTheRulesOfTheTransport) {
   const Recipe recipe{.schedule = "looped-bfs", .stages = 4, .micro_batches = 8};
   EXPECT_NO_THROW((void)training_schedule(recipe));
@@ -90,6 +95,10 @@ TEST(Recipe, RefusesWithASentenceThatNamesTheOption) {
   EXPECT_EQ(refusal({.schedule = "mine.csv", .csv = "F0.0,B0.0\n", .stages = 2}),
             "mine.csv is a schedule of 1 stages and 1 micro-batches, but the run has 2 and 1: set "
             "--stages 1 --micro-batches 1");
+  EXPECT_EQ(refusal({.schedule = "mine.csv", .csv = "F0.0,B0.0\n", .warm_up = 2}),
+            "mine.csv says itself how deep its warm-up is: leave out --warm-up 2");
+  EXPECT_THAT(refusal({.schedule = "gpipe", .stages = 2, .warm_up = 1}),
+              HasSubstr("gpipe has no warm-up"));
 }
 
 }  // namespace

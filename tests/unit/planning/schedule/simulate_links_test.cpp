@@ -54,6 +54,22 @@ TEST(Links, LatencyCostsOneFOneBTwicePerMicroBatchAndGpipeOncePerHop) {
   }
 }
 
+// A deeper warm-up hides more of a latency of half a forward, at the price of one stash each.
+TEST(Links, ADeeperWarmUpHidesMore) {
+  const auto length = [](int warm_up) {
+    const Schedule s = lower(one_f_one_b(4, 16, warm_up), kStep);
+    PipelineCosts costs = link_costs(s);
+    costs.within_node.latency = 0.5;
+    return time_of(s, costs);
+  };
+  const double least = (16 + 3) * (kForward + kBackward) + 2 * 0.5 * 3;
+  EXPECT_EQ(length(0), least + 2 * 0.5 * (15 * 3 / 4));
+  EXPECT_EQ(length(1), least + 6);
+  EXPECT_EQ(length(2), least + 1);
+  EXPECT_EQ(length(3), least);
+  EXPECT_EQ(length(4), least);
+}
+
 TEST(Links, MessagesOfOneEdgeFollowOneAnother) {
   for (const double wire : {3.0, 8.0}) {  // longer than a forward and a backward take
     const int m = 5;

@@ -63,6 +63,24 @@ TEST(GoldenZeroBubble, H2) {
   }
 }
 
+// Each forward more in the warm-up fills the time of a weight half, down to what H2 cannot fill.
+TEST(GoldenZeroBubble, H1WithADeeperWarmUp) {
+  for (int p = 2; p <= 8; ++p) {
+    for (int warm_up = 0; warm_up <= p + 2; ++warm_up) {
+      for (const Times& t : kTimes) {
+        const int m = p + warm_up + 2;
+        SCOPED_TRACE(::testing::Message() << p << " + " << warm_up << ", F " << t.f);
+        const double filled = (p - 1) * (t.f + t.i) - (p - 1 + warm_up) * t.w;
+        const double bubble = makespan_bubble(run(zb_h1(p, m, warm_up), t));
+        ASSERT_EQ(bubble, std::max((p - 1) * t.f, filled));
+        ASSERT_EQ(known_schedule("zb-h1").bubble({p, 1, m, warm_up}, {t.f, t.i, t.w}), bubble);
+        ASSERT_EQ(known_schedule("zb-h1").bubble({p, 1, p + warm_up - 1, warm_up}, {}),
+                  std::nullopt);
+      }
+    }
+  }
+}
+
 TEST(GoldenZeroBubble, V) {
   for (int p = 1; p <= 8; ++p) {
     for (int m = 2 * p - 1; m <= 20; ++m) {
