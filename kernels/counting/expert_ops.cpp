@@ -16,8 +16,13 @@ class CountingExperts final : public ExpertOps {
   explicit CountingExperts(Tally& tally) : tally_(tally) {}
 
   void route(const Routing& routing, Tensor& weights, const Tensor& logits,
-             const Tensor& /*correction*/, const Router& /*router*/) override {
+             const Tensor& correction, const Router& router) override {
     const RoutingSizes sizes = routing_sizes("route", routing);
+    const bool by_logits = !correction && router.chosen_groups == router.groups;
+    Tensor room;  // as kernels/cpu/routing.cpp takes it
+    if (on_cpu() && !by_logits) {
+      room = tally_.scratch(tally_.model().threads * sizes.experts, DType::F32);
+    }
     tally_.pass(elements(logits) * static_cast<double>(sizes.chosen + 4),
                 {&routing.chosen, &routing.order, &routing.places, &weights, &logits});
   }

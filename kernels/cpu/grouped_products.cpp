@@ -1,7 +1,6 @@
 #include "kernels/cpu/grouped_products.h"
 
 #include <cstring>
-#include <vector>
 
 #include "kernels/cpu/loops/expert_pieces.h"
 #include "kernels/cpu/loops/maps.h"
@@ -96,45 +95,59 @@ Tensor matrices(const CpuContext& context, Weight& w, DType rows) {
   return rows == DType::BF16 ? context.dnn.value_as(w, rows) : w.value();
 }
 
-struct ExpertPiece {
-  int64_t expert;
-  PieceOfRows piece;
-};
-std::vector<ExpertPiece> pieces_of(const Tensor& offsets, std::span<const int64_t> heights) {
-  const auto* offset = offsets.data<int32_t>();
-  std::vector<ExpertPiece> all;
-  for (int64_t e = 0; e + 1 < offsets.elements(); ++e) {
-    for_pieces(offset[e], offset[e + 1], heights, [&](const PieceOfRows& piece) {
-      all.push_back({e, piece});
+// Calls multiply(thread, expert, piece) for all pieces of the rows of the experts [first, end), in
+// parallel. Each thread walks over all pieces and takes its share: a list of them would be memory
+// whose size no one knows before the rows are routed.
+template <class Multiply>
+void for_pieces_of_experts(const CpuContext& context, const int32_t* offset, int64_t first,
+                           int64_t end, std::span<const int64_t> heights,
+                           const Multiply& multiply) {
+  const auto walk = [&](const auto& body) {
+    int64_t i = 0;
+    for (int64_t e = first; e < end; ++e) {
+      for_pieces(offset[e], offset[e + 1], heights,
+                 [&](const PieceOfRows& piece) { body(i++, e, piece); });
+    }
+    return i;
+  };
+  const int64_t pieces = walk([](int64_t, int64_t, const PieceOfRows&) {});
+  const auto shares = static_cast<int>(std::min<int64_t>(context.threads, pieces));
+  for_shares(context.threads, shares, [&](int share) {
+    walk([&](int64_t i, int64_t expert, const PieceOfRows& piece) {
+      if (i >= pieces * share / shares && i < pieces * (share + 1) / shares) {
+        multiply(share, expert, piece);
+      }
     });
-  }
-  return all;
+  });
 }
 
 // Calls multiply(thread, piece, matrix of the piece's expert) for all pieces, in parallel. The
-// matrices w, `size` numbers each, have the type that the processor multiplies, or are widened.
+// matrices w, one of in x out numbers for each expert, have the type that the processor multiplies,
+// or are widened.
 template <class Multiply>
-void multiply_pieces(const CpuContext& context, const Tensor& w, int64_t size,
-                     const std::vector<ExpertPiece>& pieces, const Multiply& multiply) {
+void multiply_pieces(const CpuContext& context, const Tensor& w, const GroupedSizes& sizes,
+                     const Tensor& offsets, std::span<const int64_t> heights,
+                     const Multiply& multiply) {
+  const int64_t size = sizes.in * sizes.out;
+  const auto* offset = offsets.data<int32_t>();
   if (w.dtype() == multiplied(context, w.dtype())) {
     const auto* matrices = static_cast<const std::byte*>(w.raw());
-    for_items(context, std::ssize(pieces), [&](int thread, int64_t i) {
-      const auto& [expert, piece] = pieces[static_cast<size_t>(i)];
-      multiply(thread, piece, matrices + bytes_of(expert * size, w.dtype()));
-    });
+    for_pieces_of_experts(context, offset, 0, sizes.experts, heights,
+                          [&](int thread, int64_t expert, const PieceOfRows& piece) {
+                            multiply(thread, piece, matrices + bytes_of(expert * size, w.dtype()));
+                          });
     return;
   }
   // One expert's matrix is widened at a time: all of them would take a stage's memory.
   const Tensor wide = scratch(context, size, DType::F32);
-  for (auto from = pieces.begin(); from != pieces.end();) {
-    const auto* matrix = w.data<bfloat16>() + from->expert * size;
-    map(context, wide.data<float>(), matrix, size, [](float x) { return x; });
-    const auto end = std::find_if(
-        from, pieces.end(), [&](const ExpertPiece& other) { return other.expert != from->expert; });
-    for_items(context, end - from, [&](int thread, int64_t i) {
-      multiply(thread, from[i].piece, static_cast<const std::byte*>(wide.raw()));
-    });
-    from = end;
+  for (int64_t e = 0; e < sizes.experts; ++e) {
+    if (offset[e] == offset[e + 1]) continue;
+    map(context, wide.data<float>(), w.data<bfloat16>() + e * size, size,
+        [](float x) { return x; });
+    for_pieces_of_experts(context, offset, e, e + 1, heights,
+                          [&](int thread, int64_t, const PieceOfRows& piece) {
+                            multiply(thread, piece, static_cast<const std::byte*>(wide.raw()));
+                          });
   }
 }
 
@@ -161,7 +174,7 @@ void grouped_forward(CpuContext& context, Tensor& y, const Tensor& x, Weight& w,
   const Tensor value = matrices(context, w, type);
   ThreadProducts products(context.dnn, std::span(&plan, 1));
   Buffers buffers(context, forward_buffers(in, out, bytes_of(1, type)));
-  multiply_pieces(context, value, in * out, pieces_of(offsets, kForwardHeights),
+  multiply_pieces(context, value, sizes, offsets, kForwardHeights,
                   [&](int thread, const PieceOfRows& piece, const std::byte* matrix) {
                     auto* result = reinterpret_cast<float*>(buffers.second(thread));
                     products.run(thread, 0, result, matrix,
@@ -178,8 +191,7 @@ void grouped_backward_input(CpuContext& context, Tensor& dx, const Tensor& g, We
   const int64_t out = sizes.out;
   const Tensor rows = operand(context, g);
   const DType type = rows.dtype();
-  std::vector<MatmulPlan> plans;
-  plans.reserve(kBackwardHeights.size());
+  ProductPlans plans;
   for (const int64_t height : kBackwardHeights) {
     plans.push_back({.m = height,
                      .n = in,
@@ -192,9 +204,9 @@ void grouped_backward_input(CpuContext& context, Tensor& dx, const Tensor& g, We
                      .c_type = type});
   }
   const Tensor value = matrices(context, w, type);
-  ThreadProducts products(context.dnn, plans);
+  ThreadProducts products(context.dnn, {plans.data(), plans.size()});
   Buffers buffers(context, input_gradient_buffers(in, out, bytes_of(1, type)));
-  multiply_pieces(context, value, in * out, pieces_of(offsets, kBackwardHeights),
+  multiply_pieces(context, value, sizes, offsets, kBackwardHeights,
                   [&](int thread, const PieceOfRows& piece, const std::byte* matrix) {
                     const int64_t height = kBackwardHeights[piece.height];
                     const auto* from = rows_of(rows, out, piece, height, buffers.first(thread));
@@ -222,7 +234,7 @@ void grouped_backward_weight(CpuContext& context, Tensor& dw, const Tensor& x, c
   const Tensor gradients = operand(context, g);
   const DType type = inputs.dtype();
   const int64_t top_rows = std::min(kGradientRows, out);
-  std::vector<MatmulPlan> plans;
+  ProductPlans plans;
   // The rows of dw come in blocks of top_rows; what is left over has plans of its own, which
   // follow.
   for (const int64_t block : {top_rows, out % top_rows}) {
@@ -239,7 +251,7 @@ void grouped_backward_weight(CpuContext& context, Tensor& dw, const Tensor& x, c
                        .accumulate = true});
     }
   }
-  ThreadProducts products(context.dnn, plans);
+  ThreadProducts products(context.dnn, {plans.data(), plans.size()});
   Buffers buffers(context, weight_gradient_buffers(in, out, bytes_of(1, type)));
   const auto* offset = offsets.data<int32_t>();
   const int64_t blocks = (out + top_rows - 1) / top_rows;

@@ -1,7 +1,6 @@
 #include "kernels/cpu/routing.h"
 
 #include <algorithm>
-#include <boost/container/small_vector.hpp>
 #include <cmath>
 #include <limits>
 
@@ -158,19 +157,24 @@ void route(const CpuContext& context, const Routing& routing, Tensor& weights, c
            const Tensor& correction, const Router& router, const RoutingSizes& sizes) {
   const int64_t work = sizes.experts * (sizes.chosen + 4);
   const bool by_logits = !correction && router.chosen_groups == router.groups;
-  for_ranges(context, sizes.rows, work, [&](int64_t first, int64_t last) {
-    boost::container::small_vector<float, 512> values(
-        static_cast<size_t>(by_logits ? 0 : sizes.experts));
-    for (int64_t row = first; row < last; ++row) {
-      const float* x = logits.data<float>() + row * sizes.experts;
-      int32_t* chosen = routing.chosen.data<int32_t>() + row * sizes.chosen;
-      if (!by_logits) {
-        values_of(values.data(), x, correction ? correction.data<float>() : nullptr, sizes.experts,
-                  router);
-      }
-      choose(chosen, sizes.chosen, by_logits ? x : values.data(), sizes.experts);
-      weigh(weights.data<float>() + row * sizes.chosen, chosen, sizes.chosen, x, sizes.experts,
-            router);
+  // Each block of rows has room for what one of its rows is chosen by.
+  const int64_t blocks = std::min<int64_t>(context.threads, sizes.rows);
+  const Tensor room = by_logits ? Tensor() : scratch(context, blocks * sizes.experts, DType::F32);
+  const auto route_row = [&](int64_t row, float* values) {
+    const float* x = logits.data<float>() + row * sizes.experts;
+    int32_t* chosen = routing.chosen.data<int32_t>() + row * sizes.chosen;
+    if (values != nullptr) {
+      values_of(values, x, correction ? correction.data<float>() : nullptr, sizes.experts, router);
+    }
+    choose(chosen, sizes.chosen, values != nullptr ? values : x, sizes.experts);
+    weigh(weights.data<float>() + row * sizes.chosen, chosen, sizes.chosen, x, sizes.experts,
+          router);
+  };
+  for_ranges(context, blocks, work * sizes.rows / blocks, [&](int64_t first, int64_t last) {
+    for (int64_t block = first; block < last; ++block) {
+      float* values = by_logits ? nullptr : room.data<float>() + block * sizes.experts;
+      const int64_t end = sizes.rows * (block + 1) / blocks;
+      for (int64_t row = sizes.rows * block / blocks; row < end; ++row) route_row(row, values);
     }
   });
   sort_slots(routing, sizes);

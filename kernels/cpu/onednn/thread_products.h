@@ -2,6 +2,7 @@
 // itself, for loops over many small products of few sizes.
 #pragma once
 
+#include <boost/container/static_vector.hpp>
 #include <functional>
 #include <span>
 #include <vector>
@@ -12,12 +13,17 @@ namespace penstock {
 
 class Prepared;
 
+// The plans of a loop, of which there are few, on the stack: a step takes nothing from the heap.
+inline constexpr size_t kMostProductPlans = 8;
+using ProductPlans = boost::container::static_vector<MatmulPlan, kMostProductPlans>;
+
 class ThreadProducts {
  public:
-  // Finds the primitives of the plans, and makes them on first sight: one of each for each thread
-  // of the device. Takes scratch memory for all threads, until it is destroyed. A plan has one
-  // matrix, types that the processor multiplies and none of the copies and functions of MatmulPlan.
-  // Throws Error(Internal) naming the plan where the library refuses it.
+  // Finds the primitives of the plans, kMostProductPlans at most, and makes them on first sight:
+  // one of each for each thread of the device. Takes scratch memory for all threads, until it is
+  // destroyed. A plan has one matrix, types that the processor multiplies and none of the copies
+  // and functions of MatmulPlan. Throws Error(Internal) naming the plan where the library refuses
+  // it.
   ThreadProducts(OneDnn& dnn, std::span<const MatmulPlan> plans);
   // Computes the product of plan number `plan` on the calling thread, whose number in
   // [0, threads of the device) no other one uses meanwhile. Bits depend on the plan and the
@@ -27,8 +33,10 @@ class ThreadProducts {
 
  private:
   OneDnn::State& state_;
-  std::vector<std::reference_wrapper<std::vector<Prepared>>> products_;  // by plan; each by thread
-  int64_t scratch_bytes_ = 0;                                            // of a thread
+  // The products of each plan, one for each thread.
+  boost::container::static_vector<std::reference_wrapper<std::vector<Prepared>>, kMostProductPlans>
+      products_;
+  int64_t scratch_bytes_ = 0;  // of a thread
   Tensor scratch_;
 };
 

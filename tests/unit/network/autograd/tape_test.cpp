@@ -2,31 +2,9 @@
 // that was not asked for, and a tape that is used again asks for no more memory.
 #include "runtime/network/autograd/tape.h"
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
 #include "kernels/counting/counting_device.h"
+#include "tests/support/large_requests.h"
 #include "tests/unit/network/autograd/gradients.h"
-
-namespace {
-// Requests to the heap as large as a chunk of the tape's arena, of this whole program.
-std::atomic<int> large_requests{0};
-}  // namespace
-
-// Not inlined: the compiler would see free() of what it knows came from new.
-[[gnu::noinline]] void* operator new(size_t size_bytes) {
-  if (size_bytes >= 32 << 10) ++large_requests;
-  void* place = std::malloc(size_bytes);
-  if (place == nullptr) throw std::bad_alloc();
-  return place;
-}
-[[gnu::noinline]] void operator delete(void* place) noexcept {
-  std::free(place);
-}
-[[gnu::noinline]] void operator delete(void* place, size_t /*size_bytes*/) noexcept {
-  std::free(place);
-}
 
 namespace penstock {
 namespace {
