@@ -7,6 +7,7 @@
 #include "runtime/network/layers/container.h"
 #include "runtime/network/layers/library/attention.h"
 #include "runtime/network/layers/library/embedding.h"
+#include "runtime/network/layers/library/experts.h"
 #include "runtime/network/layers/library/image.h"
 #include "runtime/network/layers/library/loss.h"
 #include "runtime/network/layers/library/norm.h"
@@ -203,6 +204,47 @@ LayerPtr make_feed_forward(const std::string& name, LayerOptions& options, const
                                  .activation = *activation});
 }
 
+// A number that must not be below 0.
+double weight_of(LayerOptions& options, const std::string& key) {
+  const double value = options.number(key, 0.0);
+  if (!(value >= 0.0)) options.fail("option '" + key + "' must be at least 0");
+  return value;
+}
+
+// The options have the names of the decoder's keys.
+LayerPtr make_experts(const std::string& name, LayerOptions& options, const LayerConfig&,
+                      const Shape& input, const Surroundings&) {
+  const auto activation = activation_named(options.text("activation", "silu"));
+  if (!activation) options.fail("activation must not be none");
+  const std::string router = options.text("router", "softmax");
+  if (router != "softmax" && router != "sigmoid") options.fail("router must be softmax or sigmoid");
+  constexpr int64_t kMostExperts = 65535;  // as in a decoder
+  const int64_t experts = options.integer("experts", 1);
+  if (experts > kMostExperts) options.fail("experts must be at most 65535");
+  const double scale = options.number("router_scale", 1.0);
+  if (!(scale > 0.0)) options.fail("option 'router_scale' must be above 0");
+  const int64_t width = input.back();
+  return std::make_unique<Experts>(
+      name,
+      Experts::Options{.width = width,
+                       .hidden = options.integer("expert_width", 1, 4 * width),
+                       .experts = experts,
+                       .chosen = options.integer("experts_per_token", 1, 2),
+                       .activation = *activation,
+                       .score = router == "sigmoid" ? RouterScore::Sigmoid : RouterScore::Softmax,
+                       .normalised = options.flag("router_normalised", true),
+                       .scale = scale,
+                       .groups = options.integer("expert_groups", 1, 1),
+                       .chosen_groups = options.integer("groups_per_token", 1, 1),
+                       .router_bias = options.flag("router_bias", false),
+                       .correction = options.flag("router_correction", false),
+                       .balance_rate = weight_of(options, "balance_rate"),
+                       .shared_hidden = options.integer("shared_expert_width", 0, 0),
+                       .shared_gate = options.flag("shared_expert_gate", false),
+                       .balance_loss = weight_of(options, "balance_loss"),
+                       .z_loss = weight_of(options, "router_z_loss")});
+}
+
 LayerPtr make_residual(const std::string& name, LayerOptions& options, const LayerConfig& config,
                        const Shape& input, const Surroundings& around) {
   if (config.layers.empty()) options.fail("needs its branch: layers = [ ... ]");
@@ -291,6 +333,7 @@ const std::map<std::string, Maker>& makers() {
       {"embedding", make_embedding},
       {"self-attention", make_attention},
       {"feed-forward", make_feed_forward},
+      {"experts", make_experts},
       {"residual", make_residual},
       {"stash", make_stash},
       {"pop", make_pop},

@@ -184,6 +184,11 @@ using Options = std::map<std::string, LayerConfig::Value>;
               entry("self-attention", {{"heads", int64_t{2}}, {"dropout", 0.1}})}),
        entry("residual", {},
              {entry("layer-norm"), entry("feed-forward", {{"activation", std::string("silu")}})}),
+       entry("residual", {},
+             {entry("layer-norm"),
+              entry("experts", {{"experts", int64_t{3}},
+                                {"experts_per_token", int64_t{3}},  // a choice is no kink then
+                                {"shared_expert_width", int64_t{8}}})}),
        entry("classifier", {{"bias", false}})});
 }
 

@@ -25,7 +25,7 @@ TEST(Sequentials, EveryKindBuilds) {
                           "flatten layers.6", "linear layers.7", "classifier layers.classifier"));
   EXPECT_THAT(kinds_and_names(build_model(all_token_kinds(), 0, 0).layers),
               ElementsAre("embedding layers.0", "residual layers.1", "residual layers.2",
-                          "classifier layers.3"));
+                          "residual layers.3", "classifier layers.4"));
   EXPECT_THAT(kinds_and_names(build_model(image_sequence({entry("global-pool")}), 0, 0).layers),
               ElementsAre("global-pool layers.0", "classifier layers.classifier"));
 }
@@ -54,6 +54,39 @@ TEST(Sequentials, NamesAndShapesReachTheParameters) {
                           "layers.4.branch.0.weight [6, 6, 3, 3]", "layers.7.weight [8, 96]",
                           "layers.7.bias [8]", "layers.classifier.weight [5, 8]",
                           "layers.classifier.bias [5]"));
+}
+
+TEST(Sequentials, MixturesHaveTheDecodersKeys) {
+  const int64_t two = 2;
+  const ModelConfig config = token_sequence({entry("embedding", {{"width", int64_t{8}}}),
+                                             entry("experts", {{"experts", int64_t{6}},
+                                                               {"experts_per_token", two},
+                                                               {"expert_width", int64_t{3}},
+                                                               {"activation", std::string("gelu")},
+                                                               {"router", std::string("sigmoid")},
+                                                               {"router_normalised", false},
+                                                               {"router_scale", 1.5},
+                                                               {"router_bias", true},
+                                                               {"router_correction", true},
+                                                               {"balance_rate", 0.01},
+                                                               {"balance_loss", 0.1},
+                                                               {"router_z_loss", 0.1},
+                                                               {"expert_groups", int64_t{3}},
+                                                               {"groups_per_token", two},
+                                                               {"shared_expert_width", int64_t{4}},
+                                                               {"shared_expert_gate", true}})});
+  ParameterSet set;
+  build_model(config, 0, 0).layers[1]->declare(set);
+  std::vector<std::string> all;
+  for (const Parameter& p : set.declared().parameters) all.push_back(p.name + " " + p.shape.text());
+  EXPECT_THAT(all,
+              ElementsAre("layers.1.router.weight [6, 8]", "layers.1.router.bias [6]",
+                          "layers.1.gate.weight [6, 3, 8]", "layers.1.in.weight [6, 3, 8]",
+                          "layers.1.out.weight [6, 8, 3]", "layers.1.shared.gate.weight [4, 8]",
+                          "layers.1.shared.in.weight [4, 8]", "layers.1.shared.out.weight [8, 4]",
+                          "layers.1.shared_gate.weight [1, 8]"));
+  EXPECT_EQ(set.declared().buffers[0].name, "layers.1.router.correction");
+  EXPECT_EQ(set.declared().step_sums[0].name, "layers.1.rows");
 }
 
 // The last entry of the list is the one that is wrong, and stands at kWhere.
@@ -105,6 +138,17 @@ TEST(Sequentials, RefuseWrongTypesAndRanges) {
       entry("dropout", {{"rate", std::string("much")}}),
       entry("self-attention", {{"heads", int64_t{3}}}),
       entry("feed-forward", {{"activation", std::string("none")}}),
+      entry("experts"),
+      entry("experts", {{"experts", int64_t{65536}}}),
+      entry("experts", {{"experts", four}, {"experts_per_token", int64_t{5}}}),
+      entry("experts", {{"experts", four}, {"activation", std::string("none")}}),
+      entry("experts", {{"experts", four}, {"router", std::string("top")}}),
+      entry("experts", {{"experts", four}, {"router_scale", 0.0}}),
+      entry("experts", {{"experts", four}, {"balance_loss", -1.0}}),
+      entry("experts", {{"experts", four}, {"router_z_loss", -1.0}}),
+      entry("experts", {{"experts", four}, {"balance_rate", 0.1}}),
+      entry("experts", {{"experts", four}, {"expert_groups", int64_t{3}}}),
+      entry("experts", {{"experts", four}, {"shared_expert_gate", true}}),
       entry("residual"),
       entry("group"),
       entry("residual", {}, {entry("flatten")}),
