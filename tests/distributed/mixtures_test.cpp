@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <sstream>
 
 #include "runtime/planning/schedule/generators/known_schedules.h"
 #include "tests/distributed/promise.h"
@@ -42,10 +44,35 @@ router_z_loss = 0.01
 dense_layers = [1]
 )"};
 
+// A network of one's own with mixtures, one of them inside a residual.
+constexpr NamedNetwork kOwnMixture = {"own_mixture", R"([model]
+kind = "sequential"
+vocabulary = 50
+context = 12
+layers = [
+  { kind = "embedding", width = 16, positions = "learned" },
+  { kind = "residual", layers = [
+    { kind = "layer-norm" },
+    { kind = "experts", experts = 5, expert_width = 12, router_correction = true, balance_rate = 0.01 } ] },
+  { kind = "self-attention", heads = 2 },
+  { kind = "experts", name = "last", experts = 4, router = "sigmoid", shared_expert_width = 8 },
+]
+)"};
+
 class Mixtures : public testing::Test {
  protected:
   [[nodiscard]] Trajectory trained(int ranks, const std::string& options) const {
-    return train(scratch_, run_file_, ranks, "--steps 5 " + options);
+    return train(scratch_, run_file_, ranks, "--steps 5 --run.expert_rows true " + options);
+  }
+  // What the last run has told of its experts, by step.
+  [[nodiscard]] std::vector<std::string> loads() const {
+    std::vector<std::string> all;
+    std::istringstream lines(read_file(scratch_ / "run/metrics.jsonl"));
+    for (std::string line; std::getline(lines, line);) {
+      const auto record = nlohmann::json::parse(line);
+      if (!record.contains("eval")) all.push_back(record["experts"].dump());
+    }
+    return all;
   }
   TemporaryFolder scratch_;
   std::string run_file_ = write_run_file(scratch_, kMixture);
@@ -55,6 +82,7 @@ TEST_F(Mixtures, HaveTheBitsOfOneRankWithEveryScheduleAndMode) {
   const Trajectory one = trained(1, "--schedule gpipe --recompute none");
   ASSERT_EQ(one.losses.size(), 5U);
   EXPECT_NE(one.losses.front(), one.losses.back());
+  const std::vector<std::string> told = loads();
   const std::vector<std::string> schedules = schedule_names();
   for (int schedule = 0; schedule < static_cast<int>(schedules.size()); ++schedule) {
     const std::string& name = schedules[static_cast<size_t>(schedule)];
@@ -65,8 +93,25 @@ TEST_F(Mixtures, HaveTheBitsOfOneRankWithEveryScheduleAndMode) {
                                     std::to_string(ranks * default_chunks(name)) + " --recompute " +
                                     kRecomputeModes[mode];
         expect_same_bits(one, trained(ranks, options), options);
+        EXPECT_EQ(told, loads()) << options;
       }
     }
+  }
+}
+
+TEST_F(Mixtures, HaveThemInANetworkOfOnesOwn) {
+  run_file_ = write_run_file(scratch_, kOwnMixture);
+  const Trajectory one = trained(1, "--schedule gpipe --recompute none");
+  ASSERT_EQ(one.losses.size(), 5U);
+  const std::vector<std::string> told = loads();
+  EXPECT_EQ(nlohmann::json::parse(told.front())[0]["layer"], "layers.1.branch.1");
+  EXPECT_EQ(nlohmann::json::parse(told.front())[1]["layer"], "layers.last");
+  const char* const how[] = {"--schedule 1f1b --stages 2 --recompute layer",
+                             "--schedule zb-h1 --stages 3 --recompute stage",
+                             "--schedule gpipe --stages 4 --recompute none"};
+  for (int ranks = 2; ranks <= 4; ++ranks) {
+    expect_same_bits(one, trained(ranks, how[ranks - 2]), how[ranks - 2]);
+    EXPECT_EQ(told, loads()) << how[ranks - 2];
   }
 }
 
@@ -83,16 +128,44 @@ TEST_F(Mixtures, HaveThemHoweverManyReplicasThereAre) {
   const std::string how = "--reduction exact --micro-batch-size 1 ";
   const Trajectory one = trained(1, how + "--micro-batches 4");
   ASSERT_EQ(one.losses.size(), 5U);
+  const std::vector<std::string> told = loads();
   const std::string correction = "blocks.0.experts.router.correction";
   ASSERT_TRUE(one.tensors.contains(correction));
   for (const char* split :
        {"--micro-batches 2 --replicas 2 --recompute layer", "--micro-batches 1 --replicas 4"}) {
     const int ranks = std::string(split).ends_with('4') ? 4 : 2;
     expect_same_bits(one, trained(ranks, how + split), split);
+    EXPECT_EQ(told, loads()) << split;
   }
   const Trajectory without = trained(1, how + "--micro-batches 4 --model.balance_rate 0");
   EXPECT_NE(one.tensors.at(correction), without.tensors.at(correction));
   EXPECT_NE(one.losses, without.losses);
+}
+
+// A step has 3 x 2 x 19 tokens, of which each goes to two experts; evaluations do not count.
+TEST_F(Mixtures, TellTheRowsOfEveryExpertOnce) {
+  (void)trained(1, "--model.balance_rate 0 --recompute layer");
+  const std::vector<std::string> told = loads();
+  ASSERT_EQ(told.size(), 5U);
+  for (const std::string& step : told) {
+    const auto mixtures = nlohmann::json::parse(step);
+    ASSERT_EQ(mixtures.size(), 3U);
+    for (size_t i = 0; i < 3; ++i) {
+      const std::string layer = "blocks." + std::to_string(i == 0 ? 0 : i + 1) + ".experts";
+      EXPECT_EQ(mixtures[i]["layer"], layer);
+      const auto rows = mixtures[i]["rows"].get<std::vector<int64_t>>();
+      EXPECT_EQ(rows.size(), 6U);
+      EXPECT_EQ(std::accumulate(rows.begin(), rows.end(), int64_t{0}), 228);
+    }
+  }
+  const auto summary = nlohmann::json::parse(read_file(scratch_ / "run/summary.json"));
+  EXPECT_EQ(summary["experts"][2]["rows"], nlohmann::json::parse(told.back())[2]["rows"]);
+  (void)trained(1, "--model.balance_rate 0 --eval-every 1");
+  EXPECT_EQ(told, loads());
+  (void)trained(2,
+                "--model.balance_rate 0 --optimizer.barrier false --schedule interleaved-1f1b "
+                "--stages 4");
+  EXPECT_EQ(told, loads());
 }
 
 // The auxiliary losses are no part of the loss that is told, but of what is learned.

@@ -264,6 +264,7 @@ void add_run(std::vector<Option>& table) {
   rows.add("log_every", "log-every", &R::log_every, "N", between(1, 1e15), "steps between plain log lines");
   rows.add("trace", &R::trace, "N", between(0, 1000), "steps after the warm-up recorded in trace.json, for chrome://tracing and Perfetto; 0: none");
   rows.add("tensorboard", "tensorboard", &R::tensorboard, "", any(), "write the figures of metrics.jsonl for TensorBoard, too, to DIR/tensorboard");
+  rows.add("expert_rows", &R::expert_rows, "", any(), "metrics.jsonl has the rows of each expert in every step, beside the largest and the least share of each mixture");
   rows.add("dry_run", "dry-run", &R::dry_run, "", any(), "everything but the arithmetic: real ranks, messages and data, times by a virtual clock; trains nothing, and writes only to DIR.dry-run beside the run directory");
   rows.add("dry_run_model", "dry-run-model", &R::dry_run_model, "NAME", one_of(device_model_names()), "the device that a dry run stands for; cpu: this machine's; a profile (pipeline.profile) corrects its times");
 }

@@ -90,6 +90,8 @@ std::vector<Readers> readers_of_decoders() {
       {"model", {"router_scale", "router_bias", "router_correction"}, {decoder, experts}},
       {"model", {"balance_rate", "balance_loss", "router_z_loss"}, {decoder, experts}},
       {"model", {"expert_groups", "groups_per_token"}, {decoder, experts}},
+      {"run", {"expert_rows"}, {decoder, experts}},
+      {"run", {"expert_rows"}, {of_kind({"sequential", "own"})}},
   };
 }
 

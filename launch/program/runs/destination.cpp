@@ -46,6 +46,7 @@ std::unique_ptr<Reporter> make_reporter(const Config& config, RunDirectory& dire
                                                    .log_every = config.run.log_every,
                                                    .tokens = reads_tokens(config.data),
                                                    .tensorboard = config.run.tensorboard,
+                                                   .expert_rows = config.run.expert_rows,
                                                    .start = start,
                                                    .check_directory = [&] { directory.check(); }});
   reporter->note(attempt_note(directory));

@@ -264,6 +264,7 @@ RunSummary RunReport::summary(double final_loss, double seconds, const DataWaits
   summary.final_loss = final_loss;
   summary.final_eval = evaluation_;
   summary.seconds = seconds;
+  summary.experts = experts_;
   for (const std::string& text : network_.world().gather_text(to_json(rank_record(waits)))) {
     summary.ranks_detail.push_back(rank_record_from_json(text));
   }

@@ -68,6 +68,8 @@ class RunReport {
   // The speed (speed_of()) of a step that took `step_ms`; null on ranks without the forecast.
   [[nodiscard]] std::optional<Speed> speed(double step_ms) const;
 
+  // Adds the load of experts in a step whose outcome is known; called on rank 0.
+  void loaded(const StepRecord& record) { add_loads(experts_, record.step, record.experts); }
   // started_from(), evaluated() and saved() keep a record for the summary: what weights the run
   // started from, its last evaluation, and what its checkpoints have cost.
   void started_from(const TransferRecord& record) { init_ = record; }
@@ -112,6 +114,7 @@ class RunReport {
   std::optional<SlowRanks> slow_ranks_;   // on rank 0 of several ranks, with a forecast
   int64_t tokens_ = 0, loss_tokens_ = 0;  // sums over the steps of step_ms_
   std::vector<double> step_ms_;  // after the warm-up; of all steps where there are no others
+  std::vector<ExpertHistory> experts_;
   std::optional<TransferRecord> init_;
   std::optional<EvalRecord> evaluation_;
   CheckpointRecord checkpoints_;

@@ -189,6 +189,7 @@ void Run::conclude(StepRecord record) {
   left_out_in_a_row_ = record.left_out ? left_out_in_a_row_ + 1 : 0;
   rolled_back_ += record.rolled_back ? 1 : 0;
   if (record.left_out) leave_out(record);
+  report_.loaded(record);
   if (reporter_ != nullptr) reporter_->step(record);
   last_ = record;
 }

@@ -18,6 +18,7 @@ Step::Step(const Config& config, Pipeline& pipeline, const Station& station, Ask
       device_(station.device),
       ask_(std::move(ask)),
       norm_(pipeline, station.network.pipeline(), station.network.replicas(), station.device),
+      loads_(pipeline, station.network.pipeline(), station.device),
       optimizer_(on_every_rank([&] { return make_optimizer(config.optimizer); })) {
   optimizer_->allocate(pipeline.state(), device_);
   if (config.optimizer.moving_average > 0.0) {
@@ -38,7 +39,7 @@ Step::Step(const Config& config, Pipeline& pipeline, const Station& station, Ask
                 "optimizer.barrier = false is for the CPU so far: leave it out on a GPU",
                 ErrorScope::EveryRank);
   }
-  late_ = std::make_unique<LateVerdict>(norm_, network_);
+  late_ = std::make_unique<LateVerdict>(norm_, loads_, network_);
   undo_.allocate(pipeline.state(), device_);
   input_.settle = [this] { return settle_before_backwards(); };
 }
@@ -100,6 +101,7 @@ void Step::update() {
   if (vote_.computed) doubt_ = Doubt::Computed;
   if (vote_.kept) doubt_ = Doubt::Kept;
   if (doubt_ != Doubt::None) return;
+  record_.experts = loads_.gather();
   if (!record_.left_out) change_weights(record_, false);
   if (audited_ && doubt_ == Doubt::None) audit_->passed();
   if (!record_.left_out && average_) average_->update(record_.step);
@@ -115,7 +117,10 @@ void Step::update_late() {
   StepVote vote = ask_ ? ask_() : StepVote{};
   vote.refuse =
       !std::all_of(squares.begin(), squares.end(), [](double s) { return std::isfinite(s); });
-  late_->start(squares, loss_here(pipeline_, config_.pipeline.micro_batches, device_), vote);
+  late_->start({.squares = squares,
+                .loss = loss_here(pipeline_, config_.pipeline.micro_batches, device_),
+                .vote = vote,
+                .rows = loads_.here()});
   doubtful_ = record_;
   if (!trusts_) return settle();
   undo_.save();
@@ -153,7 +158,9 @@ void Step::settle() {
   if (!doubtful_) return;
   StepRecord record = *std::exchange(doubtful_, std::nullopt);
   const bool made = std::exchange(made_, false);
-  learn(record, late_->finish());
+  const Verdict verdict = late_->finish();
+  learn(record, verdict);
+  if (station_.session.rank() == 0) record.experts = loads_.of(verdict.rows);
   const bool clipped = clip_scale(record.grad_norm, config_.optimizer.clip_norm) != 1.0;
   trusts_ = !record.left_out && !clipped;
   record.rolled_back = made && !trusts_;

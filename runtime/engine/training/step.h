@@ -28,6 +28,7 @@
 #include "runtime/engine/pipeline/pipeline.h"
 #include "runtime/engine/training/audit/step_audit.h"
 #include "runtime/engine/training/checkpoints/progress.h"
+#include "runtime/engine/training/expert_loads.h"
 #include "runtime/engine/training/gradient_norm.h"
 #include "runtime/engine/training/late/late_verdict.h"
 #include "runtime/engine/training/step_vote.h"
@@ -117,6 +118,7 @@ class Step {
   AskVote ask_;
   StepVote vote_;
   GradientNorm norm_;
+  ExpertLoads loads_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<WeightAverage> average_;  // null: there are no averages
   std::unique_ptr<StepAudit> audit_;        // null: there are no audits

@@ -113,6 +113,7 @@ struct RunConfig {
   int64_t log_every = 10;    // steps between log lines
   int64_t trace = 2;         // how many steps are recorded in trace.json; 0: none
   bool tensorboard = false;  // write the metrics as TensorBoard event files, too
+  bool expert_rows = false;  // metrics.jsonl has the rows of every expert of every mixture
   // Do everything but the arithmetic: real ranks, messages and data, with modelled times.
   bool dry_run = false;
   std::string dry_run_model = "cpu";  // the device to model: a name for device_model_named()

@@ -72,6 +72,12 @@ Json curves_json(const History& history) {
             tokens ? &StepPoint::tokens_per_s : &StepPoint::samples_per_s);
   add_curve(curves, history, {{"id", "step_ms"}, {"title", "Step time"}, {"unit", "ms"}},
             &StepPoint::step_ms);
+  add_curve(curves, history,
+            {{"id", "expert_load"}, {"title", "Fullest expert"}, {"unit", "x the mean"}},
+            &StepPoint::expert_load);
+  add_curve(curves, history,
+            {{"id", "idle_experts"}, {"title", "Experts without a token"}, {"unit", ""}},
+            &StepPoint::idle_experts);
   return curves;
 }
 

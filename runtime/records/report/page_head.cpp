@@ -91,6 +91,15 @@ std::string memory_tile(const RunFacts& facts, int64_t attempts) {
                                    of_older_attempt(facts, attempts)}));
 }
 
+std::string experts_tile(const RunFiles& files) {
+  if (files.history.steps.empty()) return {};
+  const StepPoint& last = files.history.steps.back();
+  if (!std::isfinite(last.expert_load)) return {};
+  return figure_tile(
+      "Fullest expert", fmt::format("{:.2f} × the mean", last.expert_load),
+      fmt::format("of the last step; {:.0f} experts had no token", last.idle_experts));
+}
+
 std::string steps_tile(const RunFiles& files, const RunFacts& facts) {
   std::string value = std::to_string(facts.steps_done);
   if (facts.steps_asked) value += " of " + std::to_string(*facts.steps_asked);
@@ -169,7 +178,7 @@ std::string head_section(const RunFiles& files, const RunFacts& facts) {
       time_text(files.last_write_s));
   text += "<dl id=\"figures\">\n" + steps_tile(files, facts) + loss_tile(facts) + rate_tile(facts) +
           step_tile(facts) + bubble_tile(facts, files.attempts) +
-          memory_tile(facts, files.attempts) + "</dl>\n";
+          memory_tile(facts, files.attempts) + experts_tile(files) + "</dl>\n";
   if (facts.attempt < files.attempts && facts.attempt > 0) {
     text += fmt::format(
         "<p class=\"small\">These are figures of attempt {}: attempt {} has not told its own "

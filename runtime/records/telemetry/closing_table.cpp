@@ -92,6 +92,7 @@ std::string totals(const RunSummary& summary) {
       text += fmt::format(" (accuracy {})", percent_text(*summary.final_eval->accuracy));
     }
   }
+  if (!summary.experts.empty()) text += "\nexperts     " + text_of(summary.experts);
   if (summary.best) {
     const BestRecord& best = *summary.best;
     text += fmt::format(

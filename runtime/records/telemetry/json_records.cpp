@@ -63,6 +63,23 @@ Json rank_json(const RankRecord& record) {
   return json;
 }
 
+Json load_json(const ExpertLoad& load, bool rows) {
+  Json json = {{"layer", load.layer},
+               {"largest", load.largest()},
+               {"least", load.least()},
+               {"idle", load.idle()}};
+  if (rows) json["rows"] = load.rows;
+  return json;
+}
+
+Json history_json(const ExpertHistory& history) {
+  Json json = load_json(history.last, true);
+  json["largest_mean"] = history.largest_mean();
+  json["largest_of_all"] = history.largest_of_all;
+  json["at_step"] = history.at_step;
+  return json;
+}
+
 Json eval_json(const EvalRecord& record) {
   Json json = {
       {"eval", true}, {"step", record.step}, {"attempt", record.attempt}, {"loss", record.loss}};
@@ -95,7 +112,7 @@ std::string json_line(const StartRecord& record) {
   return dump(start_json(record), -1);
 }
 
-std::string json_line(const StepRecord& record, bool tokens) {
+std::string json_line(const StepRecord& record, bool tokens, bool expert_rows) {
   Json json = {
       {"step", record.step},
       {"loss", record.loss},
@@ -116,6 +133,9 @@ std::string json_line(const StepRecord& record, bool tokens) {
   if (record.rolled_back) json["rolled_back"] = true;
   if (record.auxiliary_loss) json["auxiliary_loss"] = *record.auxiliary_loss;
   add_speed(json, record.speed);
+  for (const ExpertLoad& load : record.experts) {
+    json["experts"].push_back(load_json(load, expert_rows));
+  }
   return dump(json, -1);
 }
 
@@ -163,6 +183,9 @@ std::string json_text(const RunSummary& summary) {
     json["predicted_from"] = summary.forecast->basis;
   }
   json["seconds"] = summary.seconds;
+  for (const ExpertHistory& history : summary.experts) {
+    json["experts"].push_back(history_json(history));
+  }
   if (summary.rolled_back > 0) json["rolled_back"] = summary.rolled_back;
   if (!summary.stopped.empty()) json["stopped"] = summary.stopped;
   if (summary.init) json["init"] = transfer_json(*summary.init);

@@ -15,7 +15,9 @@ namespace penstock {
 // A line of starts.jsonl, without its newline.
 [[nodiscard]] std::string json_line(const StartRecord& record);
 // A line of metrics.jsonl, without its newline. `tokens`: whether to write tokens_per_s, too.
-[[nodiscard]] std::string json_line(const StepRecord& record, bool tokens);
+// `expert_rows`: whether to write the rows of every expert beside what they come to.
+[[nodiscard]] std::string json_line(const StepRecord& record, bool tokens,
+                                    bool expert_rows = false);
 [[nodiscard]] std::string json_line(const EvalRecord& record);
 // The text of summary.json, indented.
 [[nodiscard]] std::string json_text(const RunSummary& summary);

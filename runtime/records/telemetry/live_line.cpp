@@ -43,6 +43,16 @@ std::string epoch_text(const StepRecord& record) {
   return fmt::format(" | epoch {:.2f}/{}", record.epoch->done, record.epoch->of);
 }
 
+// Returns how uneven the load of experts is, for example " | experts 2.31 x, 3 idle", or an empty
+// text if there are none.
+std::string experts_text(const StepRecord& record) {
+  const ExpertLoad* most = fullest(record.experts);
+  if (most == nullptr) return "";
+  const int64_t idle = idle_experts(record.experts);
+  return fmt::format(" | experts {:.2f} x", most->largest()) +
+         (idle > 0 ? fmt::format(", {} idle", idle) : "");
+}
+
 std::string bar(int64_t step, int64_t total) {
   constexpr int64_t kWidth = 16;
   const int64_t full = total > 0 ? std::clamp(step * kWidth / total, int64_t{0}, kWidth) : 0;
@@ -92,6 +102,7 @@ std::string step_text(const StepRecord& record, int64_t total_steps, double aver
   if (record.accuracy) text += " | accuracy " + percent_text(*record.accuracy);
   text += fmt::format(" | norm {:.3g} | lr {:.2e} | {}", std::abs(record.grad_norm),
                       record.learning_rate, milliseconds_text(record.step_ms));
+  text += experts_text(record);
   return text + rates_text(record, average_ms, tokens);
 }
 

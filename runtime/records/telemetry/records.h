@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "kernels/memory/memory.h"
+#include "runtime/records/telemetry/expert_load.h"
 
 namespace penstock {
 
@@ -54,6 +55,8 @@ struct StepRecord {
   bool rolled_back = false;
   std::optional<Speed> speed = {};        // null: the number of operations is not known
   std::optional<EpochRecord> epoch = {};  // null: the run's length is given in steps
+  // The load of each mixture of experts, in the order of layers; on rank 0 alone.
+  std::vector<ExpertLoad> experts = {};
 };
 
 // One line of metrics.jsonl with "eval": true: an evaluation on validation data.
@@ -172,6 +175,7 @@ struct RunSummary {
   std::optional<ForecastRecord> forecast;
   double step_ms_median = 0.0, step_ms_p95 = 0.0;  // p95: 95th percentile
   double seconds = 0.0;                            // of this attempt
+  std::vector<ExpertHistory> experts = {};         // of each mixture, in the order of layers
   std::vector<RankRecord> ranks_detail;            // by rank
 };
 

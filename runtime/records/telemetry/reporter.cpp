@@ -35,6 +35,10 @@ std::vector<EventScalar> scalars_of(const StepRecord& record, bool tokens) {
   if (record.accuracy) scalars.push_back({"train/accuracy", *record.accuracy});
   if (record.auxiliary_loss) scalars.push_back({"train/auxiliary_loss", *record.auxiliary_loss});
   if (record.speed) scalars.push_back({"train/mfu", record.speed->mfu});
+  if (const ExpertLoad* most = fullest(record.experts); most != nullptr) {
+    scalars.push_back({"experts/largest", most->largest()});
+    scalars.push_back({"experts/idle", static_cast<double>(idle_experts(record.experts))});
+  }
   return scalars;
 }
 
@@ -135,7 +139,7 @@ void Reporter::step(const StepRecord& record) {
   StepRecord numbered = record;
   numbered.attempt = s.options.attempt;
   s.look_after(s.files->metrics, "metrics.jsonl");
-  s.files->metrics.write_line(json_line(numbered, s.options.tokens));
+  s.files->metrics.write_line(json_line(numbered, s.options.tokens, s.options.expert_rows));
   if (std::optional<EventFile>& events = s.files->events) {
     s.look_after(*events, "tensorboard");
     if (!s.has_begun && record.step > 1) events->restart(record.step);

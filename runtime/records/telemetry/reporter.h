@@ -25,6 +25,7 @@ class Reporter {
     int64_t log_every = 10;    // steps between lines in the log
     bool tokens = false;       // report tokens/s besides samples/s
     bool tensorboard = false;  // write a TensorBoard event file, too
+    bool expert_rows = false;  // write the rows of every expert to metrics.jsonl
     StartRecord start = {};    // of this attempt; its number is set here
     // Called when a file has disappeared from the directory. It should throw if the directory
     // itself has; if it returns, the file is made again.

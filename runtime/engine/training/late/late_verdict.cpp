@@ -16,20 +16,22 @@ constexpr size_t kVotes = std::tuple_size_v<VoteNumbers>;
 }  // namespace
 
 // Lays out the list that is gathered. It has each rank's losses and then its votes. If the rank is
-// in replica 0, its squares follow.
-LateVerdict::LateVerdict(const GradientNorm& norm, Network& network)
-    : brings_squares_(network.replicas().rank() == 0),
+// in replica 0, its squares and its experts' rows follow.
+LateVerdict::LateVerdict(const GradientNorm& norm, ExpertLoads& loads, Network& network)
+    : brings_more_(network.replicas().rank() == 0),
       replicas_(static_cast<size_t>(network.replicas().size())),
       losses_(replicas_ * kLosses) {
   Collective& world = network.world();
   // The places are gathered as doubles, which hold them exactly: no collective takes other numbers
   // in lists of unequal lengths.
   std::vector<double> places;
-  if (brings_squares_) places.assign(norm.places().begin(), norm.places().end());
-  mine_.resize(kLosses + kVotes + places.size());
+  if (brings_more_) places.assign(norm.places().begin(), norm.places().end());
+  const int64_t own_rows = brings_more_ ? std::ssize(loads.here()) : 0;
+  mine_.resize(kLosses + kVotes + places.size() + static_cast<size_t>(own_rows));
   gather_ = network.late_gather(mine_.size());
   if (gather_ == nullptr) fail_internal("this network has no late gather");
   const std::vector<int64_t> counts = world.gather_to_all(static_cast<int64_t>(places.size()));
+  const std::vector<int64_t> rows = world.gather_to_all(own_rows);
   const std::vector<int64_t> replica = world.gather_to_all(int64_t{network.replicas().rank()});
   size_t total = 0;
   for (const int64_t count : counts) total += static_cast<size_t>(count);
@@ -43,18 +45,22 @@ LateVerdict::LateVerdict(const GradientNorm& norm, Network& network)
     for (int64_t i = 0; i < counts[rank]; ++i) {
       order.emplace_back(all_places[order.size()], first++);
     }
+    for (int64_t i = 0; i < rows[rank]; ++i) row_sources_.push_back(first++);
   }
   std::sort(order.begin(), order.end());
   for (const auto& [place, source] : order) sources_.push_back(source);
   in_order_.resize(sources_.size());
+  rows_.resize(row_sources_.size());
 }
 
-void LateVerdict::start(std::span<const double> squares, const LossNumbers& loss,
-                        const StepVote& vote) {
-  auto at = std::copy(loss.begin(), loss.end(), mine_.begin());
-  const VoteNumbers votes = numbers_of(vote);
+void LateVerdict::start(const Brought& brought) {
+  auto at = std::copy(brought.loss.begin(), brought.loss.end(), mine_.begin());
+  const VoteNumbers votes = numbers_of(brought.vote);
   at = std::copy(votes.begin(), votes.end(), at);
-  if (brings_squares_) std::copy(squares.begin(), squares.end(), at);
+  if (brings_more_) {
+    at = std::copy(brought.squares.begin(), brought.squares.end(), at);
+    std::copy(brought.rows.begin(), brought.rows.end(), at);
+  }
   gather_->start(mine_);
 }
 
@@ -69,7 +75,8 @@ Verdict LateVerdict::finish() {
     for (size_t i = 0; i < kVotes; ++i) votes[i] += numbers[kLosses + i];
   }
   for (size_t i = 0; i < sources_.size(); ++i) in_order_[i] = all[sources_[i]];
-  return {gradient_norm(in_order_), loss_of_replicas(losses_), vote_of(votes)};
+  for (size_t i = 0; i < row_sources_.size(); ++i) rows_[i] = all[row_sources_[i]];
+  return {gradient_norm(in_order_), loss_of_replicas(losses_), vote_of(votes), rows_};
 }
 
 }  // namespace penstock

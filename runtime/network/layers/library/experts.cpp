@@ -67,7 +67,7 @@ void Experts::declare(ParameterSet& set) const {
   add(gate_, ".gate.weight", hidden, width, options_.in_init_factor);
   add(in_, ".in.weight", hidden, width, options_.in_init_factor);
   add(out_, ".out.weight", width, hidden, options_.out_init_factor);
-  set.add_step_sums(rows_, name() + ".rows", {experts});
+  set.add_step_sums(rows_, name() + std::string(kExpertRows), {experts});
   if (shared_) shared_->declare(set);
   if (shared_gate_) shared_gate_->declare(set);
 }

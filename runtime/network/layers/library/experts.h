@@ -3,11 +3,18 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "runtime/network/layers/layer.h"
 #include "runtime/network/layers/library/linear.h"
 
 namespace penstock {
+
+// How the names of the step sums end that have the rows of each expert: "blocks.2.experts.rows".
+inline constexpr std::string_view kExpertRows = ".rows";
+[[nodiscard]] inline bool counts_experts(const StepSums& sums) {
+  return sums.name.ends_with(kExpertRows);
+}
 
 // Sends each token to `chosen` of the experts, gated feed-forwards (GatedFeedForward), and adds up
 // their results, weighted by the router's scores, in the order of the experts: [..., width] ->

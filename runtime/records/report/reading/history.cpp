@@ -1,6 +1,7 @@
 #include "runtime/records/report/reading/history.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -27,6 +28,20 @@ int64_t whole_in(const json& line, const char* key, const std::string& where) {
     fail_data(where + ": \"" + key + "\" is larger than any run's");
   }
   return static_cast<int64_t>(value);
+}
+
+// Adds the load of experts to the point: the largest of all mixtures, and the sum of the idle ones.
+void read_experts(const json& line, const std::string& where, StepPoint& point) {
+  point.expert_load = point.idle_experts = std::numeric_limits<double>::quiet_NaN();
+  const auto found = line.find("experts");
+  if (found == line.end()) return;
+  if (!found->is_array()) fail_data(where + ": \"experts\" is not a list");
+  point.idle_experts = 0.0;
+  for (const json& mixture : *found) {
+    if (!mixture.is_object()) fail_data(where + ": \"experts\" is not a list of objects");
+    point.expert_load = std::fmax(point.expert_load, number_in(mixture, "largest", where));
+    point.idle_experts += number_in(mixture, "idle", where);
+  }
 }
 
 bool flag_in(const json& line, const char* key) {
@@ -74,6 +89,7 @@ void HistoryReader::add(std::string_view line, const std::string& where) {
                          .samples_per_s = number_in(record, "throughput", where),
                          .tokens_per_s = number_in(record, "tokens_per_s", where),
                          .left_out = flag_in(record, "left_out")});
+  read_experts(record, where, read_.steps.back());
 }
 
 History HistoryReader::finish() {

@@ -21,6 +21,9 @@ struct StepPoint {
   double loss = 0, grad_norm = 0, learning_rate = 0;
   double step_ms = 0, data_wait_ms = 0;
   double samples_per_s = 0, tokens_per_s = 0;
+  // The rows of the fullest expert as a multiple of its layer's mean, and how many experts had
+  // none.
+  double expert_load = 0, idle_experts = 0;
   bool left_out = false;  // the update was skipped, since loss or gradient were not finite
 };
 

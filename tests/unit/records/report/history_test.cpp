@@ -56,6 +56,16 @@ TEST(Histories, TellEvaluationsFromSteps) {
   EXPECT_EQ(history.steps.size(), 1U);
 }
 
+TEST(Histories, HaveTheFullestExpertOfAllMixtures) {
+  StepRecord step{.step = 1, .loss = 1, .samples = 8, .step_ms = 4};
+  step.experts = {{.layer = "a", .rows = {1, 3}}, {.layer = "b", .rows = {0, 8}}};
+  const History history = history_of({json_line(step, false), step_line(2, 1, 8)});
+  EXPECT_EQ(history.steps[0].expert_load, 2.0);
+  EXPECT_EQ(history.steps[0].idle_experts, 1.0);
+  EXPECT_TRUE(std::isnan(history.steps[1].expert_load));
+  EXPECT_TRUE(std::isnan(history.steps[1].idle_experts));
+}
+
 TEST(Histories, KeepWhatIsNotFiniteAsNoNumber) {
   const History history = history_of({step_line(1, 1, std::nan(""))});
   EXPECT_TRUE(std::isnan(history.steps.at(0).loss));

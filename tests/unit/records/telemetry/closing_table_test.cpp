@@ -51,6 +51,15 @@ bubble      24.1 % measured, 20.0 % predicted for K = 2, M = 4 (1f1b)
 loss        1.7500, 1.8812 on validation data)");
 }
 
+TEST(ClosingTable, SaysHowUnevenTheLoadOfExpertsIs) {
+  RunSummary summary = example_run();
+  const std::vector<ExpertLoad> loads = {{.layer = "blocks.1.experts", .rows = {6, 0, 1, 1}}};
+  add_loads(summary.experts, 5000, loads);
+  EXPECT_THAT(closing_table(summary),
+              ::testing::HasSubstr("\nexperts     fullest 3.00 x the mean in the last step "
+                                   "(blocks.1.experts)"));
+}
+
 // It was shown as if it were of the last step.
 TEST(ClosingTable, NamesTheStepOfAnOlderEvaluation) {
   RunSummary summary = example_run();

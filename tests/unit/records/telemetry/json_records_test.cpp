@@ -113,6 +113,30 @@ TEST(StepLine, HasTheEpochWhereTheRunIsGivenInEpochs) {
   EXPECT_EQ(json::parse(json_text(summary))["epochs"], 3);
 }
 
+TEST(StepLine, HasTheLoadOfEachMixtureAndTheRowsWhereTheyAreAskedFor) {
+  StepRecord record = example();
+  EXPECT_FALSE(json::parse(json_line(record, true, true)).contains("experts"));
+  record.experts = {{.layer = "blocks.0.experts", .rows = {3, 0, 3}},
+                    {.layer = "blocks.2.experts", .rows = {2, 2, 2}}};
+  const json read = json::parse(json_line(record, true));
+  EXPECT_EQ(read["experts"],
+            json::parse(R"([{"layer":"blocks.0.experts","largest":1.5,"least":0.0,"idle":1},
+                            {"layer":"blocks.2.experts","largest":1.0,"least":1.0,"idle":0}])"));
+  const json all = json::parse(json_line(record, true, true));
+  EXPECT_EQ(all["experts"][0]["rows"], json::parse("[3, 0, 3]"));
+}
+
+TEST(Summary, HasWhatTheLoadsCameTo) {
+  RunSummary summary;
+  EXPECT_FALSE(json::parse(json_text(summary)).contains("experts"));
+  const std::vector<ExpertLoad> loads = {{.layer = "blocks.0.experts", .rows = {3, 0, 3}}};
+  add_loads(summary.experts, 4, loads);
+  EXPECT_EQ(json::parse(json_text(summary))["experts"],
+            json::parse(R"([{"layer": "blocks.0.experts", "largest": 1.5, "least": 0.0, "idle": 1,
+                             "rows": [3, 0, 3], "largest_mean": 1.5, "largest_of_all": 1.5,
+                             "at_step": 4}])"));
+}
+
 TEST(EvalLine, IsMarked) {
   EvalRecord record;
   record.step = 100;
