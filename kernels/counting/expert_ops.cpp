@@ -74,6 +74,13 @@ class CountingExperts final : public ExpertOps {
     count(sizes, x.dtype(), {&dw, accumulate ? &dw : nullptr, &x, &g}, 0);
   }
 
+  void add_expert_bias(Tensor& y, const Tensor& bias, const Tensor& offsets) override {
+    tally_.pass(elements(y), {&y, &y, &bias, &offsets});
+  }
+  void expert_bias_backward(Tensor& dbias, const Tensor& g, const Tensor& offsets) override {
+    tally_.pass(elements(g), {&dbias, &dbias, &g, &offsets});
+  }
+
   void gate_rows(Tensor& y, const Tensor& x, const Tensor& gate) override {
     tally_.pass(elements(x), {&y, &x, &gate});
   }

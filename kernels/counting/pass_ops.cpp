@@ -45,6 +45,18 @@ class CountingActivation final : public ActivationOps {
     multiply(dgate, g, x);
     backward(dgate, dgate, gate, f);
   }
+  void clamped_gate_forward(Tensor& y, const Tensor& gate, const Tensor& x,
+                            float /*limit*/) override {
+    tally_.pass((kSmooth + 4) * elements(y), {&y, &gate, &x});
+  }
+  void clamped_gate_backward(Tensor& dgate, Tensor& dx, const Tensor& g, const Tensor& gate,
+                             const Tensor& x, float /*limit*/) override {
+    const double flops = (2 * kSmooth + 4) * elements(dx);
+    if (!in_parts()) return tally_.pass(flops, {&dgate, &dx, &g, &gate, &x});
+    tally_.pass(flops, {&dgate, &gate, &x, &dx, &gate, &x});
+    multiply(dgate, dgate, g);
+    multiply(dx, dx, g);
+  }
   void fused_backward(Tensor& dx, const Tensor& g, const Tensor& y, Fused /*f*/) override {
     tally_.pass(3 * elements(dx), {&dx, &g, &y});
   }

@@ -209,6 +209,14 @@ class CountingAttention final : public AttentionOps {
         {&dq, &dk, &dv, &g, &q, &k, &v, &out, &logsumexp, mask.key_lengths, mask.starts});
   }
 
+  void add_sinks(Tensor& out, Tensor& logsumexp, const Tensor& sinks) override {
+    tally_.pass(elements(out), {&out, &out, &logsumexp, &logsumexp, &sinks});
+  }
+  void sinks_backward(Tensor& dsinks, const Tensor& g, const Tensor& out, const Tensor& logsumexp,
+                      const Tensor& sinks) override {
+    tally_.pass(2 * elements(out), {&dsinks, &g, &out, &logsumexp, &sinks});
+  }
+
  private:
   static constexpr double kSoftmax = 5;  // per score: maximum, difference, exp, sum, quotient
   static constexpr double kSoftcap = 3;  // per score: quotient, tanh, product

@@ -1,9 +1,16 @@
 // kernels/cpu/activation.cpp -- activations, which oneDNN computes, and gates of them.
+#include <algorithm>
+
 #include "kernels/cpu/loops/maps.h"
+#include "kernels/cpu/loops/simd_math.h"
 #include "kernels/cpu/onednn/onednn.h"
 
 namespace penstock {
 namespace {
+
+float open(float c) {
+  return 1.0F / (1.0F + simd_exp(-kClampedGateSteepness * c));
+}
 
 class CpuActivation final : public ActivationOps {
  public:
@@ -30,6 +37,27 @@ class CpuActivation final : public ActivationOps {
     multiply(dx, dx, g);
     multiply(dgate, g, x);
     backward(dgate, dgate, gate, f);
+  }
+  void clamped_gate_forward(Tensor& y, const Tensor& gate, const Tensor& x, float limit) override {
+    map_alike(context_, "clamped_gate_forward", y, gate, x, [limit](float gi, float xi) {
+      const float c = std::min(gi, limit);
+      return (std::clamp(xi, -limit, limit) + 1.0F) * c * open(c);
+    });
+  }
+  void clamped_gate_backward(Tensor& dgate, Tensor& dx, const Tensor& g, const Tensor& gate,
+                             const Tensor& x, float limit) override {
+    // First the derivatives, then these times g.
+    map_alike(context_, "clamped_gate_backward", dgate, gate, x, [limit](float gi, float xi) {
+      const float s = open(gi);
+      const float slope = s * (1.0F + kClampedGateSteepness * gi * (1.0F - s));
+      return gi > limit ? 0.0F : (std::clamp(xi, -limit, limit) + 1.0F) * slope;
+    });
+    map_alike(context_, "clamped_gate_backward", dx, gate, x, [limit](float gi, float xi) {
+      const float c = std::min(gi, limit);
+      return xi < -limit || xi > limit ? 0.0F : c * open(c);
+    });
+    multiply(dgate, dgate, g);
+    multiply(dx, dx, g);
   }
   void fused_backward(Tensor& dx, const Tensor& g, const Tensor& y, Fused f) override {
     switch (f) {

@@ -1,11 +1,13 @@
 // kernels/cpu/attention.cpp -- softmax, rotary positions, and multi-head attention
 // (tiled_attention.h): checks, and passes over rows.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "kernels/cpu/loops/loops.h"
 #include "kernels/cpu/loops/rotary_rows.h"
 #include "kernels/cpu/loops/tiled_attention.h"
+#include "kernels/ops/attention_sinks.h"
 
 namespace penstock {
 namespace {
@@ -89,7 +91,61 @@ class CpuAttention final : public AttentionOps {
     });
   }
 
+  void add_sinks(Tensor& out, Tensor& logsumexp, const Tensor& sinks) override {
+    const SinkSizes sizes = sink_sizes("add_sinks", out, logsumexp, sinks);
+    with_element_type(out.dtype(), "add_sinks", [&]<class T>(T) {
+      for_ranges(context_, sizes.rows, sizes.depth + 50, [&](int64_t first, int64_t last) {
+        for (int64_t row = first; row < last; ++row) {  // by position, then by head
+          const int64_t head = row % sizes.heads;
+          float& sum = logsumexp.data<float>()[row_of_sums(sizes, row)];
+          const float sink = sinks.data<float>()[head];
+          const float top = std::max(sum, sink);
+          const float all = top + std::log(std::exp(sum - top) + std::exp(sink - top));
+          const float share = std::exp(sum - all);
+          T* line = out.data<T>() + row * sizes.depth;
+#pragma GCC ivdep
+          for (int64_t c = 0; c < sizes.depth; ++c) {
+            line[c] = static_cast<T>(share * static_cast<float>(line[c]));
+          }
+          sum = all;
+        }
+      });
+    });
+  }
+  void sinks_backward(Tensor& dsinks, const Tensor& g, const Tensor& out, const Tensor& logsumexp,
+                      const Tensor& sinks) override {
+    const SinkSizes sizes = sink_sizes("sinks_backward", out, logsumexp, sinks);
+    require_alike("sinks_backward", g, out);
+    require_alike("sinks_backward", dsinks, sinks);
+    const int64_t positions = sizes.rows / sizes.heads;
+    with_element_type(out.dtype(), "sinks_backward", [&]<class T>(T) {
+      for_ranges(
+          context_, sizes.heads, positions * (sizes.depth + 20), [&](int64_t h, int64_t end) {
+            for (; h < end; ++h) {
+              const float sink = sinks.data<float>()[h];
+              float sum = 0.0F;
+              for (int64_t position = 0; position < positions; ++position) {
+                const int64_t row = position * sizes.heads + h;
+                const T* a = g.data<T>() + row * sizes.depth;
+                const T* b = out.data<T>() + row * sizes.depth;
+                const float dot = simd_sum(sizes.depth, [a, b](int64_t c) {
+                  return static_cast<float>(a[c]) * static_cast<float>(b[c]);
+                });
+                sum -= std::exp(sink - logsumexp.data<float>()[row_of_sums(sizes, row)]) * dot;
+              }
+              dsinks.data<float>()[h] = sum;
+            }
+          });
+    });
+  }
+
  private:
+  // logsumexp is [b, heads, t], where all else is [b, t, heads].
+  static int64_t row_of_sums(const SinkSizes& sizes, int64_t row) {
+    const int64_t position = row / sizes.heads;
+    return (position / sizes.time * sizes.heads + row % sizes.heads) * sizes.time +
+           position % sizes.time;
+  }
   template <class F>
   void for_rows(const Tensor& x, const F& f) {
     for_ranges(context_, x.shape().rows(), x.shape().back(), [&f](int64_t first, int64_t last) {

@@ -112,6 +112,43 @@ class CpuExperts final : public ExpertOps {
                                       grouped_sizes("grouped backward weight", g, x, dw, offsets));
   }
 
+  void add_expert_bias(Tensor& y, const Tensor& bias, const Tensor& offsets) override {
+    const int64_t width = expert_bias_width("add_expert_bias", y, bias, offsets);
+    const auto* begin = offsets.data<int32_t>();
+    with_element_type(y.dtype(), "add_expert_bias", [&]<class T>(T) {
+      for_ranges(context_, y.shape().rows(), width, [&](int64_t first, int64_t last) {
+        int64_t expert = 0;
+        for (int64_t row = first; row < last; ++row) {
+          while (begin[expert + 1] <= row) ++expert;
+          const float* add = bias.data<float>() + expert * width;
+          T* line = y.data<T>() + row * width;
+#pragma GCC ivdep
+          for (int64_t c = 0; c < width; ++c) {
+            line[c] = static_cast<T>(static_cast<float>(line[c]) + add[c]);
+          }
+        }
+      });
+    });
+  }
+  void expert_bias_backward(Tensor& dbias, const Tensor& g, const Tensor& offsets) override {
+    const int64_t width = expert_bias_width("expert_bias_backward", g, dbias, offsets);
+    const int64_t experts = offsets.elements() - 1;
+    const auto* begin = offsets.data<int32_t>();
+    with_element_type(g.dtype(), "expert_bias_backward", [&]<class T>(T) {
+      const int64_t work = g.elements() / experts;
+      for_ranges(context_, experts, work, [&](int64_t expert, int64_t last) {
+        for (; expert < last; ++expert) {
+          float* sum = dbias.data<float>() + expert * width;
+          for (int64_t row = begin[expert]; row < begin[expert + 1]; ++row) {
+            const T* line = g.data<T>() + row * width;
+#pragma GCC ivdep
+            for (int64_t c = 0; c < width; ++c) sum[c] += static_cast<float>(line[c]);
+          }
+        }
+      });
+    });
+  }
+
   void gate_rows(Tensor& y, const Tensor& x, const Tensor& gate) override {
     const int64_t width = x.shape().back();
     require_alike("gate_rows", y, x);

@@ -12,6 +12,8 @@ namespace penstock {
 // Gelu is the exact one, GeluTanh its approximation by tanh.
 enum class Activation : uint8_t { Relu, Gelu, GeluTanh, Silu, Tanh };
 
+inline constexpr float kClampedGateSteepness = 1.702F;
+
 class ActivationOps {
  public:
   virtual ~ActivationOps() = default;
@@ -27,6 +29,13 @@ class ActivationOps {
   virtual void gated_forward(Tensor& y, const Tensor& gate, const Tensor& x, Activation f) = 0;
   virtual void gated_backward(Tensor& dgate, Tensor& dx, const Tensor& g, const Tensor& gate,
                               const Tensor& x, Activation f) = 0;
+  // The gate of gpt-oss (2025): y = (u + 1) c sigmoid(1.702 c), where c is the gate, at most
+  // `limit`, and u is x, in [-limit, limit]. y may be gate; dgate and dx must be tensors of their
+  // own. Numbers beyond the limits have no gradient.
+  virtual void clamped_gate_forward(Tensor& y, const Tensor& gate, const Tensor& x,
+                                    float limit) = 0;
+  virtual void clamped_gate_backward(Tensor& dgate, Tensor& dx, const Tensor& g, const Tensor& gate,
+                                     const Tensor& x, float limit) = 0;
   // dx = g f'(z), where z is the argument of a function that was fused into a product: computed
   // from the OUTPUT y = f(z), since z was not kept. dx may be g.
   virtual void fused_backward(Tensor& dx, const Tensor& g, const Tensor& y, Fused f) = 0;

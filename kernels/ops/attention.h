@@ -69,6 +69,16 @@ class AttentionOps {
                                   const Tensor& out, const Tensor& logsumexp,
                                   const AttentionMask& mask, const AttentionOptions& options) = 0;
 
+  // Attention sinks (gpt-oss, 2025): a number for each head that takes part in the softmax of every
+  // row, as the score of a key whose value is zero. Changes what attention_forward() wrote, out
+  // [b, Tq, heads * d] and logsumexp, to what these are with the sinks, fp32 [heads]. The
+  // attention_backward() of the changed ones then gives the right gradients.
+  virtual void add_sinks(Tensor& out, Tensor& logsumexp, const Tensor& sinks) = 0;
+  // Overwrites dsinks, fp32 [heads], given the gradient g of out and what add_sinks() read and
+  // wrote.
+  virtual void sinks_backward(Tensor& dsinks, const Tensor& g, const Tensor& out,
+                              const Tensor& logsumexp, const Tensor& sinks) = 0;
+
   // How calls with such arguments, forward and backward alike, are computed here.
   [[nodiscard]] virtual AttentionPath path(const Tensor& /*q*/, const Tensor& /*k*/,
                                            const AttentionMask& /*mask*/,

@@ -74,4 +74,12 @@ struct GroupedSizes {
   return sizes;
 }
 
+// The tensors of a bias of experts. Returns the width of a row.
+[[nodiscard]] inline int64_t expert_bias_width(const char* op, const Tensor& rows,
+                                               const Tensor& bias, const Tensor& offsets) {
+  const int64_t width = rows.shape().back();
+  require_elements(op, bias, (offsets.elements() - 1) * width);
+  return width;
+}
+
 }  // namespace penstock

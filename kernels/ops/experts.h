@@ -83,6 +83,11 @@ class ExpertOps {
   virtual void grouped_backward_weight(Tensor& dw, const Tensor& x, const Tensor& g,
                                        const Tensor& offsets, bool accumulate) = 0;
 
+  // y[i] += bias[e] for the rows i of each expert e; y is [r k, out], bias fp32 [E, out].
+  virtual void add_expert_bias(Tensor& y, const Tensor& bias, const Tensor& offsets) = 0;
+  // dbias[e] += the sum of the rows of g of each expert e, in their order.
+  virtual void expert_bias_backward(Tensor& dbias, const Tensor& g, const Tensor& offsets) = 0;
+
   // y[r, width] = sigmoid(gate[r]) x[r, width]
   virtual void gate_rows(Tensor& y, const Tensor& x, const Tensor& gate) = 0;
   virtual void gate_rows_backward(Tensor& dx, Tensor& dgate, const Tensor& g, const Tensor& x,

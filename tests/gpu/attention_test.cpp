@@ -126,6 +126,38 @@ TEST_P(GpuAttention, ForwardAndBackward) {
   }
 }
 
+TEST_P(GpuAttention, Sinks) {
+  for (const AttentionCase& c : attention_cases()) {
+    const Inputs in(c, type_);
+    if (draws_by_itself(c, in)) continue;
+    const Twin sinks = random({c.heads}, DType::F32, 5, -2.0, 2.0);
+    Twin out = poisoned(in.q.gpu.shape(), type_);
+    Twin sums = poisoned({c.batch, c.heads, c.queries}, DType::F32);
+    Twin dq = poisoned(in.q.gpu.shape(), type_);
+    Twin dk = poisoned(in.k.gpu.shape(), type_);
+    Twin dv = poisoned(in.v.gpu.shape(), type_);
+    Twin dsinks = poisoned({c.heads}, DType::F32);
+    AttentionOps& on_gpu = gpu().attention();
+    on_gpu.attention_forward(out.gpu, sums.gpu, in.q.gpu, in.k.gpu, in.v.gpu, in.gpu(), options(c));
+    on_gpu.add_sinks(out.gpu, sums.gpu, sinks.gpu);
+    on_gpu.sinks_backward(dsinks.gpu, in.g.gpu, out.gpu, sums.gpu, sinks.gpu);
+    on_gpu.attention_backward(dq.gpu, dk.gpu, dv.gpu, in.g.gpu, in.q.gpu, in.k.gpu, in.v.gpu,
+                              out.gpu, sums.gpu, in.gpu(), options(c));
+    AttentionOps& on_cpu = cpu().attention();
+    on_cpu.attention_forward(out.cpu, sums.cpu, in.q.cpu, in.k.cpu, in.v.cpu, in.cpu(), options(c));
+    on_cpu.add_sinks(out.cpu, sums.cpu, sinks.cpu);
+    on_cpu.sinks_backward(dsinks.cpu, in.g.cpu, out.cpu, sums.cpu, sinks.cpu);
+    on_cpu.attention_backward(dq.cpu, dk.cpu, dv.cpu, in.g.cpu, in.q.cpu, in.k.cpu, in.v.cpu,
+                              out.cpu, sums.cpu, in.cpu(), options(c));
+    expect_close(out, std::string("out, ") + c.name);
+    expect_close(sums, tolerance_of(type_), std::string("logsumexp, ") + c.name);
+    expect_close(dsinks, tolerance_of(type_), std::string("dsinks, ") + c.name);
+    expect_close(dq, std::string("dq, ") + c.name);
+    expect_close(dk, std::string("dk, ") + c.name);
+    expect_close(dv, std::string("dv, ") + c.name);
+  }
+}
+
 TEST_P(GpuAttention, RepeatsItself) {
   const AttentionCase& c = attention_cases()[2];
   const Inputs in(c, type_);

@@ -175,6 +175,24 @@ TEST_P(GpuExperts, MultiplyEachExpertsRows) {
   }
 }
 
+TEST_P(GpuExperts, AddBiases) {
+  for (const Case& c : kCases) {
+    const Routed r = routed(c);
+    const Twin& offsets = r.routing.offsets;
+    const Shape rows = {c.rows * c.chosen, c.hidden};
+    const Twin bias = random({c.experts, c.hidden}, DType::F32, 2);
+    Twin y = random(rows, type_, 3);
+    gpu_.add_expert_bias(y.gpu, bias.gpu, offsets.gpu);
+    cpu_.add_expert_bias(y.cpu, bias.cpu, offsets.cpu);
+    expect_close(y, what_of(c));
+    const Twin g = random(rows, type_, 4);
+    Twin dbias = random({c.experts, c.hidden}, DType::F32, 5);
+    gpu_.expert_bias_backward(dbias.gpu, g.gpu, offsets.gpu);
+    cpu_.expert_bias_backward(dbias.cpu, g.cpu, offsets.cpu);
+    expect_close(dbias, what_of(c));
+  }
+}
+
 TEST_P(GpuExperts, GateRows) {
   for (const int64_t width : {1, 33, 300}) {
     const Twin x = random({6, width}, type_, 1);

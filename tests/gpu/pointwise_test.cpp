@@ -74,6 +74,24 @@ TEST_P(GpuPointwise, GatedActivations) {
   });
 }
 
+TEST_P(GpuPointwise, ClampedGates) {
+  for_sizes([&](int64_t size, int64_t shift) {
+    const Twin gate = random({size}, type_, 1, size == 1 ? 0.5 : -8.0, 8.0, shift);
+    const Twin x = random({size}, type_, 2, -8.0, 8.0, shift);
+    const Twin g = random({size}, type_, 3, 0.5, 1.0, shift);
+    Twin y = poisoned({size}, type_, shift);
+    gpu_activation_.clamped_gate_forward(y.gpu, gate.gpu, x.gpu, 5.0F);
+    cpu_activation_.clamped_gate_forward(y.cpu, gate.cpu, x.cpu, 5.0F);
+    expect_close(y, "clamped gate");
+    Twin dgate = poisoned({size}, type_, shift);
+    Twin dx = poisoned({size}, type_, shift);
+    gpu_activation_.clamped_gate_backward(dgate.gpu, dx.gpu, g.gpu, gate.gpu, x.gpu, 5.0F);
+    cpu_activation_.clamped_gate_backward(dgate.cpu, dx.cpu, g.cpu, gate.cpu, x.cpu, 5.0F);
+    expect_close(dgate, "clamped gate, of the gate");
+    expect_close(dx, "clamped gate, of what goes through");
+  });
+}
+
 TEST_P(GpuPointwise, ActivationsAtTheEndsOfTheirRange) {
   const std::vector<double> ends{0.0,  -0.0,  1e-3, -1e-3, -3.0, -5.5, -8.0,
                                  20.0, -20.0, 90.0, -90.0, 1e4,  -1e4};

@@ -4,7 +4,7 @@
 Builds small networks with random weights of each family (GPT-2, Llama with and without Llama 3's
 scaling, Mistral with a window, Qwen 2 and 3, Granite, OLMo 2, SmolLM3, Phi-3, Gemma 1 to 3, OLMo 3, Ministral,
 Seed-OSS, EXAONE 4, StarCoder2, StableLM, GLM-4, GPT-NeoX, Cohere 1 and 2, every scaling of rotary positions, the
-mixtures of experts Mixtral, OLMoE, Qwen2-MoE, Qwen3-MoE, Granite-MoE, dots.llm1 and GLM-4.5, a correction of scores
+mixtures of experts Mixtral, OLMoE, Qwen2-MoE, Qwen3-MoE, Granite-MoE, dots.llm1, GLM-4.5 and gpt-oss, a correction of scores
 that each step moves; tied and untied; queries in groups of 1, 2 and 4), lets transformers compute, writes what came
 out beside the weights under Penstock's names, and has
 decoder_golden_test compare. With --write DIR it leaves the files there: those of
@@ -90,6 +90,10 @@ DOTS1_KEYS = {**DEEPSEEK_KEYS, "shared_expert_width": 16, "expert_groups": 3, "g
 GLM4_MOE = {**DEEPSEEK, "n_shared_experts": 1, "first_k_dense_replace": 0, "attention_bias": True,
             "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5}}
 GLM4_MOE_KEYS = {**DEEPSEEK_KEYS, "shared_expert_width": 8, "attention_bias": True, "rotary_width": HEAD // 2}
+# The limit is low, so that it clamps numbers of both layers, above and below.
+GPT_OSS = {"num_experts_per_tok": 2, "num_local_experts": 5, "sliding_window": 5, "swiglu_limit": 0.5}
+GPT_OSS_KEYS = {**EXPERTS_KEYS, "attention_bias": True, "output_bias": True, "bias": True, "attention_sinks": True,
+                "router_bias": True, "expert_gate_limit": 0.5, "window": 5, "window_layers": [0]}
 HALF = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5}
 
 YARN = {"rope_type": "yarn", "rope_theta": 100.0, "factor": 2.0, "original_max_position_embeddings": 16,
@@ -230,6 +234,10 @@ CASES = {
                       llama_keys(1, True, **GLM4_MOE_KEYS, query_key_norm=True)),
     "glm4_moe_untied": (lambda: llama_like("Glm4Moe", 2, False, **GLM4_MOE),
                         llama_keys(2, False, **GLM4_MOE_KEYS, balance_rate=0.02)),
+    "gpt_oss_tied": (lambda: llama_like("GptOss", 2, True, **GPT_OSS, rope_parameters={**YARN, "truncate": False}),
+                     llama_keys(2, True, **GPT_OSS_KEYS, **YARN_KEYS, rotary_truncate=False)),
+    "gpt_oss_untied": (lambda: llama_like("GptOss", 4, False, **GPT_OSS, rope_parameters=YARN, attention_bias=False),
+                       {**llama_keys(4, False, **GPT_OSS_KEYS, **YARN_KEYS), "attention_bias": False, "output_bias": False}),
 }
 
 GPT2_NAMES = {"ln_1": "norm1", "ln_2": "norm2", "attn.c_proj": "attention.output",
@@ -240,7 +248,7 @@ LLAMA_NAMES = {"input_layernorm": "norm1", "post_attention_layernorm": "norm2",
                "self_attn.q_norm": "attention.query_norm", "self_attn.k_norm": "attention.key_norm",
                "mlp.gate_proj": "feed_forward.gate", "mlp.up_proj": "feed_forward.in",
                "mlp.down_proj": "feed_forward.out", "mlp.gate": "experts.router",
-               "mlp.shared_expert.gate_proj": "experts.shared.gate",
+               "mlp.router": "experts.router", "mlp.shared_expert.gate_proj": "experts.shared.gate",
                "mlp.shared_expert.up_proj": "experts.shared.in",
                "mlp.shared_expert.down_proj": "experts.shared.out",
                "mlp.shared_expert_gate": "experts.shared_gate",
@@ -291,6 +299,14 @@ def ours(family, name, tensor):
         return {f"{block}experts.shared.{part}.{last}": piece for part, piece in zip(("gate", "in"), tensor.chunk(2))}
     if last == "e_score_correction_bias":
         return {f"{block}experts.router.correction": tensor}
+    if last == "sinks":
+        return {f"{block}attention.sinks": tensor}
+    if inside.endswith(".experts") and family == "gpt_oss":  # [in, out], or a bias; columns of gate and in take turns
+        kind = "bias" if last.endswith("bias") else "weight"
+        turned = tensor.transpose(-1, 1)
+        if last.startswith("down_proj"):
+            return {f"{block}experts.out.{kind}": turned}
+        return {f"{block}experts.gate.{kind}": turned[:, ::2], f"{block}experts.in.{kind}": turned[:, 1::2]}
     if inside.endswith(".experts"):  # matrices of all experts, whose parameters have no name of their own
         pieces = tensor.chunk(2, 1) if last == "gate_up_proj" else [tensor]
         names = ("gate", "in") if last == "gate_up_proj" else ("out",)
@@ -325,7 +341,7 @@ def kept(model):
 
 
 def is_spared(name):
-    return name.endswith("bias") or "norm" in name
+    return name.endswith(("bias", "sinks")) or "norm" in name
 
 
 class Routing:

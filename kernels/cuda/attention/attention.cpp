@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/checks.h"
+#include "kernels/cuda/attention/attention_sinks_gpu.h"
 #include "kernels/cuda/attention/cudnn_attention.h"
 #include "kernels/cuda/attention/rotary.h"
 #include "kernels/cuda/families/softmax.h"
@@ -116,6 +117,18 @@ class CudaAttention final : public AttentionOps {
     } else {
       blocked_attention_backward(context_, call, q.dtype(), in, results, gradients);
     }
+  }
+
+  void add_sinks(Tensor& out, Tensor& logsumexp, const Tensor& sinks) override {
+    penstock::add_sinks(context_, out, logsumexp, sinks,
+                        sink_sizes("add_sinks", out, logsumexp, sinks));
+  }
+  void sinks_backward(Tensor& dsinks, const Tensor& g, const Tensor& out, const Tensor& logsumexp,
+                      const Tensor& sinks) override {
+    require_alike("sinks_backward", g, out);
+    require_alike("sinks_backward", dsinks, sinks);
+    penstock::sinks_backward(context_, dsinks, g, out, logsumexp, sinks,
+                             sink_sizes("sinks_backward", out, logsumexp, sinks));
   }
 
   [[nodiscard]] AttentionPath path(const Tensor& q, const Tensor& k, const AttentionMask& mask,

@@ -97,6 +97,48 @@ struct GatedBackward {
   }
 };
 
+__device__ float open(float c) {
+  return 1.0F / (1.0F + expf(-kClampedGateSteepness * c));
+}
+__device__ float clamped(float x, double limit) {
+  return fminf(fmaxf(x, static_cast<float>(-limit)), static_cast<float>(limit));
+}
+
+template <class T>
+struct ClampedGate : MapTwo<Silu, T, T, T> {
+  double limit;  // a float, in eight bytes so that there is no padding
+  template <int N>
+  __device__ void finish(int64_t i, const Two<N>& in) const {
+    Floats<N> out;
+    for (int k = 0; k < N; ++k) {
+      const float c = fminf(in.a[k], static_cast<float>(limit));
+      out[k] = (clamped(in.b[k], limit) + 1.0F) * c * open(c);
+    }
+    store<N>(this->y + i, out);
+  }
+};
+
+template <class T>
+struct ClampedGateBackward : GatedBackward<Silu, T> {
+  double limit;  // likewise
+  template <int N>
+  __device__ void finish(int64_t i,
+                         const typename GatedBackward<Silu, T>::template In<N>& in) const {
+    Floats<N> of_gate;
+    Floats<N> of_x;
+    for (int k = 0; k < N; ++k) {
+      const auto most = static_cast<float>(limit);
+      const float c = fminf(in.gate[k], most);
+      const float s = open(c);
+      const float slope = s * (1.0F + kClampedGateSteepness * c * (1.0F - s));
+      of_gate[k] = in.gate[k] > most ? 0.0F : in.g[k] * (clamped(in.x[k], limit) + 1.0F) * slope;
+      of_x[k] = fabsf(in.x[k]) > most ? 0.0F : in.g[k] * c * s;
+    }
+    store<N>(this->dgate + i, of_gate);
+    store<N>(this->dx + i, of_x);
+  }
+};
+
 // Calls visit(F{}), where F is the type that computes `f`.
 template <class Visit>
 void with_function(Activation f, const Visit& visit) {
@@ -166,6 +208,22 @@ class CudaActivation final : public ActivationOps {
                                        x.data<T>()};
         launch_elementwise(context_, body, x.elements());
       });
+    });
+  }
+  void clamped_gate_forward(Tensor& y, const Tensor& gate, const Tensor& x, float limit) override {
+    for (const Tensor& t : {gate, x}) require_alike("clamped_gate_forward", t, y);
+    with_element_type(y.dtype(), "clamped_gate_forward", [&]<class T>(T) {
+      const ClampedGate<T> body{{y.data<T>(), gate.data<T>(), x.data<T>()}, double{limit}};
+      launch_elementwise(context_, body, y.elements());
+    });
+  }
+  void clamped_gate_backward(Tensor& dgate, Tensor& dx, const Tensor& g, const Tensor& gate,
+                             const Tensor& x, float limit) override {
+    for (const Tensor& t : {dgate, dx, g, gate}) require_alike("clamped_gate_backward", t, x);
+    with_element_type(x.dtype(), "clamped_gate_backward", [&]<class T>(T) {
+      const ClampedGateBackward<T> body{
+          {dgate.data<T>(), dx.data<T>(), g.data<T>(), gate.data<T>(), x.data<T>()}, double{limit}};
+      launch_elementwise(context_, body, x.elements());
     });
   }
   void fused_backward(Tensor& dx, const Tensor& g, const Tensor& y, Fused f) override {

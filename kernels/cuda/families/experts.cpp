@@ -67,6 +67,14 @@ class CudaExperts final : public ExpertOps {
     penstock::grouped_backward_weight(context_, dw, x, g, offsets, accumulate,
                                       grouped_sizes("grouped backward weight", g, x, dw, offsets));
   }
+  void add_expert_bias(Tensor& y, const Tensor& bias, const Tensor& offsets) override {
+    (void)expert_bias_width("add_expert_bias", y, bias, offsets);
+    penstock::add_expert_bias(context_, y, bias, offsets);
+  }
+  void expert_bias_backward(Tensor& dbias, const Tensor& g, const Tensor& offsets) override {
+    (void)expert_bias_width("expert_bias_backward", g, dbias, offsets);
+    penstock::expert_bias_backward(context_, dbias, g, offsets);
+  }
   void gate_rows(Tensor& y, const Tensor& x, const Tensor& gate) override {
     require_alike("gate_rows", y, x);
     require_elements("gate_rows", gate, x.shape().rows());

@@ -29,6 +29,10 @@ void gate_rows(CudaContext& context, Tensor& y, const Tensor& x, const Tensor& g
 void gate_rows_backward(CudaContext& context, Tensor& dx, Tensor& dgate, const Tensor& g,
                         const Tensor& x, const Tensor& gate);
 
+void add_expert_bias(CudaContext& context, Tensor& y, const Tensor& bias, const Tensor& offsets);
+void expert_bias_backward(CudaContext& context, Tensor& dbias, const Tensor& g,
+                          const Tensor& offsets);
+
 void grouped_forward(CudaContext& context, Tensor& y, const Tensor& x, const Tensor& w,
                      const Tensor& offsets, const GroupedSizes& sizes);
 void grouped_backward_input(CudaContext& context, Tensor& dx, const Tensor& g, const Tensor& w,

@@ -260,6 +260,33 @@ __global__ void __launch_bounds__(kWarp* kRowsPerBlock)
 
 template <class T>
 __global__ void __launch_bounds__(kWarp* kRowsPerBlock)
+    add_expert_bias_kernel(T* y, const float* bias, const int32_t* offsets, int64_t rows,
+                           int64_t width) {
+  const int64_t row = row_of_thread<kWarp>();
+  if (row >= rows) return;
+  int64_t expert = 0;
+  while (offsets[expert + 1] <= row) ++expert;
+  for (auto c = static_cast<int64_t>(threadIdx.x); c < width; c += kWarp) {
+    narrow_to(y + row * width + c, widened(y[row * width + c]) + bias[expert * width + c]);
+  }
+}
+
+// A thread adds up a column of an expert, blockIdx.y.
+template <class T>
+__global__ void __launch_bounds__(kRouteThreads)
+    expert_bias_backward_kernel(float* dbias, const T* g, const int32_t* offsets, int64_t width) {
+  const int64_t c = int64_t{blockIdx.x} * kRouteThreads + static_cast<int64_t>(threadIdx.x);
+  if (c >= width) return;
+  const int64_t expert = blockIdx.y;
+  float sum = dbias[expert * width + c];
+  for (int64_t row = offsets[expert]; row < offsets[expert + 1]; ++row) {
+    sum += widened(g[row * width + c]);
+  }
+  dbias[expert * width + c] = sum;
+}
+
+template <class T>
+__global__ void __launch_bounds__(kWarp* kRowsPerBlock)
     gate_rows_kernel(T* y, const T* x, const T* gate, int64_t rows, int64_t width) {
   const int64_t row = row_of_thread<kWarp>();
   if (row >= rows) return;
@@ -347,6 +374,26 @@ void combine_backward(CudaContext& context, Tensor& dx, Tensor& dweights, const 
     launch(context.queue, &combine_backward_kernel<T>, row_shape<kWarp>(sizes.slots()),
            dx.data<T>(), dweights.data<float>(), g.data<T>(), x.data<T>(), weights.data<float>(),
            routing.places.data<int32_t>(), sizes.slots(), sizes.chosen, x.shape().back());
+  });
+}
+
+void add_expert_bias(CudaContext& context, Tensor& y, const Tensor& bias, const Tensor& offsets) {
+  with_element_type(y.dtype(), "add_expert_bias", [&]<class T>(T) {
+    launch(context.queue, &add_expert_bias_kernel<T>, row_shape<kWarp>(y.shape().rows()),
+           y.data<T>(), bias.data<float>(), offsets.data<int32_t>(), y.shape().rows(),
+           y.shape().back());
+  });
+}
+
+void expert_bias_backward(CudaContext& context, Tensor& dbias, const Tensor& g,
+                          const Tensor& offsets) {
+  const int64_t width = g.shape().back();
+  with_element_type(g.dtype(), "expert_bias_backward", [&]<class T>(T) {
+    launch(
+        context.queue, &expert_bias_backward_kernel<T>,
+        {.grid = {blocks_for(width, kRouteThreads), static_cast<uint32_t>(offsets.elements() - 1)},
+         .block = {kRouteThreads}},
+        dbias.data<float>(), g.data<T>(), offsets.data<int32_t>(), width);
   });
 }
 

@@ -25,7 +25,8 @@ constexpr std::array kOfTheNetwork = {
     "rotary_attention_factor", "rotary_short", "rotary_long", "experts", "experts_per_token", "expert_width",
     "shared_expert_width", "shared_expert_gate", "router", "router_normalised", "dense_layers",
     "rotary_pairs", "norm_bias", "parallel_branches", "shared_norm",
-    "router_scale", "router_bias", "router_correction", "expert_groups", "groups_per_token"};
+    "router_scale", "router_bias", "router_correction", "expert_groups", "groups_per_token",
+    "attention_sinks", "expert_gate_limit", "rotary_truncate"};
 // clang-format on
 
 const Option& model_option(const char* key) {

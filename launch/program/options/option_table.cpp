@@ -50,7 +50,7 @@ void add_model(std::vector<Option>& table) {
   rows.add("activation", &M::activation, "NAME", one_of({"relu", "gelu", "gelu-tanh", "silu"}), "of the feed-forward layers");
   rows.add("positions", &M::positions, "NAME", one_of({"sinusoidal", "learned", "rotary", "none"}), "transformers: position embedding; decoder: also rotary, and none");
   rows.add("attention_bias", &M::attention_bias, "", any(), "transformers: biases in attention; decoder: of queries, keys and values");
-  rows.add("bias", &M::bias, "", any(), "biases in feed-forward layers and softmax (which has none in a decoder)");
+  rows.add("bias", &M::bias, "", any(), "biases in feed-forward layers, experts and softmax (which has none in a decoder)");
   rows.add("final_norm", &M::final_norm, "", any(), "transformers: a norm at the end of encoder and decoder");
   rows.add("tied_embedding", &M::tied_embedding, "", any(), "transformers: the softmax matrix is the embedding table, one parameter");
   rows.add("depth_scaled_init", &M::depth_scaled_init, "", any(), "scale feed-forward weights down by depth");
@@ -66,6 +66,7 @@ void add_model(std::vector<Option>& table) {
   rows.add("rotary_factor", &M::rotary_factor, "X", at_least(1), "decoder: linear: places are divided by it; llama3, yarn: those of slow pairs; dynamic: the base grows by it; longrope: rotary_attention_factor follows from it");
   rows.add("rotary_low", &M::rotary_low, "X", above(0), "decoder: llama3's low_freq_factor, yarn's beta_slow");
   rows.add("rotary_high", &M::rotary_high, "X", at_least(0), "decoder: llama3's high_freq_factor, yarn's beta_fast, above rotary_low; 0: 4 for llama3, 32 for yarn");
+  rows.add("rotary_truncate", &M::rotary_truncate, "", any(), "decoder: yarn's bounds between slow and quick pairs are whole numbers");
   rows.add("rotary_original", &M::rotary_original, "N", between(1, 1e9), "decoder: the context before scaling: original_max_position_embeddings of llama3, yarn and longrope, max_position_embeddings of dynamic");
   rows.add("rotary_attention_factor", &M::rotary_attention_factor, "X", at_least(0), "decoder: cosines and sines are multiplied by it (yarn, longrope); 0: yarn 0.1 ln(rotary_factor) + 1, longrope sqrt(1 + ln(rotary_factor) / ln(rotary_original))");
   rows.add("rotary_short", &M::rotary_short, "X,..", above(0), "decoder: longrope's short_factor, a number for each pair of a head: used where model.context is at most rotary_original");
@@ -85,13 +86,15 @@ void add_model(std::vector<Option>& table) {
   rows.add("residual_scale", &M::residual_scale, "X", above(0), "decoder: what attention and feed-forward layers add is multiplied by it");
   rows.add("attention_scale", &M::attention_scale, "X", at_least(0), "decoder: scores of attention are multiplied by it; 0: by 1 / sqrt(width of a head)");
   rows.add("logit_scale", &M::logit_scale, "X", above(0), "decoder: logits are multiplied by it");
+  rows.add("attention_sinks", &M::attention_sinks, "", any(), "decoder: a trained number for each head takes part in the softmax of attention, as the score of a key without a value");
   rows.add("attention_softcap", &M::attention_softcap, "X", at_least(0), "decoder: a score of attention s becomes X tanh(s / X); 0: it stays");
   rows.add("logit_softcap", &M::logit_softcap, "X", at_least(0), "decoder: a logit l becomes X tanh(l / X); 0: it stays");
   rows.add("window", &M::window, "N", between(0, 1e7), "decoder: a position sees itself and the window - 1 before it; 0: all before it");
   rows.add("window_layers", &M::window_layers, "N,..", between(0, 1e6), "decoder: the layers that have the window, counted from 0, ascending; the others see all; empty: all of them have it");
-  rows.add("experts", &M::experts, "N", between(0, 65535), "decoder: feed-forward layers are mixtures of so many experts, which are gated and have no biases; 0: no mixtures");
+  rows.add("experts", &M::experts, "N", between(0, 65535), "decoder: feed-forward layers are mixtures of so many experts, which are gated; 0: no mixtures");
   rows.add("experts_per_token", &M::experts_per_token, "N", between(1, 65535), "decoder: experts to which each token goes");
   rows.add("expert_width", &M::expert_width, "N", between(0, 1e7), "decoder: feed-forward width of each expert; 0: hidden");
+  rows.add("expert_gate_limit", &M::expert_gate_limit, "X", at_least(0), "decoder: gates of experts are (u + 1) c sigmoid(1.702 c) with activation silu, where c is gate(x), at most X, and u is in(x), within -X and X; 0: they are as those of gated");
   rows.add("shared_expert_width", &M::shared_expert_width, "N", between(0, 1e7), "decoder: feed-forward width of an expert that has all tokens; 0: there is none");
   rows.add("shared_expert_gate", &M::shared_expert_gate, "", any(), "decoder: the shared expert's result is multiplied by the sigmoid of a linear layer");
   rows.add("router", &M::router, "NAME", one_of({"softmax", "sigmoid"}), "decoder: what makes the experts' scores of the router's logits");

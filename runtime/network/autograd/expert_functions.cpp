@@ -6,16 +6,21 @@ namespace {
 
 class GroupedLinearNode final : public ProductNode {
  public:
-  GroupedLinearNode(const Variable& x, const Variable& y, Parameter& weight, Tensor offsets)
-      : ProductNode(x, y, weight, nullptr, Fused::None, false), offsets_(std::move(offsets)) {}
+  GroupedLinearNode(const Variable& x, const Variable& y, Parameter& weight, Parameter* bias,
+                    Tensor offsets)
+      : ProductNode(x, y, weight, bias, Fused::None, true), offsets_(std::move(offsets)) {}
 
  private:
   void differentiate_input(Device& device, Tensor& dx, const Tensor& g, Weight& weight) override {
     device.experts().grouped_backward_input(dx, g, weight, offsets_);
   }
-  void differentiate_weight(Device& device, Tensor& dw, Tensor* /*dbias*/, const Tensor& x,
+  void differentiate_weight(Device& device, Tensor& dw, Tensor* dbias, const Tensor& x,
                             const Tensor& g, bool accumulate) override {
     device.experts().grouped_backward_weight(dw, x, g, offsets_, accumulate);
+    if (dbias != nullptr) differentiate_bias(device, *dbias, g);
+  }
+  void differentiate_bias(Device& device, Tensor& dbias, const Tensor& g) override {
+    device.experts().expert_bias_backward(dbias, g, offsets_);
   }
 
   Tensor offsets_;
@@ -53,11 +58,15 @@ Variable gather(Tape& tape, const Variable& x, const Routing& routing) {
   return y;
 }
 
-Variable grouped_linear(Tape& tape, const Variable& x, Parameter& weight, const Routing& routing) {
+Variable grouped_linear(Tape& tape, const Variable& x, Parameter& weight, const Routing& routing,
+                        Parameter* bias) {
   Tensor value = new_tensor(tape, {x.shape()[0], weight.shape[1]}, x.value.dtype());
   tape.device().experts().grouped_forward(value, x.value, weight.weight, routing.offsets);
-  Variable y = tape.output(std::move(value), x.tracked() || any_trained(&weight));
-  if (y.tracked()) tape.add<GroupedLinearNode>(x, y, weight, routing.offsets);
+  if (bias != nullptr) {
+    tape.device().experts().add_expert_bias(value, bias->weight.value(), routing.offsets);
+  }
+  Variable y = tape.output(std::move(value), x.tracked() || any_trained(&weight, bias));
+  if (y.tracked()) tape.add<GroupedLinearNode>(x, y, weight, bias, routing.offsets);
   return y;
 }
 

@@ -83,6 +83,9 @@ struct BatchStatistics {
 [[nodiscard]] Variable activation(Tape& tape, const Variable& x, Activation f);
 // f(gate) * x, element by element.
 [[nodiscard]] Variable gated(Tape& tape, const Variable& gate, const Variable& x, Activation f);
+// ActivationOps::clamped_gate_forward().
+[[nodiscard]] Variable clamped_gate(Tape& tape, const Variable& gate, const Variable& x,
+                                    float limit);
 [[nodiscard]] Variable add(Tape& tape, const Variable& a, const Variable& b);
 [[nodiscard]] Variable multiply(Tape& tape, const Variable& a, const Variable& b);
 [[nodiscard]] Variable scale(Tape& tape, const Variable& x, float factor);
@@ -128,9 +131,10 @@ struct Routed {
 // The rows of x, [..., width], in the experts' order, each as often as it goes to one: [rows *
 // chosen, width].
 [[nodiscard]] Variable gather(Tape& tape, const Variable& x, const Routing& routing);
-// Each expert's rows of x, [rows * chosen, in], times its own matrix of weight [experts, out, in].
+// Each expert's rows of x, [rows * chosen, in], times its own matrix of weight [experts, out, in],
+// and its own row of the bias, [experts, out], added; null: there is none.
 [[nodiscard]] Variable grouped_linear(Tape& tape, const Variable& x, Parameter& weight,
-                                      const Routing& routing);
+                                      const Routing& routing, Parameter* bias = nullptr);
 // For each row the sum of its experts' rows of x, [rows * chosen, width], times their weights.
 // `shape` is that of the result, [..., width].
 [[nodiscard]] Variable combine(Tape& tape, const Variable& x, const Routed& routed,
@@ -142,10 +146,11 @@ struct Routed {
 // Softmax over the last axis.
 [[nodiscard]] Variable softmax(Tape& tape, const Variable& x);
 // softmax(q k^T / sqrt(head width)) v for each head. q is [b, tq, heads * head width], k and v are
-// [b, tk, kv_heads * head width]; the result has q's shape.
+// [b, tk, kv_heads * head width]; the result has q's shape. `sinks`, [heads], take part in each
+// softmax (AttentionOps::add_sinks()); null: none.
 [[nodiscard]] Variable attention(Tape& tape, const Variable& q, const Variable& k,
                                  const Variable& v, const AttentionMask& mask,
-                                 const AttentionOptions& options);
+                                 const AttentionOptions& options, Parameter* sinks = nullptr);
 // Rotary positions (Su et al. 2021): turns pairs of elements of each head of x, [b, t, heads * head
 // width], by angles that grow with the position. `table`, F32 [places, head width], holds the
 // cosines and sines of each place, and `places`, I32 [b, t], the place of each position (null: 0,

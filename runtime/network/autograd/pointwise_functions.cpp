@@ -120,6 +120,20 @@ Variable gated(Tape& tape, const Variable& gate, const Variable& x, Activation f
   return y;
 }
 
+Variable clamped_gate(Tape& tape, const Variable& gate, const Variable& x, float limit) {
+  Tensor value = new_like(tape, x.value);
+  tape.device().activation().clamped_gate_forward(value, gate.value, x.value, limit);
+  Variable y = tape.output(std::move(value), gate.tracked() || x.tracked());
+  record(tape, y, [&tape, gate, x, limit](const Tensor& g) {
+    Tensor dgate = new_like(tape, g);
+    Tensor dx = new_like(tape, g);
+    tape.device().activation().clamped_gate_backward(dgate, dx, g, gate.value, x.value, limit);
+    if (gate.tracked()) tape.give_gradient(gate.slot, std::move(dgate));
+    if (x.tracked()) tape.give_gradient(x.slot, std::move(dx));
+  });
+  return y;
+}
+
 Variable add(Tape& tape, const Variable& a, const Variable& b) {
   Tensor value = new_like(tape, a.value);
   tape.device().pointwise().add(value, a.value, b.value);

@@ -9,7 +9,9 @@ int64_t idle_parameters(const ModelConfig& config) {
   const TransformerWidths widths = widths_of(config);
   const int64_t hidden = config.expert_width > 0 ? config.expert_width : widths.hidden;
   const int64_t mixtures = config.layers - std::ssize(config.dense_layers);
-  return mixtures * (config.experts - config.experts_per_token) * 3 * widths.width * hidden;
+  const int64_t biases = config.bias ? 2 * hidden + widths.width : 0;
+  return mixtures * (config.experts - config.experts_per_token) *
+         (3 * widths.width * hidden + biases);
 }
 
 }  // namespace penstock

@@ -61,7 +61,7 @@ struct ModelConfig {
   std::string positions = "sinusoidal";  // sinusoidal | learned | none; decoder: also rotary
   // Attention's linear layers have biases; decoder: those of queries, keys and values alone.
   bool attention_bias = true;
-  // Feed-forward layers and the classifier have biases; a decoder's classifier never has.
+  // Feed-forward layers, experts and the classifier have biases; a decoder's classifier never has.
   bool bias = true;
   bool final_norm = true;       // a norm before the classifier, and at the end of an encoder
   bool tied_embedding = false;  // the classifier's matrix is the embedding's table, one parameter
@@ -84,6 +84,7 @@ struct ModelConfig {
   double rotary_factor = 1.0;           // of every scaling
   double rotary_low = 1.0;              // llama3: low_freq_factor in config.json; yarn: beta_slow
   double rotary_high = 0.0;             // llama3: high_freq_factor; yarn: beta_fast; 0: 4 and 32
+  bool rotary_truncate = true;          // yarn: truncate
   // llama3, yarn, longrope: original_max_position_embeddings; dynamic: max_position_embeddings.
   int64_t rotary_original = 8192;
   // yarn, longrope: cosines and sines are multiplied by it; 0: as RotaryOptions says.
@@ -115,10 +116,16 @@ struct ModelConfig {
   int64_t window = 0;  // a position sees itself and the window - 1 before it; 0: all before it
   // The blocks that have the window, counted from 0, ascending; empty: all.
   std::vector<int64_t> window_layers = {};
+  // decoder: a trained number for each head takes part in the softmax of attention, as the score of
+  // a key whose value is zero
+  bool attention_sinks = false;
   // decoder: a mixture of experts, each a gated feed-forward, in place of each feed-forward layer
-  int64_t experts = 0;              // of a layer; 0: no mixture
-  int64_t experts_per_token = 2;    // to which the router sends each token
-  int64_t expert_width = 0;         // inner width of an expert; 0: `hidden`
+  int64_t experts = 0;            // of a layer; 0: no mixture
+  int64_t experts_per_token = 2;  // to which the router sends each token
+  int64_t expert_width = 0;       // inner width of an expert; 0: `hidden`
+  // > 0: an expert's gate is (u + 1) c sigmoid(1.702 c), where c is gate(x), at most this, and u is
+  // in(x), between minus and plus this; 0: it is that of `gated`
+  double expert_gate_limit = 0.0;
   int64_t shared_expert_width = 0;  // inner width of an expert that has all tokens; 0: none
   bool shared_expert_gate = false;  // its result is multiplied by the sigmoid of a linear layer
   // Scores of the experts: softmax | sigmoid of the router's logits, which are fp32 in any

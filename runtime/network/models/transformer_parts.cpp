@@ -42,6 +42,7 @@ RotaryOptions rotary_of(const ModelConfig& config) {
       .low = config.rotary_low,
       .high = rotary_high_of(config),
       .original = config.rotary_original,
+      .truncate = config.rotary_truncate,
       .context = config.context,
       .short_factors = config.rotary_short,
       .long_factors = config.rotary_long,
@@ -179,6 +180,7 @@ std::unique_ptr<Layer> self_attention_body(const ModelConfig& config, const std:
                              .kv_heads = style.kv_heads,
                              .scale = style.scale,
                              .softcap = style.softcap,
+                             .sinks = config.kind == "decoder" && config.attention_sinks,
                              .rotary = style.rotary,
                              .context = config.context,
                              .query_key_norm = style.query_key_norm,
@@ -194,7 +196,10 @@ std::unique_ptr<Layer> experts_body(const ModelConfig& config, const std::string
                                     const FeedForward::Options& options) {
   require_one_of(config.router, "router", {"softmax", "sigmoid"});
   if (!config.gated) fail_input("model.experts: experts are gated: set model.gated = true");
-  if (config.bias) fail_input("model.experts: experts have no biases: set model.bias = false");
+  if (config.expert_gate_limit > 0.0 && config.activation != "silu") {
+    fail_input(
+        "model.expert_gate_limit: such gates are by sigmoid: set model.activation = \"silu\"");
+  }
   return std::make_unique<Experts>(
       name, Experts::Options{
                 .width = options.width,
@@ -210,6 +215,8 @@ std::unique_ptr<Layer> experts_body(const ModelConfig& config, const std::string
                 .router_bias = config.router_bias,
                 .correction = config.router_correction,
                 .balance_rate = config.balance_rate,
+                .bias = options.bias,
+                .gate_limit = config.expert_gate_limit,
                 .shared_hidden = config.shared_expert_width,
                 .shared_gate = config.shared_expert_gate,
                 .balance_loss = config.balance_loss,

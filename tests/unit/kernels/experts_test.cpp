@@ -338,6 +338,33 @@ TEST_F(ExpertsTest, BfloatRowsReadWeightsAsLinearLayersDo) {
   }
 }
 
+TEST_F(ExpertsTest, AddEachExpertsBiasAndItsGradient) {
+  const Tensor bias = random(rig_, {4, 70}, 1);
+  const Tensor offsets = with(rig_, {5}, {0, 3, 3, 5, 6}, DType::I32);  // expert 1 has no rows
+  const auto added = [](Doubles y, const Doubles& of) {
+    const size_t expert_of[] = {0, 0, 0, 2, 2, 3};
+    for (size_t i = 0; i < y.size(); ++i) y[i] += of[expert_of[i / 70] * 70 + i % 70];
+    return y;
+  };
+  for (const DType type : {DType::F32, DType::BF16}) {
+    Tensor y = random(rig_, {6, 70}, 2, type);
+    const Doubles before = values(y);
+    ops_->add_expert_bias(y, bias, offsets);
+    EXPECT_LE(error(y, added(before, values(bias))), kTolerance);
+    const Tensor g = random(rig_, {6, 70}, 3, type);
+    Tensor dbias = filled(rig_, {4, 70}, DType::F32, 0.0);
+    ops_->expert_bias_backward(dbias, g, offsets);
+    EXPECT_LE(gradient_error(
+                  dbias, [&](const Doubles& v) { return added(before, v); }, bias, g),
+              kTolerance);
+    const Doubles once = values(dbias);
+    ops_->expert_bias_backward(dbias, g, offsets);
+    for (size_t i = 0; i < once.size(); ++i) EXPECT_NEAR(values(dbias)[i], 2 * once[i], 1e-5) << i;
+  }
+  Tensor y = rig_.empty({6, 69});
+  EXPECT_THROW(ops_->add_expert_bias(y, bias, offsets), Error);
+}
+
 TEST_F(ExpertsTest, GateRows) {
   const auto gated = [](const Doubles& x, const Doubles& gate) {
     Doubles y;

@@ -93,6 +93,46 @@ TEST_P(PointwiseTest, GatedActivations) {
   }
 }
 
+// Some numbers lie beyond the limit on each side; none is as near to it as a step of the
+// differences.
+TEST_P(PointwiseTest, ClampedGates) {
+  const Shape shape{5, 33};
+  const Tensor gate = random(shape, 1, -4.0, 4.0);
+  const Tensor x = random(shape, 2, -4.0, 4.0);
+  const Tensor g = random(shape, 3);
+  constexpr float kLimit = 2.35F;
+  const auto gated = [](double by, double through) {
+    const double c = std::min(by, double{kLimit});
+    const double u = std::clamp(through, -double{kLimit}, double{kLimit});
+    return (u + 1.0) * c / (1.0 + std::exp(-1.702 * c));
+  };
+  const Numbers gates = numbers_of(gate);
+  const Numbers xs = numbers_of(x);
+  const Numbers gs = numbers_of(g);
+  Numbers y(xs.size());
+  Numbers dgate(xs.size());
+  Numbers dx(xs.size());
+  Numbers slack(xs.size());  // of what is rounded between two passes
+  for (size_t i = 0; i < xs.size(); ++i) {
+    constexpr double kStep = 1e-5;
+    y[i] = gated(gates[i], xs[i]);
+    dgate[i] = gs[i] * (gated(gates[i] + kStep, xs[i]) - gated(gates[i] - kStep, xs[i])) / 2e-5;
+    dx[i] = gs[i] * (gated(gates[i], xs[i] + kStep) - gated(gates[i], xs[i] - kStep)) / 2e-5;
+    slack[i] = 1.01 * reference::rounding_of(GetParam()) *
+               std::max({std::abs(y[i]), std::abs(dx[i]), std::abs(dgate[i])});
+  }
+  EXPECT_GT(std::ranges::count(dgate, 0.0), 0);
+  EXPECT_GT(std::ranges::count(dx, 0.0), 0);
+  Tensor result = poisoned(shape);
+  activation_->clamped_gate_forward(result, gate, x, kLimit);
+  expect_close(result, y, kTolerance, "y", slack);
+  Tensor of_gate = poisoned(shape);
+  Tensor of_x = poisoned(shape);
+  activation_->clamped_gate_backward(of_gate, of_x, g, gate, x, kLimit);
+  expect_close(of_gate, dgate, kTolerance, "dgate", slack);
+  expect_close(of_x, dx, kTolerance, "dx", slack);
+}
+
 TEST_P(PointwiseTest, FusedBackwardFromTheOutput) {
   const Shape shape{333};
   const Tensor x = random(shape, 1, -2.0, 2.0);

@@ -93,6 +93,10 @@ TEST(Readers, EveryKindRefusesWhatIsOfOthers) {
                            "--model.kind decoder --model.positions rotary --model.rotary_factor 2",
                            "--model.kind decoder --model.router sigmoid",
                            "--model.kind decoder --model.expert_width 8",
+                           "--model.kind decoder --model.expert_gate_limit 7",
+                           "--model.attention_sinks true",
+                           "--model.kind decoder --model.positions rotary --model.rotary_truncate "
+                           "false",
                            "--model.kind decoder --model.norm rms --model.norm_bias false",
                            "--model.kind resnet --model.dropout 0.1",
                            "--model.kind resnet --model.activation gelu",

@@ -49,6 +49,7 @@ AttentionHeads::AttentionHeads(const std::string& name, const AttentionLayerOpti
                                Keeps keeps)
     : options_(options),
       keeps_(keeps),
+      name_(name),
       name_hash_(hash_name(name)),
       query_(name + ".query", inwards(options, inner_width(options), "query")),
       key_(name + ".key", inwards(options, kv_width(options), "key")),
@@ -94,6 +95,7 @@ void AttentionHeads::declare(ParameterSet& set) const {
   for (const Linear* part : {&query_, &key_, &value_, &output_}) part->declare(set);
   if (query_norm_) query_norm_->declare(set);
   if (key_norm_) key_norm_->declare(set);
+  if (options_.sinks) set.add(sinks_, name_ + ".sinks", {options_.heads}, {}, ParameterKind::Bias);
   if (options_.rotary) {
     set.add_constant(waves_, rotary_name(*options_.rotary, turned_width(options_)));
   }
@@ -217,8 +219,8 @@ Variable AttentionHeads::attend(Context& context, const Variable& to, const Vari
     how.causal = false;  // the one query is the last of the positions seen, so it sees all
     mask.key_lengths = &context.field(kSeen);
   }
-  return output_.forward(context,
-                         {attention(context.tape, q, seen.keys, seen.values, mask, how)})[0];
+  return output_.forward(context, {attention(context.tape, q, seen.keys, seen.values, mask, how,
+                                             context.parameter_if(sinks_))})[0];
 }
 
 SelfAttention::SelfAttention(const std::string& name, const Options& options)

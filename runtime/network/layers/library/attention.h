@@ -4,10 +4,10 @@
 //
 // Each has the linear layers `query`, `key`, `value` and `output`, whose parameters are called
 // "<name>.query.weight", "<name>.query.bias" and so on; with norms of queries and keys also the RMS
-// norms `query_norm` and `key_norm`. While tokens are generated, keys and values are kept in
-// Decoding::past (runtime/network/layers/past.h). What the overridden functions do is said in
-// runtime/network/layers/layer.h. The constructors of the two layers throw Error(Input), naming the
-// layer, for options that do not fit each other.
+// norms `query_norm` and `key_norm`, and with sinks the parameter `sinks` [heads]. While tokens are
+// generated, keys and values are kept in Decoding::past (runtime/network/layers/past.h). What the
+// overridden functions do is said in runtime/network/layers/layer.h. The constructors of the two
+// layers throw Error(Input), naming the layer, for options that do not fit each other.
 #pragma once
 
 #include "runtime/network/layers/library/linear.h"
@@ -32,6 +32,7 @@ struct AttentionLayerOptions {
   double scale =
       0.0;  // scores are products of queries and keys times this; 0: 1 / sqrt(width of a head)
   float softcap = 0.0F;  // a score s becomes softcap tanh(s / softcap); 0: it stays
+  bool sinks = false;    // a number for each head takes part in every softmax, as a score
   // The options from here on are for self-attention only.
   std::optional<RotaryOptions> rotary = std::nullopt;  // nullopt: no rotary positions
   int64_t context = 0;                                 // with rotary: positions of the longest row
@@ -90,9 +91,11 @@ class AttentionHeads {
 
   AttentionLayerOptions options_;
   Keeps keeps_;
+  std::string name_;
   uint64_t name_hash_;
   Linear query_, key_, value_, output_;
   std::optional<RmsNorm> query_norm_, key_norm_;
+  Slot sinks_;
   Slot waves_;  // a constant: the rotary table, fp32 [places, elements turned of a head]
 };
 

@@ -20,7 +20,7 @@ Experts::Experts(std::string name, const Options& options)
   shared_.emplace(this->name() + ".shared",
                   FeedForward::Options{.width = options_.width,
                                        .hidden = options_.shared_hidden,
-                                       .bias = false,
+                                       .bias = options_.bias,
                                        .activation = options_.activation,
                                        .in_init_factor = options_.in_init_factor,
                                        .out_init_factor = options_.out_init_factor});
@@ -67,6 +67,11 @@ void Experts::declare(ParameterSet& set) const {
   add(gate_, ".gate.weight", hidden, width, options_.in_init_factor);
   add(in_, ".in.weight", hidden, width, options_.in_init_factor);
   add(out_, ".out.weight", width, hidden, options_.out_init_factor);
+  if (options_.bias) {
+    set.add(gate_bias_, name() + ".gate.bias", {experts, hidden}, {}, ParameterKind::Bias);
+    set.add(in_bias_, name() + ".in.bias", {experts, hidden}, {}, ParameterKind::Bias);
+    set.add(out_bias_, name() + ".out.bias", {experts, width}, {}, ParameterKind::Bias);
+  }
   set.add_step_sums(rows_, name() + std::string(kExpertRows), {experts});
   if (shared_) shared_->declare(set);
   if (shared_gate_) shared_gate_->declare(set);
@@ -105,10 +110,17 @@ Variable Experts::run(Context& context, const Variable& x) const {
     context.device().experts().count_slots(counts, routed.routing.offsets);
   }
   const Variable rows = gather(tape, x, routed.routing);
-  const Variable gate = grouped_linear(tape, rows, context.parameter(gate_), routed.routing);
-  const Variable through = grouped_linear(tape, rows, context.parameter(in_), routed.routing);
-  const Variable inside = gated(tape, gate, through, options_.activation);
-  const Variable results = grouped_linear(tape, inside, context.parameter(out_), routed.routing);
+  const auto product = [&](const Variable& from, const Slot& weight, const Slot& bias) {
+    return grouped_linear(tape, from, context.parameter(weight), routed.routing,
+                          context.parameter_if(bias));
+  };
+  const Variable gate = product(rows, gate_, gate_bias_);
+  const Variable through = product(rows, in_, in_bias_);
+  const Variable inside =
+      options_.gate_limit > 0.0
+          ? clamped_gate(tape, gate, through, static_cast<float>(options_.gate_limit))
+          : gated(tape, gate, through, options_.activation);
+  const Variable results = product(inside, out_, out_bias_);
   Variable y = combine(tape, results, routed, x.shape());
   if (!shared_) return y;
   Variable shared = shared_->forward(context, {x})[0];

@@ -22,7 +22,8 @@ inline constexpr std::string_view kExpertRows = ".rows";
 // "gate.weight" and "in.weight" [experts, hidden, width] and "out.weight" [experts, width, hidden];
 // of the shared expert "shared.gate.weight", "shared.in.weight", "shared.out.weight" and
 // "shared_gate.weight" [1, width]; of the router, where asked, "router.bias" [experts] and the
-// buffer "router.correction" [experts].
+// buffer "router.correction" [experts]; with biases "gate.bias" and "in.bias" [experts, hidden] and
+// "out.bias" [experts, width].
 //
 // The router computes in fp32. Of equal scores the expert with the lower number is taken. The
 // gradients of the auxiliary losses, which kernels/ops/experts.h writes down, are added in the
@@ -47,6 +48,8 @@ class Experts final : public UnaryLayer {
     bool router_bias = false;                 // what the router adds to its logits
     bool correction = false;                  // what is added to scores for the choice alone
     double balance_rate = 0.0;                // by which a step moves the correction
+    bool bias = false;                        // of each expert's three linear layers
+    double gate_limit = 0.0;                  // above 0: gates are clamped_gate(), of that limit
     int64_t shared_hidden = 0;                // of the expert that has all tokens; 0: none
     bool shared_gate = false;                 // its result is multiplied by sigmoid(shared_gate(x))
     double balance_loss = 0.0, z_loss = 0.0;  // weights of the auxiliary losses
@@ -70,6 +73,7 @@ class Experts final : public UnaryLayer {
 
   Options options_;
   Slot router_, router_bias_, correction_, gate_, in_, out_;
+  Slot gate_bias_, in_bias_, out_bias_;
   Slot rows_;  // step sums, [experts]: how many rows each expert had
   std::optional<GatedFeedForward> shared_;
   std::optional<Linear> shared_gate_;

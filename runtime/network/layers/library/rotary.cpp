@@ -25,10 +25,17 @@ double pair_with_turns(const RotaryOptions& options, double turns, double depth)
 }
 
 // The share of a pair's speed that is divided by the factor goes from 0 at the last pair that turns
-// `high` times to 1 at the first that turns `low` times.
+// `high` times to 1 at the first that turns `low` times; without truncate from and to the places
+// between pairs where such a one would be.
 double yarn_speed(const RotaryOptions& options, double speed, double pair, double depth) {
-  const double quick = std::max(std::floor(pair_with_turns(options, options.high, depth)), 0.0);
-  double slow = std::min(std::ceil(pair_with_turns(options, options.low, depth)), depth - 1.0);
+  double quick = pair_with_turns(options, options.high, depth);
+  double slow = pair_with_turns(options, options.low, depth);
+  if (options.truncate) {
+    quick = std::floor(quick);
+    slow = std::ceil(slow);
+  }
+  quick = std::max(quick, 0.0);
+  slow = std::min(slow, depth - 1.0);
   if (slow == quick) slow += 0.001;
   const double share = std::clamp((pair - quick) / (slow - quick), 0.0, 1.0);
   return share * speed / options.factor + (1.0 - share) * speed;
@@ -67,8 +74,9 @@ std::string rotary_name(const RotaryOptions& options, int64_t depth) {
   std::string name = "rotary " + std::to_string(static_cast<int>(options.scaling)) + " " +
                      std::to_string(options.original) + " " + std::to_string(options.context) +
                      " " + std::to_string(depth);
-  std::vector<double> numbers = {options.base, options.factor, options.low, options.high,
-                                 options.attention_factor};
+  std::vector<double> numbers = {
+      options.base, options.factor,           options.low,
+      options.high, options.attention_factor, options.truncate ? 1.0 : 0.0};
   for (const auto* factors : {&options.short_factors, &options.long_factors}) {
     numbers.insert(numbers.end(), factors->begin(), factors->end());
   }

@@ -28,6 +28,7 @@ struct RotaryOptions {
   // from one rule to the other: with the turns (Llama3), or with the number of the pair (Yarn).
   double low = 1.0, high = 4.0;
   int64_t original = 8192;
+  bool truncate = true;  // Yarn: the pairs where both rules end are whole numbers, rounded outwards
   // Longrope, Dynamic: the positions of the longest row. Longrope divides by `short_factors` up to
   // `original` positions and by `long_factors` above, a number for each pair; Dynamic leaves speeds
   // as they are up to `original` positions.

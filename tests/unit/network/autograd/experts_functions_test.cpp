@@ -31,6 +31,20 @@ TEST_F(ExpertFunctions, HaveTheGradientsOfAMixture) {
   }
 }
 
+TEST_F(ExpertFunctions, HaveTheGradientsOfBiases) {
+  Parameter& weight = parameter({4, 3, 5}, 1);
+  Parameter& bias = parameter({4, 3}, 2);
+  const Tensor logits =
+      tensor({2, 3, 4}, [](size_t i) { return 0.2 * static_cast<double>(i * 7 % 24) - 2.0; });
+  expect_gradients(
+      [&](Tape& tape, const Variables& v) {
+        const Routed routed = route(tape, {logits, -1}, 2, {});
+        const Variable rows = gather(tape, v[0], routed.routing);
+        return grouped_linear(tape, rows, weight, routed.routing, &bias);
+      },
+      {random({2, 3, 5}, 3)});
+}
+
 TEST_F(ExpertFunctions, HaveTheGradientsOfGatedRows) {
   expect_gradients([](Tape& tape, const Variables& v) { return gate_rows(tape, v[0], v[1]); },
                    {random({2, 3, 5}, 1), random({2, 3, 1}, 2)});

@@ -154,6 +154,11 @@ TEST_F(Gradients, Gated) {
   }
 }
 
+TEST_F(Gradients, ClampedGate) {
+  expect_gradients([&](Tape& t, const Variables& x) { return clamped_gate(t, x[0], x[1], 0.8F); },
+                   {scattered({2, 7}), scattered({2, 7})});
+}
+
 TEST_F(Gradients, Rotary) {
   const Tensor table = random({4, 6}, 1);
   const Tensor places = integers({2, 3}, {3, 0, 1, 2, 2, 1});
@@ -272,6 +277,23 @@ TEST_F(Gradients, AttentionOfGroupsWindowsAndPackedSamples) {
     expect_gradients(
         [&](Tape& t, const Variables& x) {
           return attention(t, x[0], x[1], x[2], {.starts = &starts}, options);
+        },
+        {random({2, 5, 8}, 1), random({2, 5, 4}, 2), random({2, 5, 4}, 3)});
+  }
+}
+
+TEST_F(Gradients, AttentionWithSinks) {
+  Parameter& sinks = parameter({4}, 4);
+  const Tensor starts = integers({2, 5}, {0, 0, 2, 2, 2, 0, 1, 1, 1, 4});
+  AttentionOptions options;
+  options.heads = 4;
+  options.kv_heads = 2;
+  options.causal = true;
+  for (const int64_t window : {0, 2}) {
+    options.window = window;
+    expect_gradients(
+        [&](Tape& t, const Variables& x) {
+          return attention(t, x[0], x[1], x[2], {.starts = &starts}, options, &sinks);
         },
         {random({2, 5, 8}, 1), random({2, 5, 4}, 2), random({2, 5, 4}, 3)});
   }
@@ -398,6 +420,29 @@ TEST_F(FrozenGradients, OfAFeedForwardLayer) {
         return feed_forward(t, x[0], in, &in_bias, out, &out_bias, Activation::Gelu);
       },
       random({5, 3}, 5), {5, 4});
+}
+
+TEST_F(FrozenGradients, OfExperts) {
+  Parameter& weight = parameter({2, 4, 3}, 1);
+  Parameter& bias = parameter({2, 4}, 2);
+  const Tensor logits = scattered({5, 2});
+  expect_the_others(
+      [&](Tape& t, const Variables& x) {
+        const Routed routed = route(t, {logits, -1}, 1, {});
+        return grouped_linear(t, gather(t, x[0], routed.routing), weight, routed.routing, &bias);
+      },
+      random({5, 3}, 3), {5, 4});
+}
+
+TEST_F(FrozenGradients, OfSinks) {
+  Parameter& sinks = parameter({2}, 1);
+  AttentionOptions options;
+  options.heads = 2;
+  expect_the_others(
+      [&](Tape& t, const Variables& x) {
+        return attention(t, x[0], x[0], x[0], {}, options, &sinks);
+      },
+      random({2, 3, 4}, 3), {2, 3, 4});
 }
 
 TEST_F(FrozenGradients, OfAConvolution) {

@@ -78,6 +78,21 @@ TEST(Counts, MixturesAndTheirActiveParameters) {
   EXPECT_EQ(count(glm), 106'852'245'504);
   EXPECT_EQ(count(glm) - idle_parameters(glm), 13'424'123'904);
 
+  ModelConfig oss = mixtral;  // gpt-oss-20b: 20.9 and 3.6 billion
+  oss.layers = 24;
+  oss.width = oss.hidden = 2880;
+  oss.heads = 64;
+  oss.head_width = 64;
+  oss.vocabulary = 201088;
+  oss.bias = oss.attention_bias = oss.output_bias = true;
+  oss.attention_sinks = oss.router_bias = true;
+  oss.expert_gate_limit = 7.0;
+  oss.experts = 32;
+  oss.experts_per_token = 4;
+  EXPECT_EQ(count(oss), 20'914'757'184);
+  // Their authors leave the table of the embedding out of what a token meets.
+  EXPECT_EQ(count(oss) - idle_parameters(oss) - 201088 * 2880, 3'608'307'264);
+
   qwen.dense_layers = {0, 47};
   EXPECT_EQ(count(qwen), 30'532'122'624 - 2 * (128 * (3 * 768 + 1) - 3 * 14336) * 2048);
   EXPECT_EQ(idle_parameters(qwen), int64_t{46} * 120 * 3 * 768 * 2048);
@@ -102,7 +117,8 @@ TEST(Counts, MixturesRefuseWhatDoesNotFit) {
   };
   refuses([](ModelConfig& c) { c.experts_per_token = 5; }, "a token must go to 1 to 4 experts");
   refuses([](ModelConfig& c) { c.gated = false; }, "set model.gated = true");
-  refuses([](ModelConfig& c) { c.bias = true; }, "set model.bias = false");
+  refuses([](ModelConfig& c) { c.expert_gate_limit = 7, c.activation = "gelu"; },
+          "set model.activation = \"silu\"");
   refuses([](ModelConfig& c) { c.shared_expert_gate = true; }, "no such expert");
   refuses([](ModelConfig& c) { c.balance_rate = 0.1; }, "its router has no correction");
   refuses([](ModelConfig& c) { c.expert_groups = 3; }, "4 experts in 3 groups");

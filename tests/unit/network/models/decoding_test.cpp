@@ -173,7 +173,12 @@ class Decoded : public testing::TestWithParam<Case> {
     config.norm = "rms";
     config.query_key_norm = config.gated = config.packed = true;
     if (GetParam().experts) {
-      config.bias = false;
+      config.attention_sinks = true;
+      config.activation = "silu";
+      config.expert_gate_limit = 0.5;
+      config.rotary_scaling = "yarn";
+      config.rotary_factor = 4.0;
+      config.rotary_truncate = false;
       config.experts = 4;
       config.shared_expert_width = 10;
       config.shared_expert_gate = true;
