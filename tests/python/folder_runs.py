@@ -88,6 +88,11 @@ FOLDERS = {
     "glm4-moe": (transformers.Glm4MoeConfig(**SIZES, num_key_value_heads=2, head_dim=16, n_routed_experts=4, num_experts_per_tok=2,
                                             n_shared_experts=1, moe_intermediate_size=12, use_qk_norm=True, attention_bias=True,
                                             first_k_dense_replace=1, routed_scaling_factor=2.0), "bfloat16"),
+    "gpt-oss": (transformers.GptOssConfig(**SIZES, num_key_value_heads=2, head_dim=16, num_local_experts=5, num_experts_per_tok=2,
+                                          sliding_window=5, swiglu_limit=1.0, rope_parameters={**YARN, "truncate": False}), "bfloat16"),
+    "gpt-oss-tied": (transformers.GptOssConfig(**SIZES, num_key_value_heads=4, head_dim=8, num_local_experts=4, num_experts_per_tok=2,
+                                               sliding_window=4, attention_bias=False, rope_parameters=YARN, tie_word_embeddings=True),
+                     "float32"),
     "olmo3": (transformers.Olmo3Config(**SIZES, **PATTERN, num_key_value_heads=2, rope_parameters=OLMO3_ROTARY), "bfloat16"),
     "olmo3-tied": (transformers.Olmo3Config(**SIZES, num_key_value_heads=4, sliding_window=4, tie_word_embeddings=True), "float32"),
     "ministral": (transformers.MinistralConfig(**SIZES, **PATTERN, num_key_value_heads=2, head_dim=16), "float32"),
@@ -148,7 +153,7 @@ def random_folder(config, dtype, folder, file_size="20KB"):
     model = transformers.AutoModelForCausalLM.from_config(config).to(getattr(torch, dtype))
     with torch.no_grad():
         for name, weight in model.named_parameters():
-            if weight.ndim == 1:  # norms and biases, which begin as ones and zeros
+            if weight.ndim == 1 or name.endswith("bias"):  # norms and biases, which begin as ones and zeros
                 weight.add_(torch.randn_like(weight) * 0.1)
         for name, buffer in model.named_buffers():
             if name.endswith("e_score_correction_bias"):

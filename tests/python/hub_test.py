@@ -16,6 +16,7 @@ import sys
 from command import run
 from folder_runs import (CONTEXT, EPSILON, FOLDERS, RATE, difference, load, logits_of, random_folder, scratch_with_tokens,
                          steps_in_pytorch, train)
+from safetensors.torch import load_file, save_file
 import torch
 import transformers
 
@@ -28,8 +29,9 @@ def trained_in_pytorch(folder, tokens):
     """The same steps: rows end to end, weight decay for matrices and tables alone."""
     model = load(folder)
     named = dict(model.named_parameters())
-    groups = [{"params": [w for w in named.values() if w.ndim > 1], "weight_decay": 0.1},
-              {"params": [w for w in named.values() if w.ndim == 1], "weight_decay": 0.0}]
+    decays = {name: w.ndim > 1 and not name.endswith("bias") for name, w in named.items()}
+    groups = [{"params": [w for name, w in named.items() if decays[name]], "weight_decay": 0.1},
+              {"params": [w for name, w in named.items() if not decays[name]], "weight_decay": 0.0}]
     optimizer = torch.optim.AdamW(groups, lr=RATE, betas=(0.9, 0.999), eps=EPSILON)
     return model, steps_in_pytorch(model, optimizer, tokens, STEPS)
 
@@ -61,6 +63,38 @@ def compare(name, programs, scratch, tokens):
     assert before <= LOGITS and after <= LOGITS
     assert worst <= TOLERANCE and moved > 10 * TOLERANCE
     assert abs(told - loss) <= TOLERANCE * loss
+
+
+def compare_mxfp4(programs, scratch):
+    """Experts in MXFP4 are what transformers makes of them, in training and in an export, whose config.json says nothing of it."""
+    from transformers.integrations.mxfp4 import convert_moe_packed_tensors
+    _, penstock, logits_program = programs
+    packed, plain, out = scratch / "mxfp4", scratch / "mxfp4-plain", scratch / "mxfp4-out"
+    config = transformers.GptOssConfig.from_dict({**FOLDERS["gpt-oss"][0].to_dict(), "intermediate_size": 64})
+    random_folder(config, "bfloat16", plain, "1GB")
+    theirs = load_file(plain / "model.safetensors")
+    ours = dict(theirs)
+    for name in [name for name in theirs if name.endswith(("gate_up_proj", "down_proj"))]:
+        experts, columns, rows = ours.pop(name).shape
+        blocks = torch.randint(256, (experts, rows, columns // 32, 16), dtype=torch.uint8)
+        scales = torch.randint(119, 124, (experts, rows, columns // 32), dtype=torch.uint8)
+        ours |= {name + "_blocks": blocks, name + "_scales": scales}
+        theirs[name] = convert_moe_packed_tensors(blocks, scales)
+    save_file(theirs, plain / "model.safetensors", {"format": "pt"})
+    packed.mkdir()
+    save_file(ours, packed / "model.safetensors", {"format": "pt"})
+    said = {**json.loads((plain / "config.json").read_text()), "quantization_config": {"quant_method": "mxfp4"}}
+    (packed / "config.json").write_text(json.dumps(said))
+    train(programs, scratch, packed, 1, 1e-30, scratch / "mxfp4-run")
+    found, expected = logits_of(logits_program, scratch / "mxfp4-run/checkpoints/latest", load(plain))
+    run(penstock, "export", scratch / "mxfp4-run", out, "--dtype", "bf16")
+    again = load_file(out / "model.safetensors")
+    print(f"experts in MXFP4: logits {difference(found, expected):.1e}")
+    assert difference(found, expected) <= LOGITS
+    # A step of next to nothing moves what is zero by that.
+    assert again.keys() == theirs.keys()
+    assert max((again[name].double() - theirs[name].double()).abs().max().item() for name in theirs) <= 1e-29
+    assert "quantization_config" not in json.loads((out / "config.json").read_text())
 
 
 def make_golden(name, folder):
@@ -120,6 +154,7 @@ def main(*programs):
     with scratch_with_tokens("hub", 3, STEPS) as (scratch, tokens):
         for name in FOLDERS:
             compare(name, programs, scratch, tokens)
+        compare_mxfp4(programs, scratch)
 
 
 if __name__ == "__main__":

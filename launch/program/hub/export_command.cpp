@@ -182,9 +182,14 @@ std::string export_text(const std::vector<std::string>& arguments) {
                 " (the run has learned {} of the {} positions of the folder that it came "
                 "from, model.context, and config.json says so)",
                 done.positions, done.folder_positions);
-  return fmt::format("{}: {} tensors, {} in {} file{}, from {}{}\n", request.to, done.tensors,
+  const std::string plain =
+      done.unpacked
+          ? " (the folder that the run came from had experts in MXFP4; here they are in " +
+                request.dtype + ", and config.json has no quantization_config)"
+          : "";
+  return fmt::format("{}: {} tensors, {} in {} file{}, from {}{}{}\n", request.to, done.tensors,
                      bytes_text(static_cast<int64_t>(done.size_bytes)), done.files,
-                     done.files == 1 ? "" : "s", request.checkpoint, cut);
+                     done.files == 1 ? "" : "s", request.checkpoint, cut, plain);
 }
 
 const CommandForm& export_form() {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/error.h"
+#include "launch/program/output.h"
 #include "runtime/data/tokenizer/hub/hub_tokenizer.h"
 #include "runtime/data/tokenizer/vocabulary.h"
 #include "runtime/network/layers/parameter_set.h"
@@ -75,6 +76,11 @@ void check_model_folder(const Config& config, const ModelMaker& models) {
 void check_model_folder(Collective& world, const Config& config, const ModelMaker& models) {
   (void)on_first_rank(world, [&] {
     check_model_folder(config, models);
+    if (!config.model.from.empty() && read_hub_config(config.model.from).mxfp4) {
+      tell(config.model.from +
+           " has experts in MXFP4: they are read, trained and exported as plain "
+           "numbers");
+    }
     return std::string();
   });
 }

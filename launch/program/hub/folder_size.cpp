@@ -41,9 +41,15 @@ FolderSize folder_size(const std::string& folder, int64_t parameters) {
   }
   if (size.files > 0) return size;
   constexpr int64_t kMostBytes = int64_t{1} << 20;
-  size.type = type_of(read_json_file(folder + "/" + kConfigFile, kMostBytes, FileOwner::User));
+  const auto config = read_json_file(folder + "/" + kConfigFile, kMostBytes, FileOwner::User);
+  size.type = type_of(config);
   const bool is_wide = size.type == "float32";
   size.bytes = parameters * (is_wide ? 4 : 2);
+  if (!config.contains(kQuantisation)) return size;
+  const ModelConfig model = read_hub_config(folder).model;  // refuses what is not MXFP4
+  const int64_t packed = model.layers * model.experts * 3 * model.width * model.hidden;
+  size.type = "mxfp4";
+  size.bytes = (parameters - packed) * 2 + packed / 32 * 17;  // a block of 32 has 17 bytes
   return size;
 }
 

@@ -10,9 +10,9 @@ namespace penstock {
 struct FolderSize {
   int64_t bytes = 0;
   // How many *.safetensors there are; 0: none yet, and `bytes` are those of the parameters in the
-  // type that config.json names (torch_dtype, dtype; bf16 where it names none).
+  // type that config.json names (torch_dtype, dtype; bf16 where it names none; MXFP4 of experts).
   int64_t files = 0;
-  std::string type;  // "bfloat16"; empty where there are files
+  std::string type;  // "bfloat16", or "mxfp4" where experts are; empty where there are files
 };
 
 // `folder` is model.from, whose config.json has been read, and `parameters` are those of the

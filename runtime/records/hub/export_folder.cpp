@@ -120,10 +120,18 @@ class FileWriter {
 
  private:
   void write(const Target& target) {
-    if (target.parts.front().part.place.layout == TensorLayout::Transposed)
-      return write_transposed(target);
+    const std::span<const Source> parts = target.parts;
+    const HubPlace& place = parts.front().part.place;
+    if (place.layout == TensorLayout::Transposed) return write_transposed(parts, false);
+    if (place.layout == TensorLayout::ColumnsOfExperts) {
+      const auto each = parts.size() / static_cast<size_t>(place.experts);
+      for (size_t at = 0; at < parts.size(); at += each) {
+        write_transposed(parts.subspan(at, each), true);
+      }
+      return;
+    }
     std::vector<float> piece(kPieceFloats);
-    for (const Source& part : target.parts) {
+    for (const Source& part : parts) {
       const size_t all = part.elements();
       for (size_t at = 0; at < all; at += kPieceFloats) {
         const auto some = std::span(piece).first(std::min(kPieceFloats, all - at));
@@ -133,18 +141,22 @@ class FileWriter {
     }
   }
 
-  void write_transposed(const Target& target) {
-    const auto width = static_cast<size_t>(target.parts.front().part.shape[0]);
-    const size_t rows = target.parts.front().elements() / width;
-    std::vector<float> whole(width * target.parts.size() * rows);  // stored as [columns, rows]
-    for (size_t i = 0; i < target.parts.size(); ++i) {
+  // The columns of the parts stand one part behind the other, or take turns.
+  void write_transposed(std::span<const Source> parts, bool in_turns) {
+    const auto width = static_cast<size_t>(parts.front().part.shape[0]);
+    const size_t rows = parts.front().elements() / width;
+    std::vector<float> whole(width * parts.size() * rows);  // stored as [columns, rows]
+    for (size_t i = 0; i < parts.size(); ++i) {
       const auto part = std::span(whole).subspan(i * width * rows, width * rows);
-      weights_.read(target.parts[i].tensor, 0, part);
+      weights_.read(parts[i].tensor, parts[i].first(), part);
     }
     const size_t columns = whole.size() / rows;
     std::vector<float> row(columns);
     for (size_t j = 0; j < rows; ++j) {
-      for (size_t i = 0; i < columns; ++i) row[i] = whole[i * rows + j];
+      for (size_t i = 0; i < columns; ++i) {
+        const size_t column = in_turns ? i % parts.size() * width + i / parts.size() : i;
+        row[i] = whole[column * rows + j];
+      }
       write(row);
     }
   }
@@ -200,7 +212,8 @@ void write_weights(const std::string& folder, std::map<std::string, Target>& tar
 }
 
 // Returns the text of config.json, in which the export has changed the type of the weights and the
-// number of positions; that is written to `exported`, too.
+// number of positions, and which says nothing of quantised weights; that is written to `exported`,
+// too.
 std::string config_text(const ExportRequest& request, const CheckpointReader& reader,
                         Exported& exported) {
   constexpr int64_t kMostBytes = int64_t{1} << 20;
@@ -210,6 +223,7 @@ std::string config_text(const ExportRequest& request, const CheckpointReader& re
   auto config = ordered_json::parse(text);
   const char* key = config.contains("torch_dtype") ? "torch_dtype" : "dtype";
   config[key] = request.dtype == "bf16" ? "bfloat16" : "float32";
+  exported.unpacked = config.erase(kQuantisation) > 0;
   for (const CheckpointReader::Stored& stored : reader.model()) {
     if (stored.tensor.name != "embedding.position.weight") continue;
     for (const char* positions : {"n_positions", "n_ctx"}) {

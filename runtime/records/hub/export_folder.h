@@ -36,6 +36,7 @@ struct Exported {
   uint64_t size_bytes = 0;        // of all tensors
   // Learned positions of the run, and of the folder that it came from, which may have had more.
   int64_t positions = 0, folder_positions = 0;
+  bool unpacked = false;  // the folder that it came from had MXFP4 weights
 };
 
 // Writes the folder. Needs memory for one tensor at most. If it throws, there is no folder. Throws

@@ -32,6 +32,10 @@ enum class TensorLayout : uint8_t {
   // Ours and theirs have a first axis of experts; of each expert several of ours make theirs, one
   // after the other along the second axis, as with `parts` below.
   PartsOfExperts,
+  // Ours and theirs have a first axis of experts; theirs is turned, [experts, in, out], and the
+  // columns of several of ours take turns: column i * parts + part is row i of ours. A bias is such
+  // a column, theirs being [experts, out].
+  ColumnsOfExperts,
 };
 
 // A row of a family's table: our tensor and where it is in a folder. `#` stands for the number of a
@@ -74,8 +78,8 @@ struct HubPart {
   int64_t first = 0;           // the part's first element in ours
 };
 // The parts of our tensor at `place`, which has the shape `ours`: itself, or with the layouts
-// PerExpert and PartsOfExperts one for each expert, with ByHead one for each of the network's
-// `heads`.
+// PerExpert, PartsOfExperts and ColumnsOfExperts one for each expert, with ByHead one for each of
+// the network's `heads`.
 [[nodiscard]] std::vector<HubPart> parts_of(const HubPlace& place, const std::vector<int64_t>& ours,
                                             int64_t heads);
 
@@ -84,8 +88,13 @@ struct HubPart {
 [[nodiscard]] std::vector<int64_t> shape_in(const HubPlace& place,
                                             const std::vector<int64_t>& ours);
 
+// Whether the folder's tensor at `place` may have the shape `theirs` where ours has the shape
+// `ours`.
+[[nodiscard]] bool fits(const std::vector<int64_t>& theirs, const HubPlace& place,
+                        const std::vector<int64_t>& ours);
+
 // The row at which our tensor, which has `ours` rows, begins in the folder's tensor at `place`,
-// which has `theirs`. Not for the layout Transposed, where parts are columns.
+// which has `theirs`. Not for the layouts Transposed and ColumnsOfExperts, where parts are columns.
 [[nodiscard]] int64_t first_row_in(const HubPlace& place, int64_t theirs, int64_t ours);
 
 // A shape for messages: "[2, 3]".

@@ -1,7 +1,6 @@
 #include "runtime/records/hub/weights.h"
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "runtime/records/checkpoint/format/number_reader.h"
 #include "runtime/records/checkpoint/format/numbers.h"
 #include "runtime/records/checkpoint/manifest.h"
+#include "runtime/records/hub/mxfp4.h"
 #include "runtime/system/files/json.h"
 
 namespace penstock {
@@ -37,63 +37,27 @@ std::string foreign_weights(const std::string& folder) {
   return "";
 }
 
-bool fits(const TensorInfo& info, const HubPlace& place, const std::vector<int64_t>& ours) {
-  const std::vector<int64_t> wanted = shape_in(place, ours);
-  const bool more_rows =
-      place.layout == TensorLayout::FirstRows || place.layout == TensorLayout::LargeFirstPart;
-  if (!more_rows || info.shape.size() != wanted.size()) return info.shape == wanted;
-  const int64_t least =
-      place.layout == TensorLayout::LargeFirstPart && place.part == 0 ? ours[0] : wanted[0];
-  return info.shape[0] >= least &&
-         std::equal(wanted.begin() + 1, wanted.end(), info.shape.begin() + 1);
-}
+// Columns of a matrix in a file: every `step`-th from the column `first` on of all `columns`; the
+// matrix begins at the file's number `begin`.
+struct Columns {
+  size_t begin, columns, first, step;
+};
 
-// Reads `width` columns of the file's [rows, columns] matrix, beginning at column `first`, and
-// writes them transposed: `to` is [width, rows].
+// Reads such columns of a matrix with that many rows and writes them transposed: `to` is
+// [columns that are read, rows].
 template <class T>
-void read_transposed(NumberReader& numbers, size_t columns, size_t first, size_t rows,
-                     std::span<T> to) {
+void read_transposed(NumberReader& numbers, const Columns& of, size_t rows, std::span<T> to) {
   const size_t width = to.size() / rows;
-  const size_t most = std::max<size_t>(1, kPieceBytes / sizeof(float) / columns);
-  std::vector<float> block(std::min(most, rows) * columns);
+  const size_t most = std::max<size_t>(1, kPieceBytes / sizeof(float) / of.columns);
+  std::vector<float> block(std::min(most, rows) * of.columns);
   for (size_t row = 0; row < rows; row += most) {
     const size_t count = std::min(most, rows - row);
-    numbers.read(row * columns, std::span(block).first(count * columns));
+    numbers.read(of.begin + row * of.columns, std::span(block).first(count * of.columns));
     for (size_t i = 0; i < width; ++i) {
-      for (size_t j = 0; j < count; ++j) to[i * rows + row + j] = block[j * columns + first + i];
+      const size_t column = of.first + i * of.step;
+      for (size_t j = 0; j < count; ++j) to[i * rows + row + j] = block[j * of.columns + column];
     }
   }
-}
-
-bool are_equal(NumberReader a, NumberReader b, size_t count) {
-  constexpr size_t kMost = size_t{1} << 16;
-  std::vector<float> first(std::min(count, kMost)), second(first.size());
-  for (size_t at = 0; at < count; at += kMost) {
-    const size_t now = std::min(kMost, count - at);
-    a.read(at, std::span(first).first(now));
-    b.read(at, std::span(second).first(now));
-    if (std::memcmp(first.data(), second.data(), now * sizeof(float)) != 0) return false;
-  }
-  return true;
-}
-
-// Whether a tensor of the folder is of a layer whose number the network has not.
-bool is_behind(const std::string& theirs, std::span<const HubTensor> network) {
-  constexpr std::string_view kLayers = "layers.";
-  const size_t at = theirs.find(kLayers);
-  if (at == std::string::npos) return false;
-  const size_t first = at + kLayers.size();
-  const std::string number = theirs.substr(first, theirs.find('.', first) - first);
-  const std::string ours = "blocks." + number + ".";
-  return !number.empty() && std::ranges::none_of(network, [&](const HubTensor& tensor) {
-    return tensor.name.starts_with(ours);
-  });
-}
-
-[[noreturn]] void fail_shape(const SafetensorsFile& file, const TensorInfo& info,
-                             const std::vector<int64_t>& wanted) {
-  fail_input(file.path() + ": tensor " + quoted(info.name) + " is " + shape_text(info.shape) +
-             ", but config.json makes it " + shape_text(wanted) + ": do they belong together?");
 }
 
 }  // namespace
@@ -166,110 +130,27 @@ std::string HubWeights::why_not_there(const std::string& theirs) const {
 const SafetensorsFile& HubWeights::file_of(const std::string& theirs) {
   const std::string& file = files_.at(theirs);
   if (!open_.contains(file) && open_.size() >= kMostOpenFiles) open_.clear();
-  std::unique_ptr<SafetensorsFile>& entry = open_[file];
-  if (entry == nullptr) entry = std::make_unique<SafetensorsFile>(path_of(file), FileOwner::User);
+  std::shared_ptr<SafetensorsFile>& entry = open_[file];
+  if (entry == nullptr) entry = std::make_shared<SafetensorsFile>(path_of(file), FileOwner::User);
   return *entry;
 }
 
-// Checks that each file has the tensors that the index places in it, and no others.
-void HubWeights::check_headers() {
-  if (!sharded_) return;
-  std::map<std::string, std::set<std::string>> by_file;
-  for (const auto& [name, file] : files_) by_file[file].insert(name);
-  for (auto& [file, names] : by_file) {
-    for (const TensorInfo& tensor : file_of(*names.begin()).tensors()) {
-      if (names.erase(tensor.name) == 1) continue;
-      const auto elsewhere = files_.find(tensor.name);
-      fail_data(path_of(file) + " has the tensor " + quoted(tensor.name) + ", which the index " +
-                (elsewhere == files_.end() ? "does not name" : "places in " + elsewhere->second) +
-                ": these are files of two folders; download it again");
+bool HubWeights::is_packed(const HubPlace& place) const {
+  return place.layout == TensorLayout::ColumnsOfExperts && name_in_folder(place.name).empty() &&
+         !name_in_folder(place.name + kMxfp4Blocks).empty();
+}
+
+Mxfp4Tensor HubWeights::packed(const HubPlace& place) {
+  const auto half = [&](const char* suffix) {
+    const std::string name = name_in_folder(place.name + suffix);
+    if (name.empty()) {
+      fail_data(folder_ + " has no tensor " + quoted(place.name + suffix) +
+                ", which is one of the two that an MXFP4 matrix has: are all its files there?");
     }
-    if (!names.empty()) {
-      fail_data(path_of(file) + " lacks the tensor " + quoted(*names.begin()) +
-                ", which the index places there: download it again");
-    }
-  }
-}
-
-void HubWeights::check_tensor(const HubTensor& tensor, const HubPlace& place) {
-  const std::string name = name_in_folder(place.name);
-  if (name.empty()) {
-    fail_data(folder_ + " has no tensor " + quoted(place.name) +
-              ", which the network of its config.json has: " + why_not_there(place.name));
-  }
-  const SafetensorsFile& file = file_of(name);
-  const TensorInfo* found = file.find(name);
-  if (found == nullptr) {
-    fail_data(file.path() + " lacks the tensor " + quoted(name) + ", which the index places there");
-  }
-  const TensorInfo& info = *found;
-  if (number_bytes(info.dtype) == 0) {
-    fail_input(file.path() + ": tensor " + quoted(name) + " is of type " + info.dtype +
-               "; F32, BF16 and F16 are read, quantised weights are not");
-  }
-  if (!fits(info, place, tensor.shape)) fail_shape(file, info, shape_in(place, tensor.shape));
-}
-
-// Checks that a head stored in the folder equals the embedding if the network ties the two: only
-// the embedding is read, so a different head would be lost silently. (transformers does not tie two
-// that differ, whatever config.json says.)
-void HubWeights::check_head() {
-  const std::string head = name_in_folder(place_in(family_, "classifier.weight").name);
-  if (head.empty()) return;
-  const std::string table = name_in_folder(place_in(family_, "embedding.token.weight").name);
-  const SafetensorsFile head_file(path_of(files_.at(head)), FileOwner::User);
-  const SafetensorsFile table_file(path_of(files_.at(table)), FileOwner::User);
-  const TensorInfo* const ours = table_file.find(table);
-  const TensorInfo* const theirs = head_file.find(head);
-  if (ours != nullptr && theirs != nullptr && ours->shape == theirs->shape &&
-      number_bytes(theirs->dtype) > 0 &&
-      are_equal(NumberReader(table_file, *ours), NumberReader(head_file, *theirs),
-                static_cast<size_t>(ours->size_bytes()) / number_bytes(ours->dtype))) {
-    return;
-  }
-  fail_input(
-      head_file.path() + ": " + quoted(head) + " is another than " + quoted(table) +
-      ", though config.json says that they are one (\"tie_word_embeddings\"): say false there "
-      "to use it, or delete it from the file");
-}
-
-void HubWeights::check_parts(std::span<const HubTensor> network) {
-  std::map<std::string, std::vector<int64_t>> wholes;  // by name: the shape that all parts make
-  for (const HubTensor& tensor : network) {
-    const HubPlace place = place_in(family_, tensor.name);
-    if (place.layout != TensorLayout::LargeFirstPart) continue;
-    const auto [whole, is_new] = wholes.try_emplace(place.name, tensor.shape);
-    if (!is_new) whole->second[0] += tensor.shape[0];
-  }
-  for (const auto& [theirs, shape] : wholes) {
-    const std::string name = name_in_folder(theirs);
-    if (name.empty()) continue;  // check_tensor() says so
-    const SafetensorsFile& file = file_of(name);
-    const TensorInfo* info = file.find(name);
-    if (info != nullptr && info->shape != shape) fail_shape(file, *info, shape);
-  }
-}
-
-void HubWeights::check(std::span<const HubTensor> network, bool tied) {
-  check_headers();
-  check_parts(network);
-  std::set<std::string> used;
-  for (const HubTensor& tensor : network) {
-    for (const HubPart& part : parts_of(place_in(family_, tensor.name), tensor.shape, heads_)) {
-      check_tensor({tensor.name, part.shape}, part.place);
-      used.insert(name_in_folder(part.place.name));
-    }
-  }
-  if (tied) check_head();
-  for (const auto& [name, file] : files_) {
-    if (used.contains(name) || is_spare(name, tied)) continue;
-    fail_input(path_of(file) + ": the network of config.json has no place for the tensor " +
-               quoted(name) +
-               (is_behind(name, network)
-                    ? ", which is of a layer behind the last that predicts further tokens: such "
-                      "layers are not trained; transformers leaves them out when it saves a folder"
-                    : ": this model is not supported"));
-  }
+    (void)file_of(name);
+    return Mxfp4Tensor::Half{name, open_.at(files_.at(name))};
+  };
+  return {half(kMxfp4Blocks), half(kMxfp4Scales)};
 }
 
 void HubWeights::expect(std::vector<HubTensor> tensors) {
@@ -279,8 +160,9 @@ void HubWeights::expect(std::vector<HubTensor> tensors) {
 
 HubWeights::Range HubWeights::range_of(const HubTensor& tensor) {
   const HubPlace place = place_in(family_, tensor.name);
-  const bool by_expert =
-      place.layout == TensorLayout::PerExpert || place.layout == TensorLayout::PartsOfExperts;
+  const bool by_expert = place.layout == TensorLayout::PerExpert ||
+                         place.layout == TensorLayout::PartsOfExperts ||
+                         place.layout == TensorLayout::ColumnsOfExperts;
   if (by_expert) return {};  // several pieces, read one by one
   const std::string name = name_in_folder(place.name);
   const TensorInfo* info = name.empty() ? nullptr : file_of(name).find(name);
@@ -288,7 +170,7 @@ HubWeights::Range HubWeights::range_of(const HubTensor& tensor) {
   const bool scattered =
       place.layout == TensorLayout::Transposed || place.layout == TensorLayout::ByHead;
   if (scattered) return {name, 0, info->size_bytes()};
-  if (!fits(*info, place, tensor.shape)) return {};  // read() says so
+  if (!fits(info->shape, place, tensor.shape)) return {};  // read() says so
   uint64_t bytes = number_bytes(info->dtype);
   for (const int64_t extent : tensor.shape) bytes *= static_cast<uint64_t>(extent);
   const int64_t first = first_row_in(place, info->shape[0], tensor.shape[0]);
@@ -315,19 +197,26 @@ void HubWeights::fetch_ahead(const std::string& ours) {
 
 template <class T>
 void HubWeights::read_numbers(const HubPlace& place, const Shape& shape, std::span<T> to) {
+  if (is_packed(place)) return read_mxfp4(packed(place), place, shape[0], to);
   const std::string name = name_in_folder(place.name);
   const SafetensorsFile& file = file_of(name);
   const TensorInfo& info = *file.find(name);
   NumberReader numbers(file, info);
   numbers.refuse_not_finite();
   const auto part = static_cast<size_t>(place.part);
-  if (place.layout != TensorLayout::Transposed) {
-    const int64_t first = first_row_in(place, info.shape[0], shape[0]);
-    return numbers.read(static_cast<size_t>(first * (shape.elements() / shape[0])), to);
-  }
   const auto width = static_cast<size_t>(shape[0]);
-  read_transposed(numbers, width * static_cast<size_t>(place.parts), part * width,
-                  to.size() / width, to);
+  const size_t rows = to.size() / width;
+  if (place.layout == TensorLayout::Transposed) {
+    const size_t columns = width * static_cast<size_t>(place.parts);
+    return read_transposed(numbers, {0, columns, part * width, 1}, rows, to);
+  }
+  if (place.layout == TensorLayout::ColumnsOfExperts) {
+    const auto parts = static_cast<size_t>(place.parts / place.experts);
+    const size_t begin = part / parts * parts * to.size();
+    return read_transposed(numbers, {begin, parts * width, part % parts, parts}, rows, to);
+  }
+  const int64_t first = first_row_in(place, info.shape[0], shape[0]);
+  numbers.read(static_cast<size_t>(first) * rows, to);
 }
 
 void HubWeights::read(const std::string& ours, Tensor& to, Device& device) {

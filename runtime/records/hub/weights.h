@@ -17,6 +17,7 @@
 
 #include "kernels/device.h"
 #include "runtime/records/checkpoint/format/safetensors.h"
+#include "runtime/records/hub/mxfp4.h"
 #include "runtime/records/hub/names.h"
 
 namespace penstock {
@@ -36,10 +37,10 @@ class HubWeights {
   HubWeights(std::string folder, const HubFamily& family, int64_t heads);
 
   // Reads the headers of all files and checks that the folder has the tensors of `network`, all
-  // those of the whole network, in their shapes and of a type that can be read (F32, BF16, F16),
-  // and no others. `tied`: the classifier shares the embedding's weights; if the folder has a
-  // classifier all the same, its numbers are compared with the embedding's. No other numbers are
-  // read.
+  // those of the whole network, in their shapes and of a type that can be read (F32, BF16, F16; of
+  // experts MXFP4, too), and no others. `tied`: the classifier shares the embedding's weights; if
+  // the folder has a classifier all the same, its numbers are compared with the embedding's. No
+  // other numbers are read.
   void check(std::span<const HubTensor> network, bool tied);
 
   // Announces the tensors that will be read, in that order: while one is read, the next bytes are
@@ -76,6 +77,9 @@ class HubWeights {
   void check_head();
   void check_parts(std::span<const HubTensor> network);
   void check_tensor(const HubTensor& tensor, const HubPlace& place);
+  // Whether the folder has this tensor in MXFP4 alone, and where.
+  [[nodiscard]] bool is_packed(const HubPlace& place) const;
+  [[nodiscard]] Mxfp4Tensor packed(const HubPlace& place);
   template <class T>  // float or bfloat16
   void read_numbers(const HubPlace& place, const Shape& shape, std::span<T> to);
 
@@ -84,7 +88,7 @@ class HubWeights {
   int64_t heads_;
   bool sharded_ = false;                      // there is an index and not a single file
   std::map<std::string, std::string> files_;  // by their name of a tensor: the file that has it
-  std::map<std::string, std::unique_ptr<SafetensorsFile>> open_;  // by file name
+  std::map<std::string, std::shared_ptr<SafetensorsFile>> open_;  // by file name
   std::vector<HubTensor> expected_;                               // by expect()
   // How many of expected_ have been read or are being read, and how many have been fetched.
   size_t reading_ = 0, fetched_ = 0;

@@ -39,6 +39,21 @@ TEST(FolderSize, TakesTheTypeThatConfigJsonNames) {
   EXPECT_EQ(bytes("{}"), 20);
 }
 
+// The experts' 3 * 96 * 64 numbers, in 17 bytes for 32, and what else there is in bf16.
+TEST(FolderSize, CountsExpertsInMxfp4) {
+  const TemporaryFolder folder;
+  folder.write("config.json", R"({"model_type": "gpt_oss", "num_hidden_layers": 1,
+ "hidden_size": 96, "intermediate_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2,
+ "head_dim": 8, "hidden_act": "silu", "rms_norm_eps": 1e-5, "max_position_embeddings": 64,
+ "vocab_size": 20, "sliding_window": 8, "rope_scaling": {"rope_type": "default"},
+ "num_local_experts": 5, "num_experts_per_tok": 2,
+ "quantization_config": {"quant_method": "mxfp4"}})");
+  const int64_t packed = 5 * 3 * 96 * 64;
+  const FolderSize size = folder_size(folder.path(), packed + 1000);
+  EXPECT_EQ(size.type, "mxfp4");
+  EXPECT_EQ(size.bytes, packed / 32 * 17 + 2000);
+}
+
 TEST(FolderSize, RefusesAFolderThatIsNotThere) {
   EXPECT_THROW((void)folder_size("/nowhere", 10), Error);
 }

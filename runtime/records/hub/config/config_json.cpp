@@ -189,6 +189,17 @@ ModelConfig read_qwen3_moe(ConfigFields& fields) {
   return model;
 }
 
+// Refuses quantised weights other than those that gpt-oss is published with.
+bool says_mxfp4(ConfigFields& fields, const std::string& family) {
+  const json* said = fields.any(kQuantisation);
+  if (said == nullptr) return false;
+  if (family == "gpt_oss" && said->is_object() && said->value("quant_method", json()) == "mxfp4") {
+    return true;
+  }
+  fields.refuse(kQuantisation,
+                "says that the weights are quantised: use the folder of the original ones");
+}
+
 using ReadFamily = ModelConfig (*)(ConfigFields&);
 
 struct Family {
@@ -225,7 +236,8 @@ constexpr Family kFamilies[] = {{"gpt2", read_gpt2},
                                 {"granitemoe", read_granite_moe},
                                 {"granitemoeshared", read_granite_moe_shared},
                                 {"dots1", read_dots1},
-                                {"glm4_moe", read_glm4_moe}};
+                                {"glm4_moe", read_glm4_moe},
+                                {"gpt_oss", read_gpt_oss}};
 
 ReadFamily reader_of(const ConfigFields& fields, const std::string& name) {
   for (const Family& family : kFamilies) {
@@ -244,10 +256,7 @@ HubConfig parse_hub_config(std::string_view text, const std::string& where) {
   const std::string family = fields.text("model_type");
   config.family = family;
   const ReadFamily read = reader_of(fields, family);
-  if (fields.has("quantization_config")) {
-    fields.refuse("quantization_config",
-                  "says that the weights are quantised: use the folder of the original ones");
-  }
+  config.mxfp4 = says_mxfp4(fields, family);
   if (const json* architectures = fields.any("architectures")) check_task(fields, *architectures);
   refuse_null(fields);
   fields.must_be("is_encoder_decoder", false);

@@ -15,12 +15,12 @@
 namespace penstock {
 
 inline constexpr const char* kConfigFile = "config.json";
+inline constexpr const char* kQuantisation = "quantization_config";  // a member of it
 
 struct HubConfig {
-  // The member model_type: gpt2 | llama | mistral | qwen2 | qwen3 | granite | olmo2 | smollm3 |
-  // phi3.
-  std::string family;
-  ModelConfig model;  // of kind "decoder"; has transformers' defaults where config.json has none
+  std::string family;  // the member model_type: "gpt2", "llama", ... (names.h)
+  ModelConfig model;   // of kind "decoder"; has transformers' defaults where config.json has none
+  bool mxfp4 = false;  // it says that experts are in MXFP4 (mxfp4.h); tensors tell whether they are
 };
 
 // The network that `text` describes. `where` is the file's path, for messages. Throws Error(Data)

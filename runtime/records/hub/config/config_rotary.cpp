@@ -73,7 +73,7 @@ void read_yarn(ConfigFields& fields, int64_t outside, ModelConfig& model) {
   model.rotary_high = fields.number("beta_fast", 32.0);
   model.rotary_original = original_context(fields, outside);
   if (model.rotary_high <= model.rotary_low) fields.refuse("beta_fast", "must be above beta_slow");
-  fields.must_be("truncate", true);
+  model.rotary_truncate = fields.flag("truncate", true);
   const bool quotient = fields.has("mscale") && fields.has("mscale_all_dim");
   const double above = fields.number("mscale", 1.0);
   const double below = fields.number("mscale_all_dim", 1.0);

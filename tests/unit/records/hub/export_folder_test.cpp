@@ -137,6 +137,24 @@ TEST_F(Exports, PartsOfExpertsComeBack) {
   expect_back("granite-moe", mixture_network(2), 5);
 }
 
+// Two tensors of ours whose columns take turns in the folder, by expert.
+TEST_F(Exports, ColumnsOfExpertsComeBack) {
+  expect_back("gpt-oss", gpt_oss_network(), 6);
+}
+
+// The export has no MXFP4, and its config.json does not say so.
+TEST_F(Exports, SayNothingOfQuantisedWeights) {
+  const std::string golden = PENSTOCK_HUB_GOLDENS "/gpt-oss";
+  auto config = nlohmann::json::parse(contents(golden + "/config.json"));
+  config[kQuantisation] = {{"quant_method", "mxfp4"}};
+  const std::string checkpoint = checkpoint_of(golden, "gpt_oss", gpt_oss_network(), DType::F32);
+  put(from_ + "/config.json", config.dump());
+  const Exported done =
+      export_folder({.checkpoint = checkpoint, .folder = from_, .to = to_, .shard_bytes = 1 << 20});
+  EXPECT_TRUE(done.unpacked);
+  EXPECT_FALSE(nlohmann::json::parse(contents(to_ + "/config.json")).contains(kQuantisation));
+}
+
 // What corrects a router's choice keeps its digits.
 TEST_F(Exports, CorrectionsStayWide) {
   const std::string folder = PENSTOCK_HUB_GOLDENS "/glm4-moe";

@@ -144,6 +144,24 @@ inline std::vector<HubTensor> mixture_network(int64_t head) {
                          head);
 }
 
+// The tensors of goldens/gpt-oss, which has sinks and biases.
+inline std::vector<HubTensor> gpt_oss_network() {
+  return grouped_network({{"attention.sinks", {4}},
+                          {"attention.query.bias", {16}},
+                          {"attention.key.bias", {8}},
+                          {"attention.value.bias", {8}},
+                          {"attention.output.bias", {8}},
+                          {"experts.router.weight", {5, 8}},
+                          {"experts.router.bias", {5}},
+                          {"experts.gate.weight", {5, 12, 8}},
+                          {"experts.gate.bias", {5, 12}},
+                          {"experts.in.weight", {5, 12, 8}},
+                          {"experts.in.bias", {5, 12}},
+                          {"experts.out.weight", {5, 8, 12}},
+                          {"experts.out.bias", {5, 8}}},
+                         4);
+}
+
 inline int64_t elements_of(const std::vector<int64_t>& shape) {
   return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
 }

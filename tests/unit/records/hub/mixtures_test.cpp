@@ -140,9 +140,47 @@ TEST(HubFamilyConfigs, Glm4MoeTurnsHalfOfEachHead) {
   EXPECT_EQ(make_hub_config(model).family, "glm4_moe");
 }
 
+// As gpt-oss-20b says it, but for its sizes.
+constexpr const char* kGptOss = R"({"num_local_experts": 8, "num_experts_per_tok": 4,
+ "experts_per_token": 4, "initial_context_length": 4096, "swiglu_limit": 7.0, "sliding_window": 128,
+ "attention_bias": true, "layer_types": ["sliding_attention", "full_attention"],
+ "rope_parameters": null, "rope_theta": 150000, "rope_scaling": {"rope_type": "yarn",
+ "beta_fast": 32.0, "beta_slow": 1.0, "factor": 32.0, "original_max_position_embeddings": 4096,
+ "truncate": false}, "quantization_config": {"quant_method": "mxfp4",
+ "modules_to_not_convert": ["lm_head"]}, "output_router_logits": false})";
+
+TEST(HubFamilyConfigs, GptOssHasSinksAndClampedGates) {
+  const HubConfig config = parse_hub_config(of_family("gpt_oss", kGptOss), "config.json");
+  EXPECT_TRUE(config.mxfp4);
+  const ModelConfig& model = config.model;
+  EXPECT_TRUE(model.attention_sinks);
+  EXPECT_TRUE(model.attention_bias && model.output_bias && model.bias && model.router_bias);
+  EXPECT_EQ(model.expert_gate_limit, 7.0);
+  EXPECT_EQ(model.experts_per_token, 4);
+  EXPECT_TRUE(model.router_normalised);
+  EXPECT_EQ(model.window, 128);
+  EXPECT_THAT(model.window_layers, ElementsAre(0));
+  EXPECT_EQ(model.rotary_scaling, "yarn");
+  EXPECT_EQ(model.rotary_base, 150000.0);
+  EXPECT_FALSE(model.rotary_truncate);
+  const auto says = [](const std::string& more, const std::string& what) {
+    EXPECT_THAT(refused(of_family("gpt_oss", with_members(kGptOss, more))), HasSubstr(what))
+        << more;
+  };
+  says(R"({"swiglu_alpha": 1.5})", "\"swiglu_alpha\"");
+  says(R"({"hidden_act": "gelu"})", "\"hidden_act\"");
+  says(R"({"experts_per_token": 2})", "\"experts_per_token\"");
+  says(R"({"rope_scaling": null})", "\"rope_parameters\" is missing");
+  says(R"({"quantization_config": {"quant_method": "gptq"}})", "\"quantization_config\"");
+  says(R"({"quantization_config": "mxfp4"})", "\"quantization_config\"");
+  const std::string quantised =
+      with_members(kMixtral, R"({"quantization_config": {"quant_method": "mxfp4"}})");
+  EXPECT_THAT(refused(of_family("mixtral", quantised)), HasSubstr("\"quantization_config\""));
+}
+
 // Families with latent attention are refused by name.
 TEST(HubFamilyConfigs, OthersAreRefusedByName) {
-  for (const char* family : {"deepseek_v2", "deepseek_v3", "gpt_oss"}) {
+  for (const char* family : {"deepseek_v2", "deepseek_v3"}) {
     EXPECT_THAT(refused(of_family(family, "{}")), HasSubstr(std::string("is \"") + family));
   }
 }
@@ -165,6 +203,7 @@ TEST(MadeFamilyConfigs, SayMixtures) {
   ModelConfig dots = comes_back("dots1", kDots1);
   (void)comes_back("dots1",
                    with_members(kDots1, R"({"sliding_window": 16, "max_window_layers": 1})"));
+  ModelConfig oss = comes_back("gpt_oss", kGptOss);
   dots.balance_rate = 0.01;  // is for training
   EXPECT_EQ(make_hub_config(dots).family, "dots1");
   const auto needs = [&](const std::function<void(ModelConfig&)>& change, const char* what) {
@@ -177,7 +216,14 @@ TEST(MadeFamilyConfigs, SayMixtures) {
         "dots1, would take model.router_bias = false");
   needs([](ModelConfig& m) { m.dense_layers = {1}; }, "model.dense_layers that are the first");
   needs([](ModelConfig& m) { m.shared_expert_width = 25; }, "a multiple of model.expert_width");
+  oss.attention_sinks = false;
+  EXPECT_THAT(refusal(ErrorKind::Input, [&] { (void)make_hub_config(oss); }),
+              HasSubstr("gpt_oss, would take model.attention_sinks = true"));
   ModelConfig other = mixtral;
+  other.expert_gate_limit = 7.0;
+  EXPECT_THAT(refusal(ErrorKind::Input, [&] { (void)make_hub_config(other); }),
+              HasSubstr("mixtral, would take model.expert_gate_limit = 0"));
+  other = mixtral;
   other.router = "sigmoid";
   EXPECT_THAT(refusal(ErrorKind::Input, [&] { (void)make_hub_config(other); }),
               HasSubstr("the nearest, mixtral, would take model.router = \"softmax\""));

@@ -76,6 +76,20 @@ TEST(HubNames, OfPartsOfExperts) {
   EXPECT_EQ(first_row_in(parts[2].place, 5, 4), 20) << "behind two experts and a part";
 }
 
+// Columns of two of ours take turns in one tensor of theirs, which begins anew with each expert.
+TEST(HubNames, OfColumnsOfExperts) {
+  const HubPlace place = place_in(hub_family("gpt_oss"), "blocks.3.experts.in.weight");
+  const std::vector<HubPart> parts = parts_of(place, {5, 4, 6}, 2);
+  ASSERT_EQ(parts.size(), 5U);
+  EXPECT_EQ(parts[2].place.name, "model.layers.3.mlp.experts.gate_up_proj");
+  EXPECT_EQ(parts[2].place.part, 5);
+  EXPECT_EQ(parts[2].first, 48);
+  EXPECT_EQ(shape_in(parts[2].place, parts[2].shape), (std::vector<int64_t>{5, 6, 8}));
+  const HubPlace bias = place_in(hub_family("gpt_oss"), "blocks.3.experts.in.bias");
+  const std::vector<HubPart> biases = parts_of(bias, {5, 4}, 2);
+  EXPECT_EQ(shape_in(biases[2].place, biases[2].shape), (std::vector<int64_t>{5, 8}));
+}
+
 TEST(HubNames, OfANumberedBlock) {
   const HubPlace place = place_in(hub_family("gpt2"), "blocks.12.attention.key.weight");
   EXPECT_EQ(place.name, "transformer.h.12.attn.c_attn.weight");

@@ -29,7 +29,7 @@ auto facts_of(const json& document) {
                     m.rotary_layers, m.rotary_width, m.positions, m.window_rotary_base,
                     m.attention_softcap, m.logit_softcap, m.experts, m.experts_per_token,
                     m.expert_width, m.shared_expert_width, m.router_normalised, m.router_scale,
-                    m.query_key_norm, m.dense_layers, m.parallel_branches);
+                    m.query_key_norm, m.dense_layers, m.parallel_branches, m.expert_gate_limit);
 }
 
 TEST(UnsaidKeys, MeanWhatTransformersTakesOrAreRefused) {

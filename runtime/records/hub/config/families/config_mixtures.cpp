@@ -47,4 +47,28 @@ ModelConfig read_glm4_moe(ConfigFields& fields) {
   return model;
 }
 
+ModelConfig read_gpt_oss(ConfigFields& fields) {
+  // These have defaults in transformers, which are the sizes of a published network.
+  for (const char* key : {"head_dim", "sliding_window"}) {
+    if (!fields.has(key) && !fields.is_null(key)) fields.refuse(key, "is missing");
+  }
+  if (!fields.has("rope_parameters") && !fields.has("rope_scaling")) {
+    fields.refuse("rope_parameters", "is missing: it says how rotary positions are scaled");
+  }
+  ModelConfig model = read_llama_like(fields, {.rotary_base = 150000.0});
+  model.attention_bias = model.output_bias = fields.flag("attention_bias", true);
+  model.bias = true;
+  model.attention_sinks = true;
+  read_windows_or_none(fields, 2, model);
+  read_mixtral_experts(fields, model);
+  model.router_bias = true;
+  model.expert_gate_limit = fields.number("swiglu_limit", 7.0);
+  fields.must_be("swiglu_alpha", 1.702);
+  fields.must_be("hidden_act", "silu");
+  fields.must_be("experts_per_token", model.experts_per_token);
+  constexpr std::array kOlder = {"initial_context_length"};  // is in rope_scaling
+  fields.ignore(kOlder);
+  return model;
+}
+
 }  // namespace penstock

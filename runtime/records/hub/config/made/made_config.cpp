@@ -43,6 +43,7 @@ ModelConfig spelled_out(ModelConfig model) {
     model.rotary_short.clear();
     model.rotary_long.clear();
   }
+  if (scaling != "yarn") model.rotary_truncate = true;
   if (model.attention_scale == 0.0) model.attention_scale = usual_scale(model);
   if (model.expert_width == 0) model.expert_width = model.hidden;
   if (model.expert_groups == model.groups_per_token)
@@ -94,6 +95,7 @@ ordered_json rotary_config(const ModelConfig& model, const LlamaLike& family) {
     rotary[scaling == "yarn" ? "beta_slow" : "low_freq_factor"] = model.rotary_low;
     rotary[scaling == "yarn" ? "beta_fast" : "high_freq_factor"] = model.rotary_high;
   }
+  if (!model.rotary_truncate) rotary["truncate"] = false;
   if (model.rotary_attention_factor > 0.0) {
     rotary["attention_factor"] = model.rotary_attention_factor;
   }
@@ -218,7 +220,7 @@ auto facts_of_experts(const ModelConfig& m) {
   return std::tuple(m.experts_per_token, m.expert_width, m.shared_expert_width,
                     m.shared_expert_gate, m.router, m.router_normalised, m.router_scale,
                     m.router_bias, m.router_correction, m.expert_groups, m.groups_per_token,
-                    m.dense_layers);
+                    m.dense_layers, m.expert_gate_limit);
 }
 
 // Returns the settings in which the network and the config.json written for it must be equal.
@@ -237,7 +239,7 @@ auto facts(const ModelConfig& m) {
       m.rotary_width, m.rotary_layers, m.window_rotary_base, static_cast<float>(m.embedding_scale),
       m.residual_scale, static_cast<float>(m.attention_scale), static_cast<float>(m.logit_scale),
       m.norm_zero_centered, m.attention_softcap, m.logit_softcap, m.experts, m.rotary_pairs,
-      m.norm_bias, m.parallel_branches, m.shared_norm,
+      m.norm_bias, m.parallel_branches, m.shared_norm, m.attention_sinks, m.rotary_truncate,
       m.experts > 0 ? facts_of_experts(m) : facts_of_experts({}));
 }
 

@@ -9,7 +9,8 @@ bool has_own_width(ExpertForm form) {
 }
 
 bool is_as_mixtral(ExpertForm form) {
-  return form == ExpertForm::Mixtral || form == ExpertForm::MixtralShared;
+  return form == ExpertForm::Mixtral || form == ExpertForm::MixtralShared ||
+         form == ExpertForm::GptOss;
 }
 
 bool has_shared(ExpertForm form) {
@@ -27,7 +28,9 @@ void add_router_obstacles(const ModelConfig& model, ExpertForm form,
   const auto add_unless = [&](bool fits, const char* what) {
     if (!fits) obstacles.emplace_back(what);
   };
-  add_unless(!model.router_bias, "model.router_bias = false");
+  const bool bias = form == ExpertForm::GptOss;
+  add_unless(model.router_bias == bias,
+             bias ? "model.router_bias = true" : "model.router_bias = false");
   if (form == ExpertForm::Deepseek) {
     add_unless(model.router == "sigmoid", "model.router = \"sigmoid\"");
     return add_unless(model.router_correction, "model.router_correction = true");
@@ -48,6 +51,9 @@ void add_expert_obstacles(const ModelConfig& model, ExpertForm form,
   };
   if (form == ExpertForm::None) return;
   add_router_obstacles(model, form, obstacles);
+  const bool clamped = form == ExpertForm::GptOss;
+  add_unless((model.expert_gate_limit > 0.0) == clamped,
+             clamped ? "model.expert_gate_limit above 0" : "model.expert_gate_limit = 0");
   add_unless(has_own_width(form) || model.expert_width == model.hidden, "model.expert_width = 0");
   add_unless(has_own_width(form) || model.dense_layers.empty(), "model.dense_layers = []");
   add_unless(form != ExpertForm::Deepseek || are_first(model.dense_layers),
@@ -67,6 +73,7 @@ void add_expert_members(const ModelConfig& model, ExpertForm form, nlohmann::ord
   config["num_experts_per_tok"] = model.experts_per_token;
   if (is_as_mixtral(form)) {
     config["num_local_experts"] = model.experts;
+    if (form == ExpertForm::GptOss) config["swiglu_limit"] = model.expert_gate_limit;
     if (has_shared(form)) config["shared_intermediate_size"] = model.shared_expert_width;
     return;
   }

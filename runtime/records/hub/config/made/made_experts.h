@@ -12,7 +12,16 @@
 namespace penstock {
 
 // The form of config_experts.h that a family has. None: no experts.
-enum class ExpertForm : uint8_t { None, Mixtral, MixtralShared, Olmoe, Qwen, QwenShared, Deepseek };
+enum class ExpertForm : uint8_t {
+  None,
+  Mixtral,
+  MixtralShared,
+  Olmoe,
+  Qwen,
+  QwenShared,
+  Deepseek,
+  GptOss
+};
 
 // Adds to `obstacles` the keys of a run file, with the value that a family of that form would take,
 // that it cannot express; the model must have experts where the form has. Sizes must be spelled

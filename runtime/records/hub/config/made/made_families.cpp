@@ -24,6 +24,11 @@ void add_scales(const ModelConfig& model, const LlamaLike& family, Obstacles& al
              all);
 }
 
+void add_sinks(const ModelConfig& model, const LlamaLike& family, Obstacles& all) {
+  add_unless(model.attention_sinks == family.sinks,
+             family.sinks ? "model.attention_sinks = true" : "model.attention_sinks = false", all);
+}
+
 void add_softcaps(const ModelConfig& model, const LlamaLike& family, Obstacles& all) {
   add_unless(model.attention_softcap == 0.0 || family.score_softcap, "model.attention_softcap = 0",
              all);
@@ -164,6 +169,8 @@ constexpr LlamaLike kLlamaLike[] = {
     {.name = "glm4_moe", .architecture = "Glm4MoeForCausalLM", .maybe_query_key_norm = true,
      .biases = Biases::MaybeQueries, .queries_bias = "attention_bias", .partial_rotary = true,
      .experts = ExpertForm::Deepseek},
+    {.name = "gpt_oss", .architecture = "GptOssForCausalLM", .windows = Windows::Any, .biases = Biases::Hidden,
+     .layer_types = true, .sinks = true, .experts = ExpertForm::GptOss},
 };
 // clang-format on
 
@@ -202,6 +209,7 @@ Obstacles obstacles_to_gpt2(const ModelConfig& model) {
   add_unless(model.experts == 0, "model.experts = 0", all);
   add_unless(model.heads * model.head_width == model.width, "heads as wide as model.width", all);
   add_scales(model, {}, all);
+  add_sinks(model, {}, all);
   add_softcaps(model, {}, all);
   add_blocks(model, {}, all);
   return all;
@@ -239,6 +247,7 @@ Obstacles obstacles_to(const LlamaLike& family, const ModelConfig& model) {
     add_unless(!model.norm_zero_centered, "model.norm_zero_centered = false", all);
     if (!family.scales) add_scales(model, family, all);
   }
+  add_sinks(model, family, all);
   add_softcaps(model, family, all);
   if (family.rotary_in_windows) {
     add_unless(model.rotary_layers == model.window_layers,

@@ -60,6 +60,7 @@ struct LlamaLike {
   bool window_rotary = false;   // layers with a window have rotary positions of their own
   bool layer_types = false;     // says by layer_types which layers have the window
   bool longrope_alone = false;  // has no other scaling of positions
+  bool sinks = false;           // scores of attention have model.attention_sinks beside them
   ExpertForm experts = ExpertForm::None;
 };
 
