@@ -126,11 +126,12 @@ class CountingExperts final : public ExpertOps {
     const auto padded = [](int64_t columns) { return (columns + 31) / 32 * 32; };
     const bool of_weight = product == LinearProduct::WeightGradient;
     const int64_t out = of_weight ? std::min(kGradientRows, sizes.out) : sizes.out;
+    const int64_t height =
+        product == LinearProduct::Forward ? kForwardHeights.front() : kBackwardHeights.front();
     held.push_back(tally_.library_scratch(
-        product, {kBackwardHeights.front(), padded(sizes.in), padded(out), dtype, DType::F32}));
+        product, {height, padded(sizes.in), padded(out), dtype, DType::F32}));
     if (product == LinearProduct::InputGradient && type == DType::BF16) {
-      held.push_back(
-          tally_.scratch(tally_.model().threads * kBackwardHeights.front() * 64, DType::F32));
+      held.push_back(tally_.scratch(tally_.model().threads * height * 64, DType::F32));
     }
     return held;
   }

@@ -69,10 +69,10 @@ void store(T* to, const float* from, int64_t elements) {
   for (int64_t i = 0; i < elements; ++i) to[i] = static_cast<T>(from[i]);
 }
 
-// to[rows, columns] = the first `rows` columns of from[columns, kForwardHeights[0]]
+// to[rows, columns] = the first `rows` columns of from[columns, kForwardHeights.back()]
 template <class T>
 void store_transposed(T* to, const float* from, int64_t rows, int64_t columns) {
-  constexpr int64_t kWide = kForwardHeights[0];
+  constexpr int64_t kWide = kForwardHeights.back();
   for (int64_t c = 0; c < columns; c += kRow) {
     const int64_t count = std::min(kRow, columns - c);
     for (int64_t r = 0; r < rows; r += kRow) {
@@ -151,38 +151,78 @@ void multiply_pieces(const CpuContext& context, const Tensor& w, const GroupedSi
   }
 }
 
+// The products of rows of an expert by its matrix, and how many rows each takes. The last one has
+// kForwardHeights.back() rows.
+struct ForwardProducts {
+  ProductPlans plans;
+  boost::container::static_vector<int64_t, kForwardHeights.size()> heights;
+};
+
+// In the product of the fewest rows a weight is the first operand, read where it lies, and the rows
+// are columns of the second one. With so few rows this is up to twice as fast as the product the
+// other way round, for which the library copies the weight.
+ForwardProducts forward_products(const CpuContext& context, const GroupedSizes& sizes, DType type,
+                                 DType result) {
+  constexpr int64_t kHeight = kForwardHeights.back();
+  const MatmulPlan narrow{.m = sizes.out,
+                          .n = kHeight,
+                          .k = sizes.in,
+                          .a = {0, sizes.in, 1},
+                          .b = {0, 1, sizes.in},
+                          .c = {0, kHeight, 1},
+                          .a_type = type,
+                          .b_type = type};
+  ForwardProducts all;
+  const bool can_round = result == DType::F32 || result == type;
+  for (const int64_t height : heights_for(context.threads, sizes.rows, kForwardHeights)) {
+    if (height == kHeight || !can_round) continue;
+    const MatmulPlan wide{.m = height,
+                          .n = sizes.out,
+                          .k = sizes.in,
+                          .a = {0, sizes.in, 1},
+                          .b = {0, 1, sizes.in},
+                          .c = {0, sizes.out, 1},
+                          .a_type = type,
+                          .b_type = type,
+                          .c_type = result};
+    if (!ThreadProducts::agree(context.dnn, wide, narrow)) continue;
+    all.plans.push_back(wide);
+    all.heights.push_back(height);
+  }
+  all.plans.push_back(narrow);
+  all.heights.push_back(kHeight);
+  return all;
+}
+
 }  // namespace
 
-// A weight is the first operand and is read where it lies; the rows are columns of the second one.
-// With so few rows this is up to twice as fast as the product the other way round, for which the
-// library copies the weight.
 void grouped_forward(CpuContext& context, Tensor& y, const Tensor& x, Weight& w,
                      const Tensor& offsets, const GroupedSizes& sizes) {
-  constexpr int64_t kHeight = kForwardHeights[0];
   const int64_t in = sizes.in;
   const int64_t out = sizes.out;
   const Tensor rows = operand(context, x);
   const DType type = rows.dtype();
-  const MatmulPlan plan{.m = out,
-                        .n = kHeight,
-                        .k = in,
-                        .a = {0, in, 1},
-                        .b = {0, 1, in},
-                        .c = {0, kHeight, 1},
-                        .a_type = type,
-                        .b_type = type};
+  const ForwardProducts by_height = forward_products(context, sizes, type, y.dtype());
   const Tensor value = matrices(context, w, type);
-  ThreadProducts products(context.dnn, std::span(&plan, 1));
+  ThreadProducts products(context.dnn, {by_height.plans.data(), by_height.plans.size()});
   Buffers buffers(context, forward_buffers(in, out, bytes_of(1, type)));
-  multiply_pieces(context, value, sizes, offsets, kForwardHeights,
-                  [&](int thread, const PieceOfRows& piece, const std::byte* matrix) {
-                    auto* result = reinterpret_cast<float*>(buffers.second(thread));
-                    products.run(thread, 0, result, matrix,
-                                 rows_of(rows, in, piece, kHeight, buffers.first(thread)));
-                    with_element_type(y.dtype(), "grouped forward", [&]<class T>(T) {
-                      store_transposed(y.data<T>() + piece.first * out, result, piece.rows, out);
-                    });
-                  });
+  const size_t narrow = by_height.plans.size() - 1;
+  multiply_pieces(
+      context, value, sizes, offsets, {by_height.heights.data(), by_height.heights.size()},
+      [&](int thread, const PieceOfRows& piece, const std::byte* matrix) {
+        if (piece.height != narrow) {
+          auto* to = static_cast<std::byte*>(y.raw()) + bytes_of(piece.first * out, y.dtype());
+          const auto* from =
+              static_cast<const std::byte*>(rows.raw()) + bytes_of(piece.first * in, rows.dtype());
+          return products.run(thread, piece.height, to, from, matrix);
+        }
+        auto* result = reinterpret_cast<float*>(buffers.second(thread));
+        products.run(thread, narrow, result, matrix,
+                     rows_of(rows, in, piece, kForwardHeights.back(), buffers.first(thread)));
+        with_element_type(y.dtype(), "grouped forward", [&]<class T>(T) {
+          store_transposed(y.data<T>() + piece.first * out, result, piece.rows, out);
+        });
+      });
 }
 
 void grouped_backward_input(CpuContext& context, Tensor& dx, const Tensor& g, Weight& w,

@@ -13,10 +13,11 @@
 
 namespace penstock {
 
-// One height: which primitive multiplies a row, and so the row's last bit, does not depend on how
-// many other rows its expert has. More rows would be faster by a tenth at most, and generating
-// texts, where experts have a row or two, would be slower by as much as pieces are higher.
-constexpr std::array<int64_t, 1> kForwardHeights = {16};
+// Of the last height are the pieces by which a row's bits are defined: what a row gets must not
+// depend on how many other rows its expert has, and generating texts, where experts have a row or
+// two, would be slower by as much as pieces are higher. The others are used where the processor's
+// products are found to give rows the same bits (ThreadProducts::agree()).
+constexpr std::array<int64_t, 4> kForwardHeights = {256, 128, 64, 16};
 // Nobody asks for the bits of a single row of a gradient.
 constexpr std::array<int64_t, 4> kBackwardHeights = {128, 64, 32, 16};
 // The rows of a weight's gradient that are computed at a time, which stay in a core's cache.
@@ -26,6 +27,14 @@ struct PieceOfRows {
   int64_t first, rows;
   size_t height;  // a place in the heights
 };
+
+// The heights that descend, without those of which `rows` rows would not make two pieces for each
+// thread; the last one always stays.
+[[nodiscard]] constexpr std::span<const int64_t> heights_for(int threads, int64_t rows,
+                                                             std::span<const int64_t> heights) {
+  while (heights.size() > 1 && 2 * heights.front() * threads > rows) heights = heights.subspan(1);
+  return heights;
+}
 
 // Calls body(piece) for the pieces of the rows from `first` up to `end`. The heights descend.
 template <class Body>
@@ -54,7 +63,7 @@ struct PieceBuffers {
 // that is multiplied has `number_bytes`.
 [[nodiscard]] constexpr PieceBuffers forward_buffers(int64_t in, int64_t out,
                                                      int64_t number_bytes) {
-  return {kForwardHeights[0] * in * number_bytes, kForwardHeights[0] * out * 4};
+  return {kForwardHeights.back() * in * number_bytes, kForwardHeights.back() * out * 4};
 }
 [[nodiscard]] constexpr PieceBuffers input_gradient_buffers(int64_t in, int64_t out,
                                                             int64_t number_bytes) {

@@ -58,6 +58,7 @@ struct OneDnn::State {
   // to and from the layouts that these want.
   std::unordered_map<MatmulPlan, PreparedProduct, PlanHash> products;
   std::unordered_map<MatmulPlan, std::vector<Prepared>, PlanHash> thread_products;  // by thread
+  std::unordered_map<MatmulPlan, bool, PlanHash> agreements;  // ThreadProducts::agree()
   std::unordered_map<ConvolutionPlan, PackedPrimitive, PlanHash> convolutions_forward;
   std::unordered_map<ConvolutionPlan, PackedPrimitive, PlanHash> convolutions_backward_input;
   std::unordered_map<ConvolutionPlan, AddedPrimitive, PlanHash> convolutions_backward_weight;

@@ -1,10 +1,65 @@
 #include "kernels/cpu/onednn/thread_products.h"
 
 #include <algorithm>
+#include <cstring>
 
+#include "kernels/checks.h"
 #include "kernels/cpu/onednn/onednn_state.h"
+#include "kernels/philox.h"
 
 namespace penstock {
+namespace {
+
+std::vector<std::byte> random_numbers(int64_t count, DType type, uint64_t seed) {
+  std::vector<std::byte> bytes(static_cast<size_t>(count) * size_of(type));
+  with_element_type(type, "random numbers", [&]<class T>(T) {
+    for (int64_t i = 0; i < count; ++i) {
+      const auto word = static_cast<uint32_t>(mix(mix(seed) + static_cast<uint64_t>(i)));
+      const T number = static_cast<T>(2.0F * uniform_of(word) - 1.0F);
+      std::memcpy(bytes.data() + static_cast<size_t>(i) * sizeof number, &number, sizeof number);
+    }
+  });
+  return bytes;
+}
+
+// Returns whether c [rows, columns] is the transpose of the fp32 matrix t, rounded to T.
+template <class T>
+bool is_transpose(const std::byte* c, const std::vector<float>& t, int64_t rows, int64_t columns) {
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t i = 0; i < columns; ++i, c += sizeof(T)) {
+      const T number = static_cast<T>(t[static_cast<size_t>(i * rows + r)]);
+      if (std::memcmp(c, &number, sizeof number) != 0) return false;
+    }
+  }
+  return true;
+}
+
+bool give_the_same_bits(OneDnn& dnn, const MatmulPlan& wide, const MatmulPlan& narrow) {
+  const auto x = random_numbers(wide.m * wide.k, wide.a_type, 1);
+  const auto w = random_numbers(wide.n * wide.k, wide.b_type, 2);
+  std::vector<std::byte> together(static_cast<size_t>(wide.m * wide.n) * size_of(wide.c_type));
+  std::vector<float> apart(static_cast<size_t>(narrow.m * narrow.n));
+  ThreadProducts products(dnn, std::array{wide, narrow});
+  products.run(0, 0, together.data(), x.data(), w.data());
+  const size_t piece_of_x = x.size() / static_cast<size_t>(wide.m / narrow.n);
+  const size_t piece_of_c = together.size() / static_cast<size_t>(wide.m / narrow.n);
+  bool same = true;
+  for (size_t i = 0; same && i * piece_of_x < x.size(); ++i) {
+    products.run(0, 1, apart.data(), w.data(), x.data() + i * piece_of_x);
+    with_element_type(wide.c_type, "a result of rows", [&]<class T>(T) {
+      same = is_transpose<T>(together.data() + i * piece_of_c, apart, narrow.n, narrow.m);
+    });
+  }
+  return same;
+}
+
+}  // namespace
+
+bool ThreadProducts::agree(OneDnn& dnn, const MatmulPlan& wide, const MatmulPlan& narrow) {
+  return dnn.state_->entry(dnn.state_->agreements, wide, [&](OneDnn::State&, const MatmulPlan&) {
+    return give_the_same_bits(dnn, wide, narrow);
+  });
+}
 
 ThreadProducts::ThreadProducts(OneDnn& dnn, std::span<const MatmulPlan> plans)
     : state_(*dnn.state_) {

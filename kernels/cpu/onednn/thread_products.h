@@ -31,6 +31,12 @@ class ThreadProducts {
   // out.
   void run(int thread, size_t plan, void* c, const void* a, const void* b);
 
+  // Returns whether the rows x [m, k] of `wide`, which multiplies them by a transposed matrix
+  // w [n, k], get the same bits from `narrow`, which multiplies w by as many of the rows as it has
+  // columns and leaves fp32 results transposed: narrow.m = n, and narrow.n divides m. On first
+  // sight both multiply random numbers, for which the host lends memory; the answer is kept.
+  [[nodiscard]] static bool agree(OneDnn& dnn, const MatmulPlan& wide, const MatmulPlan& narrow);
+
  private:
   OneDnn::State& state_;
   // The products of each plan, one for each thread.

@@ -315,6 +315,27 @@ TEST_F(ExpertsTest, ARowHasTheSameBitsInAnyCompany) {
   }
 }
 
+// Many rows are multiplied in larger pieces, where the processor's products give the same bits.
+TEST_F(ExpertsTest, ARowHasTheSameBitsAmongMany) {
+  constexpr int64_t kRows =
+      1100;  // for two threads: a piece of 256 rows each, and all smaller ones
+  for (const DType type : {DType::F32, DType::BF16}) {
+    for (const auto& [in, out] : {std::pair<int64_t, int64_t>{70, 300}, {512, 96}, {9, 13}}) {
+      SCOPED_TRACE(testing::Message() << name_of(type) << " " << in << " -> " << out);
+      const Tensor x = random(rig_, {kRows, in}, 1, type);
+      Weight w(random(rig_, {2, out, in}, 2));
+      Tensor all = poisoned(rig_, {kRows, out}, type);
+      ops_->grouped_forward(all, x, w, with(rig_, {3}, {0, 0, kRows}, DType::I32));
+      for (const int64_t row : {0, 255, 256, 511, 600, 1024, 1087, 1099}) {
+        Tensor one = poisoned(rig_, {1, out}, type);
+        ops_->grouped_forward(one, rows_from(rig_, x, row, 1), w,
+                              with(rig_, {3}, {0, 0, 1}, DType::I32));
+        EXPECT_TRUE(same_bits(one, rows_from(rig_, all, row, 1))) << row;
+      }
+    }
+  }
+}
+
 // A product of bf16 rows reads an fp32 weight as a linear layer does: rounded, where the processor
 // multiplies bf16 numbers, else as it is. Of these weights, 1 + 2^-9 and 1, rounding leaves 1
 // and 1.

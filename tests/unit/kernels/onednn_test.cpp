@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "kernels/cpu/linear_plans.h"
+#include "kernels/cpu/onednn/thread_products.h"
 #include "kernels/ops/dense.h"
 #include "tests/unit/kernels/reference.h"
 
@@ -237,6 +238,27 @@ TEST(OneDnn, TellsPlansApart) {
   rig.dnn.matmul(plan, scaled.raw(), a.raw(), b.raw());
   EXPECT_EQ(rig.dnn.primitives_created(), created + 1);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(scaled.data<float>()[i], 2.0F * c.data<float>()[i]);
+}
+
+// Rows of 32 by a matrix [24, 40] against pieces of 16 rows.
+TEST(OneDnn, KnowsWhetherProductsAgree) {
+  Rig rig;
+  const auto plans = [](int64_t k) {
+    const MatmulPlan wide{
+        .m = 32, .n = 24, .k = k, .a = {0, k, 1}, .b = {0, 1, k}, .c = {0, 24, 1}};
+    const MatmulPlan narrow{
+        .m = 24, .n = 16, .k = k, .a = {0, k, 1}, .b = {0, 1, k}, .c = {0, 16, 1}};
+    return std::pair(wide, narrow);
+  };
+  // A sum of one product has one order.
+  const auto [wide, narrow] = plans(1);
+  EXPECT_TRUE(ThreadProducts::agree(rig.dnn, wide, narrow));
+  const int64_t created = rig.dnn.primitives_created();
+  EXPECT_TRUE(ThreadProducts::agree(rig.dnn, wide, narrow));
+  EXPECT_EQ(rig.dnn.primitives_created(), created);
+  auto [of_all, of_fewer] = plans(40);
+  of_fewer.k = 39;
+  EXPECT_FALSE(ThreadProducts::agree(rig.dnn, of_all, of_fewer));
 }
 
 // The products of y[rows, out] = x[rows, in] w[out, in]^T read from copies with longer rows are
