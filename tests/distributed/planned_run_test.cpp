@@ -150,6 +150,97 @@ TEST_F(PlannedRuns, SummaryHoldsThePrediction) {
   }
 }
 
+class SearchedRuns : public PlannedRuns {
+ protected:
+  // Times are those of a usual processor, which every start counts alike.
+  JobResult go(int ranks, const std::string& what) {
+    return run_penstock(ranks, "train " + what + " --run.measure_processor false");
+  }
+  const std::string out_ = scratch_ / "run";
+  const std::string new_run_ = run_file_of_eight() + " --overwrite --out " + out_ + " ";
+};
+
+TEST_F(SearchedRuns, TellAndKeepWhatWasFound) {
+  const JobResult job = go(2, new_run_ + "--stages 2 --schedule searched");
+  ASSERT_EQ(job.exit_code, 0) << job.output;
+  EXPECT_THAT(job.output,
+              testing::ContainsRegex("searched schedule: .* ms a step predicted; of it passes and "
+                                     "messages .* in any order .* or more .gap .* %.; .*"));
+  EXPECT_EQ(Json::parse(read_file(out_ + "/summary.json"))["schedule"], "searched");
+  EXPECT_THAT(read_file(out_ + "/run.toml"), HasSubstr("schedule = 'searched'"));
+  const Json certificate = Json::parse(read_file(out_ + "/searched_certificate.json"));
+  EXPECT_EQ(certificate["costs"]["micro_batches"], 4);
+  const JobResult verified =
+      run_penstock(1, "schedule --verify-certificate " + out_ + "/searched_certificate.json");
+  EXPECT_EQ(verified.exit_code, 0) << verified.output;
+  // The file is a schedule like any other.
+  const JobResult by_hand =
+      run_penstock(1, "schedule --schedule " + out_ + "/searched_schedule.csv");
+  EXPECT_EQ(by_hand.exit_code, 0) << by_hand.output;
+  // A new run in its place has nothing of it.
+  ASSERT_EQ(go(2, new_run_ + "--stages 2").exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(out_ + "/searched_schedule.csv"));
+  EXPECT_FALSE(std::filesystem::exists(out_ + "/searched_certificate.json"));
+}
+
+TEST_F(SearchedRuns, GoOnWithTheirScheduleUnlessRanksAreOthers) {
+  ASSERT_EQ(go(2, new_run_ + "--stages 2 --schedule searched").exit_code, 0);
+  const std::string kept = read_file(out_ + "/searched_schedule.csv");
+  const std::string resume = out_ + "/run.toml --resume auto --steps ";
+  const JobResult same = go(2, resume + "5");
+  EXPECT_EQ(same.exit_code, 0) << same.output;
+  EXPECT_THAT(same.output, HasSubstr("searched schedule of the earlier attempt, " + out_));
+  EXPECT_EQ(read_file(out_ + "/searched_schedule.csv"), kept);
+  const JobResult fewer = go(1, resume + "6 --stages 1");
+  EXPECT_EQ(fewer.exit_code, 0) << fewer.output;
+  EXPECT_THAT(fewer.output, HasSubstr("searched anew, not that of the earlier attempt: it is for 2 "
+                                      "stages on 2 ranks"));
+  EXPECT_NE(read_file(out_ + "/searched_schedule.csv"), kept);
+  std::filesystem::remove(out_ + "/searched_certificate.json");
+  const JobResult lost = go(1, resume + "7 --stages 1");
+  EXPECT_EQ(lost.exit_code, 0) << lost.output;
+  EXPECT_THAT(lost.output, HasSubstr("searched_certificate.json is gone"));
+}
+
+TEST_F(SearchedRuns, AreRehearsedByDryRuns) {
+  const JobResult job = go(4, new_run_ +
+                                  "--stages 4 --pipeline.chunks 2 --replicas 2 --micro-batches 8 "
+                                  "--schedule searched --dry-run");
+  ASSERT_EQ(job.exit_code, 0) << job.output;
+  const Json summary = Json::parse(read_file(out_ + ".dry-run/dry_run.json"));
+  const auto predicted = summary["step_ms"]["predicted"].get<double>();
+  EXPECT_NEAR(summary["step_ms"]["median"].get<double>(), predicted, 0.01 * predicted);
+  EXPECT_TRUE(std::filesystem::exists(out_ + ".dry-run/searched_schedule.csv"));
+  EXPECT_TRUE(std::filesystem::exists(out_ + ".dry-run/searched_certificate.json"));
+}
+
+TEST_F(SearchedRuns, AreRefusedWhereNothingFitsAndWhereNothingIsTrained) {
+  expect_refusal(
+      2, run_file_of_eight(),
+      "--stages 2 --schedule searched --model.width 32768 --dry-run --dry-run-model p100",
+      AllOf(HasSubstr("pipeline.schedule = \"searched\": no order was found that fits"),
+            HasSubstr("on rank")));
+  expect_refusal(2, run_file_of_eight(), "--stages 3 --pipeline.chunks 2 --schedule searched",
+                 HasSubstr("with the schedule searched every rank holds 2 stages"));
+  ASSERT_EQ(go(1, new_run_ + "--schedule searched --steps 1").exit_code, 0);
+  const JobResult job = run_penstock(1, "eval " + out_ + "/run.toml --schedule searched");
+  EXPECT_EQ(job.exit_code, 2) << job.output;
+  EXPECT_THAT(job.output, HasSubstr("this command runs forwards alone"));
+}
+
+// With a profile the split follows it, too.
+TEST_F(SearchedRuns, TakeTimesFromAProfile) {
+  const std::string profile = scratch_ / "profile.json";
+  ASSERT_EQ(
+      run_penstock(2, "profile " + run_file_of_eight() + " --profile-out " + profile).exit_code, 0);
+  const JobResult job =
+      go(2, new_run_ + "--stages 2 --schedule searched --pipeline.profile " + profile);
+  ASSERT_EQ(job.exit_code, 0) << job.output;
+  EXPECT_THAT(job.output, HasSubstr("searched schedule: "));
+  const Json summary = Json::parse(read_file(out_ + "/summary.json"));
+  EXPECT_EQ(summary["predicted_from"], "measured: " + profile);
+}
+
 TEST_F(PlannedRuns, TakeTimesFromAProfile) {
   const std::string run_file = run_file_of_eight();
   const std::string profile = scratch_ / "profile.json";

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/planning/schedule/generators/known_schedules.h"
+#include "runtime/planning/schedule/recipe.h"
 #include "runtime/planning/schedule/text/csv.h"
 #include "tests/distributed/promise_networks.h"
 #include "tests/support/temporary_folder.h"
@@ -28,6 +29,13 @@ constexpr int network_on_diagonal(int schedule, int mode, int ranks) {
   return (schedule + 3 * mode + ranks) % kNetworkCount;
 }
 
+// The known ones, and the one that is searched for the network's own costs.
+std::vector<std::string> every_schedule() {
+  std::vector<std::string> names = schedule_names();
+  names.emplace_back(kSearched);
+  return names;
+}
+
 TEST_P(EverySchedule, AndRecomputeModeGivesTheBitsOfOneRank) {
   const auto [place, ranks] = GetParam();
   const NamedNetwork& network = kNetworks[place];
@@ -37,10 +45,10 @@ TEST_P(EverySchedule, AndRecomputeModeGivesTheBitsOfOneRank) {
   ASSERT_EQ(one.losses.size(), 10U);
   ASSERT_FALSE(one.tensors.empty());
   EXPECT_NE(one.losses.front(), one.losses.back());
-  const std::vector<std::string> schedules = schedule_names();
+  const std::vector<std::string> schedules = every_schedule();
   for (int schedule = 0; schedule < static_cast<int>(schedules.size()); ++schedule) {
     const std::string& name = schedules[static_cast<size_t>(schedule)];
-    const int stages = ranks * default_chunks(name);
+    const int stages = ranks * stages_per_rank(Recipe{.schedule = name});
     for (int mode = 0; mode < 3; ++mode) {
       if (!wants_cell(network_on_diagonal(schedule, mode, ranks) == place)) continue;
       const std::string options = "--schedule " + name + " --stages " + std::to_string(stages) +
@@ -60,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(Networks, EverySchedule,
 
 TEST(Diagonal, HasEveryNetworkWithEveryScheduleModeAndNumberOfRanks) {
   std::set<std::pair<int, int>> schedules, modes, ranks;
-  for (int schedule = 0; schedule < static_cast<int>(schedule_names().size()); ++schedule) {
+  for (int schedule = 0; schedule < static_cast<int>(every_schedule().size()); ++schedule) {
     for (int mode = 0; mode < 3; ++mode) {
       for (const int count : kRankCounts) {
         const int network = network_on_diagonal(schedule, mode, count);
@@ -70,7 +78,7 @@ TEST(Diagonal, HasEveryNetworkWithEveryScheduleModeAndNumberOfRanks) {
       }
     }
   }
-  EXPECT_EQ(schedules.size(), schedule_names().size() * kNetworkCount);
+  EXPECT_EQ(schedules.size(), every_schedule().size() * kNetworkCount);
   EXPECT_EQ(modes.size(), 3U * kNetworkCount);
   EXPECT_EQ(ranks.size(), std::size(kRankCounts) * kNetworkCount);
 }
@@ -136,6 +144,18 @@ TEST(ManyLogits, InPiecesGiveTheSameBitsTiedAndInHalfPrecision) {
   expect_the_bits_of_one_rank("--steps 2 --model.tied_embedding true --run.precision bf16",
                               {{2, " --stages 2 --schedule zb-h1 --recompute none"},
                                {2, " --stages 2 --schedule gpipe --recompute stage"}});
+}
+
+// Two stages on each rank, and replicas, whose sums are not in the search.
+TEST_P(Promise, ASearchedScheduleGivesTheSameBits) {
+  const TemporaryFolder scratch;
+  const std::string run_file = write_run_file(scratch, GetParam());
+  expect_same_bits(
+      train(scratch, run_file, 1, "--schedule gpipe"),
+      train(scratch, run_file, 2, "--schedule searched --stages 4 --pipeline.chunks 2"), "chunks");
+  expect_same_bits(train(scratch, run_file, 2, "--schedule gpipe --replicas 2"),
+                   train(scratch, run_file, 4, "--schedule searched --replicas 2 --stages 2"),
+                   "replicas");
 }
 
 // The schedule of a user: what a generator writes, read back from a file.

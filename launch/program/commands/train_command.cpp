@@ -19,6 +19,7 @@
 #include "launch/program/runs/kept_run.h"
 #include "launch/program/runs/planned_run.h"
 #include "launch/program/runs/run_length.h"
+#include "launch/program/runs/searched_schedule.h"
 #include "launch/program/setup.h"
 #include "launch/program/shell_word.h"
 #include "launch/program/start/data_places.h"
@@ -161,7 +162,8 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
         [&] { made.device = open_device(made.choice, made.threads.threads, config.run, speed); });
   const int64_t bytes =
       memory_of_rank(made.choice, session.rank(), session.local_ranks(), *made.device);
-  made.run = planned_run(session, world, settings, config, made.device->model(), bytes, models);
+  made.run = planned_run(session, world, settings, config, made.device->model(), bytes, models,
+                         run_directory_of(made.to.resume_from));
   if (made.run.profile && !config.run.dry_run) {
     made.notes.push_back(
         other_device_text(*made.run.profile, config.pipeline.profile, made.device->description()));
@@ -220,6 +222,9 @@ int train(Preparation& made, const Station& station, const ModelMaker& models, R
   made.start.reset();  // files change from here on, so a stop waits for the first step
   begin(station.network.world(), config, made.to, reporter);
   keep_sizes(run, config.run, made.to.directory.get());
+  if (made.run.certificate) {
+    keep_schedule(config.pipeline.schedule_csv, *made.run.certificate, made.to.path);
+  }
   const RunSummary summary = run.to_the_end();
   if (summary.stopped.empty()) return 0;
   return stopped(summary, station.session, made, reporter);
@@ -275,7 +280,7 @@ int train_until(int64_t step, const std::string& onward, Session& session,
     made->notes.push_back("note: " + made->threads.warning);
   made->notes.push_back(fallback_note(made->choice, config.run.device));
   made->notes.push_back(visibility_note(made->choice.ranks));
-  made->notes.push_back(made->run.note);
+  made->notes.insert(made->notes.end(), made->run.notes.begin(), made->run.notes.end());
   made->notes.push_back(links.note);
   if (config.run.dry_run) {
     return try_out(*made, {session, *network, made->grid, *made->device}, models);

@@ -5,6 +5,7 @@
 #include "kernels/device_model.h"
 #include "launch/program/options/option_rows.h"
 #include "runtime/planning/schedule/generators/known_schedules.h"
+#include "runtime/planning/schedule/recipe.h"
 
 namespace penstock {
 namespace {
@@ -195,6 +196,12 @@ void add_optimizer(std::vector<Option>& table) {
   rows.add("sharded", &O::sharded, "NAME", one_of({"auto", "true", "false"}), "each replica keeps the optimizer's state, and the averages, of its share of the weights alone; auto: where D > 1. The same bits, the same checkpoints");
 }
 
+std::vector<std::string> known_or_searched() {
+  std::vector<std::string> names = schedule_names();
+  names.emplace_back(kSearched);
+  return names;
+}
+
 void add_pipeline(std::vector<Option>& table) {
   using P = PipelineConfig;
   OptionRows rows(table, "pipeline", &Config::pipeline);
@@ -203,7 +210,7 @@ void add_pipeline(std::vector<Option>& table) {
   rows.add("micro_batches", "micro-batches", &P::micro_batches, "M", between(1, kMostRanks), "per replica and step");
   rows.add("micro_batch_size", "micro-batch-size", &P::micro_batch_size, "b", between(1, kMostSamples), "samples; a step takes D x M x b");
   rows.add("mini_batch", "mini-batch", &P::mini_batch, "B", between(0, 4e18), "D x M x b: gives M, or is checked; 0: what follows");
-  rows.add("schedule", "schedule", &P::schedule, "NAME", {.choices = schedule_names(), .or_file = ".csv"}, "order of forwards and backwards");
+  rows.add("schedule", "schedule", &P::schedule, "NAME", {.choices = known_or_searched(), .or_file = ".csv"}, "order of forwards and backwards; searched: found for the run's own costs");
   rows.add("chunks", &P::chunks, "V", between(0, kMostRanks), "stages per rank; 0: what the schedule has; K / V ranks a replica");
   rows.add("warm_up", "warm-up", &P::warm_up, "W", between(0, kMostRanks), "1f1b and zb-h1: forwards that the first rank runs ahead beyond the usual, and the others in proportion: memory of as many micro-batches, for slow links and smaller bubbles");
   rows.add("recompute", "recompute", &P::recompute, "MODE", one_of({"none", "stage", "layer"}), "what is computed again instead of kept");

@@ -11,6 +11,7 @@
 #include "kernels/counting/virtual_device.h"
 #include "launch/program/output.h"
 #include "launch/program/planning/cluster_options.h"
+#include "launch/program/runs/searched_schedule.h"
 #include "launch/program/start/processor_time.h"
 #include "runtime/engine/training/dry_run/dry_run.h"
 #include "runtime/records/run_directory/names.h"
@@ -41,10 +42,14 @@ std::string links_text(const Station& station, const PlannedRun& planned) {
   return cluster_text(cluster);
 }
 
-void keep(const RunSummary& summary, const Trace* trace, const std::string& folder) {
+void keep(const RunSummary& summary, const Trace* trace, const PlannedRun& planned,
+          const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   replace_file(folder + "/" + kDryRunFile, json_text(summary) + "\n");
+  if (planned.certificate) {
+    keep_schedule(planned.config.pipeline.schedule_csv, *planned.certificate, folder);
+  }
   if (trace != nullptr) replace_file(folder + "/trace.json", trace_json(*trace));
   answer(
       "{}\ndry run: nothing was trained; memory is what each rank would need; all of this is in "
@@ -79,7 +84,7 @@ int dry_run(const PlannedRun& planned, const Station& station, const ModelMaker&
               .say = say},
              station, modelled(station.device));
   const RunSummary summary = run.to_the_end();
-  if (station.session.rank() == 0) keep(summary, run.trace(), directory + ".dry-run");
+  if (station.session.rank() == 0) keep(summary, run.trace(), planned, directory + ".dry-run");
   return 0;
 }
 

@@ -8,9 +8,12 @@
 
 #include "kernels/device_model.h"
 #include "launch/program/planning/profile_file.h"
+#include "launch/program/runs/searched_schedule.h"
 #include "launch/program/setup.h"
 #include "runtime/engine/training/data_source.h"
+#include "runtime/planning/blueprint/forecast.h"
 #include "runtime/planning/blueprint/plan_request.h"
+#include "runtime/planning/blueprint/programs.h"
 #include "runtime/planning/costs/interconnects.h"
 #include "runtime/records/telemetry/units.h"
 
@@ -28,22 +31,28 @@ std::string describe(const Arrangement& chosen, const Prediction& prediction,
       1e3 * prediction.step.mean_s, basis);
 }
 
+bool is_searched(const Config& config) {
+  return config.pipeline.schedule == kSearched;
+}
+
 // Plans the run. Only rank 0 has a planner.
 class Planner {
  public:
   Planner(const Session& session, const Settings& settings, const ModelMaker& models,
           const DataFacts& facts, const DeviceModel& device, int64_t rank_bytes,
           const Profile* profile)
-      : config_(settings.config) {
-    auto model =
-        std::make_shared<Sequential>(models.build(config_.model, facts.vocabulary, facts.classes));
+      : config_(settings.config),
+        model_(std::make_shared<Sequential>(
+            models.build(config_.model, facts.vocabulary, facts.classes))),
+        input_(models.input(config_.model)),
+        run_cluster_(cluster_of_run(config_.run, device, profile, session.local_ranks())) {
+    run_cluster_.memory_bytes = rank_bytes;
     Cluster cluster = cluster_of(device, profile, session.local_ranks());
     // The memory limits only automatic plans. Settings of the user are not refused: if memory is
     // short, the forecast warns.
     cluster.memory_bytes = config_.pipeline.automatic ? rank_bytes : 0;
-    request_ = plan_request(
-        config_, session.ranks(), cluster,
-        costs_by_cut(config_, std::move(model), models.input(config_.model), device, profile));
+    request_ = plan_request(config_, session.ranks(), cluster,
+                            costs_by_cut(config_, model_, input_, device, profile));
     request_.wanted = 1;
     if (config_.pipeline.automatic) {
       pin_what_was_asked_for(settings, request_);
@@ -54,7 +63,8 @@ class Planner {
         profile == nullptr ? "counted for " + device.name : "measured: " + config_.pipeline.profile;
   }
 
-  PlannedRun run() {
+  // Chooses the whole pipeline or, where it is not automatic, the split alone.
+  [[nodiscard]] PlannedRun run() const {
     const Plan found = plan(request_);
     const PlannedCandidate* best = found.best();
     if (best == nullptr) {
@@ -64,15 +74,32 @@ class Planner {
                              config_.pipeline.automatic ? "pipeline.auto" : "pipeline.profile",
                              amount_text(request_.ranks, "rank"), why));
     }
-    PlannedRun result{.config = config_,
-                      .note = describe(best->candidate, best->prediction, basis_)};
-    apply(best->candidate, result.config.pipeline);
-    result.config.pipeline.automatic = false;
+    PlannedRun result{.config = config_};
+    PipelineConfig& pipeline = result.config.pipeline;
+    if (!pipeline.automatic && is_searched(config_)) {  // its note comes with the schedule
+      pipeline.split.assign(best->candidate.split.begin(), best->candidate.split.end());
+      return result;
+    }
+    result.notes.push_back(describe(best->candidate, best->prediction, basis_));
+    apply(best->candidate, pipeline);
+    pipeline.automatic = false;
     return result;
+  }
+
+  // Searches the schedule of a run that has all else.
+  void search(PlannedRun& run, const std::string& kept_in) const {
+    const SearchedRun searched = searched_run(run.config, *model_, input_, request_.costs);
+    SearchedSchedule schedule = searched_schedule(searched, run_cluster_, kept_in);
+    run.config.pipeline.schedule_csv = std::move(schedule.csv);
+    run.certificate = std::move(schedule.certificate);
+    run.notes.push_back(std::move(schedule.note));
   }
 
  private:
   Config config_;
+  std::shared_ptr<const Sequential> model_;
+  ModelInput input_;
+  Cluster run_cluster_;  // with the memory of a rank
   PlanRequest request_;
   std::string basis_;
 };
@@ -80,7 +107,7 @@ class Planner {
 }  // namespace
 
 void pin_whole_pipeline(const PipelineConfig& pipeline, PlanRequest& plan) {
-  const Arrangement given = arrangement_of(pipeline);
+  const Arrangement given = arrangement_of(with_known_schedule(pipeline));
   plan.stages = given.stages;
   plan.replicas = given.replicas;
   plan.chunks = given.chunks;
@@ -119,12 +146,12 @@ void pin_what_was_asked_for(const Settings& settings, PlanRequest& plan) {
 
 PlannedRun planned_run(const Session& session, Collective& world, const Settings& settings,
                        const Config& config, const DeviceModel& device, int64_t rank_bytes,
-                       const ModelMaker& models) {
-  PlannedRun result{.config = config, .profile = {}, .note = {}};
+                       const ModelMaker& models, const std::string& kept_in) {
+  PlannedRun result{.config = config};
   const PipelineConfig& pipeline = config.pipeline;
   const bool splits =
       !pipeline.profile.empty() && pipeline.split.empty() && pipeline.schedule_csv.empty();
-  if (!pipeline.automatic && pipeline.profile.empty()) return result;
+  if (!pipeline.automatic && pipeline.profile.empty() && !is_searched(config)) return result;
   if (!pipeline.automatic) {
     (void)grid_of(config, session.ranks(), session.started_by());  // refuses other numbers of ranks
   }
@@ -134,14 +161,17 @@ PlannedRun planned_run(const Session& session, Collective& world, const Settings
       result.profile = read_profile(pipeline.profile);
       check_precision(*result.profile, pipeline.profile, config.run.precision);
     }
-    if (!pipeline.automatic && !splits) return config;
+    const bool plans = pipeline.automatic || splits;
+    if (!plans && !is_searched(config)) return config;
     Settings here = settings;
     here.config = config;
     try {
-      PlannedRun planned = Planner(session, here, models, source.facts(), device, rank_bytes,
-                                   result.profile ? &*result.profile : nullptr)
-                               .run();
-      result.note = planned.note;
+      const Planner planner(session, here, models, source.facts(), device, rank_bytes,
+                            result.profile ? &*result.profile : nullptr);
+      PlannedRun planned = plans ? planner.run() : PlannedRun{.config = config};
+      if (is_searched(planned.config)) planner.search(planned, kept_in);
+      result.notes = std::move(planned.notes);
+      result.certificate = std::move(planned.certificate);
       return planned.config;
     } catch (const std::invalid_argument& refusal) {
       fail_input(refusal.what());

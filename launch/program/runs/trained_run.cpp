@@ -15,6 +15,8 @@
 #include "runtime/data/tokenizer/vocabulary.h"
 #include "runtime/engine/training/checkpoints/from_folder.h"
 #include "runtime/engine/training/checkpoints/trained_weights.h"
+#include "runtime/planning/blueprint/programs.h"
+#include "runtime/planning/schedule/recipe.h"
 #include "runtime/records/checkpoint/layout.h"
 #include "runtime/records/checkpoint/reader.h"
 #include "runtime/records/run_directory/classes.h"
@@ -111,6 +113,20 @@ bool is_folder_itself(Collective& world, const Settings& settings, const std::st
   return !answer.empty();
 }
 
+// A search weighs forwards against backwards, and here are forwards alone. A run that was trained
+// with a searched schedule is used with a known one: results do not depend on it.
+void refuse_search(Collective& world, const Settings& settings) {
+  (void)on_first_rank(world, [&] {
+    if (settings.config.pipeline.schedule == kSearched &&
+        settings.on_command_line("pipeline.schedule")) {
+      fail_input(
+          "--schedule searched: a schedule is searched for training, and this command runs "
+          "forwards alone: leave it out, or name a known schedule");
+    }
+    return std::string();
+  });
+}
+
 }  // namespace
 
 TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelMaker& models,
@@ -136,6 +152,8 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
       });
     }
     config.run.dry_run = false;  // this key concerns training only
+    refuse_search(world, settings);
+    config.pipeline = with_known_schedule(config.pipeline);
     fit_ranks(options, session.ranks(), config.pipeline);
     const ThreadPlan plan = shared_threads(world, session, config.run);
     config.run.threads = plan.threads;

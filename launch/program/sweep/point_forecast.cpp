@@ -14,6 +14,7 @@
 #include "runtime/planning/blueprint/blueprint.h"
 #include "runtime/planning/blueprint/forecast.h"
 #include "runtime/planning/blueprint/plan_request.h"
+#include "runtime/planning/blueprint/searched_run.h"
 #include "runtime/planning/costs/interconnects.h"
 #include "runtime/planning/plan/split.h"
 
@@ -75,6 +76,20 @@ Config PointForecaster::with_planned_split(const Config& config, const Profile& 
   return planned;
 }
 
+// Adds the schedule that the run will search when it starts.
+void PointForecaster::search_schedule(Config& config, const Profile* profile,
+                                      const DeviceModel& device) const {
+  auto model = std::make_shared<Sequential>(
+      models_.build(config.model, known_vocabulary(config.data), config.model.classes));
+  const ModelInput input = models_.input(config.model);
+  const SearchedRun run =
+      searched_run(config, *model, input, costs_by_cut(config, model, input, device, profile));
+  Cluster cluster = cluster_of_run(config.run, device, profile, sweep_.ranks_per_node);
+  cluster.memory_bytes = memory_bytes_;
+  config.pipeline.schedule_csv =
+      searched_step(run.candidate, run.costs, cluster, kRunEffort).candidate.csv;
+}
+
 void PointForecaster::forecast_into(const Config& config, SweepPoint& point) {
   const Profile* profile = profile_of(config);
   const int ranks = point.sizes.ranks();
@@ -82,7 +97,8 @@ void PointForecaster::forecast_into(const Config& config, SweepPoint& point) {
   try {
     const bool splits =
         profile != nullptr && config.pipeline.split.empty() && config.pipeline.schedule_csv.empty();
-    const Config settled = splits ? with_planned_split(config, *profile, ranks, device) : config;
+    Config settled = splits ? with_planned_split(config, *profile, ranks, device) : config;
+    if (settled.pipeline.schedule == kSearched) search_schedule(settled, profile, device);
     const Blueprint blueprint =
         draw_up(settled, models_, known_vocabulary(settled.data), settled.model.classes);
     const Forecast forecast =

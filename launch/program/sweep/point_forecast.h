@@ -40,6 +40,7 @@ class PointForecaster {
   // The configuration with the split of layers over stages that the run would choose.
   Config with_planned_split(const Config& config, const Profile& profile, int ranks,
                             const DeviceModel& device) const;
+  void search_schedule(Config& config, const Profile* profile, const DeviceModel& device) const;
 
   const SweepFile& sweep_;
   const ModelMaker& models_;

@@ -7,6 +7,7 @@
 #include "kernels/error.h"
 #include "runtime/planning/blueprint/plan_request.h"
 #include "runtime/planning/schedule/audits.h"
+#include "runtime/planning/schedule/recipe.h"
 
 namespace penstock {
 namespace {
@@ -61,7 +62,11 @@ Blueprint draw_up(const Config& config, const ModelMaker& models, int64_t vocabu
   check_model(blueprint.model, blueprint.input, config.pipeline.micro_batch_size);
   blueprint.targets = target_field(blueprint.model);
   blueprint.programs = make_programs(config.pipeline);
-  blueprint.layout = lay_out(blueprint.model, blueprint.input, config, blueprint.programs.training);
+  // A searched schedule was found for a split, which must come out the same now.
+  const bool searched = config.pipeline.schedule == kSearched;
+  blueprint.layout = lay_out(blueprint.model, blueprint.input, config,
+                             searched ? make_programs(with_known_schedule(config.pipeline)).training
+                                      : blueprint.programs.training);
   const std::vector<Skip> skips = blueprint.layout.stage_skips();
   if (!skips.empty()) blueprint.programs = make_programs(config.pipeline, skips);
   if (config.run.audit > 0) {

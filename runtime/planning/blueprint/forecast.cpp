@@ -78,12 +78,7 @@ Forecast forecast(const Config& config, const Blueprint& blueprint, const Device
   try {
     const std::shared_ptr<const Sequential> not_owned(std::shared_ptr<void>(), &blueprint.model);
     const auto costs = costs_by_cut(config, not_owned, blueprint.input, device, profile);
-    Arrangement candidate = arrangement_of(config.pipeline);
-    candidate.split = blueprint.layout.split();
-    candidate.barrier = config.optimizer.barrier;
-    candidate.audit = config.run.audit;
-    candidate.upkeep = upkeep_of(config);
-    candidate.shared = config.optimizer.is_shared_by(candidate.replicas);
+    const Arrangement candidate = arrangement_of_run(config, blueprint.layout.split());
     const Cluster cluster = cluster_of_run(config.run, device, profile, ranks_per_node);
     const ModelCosts layers = costs(candidate.cut());
     Forecast ahead{

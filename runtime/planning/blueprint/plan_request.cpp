@@ -6,7 +6,7 @@
 #include "runtime/planning/blueprint/programs.h"
 #include "runtime/planning/costs/countable.h"
 #include "runtime/planning/costs/layer_costs.h"
-#include "runtime/planning/schedule/generators/known_schedules.h"
+#include "runtime/planning/schedule/recipe.h"
 
 namespace penstock {
 
@@ -24,10 +24,21 @@ Arrangement arrangement_of(const PipelineConfig& pipeline) {
   candidate.micro_batch_size = pipeline.micro_batch_size;
   candidate.schedule = pipeline.schedule;
   candidate.warm_up = pipeline.warm_up;
+  candidate.csv = pipeline.schedule_csv;
   candidate.recompute = pipeline.recompute;
   candidate.placement = pipeline.placement;
   candidate.exact = pipeline.reduction == "exact";
   candidate.split.assign(pipeline.split.begin(), pipeline.split.end());
+  return candidate;
+}
+
+Arrangement arrangement_of_run(const Config& config, const std::vector<int>& split) {
+  Arrangement candidate = arrangement_of(config.pipeline);
+  candidate.split = split;
+  candidate.barrier = config.optimizer.barrier;
+  candidate.audit = config.run.audit;
+  candidate.upkeep = upkeep_of(config);
+  candidate.shared = config.optimizer.is_shared_by(candidate.replicas);
   return candidate;
 }
 
@@ -51,7 +62,8 @@ Upkeep upkeep_of(const Config& config) {
 void apply(const Arrangement& candidate, PipelineConfig& pipeline) {
   pipeline.stages = candidate.stages;
   pipeline.replicas = candidate.replicas;
-  pipeline.chunks = candidate.chunks == default_chunks(candidate.schedule) ? 0 : candidate.chunks;
+  const bool usual = candidate.chunks == stages_per_rank(Recipe{.schedule = candidate.schedule});
+  pipeline.chunks = usual ? 0 : candidate.chunks;
   pipeline.micro_batches = candidate.micro_batches;
   pipeline.micro_batch_size = candidate.micro_batch_size;
   if (candidate.schedule != pipeline.schedule) pipeline.schedule_csv.clear();

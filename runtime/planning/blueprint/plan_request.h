@@ -26,6 +26,9 @@ namespace penstock {
 // members, `shared` and `barrier`, keep their defaults: the caller sets them.
 [[nodiscard]] Arrangement arrangement_of(const PipelineConfig& pipeline);
 
+// The same for the whole run, with the split `split`: all that predict() reads.
+[[nodiscard]] Arrangement arrangement_of_run(const Config& config, const std::vector<int>& split);
+
 // What the run does beside training steps, as far as it takes memory.
 [[nodiscard]] Upkeep upkeep_of(const Config& config);
 

@@ -40,6 +40,13 @@ Programs make_programs(const PipelineConfig& pipeline, const std::vector<Skip>& 
   });
 }
 
+PipelineConfig with_known_schedule(PipelineConfig pipeline) {
+  if (pipeline.schedule != kSearched) return pipeline;
+  pipeline.schedule_csv.clear();
+  pipeline.schedule = pipeline.chunks > 1 ? "looped-bfs" : "1f1b";
+  return pipeline;
+}
+
 int stages_per_rank(const PipelineConfig& pipeline) {
   return as_input([&] { return stages_per_rank(recipe_of(pipeline)); });
 }

@@ -23,6 +23,10 @@ struct Programs {
 [[nodiscard]] Programs make_programs(const PipelineConfig& pipeline,
                                      const std::vector<Skip>& skips = {});
 [[nodiscard]] int stages_per_rank(const PipelineConfig& pipeline);
+
+// The same, with a known schedule where it has the searched one: 1f1b or, with several stages a
+// rank, looped-bfs. For what comes before the search, as the split of layers does, or needs none.
+[[nodiscard]] PipelineConfig with_known_schedule(PipelineConfig pipeline);
 // The ranks of one replica: stages / stages_per_rank().
 [[nodiscard]] int ranks_per_pipeline(const PipelineConfig& pipeline);
 

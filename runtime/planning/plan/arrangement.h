@@ -33,13 +33,14 @@ struct Upkeep {
 // A step takes replicas x micro_batches x micro_batch_size samples, and runs on stages x replicas /
 // chunks ranks. Names like pipeline.reduction are options of a run file (docs/run_file.md).
 struct Arrangement {
-  int stages = 1;                   // K
-  int replicas = 1;                 // D: whole pipelines side by side
-  int chunks = 1;                   // stages per rank
-  int micro_batches = 1;            // M, of one replica
-  int64_t micro_batch_size = 1;     // b, samples
-  std::string schedule = "1f1b";    // a name in schedule/generators/known_schedules.h
-  int warm_up = 0;                  // pipeline.warm_up
+  int stages = 1;                 // K
+  int replicas = 1;               // D: whole pipelines side by side
+  int chunks = 1;                 // stages per rank
+  int micro_batches = 1;          // M, of one replica
+  int64_t micro_batch_size = 1;   // b, samples
+  std::string schedule = "1f1b";  // a name in schedule/generators/known_schedules.h
+  int warm_up = 0;                // pipeline.warm_up
+  std::string csv = {};  // where `schedule` is no such name: its text (Recipe::csv, recipe.h)
   std::string recompute = "stage";  // none | stage | layer
   std::vector<int> split = {};      // layers of each stage; empty: still to be chosen
   // pipeline.placement. stages: the stages of one replica have neighbouring rank numbers, and so

@@ -140,6 +140,7 @@ int Prediction::fullest_rank() const {
 
 Recipe recipe_of(const Arrangement& candidate, const std::vector<Skip>& skips) {
   return {.schedule = candidate.schedule,
+          .csv = candidate.csv,
           .stages = candidate.stages,
           .micro_batches = candidate.micro_batches,
           .chunks = candidate.chunks,

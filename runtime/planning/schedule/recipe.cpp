@@ -37,6 +37,10 @@ Schedule from_csv(const Recipe& recipe) {
 }
 
 Schedule compute_instructions(const Recipe& recipe) {
+  if (recipe.csv.empty() && recipe.schedule == kSearched) {
+    refuse_recipe("a searched schedule is found when a training starts or is planned, and here " +
+                  std::string("is none yet: name another schedule"));
+  }
   Schedule schedule = recipe.csv.empty()
                           ? make_schedule(recipe.schedule, ranks_per_pipeline(recipe),
                                           recipe.micro_batches, recipe.chunks, recipe.warm_up)
@@ -71,7 +75,8 @@ int stages_per_rank(const Recipe& recipe) {
     const Schedule schedule = from_csv(recipe);
     return schedule.stages / schedule.ranks;
   }
-  return recipe.chunks > 0 ? recipe.chunks : default_chunks(recipe.schedule);
+  if (recipe.chunks > 0) return recipe.chunks;
+  return recipe.schedule == kSearched ? 1 : default_chunks(recipe.schedule);
 }
 
 int ranks_per_pipeline(const Recipe& recipe) {

@@ -17,6 +17,10 @@
 
 namespace penstock {
 
+// This name stands for the schedule that a search finds for the costs of the run
+// (search/search.h). A Recipe with it has the text of what was found in `csv`.
+inline constexpr const char* kSearched = "searched";
+
 struct Recipe {
   // A name in known_schedules.h; with `csv` only what error messages call the text.
   std::string schedule = "1f1b";

@@ -128,6 +128,8 @@ std::vector<std::string> remove_run(const std::string& directory, int64_t attemp
   remove_one(folder / kStartsFile);
   remove_one(folder / kIdentityFile);
   remove_one(folder / kClassesFile);
+  remove_one(folder / kScheduleFile);
+  remove_one(folder / kCertificateFile);
   return notes;
 }
 

@@ -12,6 +12,8 @@
 //   starts.jsonl   when, by what and how each attempt was started; appended to
 //   summary.json, trace.json             of the latest attempt that wrote one
 //   pieces-*.model a tokenizer's vocabulary that was made from the training text
+//   searched_schedule.csv, searched_certificate.json
+//                  a schedule that was searched, and how far from the best it is at most
 //   folder/        all but the weights of the Hugging Face folder that the network came from
 //   checkpoints/step-*                   the checkpoints
 //   checkpoints/before-attempt-*/step-*  checkpoints of later steps than an attempt began at
@@ -32,6 +34,8 @@ inline constexpr const char* kLogFile = "log.txt";
 inline constexpr const char* kStartsFile = "starts.jsonl";
 inline constexpr const char* kStopFile = "stop";
 inline constexpr const char* kExcludedHostsFile = "excluded_hosts";
+inline constexpr const char* kScheduleFile = "searched_schedule.csv";
+inline constexpr const char* kCertificateFile = "searched_certificate.json";
 inline constexpr const char* kCheckpointFolder = "checkpoints";
 inline constexpr const char* kEventFolder = "tensorboard";
 inline constexpr const char* kDryRunFile = "dry_run.json";  // of a dry run, in its own DIR.dry-run

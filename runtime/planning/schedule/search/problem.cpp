@@ -2,6 +2,7 @@
 #include "runtime/planning/schedule/search/problem.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -74,6 +75,44 @@ void check_problem(const SearchProblem& problem) {
   check_costs(problem.costs, schedule);
   check_held(problem);
   check_limits(problem);
+}
+
+std::string difference(const SearchProblem& before, const SearchProblem& now, double tolerance) {
+  const PipelineCosts& a = before.costs;
+  const PipelineCosts& b = now.costs;
+  if (before.micro_batches != now.micro_batches) {
+    return "it is for " + std::to_string(before.micro_batches) + " micro-batches";
+  }
+  if (before.recompute != now.recompute) {
+    return before.recompute ? "it recomputes" : "it recomputes nothing";
+  }
+  if (a.node_of_rank != b.node_of_rank) return "ranks lie on other nodes";
+  const auto differs = [tolerance](double then, double here) {
+    return std::abs(then - here) > tolerance * std::max(then, here);
+  };
+  for (size_t s = 0; s < a.stage.size(); ++s) {
+    const StageTimes& then = a.stage[s];
+    const StageTimes& here = b.stage[s];
+    if (differs(then.forward, here.forward) || differs(then.recompute, here.recompute) ||
+        differs(then.backward_input, here.backward_input) ||
+        differs(then.backward_weight, here.backward_weight) ||
+        differs(then.backward, here.backward)) {
+      return "stage " + std::to_string(s) + " takes another time";
+    }
+  }
+  const auto other_link = [&](const LinkTimes& then, const LinkTimes& here) {
+    return then.receiver_copies != here.receiver_copies || differs(then.latency, here.latency) ||
+           differs(then.overhead, here.overhead) ||
+           differs(then.seconds_per_byte, here.seconds_per_byte);
+  };
+  const bool bytes = !std::equal(a.boundary_bytes.begin(), a.boundary_bytes.end(),
+                                 b.boundary_bytes.begin(), b.boundary_bytes.end(),
+                                 [&](double then, double here) { return !differs(then, here); });
+  if (bytes || other_link(a.within_node, b.within_node) ||
+      (!a.node_of_rank.empty() && other_link(a.between_nodes, b.between_nodes))) {
+    return "messages take another time";
+  }
+  return "";
 }
 
 Schedule schedule_of(const SearchProblem& problem, std::vector<std::vector<Instruction>> programs) {

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "runtime/planning/schedule/schedule.h"
@@ -45,6 +46,13 @@ void check_searched_sizes(int stages, int micro_batches);
 // Throws for sizes, placements, times and bytes that make no sense, and for a limit that not even
 // one micro-batch at a time fits in; the message names stage or rank, and the bytes short.
 void check_problem(const SearchProblem& problem);
+
+// The first thing in which `now` is not like `before`, of the same placement, as a clause: the
+// number of micro-batches, recomputes, nodes, or a time of a stage or of a message that differs by
+// more than the share `tolerance` of the longer one; empty: there is none. Bytes held and limits
+// are not compared.
+[[nodiscard]] std::string difference(const SearchProblem& before, const SearchProblem& now,
+                                     double tolerance);
 
 // A schedule of the problem's sizes and placement with these programs, by rank.
 [[nodiscard]] Schedule schedule_of(const SearchProblem& problem,

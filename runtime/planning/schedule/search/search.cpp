@@ -200,13 +200,16 @@ Found search(const SearchProblem& problem, const SearchEffort& effort) {
   return Search(problem, effort).run();
 }
 
+std::vector<std::vector<int>> usual_placements(int ranks, int chunks, int micro_batches) {
+  std::vector<std::vector<int>> placements{looped(ranks, chunks, micro_batches).rank_of_stage};
+  if (chunks == 2 && ranks > 1) placements.push_back(folded(ranks, micro_batches).rank_of_stage);
+  return placements;
+}
+
 Found search_placements(SearchProblem& problem, int stages, const SearchEffort& effort) {
   const int chunks = stages / std::max(1, problem.ranks);
-  std::vector<std::vector<int>> placements{
-      looped(problem.ranks, chunks, problem.micro_batches).rank_of_stage};
-  if (chunks == 2 && problem.ranks > 1) {
-    placements.push_back(folded(problem.ranks, problem.micro_batches).rank_of_stage);
-  }
+  const std::vector<std::vector<int>> placements =
+      usual_placements(problem.ranks, chunks, problem.micro_batches);
   std::optional<Found> best;
   std::string refused;
   std::string generator;

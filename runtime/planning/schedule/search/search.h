@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "runtime/planning/schedule/search/problem.h"
 
@@ -32,10 +33,14 @@ struct Found {
 // Throws what check_problem() throws.
 [[nodiscard]] Found search(const SearchProblem& problem, const SearchEffort& effort = {});
 
-// The best schedule of the usual placements: stage s on rank s mod ranks and, with two stages on a
-// rank, in a V. Sets problem.rank_of_stage to that of the answer. A placement that does not fit
-// the limits is left out; throws what check_problem() throws where none does. `stages` is their
-// number, of which ranks is a divisor.
+// The rank of each stage in the usual placements: stage s on rank s mod ranks and, with two stages
+// on a rank, in a V.
+[[nodiscard]] std::vector<std::vector<int>> usual_placements(int ranks, int chunks,
+                                                             int micro_batches);
+
+// The best schedule of the usual placements. Sets problem.rank_of_stage to that of the answer. A
+// placement that does not fit the limits is left out; throws what check_problem() throws where none
+// does. `stages` is their number, of which ranks is a divisor.
 [[nodiscard]] Found search_placements(SearchProblem& problem, int stages,
                                       const SearchEffort& effort = {});
 

@@ -57,6 +57,18 @@ TEST(Programs, OfAFileAreThoseOfItsName) {
   }
 }
 
+TEST(Programs, OfASearchedScheduleWaitForTheSearch) {
+  PipelineConfig pipeline = named("searched", 4, 3);
+  EXPECT_EQ(ranks_per_pipeline(pipeline), 4);
+  EXPECT_THAT(program_refusal(pipeline), HasSubstr("is found when a training starts"));
+  EXPECT_EQ(with_known_schedule(pipeline).schedule, "1f1b");
+  pipeline.chunks = 2;
+  EXPECT_EQ(ranks_per_pipeline(pipeline), 2);
+  EXPECT_EQ(ranks_per_pipeline(with_known_schedule(pipeline)), 2);
+  EXPECT_EQ(program_refusal(with_known_schedule(pipeline)), "nothing was thrown");
+  EXPECT_EQ(with_known_schedule(named("zb-h1", 4, 3)).schedule, "zb-h1");
+}
+
 TEST(Programs, HoldWhatTheRunNeeds) {
   PipelineConfig pipeline = named("gpipe", 2, 4);
   pipeline.recompute = "none";

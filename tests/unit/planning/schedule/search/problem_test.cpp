@@ -30,6 +30,31 @@ TEST(SearchProblem, AGoodOneIsTaken) {
   EXPECT_EQ(problem_refusal(good_problem()), "");
 }
 
+TEST(SearchProblem, DifferencesAreFoundAndNamed) {
+  const SearchProblem before = good_problem();
+  EXPECT_EQ(difference(before, before, 0.1), "");
+  const auto named = [&](const auto& change) {
+    SearchProblem now = before;
+    change(now);
+    return difference(before, now, 0.1);
+  };
+  EXPECT_EQ(named([](auto& now) { now.micro_batches = 4; }), "it is for 3 micro-batches");
+  EXPECT_EQ(named([](auto& now) { now.recompute = true; }), "it recomputes nothing");
+  EXPECT_EQ(named([](auto& now) { now.costs.node_of_rank = {0, 1}; }), "ranks lie on other nodes");
+  EXPECT_EQ(named([](auto& now) { now.costs.stage[2].forward *= 1.05; }), "");
+  EXPECT_EQ(named([](auto& now) { now.costs.stage[2].forward *= 1.2; }),
+            "stage 2 takes another time");
+  EXPECT_EQ(named([](auto& now) { now.costs.stage[3].backward_weight *= 0.8; }),
+            "stage 3 takes another time");
+  EXPECT_EQ(named([](auto& now) { now.costs.within_node.latency = 1; }),
+            "messages take another time");
+  EXPECT_EQ(named([](auto& now) {
+              now.costs.boundary_bytes = {1, 1, 1};
+            }),
+            "messages take another time");
+  EXPECT_EQ(named([](auto& now) { now.limit[0] = 300; }), "");
+}
+
 TEST(SearchProblem, TimesMustMakeSense) {
   for (const double time : {-1.0, std::numeric_limits<double>::infinity(), std::nan("")}) {
     SearchProblem problem = good_problem();

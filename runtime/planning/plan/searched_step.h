@@ -1,0 +1,48 @@
+// runtime/planning/plan/searched_step.h -- searched_step(): finds a schedule for a training step of
+// one Arrangement, by the costs of its layers, and says how far from the best order it can be.
+//
+// search() (schedule/search/search.h) knows passes and messages between neighbours alone. What else
+// a step has (sums over replicas, updates, skips, shared cards) is in the predictions by which its
+// answer is compared with the known schedules here; so no known schedule that fits is predicted to
+// be faster.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/planning/plan/predict.h"
+#include "runtime/planning/schedule/search/bounds/certificate.h"
+#include "runtime/planning/schedule/search/search.h"
+
+namespace penstock {
+
+struct SearchedStep {
+  Arrangement candidate;    // that was asked for, with the answer's text and kSearched as its name
+  Prediction prediction;    // of a step with it
+  Certificate certificate;  // of passes and messages; its limits are Cluster::memory_bytes
+  std::string known = {};   // the fastest known schedule that fits; empty: none does
+  double known_step_s = 0;  // the mean step with it
+  bool is_known = false;    // nothing faster, or as fast with less memory, was found than `known`
+  bool ended_by_clock = false;
+};
+
+// What is searched for with this placement. In mode stage the last stage is taken to recompute
+// nothing. A limit is what is left of the memory beside the bytes that every order needs. The
+// arguments are as in searched_step().
+[[nodiscard]] SearchProblem search_problem(const Arrangement& candidate,
+                                           const std::vector<int>& rank_of_stage,
+                                           const ModelCosts& costs, const Cluster& cluster);
+
+// `candidate` must have a split and its number of chunks; its schedule is not read. No rank needs
+// more than cluster.memory_bytes (0: no limit). Throws std::invalid_argument where nothing that was
+// found fits, with the rank and the bytes, and for what check_problem() and predict() refuse.
+[[nodiscard]] SearchedStep searched_step(const Arrangement& candidate, const ModelCosts& costs,
+                                         const Cluster& cluster, const SearchEffort& effort = {});
+
+// The same for an answer that was found before, of which `certificate` tells: nothing is searched,
+// and `known` is empty; whether it fits the memory is for the caller to see. The candidate must
+// have the schedule's sizes.
+[[nodiscard]] SearchedStep found_step(const Arrangement& candidate, const Certificate& certificate,
+                                      const ModelCosts& costs, const Cluster& cluster);
+
+}  // namespace penstock
