@@ -35,6 +35,7 @@ CASES = {
     "glm4": {"target_modules": ["q_proj", "k_proj", "o_proj", "down_proj"], "r": 4, "lora_alpha": 8},
     "gpt-neox": {"target_modules": ["dense", "dense_h_to_4h", "dense_4h_to_h"], "r": 4, "lora_alpha": 8},
     "cohere": {"target_modules": "all-linear", "r": 3, "lora_alpha": 8},
+    "gpt-oss": {"target_modules": ["q_proj", "k_proj", "v_proj", "o_proj"], "r": 4, "lora_alpha": 8},
 }
 
 
