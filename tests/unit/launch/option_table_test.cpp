@@ -131,7 +131,7 @@ TEST(OptionTable, RangesHoldAtTheirEnds) {
 TEST(OptionTable, SaysWhatIsAllowed) {
   EXPECT_EQ(allowed(*find_option("pipeline.schedule")),
             "one of gpipe, 1f1b, 1f1b-deep, interleaved-1f1b, looped-bfs, zb-h1, zb-h2, zb-v, "
-            "v-half, v-min, dualpipev or a .csv file");
+            "v-half, v-min, dualpipev, searched or a .csv file");
   EXPECT_EQ(allowed(*find_option("pipeline.stages")), "an integer from 1 to 65536");
   EXPECT_EQ(allowed(*find_option("model.dropout")), "a number from 0 to below 1");
   EXPECT_EQ(allowed(*find_option("optimizer.epsilon")), "a number > 0");

@@ -61,11 +61,11 @@ TEST(RunFile, AWrongTypeNamesKeyValueAndType) {
 TEST(RunFile, AValueOutsideItsRangeNamesTheRange) {
   EXPECT_EQ(parse_error("[run]\nsteps = 5\n[pipeline]\nstages = 0\n"),
             "run.toml:4: 'pipeline.stages' must be an integer from 1 to 65536, not 0");
-  EXPECT_EQ(
-      parse_error("[pipeline]\nschedule = 'gpip'\n"),
-      "run.toml:2: 'pipeline.schedule' must be one of gpipe, 1f1b, 1f1b-deep, "
-      "interleaved-1f1b, looped-bfs, zb-h1, zb-h2, zb-v, v-half, v-min, dualpipev or a .csv file, "
-      "not gpip; did you mean 'gpipe'?");
+  EXPECT_EQ(parse_error("[pipeline]\nschedule = 'gpip'\n"),
+            "run.toml:2: 'pipeline.schedule' must be one of gpipe, 1f1b, 1f1b-deep, "
+            "interleaved-1f1b, looped-bfs, zb-h1, zb-h2, zb-v, v-half, v-min, dualpipev, searched "
+            "or a .csv file, "
+            "not gpip; did you mean 'gpipe'?");
   EXPECT_THAT(parse_error("[optimizer]\nlearning_rate = nan\n"), HasSubstr("not nan"));
   EXPECT_THAT(parse_error("[run]\nseed = -1\n"), HasSubstr("not -1"));
 }
