@@ -119,6 +119,21 @@ TEST_F(Mixtures, HaveThemInANetworkOfOnesOwn) {
   }
 }
 
+TEST_F(Mixtures, HaveThemWithAdaptersBesideRouterAndExperts) {
+  const std::string how =
+      "--lora.rank 3 --lora.targets query,router,experts --model.balance_rate 0 ";
+  const Trajectory one = trained(1, how + "--schedule gpipe --recompute none");
+  ASSERT_EQ(one.losses.size(), 5U);
+  for (const char* adapter : {"router", "gate_up", "out"}) {
+    const std::string name = std::string("blocks.2.experts.") + adapter + ".lora_b";
+    ASSERT_TRUE(one.tensors.contains(name));
+    EXPECT_NE(one.tensors.at(name), std::vector<std::byte>(one.tensors.at(name).size()))
+        << name << " is not trained";
+  }
+  const std::string cut = how + "--schedule zb-h1 --stages 3 --recompute layer";
+  expect_same_bits(one, trained(3, cut), cut);
+}
+
 TEST_F(Mixtures, HaveThemInHalfPrecisionWithReplicasAndThreads) {
   const std::string how =
       "--run.precision bf16 --model.width 96 --model.context 48" + std::string(kThreeByTwo);

@@ -28,6 +28,7 @@ warnings.filterwarnings("ignore", category=UserWarning)  # peft on GPT-2's matri
 STEPS = 50
 TOLERANCE = 1e-4  # of what moved most, or of the largest logit
 DECAY = 0.1
+EXPERTS = ["mlp.experts.gate_up_proj", "mlp.experts.down_proj"]
 CASES = {
     "llama-3": {"target_modules": ["q_proj", "v_proj"], "r": 4, "lora_alpha": 8},
     "qwen2": {"target_modules": "all-linear", "r": 3, "lora_alpha": 16, "use_rslora": True},
@@ -36,6 +37,8 @@ CASES = {
     "gpt-neox": {"target_modules": ["dense", "dense_h_to_4h", "dense_4h_to_h"], "r": 4, "lora_alpha": 8},
     "cohere": {"target_modules": "all-linear", "r": 3, "lora_alpha": 8},
     "gpt-oss": {"target_modules": ["q_proj", "k_proj", "v_proj", "o_proj"], "r": 4, "lora_alpha": 8},
+    "mixtral": {"target_modules": ["q_proj", "o_proj"], "target_parameters": ["mlp.gate.weight", *EXPERTS], "r": 3, "lora_alpha": 6},
+    "qwen3-moe": {"target_modules": ["v_proj"], "target_parameters": EXPERTS, "r": 4, "lora_alpha": 8},
 }
 
 

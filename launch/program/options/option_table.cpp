@@ -133,7 +133,7 @@ void add_lora(std::vector<Option>& table) {
   rows.add("rank", &L::rank, "R", between(0, 1e6), "transformer-lm, decoder: train adapters of this rank beside the matrices of targets, and, unless optimizer.freeze says otherwise, nothing else; 0: no adapters");
   rows.add("alpha", &L::alpha, "X", above(0), "what an adapter adds is multiplied by alpha / rank");
   rows.add("dropout", &L::dropout, "P", share(), "share of what goes into an adapter that is set to zero in training");
-  rows.add("targets", &L::targets, "NAME,..", any(), "which matrices: query, key, value, output of attention, gate, up, down of the feed-forward layers, or all-linear").repeats = true;
+  rows.add("targets", &L::targets, "NAME,..", any(), "which matrices: query, key, value, output of attention, gate, up, down of the feed-forward layers, or all-linear; of a mixture attention's, router, and experts, which is the matrices of all experts").repeats = true;
   rows.add("from", &L::from, "DIR", any(), "a folder of adapters as peft writes it: rank, alpha and targets follow from it, and its adapters are what training starts from");
 }
 

@@ -17,13 +17,15 @@ namespace {
 struct Target {
   std::string_view name, part;
 };
-constexpr std::array<Target, 7> kTargets = {{{"query", "query"},
+constexpr std::array<Target, 9> kTargets = {{{"query", "query"},
                                              {"key", "key"},
                                              {"value", "value"},
                                              {"output", "output"},
                                              {"gate", "gate"},
                                              {"up", "in"},
-                                             {"down", "out"}}};
+                                             {"down", "out"},
+                                             {"router", "router"},
+                                             {"experts", "experts"}}};
 constexpr std::string_view kAllLinear = "all-linear";
 
 bool wants(const LoraConfig& lora, std::string_view target) {
@@ -35,9 +37,12 @@ bool wants(const LoraConfig& lora, std::string_view target) {
 std::vector<std::string> targets_in(const ModelConfig& config) {
   std::vector<std::string> there;
   const bool gated = config.kind == "decoder" && config.gated;
-  // Experts have no adapters, so where there are some, attention alone has.
   const bool experts = config.kind == "decoder" && config.experts > 0;
-  for (const Target& target : std::span(kTargets).first(experts ? 4 : kTargets.size())) {
+  for (const Target& target : kTargets) {
+    const bool of_feed_forward =
+        target.part == "gate" || target.part == "in" || target.part == "out";
+    const bool of_mixture = target.name == "router" || target.name == "experts";
+    if (experts ? of_feed_forward : of_mixture) continue;
     if (gated || target.name != "gate") there.emplace_back(target.name);
   }
   if (!experts) there.emplace_back(kAllLinear);
@@ -71,6 +76,13 @@ void check_adapters(const ModelConfig& config) {
     std::string complaint = "lora.targets: no layer of this network is a '";
     complaint.append(target).append("'; there are ").append(list);
     fail_input(complaint + did_you_mean(target, there));
+  }
+  const auto of_mixture = [](const std::string& target) {
+    return target == "router" || target == "experts";
+  };
+  if (lora.dropout > 0.0 && std::ranges::any_of(lora.targets, of_mixture)) {
+    fail_input(
+        "lora.dropout: adapters beside routers and experts have none, as in peft: set it to 0");
   }
 }
 

@@ -222,7 +222,8 @@ std::unique_ptr<Layer> experts_body(const ModelConfig& config, const std::string
                 .balance_loss = config.balance_loss,
                 .z_loss = config.router_z_loss,
                 .in_init_factor = options.in_init_factor,
-                .out_init_factor = options.out_init_factor});
+                .out_init_factor = options.out_init_factor,
+                .adapted = options.adapted});
 }
 
 std::unique_ptr<Layer> feed_forward_body(const ModelConfig& config, const std::string& name,

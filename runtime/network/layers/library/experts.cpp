@@ -1,5 +1,7 @@
 #include "runtime/network/layers/library/experts.h"
 
+#include <array>
+
 namespace penstock {
 
 Experts::Experts(std::string name, const Options& options)
@@ -15,6 +17,18 @@ Experts::Experts(std::string name, const Options& options)
   }
   if (options_.shared_gate && options_.shared_hidden == 0) {
     misfit("it has a gate for a shared expert, and no such expert");
+  }
+  if (const auto adapter = options_.adapted.of("router")) {
+    router_adapter_.emplace(this->name() + ".router", options_.width, options_.experts, *adapter);
+  }
+  if (const auto adapter = options_.adapted.of("experts")) {
+    const int64_t experts = options_.experts;
+    const int64_t width = options_.width;
+    const int64_t hidden = options_.hidden;
+    gate_up_adapter_.emplace(this->name() + ".gate_up",
+                             ExpertAdapter::Sizes{experts, width, 2 * hidden}, *adapter);
+    out_adapter_.emplace(this->name() + ".out", ExpertAdapter::Sizes{experts, hidden, width},
+                         *adapter);
   }
   if (options_.shared_hidden == 0) return;
   shared_.emplace(this->name() + ".shared",
@@ -72,6 +86,9 @@ void Experts::declare(ParameterSet& set) const {
     set.add(in_bias_, name() + ".in.bias", {experts, hidden}, {}, ParameterKind::Bias);
     set.add(out_bias_, name() + ".out.bias", {experts, width}, {}, ParameterKind::Bias);
   }
+  if (router_adapter_) router_adapter_->declare(set);
+  if (gate_up_adapter_) gate_up_adapter_->declare(set);
+  if (out_adapter_) out_adapter_->declare(set);
   set.add_step_sums(rows_, name() + std::string(kExpertRows), {experts});
   if (shared_) shared_->declare(set);
   if (shared_gate_) shared_gate_->declare(set);
@@ -99,8 +116,10 @@ Router Experts::router(const Context& context, int64_t rows) const {
 
 Variable Experts::run(Context& context, const Variable& x) const {
   Tape& tape = context.tape;
-  const Variable logits = linear(tape, cast(tape, x, DType::F32), context.parameter(router_),
-                                 context.parameter_if(router_bias_));
+  const Variable wide = cast(tape, x, DType::F32);
+  Variable logits =
+      linear(tape, wide, context.parameter(router_), context.parameter_if(router_bias_));
+  if (router_adapter_) logits = router_adapter_->add_to(context, logits, wide);
   const Tensor correction =
       options_.correction ? context.owned.buffer(correction_).value : Tensor();
   const Routed routed =
@@ -114,13 +133,23 @@ Variable Experts::run(Context& context, const Variable& x) const {
     return grouped_linear(tape, from, context.parameter(weight), routed.routing,
                           context.parameter_if(bias));
   };
-  const Variable gate = product(rows, gate_, gate_bias_);
-  const Variable through = product(rows, in_, in_bias_);
+  Variable gate = product(rows, gate_, gate_bias_);
+  Variable through = product(rows, in_, in_bias_);
+  if (gate_up_adapter_) {
+    const std::array<int64_t, 2> halves = {options_.hidden, options_.hidden};
+    const Variables both =
+        split(tape, gate_up_adapter_->product(context, rows, routed.routing), halves, 1);
+    gate = add(tape, gate, both[0]);
+    through = add(tape, through, both[1]);
+  }
   const Variable inside =
       options_.gate_limit > 0.0
           ? clamped_gate(tape, gate, through, static_cast<float>(options_.gate_limit))
           : gated(tape, gate, through, options_.activation);
-  const Variable results = product(inside, out_, out_bias_);
+  Variable results = product(inside, out_, out_bias_);
+  if (out_adapter_) {
+    results = add(tape, results, out_adapter_->product(context, inside, routed.routing));
+  }
   Variable y = combine(tape, results, routed, x.shape());
   if (!shared_) return y;
   Variable shared = shared_->forward(context, {x})[0];

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "runtime/network/layers/expert_adapter.h"
 #include "runtime/network/layers/layer.h"
 #include "runtime/network/layers/library/linear.h"
 
@@ -24,6 +25,10 @@ inline constexpr std::string_view kExpertRows = ".rows";
 // "shared_gate.weight" [1, width]; of the router, where asked, "router.bias" [experts] and the
 // buffer "router.correction" [experts]; with biases "gate.bias" and "in.bias" [experts, hidden] and
 // "out.bias" [experts, width].
+//
+// With adapters (LoRA) there are "router.lora_a" and "router.lora_b" (adapter.h), and of the
+// experts "gate_up.lora_a" and "gate_up.lora_b", whose out is twice the hidden width, gate before
+// in, since in peft both have one adapter, and "out.lora_a" and "out.lora_b" (expert_adapter.h).
 //
 // The router computes in fp32. Of equal scores the expert with the lower number is taken. The
 // gradients of the auxiliary losses, which kernels/ops/experts.h writes down, are added in the
@@ -54,6 +59,7 @@ class Experts final : public UnaryLayer {
     bool shared_gate = false;                 // its result is multiplied by sigmoid(shared_gate(x))
     double balance_loss = 0.0, z_loss = 0.0;  // weights of the auxiliary losses
     double in_init_factor = 1.0, out_init_factor = 1.0;  // Linear::Options::init_factor
+    AdaptedParts adapted = {};  // "router" and "experts": which of these have adapters
   };
   // Throws Error(Input), naming the layer, for sizes below 1, for more experts of a token than
   // there are, for groups that are not alike or have too few experts, and for a gate without a
@@ -74,6 +80,8 @@ class Experts final : public UnaryLayer {
   Options options_;
   Slot router_, router_bias_, correction_, gate_, in_, out_;
   Slot gate_bias_, in_bias_, out_bias_;
+  std::optional<Adapter> router_adapter_;
+  std::optional<ExpertAdapter> gate_up_adapter_, out_adapter_;
   Slot rows_;  // step sums, [experts]: how many rows each expert had
   std::optional<GatedFeedForward> shared_;
   std::optional<Linear> shared_gate_;

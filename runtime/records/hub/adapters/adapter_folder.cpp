@@ -42,7 +42,6 @@ constexpr Extra kExtras[] = {
     {"exclude_modules", "for adapters in some layers alone"},
     {"layer_replication", "for layers that are there more than once"},
     {"lora_bias", "for adapters with biases"},
-    {"target_parameters", "for adapters beside parameters that are no linear layer's"},
     {"trainable_token_indices", "for tokens that are trained"},
     {"alora_invocation_tokens", "for adapters that some tokens switch on"},
     {"use_qalora", "for QA-LoRA"},
@@ -90,7 +89,8 @@ double dropout_of(ConfigFields& fields) {
 // Returns the targets that were found, each once, in the order of lora.targets.
 std::vector<std::string> in_order(const std::vector<std::string>& found) {
   std::vector<std::string> words;
-  for (const char* word : {"query", "key", "value", "output", "gate", "up", "down"}) {
+  for (const char* word :
+       {"query", "key", "value", "output", "gate", "up", "down", "router", "experts"}) {
     if (std::find(found.begin(), found.end(), word) != found.end()) words.emplace_back(word);
   }
   return words;
@@ -113,8 +113,25 @@ std::vector<std::string> targets_of_list(ConfigFields& fields, const json& entri
   return in_order(found);
 }
 
+// Returns the targets that "target_parameters" means; none where it names none.
+std::vector<std::string> targets_of_parameters(ConfigFields& fields) {
+  const json* entries = fields.any("target_parameters");
+  if (entries == nullptr || asks_for_nothing(*entries)) return {};
+  std::vector<std::string> names;
+  if (!entries->is_array()) fields.refuse("target_parameters", "must be a list of names");
+  for (const json& entry : *entries) {
+    if (!entry.is_string()) fields.refuse("target_parameters", "must be a list of names");
+    names.push_back(entry.get<std::string>());
+  }
+  return parameter_targets_meant(names, fields.where() + ": \"target_parameters\"");
+}
+
 std::vector<std::string> adapter_targets(ConfigFields& fields) {
+  const std::vector<std::string> of_mixtures = targets_of_parameters(fields);
   const json* entries = fields.any("target_modules");
+  if (!of_mixtures.empty() && (entries == nullptr || asks_for_nothing(*entries))) {
+    return of_mixtures;
+  }
   if (entries == nullptr)
     fields.refuse("target_modules", "is missing: which layers have adapters?");
   if (*entries == "all-linear") return {"all-linear"};
@@ -126,7 +143,9 @@ std::vector<std::string> adapter_targets(ConfigFields& fields) {
   if (!entries->is_array() || entries->empty()) {
     fields.refuse("target_modules", "must be a list of names");
   }
-  return targets_of_list(fields, *entries);
+  std::vector<std::string> targets = targets_of_list(fields, *entries);
+  targets.insert(targets.end(), of_mixtures.begin(), of_mixtures.end());
+  return targets;
 }
 
 }  // namespace
@@ -185,6 +204,9 @@ std::string adapter_config_text(const LoraConfig& lora, const HubFamily& family,
                          {"use_rslora", false},
                          {"use_dora", false}};
   if (!base.empty()) config["base_model_name_or_path"] = base;
+  if (const std::vector<std::string> parameters = peft_parameters(adapters); !parameters.empty()) {
+    config["target_parameters"] = parameters;
+  }
   // A whole number is written without a decimal point: peft and other readers of the file expect
   // that.
   constexpr double kMostExact = 1e15;

@@ -43,9 +43,10 @@ const TensorInfo& AdapterWeights::find(const HubTensor& adapter) const {
     fail_input(file_.path() + ": tensor " + quoted(name) + " is of type " + found->dtype +
                "; F32, BF16 and F16 are read");
   }
-  if (found->shape != adapter.shape) {
+  const std::vector<int64_t> shape = peft_shape(adapter.name, adapter.shape);
+  if (found->shape != shape) {
     fail_input(file_.path() + ": tensor " + quoted(name) + " is " + shape_text(found->shape) +
-               ", but this network and lora.rank make it " + shape_text(adapter.shape) +
+               ", but this network and lora.rank make it " + shape_text(shape) +
                ": do they belong together?");
   }
   return *found;
@@ -67,7 +68,13 @@ void AdapterWeights::read(const std::string& ours, Tensor& to, Device& device) c
   // made that check.
   NumberReader numbers(file_, find({ours, {extents.begin(), extents.end()}}));
   numbers.refuse_not_finite();
-  fill_tensor(to, device, [&](auto all) { numbers.read(0, all); });
+  fill_tensor(to, device, [&](auto all) {
+    numbers.read(0, all);
+    if (!peft_transposes(ours)) return;
+    using T = typename decltype(all)::value_type;
+    const std::vector<T> theirs(all.begin(), all.end());
+    transpose_matrix<T>(all, theirs, static_cast<size_t>(extents[1] * extents[2]));
+  });
 }
 
 }  // namespace penstock

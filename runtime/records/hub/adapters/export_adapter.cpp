@@ -36,7 +36,8 @@ AdapterFile adapters_of(const CheckpointReader& reader, const HubFamily& family,
     const std::string name = peft_name(family, tensor.name);
     size_t elements = 1;
     for (const int64_t extent : tensor.shape) elements *= static_cast<size_t>(extent);
-    file.header.tensors.push_back({name, dtype, tensor.shape, 0, elements * number_bytes(dtype)});
+    file.header.tensors.push_back(
+        {name, dtype, peft_shape(tensor.name, tensor.shape), 0, elements * number_bytes(dtype)});
     file.ours[name] = tensor;
     file.names.push_back(tensor.name);
   }
@@ -54,7 +55,12 @@ uint64_t write_adapters(const std::string& path, AdapterFile& adapters, Checkpoi
   uint64_t total = 0;
   for (const TensorInfo& theirs : adapters.header.tensors) {
     floats.resize(theirs.size_bytes() / number_bytes(theirs.dtype));
-    weights.read(adapters.ours.at(theirs.name), 0, floats);
+    const TensorInfo& ours = adapters.ours.at(theirs.name);
+    weights.read(ours, 0, floats);
+    if (peft_transposes(ours.name)) {
+      const std::vector<float> here = floats;
+      transpose_matrix<float>(floats, here, static_cast<size_t>(ours.shape[0]));
+    }
     bytes.resize(theirs.size_bytes());
     from_floats(floats, theirs.dtype, bytes);
     file.write(bytes.data(), bytes.size());

@@ -34,9 +34,13 @@ class MergedWeights {
 
   CheckpointReader& reader_;
   LoraConfig lora_;
-  std::string opened_;        // the tensor whose adapters are in a_ and b_
-  size_t columns_ = 0;        // of that matrix
-  std::vector<float> a_, b_;  // [lora.rank, columns], [rows, lora.rank]; empty without adapters
+  std::string opened_;  // the tensor whose adapters are in a_ and b_
+  // Rows and columns of that matrix, or of one expert's.
+  size_t rows_ = 0, columns_ = 0;
+  // The rows of the adapter's B, of which the matrix has those from first_row_ on.
+  size_t adapter_rows_ = 0, first_row_ = 0;
+  // [lora.rank, columns], [adapter_rows_, lora.rank], of each expert; empty without adapters.
+  std::vector<float> a_, b_;
 };
 
 // The name of the tensor to read for the weights `name`: "<name>.average" if the checkpoint has it,

@@ -6,6 +6,7 @@
 
 #include "runtime/network/autograd/name_patterns.h"
 #include "runtime/network/layers/parameter_set.h"
+#include "runtime/network/models/active.h"
 #include "runtime/network/models/adapter_names.h"
 #include "tests/unit/network/models/configs.h"
 
@@ -58,6 +59,20 @@ TEST(AdaptersOfModels, AreBesideTheTargets) {
   EXPECT_THAT(adapted(plain), ElementsAre());
 }
 
+TEST(AdaptersOfModels, OfAMixtureAreBesideAttentionRouterAndExperts) {
+  ModelConfig config = decoder_config(true, {"output", "query", "router", "experts"});
+  config.bias = false;
+  config.experts = 4;
+  EXPECT_THAT(adapted(config), ElementsAre("attention.query", "attention.output", "experts.router",
+                                           "experts.gate_up", "experts.out"));
+  const int64_t with = idle_parameters(config);
+  config.lora.rank = 0;
+  const int64_t width = config.width;
+  const int64_t hidden = 4 * width;
+  EXPECT_EQ(with - idle_parameters(config), 2 * 2 * (2 * width + 3 * hidden))
+      << "two experts without the token, adapters of rank 2";
+}
+
 TEST(AdaptersOfModels, AreAllThatIsTrained) {
   std::set<std::string> trained;
   std::set<std::string> of_adapters;
@@ -85,9 +100,11 @@ TEST(AdaptersOfModels, RefuseTargetsThatNoLayerHas) {
   experts.bias = false;
   experts.experts = 4;
   EXPECT_THAT(refused(experts), HasSubstr("no layer of this network is a 'down'; there are query, "
-                                          "key, value, output"));
-  experts.lora.targets = {"output", "query"};
-  EXPECT_THAT(adapted(experts), ElementsAre("attention.query", "attention.output"));
+                                          "key, value, output, router, experts"));
+  experts.lora.targets = {"experts"};
+  experts.lora.dropout = 0.1;
+  EXPECT_THAT(refused(experts), HasSubstr("lora.dropout: adapters beside routers and experts"));
+  EXPECT_THAT(refused(decoder_config(true, {"router"})), HasSubstr("is a 'router'"));
   ModelConfig image = resnet_config("cifar", 8);
   image.lora.rank = 4;
   EXPECT_THAT(refused(image), HasSubstr("a network of the kind resnet has no adapters"));

@@ -129,6 +129,70 @@ TEST_F(Adapters, EveryNumberInItsPlace) {
   }
 }
 
+// transformers 5 has the experts of a layer in two parameters, which peft wraps one in the other.
+TEST_F(Adapters, OfExpertsAreInTheirPlaces) {
+  const std::string mlp = "base_model.model.model.layers.1.mlp.";
+  put_tensors(here_ / "adapter_model.safetensors",
+              {{mlp + "gate.lora_A.weight", {2, 4}},
+               {mlp + "gate.lora_B.weight", {3, 2}},
+               {mlp + "experts.base_layer.lora_A.weight", {6, 4}},
+               {mlp + "experts.base_layer.lora_B.weight", {10, 6}},
+               {mlp + "experts.lora_A.weight", {6, 5}},
+               {mlp + "experts.lora_B.weight", {4, 6}}});
+  const std::string ours = "blocks.1.experts.";
+  const std::vector<HubTensor> network = {
+      {ours + "router.lora_a", {2, 4}},     {ours + "router.lora_b", {3, 2}},
+      {ours + "gate_up.lora_a", {3, 2, 4}}, {ours + "gate_up.lora_b", {3, 10, 2}},
+      {ours + "out.lora_a", {3, 2, 5}},     {ours + "out.lora_b", {3, 4, 2}}};
+  for (const char* family : {"mixtral", "qwen3_moe"}) {
+    const AdapterWeights weights(here_ / ".", hub_family(family));
+    weights.check(network);
+    EXPECT_EQ(read(weights, network[2])[17], number_at(2, 17));
+    const std::vector<float> b = read(weights, network[5]);
+    for (int64_t e = 0; e < 3; ++e) {
+      for (int64_t o = 0; o < 4; ++o) {
+        for (int64_t r = 0; r < 2; ++r) {
+          EXPECT_EQ(b[static_cast<size_t>((e * 4 + o) * 2 + r)], number_at(5, o * 6 + r * 3 + e));
+        }
+      }
+    }
+  }
+  EXPECT_THAT(
+      refusal(ErrorKind::Input,
+              [&] { AdapterWeights(here_ / ".", hub_family("granitemoe")).check(network); }),
+      AllOf(HasSubstr("granitemoe"), HasSubstr("--merge")));
+}
+
+TEST(AdapterConfigs, HaveRouterAndExpertsInTargetParameters) {
+  const auto read = [](const std::string& members) {
+    return parse_adapter_config(R"({"peft_type": "LORA", )" + members + "}", "a.json").targets;
+  };
+  const std::string both = R"(["gate_up_proj", "mlp.experts.down_proj"])";
+  EXPECT_THAT(read(R"("target_modules": ["q_proj"], "target_parameters": )" + both),
+              ElementsAre("query", "experts"));
+  EXPECT_THAT(read(R"("target_modules": [], "target_parameters": ["mlp.gate.weight"])"),
+              ElementsAre("router"));
+  EXPECT_THAT(read(R"("target_modules": ["q_proj"], "target_parameters": [])"),
+              ElementsAre("query"));
+  const auto refused = [&](const std::string& members) {
+    return refusal(ErrorKind::Input, [&] { (void)read(members); });
+  };
+  EXPECT_THAT(refused(R"("target_parameters": ["mlp.experts.down_proj"])"),
+              AllOf(HasSubstr("a.json: \"target_parameters\""), HasSubstr("down_proj alone")));
+  EXPECT_THAT(refused(R"("target_parameters": ["experts.bias"])"),
+              AllOf(HasSubstr("\"experts.bias\""), HasSubstr("mlp.experts.gate_up_proj")));
+  EXPECT_THAT(refused(R"("target_parameters": "gate_up_proj")"), HasSubstr("must be a list"));
+  EXPECT_THAT(refused(R"("target_parameters": [3])"), HasSubstr("must be a list"));
+  const std::vector<std::string> adapters = {"blocks.0.attention.query.lora_a",
+                                             "blocks.0.experts.gate_up.lora_a",
+                                             "blocks.0.experts.out.lora_b"};
+  const auto written =
+      nlohmann::json::parse(adapter_config_text({.rank = 2}, hub_family("mixtral"), adapters, ""));
+  EXPECT_EQ(written["target_modules"], nlohmann::json::array({"q_proj"}));
+  EXPECT_EQ(written["target_parameters"],
+            nlohmann::json::array({"mlp.experts.down_proj", "mlp.experts.gate_up_proj"}));
+}
+
 TEST_F(Adapters, OfAnotherNetworkAreRefused) {
   std::filesystem::create_directories(to_);
   const std::string block = "base_model.model.transformer.h.0.mlp.c_fc.";
