@@ -1,4 +1,5 @@
 // Every reader of untrusted input files.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -60,11 +61,24 @@ void read_state(const std::string& bytes, const std::string& path) {
   (void)parse_state(bytes, path);
 }
 
+void check_mixture(const ModelConfig& model) {
+  const bool chooses = model.experts_per_token >= 1 && model.experts_per_token <= model.experts;
+  const bool groups = model.expert_groups >= 1 && model.experts % model.expert_groups == 0 &&
+                      model.groups_per_token >= 1 && model.groups_per_token <= model.expert_groups;
+  const auto& dense = model.dense_layers;
+  const bool layers = std::ranges::is_sorted(dense) && std::ssize(dense) < model.layers &&
+                      (dense.empty() || (dense.front() >= 0 && dense.back() < model.layers));
+  if (!chooses || !groups || !layers || model.expert_width < 0 || model.shared_expert_width < 0) {
+    throw std::logic_error("a mixture that cannot be");
+  }
+}
+
 void read_hub(const std::string& bytes, const std::string& path) {
   const ModelConfig model = parse_hub_config(bytes, path).model;
   if (model.layers < 1 || model.heads % model.kv_heads != 0 || model.head_width < 1) {
     throw std::logic_error("a network that cannot be");
   }
+  if (model.experts > 0) check_mixture(model);
 }
 
 void read_adapter(const std::string& bytes, const std::string& path) {
@@ -205,14 +219,35 @@ const std::array<FuzzTarget, 19> kTargets = {{
     {"state", read_state, kJsonWords, kByKey},
     {"hub_config",
      read_hub,
-     {"null", "true", "-1", "0", "1e999", "\"llama\"", "\"qwen3\"", "\"rope_scaling\":{}",
-      "\"layer_types\":[]", "18446744073709551616", "[[[[[[[[[[", "\"granite\"", "\"smollm3\"",
-      "\"phi3\"", "\"no_rope_layers\":[0]", "\"partial_rotary_factor\":0.5"},
+     {"null",
+      "true",
+      "-1",
+      "0",
+      "1e999",
+      "\"llama\"",
+      "\"qwen3\"",
+      "\"rope_scaling\":{}",
+      "\"layer_types\":[]",
+      "18446744073709551616",
+      "[[[[[[[[[[",
+      "\"granite\"",
+      "\"smollm3\"",
+      "\"phi3\"",
+      "\"no_rope_layers\":[0]",
+      "\"partial_rotary_factor\":0.5",
+      "\"mixtral\"",
+      "\"granitemoe\"",
+      "\"num_experts\":3",
+      "\"mlp_only_layers\":[1]",
+      "\"n_group\":2",
+      "\"first_k_dense_replace\":2",
+      "\"n_shared_experts\":9223372036854775807"},
      kByKey},
     {"adapter_config",
      read_adapter,
      {"null", "true", "-1", "0", "1e999", "\"all-linear\"", "\"c_attn\"", "\".\"",
-      "\"use_rslora\":true", "18446744073709551616", "[[[[[[[[[["},
+      "\"use_rslora\":true", "\"target_parameters\":[\"down_proj\"]", "18446744073709551616",
+      "[[[[[[[[[["},
      kByKey},
     {"run_file",
      read_settings,
