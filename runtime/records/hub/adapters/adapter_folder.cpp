@@ -127,7 +127,7 @@ std::vector<std::string> targets_of_parameters(ConfigFields& fields) {
 }
 
 std::vector<std::string> adapter_targets(ConfigFields& fields) {
-  const std::vector<std::string> of_mixtures = targets_of_parameters(fields);
+  std::vector<std::string> of_mixtures = targets_of_parameters(fields);
   const json* entries = fields.any("target_modules");
   if (!of_mixtures.empty() && (entries == nullptr || asks_for_nothing(*entries))) {
     return of_mixtures;

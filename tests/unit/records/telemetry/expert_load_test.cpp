@@ -7,7 +7,7 @@ namespace penstock {
 namespace {
 
 TEST(ExpertLoad, IsToldAsMultiplesOfTheMean) {
-  const ExpertLoad load{.layer = "blocks.1.experts", .rows = {6, 0, 1, 1}};
+  const ExpertLoad load{.layer = "blocks.1.experts", .rows = {1, 0, 6, 1}};
   EXPECT_EQ(load.largest(), 3.0);
   EXPECT_EQ(load.least(), 0.0);
   EXPECT_EQ(load.idle(), 1);
