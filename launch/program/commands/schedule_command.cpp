@@ -66,6 +66,7 @@ CommandOptions schedule_options_into(ScheduleOptions& request) {
       R"([text] what to write to standard output:
 text: a drawing in letters, with its figures
 csv: the compute instructions, a line per rank
+pytorch: the same for torch.distributed.pipelining, which reads it with _load_csv
 svg: a drawing for papers and pages
 html: a page that explains it, with everything inside: sliders for all of the above, time to play back, and traces of real runs to open
 json: programs, times and memory
@@ -152,7 +153,8 @@ void check_together(const ScheduleOptions& request, const std::vector<std::strin
   }
   if (request.format == "html") {
     fail_input(
-        "schedule: --format html explains the known schedules; --search has text, csv, svg, "
+        "schedule: --format html explains the known schedules; --search has text, csv, pytorch, "
+        "svg, "
         "json and trace");
   }
 }
@@ -189,6 +191,7 @@ constexpr Format kFormats[] = {
     {"text",
      [](const auto& answer, const auto& terminal) { return terminal_text(answer, terminal); }},
     {"csv", [](const auto& answer, const auto&) { return to_csv(answer.schedule); }},
+    {"pytorch", [](const auto& answer, const auto&) { return to_pytorch_csv(answer.schedule); }},
     {"svg", [](const auto& answer, const auto&) { return svg(answer); }},
     {"html", [](const auto& answer, const auto&) { return page(answer); }},
     {"json", [](const auto& answer, const auto&) { return answer_json(answer) + "\n"; }},
@@ -199,7 +202,8 @@ const Format& find_format(const std::string& name) {
   for (const Format& format : kFormats) {
     if (name == format.name) return format;
   }
-  fail_input("schedule: --format must be text, csv, svg, html, json or trace, not " + name);
+  fail_input("schedule: --format must be text, csv, pytorch, svg, html, json or trace, not " +
+             name);
 }
 
 }  // namespace

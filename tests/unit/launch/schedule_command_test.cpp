@@ -77,8 +77,9 @@ TEST(ScheduleCommand, WritesEveryFormat) {
   EXPECT_EQ(nlohmann::json::parse(written("trace"))["otherData"]["schedule"], "zb-h1");
   EXPECT_EQ(nlohmann::json::parse(written("json"))["ranks"], 2);
   EXPECT_THAT(written("csv"), StartsWith("F0.0,F0.1,I0.0"));
+  EXPECT_THAT(written("pytorch"), StartsWith("0F0,0F1,0I0"));
   EXPECT_THAT(written("text"), StartsWith("F0 F1"));
-  for (const char* format : {"text", "csv", "svg", "html", "json", "trace"}) {
+  for (const char* format : {"text", "csv", "pytorch", "svg", "html", "json", "trace"}) {
     EXPECT_THAT(command_help(schedule_form()), HasSubstr(" " + std::string(format) + ":"));
   }
 }
@@ -103,6 +104,8 @@ TEST(ScheduleCommand, ReadsSchedulesBackFromCsv) {
   };
   const std::string file = folder.write("mine.csv", with(zb_v, "csv"));
   EXPECT_EQ(with({"--schedule", file}, "json"), with(zb_v, "json"));
+  const std::string theirs = folder.write("theirs.csv", with(zb_v, "pytorch"));
+  EXPECT_EQ(with({"--schedule", theirs}, "json"), with(zb_v, "json"));
   EXPECT_THAT(with({"--schedule", file}, "text"),
               HasSubstr("mine.csv: ranks 3, stages 6, micro-batches 5"));
 }

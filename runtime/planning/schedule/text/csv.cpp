@@ -18,6 +18,13 @@ constexpr Op kOps[] = {Op::Forward, Op::BackwardInput, Op::BackwardWeight, Op::B
 constexpr const char* kExpected =
     "; a cell is an op (F, B, I or W), a stage, a dot and a micro-batch, as in F0.3";
 
+constexpr const char* kExpectedOfPytorch =
+    "; a cell as PyTorch writes it is a stage, an op (F, B, I or W) and a micro-batch, as in 0F3";
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
 bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r';
 }
@@ -43,6 +50,15 @@ std::string quoted(std::string_view cell) {
   std::string result = "\"";
   for (const char c : cell.substr(0, kLongest)) result += c >= ' ' && c <= '~' ? c : '?';
   return result + (cell.size() > kLongest ? "...\"" : "\"");
+}
+
+// Cuts off the characters at the beginning for which `belongs` is true, and returns them.
+template <typename Belongs>
+std::string_view cut_while(std::string_view& text, const Belongs& belongs) {
+  const size_t end = std::find_if_not(text.begin(), text.end(), belongs) - text.begin();
+  const std::string_view first = text.substr(0, end);
+  text.remove_prefix(end);
+  return first;
 }
 
 // This is the place of a cell; lines and cells are counted from 1.
@@ -107,10 +123,41 @@ class Parser {
 
   void cell(std::string_view content) {
     if (content.empty()) return;
-    const Instruction instruction = instruction_of(content);
+    if (content.front() == '(') return both(content);
+    const Instruction instruction =
+        is_digit(content.front()) ? pytorch_instruction(content) : instruction_of(content);
     place(instruction.stage);
     schedule_.micro_batches = std::max(schedule_.micro_batches, instruction.micro_batch + 1);
     schedule_.program.back().push_back(instruction);
+  }
+
+  // Reads PyTorch's "(0F3;3B1)OVERLAP_F_B", a forward and a backward that run at once there. They
+  // run one after the other here.
+  void both(std::string_view content) {
+    std::string_view rest = content.substr(1);
+    std::string_view inner = cut(rest, ')');
+    if (rest != "OVERLAP_F_B" || inner.find('(') != std::string_view::npos) {
+      refuse_cell(quoted(content) + " is no pair of instructions" + kExpectedOfPytorch +
+                  ", and a pair is (0F3;3B1)OVERLAP_F_B");
+    }
+    while (!inner.empty()) cell(trimmed(cut(inner, ';')));
+  }
+
+  Instruction pytorch_instruction(std::string_view content) const {
+    std::string_view rest = content;
+    const std::string_view stage = cut_while(rest, is_digit);
+    const std::string_view op =
+        cut_while(rest, [](char c) { return (c >= 'A' && c <= 'Z') || c == '_'; });
+    const auto* const known =
+        std::find_if(std::begin(kOps), std::end(kOps), [&](Op o) { return op == name_of(o); });
+    if (known == std::end(kOps) && op.size() > 1) {
+      refuse_cell(quoted(content) +
+                  " is not for here: messages and sums are inserted later. PyTorch's "
+                  "_dump_csv(file, \"compute_only\") leaves them out");
+    }
+    if (known == std::end(kOps)) refuse_cell(quoted(content) + " names no op" + kExpectedOfPytorch);
+    return {*known, number(stage, content, "stage", kMaxStages, kExpectedOfPytorch),
+            number(rest, content, "micro-batch", kMaxCells, kExpectedOfPytorch)};
   }
 
   Instruction instruction_of(std::string_view content) const {
@@ -127,12 +174,12 @@ class Parser {
             number(numbers, content, "micro-batch", kMaxCells)};
   }
 
-  int number(std::string_view digits, std::string_view content, const std::string& what,
-             int limit) const {
+  int number(std::string_view digits, std::string_view content, const std::string& what, int limit,
+             const char* expected = kExpected) const {
     int value = 0;
     const auto [end, error] = std::from_chars(digits.begin(), digits.end(), value);
     const bool none = digits.empty() || digits.front() == '-' || end != digits.end();
-    if (none) refuse_cell(quoted(content) + " names no " + what + kExpected);
+    if (none) refuse_cell(quoted(content) + " names no " + what + expected);
     if (error != std::errc{} || value >= limit) {
       refuse_cell(quoted(content) + " names a " + what + " that is too large; at most " +
                   std::to_string(limit - 1) + " is possible");
@@ -222,13 +269,9 @@ class Parser {
   Schedule schedule_;
 };
 
-}  // namespace
-
-Schedule parse_csv(std::string_view text, const std::string& name) {
-  return Parser(text, name).parse();
-}
-
-std::string to_csv(const Schedule& schedule) {
+// Returns a line per rank of what `cell` makes of its forwards and backwards.
+template <typename Cell>
+std::string table(const Schedule& schedule, const Cell& cell) {
   std::string csv;
   for (const auto& program : schedule.program) {
     bool first = true;
@@ -236,11 +279,28 @@ std::string to_csv(const Schedule& schedule) {
       if (std::find(std::begin(kOps), std::end(kOps), instruction.op) == std::end(kOps)) continue;
       if (!first) csv += ',';
       first = false;
-      csv += text(instruction);
+      csv += cell(instruction);
     }
     csv += '\n';
   }
   return csv;
+}
+
+}  // namespace
+
+Schedule parse_csv(std::string_view text, const std::string& name) {
+  return Parser(text, name).parse();
+}
+
+std::string to_csv(const Schedule& schedule) {
+  return table(schedule, [](const Instruction& instruction) { return text(instruction); });
+}
+
+std::string to_pytorch_csv(const Schedule& schedule) {
+  return table(schedule, [](const Instruction& instruction) {
+    return std::to_string(instruction.stage) + name_of(instruction.op) +
+           std::to_string(instruction.micro_batch);
+  });
 }
 
 }  // namespace penstock

@@ -1,6 +1,6 @@
-// runtime/planning/schedule/text/csv.h -- parse_csv() and to_csv(): read and write a pipeline
-// schedule as a table of comma-separated values, so that users can write schedules of their own
-// with a spreadsheet or a script.
+// runtime/planning/schedule/text/csv.h -- parse_csv(), to_csv() and to_pytorch_csv(): read and
+// write a pipeline schedule as a table of comma-separated values, so that users can write schedules
+// of their own with a spreadsheet or a script.
 //
 // The text has one line per rank, in order of ranks. A cell is one forward or backward, written as
 // text() (schedule.h) writes it: op (F forward, B backward, I and W its input and weight half),
@@ -8,6 +8,11 @@
 //
 //   F0.0,F0.1,    ,    ,B0.0,B0.1
 //       ,F1.0,B1.0,F1.1,B1.1
+//
+// Cells may also be written as torch.distributed.pipelining writes them ("0F3", "3I1"), so that its
+// schedules can be read and it can read ours. Its pairs, "(0F3;3B1)OVERLAP_F_B", run one after the
+// other; its messages and sums ("0SEND_F3", "0REDUCE_GRAD") are refused, with how to leave them
+// out.
 //
 // Empty cells only help the eye: an instruction runs as early as it can. The numbers of ranks,
 // stages and micro-batches, and which rank holds which stage, follow from the cells. Recomputes,
@@ -32,5 +37,7 @@ namespace penstock {
 // of the result gives the schedule as it was before lower(), but without its skip connections,
 // which CSV cannot hold.
 [[nodiscard]] std::string to_csv(const Schedule& schedule);
+// The same with PyTorch's cells, for its _load_csv().
+[[nodiscard]] std::string to_pytorch_csv(const Schedule& schedule);
 
 }  // namespace penstock

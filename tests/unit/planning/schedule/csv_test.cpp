@@ -50,6 +50,7 @@ TEST(Csv, EveryGeneratorGoesOutAndComesBack) {
         const Schedule s = make_schedule(name, p, m);
         expect_same(parse(to_csv(s)), s);
         expect_same(parse(to_csv(forward_only(s))), forward_only(s));
+        expect_same(parse(to_pytorch_csv(s)), s);
       }
     }
   }
@@ -58,6 +59,58 @@ TEST(Csv, EveryGeneratorGoesOutAndComesBack) {
 TEST(Csv, WhatLoweringInsertsIsNotWritten) {
   const Schedule s = dualpipe_v(2, 5);
   EXPECT_EQ(to_csv(lower(s, {.recompute = true, .reduce = true, .update = true})), to_csv(s));
+}
+
+// What _dump_csv(file, "compute_only") of PyTorch 2.15's ScheduleZBVZeroBubble, ScheduleDualPipeV
+// and ScheduleInterleaved1F1B writes for 2 ranks, 4 stages and 4 micro-batches.
+constexpr const char* kPytorchZbv =
+    "0F0,0F1,0F2,3F0,3I0,3W0,3F1,3I1,3W1,0F3,0I0,0W0,3F2,3I2,3W2,0I1,0W1,3F3,3I3,3W3,0I2,0W2,0I3,"
+    "0W3\r\n"
+    ",1F0,2F0,1F1,2F1,2I0,2W0,1F2,1I0,1W0,2F2,2I1,2W1,1F3,1I1,1W1,2F3,2I2,2W2,1I2,2I3,1I3,1W2,2W3,"
+    "1W3\r\n";
+constexpr const char* kPytorchDualPipeV =
+    "0F0,0F1,0F2,3F0,3I0,3W0,3F1,(0F3;3B1)OVERLAP_F_B,(3F2;0B0)OVERLAP_F_B,3B2,"
+    "(3F3;0B1)OVERLAP_F_B,3B3,0I2,0W2,0I3,0W3\r\n"
+    "1F0,2F0,1F1,2F1,1F2,2B0,(2F2;1B0)OVERLAP_F_B,(1F3;2B1)OVERLAP_F_B,(2F3;1B1)OVERLAP_F_B,2B2,"
+    "1B2,2I3,1I3,2W3,1W3\r\n";
+constexpr const char* kPytorchInterleaved =
+    "0F0,0F1,2F0,2F1,,,0F2,2B0,0F3,2B1,2F2,0B0,2F3,0B1,,2B2,,2B3,,0B2,,0B3\r\n"
+    ",1F0,1F1,,3F0,3B0,3F1,3B1,1F2,1B0,1F3,1B1,3F2,3B2,3F3,3B3,,1B2,,1B3\r\n";
+
+TEST(Csv, ReadsWhatPytorchWrites) {
+  expect_same(parse(kPytorchZbv), zb_v(2, 4));
+  expect_same(parse(kPytorchDualPipeV), dualpipe_v(2, 4));
+  expect_same(parse(kPytorchInterleaved), interleaved(2, 2, 4));
+}
+
+TEST(Csv, WritesWhatPytorchReads) {
+  EXPECT_EQ(to_pytorch_csv(zb_v(1, 1)), "0F0,1F0,1I0,1W0,0I0,0W0\n");
+  EXPECT_EQ(to_pytorch_csv(lower(one_f_one_b(2, 2), {.recompute = true, .update = true})),
+            "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n");
+}
+
+TEST(Csv, NamesThePytorchCellThatIsNone) {
+  EXPECT_EQ(csv_refusal("0F0,0SEND_F0,0B0\n"),
+            "orders.csv, line 1, cell 2: \"0SEND_F0\" is not for here: messages and sums are "
+            "inserted later. PyTorch's _dump_csv(file, \"compute_only\") leaves them out");
+  for (const std::string cell :
+       {"0UNSHARD", "0RESHARD", "3RECV_B1", "0WAIT_SEND_F0", "0REDUCE_GRAD"}) {
+    EXPECT_THAT(csv_refusal(cell), HasSubstr("is not for here")) << cell;
+  }
+  EXPECT_EQ(csv_refusal("0X0"),
+            "orders.csv, line 1, cell 1: \"0X0\" names no op; a cell as PyTorch writes it is a "
+            "stage, an op (F, B, I or W) and a micro-batch, as in 0F3");
+  for (const std::string cell : {"0", "0.3", "0f0"}) {
+    EXPECT_THAT(csv_refusal(cell), HasSubstr("names no op")) << cell;
+  }
+  for (const std::string cell : {"0F", "0F-1", "0F0.0"}) {
+    EXPECT_THAT(csv_refusal(cell), HasSubstr("names no micro-batch; a cell as PyTorch")) << cell;
+  }
+  EXPECT_THAT(csv_refusal("16384F0"), HasSubstr("names a stage that is too large"));
+  for (const std::string cell : {"(0F0;0B0)", "(0F0;0B0", "((0F0);0B0)OVERLAP_F_B", "("}) {
+    EXPECT_THAT(csv_refusal(cell), HasSubstr("is no pair of instructions")) << cell;
+  }
+  EXPECT_THAT(csv_refusal("(0F0;0X0)OVERLAP_F_B"), HasSubstr("\"0X0\" names no op"));
 }
 
 TEST(Csv, StagesMayLieOnRanksInAnyWay) {
@@ -155,7 +208,8 @@ void expect_schedule_or_sentence(const std::string& text) {
 TEST(Csv, RandomBytesNeverDoHarm) {
   std::mt19937 random(7);
   for (const std::string& alphabet :
-       {std::string("FBIW0123.,\n"), std::string("FBIWR019.,\n #\r-+x"), std::string()}) {
+       {std::string("FBIW0123.,\n"), std::string("FBIWR019.,\n #\r-+x"),
+        std::string("FBIW0123,\n(;)OVERLAP_"), std::string()}) {
     for (int round = 0; round < 20'000; ++round) {
       std::string text(random() % 40, '\0');
       for (char& c : text) {
@@ -169,8 +223,9 @@ TEST(Csv, RandomBytesNeverDoHarm) {
 TEST(Csv, DamagedSchedulesNeverDoHarm) {
   std::mt19937 random(8);
   for (const std::string& name : schedule_names()) {
-    const std::string csv = to_csv(make_schedule(name, 3, 4));
+    const Schedule schedule = make_schedule(name, 3, 4);
     for (int round = 0; round < 2'000; ++round) {
+      const std::string csv = round % 2 == 0 ? to_csv(schedule) : to_pytorch_csv(schedule);
       std::string text = csv;
       for (auto changes = 1 + random() % 3; changes > 0; --changes) {
         const size_t at = random() % text.size();
