@@ -22,6 +22,7 @@ from command import skip
 try:
     import torch
     import transformers
+    import deepseek
     from safetensors.torch import save_file
 except ImportError as missing:
     skip(missing, "transformers torch safetensors")
@@ -37,10 +38,11 @@ def llama_like(kind, kv_heads, tied, **more):
     sizes = {"hidden_size": WIDTH, "num_attention_heads": HEADS, "num_key_value_heads": kv_heads, "head_dim": HEAD,
              "intermediate_size": HIDDEN, "num_hidden_layers": LAYERS, "vocab_size": VOCABULARY,
              "max_position_embeddings": CONTEXT, "rms_norm_eps": 1e-6}
-    config = getattr(transformers, kind + ("TextConfig" if kind == "Gemma3" else "Config"))(
+    source = deepseek if kind == "Deepseek" else transformers
+    config = getattr(source, kind + ("TextConfig" if kind == "Gemma3" else "Config"))(
         **{**sizes, **more}, tie_word_embeddings=tied, attn_implementation="eager", use_cache=False,
         pad_token_id=None, bos_token_id=None, eos_token_id=None)
-    return getattr(transformers, kind + "ForCausalLM")(config)
+    return getattr(source, kind + "ForCausalLM")(config)
 
 
 def llama_keys(kv_heads, tied, **more):
@@ -90,6 +92,8 @@ DOTS1_KEYS = {**DEEPSEEK_KEYS, "shared_expert_width": 16, "expert_groups": 3, "g
 GLM4_MOE = {**DEEPSEEK, "n_shared_experts": 1, "first_k_dense_replace": 0, "attention_bias": True,
             "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5}}
 GLM4_MOE_KEYS = {**DEEPSEEK_KEYS, "shared_expert_width": 8, "attention_bias": True, "rotary_width": HEAD // 2}
+FIRST_DEEPSEEK = {**EXPERTS, "n_routed_experts": 5, "moe_intermediate_size": 8}
+FIRST_DEEPSEEK_KEYS = {**EXPERTS_KEYS, "expert_width": 8, "router_normalised": False}
 # The limit is low, so that it clamps numbers of both layers, above and below.
 GPT_OSS = {"num_experts_per_tok": 2, "num_local_experts": 5, "sliding_window": 5, "swiglu_limit": 0.5}
 GPT_OSS_KEYS = {**EXPERTS_KEYS, "attention_bias": True, "output_bias": True, "bias": True, "attention_sinks": True,
@@ -238,6 +242,10 @@ CASES = {
                      llama_keys(2, True, **GPT_OSS_KEYS, **YARN_KEYS, rotary_truncate=False)),
     "gpt_oss_untied": (lambda: llama_like("GptOss", 4, False, **GPT_OSS, rope_parameters=YARN, attention_bias=False),
                        {**llama_keys(4, False, **GPT_OSS_KEYS, **YARN_KEYS), "attention_bias": False, "output_bias": False}),
+    "deepseek_untied": (lambda: llama_like("Deepseek", 4, False, **FIRST_DEEPSEEK, n_shared_experts=2, first_k_dense_replace=1),
+                        llama_keys(4, False, **FIRST_DEEPSEEK_KEYS, shared_expert_width=16, dense_layers=[0])),
+    "deepseek_tied": (lambda: llama_like("Deepseek", 2, True, **FIRST_DEEPSEEK, norm_topk_prob=True),
+                      llama_keys(2, True, **{**FIRST_DEEPSEEK_KEYS, "router_normalised": True})),
 }
 
 GPT2_NAMES = {"ln_1": "norm1", "ln_2": "norm2", "attn.c_proj": "attention.output",
@@ -301,6 +309,9 @@ def ours(family, name, tensor):
         return {f"{block}experts.router.correction": tensor}
     if last == "sinks":
         return {f"{block}attention.sinks": tensor}
+    if ".experts." in inside:  # a matrix of one expert, which stacked() puts to the others
+        *_, number, part = parts
+        return {f"{block}{LLAMA_NAMES['mlp.' + part].replace('feed_forward', 'experts')}.{last}#{number}": tensor}
     if inside.endswith(".experts") and family == "gpt_oss":  # [in, out], or a bias; columns of gate and in take turns
         kind = "bias" if last.endswith("bias") else "weight"
         turned = tensor.transpose(-1, 1)
@@ -330,7 +341,17 @@ def named(model, of):
     for name, parameter in model.named_parameters():  # tied ones once
         for own, tensor in ours(model.config.model_type, name, of(parameter).detach()).items():
             found[own] = tensor.clone().contiguous()
-    return found
+    return stacked(found)
+
+
+def stacked(found):
+    """The tensors with those called "name#0", "name#1", ... in one."""
+    whole = {name: tensor for name, tensor in found.items() if "#" not in name}
+    pieces = [name.split("#") for name in found if "#" in name]
+    for name in sorted({name for name, _ in pieces}):
+        count = sum(name == other for other, _ in pieces)
+        whole[name] = torch.stack([found[f"{name}#{i}"] for i in range(count)])
+    return whole
 
 
 def kept(model):

@@ -13,6 +13,7 @@ try:
     import numpy
     import torch
     import transformers
+    from deepseek import DeepseekConfig
 except ImportError as missing:
     skip(missing, "transformers safetensors numpy torch")
 
@@ -88,6 +89,10 @@ FOLDERS = {
     "glm4-moe": (transformers.Glm4MoeConfig(**SIZES, num_key_value_heads=2, head_dim=16, n_routed_experts=4, num_experts_per_tok=2,
                                             n_shared_experts=1, moe_intermediate_size=12, use_qk_norm=True, attention_bias=True,
                                             first_k_dense_replace=1, routed_scaling_factor=2.0), "bfloat16"),
+    "deepseek": (DeepseekConfig(**SIZES, num_key_value_heads=4, n_routed_experts=6, num_experts_per_tok=3, n_shared_experts=2,
+                                moe_intermediate_size=12, first_k_dense_replace=1), "bfloat16"),
+    "deepseek-tied": (DeepseekConfig(**SIZES, num_key_value_heads=2, n_routed_experts=4, num_experts_per_tok=2, moe_intermediate_size=12,
+                                     norm_topk_prob=True, attention_bias=True, tie_word_embeddings=True), "float32"),
     "gpt-oss": (transformers.GptOssConfig(**SIZES, num_key_value_heads=2, head_dim=16, num_local_experts=5, num_experts_per_tok=2,
                                           sliding_window=5, swiglu_limit=1.0, rope_parameters={**YARN, "truncate": False}), "bfloat16"),
     "gpt-oss-tied": (transformers.GptOssConfig(**SIZES, num_key_value_heads=4, head_dim=8, num_local_experts=4, num_experts_per_tok=2,

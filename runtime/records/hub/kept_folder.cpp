@@ -21,16 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array kSmallFiles = {"generation_config.json",
-                                    "tokenizer.json",
-                                    "tokenizer_config.json",
-                                    "tokenizer.model",
-                                    "special_tokens_map.json",
-                                    "added_tokens.json",
-                                    "vocab.json",
-                                    "merges.txt",
-                                    "chat_template.jinja",
-                                    "chat_template.json"};
+constexpr std::array kSmallFiles = {"generation_config.json", "tokenizer.json",
+                                    "tokenizer_config.json", "tokenizer.model",
+                                    "special_tokens_map.json", "added_tokens.json", "vocab.json",
+                                    "merges.txt", "chat_template.jinja", "chat_template.json",
+                                    // transformers has no class of this family, and runs these.
+                                    "configuration_deepseek.py", "modeling_deepseek.py"};
 
 // The new folder has this suffix. It is complete before the old folder is moved aside.
 constexpr const char* kNew = ".new";

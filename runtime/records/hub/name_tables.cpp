@@ -236,7 +236,8 @@ std::span<const HubFamily> families() {
                                              {"granitemoeshared", "model.", granite_moe},
                                              {"dots1", "model.", deepseek_moe},
                                              {"glm4_moe", "model.", deepseek_moe},
-                                             {"gpt_oss", "model.", gpt_oss}};
+                                             {"gpt_oss", "model.", gpt_oss},
+                                             {"deepseek", "model.", deepseek_moe}};
   return all;
 }
 

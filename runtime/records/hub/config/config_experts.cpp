@@ -1,6 +1,7 @@
 #include "runtime/records/hub/config/config_experts.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -91,6 +92,19 @@ void read_deepseek_experts(ConfigFields& fields, const DeepseekForm& form, Model
   fields.must_be("scoring_func", "sigmoid");
   fields.must_be("topk_method", "noaux_tc");
   fields.must_be("moe_layer_freq", 1);
+}
+
+void read_first_deepseek_experts(ConfigFields& fields, ModelConfig& model) {
+  read_counts(fields, "n_routed_experts", model);
+  model.router_normalised = fields.flag("norm_topk_prob", false);
+  model.expert_width = fields.whole("moe_intermediate_size");
+  const int64_t shared = fields.has("n_shared_experts") ? fields.whole("n_shared_experts") : 0;
+  model.shared_expert_width = shared * model.expert_width;
+  model.dense_layers = first_dense(fields, 0, model.layers);
+  fields.must_be("scoring_func", "softmax");
+  fields.must_be("moe_layer_freq", 1);
+  constexpr std::array kOfTraining = {"aux_loss_alpha", "seq_aux"};
+  fields.ignore(kOfTraining);
 }
 
 void read_mixtral_experts(ConfigFields& fields, ModelConfig& model) {

@@ -23,6 +23,8 @@ struct DeepseekForm {
   int64_t dense = 0;  // how many of the first layers have no experts
   bool normalised = false;
 };
+// Scores are a softmax; a shared expert, where there is one, is as wide as some of the others.
+void read_first_deepseek_experts(ConfigFields& fields, ModelConfig& model);
 // Scores are sigmoids, corrected for the choice, and experts are in groups; a shared expert is as
 // wide as some of the others.
 void read_deepseek_experts(ConfigFields& fields, const DeepseekForm& form, ModelConfig& model);

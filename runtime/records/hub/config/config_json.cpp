@@ -237,7 +237,8 @@ constexpr Family kFamilies[] = {{"gpt2", read_gpt2},
                                 {"granitemoeshared", read_granite_moe_shared},
                                 {"dots1", read_dots1},
                                 {"glm4_moe", read_glm4_moe},
-                                {"gpt_oss", read_gpt_oss}};
+                                {"gpt_oss", read_gpt_oss},
+                                {"deepseek", read_deepseek}};
 
 ReadFamily reader_of(const ConfigFields& fields, const std::string& name) {
   for (const Family& family : kFamilies) {

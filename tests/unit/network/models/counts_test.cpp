@@ -78,6 +78,20 @@ TEST(Counts, MixturesAndTheirActiveParameters) {
   EXPECT_EQ(count(glm), 106'852'245'504);
   EXPECT_EQ(count(glm) - idle_parameters(glm), 13'424'123'904);
 
+  ModelConfig deepseek = mixtral;  // DeepSeek-MoE 16B: 16.4 and 2.8 billion
+  deepseek.layers = 28;
+  deepseek.width = 2048;
+  deepseek.heads = deepseek.kv_heads = 16;
+  deepseek.hidden = 10944;
+  deepseek.vocabulary = 102400;
+  deepseek.experts = 64;
+  deepseek.experts_per_token = 6;
+  deepseek.expert_width = 1408;
+  deepseek.shared_expert_width = 2816;
+  deepseek.dense_layers = {0};
+  EXPECT_EQ(count(deepseek), 16'375'728'128);
+  EXPECT_EQ(count(deepseek) - idle_parameters(deepseek), 2'828'650'496);
+
   ModelConfig oss = mixtral;  // gpt-oss-20b: 20.9 and 3.6 billion
   oss.layers = 24;
   oss.width = oss.hidden = 2880;

@@ -102,7 +102,8 @@ INSTANTIATE_TEST_SUITE_P(, HubGoldens,
                                          "ministral", "seed-oss", "exaone4", "starcoder2", "phi3",
                                          "glm4", "gpt-neox", "cohere", "cohere2", "mixtral",
                                          "olmoe", "qwen2-moe", "qwen3-moe", "granite-moe",
-                                         "granite-moe-shared", "dots1", "glm4-moe", "gpt-oss"),
+                                         "granite-moe-shared", "dots1", "glm4-moe", "gpt-oss",
+                                         "deepseek"),
                          [](const auto& which) {
                            std::string name = which.param;
                            std::erase(name, '-');

@@ -140,6 +140,27 @@ TEST(HubFamilyConfigs, Glm4MoeTurnsHalfOfEachHead) {
   EXPECT_EQ(make_hub_config(model).family, "glm4_moe");
 }
 
+constexpr const char* kDeepseek = R"({"n_routed_experts": 12, "num_experts_per_tok": 4,
+ "moe_intermediate_size": 24, "n_shared_experts": 2, "first_k_dense_replace": 1, "moe_layer_freq": 1,
+ "norm_topk_prob": false, "scoring_func": "softmax", "aux_loss_alpha": 0.001, "seq_aux": true})";
+
+TEST(HubFamilyConfigs, DeepseekHasASoftmax) {
+  const ModelConfig model = model_of(of_family("deepseek", kDeepseek));
+  EXPECT_EQ(model.router, "softmax");
+  EXPECT_FALSE(model.router_normalised || model.router_correction || model.shared_expert_gate);
+  EXPECT_EQ(model.expert_width, 24);
+  EXPECT_EQ(model.shared_expert_width, 48);
+  EXPECT_THAT(model.dense_layers, ElementsAre(0));
+  const auto says = [](const std::string& more, const std::string& what) {
+    EXPECT_THAT(refused(of_family("deepseek", with_members(kDeepseek, more))), HasSubstr(what));
+  };
+  says(R"({"scoring_func": "sigmoid"})", "\"scoring_func\"");
+  says(R"({"moe_layer_freq": 2})", "\"moe_layer_freq\"");
+  says(R"({"n_group": 2})", "\"n_group\"");
+  const std::string alone = with_members(kDeepseek, R"({"n_shared_experts": null})");
+  EXPECT_EQ(model_of(of_family("deepseek", alone)).shared_expert_width, 0);
+}
+
 // As gpt-oss-20b says it, but for its sizes.
 constexpr const char* kGptOss = R"({"num_local_experts": 8, "num_experts_per_tok": 4,
  "experts_per_token": 4, "initial_context_length": 4096, "swiglu_limit": 7.0, "sliding_window": 128,

@@ -47,6 +47,14 @@ ModelConfig read_glm4_moe(ConfigFields& fields) {
   return model;
 }
 
+ModelConfig read_deepseek(ConfigFields& fields) {
+  ModelConfig model = read_llama_like(fields, {});
+  model.attention_bias = model.output_bias = fields.flag("attention_bias", false);
+  refuse_windows(fields);
+  read_first_deepseek_experts(fields, model);
+  return model;
+}
+
 ModelConfig read_gpt_oss(ConfigFields& fields) {
   // These have defaults in transformers, which are the sizes of a published network.
   for (const char* key : {"head_dim", "sliding_window"}) {

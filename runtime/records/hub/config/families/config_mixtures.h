@@ -15,6 +15,8 @@ namespace penstock {
 // Families with DeepSeek-V3's router and plain attention.
 [[nodiscard]] ModelConfig read_dots1(ConfigFields& fields);
 [[nodiscard]] ModelConfig read_glm4_moe(ConfigFields& fields);
+// DeepSeek-MoE (2024), whose router is a softmax.
+[[nodiscard]] ModelConfig read_deepseek(ConfigFields& fields);
 // Attention with sinks; each expert has biases, and a gate that is clamped.
 [[nodiscard]] ModelConfig read_gpt_oss(ConfigFields& fields);
 
