@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/engine/pipeline/pipeline.h"
-#include "runtime/records/telemetry/expert_load.h"
+#include "runtime/records/telemetry/experts/expert_load.h"
 #include "runtime/system/comm/network.h"
 
 namespace penstock {

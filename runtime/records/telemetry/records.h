@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "kernels/memory/memory.h"
-#include "runtime/records/telemetry/expert_load.h"
+#include "runtime/records/telemetry/experts/expert_load.h"
 
 namespace penstock {
 

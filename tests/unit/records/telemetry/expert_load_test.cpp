@@ -1,5 +1,5 @@
 // How uneven a mixture's load is: of a step, over the steps of an attempt, and in one line.
-#include "runtime/records/telemetry/expert_load.h"
+#include "runtime/records/telemetry/experts/expert_load.h"
 
 #include <gtest/gtest.h>
 

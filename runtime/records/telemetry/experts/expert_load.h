@@ -1,5 +1,5 @@
-// runtime/records/telemetry/expert_load.h -- how evenly a mixture of experts shares its tokens out:
-// of one step (ExpertLoad), and over the steps of an attempt (ExpertHistory).
+// runtime/records/telemetry/experts/expert_load.h -- how evenly a mixture of experts shares its
+// tokens out: in one step (ExpertLoad), and over the steps of an attempt (ExpertHistory).
 #pragma once
 
 #include <cstdint>

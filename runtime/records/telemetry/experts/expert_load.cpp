@@ -1,4 +1,4 @@
-#include "runtime/records/telemetry/expert_load.h"
+#include "runtime/records/telemetry/experts/expert_load.h"
 
 #include <fmt/format.h>
 
