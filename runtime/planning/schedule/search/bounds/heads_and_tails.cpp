@@ -13,6 +13,13 @@ struct Times {
   double forward, recompute, input, weight;
 };
 
+// The parts of one kind of a stage, of the first `count` micro-batches or of the last `count`.
+struct Parts {
+  int stage;
+  WorkPart part;
+  int count;
+};
+
 // Returns by stage how many micro-batches fit between their input and weight half beside `most` of
 // them in flight; at most all.
 std::vector<int> halves_beside(const StepWork& work, const std::vector<int>& most) {
@@ -63,8 +70,8 @@ class Walk {
     return work_.hop[boundary].on_link + work_.hop[boundary].latency;
   }
   // How many of the micro-batches 0 .. j, and how many of those from j on.
-  [[nodiscard]] static double until(int j) { return std::max(0, j + 1); }
-  [[nodiscard]] double from(int j) const { return std::max(0, work_.micro_batches - j); }
+  [[nodiscard]] static int until(int j) { return std::max(0, j + 1); }
+  [[nodiscard]] int from(int j) const { return std::max(0, work_.micro_batches - j); }
 
   void heads_of(int j) {
     for (int s = 0; s < work_.stages; ++s) {
@@ -74,23 +81,25 @@ class Walk {
       if (const int oldest = j - most_[s]; oldest >= 0) {
         forward = std::max({forward, head(s, oldest, Input) + times_[s].input, room(s, oldest)});
       }
-      forward = std::max(forward, begins(s) + work_before_forward(s, j));
+      forward = std::max(forward, one_after_another(before_forward(s, j), false));
     }
     for (int s = work_.stages - 1; s >= 0; --s) {
       double& recompute = head(s, j, Recompute);
       double& input = head(s, j, Input);
       recompute = head(s, j, Forward) + times_[s].forward;
       if (j > 0) recompute = std::max(recompute, head(s, j - 1, Input) + times_[s].input);
+      recompute = std::max(recompute, one_after_another(before_input(s, j, j - 1), false));
       input = recompute + times_[s].recompute;
       if (s + 1 < work_.stages) {
         input = std::max(input, head(s + 1, j, Input) + times_[s + 1].input + hop(s));
       }
-      input = std::max(input, begins(s) + work_before_input(s, j));
+      input = std::max(input, one_after_another(before_input(s, j, j), false));
       double& weight = head(s, j, Weight);
       weight = input + times_[s].input;
       if (j > 0) weight = std::max(weight, head(s, j - 1, Weight) + times_[s].weight);
-      weight = std::max(weight, begins(s) + work_before_input(s, j) + times_[s].input +
-                                    until(j - 1) * times_[s].weight);
+      std::vector<Parts> before = before_input(s, j, j);
+      before.push_back({s, Weight, until(j - 1)});
+      weight = std::max(weight, one_after_another(before, false) + times_[s].input);
     }
   }
 
@@ -105,32 +114,56 @@ class Walk {
     return std::min(by_weight, head(s, oldest + 1, Input) + times_[s].input);
   }
 
-  // The earliest beginning of anything on the rank of a stage.
-  [[nodiscard]] double begins(int stage) { return head(neighbours(stage).front(), 0, Forward); }
-
-  // The work of the rank that comes before a forward in every schedule.
-  [[nodiscard]] double work_before_forward(int stage, int j) const {
-    double sum = 0;
+  // The parts of a rank that come before a forward in every schedule.
+  [[nodiscard]] std::vector<Parts> before_forward(int stage, int j) const {
+    std::vector<Parts> parts;
     for (const int t : neighbours(stage)) {
-      // Of the stages before it, each micro-batch that is no longer in flight there.
+      // What is done of the stages before it: each micro-batch that is no longer in flight there.
       const int done = j - most_[std::min(t, stage)];
-      const double forwards = t < stage ? until(j) : t == stage ? until(j - 1) : until(done);
-      sum += forwards * times_[t].forward;
-      sum += until(done) * (times_[t].recompute + times_[t].input);
+      const int forwards = t < stage ? until(j) : t == stage ? until(j - 1) : until(done);
+      parts.push_back({t, Forward, forwards});
+      parts.push_back({t, Recompute, until(done)});
+      parts.push_back({t, Input, until(done)});
     }
-    return sum;
+    return parts;
   }
 
-  // The same for an input half.
-  [[nodiscard]] double work_before_input(int stage, int j) const {
-    double sum = 0;
+  // The same for an input half, or for its recompute. `recomputed`: the last micro-batch of the
+  // stage that is recomputed before.
+  [[nodiscard]] std::vector<Parts> before_input(int stage, int j, int recomputed) const {
+    std::vector<Parts> parts;
     for (const int t : neighbours(stage)) {
       const int inputs = t > stage ? j : t == stage ? j - 1 : j - most_[t];
-      const int recomputes = t == stage ? j : inputs;
-      sum += until(j) * times_[t].forward + until(inputs) * times_[t].input +
-             until(recomputes) * times_[t].recompute;
+      parts.push_back({t, Forward, until(j)});
+      parts.push_back({t, Recompute, until(t == stage ? recomputed : inputs)});
+      parts.push_back({t, Input, until(inputs)});
     }
-    return sum;
+    return parts;
+  }
+
+  // The end of parts that their rank runs one after another, none of them before its head; or, seen
+  // from the end of the step, the time from the beginning of the first, none of which ends later
+  // than its tail allows. Both grow along each list, so the earliest of all is always next.
+  [[nodiscard]] double one_after_another(const std::vector<Parts>& lists, bool from_end) {
+    next_.assign(lists.size(), 0);
+    double end = 0;
+    while (true) {
+      size_t earliest = lists.size();
+      double begin = 0;
+      for (size_t l = 0; l < lists.size(); ++l) {
+        if (next_[l] == lists[l].count) continue;
+        const auto [stage, part, count] = lists[l];
+        const double own = from_end ? tail(stage, work_.micro_batches - 1 - next_[l], part)
+                                    : head(stage, next_[l], part);
+        if (earliest < lists.size() && own >= begin) continue;
+        earliest = l;
+        begin = own;
+      }
+      if (earliest == lists.size()) return end;
+      ++next_[earliest];
+      end = std::max(end, begin) +
+            part_time(work_.stage[lists[earliest].stage], lists[earliest].part);
+    }
   }
 
   void tails_of(int j) {
@@ -149,7 +182,7 @@ class Walk {
                                              : std::min(times_[s].weight, times_[s].input);
         input = std::max(input, first + times_[s].forward + tail(s, next, Forward));
       }
-      raise(input, s, after_input(s, j));
+      input = std::max(input, one_after_another(after_input(s, j), true));
       tail(s, j, Recompute) = times_[s].input + input;
     }
     for (int s = work_.stages - 1; s >= 0; --s) {
@@ -161,55 +194,42 @@ class Walk {
       if (j + 1 < work_.micro_batches) {
         forward = std::max(forward, times_[s].forward + tail(s, j + 1, Forward));
       }
-      raise(forward, s, after_forward(s, j));
+      forward = std::max(forward, one_after_another(after_forward(s, j), true));
     }
   }
 
-  // The work of a rank that comes after a part in every schedule: weight halves, which may be the
-  // last of the step, and all else, after which gradients still have a way to go.
-  struct After {
-    double weights = 0, others = 0;
-  };
-
-  void raise(double& tail_of_part, int stage, const After& after) {
-    tail_of_part = std::max(tail_of_part, after.weights + after.others);
-    if (after.others == 0) return;
-    const double way = tail(neighbours(stage).front(), work_.micro_batches - 1, Input);
-    tail_of_part = std::max(tail_of_part, after.others + way);
-  }
-
-  // Adds what comes after in stage t: forwards, input halves (with their weight halves) and
-  // recomputes from these micro-batches on.
-  void add(After& after, int t, int forwards, int inputs, int recomputes) const {
-    after.others += from(forwards) * times_[t].forward + from(inputs) * times_[t].input +
-                    from(recomputes) * times_[t].recompute;
-  }
-
-  [[nodiscard]] After after_input(int stage, int j) const {
-    After after;
+  // The parts of a rank that come after an input half in every schedule, its weight halves too.
+  [[nodiscard]] std::vector<Parts> after_input(int stage, int j) const {
+    std::vector<Parts> parts;
     for (const int t : neighbours(stage)) {
       const int next = j + most_[std::min(t, stage)];
       const int inputs = t < stage ? j : t == stage ? j + 1 : next;
-      add(after, t, next, inputs, t > stage ? next : j + 1);
-      after.weights += from(t <= stage ? j : next) * times_[t].weight;
+      parts.push_back({t, Forward, from(next)});
+      parts.push_back({t, Recompute, from(t > stage ? next : j + 1)});
+      parts.push_back({t, Input, from(inputs)});
+      parts.push_back({t, Weight, from(t <= stage ? j : next)});
     }
-    return after;
+    return parts;
   }
 
-  [[nodiscard]] After after_forward(int stage, int j) const {
-    After after;
+  // The same for a forward.
+  [[nodiscard]] std::vector<Parts> after_forward(int stage, int j) const {
+    std::vector<Parts> parts;
     for (const int t : neighbours(stage)) {
       const int forwards = t > stage ? j : t == stage ? j + 1 : j + most_[t];
-      add(after, t, forwards, j, t >= stage ? j : j + 1);
-      after.weights += from(j) * times_[t].weight;
+      parts.push_back({t, Forward, from(forwards)});
+      parts.push_back({t, Recompute, from(t >= stage ? j : j + 1)});
+      parts.push_back({t, Input, from(j)});
+      parts.push_back({t, Weight, from(j)});
     }
-    return after;
+    return parts;
   }
 
   const StepWork& work_;
   std::vector<int> most_;
   std::vector<int> beside_;
   std::vector<Times> times_;
+  std::vector<int> next_;  // of one_after_another()
   HeadsAndTails known_;
 };
 

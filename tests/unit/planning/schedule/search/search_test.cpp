@@ -91,6 +91,23 @@ TEST(Bound, CountsMicroBatchesInFlight) {
   EXPECT_EQ(search(problem, kLittle).makespan, 35);
 }
 
+// Where two micro-batches fit, what else a rank has to do while one is away counts, too: over 40
+// problems the best of all orders is 1.2 % above the bound, and without that 1.5 %.
+TEST(Bound, IsCloseToTheBestOrderWhereMemoryIsScarce) {
+  double best = 0;
+  double bound = 0;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    Random random(seed);
+    SearchProblem problem = unlike_stages(random, {.ranks = 4, .micro_batches = 4});
+    int64_t largest = 0;
+    for (const HeldBytes& held : problem.held) largest = std::max(largest, held.until_input);
+    problem.limit.assign(4, 2 * largest);
+    best += search(problem, {.instructions = 100'000}).makespan;
+    bound += bound_of(problem);
+  }
+  EXPECT_LT(best, 1.013 * bound);
+}
+
 TEST(Search, IsNeverWorseThanAGeneratorAndKeepsLimits) {
   for (unsigned seed = 0; seed < 40; ++seed) {
     Random random(seed);
