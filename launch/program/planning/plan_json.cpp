@@ -35,6 +35,10 @@ Json candidate_json(const PlannedCandidate& planned, const CopiesOf& copies_of) 
                {"bubble", known(p.bubble)},
                {"exposed_communication_ms", known(p.exposed_communication_s * 1e3)},
                {"peak_bytes", std::move(peaks)}};
+  if (planned.gap) {
+    json["gap"] = *planned.gap;
+    json["csv"] = c.csv;
+  }
   if (c.audit > 0) {
     json["unaudited_step_ms"] = known(p.step.plain_s * 1e3);
     json["audited_step_ms"] = known(p.step.audited_s * 1e3);

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "runtime/planning/plan/bounds.h"
+#include "runtime/planning/plan/searched_step.h"
 #include "runtime/planning/plan/split.h"
 #include "runtime/planning/schedule/audits.h"
 #include "runtime/planning/schedule/generators/known_schedules.h"
@@ -55,12 +56,11 @@ class Planner {
     std::stable_sort(listed_.begin(), listed_.end(),
                      [](const Listed& a, const Listed& b) { return a.bound_s < b.bound_s; });
     for (const Listed& listed : listed_) judge(listed);
-    std::stable_sort(plan_.candidates.begin(), plan_.candidates.end(),
-                     [](const auto& a, const auto& b) {
-                       if (a.standing != b.standing) return a.standing < b.standing;
-                       return a.standing == Standing::Ranked &&
-                              a.prediction.step.mean_s < b.prediction.step.mean_s;
-                     });
+    rank();
+    if (searches()) {
+      add_searched();
+      rank();
+    }
     return std::move(plan_);
   }
 
@@ -74,6 +74,15 @@ class Planner {
     auto known = costs_.find(cut);
     if (known == costs_.end()) known = costs_.emplace(cut, request_.costs(cut)).first;
     return known->second;
+  }
+
+  void rank() {
+    std::stable_sort(plan_.candidates.begin(), plan_.candidates.end(),
+                     [](const auto& a, const auto& b) {
+                       if (a.standing != b.standing) return a.standing < b.standing;
+                       return a.standing == Standing::Ranked &&
+                              a.prediction.step.mean_s < b.prediction.step.mean_s;
+                     });
   }
 
   // ---- what there is to try
@@ -108,7 +117,7 @@ class Planner {
       const std::string schedule = known.name;
       const bool choice = ranks > 1 || request_.schedule;
       if (!choice && schedule != "1f1b") continue;
-      if (!allowed(request_.schedule, schedule)) continue;
+      if (!only_searched() && !allowed(request_.schedule, schedule)) continue;
       candidate.warm_up = known.any_warm_up ? request_.warm_up.value_or(0) : 0;
       if (!allowed(request_.warm_up, candidate.warm_up)) continue;
       std::vector<int> chunks = {known.chunks};
@@ -239,6 +248,63 @@ class Planner {
     return planned.reason.empty();
   }
 
+  // ---- schedules that are searched
+  [[nodiscard]] bool only_searched() const { return request_.schedule == kSearched; }
+  [[nodiscard]] bool searches() const { return !request_.schedule || only_searched(); }
+
+  // Searches for the sizes and modes of the most promising candidates, with their splits. Where
+  // only searched schedules are wanted, those take the place of the others.
+  void add_searched() {
+    std::vector<PlannedCandidate> found;
+    for (const PlannedCandidate* known : most_promising()) {
+      const Arrangement& candidate = known->candidate;
+      const SearchedStep step =
+          searched_step(candidate, costs_of(candidate.cut()), request_.cluster, kEffort);
+      const double most_s = (1 - kUncertain) * known->prediction.step.mean_s;
+      if (!only_searched() && step.prediction.step.mean_s > most_s) continue;
+      found.push_back({.candidate = step.candidate,
+                       .prediction = step.prediction,
+                       .gap = step.certificate.gap});
+      found.back().prediction.timeline = {};
+      found.back().prediction.bytes = {};
+    }
+    if (only_searched() && !found.empty()) plan_.candidates.clear();
+    plan_.candidates.insert(plan_.candidates.end(), found.begin(), found.end());
+  }
+
+  // The fastest few candidates, each the first of its sizes and modes.
+  [[nodiscard]] std::vector<const PlannedCandidate*> most_promising() const {
+    std::vector<const PlannedCandidate*> few;
+    for (const PlannedCandidate& planned : plan_.candidates) {
+      if (planned.standing != Standing::Ranked || std::ssize(few) == kSearches) break;
+      const auto is_alike_to = [&](const PlannedCandidate* other) {
+        return is_alike(planned.candidate, other->candidate);
+      };
+      if (is_small(planned.candidate) && std::ranges::none_of(few, is_alike_to)) {
+        few.push_back(&planned);
+      }
+    }
+    return few;
+  }
+
+  // Whether two candidates differ in the schedule alone, and in the split, which follows it.
+  static bool is_alike(const Arrangement& a, const Arrangement& b) {
+    return a.stages == b.stages && a.replicas == b.replicas && a.chunks == b.chunks &&
+           a.micro_batches == b.micro_batches && a.recompute == b.recompute &&
+           a.placement == b.placement;
+  }
+
+  // Whether a search takes a second or so; one rank has nothing to order.
+  [[nodiscard]] bool is_small(const Arrangement& candidate) const {
+    constexpr int64_t kMostCells = int64_t{1} << 13;
+    const int64_t cells = int64_t{candidate.stages} * candidate.micro_batches;
+    return only_searched() ? cells <= kMostSearchedCells
+                           : candidate.ranks() > 1 && cells <= kMostCells;
+  }
+
+  static constexpr int kSearches = 3;
+  static constexpr double kUncertain = 0.01;  // a gain below this share is none
+  static constexpr SearchEffort kEffort{.seed = 1, .instructions = 3'000'000, .seconds = 20};
   const PlanRequest& request_;
   std::map<MicroBatches, ModelCosts> costs_;
   std::vector<Listed> listed_;

@@ -26,7 +26,8 @@ struct PlanRequest {
   // for each size that it tries.
   std::function<ModelCosts(MicroBatches)> costs;
 
-  // Choices that are fixed: a candidate must have these values. Null: plan() tries all values.
+  // Choices that are fixed: a candidate must have these values. Null: plan() tries all values. The
+  // schedule may be kSearched (schedule/recipe.h).
   std::optional<int> stages, replicas, chunks, micro_batches, warm_up;
   std::optional<int64_t> micro_batch_size;
   std::optional<std::string> schedule, recompute, placement;
@@ -59,6 +60,9 @@ struct PlannedCandidate {
   // The members timeline and bytes are empty. Where the candidate does not fit, it has `memory`
   // only.
   Prediction prediction = {};
+  // Of a searched schedule: by which share its passes and messages are above the least that any
+  // order takes (Certificate::gap).
+  std::optional<double> gap = {};
 };
 
 // The answer.
@@ -79,7 +83,9 @@ struct Plan {
 // schedule, with 2 and 4 chunks (stages per rank) where it allows any number; every recompute mode;
 // both placements of ranks on several nodes. Exceptions: a pipeline of one rank is tried with 1f1b
 // only, since all schedules are the same there, and mode "stage" is left out where it would
-// recompute nothing. Candidates are left NotSimulated by the lower bounds of bounds.h. Throws
+// recompute nothing. Candidates are left NotSimulated by the lower bounds of bounds.h. For the
+// sizes and modes of the fastest few a schedule is searched, too (searched_step.h); it is listed
+// where it is faster than the best known one by more than forecasts are certain. Throws
 // std::invalid_argument if no candidate meets the request, and whatever costs() throws.
 [[nodiscard]] Plan plan(const PlanRequest& request);
 

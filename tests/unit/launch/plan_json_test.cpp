@@ -51,6 +51,16 @@ TEST(PlanJson, SaysWhatIsKnownOfTheBest) {
       "peak_bytes": [120, 7]})"));
 }
 
+TEST(PlanJson, HasTheScheduleThatWasSearched) {
+  Plan plan = three_standings();
+  plan.candidates[0].candidate.csv = "F0.0,B0.0\n";
+  plan.candidates[0].gap = 0.25;
+  const OrderedJson json = OrderedJson::parse(plan_json(plan, {}));
+  EXPECT_EQ(json["candidates"][0]["gap"], 0.25);
+  EXPECT_EQ(json["candidates"][0]["csv"], "F0.0,B0.0\n");
+  EXPECT_FALSE(json["candidates"][1].contains("gap"));
+}
+
 TEST(PlanJson, SaysWhatATokenMeetsAndHowLargeTheFolderIs) {
   const OrderedJson without = OrderedJson::parse(plan_json(three_standings(), {7, {}}));
   EXPECT_EQ(without["active_parameters"], 7);

@@ -86,6 +86,14 @@ TEST(PlanTable, ListsTheFastestOnly) {
   EXPECT_THAT(lines[1], HasSubstr("1f1b"));
 }
 
+TEST(PlanTable, SaysHowFarASearchedScheduleIsFromTheBest) {
+  Plan plan = short_and_long();
+  plan.candidates[1].gap = 0.25;
+  const auto lines = lines_of(plan_table(plan, 2));
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_EQ(lines[3], "   2  searched: no order of its passes and messages takes 20.00 % less");
+}
+
 TEST(PlanTable, RecommendsTheFastestByItsOptions) {
   Cluster cluster;
   Plan plan = short_and_long();

@@ -9,6 +9,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "runtime/planning/replay/replay_step.h"
 
@@ -63,6 +64,61 @@ TEST(Plan, CandidatesOfOneMicroBatchHaveTheirOwnCosts) {
     (is_one ? one : several) = true;
   }
   EXPECT_TRUE(one && several);
+}
+
+// Four ranks, whose layers and links are as unlike as those of real networks.
+PlanRequest unlike_request() {
+  PlanRequest r = request(4);
+  r.replicas = 1;
+  r.micro_batch_size = 2;
+  r.chunks = 2;
+  r.recompute = "none";
+  r.cluster.within_node.latency = 0.7;
+  r.costs = [](MicroBatches cut) {
+    ModelCosts costs = eight_layers(cut);
+    for (const auto& [l, factor] : {std::pair{0, 3.0}, {3, 0.5}, {7, 2.0}}) {
+      LayerCost& layer = costs.layers[l];
+      layer.forward_s *= factor;
+      layer.backward_input_s *= factor;
+      layer.backward_weight_s *= factor;
+      layer.backward_s *= factor;
+    }
+    return costs;
+  };
+  return r;
+}
+
+TEST(Plan, SearchedSchedulesAreListedWhereTheyGain) {
+  const PlanRequest r = unlike_request();
+  const Plan made = plan(r);
+  const PlannedCandidate& best = *made.best();
+  EXPECT_EQ(best.candidate.schedule, kSearched);
+  ASSERT_TRUE(best.gap);
+  EXPECT_GE(*best.gap, 0);
+  ModelCosts costs = r.costs(best.candidate.cut());
+  EXPECT_EQ(predict(best.candidate, costs, r.cluster).step.mean_s, best.prediction.step.mean_s);
+  EXPECT_EQ(best.prediction.memory.size(), 4U);
+  for (const PlannedCandidate& planned : made.candidates) {
+    if (planned.standing != Standing::Ranked || planned.gap) continue;
+    EXPECT_LT(best.prediction.step.mean_s, 0.99 * planned.prediction.step.mean_s);
+  }
+  // Two ranks whose layers are alike gain nothing.
+  PlanRequest alike = request(2);
+  alike.replicas = 1;
+  alike.chunks = 1;
+  alike.recompute = "none";
+  for (const PlannedCandidate& planned : plan(alike).candidates) EXPECT_FALSE(planned.gap);
+}
+
+TEST(Plan, AskedForByNameSearchedSchedulesAreAll) {
+  PlanRequest r = unlike_request();
+  r.schedule = kSearched;
+  const Plan made = plan(r);
+  ASSERT_NE(made.best(), nullptr);
+  for (const PlannedCandidate& planned : made.candidates) {
+    EXPECT_EQ(planned.candidate.schedule, kSearched);
+    EXPECT_TRUE(planned.gap);
+  }
 }
 
 TEST(Plan, EveryCandidateTakesTheSameMiniBatchOnAllRanks) {
