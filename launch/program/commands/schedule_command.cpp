@@ -151,10 +151,9 @@ void check_together(const ScheduleOptions& request, const std::vector<std::strin
     refuse({"--stages", "--micro-batches", "--chunks", "--recompute", "--times", "--latency"},
            "does not go with --costs, whose file says it");
   }
-  if (request.format == "html") {
+  if (request.format == "html" && !request.searched.costs.empty()) {
     fail_input(
-        "schedule: --format html explains the known schedules; --search has text, csv, pytorch, "
-        "svg, "
+        "schedule: --format html has stages that are alike; --costs has text, csv, pytorch, svg, "
         "json and trace");
   }
 }
@@ -173,14 +172,19 @@ ScheduleOptions schedule_options(const std::vector<std::string>& arguments) {
   return request;
 }
 
-// Returns the simulation as a trace of one step. A unit of the simulation's time becomes a
-// millisecond.
-std::string as_trace(const ScheduleAnswer& answer) {
-  return trace_json({.about = {{"schedule", answer.settings.schedule},
-                               {"stages", std::to_string(answer.schedule.stages)},
-                               {"micro_batches", std::to_string(answer.schedule.micro_batches)}},
-                     .processes = {{.name = "predicted", .steps = {{.timeline = answer.timeline}}}},
-                     .seconds_per_unit = 1e-3});
+// Returns the simulation as a trace of one step, beside that of another schedule unless it is null.
+// A unit of the simulation's time becomes a millisecond.
+std::string as_trace(const ScheduleAnswer& answer, const ScheduleAnswer* beside = nullptr) {
+  Trace trace{.about = {{"schedule", answer.settings.schedule},
+                        {"stages", std::to_string(answer.schedule.stages)},
+                        {"micro_batches", std::to_string(answer.schedule.micro_batches)}},
+              .processes = {{.name = "predicted", .steps = {{.timeline = answer.timeline}}}},
+              .seconds_per_unit = 1e-3};
+  if (beside != nullptr) {
+    trace.processes.push_back({.name = "predicted, " + beside->settings.schedule,
+                               .steps = {{.timeline = beside->timeline}}});
+  }
+  return trace_json(trace);
 }
 
 struct Format {
@@ -206,6 +210,20 @@ const Format& find_format(const std::string& name) {
              name);
 }
 
+// Returns what was found in the format, with the best known schedule beside it where the format
+// has room for two.
+std::string search_text(const SearchAnswer& found, const std::string& format,
+                        const TerminalStyle& terminal) {
+  const ScheduleAnswer* known = found.known ? &*found.known : nullptr;
+  if (format == "json") return search_json(found) + "\n";
+  if (format == "svg") return svg(found.answer, known);
+  if (format == "html") return page(found.answer, found.generator);
+  if (format == "trace") return as_trace(found.answer, known);
+  if (format == "csv") return to_csv(found.answer.schedule);
+  const std::string text = terminal_text(found.answer, terminal) + search_figures(found);
+  return known != nullptr ? text + "\n" + terminal_text(*known, terminal) : text;
+}
+
 }  // namespace
 
 std::string schedule_text(const std::vector<std::string>& arguments,
@@ -216,10 +234,8 @@ std::string schedule_text(const std::vector<std::string>& arguments,
   }
   const Format& format = find_format(request.format);
   if (request.search) {
-    const SearchAnswer found = search_schedule(request.searched, request.settings);
-    if (request.format == "json") return search_json(found) + "\n";
-    const std::string written = format.write(found.answer, terminal);
-    return request.format == "text" ? written + search_figures(found) : written;
+    return search_text(search_schedule(request.searched, request.settings), request.format,
+                       terminal);
   }
   return format.write(answer(request.settings), terminal);
 }

@@ -2,6 +2,7 @@
 #include "launch/program/planning/schedule_search.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +12,10 @@
 #include "kernels/error.h"
 #include "launch/program/planning/search_file.h"
 #include "runtime/planning/drawing/json.h"
+#include "runtime/planning/schedule/generators/known_schedules.h"
+#include "runtime/planning/schedule/recipe.h"
 #include "runtime/planning/schedule/search/search.h"
+#include "runtime/planning/schedule/text/csv.h"
 #include "runtime/system/files/atomic_file.h"
 
 namespace penstock {
@@ -34,6 +38,57 @@ SearchProblem settings_problem(const ScheduleSettings& settings) {
           .micro_batches = settings.micro_batches,
           .costs = settings_costs(settings, ranks, settings.stages),
           .recompute = mode == "stage"};
+}
+
+ScheduleAnswer drawn(const std::string& name, const SearchProblem& problem,
+                     const Schedule& schedule, const std::string& costs) {
+  ScheduleAnswer answer = answer_for(name, schedule, problem.recompute, problem.costs, costs);
+  answer.path = longest_path(problem, schedule);
+  return answer;
+}
+
+// The settings of equal stages, with what was found as a schedule of the user's own.
+ScheduleSettings settings_of(ScheduleSettings settings, const ScheduleAnswer& found) {
+  settings.schedule = kSearched;
+  settings.csv = to_csv(found.schedule);
+  settings.stages = found.schedule.stages;
+  settings.micro_batches = found.schedule.micro_batches;
+  settings.chunks = found.schedule.stages / found.schedule.ranks;
+  return settings;
+}
+
+// The best known schedule as the search found it, in the placement that it has.
+std::optional<ScheduleAnswer> known_answer(const Found& found, SearchProblem problem,
+                                           const std::string& costs) {
+  if (found.generator.empty()) return std::nullopt;
+  const int chunks = found.schedule.stages / problem.ranks;
+  const Schedule schedule =
+      known_schedule(found.generator).make({problem.ranks, chunks, problem.micro_batches});
+  problem.rank_of_stage = schedule.rank_of_stage;
+  return drawn(found.generator, problem, schedule, costs);
+}
+
+// How much of the step each rank on the longest path works, and how much is between the ranks.
+std::string path_text(const ScheduleAnswer& answer) {
+  std::vector<double> by_rank(answer.schedule.ranks, 0.0);
+  double all = 0;
+  for (int rank = 0; rank < answer.schedule.ranks; ++rank) {
+    for (const TimedInstruction& span : answer.timeline.rank[rank]) {
+      if (std::ranges::count(answer.path, span.instruction) == 0) continue;
+      by_rank[rank] += span.end - span.start;
+      all += span.end - span.start;
+    }
+  }
+  std::vector<std::string> parts;
+  for (int rank = 0; rank < answer.schedule.ranks; ++rank) {
+    if (by_rank[rank] > 0) parts.push_back(fmt::format("{:g} on rank {}", by_rank[rank], rank));
+  }
+  const double step = makespan(answer.timeline);
+  constexpr double kRounding = 1e-9;
+  if (step - all > kRounding * step) {
+    parts.push_back(fmt::format("{:g} of messages and recomputes", step - all));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 // Says in words where the largest bound of the certificate comes from.
@@ -74,10 +129,13 @@ SearchAnswer search_schedule(const SearchRequest& request, const ScheduleSetting
   if (!request.certificate.empty()) {
     replace_file(request.certificate, certificate_text(certificate));
   }
-  return {.answer = answer_for("searched", found.schedule, problem.recompute, problem.costs,
-                               own ? "costs of " + request.costs : settings_costs_text(settings)),
+  const std::string costs = own ? "costs of " + request.costs : settings_costs_text(settings);
+  ScheduleAnswer shown = drawn(kSearched, problem, found.schedule, costs);
+  if (!own) shown.settings = settings_of(settings, shown);
+  return {.answer = std::move(shown),
           .generator = found.generator,
           .generator_makespan = found.generator_makespan,
+          .known = known_answer(found, problem, costs),
           .makespan = certificate.makespan,
           .bound = certificate.bound,
           .gap = certificate.gap,
@@ -87,10 +145,11 @@ SearchAnswer search_schedule(const SearchRequest& request, const ScheduleSetting
 
 std::string search_figures(const SearchAnswer& answer) {
   constexpr double kPercent = 100;
-  std::string text = answer.generator.empty()
-                         ? "generators  none fits\n"
-                         : fmt::format("generators  {:g} by {}, the best that fits\n",
-                                       answer.generator_makespan, answer.generator);
+  std::string text = fmt::format("path        {}: the longest, which decides the makespan\n",
+                                 path_text(answer.answer));
+  text += answer.generator.empty() ? "generators  none fits\n"
+                                   : fmt::format("generators  {:g} by {}, the best that fits\n",
+                                                 answer.generator_makespan, answer.generator);
   text += fmt::format("bound       {:g}: no order on these ranks takes less, since {}\n",
                       answer.bound, answer.reason);
   text += fmt::format("gap         {:.2f} %: what another order could save at most\n",
@@ -103,7 +162,10 @@ std::string search_figures(const SearchAnswer& answer) {
 
 std::string search_json(const SearchAnswer& answer) {
   auto json = nlohmann::ordered_json::parse(answer_json(answer.answer));
-  json["search"] = {{"bound", answer.bound},
+  std::vector<std::string> path;
+  for (const Instruction& instruction : answer.answer.path) path.push_back(text(instruction));
+  json["search"] = {{"path", std::move(path)},
+                    {"bound", answer.bound},
                     {"gap", answer.gap},
                     {"reason", answer.reason},
                     {"generator", answer.generator},

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "runtime/planning/drawing/answer.h"
@@ -21,6 +22,7 @@ struct SearchAnswer {
   ScheduleAnswer answer;
   std::string generator;  // the best that fits, and its step; empty: none fits
   double generator_makespan = 0;
+  std::optional<ScheduleAnswer> known;      // the same, drawn
   double makespan = 0, bound = 0, gap = 0;  // as in the certificate
   std::string reason;                       // the terms of the bound, in words
   bool ended_by_clock = false;

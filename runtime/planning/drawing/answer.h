@@ -58,6 +58,9 @@ struct ScheduleAnswer {
   // not.
   std::vector<int> peak_weight_halves;
   std::vector<std::vector<StashLevel>> stash;  // by rank, ascending in time
+  // The compute instructions of the longest path, which decide how long the step is; empty: they
+  // are not known.
+  std::vector<Instruction> path = {};
 };
 
 // Throws std::invalid_argument for an unknown schedule, sizes that it cannot have, negative times

@@ -19,16 +19,16 @@ std::string inside_script(std::string json) {
   return json;
 }
 
-std::string data_of(const ScheduleAnswer& answer) {
+std::string data_of(const ScheduleAnswer& answer, const std::string& compare) {
   return inside_script("{\"settings\":" + settings_json(answer.settings) +
                        ",\"answer\":" + answer_json(answer) + ",\"schedules\":" + schedules_json() +
-                       ",\"grid\":" + program_grid_json() + "}");
+                       ",\"compare\":\"" + compare + "\",\"grid\":" + program_grid_json() + "}");
 }
 
 }  // namespace
 
-std::string page(const ScheduleAnswer& answer) {
-  const std::string data = data_of(answer);
+std::string page(const ScheduleAnswer& answer, const std::string& compare) {
+  const std::string data = data_of(answer, compare);
   const std::array<std::pair<std::string_view, std::string_view>, 3> places = {{
       {"{{style}}", kPageStyle},
       {"{{data}}", data},

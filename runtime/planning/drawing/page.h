@@ -15,7 +15,8 @@
 
 namespace penstock {
 
-// The text of the whole HTML file.
-[[nodiscard]] std::string page(const ScheduleAnswer& answer);
+// The text of the whole HTML file. `compare` is the name of the known schedule that the page shows
+// beside the answer at first; empty: none.
+[[nodiscard]] std::string page(const ScheduleAnswer& answer, const std::string& compare = "");
 
 }  // namespace penstock

@@ -26,11 +26,13 @@ text { fill: #1d2730; }
 .name { text-anchor: end; }
 .lane { fill: #eef1f4; }
 .box text { fill: #10202c; text-anchor: middle; font-size: 11px; }
+.path { stroke: #c62828; stroke-width: 1.5; }
 .F { fill: #8ab6f9; } .R { fill: #cbb2ef; } .I { fill: #7ed3b2; } .B { fill: #7ed3b2; } .W { fill: #f5c469; }
 @media (prefers-color-scheme: dark) {
   .paper { fill: #14181d; }
   text { fill: #dfe6ec; }
   .lane { fill: #20262d; }
+  .path { stroke: #ff8a80; }
 }
 </style>
 )";
@@ -41,8 +43,7 @@ struct Layout {
   double height;  // pixels of a box
 };
 
-Layout layout_of(const ScheduleAnswer& answer) {
-  const double time = makespan(answer.timeline);
+Layout layout_of(const ScheduleAnswer& answer, double time) {
   const double pitch = std::clamp(900.0 / answer.schedule.ranks, 8.0, 30.0);
   return {.scale = time > 0 ? (kWidth - kLeft - kRight) / time : 0,
           .pitch = pitch,
@@ -58,16 +59,18 @@ double strength(const Schedule& schedule, int stage) {
   return chunks > 1 ? 1.0 - 0.5 * static_cast<double>(chunk) / (chunks - 1) : 1.0;
 }
 
-void draw_box(std::string& out, const Layout& layout, const Schedule& schedule,
+void draw_box(std::string& out, const Layout& layout, const ScheduleAnswer& answer,
               const TimedInstruction& span, double top) {
   const auto& [op, stage, micro_batch, peer] = span.instruction;
   const double width = (span.end - span.start) * layout.scale;
   const double left = kLeft + span.start * layout.scale;
   const double gap = width > 4 ? 1 : 0;
-  const double opacity = strength(schedule, stage);
+  const double opacity = strength(answer.schedule, stage);
+  const bool limits = std::ranges::count(answer.path, span.instruction) > 0;
   auto to = std::back_inserter(out);
   fmt::format_to(to, R"(<rect class="{}" x="{:.6g}" y="{:.6g}" width="{:.4g}" height="{:.4g}")",
-                 name_of(op), left, top, width - gap, layout.height);
+                 std::string(name_of(op)) + (limits ? " path" : ""), left, top, width - gap,
+                 layout.height);
   if (opacity < 1) fmt::format_to(to, R"( fill-opacity="{:.2g}")", opacity);
   out += "/>\n";
   const std::string label = std::to_string(micro_batch);
@@ -77,8 +80,8 @@ void draw_box(std::string& out, const Layout& layout, const Schedule& schedule,
   out += '\n';
 }
 
-void draw_rank(std::string& out, const Layout& layout, const ScheduleAnswer& answer, int rank) {
-  const double top = kTop + rank * layout.pitch;
+void draw_rank(std::string& out, const Layout& layout, const ScheduleAnswer& answer, int rank,
+               double top) {
   auto to = std::back_inserter(out);
   const int every = layout.pitch < 12 ? 4 : 1;  // if rows are low, every fourth has its name
   if (rank % every == 0) {
@@ -91,7 +94,7 @@ void draw_rank(std::string& out, const Layout& layout, const ScheduleAnswer& ans
                  kLeft, top, kWidth - kLeft - kRight, layout.height);
   for (const TimedInstruction& span : answer.timeline.rank[rank]) {
     if (is_compute(span.instruction.op) && span.end > span.start) {
-      draw_box(out, layout, answer.schedule, span, top);
+      draw_box(out, layout, answer, span, top);
     }
   }
   out += "</g>\n";
@@ -106,7 +109,7 @@ bool is_drawn(const Timeline& timeline, Op op) {
   });
 }
 
-std::string legend(const ScheduleAnswer& answer) {
+std::string legend(const ScheduleAnswer& answer, double top) {
   constexpr std::array<std::pair<Op, const char*>, 5> kMeanings = {
       {{Op::Forward, "forward"},
        {Op::Recompute, "recompute"},
@@ -118,14 +121,19 @@ std::string legend(const ScheduleAnswer& answer) {
   for (const auto& [op, meaning] : kMeanings) {
     if (!is_drawn(answer.timeline, op)) continue;
     fmt::format_to(std::back_inserter(out),
-                   "<rect class=\"{}\" x=\"{}\" y=\"59\" width=\"14\" height=\"14\"/>"
-                   "<text x=\"{}\" y=\"70\">{}</text>\n",
-                   name_of(op), x, x + 19, meaning);
+                   "<rect class=\"{}\" x=\"{}\" y=\"{:.6g}\" width=\"14\" height=\"14\"/>"
+                   "<text x=\"{}\" y=\"{:.6g}\">{}</text>\n",
+                   name_of(op), x, top + 59, x + 19, top + 70, meaning);
     x += 40 + 6.5 * static_cast<double>(std::string_view(meaning).size());
   }
   if (answer.schedule.stages > answer.schedule.ranks) {
-    fmt::format_to(std::back_inserter(out), "<text x=\"{}\" y=\"70\">paler: later stages</text>\n",
-                   x);
+    fmt::format_to(std::back_inserter(out),
+                   "<text x=\"{}\" y=\"{:.6g}\">paler: later stages</text>\n", x, top + 70);
+    x += 140;
+  }
+  if (!answer.path.empty()) {
+    fmt::format_to(std::back_inserter(out),
+                   "<text x=\"{}\" y=\"{:.6g}\">outlined: the longest path</text>\n", x, top + 70);
   }
   return out;
 }
@@ -141,22 +149,36 @@ std::string peaks(const std::vector<int>& peak_stash) {
   return fmt::format("at most {}", *std::ranges::max_element(peak_stash));
 }
 
+// Draws a schedule with its title, figures and legend, `top` pixels below the top of the picture.
+void draw_schedule(std::string& out, const Layout& layout, const ScheduleAnswer& answer,
+                   double top) {
+  fmt::format_to(
+      std::back_inserter(out),
+      "<text class=\"title\" x=\"{}\" y=\"{:.6g}\">{}</text>\n"
+      "<text x=\"{}\" y=\"{:.6g}\">makespan {:g}, bubble {:g} ({:.1f} %), peak stash {}</text>\n",
+      kLeft, top + 26, escaped(title(answer)), kLeft, top + 47, makespan(answer.timeline),
+      makespan_bubble(answer.timeline), 100 * bubble_share(answer.timeline),
+      peaks(answer.peak_stash));
+  out += legend(answer, top);
+  for (int rank = 0; rank < answer.schedule.ranks; ++rank) {
+    draw_rank(out, layout, answer, rank, top + kTop + rank * layout.pitch);
+  }
+}
+
 }  // namespace
 
-std::string svg(const ScheduleAnswer& answer) {
-  const Layout layout = layout_of(answer);
-  const double time = makespan(answer.timeline);
-  const double bubble = makespan_bubble(answer.timeline);
+std::string svg(const ScheduleAnswer& answer, const ScheduleAnswer* beside) {
+  const double time =
+      std::max(makespan(answer.timeline), beside != nullptr ? makespan(beside->timeline) : 0.0);
+  const Layout layout = layout_of(answer, time);
   const double height = kTop + answer.schedule.ranks * layout.pitch + 12;
+  const double whole = beside != nullptr ? 2 * height : height;
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {:.6g}\" role=\"img\">\n"
-      "<title>{}</title>\n{}<rect class=\"paper\" width=\"{}\" height=\"{:.6g}\"/>\n"
-      "<text class=\"title\" x=\"{}\" y=\"26\">{}</text>\n"
-      "<text x=\"{}\" y=\"47\">makespan {:g}, bubble {:g} ({:.1f} %), peak stash {}</text>\n",
-      kWidth, height, escaped(title(answer)), kStyle, kWidth, height, kLeft, escaped(title(answer)),
-      kLeft, time, bubble, 100 * bubble_share(answer.timeline), peaks(answer.peak_stash));
-  out += legend(answer);
-  for (int rank = 0; rank < answer.schedule.ranks; ++rank) draw_rank(out, layout, answer, rank);
+      "<title>{}</title>\n{}<rect class=\"paper\" width=\"{}\" height=\"{:.6g}\"/>\n",
+      kWidth, whole, escaped(title(answer)), kStyle, kWidth, whole);
+  draw_schedule(out, layout, answer, 0);
+  if (beside != nullptr) draw_schedule(out, layout, *beside, height);
   return out + "</svg>\n";
 }
 

@@ -58,6 +58,22 @@ TEST(ScheduleSearch, TriesBothPlacementsOfTwoStagesOnARank) {
   EXPECT_EQ(found["search"]["generator"], "zb-v");  // the best of those placed otherwise takes 28.5
 }
 
+// The path is as long as the step: of equal stages without latency nothing else is on it.
+TEST(ScheduleSearch, DrawsTheBestKnownScheduleBesideAndSaysWhatLimits) {
+  const std::string text = schedule_text({"--search"});
+  EXPECT_THAT(text, HasSubstr("path        "));
+  EXPECT_THAT(text, HasSubstr(": the longest, which decides the makespan\n"));
+  EXPECT_THAT(text, HasSubstr("\nzb-h1: ranks 4, stages 4, micro-batches 8; F,B,W = 1,1,1"));
+  const auto json = nlohmann::json::parse(schedule_text({"--search", "--json"}));
+  EXPECT_EQ(json["search"]["path"].size(), json["makespan"].get<size_t>());
+  const std::string svg = schedule_text({"--search", "--format", "svg"});
+  EXPECT_THAT(svg, AllOf(HasSubstr(">searched: ranks 4"), HasSubstr(">zb-h1: ranks 4"),
+                         HasSubstr("<rect class=\"F path\""), HasSubstr("the longest path")));
+  EXPECT_THAT(schedule_text({"--search", "--format", "trace"}), HasSubstr("predicted, zb-h1"));
+  EXPECT_THAT(schedule_text({"--search", "--format", "html"}),
+              AllOf(HasSubstr("\"schedule\":\"searched\""), HasSubstr("\"compare\":\"zb-h1\"")));
+}
+
 // The schedule that --format csv writes is the one whose figures are told.
 TEST(ScheduleSearch, WritesACsvThatIsReadBack) {
   const TemporaryFolder folder;
@@ -173,8 +189,8 @@ TEST(ScheduleSearch, RefusesOptionsThatDoNotGoTogether) {
               HasSubstr("leave out one of the two"));
   EXPECT_THAT(search_refusal({"--search", "--costs", "c.json", "--stages", "3"}),
               HasSubstr("--stages does not go with --costs"));
-  EXPECT_THAT(search_refusal({"--search", "--format", "html"}),
-              HasSubstr("explains the known schedules"));
+  EXPECT_THAT(search_refusal({"--search", "--costs", "c.json", "--format", "html"}),
+              HasSubstr("--format html has stages that are alike"));
   EXPECT_THAT(search_refusal({"--search", "--search-seconds", "0"}), HasSubstr("a number above 0"));
   EXPECT_THAT(search_refusal({"--search", "--stages", "5", "--chunks", "2"}),
               HasSubstr("take a multiple"));

@@ -13,7 +13,7 @@ if (data.settings.csv !== '') {
 const menuEntry = (name) => data.schedules.find((schedule) => schedule.name === name);
 
 const answerTo = answersFrom(data.grid, data.settings, data.answer);
-let state = initialState(data.settings, menuEntry(data.settings.schedule));
+let state = initialState(data, menuEntry(data.settings.schedule));
 let shown = null;     // what is drawn: {answer, lanes, other: {answer, lanes} or null, until}
 let share = 0.5;      // of the time shown, where the cursor stands
 let followed = -1;
@@ -150,7 +150,7 @@ function listenToControls() {
     if (target.dataset.schedule) choose({ schedule: target.dataset.schedule });
   });
   window.addEventListener('hashchange', () => {
-    state = readAddress({ ...initialState(data.settings, menuEntry(data.settings.schedule)), schedule: state.schedule }, data.schedules);
+    state = readAddress({ ...initialState(data, menuEntry(data.settings.schedule)), schedule: state.schedule }, data.schedules);
     update();
   });
 }

@@ -5,11 +5,12 @@ const COUNTS = { ranks: [1, 32], micro_batches: [1, 64], chunks: [1, 8] };
 const TIMES = { forward: [0, 4], backward_input: [0, 4], backward_weight: [0, 4], latency: [0, 2] };
 const RECOMPUTE = ['none', 'stage', 'layer'];
 
-// The state of the settings that the page was made for, which may lie outside the sliders' limits.
-// `entry` is the schedule's in the menu.
-function initialState({ schedule, stages, micro_batches, chunks, recompute, times, latency }, entry) {
+// The state of the settings that the page was made for, which may lie outside the sliders' limits,
+// with the schedule that it shows beside it. `entry` is the schedule's in the menu.
+function initialState({ settings, compare }, entry) {
+  const { schedule, stages, micro_batches, chunks, recompute, times, latency } = settings;
   const [forward, backward_input, backward_weight] = times;
-  return { schedule, compare: '', ranks: stages / chunks, micro_batches, chunks: entry.chunks_vary ? chunks : 0, recompute,
+  return { schedule, compare, ranks: stages / chunks, micro_batches, chunks: entry.chunks_vary ? chunks : 0, recompute,
     forward, backward_input, backward_weight, latency };
 }
 
@@ -24,7 +25,7 @@ function readAddress(state, schedules) {
   const known = (name) => schedules.some((schedule) => schedule.name === name);
   if (known(given.get('schedule'))) next.schedule = given.get('schedule');
   if (RECOMPUTE.includes(given.get('recompute'))) next.recompute = given.get('recompute');
-  next.compare = known(given.get('compare')) ? given.get('compare') : '';
+  if (given.has('compare')) next.compare = known(given.get('compare')) ? given.get('compare') : '';
   return next;
 }
 
@@ -49,7 +50,8 @@ function settingsOf(state, schedule) {
 
 function commandLine(state, schedule) {
   const settings = settingsOf(state, schedule);
-  const words = ['penstock schedule', '--schedule', settings.schedule, '--stages', settings.stages, '--micro-batches',
+  const asked = settings.schedule === 'searched' ? ['--search'] : ['--schedule', settings.schedule];
+  const words = ['penstock schedule', ...asked, '--stages', settings.stages, '--micro-batches',
     settings.micro_batches];
   if (settings.chunks !== schedule.chunks) words.push('--chunks', settings.chunks);
   if (settings.recompute !== 'none') words.push('--recompute', settings.recompute);

@@ -200,6 +200,18 @@ Found search(const SearchProblem& problem, const SearchEffort& effort) {
   return Search(problem, effort).run();
 }
 
+std::vector<Instruction> longest_path(const SearchProblem& problem, const Schedule& schedule) {
+  const StepWork work = work_of(problem);
+  StepTimer timer(work);
+  std::vector<Instruction> path;
+  if (timer.makespan(schedule.program) == StepTimer::kNever) return path;
+  for (const auto& [rank, index] : timer.critical_path(schedule.program)) {
+    path.push_back(schedule.program[rank][index]);
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
 std::vector<std::vector<int>> usual_placements(int ranks, int chunks, int micro_batches) {
   std::vector<std::vector<int>> placements{looped(ranks, chunks, micro_batches).rank_of_stage};
   if (chunks == 2 && ranks > 1) placements.push_back(folded(ranks, micro_batches).rank_of_stage);

@@ -44,4 +44,10 @@ struct Found {
 [[nodiscard]] Found search_placements(SearchProblem& problem, int stages,
                                       const SearchEffort& effort = {});
 
+// The instructions that decide how long a step of a schedule of compute instructions is, in their
+// order: each begins when the one before it, or its message, has ended. Empty: it cannot run, or
+// passes a limit.
+[[nodiscard]] std::vector<Instruction> longest_path(const SearchProblem& problem,
+                                                    const Schedule& schedule);
+
 }  // namespace penstock

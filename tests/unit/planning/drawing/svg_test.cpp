@@ -1,5 +1,6 @@
 #include "runtime/planning/drawing/svg.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,6 +39,23 @@ TEST(Svg, HasABoxPerComputeInstruction) {
   EXPECT_THAT(picture, HasSubstr("makespan 18, bubble 6 (33.3 %), peak stash 3 2 1"));
   EXPECT_THAT(picture, HasSubstr("prefers-color-scheme: dark"));
   EXPECT_EQ(open_elements(picture), 0);
+}
+
+TEST(Svg, OutlinesTheLongestPathAndDrawsAnotherBelowOnTheSameAxis) {
+  ScheduleAnswer long_one = answer({.schedule = "gpipe", .stages = 2, .micro_batches = 2});
+  const ScheduleAnswer short_one = answer({.schedule = "zb-h1", .stages = 2, .micro_batches = 2});
+  EXPECT_EQ(count(svg(long_one), " path\""), 0U);
+  long_one.path = {{Op::Forward, 0, 0}, {Op::Backward, 1, 1}};
+  const std::string picture = svg(short_one, &long_one);
+  EXPECT_EQ(count(picture, "<rect class=\"F path\""), 1U);
+  EXPECT_EQ(count(picture, "<rect class=\"B path\""), 1U);
+  EXPECT_EQ(count(picture, "<rect class=\"lane\""), 4U);
+  EXPECT_EQ(count(picture, "outlined: the longest path"), 1U);
+  EXPECT_EQ(open_elements(picture), 0);
+  // Both begin with a forward of the same length, as wide in either.
+  const double unit = 1112 / makespan(long_one.timeline);
+  EXPECT_THAT(picture, HasSubstr(fmt::format("x=\"76\" y=\"84\" width=\"{:.4g}\"", unit - 1)));
+  EXPECT_THAT(picture, HasSubstr(fmt::format("x=\"76\" y=\"240\" width=\"{:.4g}\"", unit - 1)));
 }
 
 // Four ranks and eight micro-batches in 33 units over the 1112 pixels right of the names: the last
