@@ -55,6 +55,17 @@ awk '
     if (name in constant) { print "types.sh: " name " is two constants, in " constant[name] " and " place; status = 1 }
     else if (name ~ /::k[A-Z][A-Za-z0-9]*$/) constant[name] = place
   }
+  # So have functions of headers with the same parameters: the linker keeps one body. Read is the line of the name.
+  !anonymous && FILENAME ~ /[.](h|cuh)$/ && /^(\[\[nodiscard\]\] )?(inline|constexpr) .*[ &*][a-z_0-9]+\(/ && $0 !~ /^[^(]*=/ {
+    scope = ""
+    for (i = 1; i <= depth; ++i) scope = scope names[i] "::"
+    name = $0; sub(/\(.*/, "", name); sub(/.*[ &*]/, "", name)
+    parameters = substr($0, index($0, name "(") + length(name)); sub(/[)] *(const|noexcept|\{).*/, ")", parameters)
+    gsub(/[ &*][a-z_0-9]+ *(=[^,)]*)?,/, ",", parameters); sub(/[ &*][a-z_0-9]+ *(=[^,)]*)?[)]/, ")", parameters)
+    name = scope name parameters
+    if (name in inlined && inlined[name] !~ FILENAME) { print "types.sh: " name " is two functions, in " inlined[name] " and " FILENAME ":" FNR; status = 1 }
+    else inlined[name] = FILENAME ":" FNR
+  }
   anonymous && /^[A-Za-z\[].*[ &*][a-z_0-9]+\(/ && !/^(struct|class|union|enum|using|namespace|template|constexpr [^(]*=|const [^(]*=|return) ?/ &&
       FILENAME ~ /^(kernels\/cuda|runtime|launch|tests\/(unit|distributed|gpu|host_cuda))\/.*[.](cpp|cu)$/ && $0 !~ /::[a-z_0-9]+\(/ {
     name = $0; sub(/\(.*/, "", name); sub(/.*[ &*]/, "", name)

@@ -40,7 +40,7 @@ SearchProblem settings_problem(const ScheduleSettings& settings) {
           .recompute = mode == "stage"};
 }
 
-ScheduleAnswer drawn(const std::string& name, const SearchProblem& problem,
+ScheduleAnswer answer_with(const std::string& name, const SearchProblem& problem,
                      const Schedule& schedule, const std::string& costs) {
   ScheduleAnswer answer = answer_for(name, schedule, problem.recompute, problem.costs, costs);
   answer.path = longest_path(problem, schedule);
@@ -65,7 +65,7 @@ std::optional<ScheduleAnswer> known_answer(const Found& found, SearchProblem pro
   const Schedule schedule =
       known_schedule(found.generator).make({problem.ranks, chunks, problem.micro_batches});
   problem.rank_of_stage = schedule.rank_of_stage;
-  return drawn(found.generator, problem, schedule, costs);
+  return answer_with(found.generator, problem, schedule, costs);
 }
 
 // How much of the step each rank on the longest path works, and how much is between the ranks.
@@ -130,7 +130,7 @@ SearchAnswer search_schedule(const SearchRequest& request, const ScheduleSetting
     replace_file(request.certificate, certificate_text(certificate));
   }
   const std::string costs = own ? "costs of " + request.costs : settings_costs_text(settings);
-  ScheduleAnswer shown = drawn(kSearched, problem, found.schedule, costs);
+  ScheduleAnswer shown = answer_with(kSearched, problem, found.schedule, costs);
   if (!own) shown.settings = settings_of(settings, shown);
   return {.answer = std::move(shown),
           .generator = found.generator,

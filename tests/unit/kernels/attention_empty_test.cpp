@@ -37,10 +37,10 @@ TEST_P(EmptyAttention, GivesZerosAsManyAsThereAre) {
     Tensor dv = full(e.batch, e.keys);
     Tensor logsumexp = cpu_.poisoned({e.batch, kHeads, e.queries}, DType::F32);
     ops->attention_forward(out, logsumexp, q, k, k, {}, options);
-    EXPECT_THAT(numbers_of(logsumexp), testing::Each(-std::numeric_limits<double>::infinity()));
+    EXPECT_THAT(doubles_of(logsumexp), testing::Each(-std::numeric_limits<double>::infinity()));
     ops->attention_backward(dq, dk, dv, q, q, k, k, out, logsumexp, {}, options);
     for (const Tensor& zeros : {out, dq, dk, dv}) {
-      EXPECT_THAT(numbers_of(zeros), testing::Each(0.0)) << e.queries << " x " << e.keys;
+      EXPECT_THAT(doubles_of(zeros), testing::Each(0.0)) << e.queries << " x " << e.keys;
     }
   }
 }

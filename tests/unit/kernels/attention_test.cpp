@@ -199,11 +199,11 @@ class AttentionTest : public FloatingTest {
   void check_forward(const Problem& p) {
     const BothWays run(cpu_, p, GetParam());
     const Reference expected =
-        attention(p, numbers_of(run.q), numbers_of(run.k), numbers_of(run.v));
-    const Slack slack = slack_of(p, numbers_of(run.q), numbers_of(run.k), numbers_of(run.v),
-                                 numbers_of(run.g), GetParam());
+        attention(p, doubles_of(run.q), doubles_of(run.k), doubles_of(run.v));
+    const Slack slack = slack_of(p, doubles_of(run.q), doubles_of(run.k), doubles_of(run.v),
+                                 doubles_of(run.g), GetParam());
     expect_close(run.out, expected.out, kTolerance, "out", slack.out);
-    const Numbers lse = numbers_of(run.logsumexp);
+    const Numbers lse = doubles_of(run.logsumexp);
     for (size_t i = 0; i < lse.size(); ++i) {
       if (std::isinf(expected.logsumexp[i])) {
         EXPECT_EQ(lse[i], expected.logsumexp[i]);
@@ -215,10 +215,10 @@ class AttentionTest : public FloatingTest {
 
   void check_backward(const Problem& p) {
     const BothWays run(cpu_, p, GetParam());
-    const Numbers q = numbers_of(run.q);
-    const Numbers k = numbers_of(run.k);
-    const Numbers v = numbers_of(run.v);
-    const Numbers g = numbers_of(run.g);
+    const Numbers q = doubles_of(run.q);
+    const Numbers k = doubles_of(run.k);
+    const Numbers v = doubles_of(run.v);
+    const Numbers g = doubles_of(run.g);
     constexpr double kGradients = 5e-5;
     const Slack slack = slack_of(p, q, k, v, g, GetParam());
     expect_close(
@@ -255,14 +255,14 @@ TEST_P(AttentionTest, SoftmaxAndItsGradient) {
     };
     Tensor y = poisoned(shape);
     ops_->softmax_forward(y, x);
-    expect_close(y, softmax(numbers_of(x)), "y");
+    expect_close(y, softmax(doubles_of(x)), "y");
     Tensor dx = poisoned(shape);
     ops_->softmax_backward(dx, g, y);
     // The backward reads the result as it was stored: dx = y (g - g . y).
     Numbers expected = central_differences(
-        [&](const Numbers& v) { return dot(softmax(v), numbers_of(g)); }, numbers_of(x));
-    const Numbers yn = numbers_of(y);
-    const Numbers gn = numbers_of(g);
+        [&](const Numbers& v) { return dot(softmax(v), doubles_of(g)); }, doubles_of(x));
+    const Numbers yn = doubles_of(y);
+    const Numbers gn = doubles_of(g);
     for (size_t i = 0; i < yn.size() && GetParam() == DType::BF16; ++i) {
       const size_t row = i / static_cast<size_t>(width) * static_cast<size_t>(width);
       expected[i] = gn[i];
@@ -364,10 +364,10 @@ TEST_P(AttentionTest, PackedSamplesAreThoseAlone) {
   const auto last = [](const Tensor& t) { return t.view(70 * t.dim(2), {1, 130, t.dim(2)}); };
   ops_->attention_forward(one.out, one.logsumexp, last(both.q), last(both.k), last(both.v), {},
                           alone.options());
-  expect_close(last(both.out), numbers_of(one.out), 1e-5, "out");
+  expect_close(last(both.out), doubles_of(one.out), 1e-5, "out");
   ops_->attention_backward(one.dq, one.dk, one.dv, last(both.g), last(both.q), last(both.k),
                            last(both.v), one.out, one.logsumexp, {}, alone.options());
-  expect_close(last(both.dk), numbers_of(one.dk), 1e-5, "dk");
+  expect_close(last(both.dk), doubles_of(one.dk), 1e-5, "dk");
 }
 
 // The keys that a tile sees differ from mini-batch to mini-batch; its products exist from the first
@@ -416,9 +416,9 @@ TEST_P(AttentionTest, Rotary) {
       const bool back = form % 2 == 1;
       const RotaryPairs pairs = form < 2 ? RotaryPairs::Halves : RotaryPairs::Neighbours;
       const size_t gap = form < 2 ? 3 : 1;
-      Numbers expected = numbers_of(x);
+      Numbers expected = doubles_of(x);
       const Numbers of = expected;
-      const Numbers waves = numbers_of(table);
+      const Numbers waves = doubles_of(table);
       for (size_t i = 0; i < expected.size(); ++i) {
         const size_t c = form < 2 ? i % 3 : i % 6 / 2;
         const size_t row = i / 12;
@@ -454,8 +454,8 @@ TEST_P(AttentionTest, ARowThatSeesNothingGivesZeros) {
   check_backward(p);
   const BothWays run(cpu_, p, GetParam());
   for (size_t i = 0; i < 48; ++i) {
-    EXPECT_EQ(numbers_of(run.out)[i], 0.0);
-    EXPECT_EQ(numbers_of(run.dq)[i], 0.0);
+    EXPECT_EQ(doubles_of(run.out)[i], 0.0);
+    EXPECT_EQ(doubles_of(run.dq)[i], 0.0);
   }
 }
 
@@ -479,11 +479,11 @@ TEST_P(AttentionTest, DropoutIsThatOfTheMatrix) {
   Tensor expected = poisoned(p.query_shape());
   cpu_pointwise_ops(cpu_.context)->dropout(expected, whole, 0.4F, p.options().stream);
   // The two were rounded twice and once, of which expect_close() allows for one.
-  Numbers slack = magnitudes(numbers_of(expected));
+  Numbers slack = magnitudes(doubles_of(expected));
   for (double& x : slack) x *= 2.02 * reference::rounding_of(GetParam());
-  expect_close(dropped, numbers_of(expected), kTolerance, "dropped", slack);
+  expect_close(dropped, doubles_of(expected), kTolerance, "dropped", slack);
   int zeros = 0;
-  for (const double x : numbers_of(dropped)) zeros += x == 0.0 ? 1 : 0;
+  for (const double x : doubles_of(dropped)) zeros += x == 0.0 ? 1 : 0;
   EXPECT_NEAR(zeros / 2500.0, 0.4, 0.04);
 }
 

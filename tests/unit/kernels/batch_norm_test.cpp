@@ -44,8 +44,8 @@ TEST_P(BatchNormTest, Forward) {
     Tensor rstd = poisoned32({channels});
     Tensor sums = poisoned32({kNormSums, channels});
     ops_->forward(y, mean, rstd, sums, x, gamma, beta, kEpsilon);
-    const Numbers xn = numbers_of(x);
-    const Normalized expected = batch_norm(xn, numbers_of(gamma), numbers_of(beta));
+    const Numbers xn = doubles_of(x);
+    const Normalized expected = batch_norm(xn, doubles_of(gamma), doubles_of(beta));
     expect_close(y, expected.y, "y");
     expect_close(mean, expected.mean, "mean");
     expect_close(rstd, expected.rstd, "rstd");
@@ -66,7 +66,7 @@ TEST(BatchNorm, VarianceFarFromZero) {
   Tensor rstd = cpu.poisoned({4}, DType::F32);
   Tensor sums = cpu.poisoned({kNormSums, 4}, DType::F32);
   cpu_batch_norm_ops(cpu.context)->forward(y, mean, rstd, sums, x, ones, ones, kEpsilon);
-  const Normalized expected = batch_norm(numbers_of(x), numbers_of(ones), numbers_of(ones));
+  const Normalized expected = batch_norm(doubles_of(x), doubles_of(ones), doubles_of(ones));
   expect_close(rstd, expected.rstd, 1e-4, "rstd");
   // Nor do sums lose it.
   Tensor variance = cpu.poisoned({4}, DType::F32);
@@ -83,12 +83,12 @@ TEST_P(BatchNormTest, OfNoPositions) {
   Tensor rstd = poisoned32({4});
   Tensor sums = poisoned32({kNormSums, 4});
   ops_->forward(y, mean, rstd, sums, x, gamma, gamma, kEpsilon);
-  EXPECT_EQ(numbers_of(mean), Numbers(4, 0.0));
+  EXPECT_EQ(doubles_of(mean), Numbers(4, 0.0));
   expect_close(rstd, Numbers(4, 1.0 / std::sqrt(double{kEpsilon})), "rstd");
-  EXPECT_EQ(numbers_of(sums), Numbers(4 * kNormSums, 0.0));
+  EXPECT_EQ(doubles_of(sums), Numbers(4 * kNormSums, 0.0));
   Tensor dparameters = poisoned32({2, 4});
   ops_->backward(y, dparameters, x, x, mean, rstd, gamma);
-  EXPECT_EQ(numbers_of(dparameters), Numbers(8, 0.0));
+  EXPECT_EQ(doubles_of(dparameters), Numbers(8, 0.0));
 }
 
 TEST_P(BatchNormTest, Inference) {
@@ -101,12 +101,12 @@ TEST_P(BatchNormTest, Inference) {
   const Tensor variance = affine(channels, 5);
   Tensor y = poisoned(shape);
   ops_->inference(y, x, mean, variance, gamma, beta, kEpsilon);
-  Numbers expected = numbers_of(x);
+  Numbers expected = doubles_of(x);
   for (size_t i = 0; i < expected.size(); ++i) {
     const size_t c = i % 6;
-    expected[i] = (expected[i] - numbers_of(mean)[c]) /
-                      std::sqrt(numbers_of(variance)[c] + double{kEpsilon}) * numbers_of(gamma)[c] +
-                  numbers_of(beta)[c];
+    expected[i] = (expected[i] - doubles_of(mean)[c]) /
+                      std::sqrt(doubles_of(variance)[c] + double{kEpsilon}) * doubles_of(gamma)[c] +
+                  doubles_of(beta)[c];
   }
   expect_close(y, expected, "y");
 }
@@ -127,10 +127,10 @@ TEST_P(BatchNormTest, Backward) {
   Tensor dparameters = poisoned32({2, channels});
   ops_->backward(dx, dparameters, g, x, mean, rstd, gamma);
 
-  const Numbers xn = numbers_of(x);
-  const Numbers gn = numbers_of(g);
-  const Numbers gamma_n = numbers_of(gamma);
-  const Numbers beta_n = numbers_of(beta);
+  const Numbers xn = doubles_of(x);
+  const Numbers gn = doubles_of(g);
+  const Numbers gamma_n = doubles_of(gamma);
+  const Numbers beta_n = doubles_of(beta);
   expect_close(dx,
                central_differences(
                    [&](const Numbers& v) { return dot(batch_norm(v, gamma_n, beta_n).y, gn); }, xn),

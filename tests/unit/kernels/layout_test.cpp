@@ -48,7 +48,7 @@ TEST_P(LayoutTest, ConcatAndSplitAlongEveryAxis) {
       size_t part = 0;
       while (along >= parts[part].dim(axis)) along -= parts[part++].dim(axis);
       expected[static_cast<size_t>(e)] =
-          numbers_of(parts[part])[element_of(parts[part].shape(), index)];
+          doubles_of(parts[part])[element_of(parts[part].shape(), index)];
     }
     expect_close(y, expected, 0.0, "concat");
 
@@ -75,7 +75,7 @@ TEST_P(LayoutTest, TransposeInEveryOrder) {
   for (const Shape& from :
        {Shape{3, 40, 2, 35}, Shape{1, 5, 1, 7}, Shape{2, 3, 4, 1}, Shape{1, 1, 1, 1}}) {
     const Tensor x = random(from, 1);
-    const Numbers xn = numbers_of(x);
+    const Numbers xn = doubles_of(x);
     std::array<int, 4> order{0, 1, 2, 3};
     do {
       const Shape to{from[order[0]], from[order[1]], from[order[2]], from[order[3]]};
@@ -106,8 +106,8 @@ TEST_P(LayoutTest, NoPermutationIsRefused) {
 TEST_P(LayoutTest, PutRowsWritesThoseAndNoOthers) {
   Tensor y = random({2, 3, 5}, 1);
   const Tensor x = random({3, 1, 5}, 2);
-  Numbers expected = numbers_of(y);
-  const Numbers xn = numbers_of(x);
+  Numbers expected = doubles_of(y);
+  const Numbers xn = doubles_of(x);
   const Numbers places = {4, 0, 5};
   for (size_t r = 0; r < places.size(); ++r) {
     for (size_t i = 0; i < 5; ++i) expected[static_cast<size_t>(places[r]) * 5 + i] = xn[r * 5 + i];
@@ -138,11 +138,11 @@ TEST(Layout, ABadRowAmongManyIsRefusedBeforeAnyIsWritten) {
   Numbers places(static_cast<size_t>(rows));
   std::iota(places.begin(), places.end(), 0.0);
   Tensor y = cpu.random({rows, 200}, DType::F32, 2);
-  const Numbers before = numbers_of(y);
+  const Numbers before = doubles_of(y);
   for (const double bad : {-1.0, double(rows)}) {
     places[300] = bad;
     EXPECT_THROW(ops->put_rows(y, x, cpu.of(places, {rows}, DType::I32)), Error);
-    EXPECT_EQ(numbers_of(y), before);
+    EXPECT_EQ(doubles_of(y), before);
   }
 }
 

@@ -41,7 +41,7 @@ struct TestCpu : reference::Rig {
   }
 };
 
-[[nodiscard]] inline Numbers numbers_of(const Tensor& t) {
+[[nodiscard]] inline Numbers doubles_of(const Tensor& t) {
   return reference::values(t);
 }
 
@@ -52,7 +52,7 @@ inline constexpr double kTolerance = 2e-5;  // of what is computed in fp32, what
 // that were rounded on the way may add; empty: nothing. A NaN is never close.
 inline void expect_close(const Tensor& actual, const Numbers& expected, double tolerance,
                          const char* what, const Numbers& slack = {}) {
-  const Numbers got = numbers_of(actual);
+  const Numbers got = doubles_of(actual);
   ASSERT_EQ(got.size(), expected.size()) << what;
   const double rounding = tolerance == 0.0 ? 0.0 : reference::rounding_of(actual.dtype());
   for (size_t i = 0; i < got.size(); ++i) {

@@ -30,8 +30,8 @@ TEST_P(PointwiseTest, ActivationsAndTheirGradients) {
   const Shape shape{7, 33};
   const Tensor x = random(shape, 1, -4.0, 4.0);
   const Tensor g = random(shape, 2);
-  const Numbers xn = numbers_of(x);
-  const Numbers gn = numbers_of(g);
+  const Numbers xn = doubles_of(x);
+  const Numbers gn = doubles_of(g);
   for (const Activation f : {Activation::Relu, Activation::Gelu, Activation::GeluTanh,
                              Activation::Silu, Activation::Tanh}) {
     SCOPED_TRACE(static_cast<int>(f));
@@ -63,9 +63,9 @@ TEST_P(PointwiseTest, GatedActivations) {
   const Tensor gate = random(shape, 1, -4.0, 4.0);
   const Tensor x = random(shape, 2, -2.0, 2.0);
   const Tensor g = random(shape, 3);
-  const Numbers gates = numbers_of(gate);
-  const Numbers xs = numbers_of(x);
-  const Numbers gs = numbers_of(g);
+  const Numbers gates = doubles_of(gate);
+  const Numbers xs = doubles_of(x);
+  const Numbers gs = doubles_of(g);
   for (const Activation f : {Activation::Gelu, Activation::Silu}) {
     Numbers y(xs.size());
     Numbers dgate(xs.size());
@@ -106,9 +106,9 @@ TEST_P(PointwiseTest, ClampedGates) {
     const double u = std::clamp(through, -double{kLimit}, double{kLimit});
     return (u + 1.0) * c / (1.0 + std::exp(-1.702 * c));
   };
-  const Numbers gates = numbers_of(gate);
-  const Numbers xs = numbers_of(x);
-  const Numbers gs = numbers_of(g);
+  const Numbers gates = doubles_of(gate);
+  const Numbers xs = doubles_of(x);
+  const Numbers gs = doubles_of(g);
   Numbers y(xs.size());
   Numbers dgate(xs.size());
   Numbers dx(xs.size());
@@ -137,9 +137,9 @@ TEST_P(PointwiseTest, FusedBackwardFromTheOutput) {
   const Shape shape{333};
   const Tensor x = random(shape, 1, -2.0, 2.0);
   const Tensor g = random(shape, 2);
-  const Numbers gn = numbers_of(g);
-  Numbers relu = numbers_of(x);
-  Numbers tanh_y = numbers_of(x);
+  const Numbers gn = doubles_of(g);
+  Numbers relu = doubles_of(x);
+  Numbers tanh_y = doubles_of(x);
   for (double& v : relu) v = v > 0.0 ? v : 0.0;
   for (double& v : tanh_y) v = std::tanh(v);
   const Tensor y_relu = cpu_.of(relu, shape, GetParam());
@@ -147,7 +147,7 @@ TEST_P(PointwiseTest, FusedBackwardFromTheOutput) {
   Numbers expected_relu = gn;
   Numbers expected_tanh = gn;
   for (size_t i = 0; i < gn.size(); ++i) {
-    const double y = numbers_of(y_tanh)[i];
+    const double y = doubles_of(y_tanh)[i];
     if (!(relu[i] > 0.0)) expected_relu[i] = 0.0;
     expected_tanh[i] *= 1.0 - y * y;
   }
@@ -167,8 +167,8 @@ TEST_P(PointwiseTest, SumsAndProducts) {
   const Shape shape{41, 3};
   const Tensor a = random(shape, 1);
   const Tensor b = random(shape, 2);
-  const Numbers an = numbers_of(a);
-  const Numbers bn = numbers_of(b);
+  const Numbers an = doubles_of(a);
+  const Numbers bn = doubles_of(b);
   Numbers sum(an.size());
   Numbers product(an.size());
   Numbers scaled(an.size());
@@ -192,10 +192,10 @@ TEST_P(PointwiseTest, SumsAndProducts) {
 TEST_P(PointwiseTest, AccumulateAndCopyBetweenTypes) {
   const Shape shape{77};
   const Tensor a = random(shape, 1);
-  const Numbers an = numbers_of(a);
+  const Numbers an = doubles_of(a);
   for (const DType other : {DType::F32, DType::BF16}) {
     Tensor y = cpu_.random(shape, other, 2);
-    const Numbers start = numbers_of(y);
+    const Numbers start = doubles_of(y);
     ops_->accumulate(y, a);
     expect_close(y, plus(start, an), "accumulate");
     Tensor copy = cpu_.poisoned(shape, other);
@@ -207,14 +207,14 @@ TEST_P(PointwiseTest, AccumulateAndCopyBetweenTypes) {
 TEST_P(PointwiseTest, BroadcastAndItsGradient) {
   const Shape shape{37, 5, 9};
   const Tensor a = random(shape, 1);
-  const Numbers an = numbers_of(a);
+  const Numbers an = doubles_of(a);
   for (const Shape& part : {Shape{9}, Shape{5, 9}, shape}) {
     const Tensor b = cpu_.random(part, DType::F32, 2);
-    const Numbers bn = numbers_of(b);
+    const Numbers bn = doubles_of(b);
     Tensor y = poisoned(shape);
     ops_->add_broadcast(y, a, b);
     Tensor db = cpu_.random(part, DType::F32, 3);
-    Numbers expected_db = numbers_of(db);
+    Numbers expected_db = doubles_of(db);
     Numbers expected = an;
     for (size_t i = 0; i < an.size(); ++i) {
       expected[i] += bn[i % bn.size()];
@@ -234,7 +234,7 @@ TEST_P(PointwiseTest, DropoutIsTheDocumentedMask) {
   const Tensor x = random(shape, 1, 0.5, 1.0);
   Tensor y = poisoned(shape);
   ops_->dropout(y, x, 0.3F, stream);
-  Numbers expected = numbers_of(x);
+  Numbers expected = doubles_of(x);
   int kept = 0;
   for (size_t i = 0; i < expected.size(); ++i) {
     const bool keep = uniform_of(philox(stream, i / 4)[i % 4]) >= 0.3F;
@@ -243,7 +243,7 @@ TEST_P(PointwiseTest, DropoutIsTheDocumentedMask) {
   }
   expect_close(y, expected, "y");
   EXPECT_NEAR(kept / 5005.0, 0.7, 0.02);
-  Tensor in_place = cpu_.of(numbers_of(x), shape, GetParam());
+  Tensor in_place = cpu_.of(doubles_of(x), shape, GetParam());
   ops_->dropout(in_place, in_place, 0.3F, stream);
   expect_same_bits({in_place}, {y}, "in place");
   ops_->dropout(y, x, 0.0F, stream);
@@ -258,7 +258,7 @@ TEST_P(PointwiseTest, DropoutOfRowsIsTheDocumentedMask) {
   for (const uint64_t first : {0, 3}) {
     Tensor y = poisoned(shape);
     ops_->dropout_rows(y, x, 0.3F, stream, static_cast<int64_t>(first));
-    Numbers expected = numbers_of(x);
+    Numbers expected = doubles_of(x);
     int kept = 0;
     for (size_t i = 0; i < expected.size(); ++i) {
       const uint64_t row = first + i / kWidth;
@@ -268,7 +268,7 @@ TEST_P(PointwiseTest, DropoutOfRowsIsTheDocumentedMask) {
     }
     expect_close(y, expected, "y");
     EXPECT_NEAR(kept / (1001.0 * kWidth), 0.7, 0.05);
-    Tensor in_place = cpu_.of(numbers_of(x), shape, GetParam());
+    Tensor in_place = cpu_.of(doubles_of(x), shape, GetParam());
     ops_->dropout_rows(in_place, in_place, 0.3F, stream, static_cast<int64_t>(first));
     expect_same_bits({in_place}, {y}, "in place");
     ops_->dropout_rows(y, x, 0.0F, stream, static_cast<int64_t>(first));
@@ -281,9 +281,9 @@ TEST(Pointwise, DropoutDropsInfinities) {
   const Tensor x = cpu.of(Numbers(64, HUGE_VAL), {64}, DType::F32);
   Tensor y = cpu.poisoned({64}, DType::F32);
   cpu_pointwise_ops(cpu.context)->dropout(y, x, 0.5F, {});
-  for (const double v : numbers_of(y)) EXPECT_TRUE(v == 0.0 || v == HUGE_VAL) << v;
+  for (const double v : doubles_of(y)) EXPECT_TRUE(v == 0.0 || v == HUGE_VAL) << v;
   cpu_pointwise_ops(cpu.context)->dropout_rows(y, x, 0.5F, {}, 0);
-  for (const double v : numbers_of(y)) EXPECT_TRUE(v == 0.0 || v == HUGE_VAL) << v;
+  for (const double v : doubles_of(y)) EXPECT_TRUE(v == 0.0 || v == HUGE_VAL) << v;
 }
 
 TEST(Pointwise, DropoutRefusesARateOfOne) {

@@ -33,13 +33,13 @@ TEST_P(RowNormTest, LayerNormForward) {
     Tensor mean = poisoned32({15});
     Tensor rstd = poisoned32({15});
     ops_->layer_norm_forward(y, mean, rstd, x, gamma, beta, kEpsilon);
-    const Normalized expected = layer_norm(numbers_of(x), numbers_of(gamma), numbers_of(beta));
+    const Normalized expected = layer_norm(doubles_of(x), doubles_of(gamma), doubles_of(beta));
     expect_close(y, expected.y, "y");
     expect_close(mean, expected.mean, "mean");
     expect_close(rstd, expected.rstd, 1e-4, "rstd");
     const Numbers zeros(static_cast<size_t>(width), 0.0);
     ops_->layer_norm_forward(y, mean, rstd, x, gamma, Tensor(), kEpsilon);
-    expect_close(y, layer_norm(numbers_of(x), numbers_of(gamma), zeros).y, "y without beta");
+    expect_close(y, layer_norm(doubles_of(x), doubles_of(gamma), zeros).y, "y without beta");
   }
 }
 
@@ -58,18 +58,18 @@ TEST_P(RowNormTest, LayerNormBackward) {
   ops_->layer_norm_backward_input(dx, g, x, mean, rstd, gamma);
   Tensor dgamma = affine(width, 5);
   Tensor dbeta = affine(width, 6);
-  const Numbers dgamma_start = numbers_of(dgamma);
-  const Numbers dbeta_start = numbers_of(dbeta);
+  const Numbers dgamma_start = doubles_of(dgamma);
+  const Numbers dbeta_start = doubles_of(dbeta);
   ops_->layer_norm_backward_weight(dgamma, dbeta, g, x, mean, rstd);
   Tensor alone = affine(width, 5);
   Tensor none;
   ops_->layer_norm_backward_weight(alone, none, g, x, mean, rstd);
-  EXPECT_EQ(numbers_of(alone), numbers_of(dgamma)) << "without a beta";
+  EXPECT_EQ(doubles_of(alone), doubles_of(dgamma)) << "without a beta";
 
-  const Numbers xn = numbers_of(x);
-  const Numbers gn = numbers_of(g);
-  const Numbers gamma_n = numbers_of(gamma);
-  const Numbers beta_n = numbers_of(beta);
+  const Numbers xn = doubles_of(x);
+  const Numbers gn = doubles_of(g);
+  const Numbers gamma_n = doubles_of(gamma);
+  const Numbers beta_n = doubles_of(beta);
   expect_close(dx,
                central_differences(
                    [&](const Numbers& v) { return dot(layer_norm(v, gamma_n, beta_n).y, gn); }, xn),
@@ -108,9 +108,9 @@ TEST_P(RowNormTest, RmsNorm) {
       }
       return y;
     };
-    const Numbers xn = numbers_of(x);
-    const Numbers gn = numbers_of(g);
-    const Numbers gamma_n = numbers_of(gamma);
+    const Numbers xn = doubles_of(x);
+    const Numbers gn = doubles_of(g);
+    const Numbers gamma_n = doubles_of(gamma);
     Tensor y = poisoned(shape);
     Tensor rstd = poisoned32({6});
     ops_->rms_norm_forward(y, rstd, x, gamma, offset, kEpsilon);
@@ -123,7 +123,7 @@ TEST_P(RowNormTest, RmsNorm) {
     // The gradient of one column is a rounding error.
     if (width > 1) expect_close(dx, central_differences(through_x, xn), "dx");
     Tensor dgamma = affine(width, 5);
-    const Numbers start = numbers_of(dgamma);
+    const Numbers start = doubles_of(dgamma);
     ops_->rms_norm_backward_weight(dgamma, g, x, rstd);
     const auto through_gamma = [&](const Numbers& v) { return dot(rms_norm(xn, v, nullptr), gn); };
     expect_close(dgamma, plus(start, central_differences(through_gamma, gamma_n)), "dgamma");
@@ -140,13 +140,13 @@ TEST_P(RowNormTest, LayerNormWeightGradientOfManyRows) {
   const Tensor rstd = cpu_.random({rows}, DType::F32, 4, 0.5, 1.5);
   Tensor dgamma = affine(width, 5);
   Tensor dbeta = affine(width, 6);
-  Numbers expected_gamma = numbers_of(dgamma);
-  Numbers expected_beta = numbers_of(dbeta);
+  Numbers expected_gamma = doubles_of(dgamma);
+  Numbers expected_beta = doubles_of(dbeta);
   ops_->layer_norm_backward_weight(dgamma, dbeta, g, x, mean, rstd);
-  const Numbers xn = numbers_of(x);
-  const Numbers gn = numbers_of(g);
-  const Numbers mu = numbers_of(mean);
-  const Numbers rs = numbers_of(rstd);
+  const Numbers xn = doubles_of(x);
+  const Numbers gn = doubles_of(g);
+  const Numbers mu = doubles_of(mean);
+  const Numbers rs = doubles_of(rstd);
   for (size_t i = 0; i < xn.size(); ++i) {
     const size_t row = i / static_cast<size_t>(width);
     expected_gamma[i % static_cast<size_t>(width)] += gn[i] * (xn[i] - mu[row]) * rs[row];

@@ -32,14 +32,14 @@ TEST_P(TokenTest, EmbeddingForward) {
   Tensor y = poisoned({2, 3, 21});
   ops_->embedding_forward(y, ids, table);
   Numbers expected;
-  for (const double id : numbers_of(ids)) {
+  for (const double id : doubles_of(ids)) {
     for (size_t c = 0; c < 21; ++c) {
-      expected.push_back(numbers_of(table)[static_cast<size_t>(id) * 21 + c]);
+      expected.push_back(doubles_of(table)[static_cast<size_t>(id) * 21 + c]);
     }
   }
   expect_close(y, expected, "y");
   // A frozen table may be of the type of y: then it has been rounded before.
-  const Tensor rounded = cpu_.of(numbers_of(table), {5, 21}, y.dtype());
+  const Tensor rounded = cpu_.of(doubles_of(table), {5, 21}, y.dtype());
   Tensor again = poisoned({2, 3, 21});
   ops_->embedding_forward(again, ids, rounded);
   EXPECT_EQ(std::memcmp(again.raw(), y.raw(), y.size_bytes()), 0);
@@ -52,9 +52,9 @@ TEST_P(TokenTest, EmbeddingBackwardAddsRowsInOrder) {
   std::vector<float> expected(dtable.data<float>(), dtable.data<float>() + 105);
   ops_->embedding_backward(dtable, ids, g);
   for (size_t r = 0; r < 6; ++r) {
-    const auto id = static_cast<size_t>(numbers_of(ids)[r]);
+    const auto id = static_cast<size_t>(doubles_of(ids)[r]);
     for (size_t c = 0; c < 21; ++c) {
-      expected[id * 21 + c] += static_cast<float>(numbers_of(g)[r * 21 + c]);
+      expected[id * 21 + c] += static_cast<float>(doubles_of(g)[r * 21 + c]);
     }
   }
   EXPECT_EQ(std::memcmp(dtable.raw(), expected.data(), dtable.size_bytes()), 0);
@@ -118,7 +118,7 @@ TEST_P(TokenTest, CrossEntropyForward) {
       Tensor result = cpu_.poisoned({3}, DType::F64);
       Tensor logsumexp = cpu_.poisoned({5}, DType::F32);
       ops_->cross_entropy_forward(result, logsumexp, logits, labels, options, 0);
-      const Loss expected = cross_entropy(numbers_of(logits), numbers_of(labels),
+      const Loss expected = cross_entropy(doubles_of(logits), doubles_of(labels),
                                           double{options.label_smoothing}, double{options.clip});
       expect_close(result, {expected.sum, expected.hits, expected.counted}, 1e-5, "result");
       expect_close(logsumexp, expected.logsumexp, 1e-5, "logsumexp");
@@ -137,7 +137,7 @@ TEST_P(TokenTest, CrossEntropyOfLargeAndLateLogits) {
   Tensor logsumexp = cpu_.poisoned({1}, DType::F32);
   ops_->cross_entropy_forward(result, logsumexp, logits, label, {}, 0);
   expect_close(result, {0.0, 1.0, 1.0}, 1e-5, "result");
-  expect_close(logsumexp, {numbers_of(logits)[2000]}, 1e-5, "logsumexp");
+  expect_close(logsumexp, {doubles_of(logits)[2000]}, 1e-5, "logsumexp");
 }
 
 // A masked class is one that nobody wants: its logit is -infinity. Some, and a whole block of the
@@ -172,7 +172,7 @@ TEST_P(TokenTest, EqualLogitsCountForTheFirstClassOnly) {
   Tensor result = cpu_.poisoned({3}, DType::F64);
   Tensor logsumexp = cpu_.poisoned({4}, DType::F32);
   ops_->cross_entropy_forward(result, logsumexp, logits, labels, {}, 0);
-  EXPECT_EQ(numbers_of(result)[1], 1.0);
+  EXPECT_EQ(doubles_of(result)[1], 1.0);
 }
 
 TEST_P(TokenTest, CrossEntropyBackward) {
@@ -188,13 +188,13 @@ TEST_P(TokenTest, CrossEntropyBackward) {
     ops_->cross_entropy_backward(dlogits, logits, labels, logsumexp, 0.5F, options, 0);
     const Numbers expected = central_differences(
         [&](const Numbers& v) {
-          return 0.5 * cross_entropy(v, numbers_of(labels), double{options.label_smoothing},
+          return 0.5 * cross_entropy(v, doubles_of(labels), double{options.label_smoothing},
                                      double{options.clip})
                            .sum;
         },
-        numbers_of(logits));
+        doubles_of(logits));
     expect_close(dlogits, expected, "dlogits");
-    Tensor in_place = cpu_.of(numbers_of(logits), {4, classes}, GetParam());
+    Tensor in_place = cpu_.of(doubles_of(logits), {4, classes}, GetParam());
     ops_->cross_entropy_backward(in_place, in_place, labels, logsumexp, 0.5F, options, 0);
     expect_same_bits({in_place}, {dlogits}, "in place");
   }

@@ -33,9 +33,9 @@ TEST_F(UpdateTest, Sgd) {
     Tensor w = random(1);
     Tensor v = random(2);
     const Tensor g = random(3);
-    Numbers ew = numbers_of(w);
-    Numbers ev = numbers_of(v);
-    const Numbers gn = numbers_of(g);
+    Numbers ew = doubles_of(w);
+    Numbers ev = doubles_of(v);
+    const Numbers gn = doubles_of(g);
     for (int t = 0; t < 3; ++t) {
       ops_->sgd(one(SgdTensors{w, v, g, 0.01F}), step);
       for (size_t i = 0; i < ew.size(); ++i) {
@@ -54,9 +54,9 @@ TEST_F(UpdateTest, SgdWithoutMomentumNeedsNoVelocity) {
   SgdStep step{0.1F, 0.0F, 0.5F, false};
   Tensor w = random(1);
   const Tensor g = random(3);
-  Numbers expected = numbers_of(w);
+  Numbers expected = doubles_of(w);
   for (size_t i = 0; i < expected.size(); ++i) {
-    expected[i] -= 0.1 * (0.5 * numbers_of(g)[i] + 0.01 * expected[i]);
+    expected[i] -= 0.1 * (0.5 * doubles_of(g)[i] + 0.01 * expected[i]);
   }
   ops_->sgd(one(SgdTensors{w, {}, g, 0.01F}), step);
   expect_close(w, expected, "w");
@@ -71,10 +71,10 @@ TEST_F(UpdateTest, RmsProp) {
     Tensor s = random(2, 0.0, 1.0);
     Tensor m = random(4);
     const Tensor g = random(3);
-    const Numbers gn = numbers_of(g);
-    Numbers ew = numbers_of(w);
-    Numbers es = numbers_of(s);
-    Numbers em = momentum == 0.0 ? Numbers(ew.size(), 0.0) : numbers_of(m);
+    const Numbers gn = doubles_of(g);
+    Numbers ew = doubles_of(w);
+    Numbers es = doubles_of(s);
+    Numbers em = momentum == 0.0 ? Numbers(ew.size(), 0.0) : doubles_of(m);
     for (int t = 0; t < 3; ++t) {
       ops_->rmsprop(one(RmsPropTensors{w, s, momentum == 0.0 ? Tensor() : m, g, 0.01F}), step);
       for (size_t i = 0; i < ew.size(); ++i) {
@@ -92,7 +92,7 @@ TEST_F(UpdateTest, RmsProp) {
 
 TEST_F(UpdateTest, DividesByTheNorm) {
   const Tensor x = cpu_.random({9001}, DType::F32, 1, -1.0, 1.0);
-  Numbers expected = numbers_of(x);
+  Numbers expected = doubles_of(x);
   double squares = 0.0;
   for (const double number : expected) squares += number * number;
   for (double& number : expected) number /= std::sqrt(squares);
@@ -113,9 +113,9 @@ TEST_F(UpdateTest, Lion) {
   Tensor m = random(2);
   const Tensor g = random(3);
   for (const size_t still : {0U, 7U, 202U}) m.span<float>()[still] = g.span<float>()[still] = 0.0F;
-  Numbers ew = numbers_of(w);
-  Numbers em = numbers_of(m);
-  const Numbers gn = numbers_of(g);
+  Numbers ew = doubles_of(w);
+  Numbers em = doubles_of(m);
+  const Numbers gn = doubles_of(g);
   for (int t = 0; t < 3; ++t) {
     ops_->lion(one(LionTensors{w, m, g, 0.05F}), {0.1F, 0.9F, 0.99F, 0.5F});
     for (size_t i = 0; i < ew.size(); ++i) {
@@ -133,12 +133,12 @@ TEST_F(UpdateTest, AdamAndAdamW) {
     Tensor w = random(9);
     Tensor m = random(2, 0.0, 0.0);
     Tensor v = random(2, 0.0, 0.0);
-    Numbers ew = numbers_of(w);
+    Numbers ew = doubles_of(w);
     Numbers em(ew.size(), 0.0);
     Numbers ev(ew.size(), 0.0);
     for (int t = 1; t <= 3; ++t) {
       const Tensor g = random(static_cast<uint64_t>(t));
-      const Numbers gn = numbers_of(g);
+      const Numbers gn = doubles_of(g);
       ops_->adam(one(AdamTensors{w, m, v, g, 0.05F}),
                  {0.1F, 0.9F, 0.99F, 1e-3F, 0.5F, decoupled, t});
       for (size_t i = 0; i < ew.size(); ++i) {
@@ -159,9 +159,9 @@ TEST_F(UpdateTest, AdamAndAdamW) {
 TEST_F(UpdateTest, MovingAverage) {
   Tensor average = random(1);
   const Tensor w = random(2);
-  Numbers expected = numbers_of(average);
+  Numbers expected = doubles_of(average);
   for (size_t i = 0; i < expected.size(); ++i) {
-    expected[i] = 0.9 * expected[i] + 0.1 * numbers_of(w)[i];
+    expected[i] = 0.9 * expected[i] + 0.1 * doubles_of(w)[i];
   }
   ops_->moving_average(one(AverageTensors{average, w}), 0.9F);
   expect_close(average, expected, "average");
@@ -172,7 +172,7 @@ TEST_F(UpdateTest, SquaresAreDoubleSumsOfBlocks) {
     const Tensor x = cpu_.random({size}, DType::F32, 1);
     Tensor result = cpu_.poisoned({squares_blocks(size)}, DType::F64);
     ops_->squares_by_block(result, {&x, 1});
-    const Numbers xn = numbers_of(x);
+    const Numbers xn = doubles_of(x);
     Numbers expected;
     for (int64_t first = 0; first < size; first += kSquaresBlock) {
       const Numbers block(xn.begin() + first, xn.begin() + std::min(first + kSquaresBlock, size));
@@ -237,7 +237,7 @@ TEST_F(UpdateTest, AListIsItsMembersOneByOne) {
     expect_same_bits({together[i].weight, together[i].first, together[i].second},
                      {apart[i].weight, apart[i].first, apart[i].second}, "member");
     if (i == 1) continue;
-    const Numbers w = numbers_of(apart[i].weight);
+    const Numbers w = doubles_of(apart[i].weight);
     EXPECT_NEAR(squares.data<double>()[i / 2], dot(w, w), 1e-9);
   }
 }

@@ -14,10 +14,9 @@
 
 #include "kernels/philox.h"
 #include "runtime/network/stage/stage.h"
+#include "tests/unit/network/numbers.h"
 
 namespace penstock {
-
-using Numbers = std::vector<double>;
 
 // The layers as a list.
 template <class... L>
@@ -25,11 +24,6 @@ template <class... L>
   Layers all;
   (all.push_back(std::move(layers)), ...);
   return all;
-}
-
-[[nodiscard]] inline Numbers numbers_of(const Tensor& t) {
-  const auto values = t.span<float>();
-  return {values.begin(), values.end()};
 }
 
 // The message of the Error that `action` throws; "nothing was thrown" where it throws none.

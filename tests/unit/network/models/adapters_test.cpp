@@ -89,7 +89,7 @@ TEST(AdaptersOfModels, AreAllThatIsTrained) {
 
 TEST(AdaptersOfModels, RefuseTargetsThatNoLayerHas) {
   const auto refused = [](const ModelConfig& config) {
-    return message_of([&] { (void)build_model(config, 0, 0); });
+    return input_error_of([&] { (void)build_model(config, 0, 0); });
   };
   EXPECT_THAT(refused(decoder_config(false, {"query", "gate"})),
               HasSubstr("lora.targets: no layer of this network is a 'gate'; there are query, key, "

@@ -193,7 +193,7 @@ using Options = std::map<std::string, LayerConfig::Value>;
 }
 
 // The message of the Error(Input) that `action` throws; "nothing was thrown" where it throws none.
-[[nodiscard]] inline std::string message_of(const std::function<void()>& action) {
+[[nodiscard]] inline std::string input_error_of(const std::function<void()>& action) {
   try {
     action();
   } catch (const Error& error) {

@@ -127,7 +127,7 @@ TEST(Counts, MixturesRefuseWhatDoesNotFit) {
   const auto refuses = [&](const std::function<void(ModelConfig&)>& change, const char* what) {
     ModelConfig changed = config;
     change(changed);
-    EXPECT_THAT(message_of([&] { (void)count(changed); }), HasSubstr(what));
+    EXPECT_THAT(input_error_of([&] { (void)count(changed); }), HasSubstr(what));
   };
   refuses([](ModelConfig& c) { c.experts_per_token = 5; }, "a token must go to 1 to 4 experts");
   refuses([](ModelConfig& c) { c.gated = false; }, "set model.gated = true");

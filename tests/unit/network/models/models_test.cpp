@@ -91,7 +91,7 @@ TEST(AmoebaNets, PassTwoTensorsBetweenCells) {
 TEST(Models, RefuseWhatMakesNoNetwork) {
   const auto refused = [](ModelConfig config, const std::function<void(ModelConfig&)>& change) {
     change(config);
-    return message_of([&] { (void)build_model(config, 0, 0); });
+    return input_error_of([&] { (void)build_model(config, 0, 0); });
   };
   using Config = ModelConfig;
   const Config text = transformer_config();

@@ -92,7 +92,7 @@ TEST(Sequentials, MixturesHaveTheDecodersKeys) {
 // The last entry of the list is the one that is wrong, and stands at kWhere.
 std::string refusal(ModelConfig config) {
   config.sequence.back().where = kWhere;
-  return message_of([&] { (void)build_model(config, 0, 0); });
+  return input_error_of([&] { (void)build_model(config, 0, 0); });
 }
 std::string refusal(const LayerConfig& last) {
   return refusal(image_sequence({entry("relu"), last}));
@@ -206,7 +206,7 @@ TEST(Sequentials, TheClassifierIsLastAndTheEmbeddingFirst) {
                       entry("embedding", {{"width", int64_t{4}}, {"vocabulary", int64_t{9}}})});
   features.input = {6};
   EXPECT_THAT(refusal(features), AllOf(StartsWith(kWhere), HasSubstr("first layer")));
-  EXPECT_THAT(message_of([] { (void)build_model(image_sequence({}), 0, 0); }),
+  EXPECT_THAT(input_error_of([] { (void)build_model(image_sequence({}), 0, 0); }),
               HasSubstr("[[model.layers]]"));
 }
 

@@ -241,7 +241,7 @@ TEST(Translation, RefusesWhatCannotBe) {
   const auto refused = [](const std::function<void(ModelConfig&)>& change) {
     ModelConfig config = tiny_translation();
     change(config);
-    return message_of([&] { (void)parameters_of(config); });
+    return input_error_of([&] { (void)parameters_of(config); });
   };
   EXPECT_THAT(refused([](ModelConfig& c) { c.vocabulary = 0; }), HasSubstr("model.vocabulary"));
   EXPECT_THAT(refused([](ModelConfig& c) { c.heads = 0; }), HasSubstr("encoder.blocks.0"));

@@ -10,16 +10,10 @@
 #include <vector>
 
 #include "runtime/network/optimizer/optimizer.h"
+#include "tests/unit/network/numbers.h"
 #include "tests/unit/network/optimizer/update_device.h"
 
 namespace penstock {
-
-using Numbers = std::vector<double>;
-
-[[nodiscard]] inline Numbers numbers_of(const Tensor& t) {
-  const auto all = t.span<const float>();
-  return {all.begin(), all.end()};
-}
 
 struct GivenParameter {
   const char* name;

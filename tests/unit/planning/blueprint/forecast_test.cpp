@@ -110,7 +110,7 @@ TEST_F(Forecasts, KnowWhereNodesEnd) {
 TEST_F(Forecasts, RefuseAProfileOfAnotherNetwork) {
   Profile other = profile();
   other.costs.layers[1].name = "another";
-  EXPECT_THAT(message_of([&] { (void)forecast_of_run(&other); }),
+  EXPECT_THAT(input_error_of([&] { (void)forecast_of_run(&other); }),
               AllOf(HasSubstr("the profile is of another network"), HasSubstr("'blocks.0'"),
                     HasSubstr("'another'")));
 }

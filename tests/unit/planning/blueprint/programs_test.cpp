@@ -34,7 +34,7 @@ PipelineConfig filed(const char* schedule, int ranks, int micro_batches) {
 }
 
 std::string program_refusal(const PipelineConfig& pipeline) {
-  return message_of([&] { (void)make_programs(pipeline); });
+  return input_error_of([&] { (void)make_programs(pipeline); });
 }
 
 bool runs(const Schedule& schedule, Op op) {
@@ -104,8 +104,8 @@ TEST(Programs, OfAFileForAnotherRunSayWhatToSet) {
   pipeline.micro_batches = 8;
   EXPECT_THAT(program_refusal(pipeline),
               AllOf(HasSubstr("the run has 4 and 8"), HasSubstr("--stages 4 --micro-batches 3")));
-  EXPECT_THAT(message_of([&] { (void)stages_per_rank(pipeline); }), HasSubstr("mine.csv"));
-  EXPECT_THAT(message_of([&] { (void)ranks_per_pipeline(pipeline); }), HasSubstr("mine.csv"));
+  EXPECT_THAT(input_error_of([&] { (void)stages_per_rank(pipeline); }), HasSubstr("mine.csv"));
+  EXPECT_THAT(input_error_of([&] { (void)ranks_per_pipeline(pipeline); }), HasSubstr("mine.csv"));
 }
 
 TEST(Programs, RefuseWhatIsNoSchedule) {

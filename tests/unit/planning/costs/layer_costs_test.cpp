@@ -555,7 +555,7 @@ TEST(DeviceModels, AreKnownByName) {
             2 * device_model_named("cpu").products(DType::F32).rate(ProductKind::Linear));
   EXPECT_EQ(device_model_named("tpu-v2").memory_bytes, int64_t{8} << 30);
   EXPECT_THAT(
-      message_of([] { (void)device_model_named("h1000"); }),
+      input_error_of([] { (void)device_model_named("h1000"); }),
       HasSubstr("unknown device model 'h1000'; known are cpu, h200, h100, b200, a100, rtx-4090"));
 }
 
