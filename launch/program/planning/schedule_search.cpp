@@ -41,7 +41,7 @@ SearchProblem settings_problem(const ScheduleSettings& settings) {
 }
 
 ScheduleAnswer answer_with(const std::string& name, const SearchProblem& problem,
-                     const Schedule& schedule, const std::string& costs) {
+                           const Schedule& schedule, const std::string& costs) {
   ScheduleAnswer answer = answer_for(name, schedule, problem.recompute, problem.costs, costs);
   answer.path = longest_path(problem, schedule);
   return answer;
