@@ -1,7 +1,7 @@
 #!/bin/sh
 # bench/run.sh -- ours beside the peers, as one table (bench/README.md says what is in it).
 #
-#   bench/run.sh [--parts 1,2,3,4,5,6,7] [--rows REGULAR_EXPRESSION] [--rounds N] [--clock wall|cpu] ...
+#   bench/run.sh [--parts 1,2,3,4,5,6,7,8] [--rows REGULAR_EXPRESSION] [--rounds N] [--clock wall|cpu] ...
 #   bench/run.sh --before BIN [--parts 1,2] ...     beside an earlier build of ours, in whose folder BIN step_bench is
 #
 # Builds what it needs in $PENSTOCK_BUILD (by default build/release), sets the peers up where

@@ -91,7 +91,7 @@ def arguments_of():
     parser.add_argument("--bin", type=Path, required=True, help="where step_bench is")
     parser.add_argument("--peers", type=Path, required=True, help="the environment of setup.sh")
     parser.add_argument("--before", type=Path, help="bin of an earlier build of ours, which takes the peer's place")
-    parser.add_argument("--parts", default="1,2,3,4,5,6,7")
+    parser.add_argument("--parts", default="1,2,3,4,5,6,7,8")
     parser.add_argument("--rows", default="", help="a regular expression over the names of rows and tables")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.5, help="of a turn")

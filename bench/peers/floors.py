@@ -15,6 +15,21 @@ def transformer_layer_flops(spec):
     return [0] + [samples * block] * spec["layers"] + [0, samples * head]
 
 
+def mixture_flops(spec):
+    """Of one step, forward and backward."""
+    w, t = spec["width"], spec["context"]
+    samples = spec["micro_batch_size"] * spec["micro_batches"]
+    experts = 3 * spec["chosen"] * w * spec["hidden"] + spec["experts"] * w
+    block = 6 * (4 * w * w + experts) * t + 6 * t * t * w
+    return samples * (spec["layers"] * block + 6 * w * spec["vocabulary"] * t)
+
+
+def mixture_weights(spec):
+    w = spec["width"]
+    block = 4 * w * w + 3 * spec["experts"] * w * spec["hidden"] + spec["experts"] * w
+    return block * spec["layers"] + 2 * w * spec["vocabulary"]
+
+
 def balance(spec):
     """Mean load over the largest, of two stages."""
     loads = transformer_layer_flops(spec)
@@ -31,7 +46,7 @@ def moved_bytes(spec, weights):
     """Weights, gradients and optimizer state only: every micro-batch reads the weights twice and adds
     to the gradients; the update reads and writes everything once."""
     narrow = 2 if spec["precision"] == "bf16" else 4
-    update = 28 if spec["network"] == "transformer" else 20
+    update = 28 if specs.reads_text(spec) else 20
     return weights * (update + spec["micro_batches"] * (2 * narrow + 8))
 
 
@@ -45,6 +60,8 @@ class Floors:
         """The larger of the two, and which one it is."""
         if spec["network"] == "transformer":
             flops, weights = sum(transformer_layer_flops(spec)), transformer_weights(spec)
+        elif spec["network"] == "mixture":
+            flops, weights = mixture_flops(spec), mixture_weights(spec)
         else:
             samples = spec["micro_batch_size"] * spec["micro_batches"]
             image = self.of_image(spec)

@@ -5,6 +5,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import amoebanet
+import specs
 
 
 class Block(nn.Module):
@@ -55,6 +56,33 @@ def transformer_layers(spec):
     return layers
 
 
+class Mixtral(nn.Module):
+    """What transformers makes of it."""
+
+    def __init__(self, spec):
+        super().__init__()
+        import transformers
+
+        config = transformers.MixtralConfig(
+            vocab_size=spec["vocabulary"],
+            hidden_size=spec["width"],
+            intermediate_size=spec["hidden"],
+            num_hidden_layers=spec["layers"],
+            num_attention_heads=spec["heads"],
+            num_key_value_heads=spec["heads"],
+            num_local_experts=spec["experts"],
+            num_experts_per_tok=spec["chosen"],
+            max_position_embeddings=spec["context"],
+            use_cache=False,
+        )
+        self.model = transformers.MixtralForCausalLM(config)
+        if "products" in spec:
+            self.model.set_experts_implementation(spec["products"])
+
+    def forward(self, tokens):
+        return self.model(input_ids=tokens).logits.flatten(0, -2)
+
+
 def convolution(inputs, outputs, kernel, stride):
     return nn.Conv2d(inputs, outputs, kernel, stride, (kernel - 1) // 2, bias=False)
 
@@ -98,6 +126,7 @@ def resnet18_layers(spec):
 
 MAKERS = {
     "transformer": transformer_layers,
+    "mixture": lambda spec: [Mixtral(spec)],
     "resnet": resnet18_layers,
     "amoebanet": amoebanet.layers,
 }
@@ -114,7 +143,7 @@ def make_layers(spec):
 
 def make_batch(spec, samples, generator):
     """Inputs and labels of one micro-batch."""
-    if spec["network"] == "transformer":
+    if specs.reads_text(spec):
         shape = (samples, spec["context"] + 1)
         tokens = torch.randint(spec["vocabulary"], shape, generator=generator)
         return tokens[:, :-1].contiguous(), tokens[:, 1:].reshape(-1).contiguous()
@@ -124,6 +153,6 @@ def make_batch(spec, samples, generator):
 
 
 def make_optimizer(spec, parameters):
-    if spec["network"] == "transformer":
+    if specs.reads_text(spec):
         return torch.optim.AdamW(parameters, lr=1e-3, weight_decay=0.01, fused=True)
     return torch.optim.SGD(parameters, lr=0.01, momentum=0.9, weight_decay=1e-4, fused=True)

@@ -35,7 +35,7 @@ def main():
     torch.manual_seed(1)
     before = meter.own_memory()
     model = nn.Sequential(*networks.make_layers(spec))
-    if spec["network"] != "transformer":
+    if not specs.reads_text(spec):
         model = model.to(memory_format=torch.channels_last)
     optimizer = networks.make_optimizer(spec, model.parameters())
     micro_batches = spec["micro_batches"]

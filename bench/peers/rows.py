@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 import floors
-from specs import amoebanet, resnet18, title, transformer
+from specs import amoebanet, mixture, resnet18, title, transformer
 
 
 @dataclass
@@ -119,5 +119,15 @@ def vocabularies():
     return [Row("7", title(spec), spec) for spec in specs]
 
 
+def mixtures():
+    """1,024 tokens in a micro-batch; as wide inside, by what a token meets, as a block of four times the width."""
+    specs = [
+        mixture(*sizes, 256, 4, 2, precision=precision)
+        for precision in ("fp32", "bf16")
+        for sizes in ((8, 2, 1024), (64, 8, 256))
+    ]
+    return [Row("8", title(spec), spec) for spec in specs]
+
+
 def rows():
-    return [*one_rank(), *two_ranks(), *recompute(), *replicas(), *vocabularies()]
+    return [*one_rank(), *two_ranks(), *recompute(), *replicas(), *vocabularies(), *mixtures()]

@@ -3,7 +3,8 @@
 #
 # Installs below $PENSTOCK_PEERS (by default ~/.cache/penstock/peers) and prints that path. The CPU
 # wheels come from PyTorch's own index where it can be reached; PyPI's, which bring CUDA along
-# (about 6 GiB), serve as well. Run again: does nothing when PyTorch is there already.
+# (about 6 GiB), serve as well. Run again: does nothing when PyTorch and transformers are there
+# already.
 set -eu
 where=${PENSTOCK_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/penstock/peers}
 version=${PENSTOCK_PEERS_TORCH:-torch}
@@ -21,6 +22,9 @@ if ! "$where/bin/python" -c 'import torch' 2>/dev/null; then
   "$where/bin/pip" install --quiet --retries 0 --timeout 10 \
       --index-url https://download.pytorch.org/whl/cpu "$version" 2>/dev/null ||
     "$where/bin/pip" install --quiet "$version"
+fi
+if ! "$where/bin/python" -c 'import transformers' 2>/dev/null; then  # the peer of mixtures
+  "$where/bin/pip" install --quiet --retries 0 --timeout 10 transformers
 fi
 "$where/bin/python" -c 'import torch; print("PyTorch", torch.__version__)' >&2
 echo "$where"

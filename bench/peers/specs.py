@@ -15,6 +15,28 @@ def transformer(width, context, b, m, layers=4, precision="fp32", vocabulary=409
     }
 
 
+def mixture(experts, chosen, hidden, context, b, m, precision="fp32"):
+    """Mixtral's network, `hidden` wide in each expert."""
+    return {
+        "network": "mixture",
+        "width": 512,
+        "heads": 8,
+        "layers": 4,
+        "vocabulary": 4096,
+        "experts": experts,
+        "chosen": chosen,
+        "hidden": hidden,
+        "context": context,
+        "micro_batch_size": b,
+        "micro_batches": m,
+        "precision": precision,
+    }
+
+
+def reads_text(spec):
+    return spec["network"] in ("transformer", "mixture")
+
+
 def resnet18(b, m, precision="fp32"):
     return {
         "network": "resnet",
@@ -41,6 +63,7 @@ def amoebanet(b, m, precision="fp32"):
 
 NAMES = {
     "transformer": "LM {layers} x {width}, T {context}",
+    "mixture": "mixture {layers} x {width}, {chosen} of {experts} experts of {hidden}, T {context}",
     "resnet": "ResNet-18, {image} x {image}",
     "amoebanet": "AmoebaNet-D ({layers}, {filters}), {image} x {image}",
 }
@@ -80,6 +103,27 @@ def options(spec):
             "model.context": spec["context"],
             "model.activation": "gelu",
             "model.positions": "learned",
+            "optimizer.kind": "adamw",
+            "optimizer.weight_decay": 0.01,
+        }
+    if spec["network"] == "mixture":
+        return common | {
+            "model.kind": "decoder",
+            "model.width": spec["width"],
+            "model.heads": spec["heads"],
+            "model.layers": spec["layers"],
+            "model.vocabulary": spec["vocabulary"],
+            "model.context": spec["context"],
+            "model.hidden": spec["hidden"],
+            "model.experts": spec["experts"],
+            "model.experts_per_token": spec["chosen"],
+            "model.norm": "rms",
+            "model.positions": "rotary",
+            "model.gated": "true",
+            "model.bias": "false",
+            "model.attention_bias": "false",
+            "model.output_bias": "false",
+            "model.activation": "silu",
             "optimizer.kind": "adamw",
             "optimizer.weight_decay": 0.01,
         }
