@@ -222,6 +222,10 @@ TEST_F(SearchedRuns, AreRefusedWhereNothingFitsAndWhereNothingIsTrained) {
             HasSubstr("on rank")));
   expect_refusal(2, run_file_of_eight(), "--stages 3 --pipeline.chunks 2 --schedule searched",
                  HasSubstr("with the schedule searched every rank holds 2 stages"));
+  expect_refusal(
+      2, run_file_of_eight(), "--stages 2 --schedule searched --warm-up 1",
+      HasSubstr("pipeline.schedule = \"searched\" says itself how deep its warm-up is: leave out "
+                "--warm-up 1"));
   ASSERT_EQ(go(1, new_run_ + "--schedule searched --steps 1").exit_code, 0);
   const JobResult job = run_penstock(1, "eval " + out_ + "/run.toml --schedule searched");
   EXPECT_EQ(job.exit_code, 2) << job.output;

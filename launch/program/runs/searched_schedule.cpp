@@ -87,6 +87,12 @@ std::optional<SearchedStep> kept_step(const SearchedRun& run, const Cluster& clu
 
 SearchedSchedule searched_schedule(const SearchedRun& run, const Cluster& cluster,
                                    const std::string& kept_in) {
+  if (run.candidate.warm_up != 0) {
+    fail_input(fmt::format(
+        "pipeline.schedule = \"searched\" says itself how deep its warm-up is: leave out "
+        "--warm-up {}",
+        run.candidate.warm_up));
+  }
   std::string why;
   if (!kept_in.empty()) {
     if (const auto kept = kept_step(run, cluster, kept_in, why)) {

@@ -85,11 +85,12 @@ std::string safeguards_text(const SafeguardCosts& safeguards, const Config& conf
 
 std::string headline(const Config& config, const Layout& layout, Network& network, Device& device) {
   const PipelineConfig& pipeline = config.pipeline;
+  const std::string ahead = pipeline.warm_up > 0 ? " +" + std::to_string(pipeline.warm_up) : "";
   return config.model.kind + ", " + std::to_string(layout.total_parameters()) + " parameters in " +
          amount_text(std::ssize(layout.parameters), "layer") + "; " +
          amount_text(pipeline.stages, "stage") + " x " + amount_text(pipeline.replicas, "replica") +
          ", " + amount_text(pipeline.micro_batches, "micro-batch", "es") + " of " +
-         std::to_string(pipeline.micro_batch_size) + ", schedule " + pipeline.schedule +
+         std::to_string(pipeline.micro_batch_size) + ", schedule " + pipeline.schedule + ahead +
          ", recompute " + pipeline.recompute + "; " + device.description() + ", " +
          network.description();
 }

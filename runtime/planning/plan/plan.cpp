@@ -250,7 +250,10 @@ class Planner {
 
   // ---- schedules that are searched
   [[nodiscard]] bool only_searched() const { return request_.schedule == kSearched; }
-  [[nodiscard]] bool searches() const { return !request_.schedule || only_searched(); }
+  // A warm-up that was asked for is kept, and searched schedules have their own.
+  [[nodiscard]] bool searches() const {
+    return only_searched() || (!request_.schedule && request_.warm_up.value_or(0) == 0);
+  }
 
   // Searches for the sizes and modes of the most promising candidates, with their splits. Where
   // only searched schedules are wanted, those take the place of the others.
