@@ -1,6 +1,8 @@
 #include "kernels/cpu/onednn/thread_products.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 
 #include "kernels/checks.h"
@@ -27,8 +29,9 @@ template <class T>
 bool is_transpose(const std::byte* c, const std::vector<float>& t, int64_t rows, int64_t columns) {
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t i = 0; i < columns; ++i, c += sizeof(T)) {
-      const T number = static_cast<T>(t[static_cast<size_t>(i * rows + r)]);
-      if (std::memcmp(c, &number, sizeof number) != 0) return false;
+      const auto number = std::bit_cast<std::array<std::byte, sizeof(T)>>(
+          static_cast<T>(t[static_cast<size_t>(i * rows + r)]));
+      if (!std::equal(number.begin(), number.end(), c)) return false;
     }
   }
   return true;
