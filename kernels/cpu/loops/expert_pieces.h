@@ -13,10 +13,10 @@
 
 namespace penstock {
 
-// Of the last height are the pieces by which a row's bits are defined: what a row gets must not
-// depend on how many other rows its expert has, and generating texts, where experts have a row or
-// two, would be slower by as much as pieces are higher. The others are used where the processor's
-// products are found to give rows the same bits (ThreadProducts::agree()).
+// Pieces of the last height define the bits of a row: what a row gets must not depend on how many
+// other rows its expert has, and generating texts, where experts have a row or two, would be slower
+// by as much as pieces are higher. The others are used where the processor's products are found to
+// give rows the same bits (ThreadProducts::agree()).
 constexpr std::array<int64_t, 4> kForwardHeights = {256, 128, 64, 16};
 // Nobody asks for the bits of a single row of a gradient.
 constexpr std::array<int64_t, 4> kBackwardHeights = {128, 64, 32, 16};

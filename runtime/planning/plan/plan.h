@@ -60,8 +60,8 @@ struct PlannedCandidate {
   // The members timeline and bytes are empty. Where the candidate does not fit, it has `memory`
   // only.
   Prediction prediction = {};
-  // Of a searched schedule: by which share its passes and messages are above the least that any
-  // order takes (Certificate::gap).
+  // The gap of a searched schedule: by which share its passes and messages are above the least that
+  // any order takes (Certificate::gap).
   std::optional<double> gap = {};
 };
 
