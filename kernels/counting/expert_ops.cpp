@@ -116,12 +116,8 @@ class CountingExperts final : public ExpertOps {
       tally_.convert(elements(*weights));
       held.push_back(tally_.scratch(weights->elements() / sizes.experts, DType::F32));
     }
-    const auto bytes = static_cast<int64_t>(size_of(type));
-    const auto buffers = product == LinearProduct::Forward         ? forward_buffers
-                         : product == LinearProduct::InputGradient ? input_gradient_buffers
-                                                                   : weight_gradient_buffers;
-    held.push_back(tally_.scratch(
-        tally_.model().threads * buffers(sizes.in, sizes.out, bytes).bytes(), DType::U8));
+    held.push_back(
+        tally_.scratch(tally_.model().threads * buffers(product, sizes, dtype).bytes(), DType::U8));
     // The library pads its copies to pairs and vectors, and adds up bf16 results in fp32.
     const auto padded = [](int64_t columns) { return (columns + 31) / 32 * 32; };
     const bool of_weight = product == LinearProduct::WeightGradient;
@@ -134,6 +130,21 @@ class CountingExperts final : public ExpertOps {
       held.push_back(tally_.scratch(tally_.model().threads * height * 64, DType::F32));
     }
     return held;
+  }
+
+  // The buffers of a thread of the CPU for a product of rows of type `rows`.
+  [[nodiscard]] PieceBuffers buffers(LinearProduct product, const GroupedSizes& sizes,
+                                     DType rows) const {
+    const DType type = multiplied(rows);
+    if (product == LinearProduct::Forward) {
+      return forward_buffers(sizes.in, sizes.out, static_cast<int64_t>(size_of(type)));
+    }
+    const bool of_inputs = product == LinearProduct::InputGradient;
+    if (type == DType::F32) {
+      return of_inputs && rows == DType::BF16 ? rounded_gradient_buffers(sizes.in) : PieceBuffers{};
+    }
+    return of_inputs ? input_gradient_buffers(sizes.in, sizes.out)
+                     : weight_gradient_buffers(sizes.in, sizes.out);
   }
 
   void count(const GroupedSizes& sizes, DType rows, Tally::Operands operands, double weight_bytes) {

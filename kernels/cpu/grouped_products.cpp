@@ -194,6 +194,69 @@ ForwardProducts forward_products(const CpuContext& context, const GroupedSizes& 
   return all;
 }
 
+// The gradient of the inputs, multiplied in fp32.
+void input_gradient(CpuContext& context, Tensor& dx, const Tensor& rows, const Tensor& value,
+                    const Tensor& offsets, const GroupedSizes& sizes) {
+  const int64_t in = sizes.in;
+  const int64_t out = sizes.out;
+  const bool rounds = dx.dtype() != DType::F32;
+  ThreadProducts products(context.dnn);
+  Buffers buffers(context, rounds ? rounded_gradient_buffers(in) : PieceBuffers{});
+  constexpr std::array heights = {kGradientRows};
+  multiply_pieces(
+      context, value, sizes, offsets, heights,
+      [&](int thread, const PieceOfRows& piece, const std::byte* matrix) {
+        float* to = rounds ? reinterpret_cast<float*>(buffers.first(thread))
+                           : dx.data<float>() + piece.first * in;
+        products.run({.m = piece.rows, .n = in, .k = out, .a_row = out, .b_row = in, .c_row = in},
+                     to, rows.data<float>() + piece.first * out,
+                     reinterpret_cast<const float*>(matrix));
+        if (rounds) {
+          store(dx.data<bfloat16>() + piece.first * in, to, piece.rows * in);
+        }
+      });
+}
+
+// Calls body(thread, expert, first row, rows) for the blocks of rows of the gradient of the
+// weights, in parallel.
+template <class Body>
+void for_blocks(const CpuContext& context, const GroupedSizes& sizes, int64_t top_rows,
+                const Body& body) {
+  const int64_t blocks = (sizes.out + top_rows - 1) / top_rows;
+  for_items(context, sizes.experts * blocks, [&](int thread, int64_t i) {
+    const int64_t top = i % blocks * top_rows;
+    body(thread, i / blocks, top, std::min(top_rows, sizes.out - top));
+  });
+}
+
+// The gradient of the weights, multiplied in fp32.
+void weight_gradient(CpuContext& context, Tensor& dw, const Tensor& inputs, const Tensor& gradients,
+                     const Tensor& offsets, bool accumulate, const GroupedSizes& sizes) {
+  const int64_t in = sizes.in;
+  const int64_t out = sizes.out;
+  const auto* offset = offsets.data<int32_t>();
+  ThreadProducts products(context.dnn);
+  for_blocks(context, sizes, kGradientRows, [&](int, int64_t expert, int64_t top, int64_t block) {
+    const int64_t first = offset[expert];
+    const int64_t rows = offset[expert + 1] - first;
+    float* to = dw.data<float>() + (expert * out + top) * in;
+    if (rows == 0) {
+      if (!accumulate) std::fill_n(to, block * in, 0.0F);
+      return;
+    }
+    products.run({.m = block,
+                  .n = in,
+                  .k = rows,
+                  .a_row = out,
+                  .b_row = in,
+                  .c_row = in,
+                  .a_transposed = true,
+                  .accumulate = accumulate},
+                 to, gradients.data<float>() + first * out + top,
+                 inputs.data<float>() + first * in);
+  });
+}
+
 }  // namespace
 
 void grouped_forward(CpuContext& context, Tensor& y, const Tensor& x, Weight& w,
@@ -231,6 +294,8 @@ void grouped_backward_input(CpuContext& context, Tensor& dx, const Tensor& g, We
   const int64_t out = sizes.out;
   const Tensor rows = operand(context, g);
   const DType type = rows.dtype();
+  const Tensor value = matrices(context, w, type);
+  if (type == DType::F32) return input_gradient(context, dx, rows, value, offsets, sizes);
   ProductPlans plans;
   for (const int64_t height : kBackwardHeights) {
     plans.push_back({.m = height,
@@ -243,26 +308,20 @@ void grouped_backward_input(CpuContext& context, Tensor& dx, const Tensor& g, We
                      .b_type = type,
                      .c_type = type});
   }
-  const Tensor value = matrices(context, w, type);
   ThreadProducts products(context.dnn, {plans.data(), plans.size()});
-  Buffers buffers(context, input_gradient_buffers(in, out, bytes_of(1, type)));
+  Buffers buffers(context, input_gradient_buffers(in, out));
   multiply_pieces(context, value, sizes, offsets, kBackwardHeights,
                   [&](int thread, const PieceOfRows& piece, const std::byte* matrix) {
                     const int64_t height = kBackwardHeights[piece.height];
                     const auto* from = rows_of(rows, out, piece, height, buffers.first(thread));
                     auto* to =
                         static_cast<std::byte*>(dx.raw()) + bytes_of(piece.first * in, dx.dtype());
-                    if (type == dx.dtype() && piece.rows == height) {
+                    if (piece.rows == height) {
                       return products.run(thread, piece.height, to, from, matrix);
                     }
                     std::byte* result = buffers.second(thread);
                     products.run(thread, piece.height, result, from, matrix);
-                    if (type == dx.dtype()) {
-                      std::memcpy(to, result, static_cast<size_t>(bytes_of(piece.rows * in, type)));
-                    } else {
-                      store(dx.data<bfloat16>() + piece.first * in,
-                            reinterpret_cast<const float*>(result), piece.rows * in);
-                    }
+                    std::memcpy(to, result, static_cast<size_t>(bytes_of(piece.rows * in, type)));
                   });
 }
 
@@ -273,6 +332,9 @@ void grouped_backward_weight(CpuContext& context, Tensor& dw, const Tensor& x, c
   const Tensor inputs = operand(context, x);
   const Tensor gradients = operand(context, g);
   const DType type = inputs.dtype();
+  if (type == DType::F32) {
+    return weight_gradient(context, dw, inputs, gradients, offsets, accumulate, sizes);
+  }
   const int64_t top_rows = std::min(kGradientRows, out);
   ProductPlans plans;
   // The rows of dw come in blocks of top_rows; what is left over has plans of its own, which
@@ -292,13 +354,9 @@ void grouped_backward_weight(CpuContext& context, Tensor& dw, const Tensor& x, c
     }
   }
   ThreadProducts products(context.dnn, {plans.data(), plans.size()});
-  Buffers buffers(context, weight_gradient_buffers(in, out, bytes_of(1, type)));
+  Buffers buffers(context, weight_gradient_buffers(in, out));
   const auto* offset = offsets.data<int32_t>();
-  const int64_t blocks = (out + top_rows - 1) / top_rows;
-  for_items(context, sizes.experts * blocks, [&](int thread, int64_t i) {
-    const int64_t expert = i / blocks;
-    const int64_t top = i % blocks * top_rows;
-    const int64_t block = std::min(top_rows, out - top);
+  for_blocks(context, sizes, top_rows, [&](int thread, int64_t expert, int64_t top, int64_t block) {
     float* to = dw.data<float>() + (expert * out + top) * in;
     if (!accumulate) std::fill_n(to, block * in, 0.0F);
     const size_t first_plan = block == top_rows ? 0 : kBackwardHeights.size();

@@ -3,7 +3,8 @@
 //
 // How many rows an expert has changes from step to step, and a primitive of oneDNN is made for one
 // number of rows. So rows are multiplied in pieces of a few heights, the last one filled up with
-// zeros.
+// zeros. Gradients in fp32 need no primitive (ThreadProducts::run() of a Gemm) and take the rows
+// that there are.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +19,10 @@ namespace penstock {
 // by as much as pieces are higher. The others are used where the processor's products are found to
 // give rows the same bits (ThreadProducts::agree()).
 constexpr std::array<int64_t, 4> kForwardHeights = {256, 128, 64, 16};
-// Nobody asks for the bits of a single row of a gradient.
+// In bf16: nobody asks for the bits of a single row of a gradient.
 constexpr std::array<int64_t, 4> kBackwardHeights = {128, 64, 32, 16};
-// The rows of a weight's gradient that are computed at a time, which stay in a core's cache.
+// The rows of a gradient that are computed at a time: those of a weight's gradient stay in a core's
+// cache, and those of an input's, in fp32, are shared out between threads.
 constexpr int64_t kGradientRows = 128;
 
 struct PieceOfRows {
@@ -65,16 +67,17 @@ struct PieceBuffers {
                                                      int64_t number_bytes) {
   return {kForwardHeights.back() * in * number_bytes, kForwardHeights.back() * out * 4};
 }
-[[nodiscard]] constexpr PieceBuffers input_gradient_buffers(int64_t in, int64_t out,
-                                                            int64_t number_bytes) {
-  return {kBackwardHeights.back() * out * number_bytes,
-          kBackwardHeights.front() * in * number_bytes};
+// Gradients of inputs that are computed in fp32 and then rounded.
+[[nodiscard]] constexpr PieceBuffers rounded_gradient_buffers(int64_t in) {
+  return {kGradientRows * in * 4, 0};
 }
-// Rows of x and rows of g.
-[[nodiscard]] constexpr PieceBuffers weight_gradient_buffers(int64_t in, int64_t out,
-                                                             int64_t number_bytes) {
-  return {kBackwardHeights.back() * in * number_bytes,
-          kBackwardHeights.back() * out * number_bytes};
+// Gradients that are multiplied in bf16: rows that are filled up, and results, or rows of x and
+// rows of g.
+[[nodiscard]] constexpr PieceBuffers input_gradient_buffers(int64_t in, int64_t out) {
+  return {kBackwardHeights.back() * out * 2, kBackwardHeights.front() * in * 2};
+}
+[[nodiscard]] constexpr PieceBuffers weight_gradient_buffers(int64_t in, int64_t out) {
+  return {kBackwardHeights.back() * in * 2, kBackwardHeights.back() * out * 2};
 }
 
 }  // namespace penstock

@@ -90,4 +90,16 @@ void ThreadProducts::run(int thread, size_t plan, void* c, const void* a, const 
   check(product.execute(state_, buffers, scratch), "the execution of a product of one thread");
 }
 
+void ThreadProducts::run(const Gemm& gemm, float* c, const float* a, const float* b) {
+  constexpr int64_t kColumns = 512;  // a larger b would be copied into more memory
+  state_.use_threads();
+  for (int64_t first = 0; first < gemm.n; first += kColumns) {
+    const int64_t columns = std::min(kColumns, gemm.n - first);
+    check(
+        dnnl_sgemm(gemm.a_transposed ? 'T' : 'N', 'N', gemm.m, columns, gemm.k, 1.0F, a, gemm.a_row,
+                   b + first, gemm.b_row, gemm.accumulate ? 1.0F : 0.0F, c + first, gemm.c_row),
+        "the execution of a product of one thread");
+  }
+}
+
 }  // namespace penstock

@@ -17,6 +17,14 @@ class Prepared;
 inline constexpr size_t kMostProductPlans = 8;
 using ProductPlans = boost::container::static_vector<MatmulPlan, kMostProductPlans>;
 
+// c[m, n] = a b + (accumulate ? c : 0) in fp32. The rows of a [m, k] (of its transpose, where it
+// lies transposed), of b [k, n] and of c begin that many numbers apart.
+struct Gemm {
+  int64_t m = 0, n = 0, k = 0;
+  int64_t a_row = 0, b_row = 0, c_row = 0;
+  bool a_transposed = false, accumulate = false;
+};
+
 class ThreadProducts {
  public:
   // Finds the primitives of the plans, kMostProductPlans at most, and makes them on first sight:
@@ -24,12 +32,16 @@ class ThreadProducts {
   // destroyed. A plan has one matrix, types that the processor multiplies and none of the copies
   // and functions of MatmulPlan. Throws Error(Internal) naming the plan where the library refuses
   // it.
-  ThreadProducts(OneDnn& dnn, std::span<const MatmulPlan> plans);
+  explicit ThreadProducts(OneDnn& dnn, std::span<const MatmulPlan> plans = {});
   // Computes the product of plan number `plan` on the calling thread, whose number in
   // [0, threads of the device) no other one uses meanwhile. Bits depend on the plan and the
   // operands alone. Throws Error(Internal) where the library fails, Error(Resource) when memory ran
   // out.
   void run(int thread, size_t plan, void* c, const void* a, const void* b);
+  // Computes a product that has no plan, on the calling thread: no primitive is made, so that sizes
+  // may differ from call to call. The library takes up to 2 MiB for its copies meanwhile. Bits
+  // depend on the sizes and the operands alone. Throws as run().
+  void run(const Gemm& gemm, float* c, const float* a, const float* b);
 
   // Returns whether the rows x [m, k] of `wide`, which multiplies them by a transposed matrix
   // w [n, k], get the same bits from `narrow`, which multiplies w by as many of the rows as it has
