@@ -83,23 +83,23 @@ struct Target {
         other(options.label_smoothing / static_cast<float>(classes)) {}
 };
 
-// Sets dx = scale (softmax - target), and 0 where the logit was clipped. dx can be the same tensor
-// as x.
+// Sets dx = scale (softmax * pull - target), and 0 where the logit was clipped. dx can be the same
+// tensor as x.
 template <class T>
 void cross_entropy_backward_row(T* dx, const T* x, int64_t classes, int32_t label, float logsumexp,
-                                float scale, const Clip& clip, const Target& target) {
+                                float scale, float pull, const Clip& clip, const Target& target) {
   const auto at_label = static_cast<float>(x[label]);
 #pragma GCC ivdep
   for (int64_t i = 0; i < classes; ++i) {
     const auto logit = static_cast<float>(x[i]);
     const float clipped = clip(logit);
-    const float gradient = scale * (simd_exp(clipped - logsumexp) - target.other);
+    const float gradient = scale * (simd_exp(clipped - logsumexp) * pull - target.other);
     dx[i] = static_cast<T>(clipped == logit ? gradient : 0.0F);
   }
   const float clipped = clip(at_label);
   if (clipped == at_label) {
     const float probability = simd_exp(clipped - logsumexp);
-    dx[label] = static_cast<T>(scale * (probability - target.other - target.label));
+    dx[label] = static_cast<T>(scale * (probability * pull - target.other - target.label));
   }
 }
 
@@ -212,6 +212,7 @@ class CpuToken final : public TokenOps {
     require_alike("cross_entropy_backward", dlogits, logits);
     const Clip clip(options.clip);
     const Target target(options, classes);
+    const float z = options.z;
     const auto* lse = logsumexp.data<float>() + first_row;
     const auto* label = labels.data<int32_t>() + first_row;
     with_element_type(logits.dtype(), "cross_entropy_backward", [&]<class T>(T) {
@@ -223,8 +224,9 @@ class CpuToken final : public TokenOps {
           if (label[r] < 0) {
             std::fill(dx, dx + classes, static_cast<T>(0.0F));
           } else {
+            const float pull = 1.0F + 2.0F * z * lse[r];
             cross_entropy_backward_row(dx, from + r * classes, classes, label[r], lse[r], scale,
-                                       clip, target);
+                                       pull, clip, target);
           }
         }
       });

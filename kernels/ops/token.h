@@ -10,6 +10,9 @@ namespace penstock {
 struct CrossEntropyOptions {
   float label_smoothing = 0.0F;  // the target is (1 - s) one-hot + s / classes
   float clip = 0.0F;  // > 0: logits are clipped to [-clip, clip]; no gradient where clipped
+  // The gradient is that of the loss plus z logsumexp^2, which keeps logsumexp near 0 (the z-loss
+  // of PaLM, Chowdhery et al. 2022, section 5). The loss itself has no such term.
+  float z = 0.0F;
 };
 
 class TokenOps {
@@ -35,8 +38,8 @@ class TokenOps {
   virtual void cross_entropy_forward(Tensor& result, Tensor& logsumexp, const Tensor& logits,
                                      const Tensor& labels, const CrossEntropyOptions& options,
                                      int64_t first_row) = 0;
-  // dlogits = scale * (softmax - target), zero for the rows that are left out; dlogits may be
-  // logits.
+  // dlogits = scale * (softmax * (1 + 2 z logsumexp) - target), zero for the rows that are left
+  // out; dlogits may be logits.
   virtual void cross_entropy_backward(Tensor& dlogits, const Tensor& logits, const Tensor& labels,
                                       const Tensor& logsumexp, float scale,
                                       const CrossEntropyOptions& options, int64_t first_row) = 0;

@@ -36,6 +36,7 @@ vocabulary = 50
 dropout = 0.2
 label_smoothing = 0.1
 logit_clip = 4.0
+logit_z_loss = 0.01
 tied_embedding = true
 )"},
     // The first and the last stage share a parameter; the blocks have all that published language

@@ -149,6 +149,7 @@ TEST_P(GpuToken, CrossEntropy) {
   for (const Rows& shape : kRows) {
     for (const float smoothing : {0.0F, 0.1F}) {
       for (const float clip : {0.0F, 4.0F}) compare_losses(type_, shape, {smoothing, clip});
+      compare_losses(type_, shape, {.label_smoothing = smoothing, .z = 0.01F});
     }
   }
 }

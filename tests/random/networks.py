@@ -42,7 +42,7 @@ def transformer_lm(dice, folder):
              "activation": dice.choice(["relu", "gelu", "silu"]), "positions": dice.choice(["sinusoidal", "learned"]),
              "attention_bias": chance(dice, 0.7), "bias": chance(dice, 0.7), "final_norm": chance(dice, 0.7),
              "tied_embedding": chance(dice, 0.4), "depth_scaled_init": chance(dice, 0.3),
-             "logit_clip": dice.choice([0.0, 0.0, 4.0])}
+             "logit_clip": dice.choice([0.0, 0.0, 4.0]), "logit_z_loss": dice.choice([0.0, 0.01])}
     data = token_data(dice, folder, model, ["synthetic", "text", "pieces", "tokens"])
     return model, adapters(dice, ["query", "key", "value", "output", "up", "down"]), data
 

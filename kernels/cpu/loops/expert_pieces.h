@@ -19,7 +19,7 @@ namespace penstock {
 // by as much as pieces are higher. The others are used where the processor's products are found to
 // give rows the same bits (ThreadProducts::agree()).
 constexpr std::array<int64_t, 4> kForwardHeights = {256, 128, 64, 16};
-// In bf16: nobody asks for the bits of a single row of a gradient.
+// Heights for gradients in bf16: nobody asks for the bits of a single row of a gradient.
 constexpr std::array<int64_t, 4> kBackwardHeights = {128, 64, 32, 16};
 // The rows of a gradient that are computed at a time: those of a weight's gradient stay in a core's
 // cache, and those of an input's, in fp32, are shared out between threads.

@@ -175,13 +175,14 @@ __global__ void __launch_bounds__(kSumThreads)
   result[2] = (adds ? result[2] : 0.0) + sum.counted;
 }
 
-// Computes dx = scale (softmax - target), and 0 where a logit was clipped and in rows that do not
-// count. dx can be the same tensor as x: an element is read and written by one thread only.
+// Computes dx = scale (softmax (1 + 2 z logsumexp) - target), and 0 where a logit was clipped and
+// in rows that do not count. dx can be the same tensor as x: an element is read and written by one
+// thread only.
 template <class T, int N, bool kAligned, int kThreads, bool kClips>
 __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kThreads)
     cross_entropy_backward_kernel(T* dlogits, const T* logits, const int32_t* labels,
                                   const float* logsumexp, int64_t rows, int64_t width, float scale,
-                                  Target target, Clip<kClips> clip, Finding* finding) {
+                                  float z, Target target, Clip<kClips> clip, Finding* finding) {
   const int64_t row = row_of_thread<kThreads>();
   if (row >= rows) return;
   const CutRow<N> cut(row, width);
@@ -192,11 +193,12 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   if (bad && threadIdx.x == 0) report(finding, Finding::LabelOutsideClasses, label, width);
   const bool counted = label >= 0 && !bad;
   const float log_sum = logsumexp[row];
+  const float pull = 1.0F + 2.0F * z * log_sum;
   const float of_label = target.other + target.label;
   const auto gradient = [&](float logit, bool is_label) {
     const float clipped = clip(logit);
     if (!counted || !(clipped == logit)) return 0.0F;  // 0 for a NaN, too, as on the CPU
-    return scale * (__expf(clipped - log_sum) - (is_label ? of_label : target.other));
+    return scale * (__expf(clipped - log_sum) * pull - (is_label ? of_label : target.other));
   };
   cut.template each<kThreads>(
       [&](int64_t column) {
@@ -275,7 +277,7 @@ void cross_entropy_backward(CudaContext& context, Tensor& dlogits, const Tensor&
                   launch(context.queue,
                          &cross_entropy_backward_kernel<T, N, kAligned, kThreads, kClips>,
                          row_shape<kThreads>(rows), dx, x, labels.data<int32_t>() + first_row,
-                         logsumexp.data<float>() + first_row, rows, width, scale, target,
+                         logsumexp.data<float>() + first_row, rows, width, scale, options.z, target,
                          Clip<kClips>{options.clip}, context.trouble.on_device());
                 });
   });

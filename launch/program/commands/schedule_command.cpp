@@ -111,6 +111,7 @@ bool is_file(const std::string& schedule) {
 // folders.
 void read_csv(ScheduleSettings& settings) {
   settings.csv = read_text(settings.schedule, kMostScheduleBytes, FileOwner::User);
+  if (settings.csv.empty()) fail_input(settings.schedule + " is empty: it has no instructions");
   settings.schedule = std::filesystem::path(settings.schedule).filename();
 }
 
@@ -142,6 +143,10 @@ void check_together(const ScheduleOptions& request, const std::vector<std::strin
     fail_input(
         "schedule: --format html has no --warm-up: it shows 1f1b-deep and zb-h2, whose warm-up is "
         "twice that of 1f1b and zb-h1");
+  }
+  if (is_file(request.settings.schedule)) {
+    refuse({"--stages", "--micro-batches", "--chunks"},
+           "does not go with a schedule in a file, which has its own sizes");
   }
   if (!request.search) return;
   refuse({"--warm-up"},

@@ -58,6 +58,7 @@ void add_model(std::vector<Option>& table) {
   rows.add("dropout", &M::dropout, "P", share(), "share of activations set to zero in training");
   rows.add("label_smoothing", &M::label_smoothing, "P", share(), "share of the target spread over all classes");
   rows.add("logit_clip", &M::logit_clip, "X", at_least(0), "bound on the logits; 0: none");
+  rows.add("logit_z_loss", &M::logit_z_loss, "X", at_least(0), "weight of the loss that keeps logits small (log^2 of the softmax's sum), in training; 0: none");
   rows.add("kv_heads", &M::kv_heads, "N", between(0, 1e6), "decoder: heads of keys and values, a divisor of heads; 0: heads");
   rows.add("gated", &M::gated, "", any(), "decoder: feed-forward layers are out(activation(gate(x)) * in(x))");
   rows.add("norm", &M::norm, "NAME", one_of({"layer", "rms"}), "decoder: what its norms are");

@@ -65,6 +65,13 @@ std::string left_out(const Plan& plan) {
   return text;
 }
 
+// What a bound says of a step that is `gap` above it.
+std::string words_of_gap(double gap) {
+  const double percent = 100 * gap / (1 + gap);
+  if (percent < 0.005) return "no order of its passes and messages takes less";
+  return fmt::format("no order of its passes and messages takes over {:.2f} % less", percent);
+}
+
 }  // namespace
 
 std::string options_of(const Arrangement& c) {
@@ -123,11 +130,7 @@ std::string plan_table(const Plan& plan, int top) {
   for (const PlannedCandidate& planned : plan.candidates) {
     if (planned.standing != Standing::Ranked || place == top) break;
     text += row(++place, planned);
-    if (planned.gap) {
-      gaps +=
-          fmt::format("{:4}  searched: no order of its passes and messages takes {:.2f} % less\n",
-                      place, 100 * *planned.gap / (1 + *planned.gap));
-    }
+    if (planned.gap) gaps += fmt::format("{:4}  searched: {}\n", place, words_of_gap(*planned.gap));
   }
   if (place == 0) {
     text = "nothing fits\n";

@@ -70,6 +70,7 @@ struct ModelConfig {
   double dropout = 0.0;          // rate of dropout: the share of numbers set to zero
   double label_smoothing = 0.0;  // share of the target that is spread over all classes
   double logit_clip = 0.0;       // logits are clipped to [-logit_clip, logit_clip]; 0 = off
+  double logit_z_loss = 0.0;     // weight of the loss that keeps logits small
   // decoder: where the families of published language models differ
   int64_t kv_heads = 0;        // heads of keys and values, a divisor of `heads`; 0: `heads`
   bool gated = false;          // feed-forward: out(activation(gate(x)) * in(x))

@@ -73,7 +73,8 @@ Shape label_shape(const ModelInput& input) {
 
 CrossEntropyOptions loss_of(const ModelConfig& config) {
   return {.label_smoothing = static_cast<float>(config.label_smoothing),
-          .clip = static_cast<float>(config.logit_clip)};
+          .clip = static_cast<float>(config.logit_clip),
+          .z = static_cast<float>(config.logit_z_loss)};
 }
 
 Sequential build_model(const ModelConfig& config, int64_t vocabulary, int64_t classes) {

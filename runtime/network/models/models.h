@@ -30,7 +30,7 @@ struct ModelInput {
 [[nodiscard]] ModelInput input_of(const ModelConfig& config);
 // The shape of a sample's labels: [context], [height, width] or, for one label, [].
 [[nodiscard]] Shape label_shape(const ModelInput& input);
-// The loss that a network is trained by: label smoothing and the clipping of logits.
+// The loss that a network is trained by: label smoothing, the clipping of logits and their z-loss.
 [[nodiscard]] CrossEntropyOptions loss_of(const ModelConfig& config);
 
 // The layers of the network. `vocabulary` (number of tokens) and `classes` are those of the data

@@ -38,8 +38,9 @@ Schedule from_csv(const Recipe& recipe) {
 
 Schedule compute_instructions(const Recipe& recipe) {
   if (recipe.csv.empty() && recipe.schedule == kSearched) {
-    refuse_recipe("a searched schedule is found when a training starts or is planned, and here " +
-                  std::string("is none yet: name another schedule"));
+    refuse_recipe(
+        "a searched schedule is found when a training starts or is planned, and here is none yet: "
+        "name another schedule, or let `penstock schedule --search` find one");
   }
   Schedule schedule = recipe.csv.empty()
                           ? make_schedule(recipe.schedule, ranks_per_pipeline(recipe),
@@ -85,7 +86,7 @@ int ranks_per_pipeline(const Recipe& recipe) {
   if (recipe.stages < 1 || recipe.stages % chunks != 0) {
     refuse_recipe("--stages is " + std::to_string(recipe.stages) + ", but with the schedule " +
                   recipe.schedule + " every rank holds " + std::to_string(chunks) +
-                  (chunks == 1 ? " stage" : " stages") + ": take a multiple of the " +
+                  (chunks == 1 ? " stage" : " stages") + ": take a multiple of " +
                   std::to_string(chunks));
   }
   return recipe.stages / chunks;

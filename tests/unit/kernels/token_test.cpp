@@ -179,8 +179,9 @@ TEST_P(TokenTest, CrossEntropyBackward) {
   const int64_t classes = 23;
   const Tensor logits = random({4, classes}, 1, -3.0, 3.0);
   const Tensor labels = cpu_.of({3, -1, 22, 0}, {4}, DType::I32);
-  for (const CrossEntropyOptions& options : {CrossEntropyOptions{}, CrossEntropyOptions{0.1F, 0.0F},
-                                             CrossEntropyOptions{0.1F, 2.003F}}) {
+  for (const CrossEntropyOptions& options :
+       {CrossEntropyOptions{}, CrossEntropyOptions{0.1F, 0.0F}, CrossEntropyOptions{0.1F, 2.003F},
+        CrossEntropyOptions{0.1F, 2.003F, 0.05F}}) {
     Tensor result = cpu_.poisoned({3}, DType::F64);
     Tensor logsumexp = cpu_.poisoned({4}, DType::F32);
     ops_->cross_entropy_forward(result, logsumexp, logits, labels, options, 0);
@@ -188,9 +189,13 @@ TEST_P(TokenTest, CrossEntropyBackward) {
     ops_->cross_entropy_backward(dlogits, logits, labels, logsumexp, 0.5F, options, 0);
     const Numbers expected = central_differences(
         [&](const Numbers& v) {
-          return 0.5 * cross_entropy(v, doubles_of(labels), double{options.label_smoothing},
-                                     double{options.clip})
-                           .sum;
+          const Loss loss = cross_entropy(v, doubles_of(labels), double{options.label_smoothing},
+                                          double{options.clip});
+          double squares = 0.0;
+          for (size_t r = 0; r < 4; ++r) {
+            if (doubles_of(labels)[r] >= 0.0) squares += loss.logsumexp[r] * loss.logsumexp[r];
+          }
+          return 0.5 * (loss.sum + double{options.z} * squares);
         },
         doubles_of(logits));
     expect_close(dlogits, expected, "dlogits");

@@ -124,7 +124,7 @@ TEST(ScheduleCommand, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal({"--stagse", "3"}), HasSubstr("stagse"));
   EXPECT_THAT(refusal({"--stages", "three"}), HasSubstr("three"));
   EXPECT_THAT(refusal({"--stages", "0"}), HasSubstr("0"));
-  EXPECT_THAT(refusal({"--stages", "3", "--schedule", "zb-v"}), HasSubstr("multiple of the 2"));
+  EXPECT_THAT(refusal({"--stages", "3", "--schedule", "zb-v"}), HasSubstr("multiple of 2"));
   EXPECT_THAT(refusal({"--schedule", "2f2b"}), HasSubstr("known are gpipe"));
   EXPECT_THAT(refusal({"--times", "1,2"}), HasSubstr("--times"));
   EXPECT_THAT(refusal({"--times", "1,2,x"}), HasSubstr("--times"));
@@ -144,6 +144,12 @@ TEST(ScheduleCommand, RefusesWhatMakesNoSense) {
   const TemporaryFolder folder;
   const std::string broken = folder.write("broken.csv", "F0.0,B0.0\nF1.0,B1.1\n");
   EXPECT_THAT(refusal({"--schedule", broken}), HasSubstr("broken.csv"));
+  EXPECT_THAT(refusal({"--schedule", folder.write("empty.csv", "")}),
+              HasSubstr("empty.csv is empty"));
+  for (const char* option : {"--stages", "--micro-batches", "--chunks"}) {
+    EXPECT_THAT(refusal({"--schedule", broken, option, "1"}),
+                HasSubstr(std::string(option) + " does not go with a schedule in a file"));
+  }
   for (const Arguments& arguments :
        {Arguments{"--schedule", "2f2b"}, {"--times", "1,2"}, {"--schedule", broken}}) {
     EXPECT_EQ(refusal(arguments).find('\n'), std::string::npos) << refusal(arguments);

@@ -31,7 +31,7 @@ class ClassifierLoss final : public Layer {
     // The name of the field of the data with the labels: I32, one class for each vector of x,
     // counted from 0; a negative one is ignored.
     std::string labels = "labels";
-    CrossEntropyOptions loss = {};  // label smoothing and clipping of logits, in training
+    CrossEntropyOptions loss = {};  // label smoothing, clipping of logits and z-loss, in training
     // Where `weight` is the embedding's table [vocabulary, width] (tied weights); nullopt: its own.
     std::optional<SharedWeight> shared = std::nullopt;
     int64_t rows_at_once = 0;  // how many rows of logits are computed at a time; 0: by their shape
