@@ -90,7 +90,7 @@ Arrangement gpipe_run(const Work& work, int stages, int micro_batches) {
 Bytes bytes_of(const Arrangement& candidate, const DeviceModel& device, const Work& work) {
   const ModelCosts costs = costs_of(device, work, candidate.cut());
   const ChosenSplit chosen =
-      choose_split(candidate, schedule_of(candidate), costs, device.memory_bytes);
+      choose_split(candidate, schedule_of(candidate), costs, {.memory_bytes = device.memory_bytes});
   Bytes bytes;
   bytes.fits = chosen.fits;
   for (const RankMemory& rank : chosen.memory) {
@@ -122,7 +122,7 @@ Speed simulated(Arrangement candidate, const DeviceModel& device, const Work& wo
                 bool as_published) {
   const ModelCosts costs = costs_of(device, work, candidate.cut());
   const Schedule schedule = as_published ? published(candidate) : schedule_of(candidate);
-  candidate.split = choose_split(candidate, schedule, costs, 0).split;
+  candidate.split = choose_split(candidate, schedule, costs, {}).split;
   const Prediction prediction = predict(candidate, schedule, costs, usual_cluster(device));
   return {.samples_per_s = prediction.samples_per_s,
           .fits = prediction.fullest_bytes() <= device.memory_bytes,

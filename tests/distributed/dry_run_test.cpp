@@ -206,6 +206,23 @@ TEST_F(VirtualTimes, AreTheSimulatorsWhereReceiversCopy) {
   expect_the_simulators(4, slow_links(kAccurate, kActivationBytes, true));
 }
 
+// Each rank of each replica at a speed of its own, and one device of another model.
+TEST_F(VirtualTimes, AreTheSimulatorsOnUnlikeRanks) {
+  for (const int positions : {2, 4}) {
+    std::string entries;
+    for (int rank = 0; rank < 2 * positions; ++rank) {
+      entries += std::string(rank == 0 ? "" : ", ") + R"({"ranks": ")" + std::to_string(rank) +
+                 R"(", "model": ")" + (rank == 1 ? "v100-16gb" : "p100") + R"(", "speed": )" +
+                 std::to_string(1.0 / (1 + rank % 3)) + "}";
+    }
+    const std::string file = scratch_.write("devices.json", R"({"devices": [)" + entries + "]}");
+    expect_the_simulators(positions, "--dry-run-model p100 --devices " + file);
+    EXPECT_THAT(said_,
+                HasSubstr("devices: rank 0 p100, 16.0 GiB; rank 1 v100-16gb at 0.5 of its speed"));
+    EXPECT_THAT(said_, HasSubstr("(unlike ranks: "));
+  }
+}
+
 TEST_F(VirtualTimes, AreTheSameEveryTime) {
   const auto moments = [&] {
     (void)rehearse(2, "1f1b", "--dry-run-model a100 --run.trace 1");

@@ -245,6 +245,58 @@ TEST_F(SearchedRuns, TakeTimesFromAProfile) {
   EXPECT_EQ(summary["predicted_from"], "measured: " + profile);
 }
 
+// The split follows the devices, and no bit follows the split.
+TEST_F(PlannedRuns, GiveSlowRanksFewerLayersAndTheSameBits) {
+  const std::string run_file = run_file_of_eight();
+  const std::string more = " --model.layers 8 --optimizer.barrier true";
+  (void)train(1, run_file, "--stages 1" + more);
+  const Trajectory alone = read_trajectory(scratch_ / "run");
+  for (int stages = 2; stages <= 4; ++stages) {
+    const std::string file = scratch_.write(
+        "devices.json", R"({"devices": [{"ranks": "0", "speed": 0.3}, {"ranks": "1-)" +
+                            std::to_string(stages - 1) + R"(", "speed": 1}]})");
+    const std::string on = "--stages " + std::to_string(stages) + more;
+    const auto layers_of_first = [&](const std::string& options) {
+      (void)train(stages, run_file, options);
+      const std::string kept = read_file(scratch_ / "run/run.toml");
+      const size_t at = kept.find("\nsplit = [");
+      return at == std::string::npos ? 0 : std::stoi(kept.substr(at + 10));
+    };
+    EXPECT_EQ(layers_of_first(on), 0) << "balanced when it starts";
+    const Trajectory even = read_trajectory(scratch_ / "run");
+    const int fewer = layers_of_first(on + " --devices " + file);
+    EXPECT_GE(fewer, 1);
+    EXPECT_LT(fewer, 11 / stages) << stages;
+    const Trajectory unlike = read_trajectory(scratch_ / "run");
+    EXPECT_EQ(unlike.losses, even.losses) << stages;
+    EXPECT_EQ(unlike.losses, alone.losses) << stages;
+    EXPECT_EQ(unlike.tensors, alone.tensors) << stages;
+  }
+  expect_refusal(2, run_file, "--stages 2 --devices " + (scratch_ / "devices.json"),
+                 HasSubstr("devices.json: 'devices'[1] 'ranks' has rank 3, and the job has 2"));
+  expect_refusal(2, run_file, "--stages 2 --devices no/such.json", HasSubstr("no/such.json"));
+}
+
+// One rank really is slow: oneDNN may use no vectors there. Its profile says so, and it gets fewer
+// layers.
+TEST_F(PlannedRuns, GiveFewerLayersToARankThatIsMeasuredToBeSlow) {
+  const std::string run_file = run_file_of_eight() + " --model.width 256 --model.layers 6";
+  const auto profile = [&](const std::string& words, const std::string& path) {
+    const JobResult job = run_words(
+        words + penstock_program() + " profile " + run_file + " --profile-out " + path, 120);
+    ASSERT_EQ(job.exit_code, 0) << job.output;
+  };
+  profile("", scratch_ / "fast.json");
+  profile("ONEDNN_MAX_CPU_ISA=SSE41 ", scratch_ / "slow.json");
+  const std::string file = scratch_.write("devices.json", R"({"devices": [
+      {"ranks": "0", "profile": "fast.json"}, {"ranks": "1", "profile": "slow.json"}]})");
+  const JobResult job =
+      run_alone("plan " + run_file + " --ranks 2 --stages 2 --json --devices " + file);
+  ASSERT_EQ(job.exit_code, 0) << job.output;
+  const Json split = Json::parse(job.output)["candidates"][0]["split"];
+  EXPECT_GT(split[0].get<int>(), split[1].get<int>()) << split;
+}
+
 TEST_F(PlannedRuns, TakeTimesFromAProfile) {
   const std::string run_file = run_file_of_eight();
   const std::string profile = scratch_ / "profile.json";

@@ -164,9 +164,10 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
       memory_of_rank(made.choice, session.rank(), session.local_ranks(), *made.device);
   made.run = planned_run(session, world, settings, config, made.device->model(), bytes, models,
                          run_directory_of(made.to.resume_from));
-  if (made.run.profile && !config.run.dry_run) {
-    made.notes.push_back(
-        other_device_text(*made.run.profile, config.pipeline.profile, made.device->description()));
+  const bool is_measured = !config.pipeline.profile.empty() && config.pipeline.devices.empty();
+  if (made.run.devices && is_measured && !config.run.dry_run) {
+    made.notes.push_back(other_device_text(*made.run.devices->kinds.front().profile,
+                                           config.pipeline.profile, made.device->description()));
   }
   made.run.config = with_steps_of_data(world, made.run.config, models);
   made.notes.push_back(length_note(made.run.config.run));
@@ -209,7 +210,7 @@ int train(Preparation& made, const Station& station, const ModelMaker& models, R
                        .run_file = kept_run_file(config),
                        .identity = made.to.run,
                        .attempt = made.to.attempt,
-                       .profile = made.run.profile ? &*made.run.profile : nullptr,
+                       .devices = made.run.devices ? &*made.run.devices : nullptr,
                        .stopping = made.stopping.get(),
                        .resume_from = made.to.resume_from,
                        .is_verified = true,  // settle_checkpoint() has verified it

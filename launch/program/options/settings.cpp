@@ -216,10 +216,19 @@ void settle_lora_folder(Settings& settings) {
   settle_lora(settings);
 }
 
-void settle_profile(Settings& settings, DataRead read) {
+// Settles the paths of what a run that trains is planned by. A plan reads the file of devices, too,
+// and says itself where there is none.
+void settle_costs(Settings& settings, DataRead read) {
   std::string& profile = settings.config.pipeline.profile;
-  if (profile.empty() || read != DataRead::All) return;
-  profile = found_path(settings, "pipeline.profile", profile).string();
+  std::string& devices = settings.config.pipeline.devices;
+  const bool trains = read == DataRead::All;
+  if (trains && !profile.empty()) {
+    profile = found_path(settings, "pipeline.profile", profile).string();
+  }
+  if (devices.empty()) return;
+  devices = (trains ? found_path(settings, "pipeline.devices", devices)
+                    : likely_path(settings, "pipeline.devices", devices))
+                .string();
 }
 
 // Refuses a relative path for copies in memory: a start from another directory would look elsewhere
@@ -308,7 +317,7 @@ void complete(Settings& settings, DataRead read) {
   settle_model_folder(settings);
   settle_lora_folder(settings);
   settle_schedule(settings);
-  settle_profile(settings, read);
+  settle_costs(settings, read);
   settle_init(settings);
   settle_mini_batch(settings);
   settle_length(settings);

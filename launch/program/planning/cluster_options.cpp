@@ -96,14 +96,16 @@ int ranks_of_a_node(const ClusterOptions& options, int ranks) {
   return each;
 }
 
-DescribedCluster described(const ClusterOptions& options, int ranks, const DeviceModel& device,
-                           const Profile* profile, const std::string& profile_path) {
-  const std::string usual = "usual for " + device.name;
-  const auto source = [&](const LinkTimes Profile::*link) {
-    const bool measured = profile != nullptr && is_measured(profile->*link);
+DescribedCluster described(const ClusterOptions& options, int ranks, const Devices& devices,
+                           const std::string& profile_path) {
+  const DeviceKind& first = devices.kinds.front();
+  const std::string usual = "usual for " + first.model.name;
+  const auto source = [&](const LinkTimes Profile::*link) -> std::string {
+    if (devices.kinds.size() > 1) return "the slowest of the devices'";
+    const bool measured = first.profile && is_measured((*first.profile).*link);
     return measured ? "measured: " + profile_path : usual;
   };
-  DescribedCluster result{.cluster = cluster_of(device, profile, ranks_of_a_node(options, ranks)),
+  DescribedCluster result{.cluster = cluster_of(devices, ranks_of_a_node(options, ranks)),
                           .ranks = ranks,
                           .within_from = source(&Profile::within_node),
                           .between_from = source(&Profile::between_nodes),

@@ -6,10 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "kernels/device_model.h"
 #include "launch/program/help/command_form.h"
+#include "runtime/planning/costs/devices.h"
 #include "runtime/planning/plan/arrangement.h"
-#include "runtime/planning/plan/profile.h"
 
 namespace penstock {
 
@@ -19,7 +18,9 @@ struct ClusterOptions {
   std::optional<double> intra_gb_per_s, inter_gb_per_s;  // within a node, between nodes
   std::optional<double> intra_latency_us, inter_latency_us;
   std::optional<int> cards;  // of a node, shared by its ranks; 0: none is shared
-  std::string memory;        // of each device, such as "80GiB"; empty: what the device model has
+  // Of each device of which pipeline.devices does not say it, such as "80GiB"; empty: what the
+  // device model has.
+  std::string memory;
 
   // Adds the command-line options that set these members.
   void add_to(CommandOptions& options);
@@ -42,12 +43,11 @@ struct DescribedCluster {
   }
 };
 
-// The cluster of devices like `device`, with the links that `profile` (null: none), read from
-// `profile_path`, has measured, and what the options say in place of either. Throws Error(Input)
+// The cluster of these devices, with the links that a profile, read from `profile_path` where all
+// ranks are alike, has measured, and what the options say in place of either. Throws Error(Input)
 // for options that make no sense.
 [[nodiscard]] DescribedCluster described(const ClusterOptions& options, int ranks,
-                                         const DeviceModel& device, const Profile* profile,
-                                         const std::string& profile_path);
+                                         const Devices& devices, const std::string& profile_path);
 
 // Lines that say the rates, latencies and cards with which a plan reckons.
 [[nodiscard]] std::string cluster_text(const DescribedCluster& described);

@@ -17,6 +17,7 @@
 #include "launch/program/hub/folder_run.h"
 #include "launch/program/options/command_line.h"
 #include "launch/program/planning/cluster_options.h"
+#include "launch/program/planning/devices_file.h"
 #include "launch/program/planning/plan_json.h"
 #include "launch/program/planning/plan_replay.h"
 #include "launch/program/planning/plan_table.h"
@@ -94,11 +95,14 @@ PlannedNetwork network_of(const Config& config, const Plan& plan) {
 }
 
 std::string heading(const Config& config, const PlanOptions& request, const PlanRequest& plan_for,
-                    const Plan& plan, const PlannedNetwork& network, const DeviceModel& device,
-                    const Profile* profile) {
-  const std::string basis = profile == nullptr ? "counted"
-                                               : fmt::format("measured: {}, on {}", request.profile,
-                                                             profile->costs.device);
+                    const Plan& plan, const PlannedNetwork& network, const Devices& devices) {
+  const DeviceKind& first = devices.kinds.front();
+  std::string basis = "counted";
+  if (!devices.kind_of_rank.empty()) {
+    basis = devices.basis;
+  } else if (first.profile) {
+    basis = fmt::format("measured: {}, on {}", request.profile, first.profile->costs.device);
+  }
   std::string amount = count_text(static_cast<double>(plan.parameters)) + " parameters";
   if (network.active_parameters < plan.parameters) {
     amount += fmt::format(", {} of them active",
@@ -106,9 +110,10 @@ std::string heading(const Config& config, const PlanOptions& request, const Plan
   }
   const std::string files =
       network.weights_files ? folder_size_text(config.model.from, *network.weights_files) : "";
-  return fmt::format("{} with {}, mini-batch {} on {} rank{} ({}, {})\n{}", config.model.kind,
+  const std::string ranks = devices_text(devices);
+  return fmt::format("{} with {}, mini-batch {} on {} rank{} ({}, {})\n{}{}{}", config.model.kind,
                      amount, plan_for.mini_batch, request.ranks, request.ranks == 1 ? "" : "s",
-                     device.name, basis, files);
+                     first.model.name, basis, ranks, ranks.empty() ? "" : "\n", files);
 }
 
 // What audits and copies in memory, where the run file asks for them, take in the fastest run.
@@ -157,8 +162,10 @@ PlanAnswer plan_answer(const std::vector<std::string>& arguments, const ModelMak
   }
   const Profile* known = profile ? &*profile : nullptr;
   const int threads = known != nullptr ? known->threads : std::max(1, config.run.threads);
-  const DeviceModel device =
-      device_model_named(request.device, threads, planned_speed(request, config.run, threads));
+  const DeviceKind usual{.model = device_model_named(request.device, threads,
+                                                     planned_speed(request, config.run, threads)),
+                         .profile = profile};
+  const Devices devices = devices_of_run(config, request.ranks, usual, request.profile);
 
   const ModelInput input = models.input(config.model);
   // The vocabulary, 0 where the data do not tell: then the network must say it.
@@ -170,9 +177,9 @@ PlanAnswer plan_answer(const std::vector<std::string>& arguments, const ModelMak
   if (has_hub_weights(config.model.from)) check_model_folder(config, models);
 
   const DescribedCluster cluster =
-      described(request.cluster, request.ranks, device, known, request.profile);
+      described(request.cluster, request.ranks, devices, request.profile);
   PlanRequest asked = plan_request(config, request.ranks, cluster.cluster,
-                                   costs_by_cut(config, model, input, device, known));
+                                   costs_by_cut(config, model, input, devices));
   pin_what_was_asked_for(settings, asked);
   const std::string restriction = keep_to_one_replica(config, asked);
   Config whole = config;
@@ -189,10 +196,10 @@ PlanAnswer plan_answer(const std::vector<std::string>& arguments, const ModelMak
       return copy_costs(of.prediction, of.candidate, asked.cluster);
     };
     return {plan_json(found, network, cluster, replays,
-                      config.checkpoint.partner ? copies_of : nullptr),
+                      config.checkpoint.partner ? copies_of : nullptr, devices),
             exit_code};
   }
-  return {heading(config, request, asked, found, network, device, known) + cluster_text(cluster) +
+  return {heading(config, request, asked, found, network, devices) + cluster_text(cluster) +
               restriction + plan_table(found, request.top) +
               recommendation(found, asked.cluster, request.ranks) +
               replay_table(replays, found, asked.cluster, request.replay) +
@@ -213,7 +220,7 @@ ranks.
 )",
       .closing =
           "Keys of the run file given here (--stages 8, --schedule zb-v, ...) are kept as they "
-          "are.\n",
+          "are.\n--devices FILE says on which device each rank computes, where they are unlike.\n",
       .options = unread(plan_options_into)};
   return form;
 }

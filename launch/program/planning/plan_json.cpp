@@ -74,14 +74,31 @@ Json cluster_json(const DescribedCluster& described) {
       {"between_nodes", link_json(cluster.between_nodes, described.between_from)}};
 }
 
+Json devices_json(const Devices& devices) {
+  Json kinds = Json::array();
+  if (devices.kind_of_rank.empty()) return kinds;
+  for (const DeviceKind& kind : devices.kinds) {
+    kinds.push_back({{"ranks", Json::array()},
+                     {"model", kind.model.name},
+                     {"measured", kind.profile.has_value()},
+                     {"speed", kind.speed},
+                     {"memory_bytes", kind.memory_bytes}});
+  }
+  for (size_t rank = 0; rank < devices.kind_of_rank.size(); ++rank) {
+    kinds[static_cast<size_t>(devices.kind_of_rank[rank])]["ranks"].push_back(rank);
+  }
+  return kinds;
+}
+
 }  // namespace
 
 std::string plan_json(const Plan& plan, const PlannedNetwork& network,
                       const DescribedCluster& described, const std::vector<Replayed>& replays,
-                      const CopiesOf& copies_of) {
+                      const CopiesOf& copies_of, const Devices& devices) {
   Json json = {{"parameters", plan.parameters},
                {"active_parameters", network.active_parameters},
                {"weights_files", files_json(network.weights_files)},
+               {"devices", devices_json(devices)},
                {"cluster", cluster_json(described)},
                {"step_from", described.has_several_nodes() ? "replay" : "simulation"},
                {"candidates", Json::array()}};

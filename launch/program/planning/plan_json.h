@@ -27,7 +27,9 @@ using CopiesOf = std::function<CopyCosts(const PlannedCandidate&)>;
 // The document is
 //   {parameters, active_parameters (those that a token meets), weights_files: {bytes, files, type}
 //      (of model.from; null without it; files 0: not downloaded yet, of `type`),
-//    cluster: {ranks_per_node, cards, cards_from, within_node: {gb_per_s, latency_us, from},
+//    devices: [{ranks: [], model, measured, speed, memory_bytes}] (by kind; [] where all are
+//    alike), cluster: {ranks_per_node, cards, cards_from, within_node: {gb_per_s, latency_us,
+//    from},
 //      between_nodes: likewise},
 //    step_from, candidates: [{stages, replicas, chunks, micro_batches, micro_batch_size, schedule,
 //      warm_up, recompute, placement, split, feasible, simulated, reason, step_ms, samples_per_s,
@@ -42,6 +44,7 @@ using CopiesOf = std::function<CopyCosts(const PlannedCandidate&)>;
 [[nodiscard]] std::string plan_json(const Plan& plan, const PlannedNetwork& network,
                                     const DescribedCluster& described = {},
                                     const std::vector<Replayed>& replays = {},
-                                    const CopiesOf& copies_of = nullptr);
+                                    const CopiesOf& copies_of = nullptr,
+                                    const Devices& devices = {});
 
 }  // namespace penstock

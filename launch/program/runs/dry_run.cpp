@@ -35,8 +35,7 @@ std::string links_text(const Station& station, const PlannedRun& planned) {
   ClusterOptions hosts;
   hosts.ranks_per_node = station.session.local_ranks();
   DescribedCluster cluster =
-      described(hosts, station.session.ranks(), station.device.model(),
-                planned.profile ? &*planned.profile : nullptr, planned.config.pipeline.profile);
+      described(hosts, station.session.ranks(), *planned.devices, planned.config.pipeline.profile);
   cluster.cluster.cards = kDryRunCards;
   cluster.cards_from = "a dry run has none in common: plan --cards 0";
   return cluster_text(cluster);
@@ -79,7 +78,7 @@ int dry_run(const PlannedRun& planned, const Station& station, const ModelMaker&
   if (station.session.rank() == 0) answer("{}", links_text(station, planned));
   DryRun run({.config = planned.config,
               .models = models,
-              .profile = planned.profile ? &*planned.profile : nullptr,
+              .devices = planned.devices ? &*planned.devices : nullptr,
               .drawn_up = checks.drawn_up,
               .say = say},
              station, modelled(station.device));

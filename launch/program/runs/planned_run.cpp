@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "kernels/device_model.h"
+#include "launch/program/planning/devices_file.h"
 #include "launch/program/planning/profile_file.h"
 #include "launch/program/runs/searched_schedule.h"
 #include "launch/program/setup.h"
@@ -39,28 +40,26 @@ bool is_searched(const Config& config) {
 class Planner {
  public:
   Planner(const Session& session, const Settings& settings, const ModelMaker& models,
-          const DataFacts& facts, const DeviceModel& device, int64_t rank_bytes,
-          const Profile* profile)
+          const DataFacts& facts, const Devices& devices, int64_t rank_bytes)
       : config_(settings.config),
         model_(std::make_shared<Sequential>(
             models.build(config_.model, facts.vocabulary, facts.classes))),
         input_(models.input(config_.model)),
-        run_cluster_(cluster_of_run(config_.run, device, profile, session.local_ranks())) {
+        run_cluster_(cluster_of_run(config_.run, devices, session.local_ranks())),
+        basis_(devices.basis) {
     run_cluster_.memory_bytes = rank_bytes;
-    Cluster cluster = cluster_of(device, profile, session.local_ranks());
-    // The memory limits only automatic plans. Settings of the user are not refused: if memory is
-    // short, the forecast warns.
+    Cluster cluster = cluster_of(devices, session.local_ranks());
+    // The memory limits only automatic plans, and ranks of which pipeline.devices says it. Settings
+    // of the user are not refused: if memory is short, the forecast warns.
     cluster.memory_bytes = config_.pipeline.automatic ? rank_bytes : 0;
     request_ = plan_request(config_, session.ranks(), cluster,
-                            costs_by_cut(config_, model_, input_, device, profile));
+                            costs_by_cut(config_, model_, input_, devices));
     request_.wanted = 1;
     if (config_.pipeline.automatic) {
       pin_what_was_asked_for(settings, request_);
     } else {
       pin_whole_pipeline(config_.pipeline, request_);
     }
-    basis_ =
-        profile == nullptr ? "counted for " + device.name : "measured: " + config_.pipeline.profile;
   }
 
   // Chooses the whole pipeline or, where it is not automatic, the split alone.
@@ -71,7 +70,9 @@ class Planner {
       const std::string why =
           found.candidates.empty() ? "there is no way to do it" : found.candidates[0].reason;
       fail_input(fmt::format("{}: nothing fits {}: {}",
-                             config_.pipeline.automatic ? "pipeline.auto" : "pipeline.profile",
+                             config_.pipeline.automatic         ? "pipeline.auto"
+                             : config_.pipeline.devices.empty() ? "pipeline.profile"
+                                                                : "pipeline.devices",
                              amount_text(request_.ranks, "rank"), why));
     }
     PlannedRun result{.config = config_};
@@ -149,28 +150,32 @@ PlannedRun planned_run(const Session& session, Collective& world, const Settings
                        const ModelMaker& models, const std::string& kept_in) {
   PlannedRun result{.config = config};
   const PipelineConfig& pipeline = config.pipeline;
-  const bool splits =
-      !pipeline.profile.empty() && pipeline.split.empty() && pipeline.schedule_csv.empty();
-  if (!pipeline.automatic && pipeline.profile.empty() && !is_searched(config)) return result;
+  const bool has_times = !pipeline.profile.empty() || !pipeline.devices.empty();
+  const bool splits = has_times && pipeline.split.empty() && pipeline.schedule_csv.empty();
+  if (session.rank() == 0) result.devices = like_devices(device);
+  if (!pipeline.automatic && !has_times && !is_searched(config)) return result;
   if (!pipeline.automatic) {
     (void)grid_of(config, session.ranks(), session.started_by());  // refuses other numbers of ranks
   }
   const DataSource source(config, models, world);
   Config settled = share(world, [&] {
+    DeviceKind usual{.model = device};
     if (!pipeline.profile.empty()) {
-      result.profile = read_profile(pipeline.profile);
-      check_precision(*result.profile, pipeline.profile, config.run.precision);
+      usual.profile = read_profile(pipeline.profile);
+      check_precision(*usual.profile, pipeline.profile, config.run.precision);
     }
+    result.devices = devices_of_run(config, session.ranks(), usual, pipeline.profile);
+    const std::string unlike = devices_text(*result.devices);
+    if (!unlike.empty()) result.notes.push_back(unlike);
     const bool plans = pipeline.automatic || splits;
     if (!plans && !is_searched(config)) return config;
     Settings here = settings;
     here.config = config;
     try {
-      const Planner planner(session, here, models, source.facts(), device, rank_bytes,
-                            result.profile ? &*result.profile : nullptr);
+      const Planner planner(session, here, models, source.facts(), *result.devices, rank_bytes);
       PlannedRun planned = plans ? planner.run() : PlannedRun{.config = config};
       if (is_searched(planned.config)) planner.search(planned, kept_in);
-      result.notes = std::move(planned.notes);
+      result.notes.insert(result.notes.end(), planned.notes.begin(), planned.notes.end());
       result.certificate = std::move(planned.certificate);
       return planned.config;
     } catch (const std::invalid_argument& refusal) {

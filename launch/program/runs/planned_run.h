@@ -1,7 +1,7 @@
 // launch/program/runs/planned_run.h -- PlannedRun: a run whose [pipeline] section the planner has
 // completed before it starts: with pipeline.auto all of it (stages, replicas, schedule, ...),
-// otherwise only the split of layers over stages where there is a profile, and the schedule where
-// one is searched.
+// otherwise only the split of layers over stages where there is a profile or ranks are unlike, and
+// the schedule where one is searched.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 #include "kernels/device_model.h"
 #include "launch/program/options/settings.h"
 #include "runtime/network/models/models.h"
+#include "runtime/planning/costs/devices.h"
 #include "runtime/planning/plan/plan.h"
-#include "runtime/planning/plan/profile.h"
 #include "runtime/planning/schedule/search/bounds/certificate.h"
 #include "runtime/system/comm/mpi/session.h"
 #include "runtime/system/comm/network.h"
@@ -28,8 +28,9 @@ void pin_what_was_asked_for(const Settings& settings, PlanRequest& plan);
 void pin_whole_pipeline(const PipelineConfig& pipeline, PlanRequest& plan);
 
 struct PlannedRun {
-  Config config;                        // the completed configuration, the same on every rank
-  std::optional<Profile> profile = {};  // measured times, on rank 0, where the run names a profile
+  Config config;  // the completed configuration, the same on every rank
+  // What the ranks compute on, on rank 0: like the run's device, or as the run says it.
+  std::optional<Devices> devices = {};
   // For the user, on rank 0: what was chosen and why.
   std::vector<std::string> notes = {};
   std::optional<Certificate> certificate = {};  // on rank 0, of a schedule that was searched

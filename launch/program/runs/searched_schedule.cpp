@@ -9,7 +9,7 @@
 
 #include "kernels/error.h"
 #include "launch/program/planning/search_file.h"
-#include "runtime/planning/plan/split.h"
+#include "runtime/planning/plan/unlike_ranks.h"
 #include "runtime/records/run_directory/names.h"
 #include "runtime/records/telemetry/units.h"
 #include "runtime/system/files/atomic_file.h"
@@ -75,7 +75,7 @@ std::optional<SearchedStep> kept_step(const SearchedRun& run, const Cluster& clu
     why = difference(kept.problem, now, kAlike);
     if (!why.empty()) return std::nullopt;
     SearchedStep step = found_step(run.candidate, kept, run.costs, cluster);
-    why = lack_of_memory(step.prediction.memory, cluster.memory_bytes);
+    why = lack_of_memory(step.prediction.memory, memory_limits(step.candidate, cluster));
     if (why.empty()) return step;
   } catch (const std::exception& refusal) {  // Error(Input) of the file, or of the pure rooms
     why = refusal.what();

@@ -17,7 +17,7 @@ struct SearchedSchedule {
 
 // `kept_in`: the run directory of an earlier attempt, whose schedule is gone on with if it fits and
 // is for such costs (the note says why not); empty: there is none. Throws Error(Input) where
-// nothing fits cluster.memory_bytes (0: no limit).
+// nothing fits the memory that the cluster has.
 [[nodiscard]] SearchedSchedule searched_schedule(const SearchedRun& run, const Cluster& cluster,
                                                  const std::string& kept_in);
 

@@ -6,6 +6,7 @@
 
 #include "kernels/error.h"
 #include "launch/program/options/parse_bytes.h"
+#include "launch/program/planning/devices_file.h"
 #include "launch/program/planning/profile_file.h"
 #include "launch/program/processor/measured_speed.h"
 #include "launch/program/runs/planned_run.h"
@@ -16,7 +17,7 @@
 #include "runtime/planning/blueprint/plan_request.h"
 #include "runtime/planning/blueprint/searched_run.h"
 #include "runtime/planning/costs/interconnects.h"
-#include "runtime/planning/plan/split.h"
+#include "runtime/planning/plan/unlike_ranks.h"
 
 namespace penstock {
 
@@ -56,16 +57,16 @@ const ProcessorSpeed& PointForecaster::speed_for(int ranks, int threads) {
   return speeds_.emplace(std::pair(ranks, threads), speed_for_ranks(ranks, threads)).first->second;
 }
 
-// The configuration with the split that a run with a profile settles when it starts.
-Config PointForecaster::with_planned_split(const Config& config, const Profile& profile, int ranks,
-                                           const DeviceModel& device) const {
+// The configuration with the split that a run with times of its own settles when it starts.
+Config PointForecaster::with_planned_split(const Config& config, int ranks,
+                                           const Devices& devices) const {
   auto model = std::make_shared<Sequential>(
       models_.build(config.model, known_vocabulary(config.data), config.model.classes));
-  Cluster cluster = cluster_of(device, &profile, sweep_.ranks_per_node);
+  Cluster cluster = cluster_of(devices, sweep_.ranks_per_node);
   cluster.memory_bytes = 0;
-  PlanRequest request = plan_request(
-      config, ranks, cluster,
-      costs_by_cut(config, std::move(model), models_.input(config.model), device, &profile));
+  PlanRequest request =
+      plan_request(config, ranks, cluster,
+                   costs_by_cut(config, std::move(model), models_.input(config.model), devices));
   request.wanted = 1;
   pin_whole_pipeline(config.pipeline, request);
   const Plan found = plan(request);
@@ -77,14 +78,13 @@ Config PointForecaster::with_planned_split(const Config& config, const Profile& 
 }
 
 // Adds the schedule that the run will search when it starts.
-void PointForecaster::search_schedule(Config& config, const Profile* profile,
-                                      const DeviceModel& device) const {
+void PointForecaster::search_schedule(Config& config, const Devices& devices) const {
   auto model = std::make_shared<Sequential>(
       models_.build(config.model, known_vocabulary(config.data), config.model.classes));
   const ModelInput input = models_.input(config.model);
   const SearchedRun run =
-      searched_run(config, *model, input, costs_by_cut(config, model, input, device, profile));
-  Cluster cluster = cluster_of_run(config.run, device, profile, sweep_.ranks_per_node);
+      searched_run(config, *model, input, costs_by_cut(config, model, input, devices));
+  Cluster cluster = cluster_of_run(config.run, devices, sweep_.ranks_per_node);
   cluster.memory_bytes = memory_bytes_;
   config.pipeline.schedule_csv =
       searched_step(run.candidate, run.costs, cluster, kRunEffort).candidate.csv;
@@ -93,18 +93,25 @@ void PointForecaster::search_schedule(Config& config, const Profile* profile,
 void PointForecaster::forecast_into(const Config& config, SweepPoint& point) {
   const Profile* profile = profile_of(config);
   const int ranks = point.sizes.ranks();
-  const DeviceModel device = device_for(config, profile, ranks);
+  DeviceKind usual{.model = device_for(config, profile, ranks)};
+  if (profile != nullptr) usual.profile = *profile;
   try {
+    const Devices devices = devices_of_run(config, ranks, usual, config.pipeline.profile);
+    const bool has_times = profile != nullptr || !config.pipeline.devices.empty();
     const bool splits =
-        profile != nullptr && config.pipeline.split.empty() && config.pipeline.schedule_csv.empty();
-    Config settled = splits ? with_planned_split(config, *profile, ranks, device) : config;
-    if (settled.pipeline.schedule == kSearched) search_schedule(settled, profile, device);
+        has_times && config.pipeline.split.empty() && config.pipeline.schedule_csv.empty();
+    Config settled = splits ? with_planned_split(config, ranks, devices) : config;
+    if (settled.pipeline.schedule == kSearched) search_schedule(settled, devices);
     const Blueprint blueprint =
         draw_up(settled, models_, known_vocabulary(settled.data), settled.model.classes);
     const Forecast forecast =
-        penstock::forecast(settled, blueprint, device, profile, sweep_.ranks_per_node);
+        penstock::forecast(settled, blueprint, devices, sweep_.ranks_per_node);
     const Prediction& prediction = forecast.prediction;
-    point.skipped = lack_of_memory(prediction.memory, memory_bytes_);
+    Cluster cluster = cluster_of(devices, sweep_.ranks_per_node);
+    cluster.memory_bytes = memory_bytes_;
+    point.skipped = lack_of_memory(
+        prediction.memory,
+        memory_limits(arrangement_of_run(settled, blueprint.layout.split()), cluster));
     point.planned = {.step_s = prediction.step.mean_s,
                      .bubble = prediction.bubble,
                      .peak_bytes = prediction.fullest_bytes()};

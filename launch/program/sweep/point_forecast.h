@@ -12,7 +12,7 @@
 #include "launch/program/sweep/file/sweep_file.h"
 #include "runtime/network/models/models.h"
 #include "runtime/planning/blueprint/config.h"
-#include "runtime/planning/plan/profile.h"
+#include "runtime/planning/costs/devices.h"
 #include "runtime/records/sweep/record.h"
 
 namespace penstock {
@@ -38,9 +38,8 @@ class PointForecaster {
   // are planned with different speeds do not compare.
   const ProcessorSpeed& speed_for(int ranks, int threads);
   // The configuration with the split of layers over stages that the run would choose.
-  Config with_planned_split(const Config& config, const Profile& profile, int ranks,
-                            const DeviceModel& device) const;
-  void search_schedule(Config& config, const Profile* profile, const DeviceModel& device) const;
+  Config with_planned_split(const Config& config, int ranks, const Devices& devices) const;
+  void search_schedule(Config& config, const Devices& devices) const;
 
   const SweepFile& sweep_;
   const ModelMaker& models_;

@@ -117,6 +117,7 @@ std::string outlook(const Forecast& forecast, const Station& station, const Conf
         too_much_for_device(prediction.fullest_bytes(), device, config.pipeline.recompute);
     if (!warning.empty()) line += "\nwarning: " + warning;
   }
+  if (!forecast.lacks.empty()) line += "\nwarning: by the file of devices it " + forecast.lacks;
   const std::string warning = too_much_for_host(
       host_bytes(forecast, station), station.session.local_ranks(), config.pipeline.recompute);
   if (!warning.empty()) line += "\nwarning: " + warning;

@@ -247,15 +247,16 @@ void Run::note_optimizer() {
 // other ranks.
 std::optional<Forecast> Run::look_ahead(const RunOrder& order) {
   std::optional<Forecast> ahead;
-  if (station_.session.rank() == 0) ahead = outlook_on_first_rank(order.profile);
+  if (station_.session.rank() == 0) ahead = outlook_on_first_rank(order.devices);
   if (order.drawn_up) order.drawn_up(blueprint_);
   return ahead;
 }
 
 // Notes what is about to run, what it should take, and whether there is memory for it. Returns the
 // forecast.
-Forecast Run::outlook_on_first_rank(const Profile* profile) {
-  Forecast ahead = forecast(config_, blueprint_, station_.device.model(), profile,
+Forecast Run::outlook_on_first_rank(const Devices* devices) {
+  Forecast ahead = forecast(config_, blueprint_,
+                            devices != nullptr ? *devices : like_devices(station_.device.model()),
                             station_.session.local_ranks());
   note(headline(config_, blueprint_.layout, station_.network, station_.device));
   if (!source_.note().empty()) note(source_.note());

@@ -28,7 +28,6 @@
 #include "runtime/planning/blueprint/blueprint.h"
 #include "runtime/planning/blueprint/config.h"
 #include "runtime/planning/blueprint/forecast.h"
-#include "runtime/planning/plan/profile.h"
 #include "runtime/records/telemetry/records.h"
 #include "runtime/records/telemetry/reporter.h"
 #include "runtime/system/comm/station.h"
@@ -44,8 +43,8 @@ struct RunOrder {
   std::string run_file;       // the configuration as text, which goes into the checkpoints
   std::string identity = {};  // the identity of the run directory, which goes into the checkpoints
   int64_t attempt = 1;        // the number of this attempt at the run, from 1
-  // Measured times of layers for the forecast; null: there are none.
-  const Profile* profile = nullptr;
+  // What ranks compute on, for the forecast, on rank 0; null: all on the device of rank 0, counted.
+  const Devices* devices = nullptr;
   Stopping* stopping = nullptr;  // asked after every step; null: nothing stops the run
   // The step directory of a checkpoint to go on from; empty: from the start.
   std::string resume_from = {};
@@ -98,7 +97,7 @@ class Run {
   void note_frozen();
   void note_optimizer();
   [[nodiscard]] std::optional<Forecast> look_ahead(const RunOrder& order);
-  [[nodiscard]] Forecast outlook_on_first_rank(const Profile* profile);
+  [[nodiscard]] Forecast outlook_on_first_rank(const Devices* devices);
   void take_step(int64_t number);
   // Called after step `number`: ends the copy in memory that is due, and reports the steps whose
   // outcome is known by now (with optimizer.barrier = false this step's may not be). Returns

@@ -6,6 +6,7 @@
 
 #include "runtime/planning/blueprint/plan_request.h"
 #include "runtime/planning/costs/interconnects.h"
+#include "runtime/planning/plan/unlike_ranks.h"
 
 namespace penstock {
 namespace {
@@ -28,7 +29,7 @@ int64_t audit_bytes(const Prediction& prediction, Arrangement candidate, const S
                     const ModelCosts& costs, const Cluster& cluster) {
   candidate.audit = 0;
   std::vector<RankMemory> without =
-      predict_memory(candidate, schedule, costs, transport_of(cluster, schedule));
+      fullest_memory(candidate, schedule, costs, cluster, transport_of(cluster, schedule));
   for (size_t r = 0; r < without.size(); ++r) without[r].snapshot = prediction.memory[r].snapshot;
   return fullest(prediction.memory) - fullest(without);
 }
@@ -53,9 +54,8 @@ CopyCosts copy_costs(const Prediction& prediction, const Arrangement& candidate,
   return costs;
 }
 
-Cluster cluster_of_run(const RunConfig& run, const DeviceModel& device, const Profile* profile,
-                       int ranks_per_node) {
-  Cluster cluster = cluster_of(device, profile, ranks_per_node);
+Cluster cluster_of_run(const RunConfig& run, const Devices& devices, int ranks_per_node) {
+  Cluster cluster = cluster_of(devices, ranks_per_node);
   if (run.dry_run) cluster.cards = kDryRunCards;
   return cluster;
 }
@@ -73,18 +73,22 @@ SafeguardCosts safeguard_costs(const Config& config, const Prediction& predictio
   return safeguards;
 }
 
-Forecast forecast(const Config& config, const Blueprint& blueprint, const DeviceModel& device,
-                  const Profile* profile, int ranks_per_node) {
+Forecast forecast(const Config& config, const Blueprint& blueprint, const Devices& devices,
+                  int ranks_per_node) {
   try {
     const std::shared_ptr<const Sequential> not_owned(std::shared_ptr<void>(), &blueprint.model);
-    const auto costs = costs_by_cut(config, not_owned, blueprint.input, device, profile);
+    const auto costs = costs_by_cut(config, not_owned, blueprint.input, devices);
     const Arrangement candidate = arrangement_of_run(config, blueprint.layout.split());
-    const Cluster cluster = cluster_of_run(config.run, device, profile, ranks_per_node);
+    const Cluster cluster = cluster_of_run(config.run, devices, ranks_per_node);
     const ModelCosts layers = costs(candidate.cut());
-    Forecast ahead{
-        predict(candidate, blueprint.programs.training, layers, cluster),
-        profile == nullptr ? "counted for " + device.name : "measured: " + config.pipeline.profile,
-        step_flops(layers, config.pipeline)};
+    Forecast ahead{.prediction = predict(candidate, blueprint.programs.training, layers, cluster),
+                   .basis = devices.basis,
+                   .step_flops = step_flops(layers, config.pipeline)};
+    if (!cluster.devices.empty()) {
+      Cluster said = cluster;  // what a real device of this run has is looked up where it is
+      if (!config.run.dry_run) said.memory_bytes = 0;
+      ahead.lacks = lack_of_memory(ahead.prediction.memory, memory_limits(candidate, said));
+    }
     ahead.safeguards = safeguard_costs(config, ahead.prediction, candidate,
                                        blueprint.programs.training, layers, cluster);
     return ahead;

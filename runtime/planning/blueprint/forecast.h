@@ -9,11 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "kernels/device_model.h"
 #include "runtime/planning/blueprint/blueprint.h"
 #include "runtime/planning/blueprint/config.h"
+#include "runtime/planning/costs/devices.h"
 #include "runtime/planning/plan/predict.h"
-#include "runtime/planning/plan/profile.h"
 
 namespace penstock {
 
@@ -38,6 +37,9 @@ struct Forecast {
   Prediction prediction;
   // What it is made from, for reports: "counted for cpu, 2 threads", "measured: profile.json".
   std::string basis;
+  // Where ranks are unlike: what the memory of one of them lacks (lack_of_memory()), by what is
+  // said of their devices and, in a dry run, by the modelled device; empty: nothing.
+  std::string lacks = {};
   // Model FLOPs of a step over all ranks: three times those of the forwards of all micro-batches,
   // without recomputing (the convention of PaLM, Chowdhery et al. 2022, appendix B).
   double step_flops = 0;
@@ -54,8 +56,8 @@ struct Forecast {
 inline constexpr int kDryRunCards = 0;
 // The nodes and links of the run, cluster_of() (runtime/planning/costs/interconnects.h), with
 // kDryRunCards in a dry run.
-[[nodiscard]] Cluster cluster_of_run(const RunConfig& run, const DeviceModel& device,
-                                     const Profile* profile, int ranks_per_node);
+[[nodiscard]] Cluster cluster_of_run(const RunConfig& run, const Devices& devices,
+                                     int ranks_per_node);
 
 // The safeguards that `config` asks for, for a run of `candidate` on `cluster`. `prediction` and
 // `schedule` are the candidate's, `costs` those of its micro-batches.
@@ -63,12 +65,10 @@ inline constexpr int kDryRunCards = 0;
                                              const Arrangement& candidate, const Schedule& schedule,
                                              const ModelCosts& costs, const Cluster& cluster);
 
-// Predicts the run that `config` and its Blueprint (draw_up()) describe. `device` is the device of
-// every rank. `profile` (null: none) has measured times by which the counted ones are corrected.
-// `ranks_per_node`: 0: all ranks are on one node. Throws Error(Input) when the profile is of
-// another network.
+// Predicts the run that `config` and its Blueprint (draw_up()) describe, on these devices.
+// `ranks_per_node`: 0: all ranks are on one node. Throws Error(Input) when a profile is of another
+// network.
 [[nodiscard]] Forecast forecast(const Config& config, const Blueprint& blueprint,
-                                const DeviceModel& device, const Profile* profile,
-                                int ranks_per_node);
+                                const Devices& devices, int ranks_per_node);
 
 }  // namespace penstock

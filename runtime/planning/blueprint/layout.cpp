@@ -30,8 +30,8 @@ std::vector<int> balanced(const Sequential& model, const ModelInput& input, cons
   const ModelCosts counted = countable(
       counted_costs(model, input, candidate.cut(), DType::F32, config.optimizer, cpu_model({})),
       candidate.micro_batches);
-  constexpr int64_t kNoLimit = 0;
-  return choose_split(candidate, training, counted, kNoLimit).split;
+  const Cluster like_ranks_without_limits;
+  return choose_split(candidate, training, counted, like_ranks_without_limits).split;
 }
 
 void note_tie(const Parameter& parameter, size_t layer, std::vector<LayerTie>& ties) {

@@ -9,6 +9,43 @@
 #include "runtime/planning/schedule/recipe.h"
 
 namespace penstock {
+namespace {
+
+// Makes all times longer by the inverse of `speed`.
+ModelCosts at_speed(ModelCosts costs, double speed) {
+  for (LayerCost& layer : costs.layers) {
+    for (double* seconds : {&layer.forward_s, &layer.backward_input_s, &layer.backward_weight_s,
+                            &layer.backward_s, &layer.update_s}) {
+      *seconds /= speed;
+    }
+  }
+  return costs;
+}
+
+CostsByCut costs_of_kind(const Config& config, std::shared_ptr<const Sequential> model,
+                         const ModelInput& input, const DeviceKind& kind) {
+  const DType dtype = config.run.precision == "bf16" ? DType::BF16 : DType::F32;
+  const double share = dtype == DType::F32 && config.pipeline.wire == "bf16" ? 0.5 : 1.0;
+  const auto counted = [model = std::move(model), input, dtype, optimizer = config.optimizer,
+                        device = kind.model, share,
+                        samples = mini_batch_of(config.pipeline)](MicroBatches cut) {
+    ModelCosts costs = countable(counted_costs(*model, input, cut, dtype, optimizer, device),
+                                 std::max<int64_t>(samples / cut.size, 1));
+    costs.wire_share = share;
+    return costs;
+  };
+  if (!kind.profile) {
+    return
+        [counted, speed = kind.speed](MicroBatches cut) { return at_speed(counted(cut), speed); };
+  }
+  const ModelCosts at_profile = counted({kind.profile->costs.micro_batch_size});
+  return
+      [counted, at_profile, measured = kind.profile->costs, speed = kind.speed](MicroBatches cut) {
+        return at_speed(calibrated(counted(cut), at_profile, measured), speed);
+      };
+}
+
+}  // namespace
 
 int64_t mini_batch_of(const PipelineConfig& pipeline) {
   if (pipeline.mini_batch > 0) return pipeline.mini_batch;
@@ -75,21 +112,15 @@ void apply(const Arrangement& candidate, PipelineConfig& pipeline) {
 }
 
 CostsByCut costs_by_cut(const Config& config, std::shared_ptr<const Sequential> model,
-                        const ModelInput& input, const DeviceModel& device,
-                        const Profile* profile) {
-  const DType dtype = config.run.precision == "bf16" ? DType::BF16 : DType::F32;
-  const double share = dtype == DType::F32 && config.pipeline.wire == "bf16" ? 0.5 : 1.0;
-  const auto counted = [model = std::move(model), input, dtype, optimizer = config.optimizer,
-                        device, share, samples = mini_batch_of(config.pipeline)](MicroBatches cut) {
-    ModelCosts costs = countable(counted_costs(*model, input, cut, dtype, optimizer, device),
-                                 std::max<int64_t>(samples / cut.size, 1));
-    costs.wire_share = share;
+                        const ModelInput& input, const Devices& devices) {
+  std::vector<CostsByCut> kinds;
+  for (const DeviceKind& kind : devices.kinds) {
+    kinds.push_back(costs_of_kind(config, model, input, kind));
+  }
+  return [kinds = std::move(kinds)](MicroBatches cut) {
+    ModelCosts costs = kinds.front()(cut);
+    for (size_t k = 1; k < kinds.size(); ++k) costs.others.push_back(kinds[k](cut));
     return costs;
-  };
-  if (profile == nullptr) return counted;
-  const ModelCosts at_profile = counted({profile->costs.micro_batch_size});
-  return [counted, at_profile, measured = profile->costs](MicroBatches cut) {
-    return calibrated(counted(cut), at_profile, measured);
   };
 }
 

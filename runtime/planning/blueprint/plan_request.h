@@ -9,12 +9,11 @@
 #include <functional>
 #include <memory>
 
-#include "kernels/device_model.h"
 #include "runtime/network/layers/layer.h"
 #include "runtime/network/models/models.h"
 #include "runtime/planning/blueprint/config.h"
+#include "runtime/planning/costs/devices.h"
 #include "runtime/planning/plan/plan.h"
-#include "runtime/planning/plan/profile.h"
 
 namespace penstock {
 
@@ -39,13 +38,13 @@ void apply(const Arrangement& candidate, PipelineConfig& pipeline);
 // Returns the costs of all layers for one way to cut samples into micro-batches.
 using CostsByCut = std::function<ModelCosts(MicroBatches)>;
 
-// Makes such a function: it counts the costs of the layers of `model` on `device` and, where
-// `profile` is not null, scales the times to the measured ones. The function shares ownership of
-// `model` and copies all else. It throws Error(Input) where bytes would overflow,
-// std::invalid_argument where the profile is of another network.
+// Makes such a function: it counts the costs of the layers of `model` on each kind of device and,
+// where there is a profile, scales the times to the measured ones. The first kind's are the costs
+// themselves, the others' are ModelCosts::others. The function shares ownership of `model` and
+// copies all else. It throws Error(Input) where bytes would overflow, std::invalid_argument where a
+// profile is of another network.
 [[nodiscard]] CostsByCut costs_by_cut(const Config& config, std::shared_ptr<const Sequential> model,
-                                      const ModelInput& input, const DeviceModel& device,
-                                      const Profile* profile);
+                                      const ModelInput& input, const Devices& devices);
 
 // A request to plan the run's mini-batch on `ranks` ranks (of all replicas together), in which
 // nothing is fixed: the caller may then set what the planner must keep.

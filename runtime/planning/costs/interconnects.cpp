@@ -49,13 +49,35 @@ constexpr double kReached = 0.8;         // share of these speeds that messages 
 constexpr double kLatencyWithin = 5e-6;  // seconds, the start of the transfer included
 constexpr double kLatencyBetween = 1e-5;
 
+Cluster cluster_of_kind(const DeviceKind& kind, int ranks_per_node) {
+  Cluster cluster = usual_cluster(kind.model, ranks_per_node);
+  if (!kind.profile) return cluster;
+  if (is_measured(kind.profile->within_node)) cluster.within_node = kind.profile->within_node;
+  if (is_measured(kind.profile->between_nodes)) cluster.between_nodes = kind.profile->between_nodes;
+  return cluster;
+}
+
+// Makes a link no faster than another one.
+void slow_to(LinkTimes& link, const LinkTimes& other) {
+  link.latency = std::max(link.latency, other.latency);
+  link.seconds_per_byte = std::max(link.seconds_per_byte, other.seconds_per_byte);
+  link.overhead = std::max(link.overhead, other.overhead);
+  link.receiver_copies = link.receiver_copies || other.receiver_copies;
+}
+
 }  // namespace
 
-Cluster cluster_of(const DeviceModel& device, const Profile* profile, int ranks_per_node) {
-  Cluster cluster = usual_cluster(device, ranks_per_node);
-  if (profile == nullptr) return cluster;
-  if (is_measured(profile->within_node)) cluster.within_node = profile->within_node;
-  if (is_measured(profile->between_nodes)) cluster.between_nodes = profile->between_nodes;
+Cluster cluster_of(const Devices& devices, int ranks_per_node) {
+  Cluster cluster = cluster_of_kind(devices.kinds.front(), ranks_per_node);
+  for (const DeviceKind& kind : devices.kinds) {
+    const Cluster other = cluster_of_kind(kind, ranks_per_node);
+    slow_to(cluster.within_node, other.within_node);
+    slow_to(cluster.between_nodes, other.between_nodes);
+  }
+  for (const int kind : devices.kind_of_rank) {
+    const int64_t bytes = devices.kinds.at(static_cast<size_t>(kind)).memory_bytes;
+    cluster.devices.push_back({.kind = kind, .memory_bytes = bytes});
+  }
   return cluster;
 }
 

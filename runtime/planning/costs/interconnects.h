@@ -2,21 +2,21 @@
 // cluster, for predictions of a step's time: measured figures where there are some, else typical
 // ones for the kind of device.
 //
-// Both functions return a Cluster (runtime/planning/plan/arrangement.h) with the times of links
+// The functions return a Cluster (runtime/planning/plan/arrangement.h) with the times of links
 // within and between nodes, the network cards of a node and the memory of a device.
 // `ranks_per_node`: 0: all ranks are on one node.
 #pragma once
 
 #include "kernels/device_model.h"
+#include "runtime/planning/costs/devices.h"
 #include "runtime/planning/plan/predict.h"
-#include "runtime/planning/plan/profile.h"
 
 namespace penstock {
 
-// The cluster of devices like `device`: usual_cluster(), with the link times that `profile` (null:
-// none) has measured in place of the typical ones.
-[[nodiscard]] Cluster cluster_of(const DeviceModel& device, const Profile* profile,
-                                 int ranks_per_node);
+// The cluster of these devices: usual_cluster(), with the link times that a profile has measured in
+// place of the typical ones. Where ranks are unlike, Cluster::devices says of what kind each is;
+// links are the slowest of all kinds, and all else is as for the first kind.
+[[nodiscard]] Cluster cluster_of(const Devices& devices, int ranks_per_node);
 // Whether a profile has such a link.
 [[nodiscard]] bool is_measured(const LinkTimes& link);
 

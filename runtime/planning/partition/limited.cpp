@@ -26,17 +26,23 @@ void check_list(const std::vector<double>& list, size_t layers, const char* what
   }
 }
 
-void check(const LayerLoads& layers, std::span<const StageLoads> stages, double limit) {
-  const size_t n = layers.time.size();
+void check(std::span<const LayerLoads> kinds, std::span<const StageLoads> stages, double limit) {
+  if (kinds.empty()) throw std::invalid_argument("a split needs the costs of layers");
+  const size_t n = kinds[0].time.size();
   check_counts(static_cast<int>(n), static_cast<int>(stages.size()));
-  check_list(layers.time, n, "time");
-  check_list(layers.recompute, n, "recompute time");
-  check_list(layers.fixed, n, "fixed bytes");
-  check_list(layers.tape, n, "tape bytes");
-  check_list(layers.input, n, "input bytes");
+  for (const LayerLoads& layers : kinds) {
+    check_list(layers.time, n, "time");
+    check_list(layers.recompute, n, "recompute time");
+    check_list(layers.fixed, n, "fixed bytes");
+    check_list(layers.tape, n, "tape bytes");
+    check_list(layers.input, n, "input bytes");
+  }
   for (const StageLoads& stage : stages) {
+    if (stage.kind < 0 || stage.kind >= std::ssize(kinds)) {
+      throw std::invalid_argument("a stage is on a kind of device whose costs are not known");
+    }
     if (stage.rank >= 0 && stage.tapes >= 0 && stage.inputs >= 0 && stage.stashes >= 0 &&
-        stage.extra >= 0) {
+        stage.extra >= 0 && stage.weight >= 0 && std::isfinite(stage.weight)) {
       continue;
     }
     throw std::invalid_argument("what a stage holds must not be negative");
@@ -179,7 +185,8 @@ class Search {
   bool furthest_is_best_;
 };
 
-// Returns the split of balance(). It is the best split if stages are alike and it fits.
+// Returns the split of balance(), of the layers of the stages' one kind. It is the best split if
+// stages are alike and it fits.
 std::vector<int> balanced(const LayerLoads& layers, std::span<const StageLoads> stages) {
   std::vector<double> costs = layers.time;
   for (size_t i = 0; i < costs.size(); ++i) {
@@ -190,7 +197,7 @@ std::vector<int> balanced(const LayerLoads& layers, std::span<const StageLoads> 
 
 bool alike(std::span<const StageLoads> stages) {
   return std::all_of(stages.begin(), stages.end(), [&](const StageLoads& stage) {
-    return stage.recomputes == stages[0].recomputes;
+    return stage.recomputes == stages[0].recomputes && stage.kind == stages[0].kind;
   });
 }
 
@@ -223,12 +230,12 @@ LimitedSplit described(const Loads& loads, std::vector<int> split, double limit)
   return result;
 }
 
-LimitedSplit balance_within(const LayerLoads& layers, std::span<const StageLoads> stages,
+LimitedSplit balance_within(std::span<const LayerLoads> kinds, std::span<const StageLoads> stages,
                             double limit) {
-  check(layers, stages, limit);
-  const Loads loads(layers, stages);
+  check(kinds, stages, limit);
+  const Loads loads(kinds, stages);
   if (alike(stages)) {
-    LimitedSplit even = described(loads, balanced(layers, stages), limit);
+    LimitedSplit even = described(loads, balanced(kinds[stages[0].kind], stages), limit);
     if (even.fits) return even;
   }
   LimitedSplit fastest = Search(loads, limit).fastest();

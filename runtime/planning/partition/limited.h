@@ -14,8 +14,8 @@
 
 namespace penstock {
 
-// The costs of each layer, first to last; all lists have one entry per layer. Times are in one unit
-// of the caller's choice.
+// The costs of each layer, first to last, on one kind of device; all lists have one entry per
+// layer. Times are in one unit of the caller's choice.
 struct LayerLoads {
   std::vector<double> time;       // of forward and backward of one micro-batch
   std::vector<double> recompute;  // what a stage that recomputes takes on top of `time`
@@ -27,14 +27,18 @@ struct LayerLoads {
 // What the schedule demands of one stage. A stage with the layers [i, j) needs
 //   sum over l in [i, j) of (fixed[l] + tapes * tape[l] + inputs * input[l])
 //     + stashes * input[i] + extra
-// bytes.
+// bytes, each of which counts `weight` times.
 struct StageLoads {
   int rank = 0;             // that holds it; its stages share the limit
+  int kind = 0;             // of the rank's device: which of the lists of costs are its own
   bool recomputes = false;  // whether it runs forwards again before backwards
   double tapes = 1;         // for how many micro-batches at once it keeps all tapes
   double inputs = 0;        // for how many micro-batches at once it keeps every layer's input
   double stashes = 0;       // for how many micro-batches at once it keeps its own input
   double extra = 0;         // bytes on top
+  // How much a byte counts towards the limit: above 1 on a rank that has less memory than the
+  // limit says, 0 where the memory of the rank has no limit.
+  double weight = 1;
 };
 
 struct LimitedSplit {
@@ -44,16 +48,17 @@ struct LimitedSplit {
   // Whether the answer is certain: that no split within the limit has a smaller bottleneck or,
   // where `fits` is false, that no split fits.
   bool proved = true;
-  int fullest_rank = 0;      // the rank that needs the most bytes
-  double fullest_bytes = 0;  // what it needs
+  int fullest_rank = 0;      // the rank that needs the most bytes, as they count
+  double fullest_bytes = 0;  // what it needs, as it counts
 };
 
 // Returns the split with the smallest bottleneck among those in which no rank needs more than
 // `limit` bytes (may be infinite); if there is none, the split whose fullest rank needs the fewest
-// bytes. Every stage has at least one layer. Among equally good splits it takes one that is nearly
-// even; where all stages recompute, or none do, it takes the split of balance() if that fits.
-// Throws std::invalid_argument for fewer than 1 stage, more stages than layers, lists of unequal
-// lengths, or numbers that are negative or not finite.
+// bytes. `kinds` has the costs on each kind of device (StageLoads::kind). Every stage has at least
+// one layer. Among equally good splits it takes one that is nearly even; where stages are of one
+// kind and all recompute, or none do, it takes the split of balance() if that fits. Throws
+// std::invalid_argument for fewer than 1 stage, more stages than layers, lists of unequal lengths,
+// a kind that is not there, or numbers that are negative or not finite.
 //
 // With one stage per rank the result is exact, but for rounding, and always proved. The bytes of
 // [i, j) grow with j, so a stage that begins at i can end anywhere up to a furthest layer, and one
@@ -66,7 +71,12 @@ struct LimitedSplit {
 // from layer to layer faster than the other bytes: 10,000 layers over 1,024 stages take well under
 // 1 s. The search ends after a second or two with the best split found so far; it is left out where
 // a single price would take too long.
-[[nodiscard]] LimitedSplit balance_within(const LayerLoads& layers,
+[[nodiscard]] LimitedSplit balance_within(std::span<const LayerLoads> kinds,
                                           std::span<const StageLoads> stages, double limit);
+// The same where all stages are on kind 0.
+[[nodiscard]] inline LimitedSplit balance_within(const LayerLoads& layers,
+                                                 std::span<const StageLoads> stages, double limit) {
+  return balance_within(std::span(&layers, 1), stages, limit);
+}
 
 }  // namespace penstock

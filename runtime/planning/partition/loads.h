@@ -30,25 +30,23 @@ inline std::vector<double> running_sums(const std::vector<double>& list) {
   return sums;
 }
 
-// Refers to the arguments of its constructor, which must outlive it. `layers` has a list of costs
-// for each of: time of forward and backward, additional time of a recompute (`recompute`), bytes
-// for the whole run (`fixed`), bytes that a micro-batch keeps for its backward (`tape`), and bytes
-// of the tensors that enter (`input`); in each list one number per layer. `stages` says of each
-// stage which rank holds it, whether it recomputes, for how many micro-batches at once it keeps all
-// tapes (`tapes`), the inputs of all its layers (`inputs`) and its own input (`stashes`), and how
-// many bytes it needs besides (`extra`).
+// Refers to the arguments of its constructor, which must outlive it. `kinds` has, for each kind of
+// device, lists of costs with one number per layer; `stages` says of each stage what it holds and
+// on which kind (limited.h).
 class Loads {
  public:
-  Loads(const LayerLoads& layers, std::span<const StageLoads> stages)
-      : input_(layers.input),
-        stages_(stages),
-        time_(running_sums(layers.time)),
-        recompute_(running_sums(layers.recompute)),
-        fixed_(running_sums(layers.fixed)),
-        tape_(running_sums(layers.tape)),
-        inputs_(running_sums(layers.input)) {}
+  Loads(std::span<const LayerLoads> kinds, std::span<const StageLoads> stages) : stages_(stages) {
+    for (const LayerLoads& layers : kinds) {
+      kinds_.push_back({.input = &layers.input,
+                        .time = running_sums(layers.time),
+                        .recompute = running_sums(layers.recompute),
+                        .fixed = running_sums(layers.fixed),
+                        .tape = running_sums(layers.tape),
+                        .inputs = running_sums(layers.input)});
+    }
+  }
 
-  [[nodiscard]] int layers() const { return static_cast<int>(input_.size()); }
+  [[nodiscard]] int layers() const { return static_cast<int>(kinds_[0].input->size()); }
   [[nodiscard]] int stages() const { return static_cast<int>(stages_.size()); }
   [[nodiscard]] const StageLoads& of(int s) const { return stages_[s]; }
   // The largest `end` that stage s can have: each stage after it needs at least one layer.
@@ -56,43 +54,60 @@ class Loads {
 
   // The time that stage s takes for one micro-batch if it has the layers [begin, end).
   [[nodiscard]] double time(int s, int begin, int end) const {
-    const double plain = time_[end] - time_[begin];
-    return stages_[s].recomputes ? plain + (recompute_[end] - recompute_[begin]) : plain;
+    const Sums& sums = kind_of(s);
+    const double plain = sums.time[end] - sums.time[begin];
+    return stages_[s].recomputes ? plain + (sums.recompute[end] - sums.recompute[begin]) : plain;
   }
-  // A lower bound for the slowest of the stages 0 .. s: their time if they shared the layers [0,
-  // end) evenly.
+  // The time of the stages 0 .. s if they shared the layers [0, end) evenly, each by its own speed.
   [[nodiscard]] double mean_time(int s, int end) const {
+    if (kinds_.size() > 1) {
+      double pace = 0;  // shares of the layers in a unit of time
+      for (int stage = 0; stage <= s; ++stage) pace += 1 / time(stage, 0, end);
+      return 1 / pace;
+    }
+    const Sums& sums = kinds_[0];
     const auto recomputing = std::count_if(stages_.begin(), stages_.begin() + s + 1,
                                            [](const StageLoads& of) { return of.recomputes; });
     const double stages = s + 1;
-    return (time_[end] + recompute_[end] * static_cast<double>(recomputing) / stages) / stages;
+    return (sums.time[end] + sums.recompute[end] * static_cast<double>(recomputing) / stages) /
+           stages;
   }
-  // The bytes that stage s needs if it has the layers [begin, end).
+  // The bytes that stage s needs if it has the layers [begin, end), as they count.
   [[nodiscard]] double bytes(int s, int begin, int end) const {
-    return (held(s, end) - held(s, begin)) + stages_[s].stashes * input_[begin] + stages_[s].extra;
+    const StageLoads& stage = stages_[s];
+    return stage.weight * ((held(s, end) - held(s, begin)) +
+                           stage.stashes * (*kind_of(s).input)[begin] + stage.extra);
   }
   // Whether, in every stage but the first, starting one layer later with the same end never takes
   // more memory. It can, where a layer's input is much larger than that of the layer before.
   [[nodiscard]] bool shrink_from_the_left() const {
     for (int s = 1; s < stages(); ++s) {
+      const std::vector<double>& input = *kind_of(s).input;
       for (int begin = s; begin + 1 < last_end(s); ++begin) {
         const double left = held(s, begin + 1) - held(s, begin);
-        if (left < stages_[s].stashes * (input_[begin + 1] - input_[begin])) return false;
+        if (left < stages_[s].stashes * (input[begin + 1] - input[begin])) return false;
       }
     }
     return true;
   }
 
  private:
+  // Running sums of the lists of a LayerLoads with these names; `inputs` is that of its `input`.
+  struct Sums {
+    const std::vector<double>* input;  // by layer
+    std::vector<double> time, recompute, fixed, tape, inputs;
+  };
+
+  [[nodiscard]] const Sums& kind_of(int s) const { return kinds_[stages_[s].kind]; }
   // The bytes of the layers [0, end) if stage s had them, without its stashes and `extra`.
   [[nodiscard]] double held(int s, int end) const {
-    return fixed_[end] + stages_[s].tapes * tape_[end] + stages_[s].inputs * inputs_[end];
+    const Sums& sums = kind_of(s);
+    return sums.fixed[end] + stages_[s].tapes * sums.tape[end] +
+           stages_[s].inputs * sums.inputs[end];
   }
 
-  const std::vector<double>& input_;  // LayerLoads::input, by layer
   std::span<const StageLoads> stages_;
-  // Running sums of the lists of LayerLoads with these names; inputs_ is that of `input`.
-  std::vector<double> time_, recompute_, fixed_, tape_, inputs_;
+  std::vector<Sums> kinds_;
 };
 
 // What each single stage may take.

@@ -56,6 +56,10 @@ struct Arrangement {
   Upkeep upkeep = {};
 
   [[nodiscard]] int ranks() const { return stages / chunks; }  // of one replica
+  // The number in the whole job of the rank at a position (0 .. ranks() - 1) of a replica.
+  [[nodiscard]] int world_rank(int position, int replica) const {
+    return placement == "stages" ? replica * ranks() + position : position * replicas + replica;
+  }
   // How a replica's samples are cut into micro-batches, as the costs of layers depend on it.
   [[nodiscard]] MicroBatches cut() const { return {micro_batch_size, micro_batches > 1}; }
   // How many times the memory of the gradients is needed: once or, where gradients are added up in
@@ -81,9 +85,16 @@ struct Arrangement {
   }
 };
 
+// The device of one rank, where ranks are unlike.
+struct RankDevice {
+  int kind = 0;              // its layers take what ModelCosts::of_kind() says of this kind
+  int64_t memory_bytes = 0;  // 0: Cluster::memory_bytes
+};
+
 struct Cluster {
-  LinkTimes within_node, between_nodes;  // of messages between two ranks on one node, and on two
-  int ranks_per_node = 0;                // 0: all ranks are on one node
+  // Of messages between two ranks on one node, and on two.
+  LinkTimes within_node = {}, between_nodes = {};
+  int ranks_per_node = 0;        // 0: all ranks are on one node
   int cards = 1;  // network cards of a node, which its ranks share (Job::cards); 0: none is shared
   // True: links hold the tensors that they send instead of copying them, as NCCL's do; a send then
   // waits while as many messages are under way as the smallest window with which the schedule can
@@ -95,7 +106,8 @@ struct Cluster {
   // Whether, with shared updates, the weights that other replicas have updated arrive while the
   // next step runs (PipelineCosts::late_weights).
   bool late_weights = true;
-  int64_t memory_bytes = 0;  // of each rank's device; 0: no limit
+  int64_t memory_bytes = 0;              // of each rank's device; 0: no limit
+  std::vector<RankDevice> devices = {};  // by world rank; empty: all ranks are alike, of kind 0
 };
 
 }  // namespace penstock

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/planning/plan/stage_costs.h"
+#include "runtime/planning/plan/unlike_ranks.h"
 
 namespace penstock {
 namespace {
@@ -31,28 +32,76 @@ double backward_of(const StageTimes& times) {
   return std::min(times.backward, times.backward_input + times.backward_weight);
 }
 
+// Seconds that a layer takes at least on a micro-batch. A recompute that the last stage may do
+// without is left out.
+double least_pass(const Arrangement& candidate, const LayerCost& layer) {
+  const bool again = candidate.recompute == "layer" && layer.differentiated;
+  return layer.forward_s +
+         std::min(layer.backward_s, layer.backward_input_s + layer.backward_weight_s) +
+         (again ? layer.forward_s : 0);
+}
+
+// How much a kind takes of a step's layers in the time in which kind 0 takes one of them, at the
+// most: by the layer that it is best at.
+double most_speed(const Arrangement& candidate, const ModelCosts& costs, int kind) {
+  if (kind == 0) return 1;
+  const auto step_s = [&](const LayerCost& layer) {
+    return candidate.micro_batches * least_pass(candidate, layer) +
+           layer.update_s * candidate.update_share();
+  };
+  const ModelCosts& others = costs.of_kind(kind);
+  double most = 0;
+  for (size_t l = 0; l < costs.layers.size(); ++l) {
+    const double usual = step_s(costs.layers[l]);
+    const double here = step_s(others.layers[l]);
+    if (usual > 0) most = std::max(most, usual / here);
+  }
+  return most;
+}
+
+// As how many ranks of kind 0 those of a pipeline count at the most. A rank waits for the replica
+// in which its position is slowest.
+double worth_of_ranks(const Arrangement& candidate, const ModelCosts& costs,
+                      const Cluster& cluster) {
+  if (cluster.devices.empty()) return candidate.ranks();
+  std::vector<double> speeds;
+  for (int kind = 0; kind <= std::ssize(costs.others); ++kind) {
+    speeds.push_back(most_speed(candidate, costs, kind));
+  }
+  double worth = 0;
+  for (int position = 0; position < candidate.ranks(); ++position) {
+    double slowest = std::numeric_limits<double>::infinity();
+    for (int replica = 0; replica < candidate.replicas; ++replica) {
+      const int kind = cluster.devices.at(candidate.world_rank(position, replica)).kind;
+      slowest = std::min(slowest, speeds.at(kind));
+    }
+    worth += slowest;
+  }
+  return worth;
+}
+
 }  // namespace
 
 double least_step(const Arrangement& candidate, const ModelCosts& costs, const Cluster& cluster) {
   double work = 0;
   double update = 0;
   for (const LayerCost& layer : costs.layers) {
-    work += layer.forward_s +
-            std::min(layer.backward_s, layer.backward_input_s + layer.backward_weight_s);
-    // A recompute that the last stage may do without is left out.
-    if (candidate.recompute == "layer" && layer.differentiated) work += layer.forward_s;
+    work += least_pass(candidate, layer);
     update += layer.update_s;
   }
   update *= candidate.update_share();
-  return std::max((candidate.micro_batches * work + update) / candidate.ranks(),
-                  2 * half_sums_on_card(candidate, costs, cluster));
+  return std::max(
+      (candidate.micro_batches * work + update) / worth_of_ranks(candidate, costs, cluster),
+      2 * half_sums_on_card(candidate, costs, cluster));
 }
 
 double least_split_step(const Arrangement& candidate, const Schedule& schedule,
                         const ModelCosts& costs, const Cluster& cluster) {
   std::vector<double> work(schedule.ranks, 0.0);
   double first_sum = std::numeric_limits<double>::infinity();
-  const StageLayers stages = stage_layers(candidate, costs);
+  const auto placed =
+      placed_costs(costs, candidate.split, slowest_kinds(candidate, schedule, costs, cluster));
+  const StageLayers stages = stage_layers(candidate, *placed);
   for (int s = 0; s < schedule.stages; ++s) {
     const StageTimes times = stage_times(stages[s], candidate.recompute);
     double& rank = work[schedule.rank_of_stage[s]];

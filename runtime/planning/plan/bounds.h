@@ -9,7 +9,8 @@
 namespace penstock {
 
 // Seconds that a step takes at least, however the layers are split: the work of a rank if all ranks
-// had the same, and the time for which sums over replicas keep a network card busy.
+// had the same, or as much as each is fast, and the time for which sums over replicas keep a
+// network card busy.
 [[nodiscard]] double least_step(const Arrangement& candidate, const ModelCosts& costs,
                                 const Cluster& cluster);
 

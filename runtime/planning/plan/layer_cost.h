@@ -7,6 +7,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -99,6 +100,13 @@ struct ModelCosts {
   bool own_memory = false;
   // What libraries take for themselves while an op runs, once a rank. No op says how much.
   int64_t library_bytes = 0;
+  // Where ranks are unlike: the costs of the same layers on the other kinds of device (RankDevice,
+  // arrangement.h). All above is that of kind 0. Not stored in profile files.
+  std::vector<ModelCosts> others = {};
+
+  [[nodiscard]] const ModelCosts& of_kind(int kind) const {
+    return kind == 0 ? *this : others.at(static_cast<size_t>(kind) - 1);
+  }
 };
 
 }  // namespace penstock

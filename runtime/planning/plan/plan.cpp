@@ -10,6 +10,7 @@
 #include "runtime/planning/plan/bounds.h"
 #include "runtime/planning/plan/searched_step.h"
 #include "runtime/planning/plan/split.h"
+#include "runtime/planning/plan/unlike_ranks.h"
 #include "runtime/planning/schedule/audits.h"
 #include "runtime/planning/schedule/generators/known_schedules.h"
 #include "runtime/planning/schedule/recipe.h"
@@ -145,13 +146,15 @@ class Planner {
     }
   }
 
-  // One, where the other would put no rank elsewhere, or where no pipeline can be built.
+  // One, where the other would put no rank elsewhere, or where no pipeline can be built. Where
+  // ranks are unlike it matters on one node, too, which of them are replicas of one another.
   [[nodiscard]] std::vector<std::string> placements(const Arrangement& candidate) {
     if (request_.placement) return {*request_.placement};
     const int each = request_.cluster.ranks_per_node;
     const bool one_node = each <= 0 || each >= request_.ranks;
     const bool too_deep = candidate.stages > std::ssize(costs_of(candidate.cut()).layers);
-    if (one_node || too_deep || candidate.ranks() == 1 || candidate.replicas == 1)
+    if ((one_node && request_.cluster.devices.empty()) || too_deep || candidate.ranks() == 1 ||
+        candidate.replicas == 1)
       return {"stages"};
     return {"stages", "replicas"};
   }
@@ -229,13 +232,13 @@ class Planner {
 
   bool fit(PlannedCandidate& planned, const Schedule& schedule, const ModelCosts& costs) const {
     Arrangement& candidate = planned.candidate;
-    const int64_t limit = request_.cluster.memory_bytes;
-    const TransportRules rules = transport_of(request_.cluster, schedule);
+    const Cluster& cluster = request_.cluster;
+    const TransportRules rules = transport_of(cluster, schedule);
     if (!request_.split.empty()) {
       candidate.split = request_.split;
-      planned.prediction.memory = predict_memory(candidate, schedule, costs, rules);
+      planned.prediction.memory = fullest_memory(candidate, schedule, costs, cluster, rules);
     } else {
-      ChosenSplit chosen = choose_split(candidate, schedule, costs, limit, rules);
+      ChosenSplit chosen = choose_split(candidate, schedule, costs, cluster, rules);
       candidate.split = std::move(chosen.split);
       planned.prediction.memory = std::move(chosen.memory);
     }
@@ -243,7 +246,8 @@ class Planner {
   }
 
   [[nodiscard]] bool fits(PlannedCandidate& planned) const {
-    planned.reason = lack_of_memory(planned.prediction.memory, request_.cluster.memory_bytes);
+    planned.reason = lack_of_memory(planned.prediction.memory,
+                                    memory_limits(planned.candidate, request_.cluster));
     if (!planned.reason.empty()) planned.standing = Standing::Infeasible;
     return planned.reason.empty();
   }

@@ -81,12 +81,13 @@ struct Plan {
 // Tries, where the request fixes nothing else: all numbers of stages K and replicas D with K x D /
 // chunks = ranks; every micro-batch size that divides a replica's share of the mini-batch; every
 // schedule, with 2 and 4 chunks (stages per rank) where it allows any number; every recompute mode;
-// both placements of ranks on several nodes. Exceptions: a pipeline of one rank is tried with 1f1b
-// only, since all schedules are the same there, and mode "stage" is left out where it would
-// recompute nothing. Candidates are left NotSimulated by the lower bounds of bounds.h. For the
-// sizes and modes of the fastest few a schedule is searched, too (searched_step.h); it is listed
-// where it is faster than the best known one by more than forecasts are certain. Throws
-// std::invalid_argument if no candidate meets the request, and whatever costs() throws.
+// both placements of ranks on several nodes, or where ranks are unlike. Exceptions: a pipeline of
+// one rank is tried with 1f1b only, since all schedules are the same there, and mode "stage" is
+// left out where it would recompute nothing. Candidates are left NotSimulated by the lower bounds
+// of bounds.h. For the sizes and modes of the fastest few a schedule is searched, too
+// (searched_step.h); it is listed where it is faster than the best known one by more than forecasts
+// are certain. Throws std::invalid_argument if no candidate meets the request, and whatever costs()
+// throws.
 [[nodiscard]] Plan plan(const PlanRequest& request);
 
 }  // namespace penstock

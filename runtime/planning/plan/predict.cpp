@@ -2,11 +2,13 @@
 #include "runtime/planning/plan/predict.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "runtime/planning/plan/stage_costs.h"
 #include "runtime/planning/plan/stage_skips.h"
+#include "runtime/planning/plan/unlike_ranks.h"
 #include "runtime/planning/replay/replay_step.h"
 #include "runtime/planning/schedule/audits.h"
 #include "runtime/planning/schedule/proof/window.h"
@@ -22,20 +24,12 @@ bool runs(const Schedule& schedule, Op op) {
   });
 }
 
-// The ways in which nodes cut a pipeline up, each once: the nodes of its ranks, numbered from 0 for
-// each replica.
-std::set<std::vector<int>> patterns_of(const Job& job) {
-  std::set<std::vector<int>> patterns;
-  for (int replica = 0; replica < job.distinct_replicas(); ++replica) {
-    std::vector<int> pattern;  // world ranks grow with the position, and so do their nodes
-    pattern.reserve(job.schedule.ranks);
-    for (int position = 0; position < job.schedule.ranks; ++position) {
-      pattern.push_back(job.node_of(position, replica) - job.node_of(0, replica));
-    }
-    patterns.insert(std::move(pattern));
-  }
-  return patterns;
-}
+// Replicas whose steps are alike: the kinds of device of their stages, and all that follows from
+// these and from the nodes of their ranks.
+struct LikeReplicas {
+  StageKinds kinds;
+  PipelineCosts costs;
+};
 
 // Whether the sum of some stage's gradients goes from node to node.
 bool are_replicas_apart(const Job& job) {
@@ -82,42 +76,6 @@ std::vector<double> audit_times(const Schedule& schedule, const PipelineCosts& c
   return seconds;
 }
 
-// A step in which no card is shared: that of the slowest replica, since the update waits for all.
-SteadyStep slowest_replica(const Job& job, PipelineCosts costs) {
-  SteadyStep slowest;
-  for (const std::vector<int>& pattern : patterns_of(job)) {
-    costs.node_of_rank = pattern;
-    SteadyStep step = simulate_steady(job.schedule, costs, job.rules);
-    if (step.length >= slowest.length) slowest = std::move(step);
-  }
-  return slowest;
-}
-
-// The times of a step that takes `plain_s` without an audit.
-StepSeconds step_times(const Arrangement& candidate, const Job& job, double plain_s) {
-  if (candidate.audit == 0) return {plain_s, plain_s, plain_s};
-  PipelineCosts audited = job.costs;
-  audited.audit = audit_times(job.schedule, job.costs);
-  const double audited_s = slowest_replica(job, audited).length;
-  return {plain_s, audited_s,
-          plain_s + (audited_s - plain_s) / static_cast<double>(candidate.audit)};
-}
-
-// Replaces the times of a step in which no card is shared, `step`, by those of a step whose ranks
-// share their nodes' cards.
-void share_cards(Job job, const SteadyStep& step, Prediction& prediction) {
-  if (job.costs.barrier) {
-    const ReplayedStep replayed = replay_step(job);
-    prediction.step = prediction.step.with_plain(replayed.step_s);
-    prediction.bubble = steady_bubble(step.timeline, replayed.last_compute_s);
-    return;
-  }
-  job.costs.barrier = true;
-  const double delay_s = replay_step(job).step_s - slowest_replica(job, job.costs).length;
-  prediction.step = prediction.step.with_plain(step.length + delay_s);
-  prediction.bubble = steady_bubble(step.timeline, prediction.step.plain_s);
-}
-
 // Skips to the next stage go with what passes to it anyway, the others by themselves.
 void add_skips(const Arrangement& candidate, const Schedule& schedule, const ModelCosts& costs,
                PipelineCosts& times) {
@@ -127,6 +85,114 @@ void add_skips(const Arrangement& candidate, const Schedule& schedule, const Mod
   };
   for (int s = 0; s + 1 < schedule.stages; ++s) times.boundary_bytes[s] += bytes(s, s + 1);
   for (const Skip& skip : schedule.skips) times.skip_bytes.push_back(bytes(skip.from, skip.to));
+}
+
+PipelineCosts costs_on(const StageKinds& kinds, const Arrangement& candidate,
+                       const Schedule& schedule, const ModelCosts& costs, const Cluster& cluster) {
+  const auto placed = placed_costs(costs, candidate.split, kinds);
+  PipelineCosts times =
+      pipeline_costs(candidate, schedule, stage_layers(candidate, *placed), cluster);
+  add_skips(candidate, schedule, costs, times);
+  for (double& bytes : times.boundary_bytes) bytes *= costs.wire_share;
+  for (double& bytes : times.skip_bytes) bytes *= costs.wire_share;
+  return times;
+}
+
+// The replicas of a job, each sort once, in an order in which those of the same kinds are
+// neighbours.
+std::vector<LikeReplicas> replicas_of(const Job& job, const Arrangement& candidate,
+                                      const ModelCosts& costs, const Cluster& cluster) {
+  std::set<std::pair<StageKinds, std::vector<int>>> sorts;
+  for (int replica = 0; replica < job.distinct_replicas(); ++replica) {
+    std::vector<int> nodes;  // world ranks grow with the position, and so do their nodes
+    nodes.reserve(job.schedule.ranks);
+    for (int position = 0; position < job.schedule.ranks; ++position) {
+      nodes.push_back(job.node_of(position, replica) - job.node_of(0, replica));
+    }
+    sorts.emplace(kinds_of_replica(candidate, job.schedule, cluster, replica), std::move(nodes));
+  }
+  const LinkTimes link = are_replicas_apart(job) ? cluster.between_nodes : cluster.within_node;
+  std::vector<LikeReplicas> replicas;
+  for (const auto& [kinds, nodes] : sorts) {
+    const bool known = !replicas.empty() && replicas.back().kinds == kinds;
+    LikeReplicas added{.kinds = kinds,
+                       .costs = known ? replicas.back().costs
+                                      : costs_on(kinds, candidate, job.schedule, costs, cluster)};
+    added.costs.node_of_rank = nodes;
+    added.costs.replica_link = link;
+    replicas.push_back(std::move(added));
+  }
+  return replicas;
+}
+
+// A step in which no card is shared: that of the slowest replica, since the update waits for all.
+SteadyStep slowest_step(const Job& job, const std::vector<LikeReplicas>& replicas) {
+  SteadyStep slowest;
+  for (const LikeReplicas& replica : replicas) {
+    SteadyStep step = simulate_steady(job.schedule, replica.costs, job.rules);
+    if (step.length >= slowest.length) slowest = std::move(step);
+  }
+  return slowest;
+}
+
+// The length of such a step without communication. Nodes make no difference to it.
+double computing_s(const Job& job, const std::vector<LikeReplicas>& replicas) {
+  double slowest = 0;
+  for (size_t i = 0; i < replicas.size(); ++i) {
+    if (i > 0 && replicas[i].kinds == replicas[i - 1].kinds) continue;
+    const PipelineCosts costs = without_communication(replicas[i].costs);
+    slowest = std::max(slowest, simulate_steady(job.schedule, costs, job.rules).length);
+  }
+  return slowest;
+}
+
+// The times of a step that takes `plain_s` without an audit.
+StepSeconds step_times(const Arrangement& candidate, const Job& job,
+                       std::vector<LikeReplicas> replicas, double plain_s) {
+  if (candidate.audit == 0) return {plain_s, plain_s, plain_s};
+  for (LikeReplicas& replica : replicas) {
+    replica.costs.audit = audit_times(job.schedule, replica.costs);
+  }
+  const double audited_s = slowest_step(job, replicas).length;
+  return {plain_s, audited_s,
+          plain_s + (audited_s - plain_s) / static_cast<double>(candidate.audit)};
+}
+
+// Replaces the times of a step in which no card is shared, `step`, by those of a step whose ranks
+// share their nodes' cards.
+void share_cards(Job job, std::vector<LikeReplicas> replicas, const SteadyStep& step,
+                 Prediction& prediction) {
+  if (job.costs.barrier) {
+    const ReplayedStep replayed = replay_step(job);
+    prediction.step = prediction.step.with_plain(replayed.step_s);
+    prediction.bubble = steady_bubble(step.timeline, replayed.last_compute_s);
+    return;
+  }
+  job.costs.barrier = true;
+  for (LikeReplicas& replica : replicas) replica.costs.barrier = true;
+  const double delay_s = replay_step(job).step_s - slowest_step(job, replicas).length;
+  prediction.step = prediction.step.with_plain(step.length + delay_s);
+  prediction.bubble = steady_bubble(step.timeline, prediction.step.plain_s);
+}
+
+// Job::stage_of_replica: empty where all replicas are alike.
+std::vector<std::vector<StageTimes>> stage_of_replica(const Arrangement& candidate,
+                                                      const Schedule& schedule,
+                                                      const ModelCosts& costs,
+                                                      const Cluster& cluster) {
+  std::vector<std::vector<StageTimes>> all;
+  if (distinct_kinds(candidate, schedule, cluster).size() == 1) return all;
+  std::map<StageKinds, std::vector<StageTimes>> known;
+  for (int replica = 0; replica < candidate.replicas; ++replica) {
+    const StageKinds kinds = kinds_of_replica(candidate, schedule, cluster, replica);
+    auto found = known.find(kinds);
+    if (found == known.end()) {
+      found =
+          known.emplace(kinds, costs_on(kinds, candidate, schedule, costs, cluster).stage).first;
+    }
+    all.push_back(found->second);
+  }
+  return all;
 }
 
 }  // namespace
@@ -157,12 +223,8 @@ Schedule schedule_of(const Arrangement& candidate, const std::vector<Skip>& skip
 
 PipelineCosts step_costs(const Arrangement& candidate, const Schedule& schedule,
                          const ModelCosts& costs, const Cluster& cluster) {
-  PipelineCosts times =
-      pipeline_costs(candidate, schedule, stage_layers(candidate, costs), cluster);
-  add_skips(candidate, schedule, costs, times);
-  for (double& bytes : times.boundary_bytes) bytes *= costs.wire_share;
-  for (double& bytes : times.skip_bytes) bytes *= costs.wire_share;
-  return times;
+  return costs_on(slowest_kinds(candidate, schedule, costs, cluster), candidate, schedule, costs,
+                  cluster);
 }
 
 Job job_of(const Arrangement& candidate, const Schedule& schedule, const ModelCosts& costs,
@@ -172,7 +234,8 @@ Job job_of(const Arrangement& candidate, const Schedule& schedule, const ModelCo
           .rules = transport_of(cluster, schedule),
           .ranks_per_node = cluster.ranks_per_node,
           .by_stages = candidate.placement == "stages",
-          .cards = cluster.cards};
+          .cards = cluster.cards,
+          .stage_of_replica = stage_of_replica(candidate, schedule, costs, cluster)};
 }
 
 Job job_of(const Arrangement& candidate, const ModelCosts& costs, const Cluster& cluster) {
@@ -188,20 +251,19 @@ TransportRules transport_of(const Cluster& cluster, const Schedule& schedule) {
 Prediction predict(const Arrangement& candidate, const Schedule& schedule, const ModelCosts& costs,
                    const Cluster& cluster) {
   Prediction prediction;
-  Job job = job_of(candidate, schedule, costs, cluster);
-  prediction.memory = predict_memory(candidate, schedule, costs, job.rules, &prediction.bytes);
-  job.costs.replica_link = are_replicas_apart(job) ? cluster.between_nodes : cluster.within_node;
-  SteadyStep step = slowest_replica(job, job.costs);
-  prediction.step = step_times(candidate, job, step.length);
+  const Job job = job_of(candidate, schedule, costs, cluster);
+  const std::vector<LikeReplicas> replicas = replicas_of(job, candidate, costs, cluster);
+  prediction.memory =
+      fullest_memory(candidate, schedule, costs, cluster, job.rules, &prediction.bytes);
+  SteadyStep step = slowest_step(job, replicas);
+  prediction.step = step_times(candidate, job, replicas, step.length);
   prediction.bubble =
       candidate.barrier ? bubble_share(step.timeline) : steady_bubble(step.timeline, step.length);
-  if (job.nodes() > 1) share_cards(job, step, prediction);
+  if (job.nodes() > 1) share_cards(job, replicas, step, prediction);
   for (RankMemory& rank : prediction.memory) {
     rank.snapshot = snapshot_bytes(rank.saved, candidate, prediction.step.mean_s);
   }
-  prediction.exposed_communication_s =
-      prediction.step.plain_s -
-      simulate_steady(schedule, without_communication(job.costs), job.rules).length;
+  prediction.exposed_communication_s = prediction.step.plain_s - computing_s(job, replicas);
   if (prediction.step.mean_s > 0) {
     const double samples = static_cast<double>(candidate.micro_batch_size) *
                            candidate.micro_batches * candidate.replicas;

@@ -36,7 +36,7 @@ struct StepSeconds {
 
 struct Prediction {
   // Where ranks are on several nodes, those of a replay (replay_step.h) of all replicas, whose
-  // ranks share network cards; else of a simulation.
+  // ranks share network cards; else of a simulation of the slowest replica.
   StepSeconds step;
   double samples_per_s = 0;  // of the mean step
   double bubble = 0;         // the share of ranks' time in which they do not compute, 0 to 1
@@ -68,7 +68,8 @@ struct Prediction {
 // layers. They throw std::invalid_argument otherwise.
 
 // What simulate() needs, but for PipelineCosts::node_of_rank and replica_link, which depend on the
-// replica: they stay empty.
+// replica: they stay empty. Where ranks are unlike (Cluster::devices) each stage takes what it
+// takes in the slowest replica.
 [[nodiscard]] PipelineCosts step_costs(const Arrangement& candidate, const Schedule& schedule,
                                        const ModelCosts& costs, const Cluster& cluster);
 
@@ -85,8 +86,10 @@ struct Prediction {
 // deadlock.
 [[nodiscard]] TransportRules transport_of(const Cluster& cluster, const Schedule& schedule);
 
-// Time and memory. A replay has updates behind a barrier: without one (Arrangement::barrier) its
-// cards delay a step as much as with it. The second form makes the schedule itself.
+// Time and memory. Where replicas are unlike the step is that of the slowest, and the memory of
+// each rank that of the replica that needs the most. A replay has updates behind a barrier: without
+// one (Arrangement::barrier) its cards delay a step as much as with it. The second form makes the
+// schedule itself.
 [[nodiscard]] Prediction predict(const Arrangement& candidate, const Schedule& schedule,
                                  const ModelCosts& costs, const Cluster& cluster);
 [[nodiscard]] Prediction predict(const Arrangement& candidate, const ModelCosts& costs,

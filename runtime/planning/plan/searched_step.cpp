@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "runtime/planning/plan/split.h"
 #include "runtime/planning/plan/stage_costs.h"
 #include "runtime/planning/plan/stage_skips.h"
+#include "runtime/planning/plan/unlike_ranks.h"
 #include "runtime/planning/schedule/generators/known_schedules.h"
 #include "runtime/planning/schedule/text/csv.h"
 
@@ -91,6 +91,7 @@ class StepSearch {
       : candidate_(candidate),
         costs_(costs),
         cluster_(cluster),
+        limits_(memory_limits(candidate, cluster)),
         skips_(stage_skips(candidate.split, costs.skips)) {
     candidate_.schedule = kSearched;
   }
@@ -110,15 +111,18 @@ class StepSearch {
     for (int r = 0; r < problem.ranks && job.nodes() > 1; ++r) {
       problem.costs.node_of_rank.push_back(job.node_of(r, 0));
     }
-    const StageLayers stages = stage_layers(candidate_, costs_);
+    const auto layers =
+        placed_costs(costs_, candidate_.split, slowest_kinds(candidate_, placed, costs_, cluster_));
+    const StageLayers stages = stage_layers(candidate_, *layers);
     for (int s = 0; s < candidate_.stages; ++s) {
       const bool keeps = keeps_tapes(candidate_, s);
       if (keeps) problem.costs.stage[s].recompute = 0;
       problem.held.push_back(held_bytes(stages[s], candidate_.recompute, keeps));
     }
-    if (cluster_.memory_bytes == 0) return problem;
-    for (const RankMemory& rank : memory_of(one_at_a_time(problem))) {
-      problem.limit.push_back(cluster_.memory_bytes - (rank.total() - rank.activations));
+    if (std::ranges::max(limits_) == 0) return problem;
+    const std::vector<RankMemory> memory = memory_of(one_at_a_time(problem));
+    for (size_t r = 0; r < memory.size(); ++r) {
+      problem.limit.push_back(limit_of(r) - (memory[r].total() - memory[r].activations));
     }
     return problem;
   }
@@ -128,7 +132,7 @@ class StepSearch {
     const SearchProblem whole = problem(rank_of_stage);
     const Schedule least = one_at_a_time(whole);
     const std::vector<RankMemory> memory = memory_of(least);
-    lack_ = lack_of_memory(memory, cluster_.memory_bytes);
+    lack_ = lack_of_memory(memory, limits_);
     if (!lack_.empty()) return;
     // What activations take beside what is held is known of an order alone: as much as in the one
     // that holds the least, until what was found says otherwise.
@@ -144,14 +148,14 @@ class StepSearch {
         found.schedule = turned_around_at_once(std::move(found.schedule));
       }
       const Prediction prediction = predicted(found.schedule);
-      lack_ = lack_of_memory(prediction.memory, cluster_.memory_bytes);
+      lack_ = lack_of_memory(prediction.memory, limits_);
       if (lack_.empty()) {
         keep(best_, {whole, std::move(found.schedule), prediction.step.mean_s,
                      prediction.fullest_bytes()});
         return;
       }
       for (size_t r = 0; r < tight.limit.size(); ++r) {
-        const int64_t excess = prediction.memory[r].total() - cluster_.memory_bytes;
+        const int64_t excess = prediction.memory[r].total() - limit_of(r);
         tight.limit[r] = std::max(held[r], tight.limit[r] - std::max<int64_t>(0, excess));
       }
     }
@@ -165,7 +169,7 @@ class StepSearch {
         Schedule schedule =
             known.make({candidate_.ranks(), candidate_.chunks, candidate_.micro_batches});
         const Prediction prediction = predicted(schedule);
-        if (!lack_of_memory(prediction.memory, cluster_.memory_bytes).empty()) continue;
+        if (!lack_of_memory(prediction.memory, limits_).empty()) continue;
         SearchProblem placed = problem(schedule.rank_of_stage);
         const bool better = keep(known_, {std::move(placed), std::move(schedule),
                                           prediction.step.mean_s, prediction.fullest_bytes()});
@@ -203,6 +207,11 @@ class StepSearch {
     best = std::move(order);
     return true;
   }
+  // The bytes that a rank may use; where only others have a limit, more than any device has.
+  [[nodiscard]] int64_t limit_of(size_t rank) const {
+    constexpr int64_t kPlenty = int64_t{1} << 43;  // a certificate has no larger number
+    return limits_[rank] > 0 ? limits_[rank] : kPlenty;
+  }
   [[nodiscard]] Schedule lowered(const Schedule& schedule) const {
     Arrangement with = candidate_;
     with.csv = to_csv(schedule);
@@ -210,7 +219,7 @@ class StepSearch {
   }
   [[nodiscard]] std::vector<RankMemory> memory_of(const Schedule& schedule) const {
     const Schedule whole = lowered(schedule);
-    return predict_memory(candidate_, whole, costs_, transport_of(cluster_, whole));
+    return fullest_memory(candidate_, whole, costs_, cluster_, transport_of(cluster_, whole));
   }
   [[nodiscard]] Prediction predicted(const Schedule& schedule) const {
     return predict(candidate_, lowered(schedule), costs_, cluster_);
@@ -219,6 +228,7 @@ class StepSearch {
   Arrangement candidate_;
   const ModelCosts& costs_;
   const Cluster& cluster_;
+  const std::vector<int64_t> limits_;  // by rank of a pipeline; 0: none
   const std::vector<Skip> skips_;
   std::optional<Fitting> best_, known_;  // found by the search, and of the known ones
   std::string known_name_ = {};

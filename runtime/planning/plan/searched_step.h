@@ -19,7 +19,7 @@ namespace penstock {
 struct SearchedStep {
   Arrangement candidate;    // that was asked for, with the answer's text and kSearched as its name
   Prediction prediction;    // of a step with it
-  Certificate certificate;  // of passes and messages; its limits are Cluster::memory_bytes
+  Certificate certificate;  // of passes and messages; its limits are those of memory_limits()
   std::string known = {};   // the fastest known schedule that fits; empty: none does
   double known_step_s = 0;  // the mean step with it
   bool is_known = false;    // nothing faster, or as fast with less memory, was found than `known`
@@ -34,8 +34,9 @@ struct SearchedStep {
                                            const ModelCosts& costs, const Cluster& cluster);
 
 // `candidate` must have a split and its number of chunks; its schedule is not read. No rank needs
-// more than cluster.memory_bytes (0: no limit). Throws std::invalid_argument where nothing that was
-// found fits, with the rank and the bytes, and for what check_problem() and predict() refuse.
+// more memory than the cluster has for it (memory_limits(), unlike_ranks.h). Throws
+// std::invalid_argument where nothing that was found fits, with the rank and the bytes, and for
+// what check_problem() and predict() refuse.
 [[nodiscard]] SearchedStep searched_step(const Arrangement& candidate, const ModelCosts& costs,
                                          const Cluster& cluster, const SearchEffort& effort = {});
 

@@ -2,12 +2,11 @@
 #include "runtime/planning/plan/split.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <iterator>
 #include <limits>
 
 #include "runtime/planning/partition/limited.h"
 #include "runtime/planning/plan/stage_costs.h"
+#include "runtime/planning/plan/unlike_ranks.h"
 #include "runtime/planning/schedule/proof/stash.h"
 
 namespace penstock {
@@ -35,7 +34,25 @@ LayerLoads layer_loads(const Arrangement& candidate, const ModelCosts& costs, bo
   return loads;
 }
 
-std::vector<StageLoads> stage_loads(const Arrangement& candidate, const Schedule& schedule) {
+// What the ranks' memory is counted against: `bytes`, the largest of their limits. A byte weighs
+// the more on a rank the less memory it has, and nothing on a rank without a limit.
+struct MemoryScale {
+  double bytes = std::numeric_limits<double>::infinity();
+  std::vector<double> weights = {};  // by rank
+};
+
+MemoryScale memory_scale(const std::vector<int64_t>& limits) {
+  const int64_t largest = std::ranges::max(limits);
+  if (largest == 0) return {.weights = std::vector<double>(limits.size(), 1.0)};
+  MemoryScale scale{.bytes = static_cast<double>(largest)};
+  for (const int64_t limit : limits) {
+    scale.weights.push_back(limit > 0 ? scale.bytes / static_cast<double>(limit) : 0.0);
+  }
+  return scale;
+}
+
+std::vector<StageLoads> stage_loads(const Arrangement& candidate, const Schedule& schedule,
+                                    const StageKinds& kinds, const MemoryScale& scale) {
   std::vector<bool> recomputes(schedule.stages, false);
   for (const auto& program : schedule.program) {
     for (const Instruction& i : program) {
@@ -46,7 +63,9 @@ std::vector<StageLoads> stage_loads(const Arrangement& candidate, const Schedule
   std::vector<StageLoads> loads;
   for (int s = 0; s < schedule.stages; ++s) {
     const int held = at_peak[s].whole;
-    StageLoads stage{.rank = schedule.rank_of_stage[s], .recomputes = recomputes[s]};
+    const int rank = schedule.rank_of_stage[s];
+    StageLoads stage{
+        .rank = rank, .kind = kinds[s], .recomputes = recomputes[s], .weight = scale.weights[rank]};
     const bool layer = candidate.recompute == "layer";
     stage.tapes = layer ? 0 : recomputes[s] ? 1 : held;
     stage.inputs = layer ? held : 0;
@@ -57,11 +76,13 @@ std::vector<StageLoads> stage_loads(const Arrangement& candidate, const Schedule
 }
 
 // Bytes that the partitioner counts for each rank.
-std::vector<double> counted(const LayerLoads& layers, const std::vector<StageLoads>& stages,
-                            const std::vector<int>& split, int ranks) {
+std::vector<double> counted(const std::vector<LayerLoads>& kinds,
+                            const std::vector<StageLoads>& stages, const std::vector<int>& split,
+                            int ranks) {
   std::vector<double> bytes(ranks, 0.0);
   int begin = 0;
   for (size_t s = 0; s < stages.size(); ++s) {
+    const LayerLoads& layers = kinds[stages[s].kind];
     double& rank = bytes[stages[s].rank];
     rank += stages[s].stashes * layers.input[begin] + stages[s].extra;
     for (int l = begin; l < begin + split[s]; ++l) {
@@ -73,55 +94,41 @@ std::vector<double> counted(const LayerLoads& layers, const std::vector<StageLoa
   return bytes;
 }
 
-// Four digits: enough to tell what is needed from what is there when it is a near miss.
-std::string in_words(int64_t bytes) {
-  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB"};
-  auto size = static_cast<double>(bytes);
-  size_t unit = 0;
-  for (; size >= 1024 && unit + 1 < std::size(kUnits); ++unit) size /= 1024;
-  char text[32];
-  (void)std::snprintf(text, sizeof text, "%.4g %s", size, kUnits[unit]);
-  return text;
-}
-
 }  // namespace
 
-std::string lack_of_memory(const std::vector<RankMemory>& memory, int64_t memory_bytes) {
-  if (memory_bytes <= 0) return "";
-  const auto fullest = std::max_element(
-      memory.begin(), memory.end(),
-      [](const RankMemory& a, const RankMemory& b) { return a.total() < b.total(); });
-  if (fullest->total() <= memory_bytes) return "";
-  return "needs " + in_words(fullest->total()) + " on rank " +
-         std::to_string(fullest - memory.begin()) + ", " + in_words(memory_bytes) + " there";
-}
-
 ChosenSplit choose_split(const Arrangement& candidate, const Schedule& schedule,
-                         const ModelCosts& costs, int64_t memory_bytes,
+                         const ModelCosts& costs, const Cluster& cluster,
                          const TransportRules& rules) {
   const bool halves = std::any_of(schedule.program[0].begin(), schedule.program[0].end(),
                                   [](const Instruction& i) { return i.op == Op::BackwardWeight; });
-  const LayerLoads layers = layer_loads(candidate, costs, halves);
-  std::vector<StageLoads> stages = stage_loads(candidate, schedule);
-  const double limit = memory_bytes > 0 ? static_cast<double>(memory_bytes)
-                                        : std::numeric_limits<double>::infinity();
+  std::vector<LayerLoads> kinds = {layer_loads(candidate, costs, halves)};
+  for (const ModelCosts& other : costs.others) {
+    kinds.push_back(layer_loads(candidate, other, halves));
+  }
+  const std::vector<int64_t> limits = memory_limits(candidate, cluster);
+  const MemoryScale scale = memory_scale(limits);
+  std::vector<StageLoads> stages =
+      stage_loads(candidate, schedule, slowest_kinds(candidate, schedule, costs, cluster), scale);
   ChosenSplit chosen;
   Arrangement tried = candidate;
   for (int round = 0; round < kCorrections; ++round) {
-    const LimitedSplit found = balance_within(layers, stages, limit);
+    const LimitedSplit found = balance_within(kinds, stages, scale.bytes);
     tried.split = found.split;
-    std::vector<RankMemory> memory = predict_memory(tried, schedule, costs, rules);
-    std::string reason = lack_of_memory(memory, memory_bytes);
-    const auto fullest = [](const std::vector<RankMemory>& of) {
-      int64_t most = 0;
-      for (const RankMemory& rank : of) most = std::max(most, rank.total());
+    std::vector<RankMemory> memory = fullest_memory(tried, schedule, costs, cluster, rules);
+    std::string reason = lack_of_memory(memory, limits);
+    // How full the fullest rank is.
+    const auto fullest = [&](const std::vector<RankMemory>& of) {
+      double most = 0;
+      for (size_t r = 0; r < of.size(); ++r) {
+        most = std::max(most, scale.weights[r] * static_cast<double>(of[r].total()));
+      }
       return most;
     };
     if (round == 0 || reason.empty() || fullest(memory) < fullest(chosen.memory)) {
       chosen = {found.split, found.bottleneck, reason.empty(), reason, memory};
     }
     if (chosen.fits || !found.fits) break;
-    const std::vector<double> known = counted(layers, stages, tried.split, schedule.ranks);
+    const std::vector<double> known = counted(kinds, stages, tried.split, schedule.ranks);
     const int chunks = schedule.stages / schedule.ranks;
     for (StageLoads& stage : stages) {
       const double missing = static_cast<double>(memory[stage.rank].total()) - known[stage.rank];

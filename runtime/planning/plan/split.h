@@ -21,18 +21,14 @@ struct ChosenSplit {
   std::vector<RankMemory> memory;  // what the split needs, by rank of one pipeline
 };
 
-// Returns the fastest split in which no rank needs more than `memory_bytes` (0: no limit). Where
-// ranks hold several stages it may only be the fastest that a search found (LimitedSplit::proved).
-// candidate.split is not read. `schedule` must be the candidate's (schedule_of(), predict.h);
-// `rules` say whether sends wait, and so how long messages take memory. Throws
-// std::invalid_argument for more stages than layers.
+// Returns the fastest split in which no rank needs more memory than `cluster` has for it (0: no
+// limit). Where ranks are unlike (Cluster::devices) a stage takes what it takes in the slowest
+// replica, and slow ranks get fewer layers. Where ranks hold several stages it may only be the
+// fastest that a search found (LimitedSplit::proved). candidate.split is not read. `schedule` must
+// be the candidate's (schedule_of(), predict.h); `rules` say whether sends wait, and so how long
+// messages take memory. Throws std::invalid_argument for more stages than layers.
 [[nodiscard]] ChosenSplit choose_split(const Arrangement& candidate, const Schedule& schedule,
-                                       const ModelCosts& costs, int64_t memory_bytes,
+                                       const ModelCosts& costs, const Cluster& cluster,
                                        const TransportRules& rules = {});
-
-// A sentence about the rank that needs the most memory, such as "needs 95.23 GiB on rank 0, 80 GiB
-// there"; empty when every rank fits into `memory_bytes` (0: no limit). `memory` is by rank.
-[[nodiscard]] std::string lack_of_memory(const std::vector<RankMemory>& memory,
-                                         int64_t memory_bytes);
 
 }  // namespace penstock

@@ -18,8 +18,8 @@ void require_of_job(bool holds, const std::string& what) {
 
 int Job::distinct_replicas() const {
   const int replicas = costs.replicas;
-  const bool uneven =
-      unevenness.jitter > 0 || unevenness.straggler_share > 0 || !node_slowness.empty();
+  const bool uneven = unevenness.jitter > 0 || unevenness.straggler_share > 0 ||
+                      !node_slowness.empty() || !stage_of_replica.empty();
   if (uneven) return replicas;
   if (nodes() == 1) return 1;
   int period = replicas;
@@ -34,6 +34,16 @@ int Job::distinct_replicas() const {
 void check_job(const Job& job) {
   check_well_formed(job.schedule);
   check_costs(job.costs, job.schedule);
+  if (!job.stage_of_replica.empty()) {
+    require_of_job(std::ssize(job.stage_of_replica) == job.costs.replicas,
+                   "there are times of " + std::to_string(job.stage_of_replica.size()) +
+                       " replicas, and it has " + std::to_string(job.costs.replicas));
+    PipelineCosts replica = job.costs;
+    for (const std::vector<StageTimes>& stage : job.stage_of_replica) {
+      replica.stage = stage;
+      check_costs(replica, job.schedule);
+    }
+  }
   const Unevenness& uneven = job.unevenness;
   require_of_job(job.costs.replicas >= 1, "it needs at least one replica");
   require_of_job(job.costs.barrier, "a replay has updates behind a barrier (optimizer.barrier)");

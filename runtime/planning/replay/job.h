@@ -42,6 +42,9 @@ struct Job {
   // One per node: how many times longer than usual its cards take for a byte; empty: 1 for all.
   std::vector<double> node_slowness = {};
   Unevenness unevenness = {};
+  // By replica: what stands in the place of costs.stage, where replicas are on unlike devices;
+  // empty: all replicas take the same.
+  std::vector<std::vector<StageTimes>> stage_of_replica = {};
 
   [[nodiscard]] int ranks() const { return schedule.ranks * costs.replicas; }  // of the whole job
   // The world rank, and the node, of the rank at a position of a replica.

@@ -48,6 +48,7 @@ void RankPrograms::list_steps(const Job& job, const Edges& edges) {
         if (instruction.op == Op::Forward && !forwarded[static_cast<size_t>(step.stage)]) {
           forwarded[static_cast<size_t>(step.stage)] = step.is_first_forward = true;
         }
+        step.op = instruction.op;
         step.seconds =
             seconds_of(job.costs.stage[static_cast<size_t>(instruction.stage)], instruction.op);
       }

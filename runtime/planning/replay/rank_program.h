@@ -29,7 +29,9 @@ struct RankStep {
   // The number of the message, 0 .. RankPrograms::messages - 1: a Send and its Receive have the
   // same. -1 where it is no message.
   int64_t event = -1;
-  double seconds = 0;  // of a Compute, before noise
+  // Of a Compute: what it does, and its seconds before noise where replicas are alike.
+  Op op = Op::Forward;
+  double seconds = 0;
 };
 
 // A directed edge between two stages, along which messages go.

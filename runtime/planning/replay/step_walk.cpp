@@ -240,7 +240,7 @@ bool StepWalk::compute(int number, const RankStep& step) {
     return false;
   }
   const double start = rank.clock;
-  rank.clock += step.seconds * noise_.factor(number, rank.next);
+  rank.clock += seconds_of_step(number, step);
   if (wants_weights) wait(rank, sums_.arrival(step.stage));
   last_compute_ = std::max(last_compute_, rank.clock);
   if (!step.completes_gradients) return true;
@@ -249,6 +249,14 @@ bool StepWalk::compute(int number, const RankStep& step) {
     queue({.time = *begin, .stage = step.stage});
   }
   return true;
+}
+
+double StepWalk::seconds_of_step(int number, const RankStep& step) const {
+  const double factor = noise_.factor(number, ranks_[static_cast<size_t>(number)].next);
+  if (job_.stage_of_replica.empty()) return factor * step.seconds;
+  const std::vector<StageTimes>& stages =
+      job_.stage_of_replica[static_cast<size_t>(replica_of(number))];
+  return factor * seconds_of(stages[static_cast<size_t>(step.stage)], step.op);
 }
 
 ReplayedStep StepWalk::ended() {

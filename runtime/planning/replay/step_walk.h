@@ -93,6 +93,8 @@ class StepWalk {
   [[nodiscard]] bool send(int number, const RankStep& step);
   [[nodiscard]] bool receive(int number, const RankStep& step);
   [[nodiscard]] bool compute(int number, const RankStep& step);
+  // The seconds of a Compute of rank `number`, with noise.
+  [[nodiscard]] double seconds_of_step(int number, const RankStep& step) const;
   // When a message without shared cards, ready to leave at `ready`, has left its link.
   [[nodiscard]] double through(const RankStep& step, int replica, double ready);
   // Notes when the message arrives, and wakes the rank that waits for it.

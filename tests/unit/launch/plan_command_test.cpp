@@ -94,6 +94,42 @@ TEST_F(PlanCommand, SaysWhatAuditsAndCopiesInMemoryTake) {
             HasSubstr("and two for another host; it keeps the network of a host busy for ")));
 }
 
+// Of three ranks the middle one is slow and has little memory.
+TEST_F(PlanCommand, GivesSlowRanksFewerLayers) {
+  const std::string file = folder_.write("devices.json", R"({"devices": [
+      {"ranks": "0,2", "model": "a100"}, {"ranks": "1", "model": "a100", "speed": 0.4,
+       "memory": "30GiB"}]})");
+  const std::vector<std::string> three = {"--ranks",        "3",    "--stages",       "3",
+                                          "--device-model", "a100", "--model.layers", "12"};
+  const auto split_of = [](const Json& plan) {
+    return plan.at("candidates")[0].at("split").get<std::vector<int>>();
+  };
+  std::vector<std::string> json = three;
+  json.emplace_back("--json");
+  const Json like = Json::parse(answer(json));
+  EXPECT_EQ(like.at("devices"), Json::array());
+  json.insert(json.end(), {"--devices", file});
+  const Json unlike = Json::parse(answer(json));
+  EXPECT_LT(split_of(unlike)[1], split_of(like)[1]);
+  ASSERT_EQ(unlike.at("devices").size(), 2U);
+  const Json slow = {{"ranks", {1}},
+                     {"model", "a100"},
+                     {"measured", false},
+                     {"speed", 0.4},
+                     {"memory_bytes", int64_t{30} << 30}};
+  EXPECT_EQ(unlike.at("devices")[1], slow);
+  std::vector<std::string> text = three;
+  text.insert(text.end(), {"--devices", file});
+  EXPECT_THAT(answer(text),
+              AllOf(HasSubstr("(a100, unlike ranks: " + file + ")\n"),
+                    HasSubstr("\ndevices: ranks 0 and 2 a100, 80.0 GiB; rank 1 a100 at 0.4 of its "
+                              "speed, 30.0 GiB\n"),
+                    HasSubstr("(the slowest of the devices')")));
+  EXPECT_THAT(refusal({"--ranks", "2", "--devices", file}),
+              HasSubstr("devices.json: 'devices'[0] 'ranks' has rank 2, and the job has 2 ranks"));
+  EXPECT_THAT(refusal({"--ranks", "2", "--devices", "no.json"}), HasSubstr("no.json"));
+}
+
 TEST_F(PlanCommand, PlansNothingThatARunWouldRefuse) {
   EXPECT_THAT(refusal({"--ranks", "2", "--run.audit", "10", "--optimizer.barrier", "false"}),
               AllOf(HasSubstr("run.audit"), HasSubstr("optimizer.barrier")));

@@ -1,5 +1,7 @@
 #include "runtime/engine/training/dry_run/dry_run.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <utility>
@@ -13,14 +15,19 @@
 namespace penstock {
 namespace {
 
-// The memory of the fullest rank, with a warning where the real device has less.
-std::string memory_line(const Prediction& prediction, const DeviceModel& model) {
+// The memory of the fullest rank, with a warning where the real device, or where ranks are unlike
+// that of some rank, has less.
+std::string memory_line(const Forecast& ahead, const Devices& devices) {
+  constexpr const char* kCure = ": use more stages, smaller micro-batches or --recompute stage";
+  const Prediction& prediction = ahead.prediction;
   const int64_t fullest = prediction.fullest_bytes();
   std::string line = "memory: " + bytes_text(fullest) + " on the fullest rank (rank " +
                      std::to_string(prediction.fullest_rank()) + " of a pipeline)";
-  if (fullest <= model.memory_bytes) return line + " of " + bytes_text(model.memory_bytes);
-  return "warning: " + line + ", and there are " + bytes_text(model.memory_bytes) +
-         ": use more stages, smaller micro-batches or --recompute stage";
+  if (!ahead.lacks.empty()) return "warning: " + line + "; the run " + ahead.lacks + kCure;
+  if (!devices.kind_of_rank.empty()) return line;
+  const int64_t there = devices.kinds.front().model.memory_bytes;
+  if (fullest <= there) return line + " of " + bytes_text(there);
+  return "warning: " + line + ", and there are " + bytes_text(there) + kCure;
 }
 
 }  // namespace
@@ -28,7 +35,9 @@ std::string memory_line(const Prediction& prediction, const DeviceModel& model) 
 DryRun::DryRun(const DryRunOrder& order, const Station& station, VirtualDevice& device)
     : config_(order.config),
       device_(device),
-      network_(station.network, station.grid, cluster(order, station.session), device.clock()),
+      network_(station.network, station.grid,
+               cluster_of_run(config_.run, devices(order), station.session.local_ranks()),
+               device.clock()),
       station_{station.session, network_, station.grid, device},
       say_(order.say),
       source_(config_, order.models, network_.world()),
@@ -44,7 +53,7 @@ DryRun::DryRun(const DryRunOrder& order, const Station& station, VirtualDevice& 
   step_.emplace(config_, pipeline_, station_);
   source_.open(pipeline_.reads().fields);
   batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_, 0);
-  set_pace(order.profile);
+  set_pace(order);
   device.memory().reset_peaks();
 }
 
@@ -52,35 +61,52 @@ void DryRun::say(const std::string& line) const {
   if (say_ && station_.session.rank() == 0) say_(line);
 }
 
-Cluster DryRun::cluster(const DryRunOrder& order, const Session& session) const {
-  return cluster_of_run(config_.run, device_.model(), order.profile, session.local_ranks());
+Devices DryRun::devices(const DryRunOrder& order) const {
+  return order.devices != nullptr ? *order.devices : like_devices(device_.model());
 }
 
 std::optional<Forecast> DryRun::look_ahead(const DryRunOrder& order) const {
   if (order.drawn_up) order.drawn_up(blueprint_);
   if (station_.session.rank() != 0) return std::nullopt;
-  Forecast ahead =
-      forecast(config_, blueprint_, device_.model(), order.profile, station_.session.local_ranks());
+  const Devices modelled = devices(order);
+  Forecast ahead = forecast(config_, blueprint_, modelled, station_.session.local_ranks());
   say(headline(config_, blueprint_.layout, station_.network, station_.device));
   if (!source_.note().empty()) say(source_.note());
   say("predicted: " + milliseconds_text(1e3 * ahead.prediction.step.plain_s) + " a step, bubble " +
       percent_text(ahead.prediction.bubble) + " (" + ahead.basis + ")");
-  say(memory_line(ahead.prediction, device_.model()));
+  say(memory_line(ahead, modelled));
   return ahead;
 }
 
-// Sets the device's pace by the profile, which rank 0 has.
-void DryRun::set_pace(const Profile* profile) {
-  const bool profiled = !config_.pipeline.profile.empty();
-  if (!profiled) return;
-  std::vector<double> factors(pace_size(blueprint_.layout.stages), 1.0);
+// Sets the device's pace. Rank 0, which knows what all ranks stand for, tells each rank's kind and
+// the factors of all kinds.
+void DryRun::set_pace(const DryRunOrder& order) {
+  const PipelineConfig& pipeline = config_.pipeline;
+  if (pipeline.profile.empty() && pipeline.devices.empty()) return;
   Collective& world = station_.network.world();
+  std::vector<double> kinds(static_cast<size_t>(station_.session.ranks()) + 1, 0.0);
+  std::vector<double> factors;
   agree(world, "", [&] {
-    if (profile != nullptr) factors = paces(config_, blueprint_, device_.model(), *profile);
+    if (station_.session.rank() != 0) return;
+    const Devices modelled = devices(order);
+    const std::vector<int>& kind_of_rank = modelled.kind_of_rank;
+    std::ranges::copy(kind_of_rank, kinds.begin());
+    kinds.back() = static_cast<double>(modelled.kinds.size());
+    for (const DeviceKind& kind : modelled.kinds) {
+      const std::vector<double> more = paces(config_, blueprint_, device_.model(), kind);
+      factors.insert(factors.end(), more.begin(), more.end());
+    }
   });
+  world.broadcast({kinds.data(), kinds.size()}, 0);
+  const size_t each = pace_size(blueprint_.layout.stages);
+  factors.resize(each * static_cast<size_t>(kinds.back()), 1.0);
   world.broadcast({factors.data(), factors.size()}, 0);
-  const int position = station_.grid.position_of(station_.session.rank());
-  device_.set_pace(pace_by_section(blueprint_.programs.training, position, std::move(factors)));
+  const int rank = station_.session.rank();
+  const auto own =
+      factors.begin() +
+      static_cast<std::ptrdiff_t>(each * static_cast<size_t>(kinds[static_cast<size_t>(rank)]));
+  device_.set_pace(pace_by_section(blueprint_.programs.training, station_.grid.position_of(rank),
+                                   {own, own + static_cast<std::ptrdiff_t>(each)}));
 }
 
 std::span<const Batch> DryRun::next_batches(int64_t step) {

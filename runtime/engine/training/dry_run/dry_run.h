@@ -25,7 +25,6 @@
 #include "runtime/planning/blueprint/blueprint.h"
 #include "runtime/planning/blueprint/config.h"
 #include "runtime/planning/blueprint/forecast.h"
-#include "runtime/planning/plan/profile.h"
 #include "runtime/records/telemetry/records.h"
 #include "runtime/records/telemetry/trace_json.h"
 #include "runtime/system/comm/station.h"
@@ -36,8 +35,8 @@ namespace penstock {
 struct DryRunOrder {
   const Config& config;
   const ModelMaker& models;  // where networks come from
-  // Times measured by `penstock profile`, on rank 0; null: times are counted.
-  const Profile* profile = nullptr;
+  // What the ranks stand for, on rank 0; null: all for the device of the dry run, counted.
+  const Devices* devices = nullptr;
   // Called on every rank once the network and its schedule are known, before anything is allocated;
   // may be empty.
   std::function<void(const Blueprint&)> drawn_up = {};
@@ -63,10 +62,10 @@ class DryRun {
   void say(const std::string& line) const;
   // Tells the user what is about to run. Returns the forecast on rank 0.
   [[nodiscard]] std::optional<Forecast> look_ahead(const DryRunOrder& order) const;
-  // The cluster that is modelled; on rank 0, which has the profile, else without its links.
-  [[nodiscard]] Cluster cluster(const DryRunOrder& order, const Session& session) const;
-  // Makes the device take the times of the profile, where there is one.
-  void set_pace(const Profile* profile);
+  // What is modelled; on ranks but rank 0 without what order.devices says.
+  [[nodiscard]] Devices devices(const DryRunOrder& order) const;
+  // Makes the device take the times of what this rank stands for.
+  void set_pace(const DryRunOrder& order);
   [[nodiscard]] std::span<const Batch> next_batches(int64_t step);
   void take_step(int64_t number);
 

@@ -57,16 +57,16 @@ size_t pace_size(int stages) {
 }
 
 std::vector<double> paces(const Config& config, const Blueprint& blueprint,
-                          const DeviceModel& device, const Profile& profile) {
+                          const DeviceModel& device, const DeviceKind& kind) {
   try {
     const std::shared_ptr<const Sequential> not_owned(std::shared_ptr<void>(), &blueprint.model);
     const MicroBatches cut = arrangement_of(config.pipeline).cut();
-    const auto seconds = [&](const Profile* measured) {
-      const auto costs = costs_by_cut(config, not_owned, blueprint.input, device, measured);
+    const auto seconds = [&](const Devices& devices) {
+      const auto costs = costs_by_cut(config, not_owned, blueprint.input, devices);
       return seconds_by_kind(blueprint, costs(cut), config.pipeline.recompute);
     };
-    const std::vector<double> counted = seconds(nullptr);
-    std::vector<double> factors = seconds(&profile);
+    const std::vector<double> counted = seconds(like_devices(device));
+    std::vector<double> factors = seconds({.kinds = {kind}});
     for (size_t i = 0; i < factors.size(); ++i) {
       factors[i] = counted[i] > 0 ? factors[i] / counted[i] : 1.0;
     }

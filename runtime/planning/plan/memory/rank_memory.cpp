@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <iterator>
 #include <map>
 #include <string>
 
@@ -81,6 +83,17 @@ struct SharedBytes {
   }
 };
 
+// Four digits: enough to tell what is needed from what is there when it is a near miss.
+std::string in_words(int64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB"};
+  auto size = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; size >= 1024 && unit + 1 < std::size(kUnits); ++unit) size /= 1024;
+  char text[32];
+  (void)std::snprintf(text, sizeof text, "%.4g %s", size, kUnits[unit]);
+  return text;
+}
+
 }  // namespace
 
 std::vector<RankMemory> predict_memory(const Arrangement& candidate, const Schedule& schedule,
@@ -124,6 +137,23 @@ std::vector<RankMemory> predict_memory(const Arrangement& candidate, const Sched
     memory[r].own_memory = costs.own_memory;
   }
   return memory;
+}
+
+std::string lack_of_memory(const std::vector<RankMemory>& memory,
+                           const std::vector<int64_t>& limits) {
+  int64_t most = 0;
+  size_t rank = 0;
+  for (size_t r = 0; r < memory.size(); ++r) {
+    const int64_t lacks = limits[r] > 0 ? memory[r].total() - limits[r] : 0;
+    if (lacks > most) most = lacks, rank = r;
+  }
+  if (most == 0) return "";
+  return "needs " + in_words(memory[rank].total()) + " on rank " + std::to_string(rank) + ", " +
+         in_words(limits[rank]) + " there";
+}
+
+std::string lack_of_memory(const std::vector<RankMemory>& memory, int64_t memory_bytes) {
+  return lack_of_memory(memory, std::vector<int64_t>(memory.size(), memory_bytes));
 }
 
 }  // namespace penstock

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "runtime/planning/plan/arrangement.h"
@@ -57,5 +58,14 @@ struct RankMemory {
                                                      const ModelCosts& costs,
                                                      const TransportRules& rules = {},
                                                      ByteCurve* curve = nullptr);
+
+// A sentence about the rank that lacks the most memory, such as "needs 95.23 GiB on rank 0, 80 GiB
+// there"; empty where every rank keeps its limit. Both lists are by rank of one pipeline; a limit
+// of 0 is none.
+[[nodiscard]] std::string lack_of_memory(const std::vector<RankMemory>& memory,
+                                         const std::vector<int64_t>& limits);
+// The same with one limit for all ranks.
+[[nodiscard]] std::string lack_of_memory(const std::vector<RankMemory>& memory,
+                                         int64_t memory_bytes);
 
 }  // namespace penstock

@@ -30,14 +30,15 @@ TEST(Pace, IsMeasuredByCountedForEachStageAndKind) {
   const DeviceModel device = cpu_model({});
   const std::shared_ptr<const Sequential> not_owned(std::shared_ptr<void>(), &blueprint.model);
   Profile profile;
-  profile.costs = costs_by_cut(config, not_owned, blueprint.input, device, nullptr)({2});
+  profile.costs = costs_by_cut(config, not_owned, blueprint.input, like_devices(device))({2});
   const size_t half = 2;  // layers of stage 0
   for (size_t i = 0; i < profile.costs.layers.size(); ++i) {
     LayerCost& layer = profile.costs.layers[i];
     layer.forward_s *= i < half ? 3 : 1;
     layer.backward_s *= i < half ? 1 : 5;
   }
-  const std::vector<double> factors = paces(config, blueprint, device, profile);
+  const std::vector<double> factors =
+      paces(config, blueprint, device, {.model = device, .profile = profile});
   ASSERT_EQ(factors.size(), pace_size(2));
 
   const Schedule& schedule = blueprint.programs.training;
@@ -51,6 +52,15 @@ TEST(Pace, IsMeasuredByCountedForEachStageAndKind) {
       EXPECT_NEAR(pace(static_cast<int64_t>(i)), expected, 1e-9) << position << " " << i;
     }
     EXPECT_EQ(pace(static_cast<int64_t>(program.size())), 1.0);  // an evaluation's
+  }
+}
+
+TEST(Pace, OfASlowerDeviceIsTheSameForAll) {
+  const Config config = small_run();
+  const Blueprint blueprint = draw_up(config, built_in_models(), 0, 3);
+  const DeviceModel device = cpu_model({});
+  for (const double factor : paces(config, blueprint, device, {.model = device, .speed = 0.25})) {
+    EXPECT_NEAR(factor, 4, 1e-9);
   }
 }
 

@@ -29,14 +29,17 @@ class Forecasts : public testing::Test {
   [[nodiscard]] Sequential model() const { return build_model(config_.model, 0, 0); }
   [[nodiscard]] CostsByCut costs(const Profile* profile) const {
     return costs_by_cut(config_, std::make_shared<Sequential>(model()), input_of(config_.model),
-                        device_, profile);
+                        devices(profile));
+  }
+  [[nodiscard]] Devices devices(const Profile* profile) const {
+    return like_devices(device_, profile, config_.pipeline.profile);
   }
   [[nodiscard]] Forecast forecast_of_run(const Profile* profile, int ranks_per_node = 2) const {
     Blueprint blueprint = draw_up(config_, built_in_models(), 0, 0);
-    return forecast(config_, blueprint, device_, profile, ranks_per_node);
+    return forecast(config_, blueprint, devices(profile), ranks_per_node);
   }
   [[nodiscard]] Prediction predicted(const Profile* profile, int ranks_per_node = 2) const {
-    const Cluster cluster = cluster_of(device_, profile, ranks_per_node);
+    const Cluster cluster = cluster_of(devices(profile), ranks_per_node);
     return predict(arrangement_of(config_.pipeline), costs(profile)({2}), cluster);
   }
   [[nodiscard]] Profile profile() const {
@@ -99,6 +102,17 @@ TEST_F(Forecasts, KnowTheirBasis) {
   EXPECT_EQ(made.basis, "measured: mine.json");
   expect_same_prediction(made.prediction, predicted(&measured));
   EXPECT_GT(made.prediction.step.plain_s, forecast_of_run(nullptr).prediction.step.plain_s);
+}
+
+TEST_F(Forecasts, SayWhatARankOfUnlikeOnesLacks) {
+  const Blueprint blueprint = draw_up(config_, built_in_models(), 0, 0);
+  Devices unlike{.kinds = {{.model = device_}, {.model = device_, .speed = 0.5}},
+                 .kind_of_rank = {0, 1}};
+  const Forecast slow = forecast(config_, blueprint, unlike, 2);
+  EXPECT_GT(slow.prediction.step.plain_s, forecast_of_run(nullptr).prediction.step.plain_s);
+  EXPECT_EQ(slow.lacks, "");
+  unlike.kinds[1].memory_bytes = 2048;
+  EXPECT_THAT(forecast(config_, blueprint, unlike, 2).lacks, HasSubstr("on rank 1, 2 KiB there"));
 }
 
 TEST_F(Forecasts, KnowWhereNodesEnd) {

@@ -94,7 +94,7 @@ class Costs : public testing::Test {
  protected:
   [[nodiscard]] CostsByCut by_cut(const Profile* profile) const {
     return costs_by_cut(config_, std::make_shared<Sequential>(build_model(config_.model, 0, 0)),
-                        input_of(config_.model), device_, profile);
+                        input_of(config_.model), like_devices(device_, profile));
   }
   [[nodiscard]] Profile profile_of(int64_t micro_batch_size) const {
     Profile profile;
@@ -166,6 +166,30 @@ TEST_F(Costs, ANarrowWireHalvesMessages) {
   EXPECT_EQ(bytes()[0], full[0] / 2) << "as large as in a run of bf16";
 }
 
+// Half as fast takes twice as long, by whatever the times are; memory stays.
+TEST_F(Costs, OfOtherKindsOfDeviceStandBesideTheFirst) {
+  Profile profile = profile_of(4);
+  for (LayerCost& layer : profile.costs.layers) layer.forward_s *= 3;
+  const DeviceKind slow{.model = device_, .speed = 0.5};
+  const DeviceKind measured{.model = device_, .profile = profile, .speed = 0.5};
+  const ModelCosts all =
+      costs_by_cut(config_, std::make_shared<Sequential>(build_model(config_.model, 0, 0)),
+                   input_of(config_.model), {.kinds = {{.model = device_}, slow, measured}})({4});
+  const ModelCosts alone = by_cut(nullptr)({4});
+  ASSERT_EQ(all.others.size(), 2U);
+  for (size_t i = 0; i < alone.layers.size(); ++i) {
+    EXPECT_EQ(all.of_kind(0).layers[i].forward_s, alone.layers[i].forward_s);
+    const LayerCost& half = all.of_kind(1).layers[i];
+    EXPECT_DOUBLE_EQ(half.forward_s, 2 * alone.layers[i].forward_s);
+    EXPECT_DOUBLE_EQ(half.backward_input_s, 2 * alone.layers[i].backward_input_s);
+    EXPECT_DOUBLE_EQ(half.backward_weight_s, 2 * alone.layers[i].backward_weight_s);
+    EXPECT_DOUBLE_EQ(half.backward_s, 2 * alone.layers[i].backward_s);
+    EXPECT_DOUBLE_EQ(half.update_s, 2 * alone.layers[i].update_s);
+    EXPECT_EQ(half.tape_bytes, alone.layers[i].tape_bytes);
+    EXPECT_NEAR(all.of_kind(2).layers[i].forward_s, 6 * alone.layers[i].forward_s, 1e-12);
+  }
+}
+
 TEST_F(Costs, AProfileOfAnotherNetworkIsRefused) {
   Profile other = profile_of(4);
   other.costs.layers[1].parameters += 1;
@@ -185,15 +209,32 @@ TEST(Machines, PreferTheLinksThatWereMeasured) {
   EXPECT_GT(usual.within_node.seconds_per_byte, 0);
   Profile profile;
   profile.within_node = {.latency = 1e-3, .seconds_per_byte = 1e-6, .overhead = 2e-3};
-  const Cluster cluster = cluster_of(cpu, &profile, 4);
+  const Cluster cluster = cluster_of(like_devices(cpu, &profile), 4);
   EXPECT_EQ(cluster.ranks_per_node, 4);
   EXPECT_EQ(cluster.within_node.latency, 1e-3);
   EXPECT_EQ(cluster.within_node.overhead, 2e-3);
   // There was no second host to measure the way to.
   EXPECT_EQ(cluster.between_nodes.latency, usual.between_nodes.latency);
   EXPECT_EQ(cluster.between_nodes.seconds_per_byte, usual.between_nodes.seconds_per_byte);
-  EXPECT_EQ(cluster_of(cpu, nullptr, 4).within_node.seconds_per_byte,
+  EXPECT_EQ(cluster_of(like_devices(cpu), 4).within_node.seconds_per_byte,
             usual.within_node.seconds_per_byte);
+}
+
+TEST(Machines, OfUnlikeRanksHaveTheSlowestLinksAndEachItsMemory) {
+  const DeviceModel fast = device_model_named("h100");
+  const DeviceModel slow = device_model_named("p100");
+  const Cluster cluster = cluster_of(
+      {.kinds = {{.model = fast}, {.model = slow, .memory_bytes = 100}}, .kind_of_rank = {0, 1, 1}},
+      2);
+  EXPECT_EQ(cluster.within_node.seconds_per_byte, usual_cluster(slow).within_node.seconds_per_byte);
+  EXPECT_EQ(cluster.between_nodes.seconds_per_byte,
+            usual_cluster(slow).between_nodes.seconds_per_byte);
+  EXPECT_EQ(cluster.memory_bytes, fast.memory_bytes);
+  ASSERT_EQ(cluster.devices.size(), 3U);
+  EXPECT_EQ(cluster.devices[0].kind, 0);
+  EXPECT_EQ(cluster.devices[0].memory_bytes, 0);
+  EXPECT_EQ(cluster.devices[2].kind, 1);
+  EXPECT_EQ(cluster.devices[2].memory_bytes, 100);
 }
 
 TEST(Machines, AreLinkedAsTheirDevicesAre) {

@@ -39,6 +39,9 @@ std::vector<StageLoads> one_per_rank(int stages) {
   return loads;
 }
 
+// The costs on each kind of device.
+using Kinds = std::vector<LayerLoads>;
+
 // What a split takes, added up layer by layer.
 struct Taken {
   double bottleneck = 0;
@@ -46,12 +49,13 @@ struct Taken {
   [[nodiscard]] double fullest() const { return *std::max_element(bytes.begin(), bytes.end()); }
 };
 
-Taken taken(const LayerLoads& layers, const std::vector<StageLoads>& stages,
+Taken taken(const Kinds& kinds, const std::vector<StageLoads>& stages,
             const std::vector<int>& split) {
   Taken result{.bytes = Numbers(stages.size(), 0)};
   int begin = 0;
   for (size_t s = 0; s < stages.size(); ++s) {
     const StageLoads& stage = stages[s];
+    const LayerLoads& layers = kinds[stage.kind];
     double time = 0;
     double bytes = stage.stashes * layers.input[begin] + stage.extra;
     for (int l = begin; l < begin + split[s]; ++l) {
@@ -59,7 +63,7 @@ Taken taken(const LayerLoads& layers, const std::vector<StageLoads>& stages,
       bytes += layers.fixed[l] + stage.tapes * layers.tape[l] + stage.inputs * layers.input[l];
     }
     result.bottleneck = std::max(result.bottleneck, time);
-    result.bytes[stage.rank] += bytes;
+    result.bytes[stage.rank] += stage.weight * bytes;
     begin += split[s];
   }
   return result;
@@ -70,11 +74,11 @@ struct Best {
   double fullest = kNoLimit;     // of all
 };
 
-void try_all(const LayerLoads& layers, const std::vector<StageLoads>& stages, double limit,
+void try_all(const Kinds& kinds, const std::vector<StageLoads>& stages, double limit,
              std::vector<int>& split, int left, Best& best) {
   if (split.size() + 1 == stages.size()) {
     split.push_back(left);
-    const Taken all = taken(layers, stages, split);
+    const Taken all = taken(kinds, stages, split);
     split.pop_back();
     best.fullest = std::min(best.fullest, all.fullest());
     if (all.fullest() <= limit) best.bottleneck = std::min(best.bottleneck, all.bottleneck);
@@ -83,25 +87,25 @@ void try_all(const LayerLoads& layers, const std::vector<StageLoads>& stages, do
   const int later = static_cast<int>(stages.size() - split.size()) - 1;
   for (int take = 1; take <= left - later; ++take) {
     split.push_back(take);
-    try_all(layers, stages, limit, split, left - take, best);
+    try_all(kinds, stages, limit, split, left - take, best);
     split.pop_back();
   }
 }
 
-Best best_of_all(const LayerLoads& layers, const std::vector<StageLoads>& stages, double limit) {
+Best best_of_all(const Kinds& kinds, const std::vector<StageLoads>& stages, double limit) {
   Best best;
   std::vector<int> split;
-  try_all(layers, stages, limit, split, static_cast<int>(layers.time.size()), best);
+  try_all(kinds, stages, limit, split, static_cast<int>(kinds[0].time.size()), best);
   return best;
 }
 
-void expect_well_formed(const LimitedSplit& found, const LayerLoads& layers,
+void expect_well_formed(const LimitedSplit& found, const Kinds& kinds,
                         const std::vector<StageLoads>& stages, double limit) {
   ASSERT_EQ(found.split.size(), stages.size());
   for (const int count : found.split) ASSERT_GE(count, 1);
   ASSERT_EQ(std::accumulate(found.split.begin(), found.split.end(), 0),
-            static_cast<int>(layers.time.size()));
-  const Taken all = taken(layers, stages, found.split);
+            static_cast<int>(kinds[0].time.size()));
+  const Taken all = taken(kinds, stages, found.split);
   ASSERT_EQ(found.bottleneck, all.bottleneck);
   ASSERT_EQ(found.fullest_bytes, all.fullest());
   ASSERT_EQ(all.bytes[found.fullest_rank], all.fullest());
@@ -150,8 +154,8 @@ TEST(Limited, IsAsGoodAsTryingAllSplits) {
     const double limit = draw.number(20, 300);
     SCOPED_TRACE(::testing::Message() << "trial " << trial << ": " << n << " layers, " << k);
     const LimitedSplit found = balance_within(layers, stages, limit);
-    const Best best = best_of_all(layers, stages, limit);
-    ASSERT_NO_FATAL_FAILURE(expect_well_formed(found, layers, stages, limit));
+    const Best best = best_of_all({layers}, stages, limit);
+    ASSERT_NO_FATAL_FAILURE(expect_well_formed(found, {layers}, stages, limit));
     ASSERT_TRUE(found.proved);
     ASSERT_EQ(found.fits, best.fullest <= limit);
     ++(found.fits ? fitted : refused);
@@ -163,6 +167,63 @@ TEST(Limited, IsAsGoodAsTryingAllSplits) {
   }
   EXPECT_GT(fitted, 500);
   EXPECT_GT(refused, 500);
+}
+
+// Stages on devices of their own speed, with costs that no factor turns into one another's, and
+// with their own memory.
+TEST(Limited, OfUnlikeDevicesIsAsGoodAsTryingAllSplits) {
+  Draw draw(5);
+  int fitted = 0;
+  int refused = 0;
+  int moved = 0;
+  for (int trial = 0; trial < 3000; ++trial) {
+    const int n = draw.number(1, 8);
+    const int k = draw.number(1, std::min(n, 4));
+    Kinds kinds(draw.number(2, 3));
+    for (LayerLoads& layers : kinds) layers = draw.layers(n);
+    std::vector<StageLoads> stages = draw.stages(k, 1);
+    for (StageLoads& stage : stages) {
+      stage.kind = draw.number(0, static_cast<int>(kinds.size()) - 1);
+      stage.weight = 0.5 * draw.number(0, 4);
+    }
+    const double limit = draw.number(20, 300);
+    SCOPED_TRACE(::testing::Message() << "trial " << trial << ": " << n << " layers, " << k);
+    const LimitedSplit found = balance_within(kinds, stages, limit);
+    const Best best = best_of_all(kinds, stages, limit);
+    ASSERT_NO_FATAL_FAILURE(expect_well_formed(found, kinds, stages, limit));
+    ASSERT_TRUE(found.proved);
+    ASSERT_EQ(found.fits, best.fullest <= limit);
+    ++(found.fits ? fitted : refused);
+    if (found.fits) {
+      ASSERT_EQ(found.bottleneck, best.bottleneck);
+    } else {
+      ASSERT_EQ(found.fullest_bytes, best.fullest);
+    }
+    std::vector<StageLoads> like = stages;
+    for (StageLoads& stage : like) stage.kind = 0;
+    moved += balance_within(kinds[0], like, limit).split != found.split ? 1 : 0;
+  }
+  EXPECT_GT(fitted, 500);
+  EXPECT_GT(refused, 500);
+  EXPECT_GT(moved, 500);
+}
+
+// Three devices, the second half as fast: it gets half as many layers.
+TEST(Limited, ASlowDeviceGetsFewerLayers) {
+  std::vector<StageLoads> stages = one_per_rank(3);
+  stages[1].kind = 1;
+  Kinds kinds(2, equal_layers(10));
+  kinds[1].time.assign(10, 4);
+  EXPECT_THAT(balance_within(kinds, stages, kNoLimit).split, ElementsAre(4, 2, 4));
+}
+
+// The second rank has half of the first one's memory.
+TEST(Limited, ARankWithLessMemoryGetsFewerLayers) {
+  std::vector<StageLoads> stages = one_per_rank(2);  // 8 bytes a layer
+  stages[1].weight = 2;
+  const LimitedSplit found = balance_within(equal_layers(6), stages, 32);
+  EXPECT_TRUE(found.fits);
+  EXPECT_THAT(found.split, ElementsAre(4, 2));
 }
 
 TEST(Limited, OfChunkedRanksProvesNothingThatIsNotSo) {
@@ -180,8 +241,8 @@ TEST(Limited, OfChunkedRanksProvesNothingThatIsNotSo) {
     SCOPED_TRACE(::testing::Message()
                  << "trial " << trial << ": " << n << " layers, " << ranks << " x " << chunks);
     const LimitedSplit found = balance_within(layers, stages, limit);
-    const Best best = best_of_all(layers, stages, limit);
-    ASSERT_NO_FATAL_FAILURE(expect_well_formed(found, layers, stages, limit));
+    const Best best = best_of_all({layers}, stages, limit);
+    ASSERT_NO_FATAL_FAILURE(expect_well_formed(found, {layers}, stages, limit));
     const bool same = found.fits ? found.bottleneck == best.bottleneck : best.fullest > limit;
     ASSERT_TRUE(same || !found.proved);
     proved += found.proved ? 1 : 0;
@@ -311,6 +372,8 @@ TEST(Limited, RefusesWhatMakesNoSense) {
   EXPECT_THAT(message([](L& l, S&, double&) { l.fixed[2] = -1; }), HasSubstr("of layer 2"));
   EXPECT_THAT(message([](L& l, S&, double&) { l.time[1] = std::nan(""); }), HasSubstr("layer 1"));
   EXPECT_THAT(message([](L&, S& s, double&) { s[1].stashes = -1; }), HasSubstr("negative"));
+  EXPECT_THAT(message([](L&, S& s, double&) { s[1].weight = -1; }), HasSubstr("negative"));
+  EXPECT_THAT(message([](L&, S& s, double&) { s[1].kind = 1; }), HasSubstr("not known"));
   EXPECT_THAT(message([](L&, S&, double& limit) { limit = -5; }), HasSubstr("limit of -5"));
 }
 

@@ -346,13 +346,13 @@ TEST(ChooseSplit, GivesTheFirstStagesLessWhereMemoryIsShort) {
   c.split = {};
   const ModelCosts costs = network(8);
   const Schedule schedule = schedule_of(c);
-  const ChosenSplit free = choose_split(c, schedule, costs, 0);
+  const ChosenSplit free = choose_split(c, schedule, costs, {});
   EXPECT_THAT(free.split, ElementsAre(4, 4));
   const int64_t tight = free.memory[0].total() - 100;
-  const ChosenSplit fitted = choose_split(c, schedule, costs, tight);
+  const ChosenSplit fitted = choose_split(c, schedule, costs, {.memory_bytes = tight});
   EXPECT_TRUE(fitted.fits) << fitted.reason;
   EXPECT_THAT(fitted.split, ElementsAre(3, 5));
-  const ChosenSplit none = choose_split(c, schedule, costs, 2000);
+  const ChosenSplit none = choose_split(c, schedule, costs, {.memory_bytes = 2000});
   EXPECT_FALSE(none.fits);
   EXPECT_THAT(none.reason, ContainsRegex("needs [0-9.]+ KiB on rank [01], 1.953 KiB there"));
 }
@@ -365,7 +365,7 @@ TEST(ChooseSplit, TakesNoLongerThanTheScheduleIsLong) {
   const Schedule schedule = schedule_of(c);
   const ModelCosts costs = network(16000);
   const double start = processor_seconds();
-  EXPECT_EQ(choose_split(c, schedule, costs, 0).split, std::vector<int>(16000, 1));
+  EXPECT_EQ(choose_split(c, schedule, costs, {}).split, std::vector<int>(16000, 1));
   EXPECT_LT(processor_seconds() - start, 30);
 }
 

@@ -9,7 +9,6 @@
 #include <limits>
 #include <stdexcept>
 
-#include "runtime/planning/plan/split.h"
 #include "runtime/planning/schedule/generators/known_schedules.h"
 
 namespace penstock {
