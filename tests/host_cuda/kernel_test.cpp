@@ -1,10 +1,13 @@
 // tests/host_cuda/kernel_test.cpp -- the emulation runs kernels as a GPU would, and finds what a
 // GPU would make nonsense of.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numeric>
 
+#include "kernels/cuda/queue/launch.h"
+#include "kernels/error.h"
 #include "tests/host_cuda/cuda_buffer.h"
 #include "tests/host_cuda/sample_kernels.h"
 
@@ -127,6 +130,31 @@ TEST(HostCudaKernel, BlocksAndSharedMemoryBeyondTheDeviceAreRefused) {
   const Buffer<float> from(counted(2048)), to(2048);
   EXPECT_ANY_THROW(submit_reverse(queue, to.get(), from.get(), 1025, true));
   EXPECT_ANY_THROW(submit_reverse_dynamic(queue, to.get(), from.get(), 1024, 48 << 10));
+}
+
+// The error that a function throws.
+template <class F>
+std::string error_of(const F& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Input);
+    return error.what();
+  }
+  return "none";
+}
+
+// The driver calls such a launch an invalid argument, which would be taken for a bug.
+TEST(HostCudaKernel, GridsOfMoreBlocksThanCudaTakesAreRefusedWithACure) {
+  require_grid({0x7fffffff, 65535, 65535});
+  for (const dim3 grid : {dim3(1, 65536), dim3(1, 1, 65536), dim3(0x80000000)}) {
+    EXPECT_THAT(error_of([&] { require_grid(grid); }),
+                testing::HasSubstr("make pipeline.micro_batch_size smaller"));
+  }
+  Queue queue(false);
+  const Buffer<float> to(2);
+  EXPECT_THAT(error_of([&] { submit_peek(queue, to.get(), -1); }),
+              testing::HasSubstr("a grid of 4294967295 x 1 x 1 blocks"));
 }
 
 }  // namespace

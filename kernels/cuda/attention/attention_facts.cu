@@ -28,9 +28,9 @@ constexpr int kBlankThreads = 256;
 constexpr int kBlankBlocks = 16;  // blocks for each sample
 
 __global__ void __launch_bounds__(kBlankThreads) attention_blanks_kernel(AttentionBlanks blanks) {
-  const int64_t sample = blockIdx.y;
+  const int64_t sample = blockIdx.x;
   if (blanks.lengths[sample] > 0) return;
-  const int64_t first = int64_t{blockIdx.x} * kBlankThreads + static_cast<int64_t>(threadIdx.x);
+  const int64_t first = int64_t{blockIdx.y} * kBlankThreads + static_cast<int64_t>(threadIdx.x);
   constexpr int64_t kStep = int64_t{kBlankThreads} * kBlankBlocks;
   const auto blank = [&](bfloat16* result, int64_t elements) {
     if (result == nullptr) return;
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kBlankThreads) attention_blanks_kernel(Attenti
 
 void blank_attention(CudaContext& context, const AttentionBlanks& blanks) {
   launch(context.queue, &attention_blanks_kernel,
-         {.grid = {kBlankBlocks, static_cast<uint32_t>(blanks.samples)}, .block = {kBlankThreads}},
+         {.grid = {static_cast<uint32_t>(blanks.samples), kBlankBlocks}, .block = {kBlankThreads}},
          blanks);
 }
 

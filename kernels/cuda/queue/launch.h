@@ -18,6 +18,10 @@ struct LaunchShape {
   uint32_t shared_bytes = 0;  // dynamic shared memory
 };
 
+// Throws Error(Input) where a grid has more blocks along an axis than CUDA takes: 2^31 - 1 along x,
+// 65,535 along y and z.
+void require_grid(const dim3& grid);
+
 // The CommandKind (queue.h) of kernels with the parameters P. Packed, one after another, are the
 // kernel's address, its LaunchShape and its arguments.
 template <class... P>
@@ -60,11 +64,12 @@ struct KernelCommand {
 
 // Submits kernel<<<grid, block, shared_bytes>>>(arguments...) to the queue. The arguments are
 // converted to the kernel's parameter types first, which must be trivially copyable. Nothing is
-// done where the grid is empty.
+// done where the grid is empty; one that is too large is refused (require_grid()).
 template <class... P, class... A>
 void launch(Queue& queue, void (*kernel)(P...), const LaunchShape& shape, const A&... arguments) {
   static_assert(sizeof...(P) == sizeof...(A));
   if (shape.grid.x == 0 || shape.grid.y == 0 || shape.grid.z == 0) return;  // nothing to do
+  require_grid(shape.grid);
   queue.submit(KernelCommand<P...>::kind, kernel, shape, static_cast<P>(arguments)...);
 }
 
