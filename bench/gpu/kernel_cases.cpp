@@ -77,6 +77,7 @@ std::vector<KernelCase> kernel_cases(const Extents& extents) {
   add_passes(cases, extents);
   add_images(cases, extents);
   add_tokens(cases, extents);
+  add_experts(cases, extents);
   add_updates(cases, extents);
   return cases;
 }

@@ -126,6 +126,39 @@ void add_tokens(Cases& cases, const Extents& e) {
   }));
 }
 
+// Eight experts of a quarter of the hidden width, of which each token asks two: their rows are as
+// even as they can be.
+void add_experts(Cases& cases, const Extents& e) {
+  constexpr int64_t kExperts = 8;
+  struct Mixture {
+    Device& device;
+    Tensor x, y, dw, offsets;
+    Weight w;
+  };
+  const auto make = [e](Device& device) {
+    const int64_t rows = 2 * e.tokens();
+    std::vector<int32_t> firsts;
+    for (int64_t i = 0; i <= kExperts; ++i) {
+      firsts.push_back(static_cast<int32_t>(rows * i / kExperts));
+    }
+    Tensor offsets = device.empty({kExperts + 1}, DType::I32, Purpose::Workspace);
+    device.copy_from_host(offsets, firsts.data(), firsts.size() * sizeof(int32_t));
+    const Shape filter = {kExperts, e.hidden / 4, e.width()};
+    return std::make_shared<Mixture>(Mixture{
+        device, noise(device, {rows, e.width()}, kBf16), noise(device, {rows, e.hidden / 4}, kBf16),
+        noise(device, filter, kF32), offsets, Weight(noise(device, filter, kF32))});
+  };
+  cases.push_back(one<Mixture>("experts, forward", make, [](Mixture& m) {
+    m.device.experts().grouped_forward(m.y, m.x, m.w, m.offsets);
+  }));
+  cases.push_back(one<Mixture>("experts, backward, input", make, [](Mixture& m) {
+    m.device.experts().grouped_backward_input(m.x, m.y, m.w, m.offsets);
+  }));
+  cases.push_back(one<Mixture>("experts, backward, weight", make, [](Mixture& m) {
+    m.device.experts().grouped_backward_weight(m.dw, m.x, m.y, m.offsets, true);
+  }));
+}
+
 void add_updates(Cases& cases, const Extents& e) {
   struct State {
     Device& device;

@@ -45,6 +45,7 @@ void add_norms(Cases& cases, const Extents& e);
 void add_passes(Cases& cases, const Extents& e);
 void add_images(Cases& cases, const Extents& e);
 void add_tokens(Cases& cases, const Extents& e);
+void add_experts(Cases& cases, const Extents& e);
 void add_updates(Cases& cases, const Extents& e);
 
 }  // namespace penstock::gpu_bench

@@ -26,9 +26,10 @@ struct Case {
   int64_t rows, chosen, experts, width, hidden;
 };
 // One row, more slots than a sorting block has threads, experts without rows, sides of tiles and
-// one more.
+// one more, whole packs that end within a tile.
 constexpr Case kCases[] = {{1, 1, 1, 1, 1},    {1, 2, 8, 5, 3},     {7, 3, 40, 33, 17},
-                           {64, 2, 4, 64, 64}, {300, 2, 3, 65, 63}, {130, 8, 9, 16, 130}};
+                           {64, 2, 4, 64, 64}, {300, 2, 3, 65, 63}, {130, 8, 9, 16, 130},
+                           {90, 2, 3, 104, 72}};
 
 std::string what_of(const Case& c) {
   return std::to_string(c.rows) + " rows to " + std::to_string(c.chosen) + " of " +
@@ -172,6 +173,34 @@ TEST_P(GpuExperts, MultiplyEachExpertsRows) {
       cpu_.grouped_backward_weight(dw.cpu, x.cpu, g.cpu, offsets.cpu, accumulate);
       expect_close(dw, what_of(c));
     }
+  }
+}
+
+// A row by itself, and among others that come before it and behind it in its expert's tile.
+TEST_P(GpuExperts, ARowHasTheSameBitsInAnyCompany) {
+  constexpr int64_t kCount = 70;
+  constexpr int64_t kWidth = 72;
+  const Twin x = random({kCount, kWidth}, type_, 1);
+  const Twin value = random({2, kWidth, kWidth}, DType::F32, 2);
+  Weight w(value.gpu);
+  const auto products = [&](const Tensor& rows, int64_t of_first) {
+    const auto count = static_cast<double>(rows.dim(0));
+    const Twin offsets = from_values({0, static_cast<double>(of_first), count}, {3}, DType::I32);
+    Twin y = poisoned(rows.shape(), type_);
+    Twin dx = poisoned(rows.shape(), type_);
+    gpu_.grouped_forward(y.gpu, rows, w, offsets.gpu);
+    gpu_.grouped_backward_input(dx.gpu, rows, w, offsets.gpu);
+    return std::pair(values_of(gpu(), y.gpu), values_of(gpu(), dx.gpu));
+  };
+  const auto all = products(x.gpu, 3);
+  for (const int64_t row : {3, 20, 66, 67, 69}) {
+    const auto alone = products(x.gpu.view(row * kWidth, {1, kWidth}), 0);
+    const auto of_row = [&](const std::vector<double>& numbers) {
+      return std::vector<double>(numbers.begin() + row * kWidth,
+                                 numbers.begin() + (row + 1) * kWidth);
+    };
+    EXPECT_EQ(of_row(all.first), alone.first) << "row " << row;
+    EXPECT_EQ(of_row(all.second), alone.second) << "row " << row;
   }
 }
 

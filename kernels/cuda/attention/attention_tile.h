@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "kernels/cuda/attention/attention_call.h"
-#include "kernels/cuda/attention/attention_strip.h"
 #include "kernels/cuda/loops/dynamic_shared.h"
+#include "kernels/cuda/loops/strip.h"
 #include "kernels/cuda/loops/vector.h"
 #include "kernels/cuda/queue/launch.h"
 

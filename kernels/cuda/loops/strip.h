@@ -1,4 +1,4 @@
-// kernels/cuda/attention/attention_strip.h -- matrix products of one warp between tiles in shared
+// kernels/cuda/loops/strip.h -- matrix products of one warp between tiles in shared
 // memory: on tensor cores for bf16, with fused multiply-adds for fp32. For .cu files.
 #pragma once
 
@@ -15,9 +15,10 @@ inline constexpr int kStripRows = 16;
 // A strip: a matrix of kStripRows x kColumns fp32 sums of a warp, spread over the registers of its
 // lanes; at first all are 0. T, bfloat16 or float, is the type of the elements of a and b. kColumns
 // and kInner are multiples of 16. All 32 lanes must call every member with the same arguments.
-//   add<kInner, kTransposed>(a, a_stride, b, b_stride) adds the product a b to the sums, with a
-//     [kStripRows, kInner] and b [kInner, kColumns]; with kTransposed b lies in memory as
-//     [kColumns, kInner]. A stride is the number of elements from one row in memory to the next.
+//   add<kInner, kTransposed, kLeftTransposed>(a, a_stride, b, b_stride) adds the product a b to the
+//     sums, with a [kStripRows, kInner] and b [kInner, kColumns]; with kTransposed b lies in memory
+//     as [kColumns, kInner], with kLeftTransposed a lies as [kInner, kStripRows]. A stride is the
+//     number of elements from one row in memory to the next.
 //   store(to, stride) overwrites the matrix `to`, [kStripRows, kColumns] of fp32, with the sums; a
 //     row begins `stride` floats behind the row before it.
 // The matrices a, b and `to` are in shared memory. Each begins at a multiple of 32 bytes, each of
@@ -30,12 +31,14 @@ class Strip<bfloat16, kColumns> {
   static constexpr int kSide = 16;
   using Element = __nv_bfloat16;
   using Sums = nvcuda::wmma::fragment<nvcuda::wmma::accumulator, kSide, kSide, kSide, float>;
-  using Left = nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, kSide, kSide, kSide, Element,
-                                      nvcuda::wmma::row_major>;
   template <bool kTransposed>
-  using Right = nvcuda::wmma::fragment<
-      nvcuda::wmma::matrix_b, kSide, kSide, kSide, Element,
-      std::conditional_t<kTransposed, nvcuda::wmma::col_major, nvcuda::wmma::row_major>>;
+  using Layout = std::conditional_t<kTransposed, nvcuda::wmma::col_major, nvcuda::wmma::row_major>;
+  template <bool kTransposed>
+  using Left = nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, kSide, kSide, kSide, Element,
+                                      Layout<kTransposed>>;
+  template <bool kTransposed>
+  using Right = nvcuda::wmma::fragment<nvcuda::wmma::matrix_b, kSide, kSide, kSide, Element,
+                                       Layout<kTransposed>>;
 
  public:
   __device__ Strip() {
@@ -43,14 +46,15 @@ class Strip<bfloat16, kColumns> {
     for (int t = 0; t < kTiles; ++t) nvcuda::wmma::fill_fragment(sums_[t], 0.0F);
   }
 
-  template <int kInner, bool kTransposed>
+  template <int kInner, bool kTransposed, bool kLeftTransposed = false>
   __device__ void add(const bfloat16* a, int a_stride, const bfloat16* b, int b_stride) {
     const auto* left_at = reinterpret_cast<const Element*>(a);
     const auto* right_at = reinterpret_cast<const Element*>(b);
 #pragma unroll
     for (int k = 0; k < kInner; k += kSide) {
-      Left left;
-      nvcuda::wmma::load_matrix_sync(left, left_at + k, a_stride);
+      Left<kLeftTransposed> left;
+      nvcuda::wmma::load_matrix_sync(left, left_at + (kLeftTransposed ? k * a_stride : k),
+                                     a_stride);
 #pragma unroll
       for (int t = 0; t < kTiles; ++t) {
         const int column = t * kSide;
@@ -82,14 +86,16 @@ class Strip<bfloat16, kColumns> {
 template <int kColumns>
 class Strip<float, kColumns> {
  public:
-  template <int kInner, bool kTransposed>
+  template <int kInner, bool kTransposed, bool kLeftTransposed = false>
   __device__ void add(const float* a, int a_stride, const float* b, int b_stride) {
-    const float* rows = a + first_row() * a_stride;
 #pragma unroll 4
     for (int k = 0; k < kInner; ++k) {
       float left[kRows];
 #pragma unroll
-      for (int r = 0; r < kRows; ++r) left[r] = rows[r * a_stride + k];
+      for (int r = 0; r < kRows; ++r) {
+        const int row = first_row() + r;
+        left[r] = a[kLeftTransposed ? k * a_stride + row : row * a_stride + k];
+      }
 #pragma unroll
       for (int c = 0; c < kOwned; ++c) {
         const int column = first_column() + c * kLanes;
