@@ -58,8 +58,9 @@ TEST_P(GpuLayout, ConcatAndSplit) {
 }
 
 TEST_P(GpuLayout, TransposeInEveryOrder) {
-  for (const Shape& shape : {Shape{1}, Shape{33, 65}, Shape{2, 40, 8}, Shape{3, 5, 2, 34},
-                             Shape{2, 3, 1, 4, 2, 3}, Shape{64, 1, 100}, Shape{0, 3}}) {
+  for (const Shape& shape :
+       {Shape{1}, Shape{33, 65}, Shape{2, 40, 8}, Shape{3, 5, 2, 34}, Shape{2, 3, 1, 4, 2, 3},
+        Shape{64, 1, 100}, Shape{0, 3}, Shape{2, 130, 70}}) {
     std::vector<int> order(static_cast<size_t>(shape.rank()));
     std::iota(order.begin(), order.end(), 0);
     int seed = 0;

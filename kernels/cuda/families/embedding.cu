@@ -190,8 +190,9 @@ void embedding_backward(CudaContext& context, Tensor& dtable, const Tensor& ids,
       launch(context.queue, &add_rows_kernel<N, T>, shape, to, g.data<T>(), sorted_ids,
              sorted_positions, count, width, dtable.dim(0), context.trouble.on_device());
     };
-    const bool wide = width % 4 == 0 && is_aligned<4>(to) && is_aligned<4>(g.data<T>());
-    wide ? run.template operator()<4>() : run.template operator()<1>();
+    constexpr int kWide = kGroup<T>;
+    const bool wide = width % kWide == 0 && is_aligned<kWide>(to) && is_aligned<kWide>(g.data<T>());
+    wide ? run.template operator()<kWide>() : run.template operator()<1>();
   });
 }
 

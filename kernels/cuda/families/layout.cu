@@ -100,21 +100,24 @@ struct Matrices {
   Strided outer;
 };
 
-constexpr int kTile = 32;
-constexpr int kTileRows = 8;
+constexpr int kTileLanes = 32;  // threads along a row of a tile
+constexpr int kTileStrips = 8;  // rows of a tile that are read or written at once
+// Rows and columns of a tile: a row takes 128 bytes, so that enough bytes are under way.
+template <class Element>
+inline constexpr int kTile = 128 / static_cast<int>(sizeof(Element));
 
 // Transposes by tiles. A tile goes through shared memory, so that both reads and writes are
-// contiguous. The column of padding puts a column of the tile into 32 different banks. (Of 2-byte
-// elements two neighbours share a bank and are one access.)
+// contiguous. A row of the tile is padded by 4 bytes, which puts a column into 32 different banks.
 template <class Element>
-__global__ void __launch_bounds__(kTile* kTileRows)
+__global__ void __launch_bounds__(kTileLanes* kTileStrips)
     transpose_kernel(Element* y, const Element* x, Matrices m, int64_t row_tiles,
                      int64_t column_tiles) {
-  __shared__ Element tile[kTile][kTile + 1];
+  constexpr int kSide = kTile<Element>;
+  __shared__ Element tile[kSide][kSide + 4 / sizeof(Element)];
   int64_t rest = blockIdx.x;
-  const int64_t column = rest % column_tiles * kTile;
+  const int64_t column = rest % column_tiles * kSide;
   rest /= column_tiles;
-  const int64_t row = rest % row_tiles * kTile;
+  const int64_t row = rest % row_tiles * kSide;
   rest /= row_tiles;
   for (auto a = static_cast<int>(m.outer.count) - 1; a >= 0; --a) {
     const int64_t at = rest % m.outer.extent[a];
@@ -122,19 +125,25 @@ __global__ void __launch_bounds__(kTile* kTileRows)
     y += at * m.outer.y_stride[a];
     x += at * m.outer.x_stride[a];
   }
-  const int lane = static_cast<int>(threadIdx.x);
+  const int first_lane = static_cast<int>(threadIdx.x);
   const int strip = static_cast<int>(threadIdx.y);
 #pragma unroll
-  for (int k = strip; k < kTile; k += kTileRows) {
-    if (row + lane < m.rows.extent && column + k < m.columns.extent) {
-      tile[k][lane] = x[row + lane + (column + k) * m.columns.x_stride];
+  for (int k = strip; k < kSide; k += kTileStrips) {
+#pragma unroll
+    for (int lane = first_lane; lane < kSide; lane += kTileLanes) {
+      if (row + lane < m.rows.extent && column + k < m.columns.extent) {
+        tile[k][lane] = x[row + lane + (column + k) * m.columns.x_stride];
+      }
     }
   }
   __syncthreads();
 #pragma unroll
-  for (int k = strip; k < kTile; k += kTileRows) {
-    if (row + k < m.rows.extent && column + lane < m.columns.extent) {
-      y[(row + k) * m.rows.y_stride + column + lane] = tile[lane][k];
+  for (int k = strip; k < kSide; k += kTileStrips) {
+#pragma unroll
+    for (int lane = first_lane; lane < kSide; lane += kTileLanes) {
+      if (row + k < m.rows.extent && column + lane < m.columns.extent) {
+        y[(row + k) * m.rows.y_stride + column + lane] = tile[lane][k];
+      }
     }
   }
 }
@@ -154,11 +163,12 @@ Strided outer_axes(const Permutation& p, int skipped, int64_t unit) {
 template <class Element>
 void transpose_matrices(CudaContext& context, Tensor& y, const Tensor& x, const Permutation& p) {
   const Matrices m{p.from_last(1), p.from_last(0), outer_axes(p, 2, 1)};
-  const int64_t row_tiles = (m.rows.extent + kTile - 1) / kTile;
-  const int64_t column_tiles = (m.columns.extent + kTile - 1) / kTile;
+  constexpr int kSide = kTile<Element>;
+  const int64_t row_tiles = (m.rows.extent + kSide - 1) / kSide;
+  const int64_t column_tiles = (m.columns.extent + kSide - 1) / kSide;
   const int64_t matrices = x.elements() / (m.rows.extent * m.columns.extent);
   const LaunchShape shape{.grid = {static_cast<uint32_t>(matrices * row_tiles * column_tiles)},
-                          .block = {kTile, kTileRows}};
+                          .block = {kTileLanes, kTileStrips}};
   launch(context.queue, &transpose_kernel<Element>, shape, static_cast<Element*>(y.raw()),
          static_cast<const Element*>(x.raw()), m, row_tiles, column_tiles);
 }
