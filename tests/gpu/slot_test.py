@@ -116,6 +116,13 @@ class Rehearsal(unittest.TestCase):
             left = subprocess.run(["pgrep", "-fa", scratch], capture_output=True, text=True, check=False)
             self.assertEqual(left.stdout, "")
 
+    def test_the_sanitizers_find_a_test_for_every_new_op(self):
+        for program, names in parts.NEW_SINCE_THE_LAST_SLOT.items():
+            for name in names.split(":"):
+                listed = subprocess.run([f"{TREE}/bin/{program.replace('gpu_', 'host_')}", "--gtest_list_tests",
+                                         f"--gtest_filter={name}"], capture_output=True, text=True, check=True)
+                self.assertIn("\n  ", listed.stdout, f"{program}: {name}")
+
     def test_bad_usage_is_said_in_a_line(self):
         with tempfile.TemporaryDirectory() as out:
             process = rehearse(out, "--only", "everything")
