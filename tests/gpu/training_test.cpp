@@ -240,6 +240,21 @@ TEST_P(GpuDecoder, IsReplayedAndMakesNothingNew) {
 INSTANTIATE_TEST_SUITE_P(Networks, GpuDecoder, testing::Values(kDecoder, kAdapters, kMixture),
                          [](const auto& network) { return std::string(network.param.name); });
 
+// Updates that hold a whole matrix, or keep a number for each row and column.
+class GpuOptimizers : public GpuTraining {};
+
+TEST_P(GpuOptimizers, FollowTheCpuAndChangeNoBitByHow) {
+  for (const std::string kind : {"muon", "adafactor", "lion"}) {
+    const std::string how = "--optimizer.learning_rate 1e-4 --optimizer.kind " + kind;
+    const Trajectory one = run(1, how);
+    expect_close(run(1, "--device cpu " + how), one, 1e-4);
+    expect_same_bits(one, run(2, how + " --stages 2" + kShared), kind);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, GpuOptimizers, testing::Values(kFused),
+                         [](const auto& network) { return std::string(network.param.name); });
+
 class GpuNorms : public GpuTraining {};
 
 // Two exchanges through the host in the middle of a forward and of a backward.
