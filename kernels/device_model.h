@@ -26,8 +26,8 @@ struct Processor {
 enum class FilterBlocks : uint8_t { Of8, Of16, Tiles };
 
 // The operands of linear layers' products that kernels/cpu's library multiplies from copies: none,
-// some with rows made longer (AVX2, kernels/cpu/loops/row_padding.h), or bf16 ones in the order of
-// tiles (AMX, kernels/cpu/loops/tiled_operands.h).
+// some with rows made longer (AVX2), or bf16 ones in the order of tiles (AMX). Which ones they are
+// is decided in kernels/cpu/operands.h.
 enum class OperandCopies : uint8_t { None, PaddedRows, Tiles };
 // Returns which of these kernels/cpu uses on that processor.
 [[nodiscard]] OperandCopies operand_copies(const Processor& processor);

@@ -19,6 +19,7 @@ struct OpCount {
   int64_t ops = 0;
   double flops = 0;
   double bytes = 0;    // read and written, every operand once
+  double copied = 0;   // of these: read and written to copy operands, results and weights
   double seconds = 0;  // by the device model, one op after another
   bool operator==(const OpCount&) const = default;
 };

@@ -126,7 +126,7 @@ class CountingExperts final : public ExpertOps {
     const int64_t height =
         product == LinearProduct::Forward ? kForwardHeights.front() : kBackwardHeights.front();
     held.push_back(tally_.library_scratch(
-        product, {height, padded(sizes.in), padded(out), dtype, DType::F32}));
+        linear_plan(product, {height, padded(sizes.in), padded(out), dtype})));
     if (product == LinearProduct::InputGradient && type == DType::BF16) {
       held.push_back(tally_.scratch(tally_.model().threads * height * 64, DType::F32));
     }

@@ -14,25 +14,17 @@ class CountingDense final : public DenseOps {
  public:
   explicit CountingDense(Tally& tally) : tally_(tally) {}
 
-  void linear_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
+  void linear_forward(Tensor& /*y*/, const Tensor& x, Weight& w, const Tensor* bias,
                       Fused /*f*/) override {
-    const Tally::WeightRead weight = read(LinearProduct::Forward, w, x);
-    const Tensor copies = tally_.copies(LinearProduct::Forward, linear(x, w.value()));
-    tally_.product(ProductKind::Linear, flops(x, w.shape()), x.dtype(), {&y, &x, bias},
-                   weight.bytes);
+    tally_.multiply(linear_plan(LinearProduct::Forward, extents(x, w.value())), &w, {bias});
   }
-  void linear_backward_input(Tensor& dx, const Tensor& g, Weight& w) override {
-    const Tally::WeightRead weight = read(LinearProduct::InputGradient, w, dx);
-    const Tensor copies = tally_.copies(LinearProduct::InputGradient, linear(dx, w.value()));
-    tally_.product(ProductKind::Linear, flops(dx, w.shape()), g.dtype(), {&dx, &g}, weight.bytes);
+  void linear_backward_input(Tensor& dx, const Tensor& /*g*/, Weight& w) override {
+    tally_.multiply(linear_plan(LinearProduct::InputGradient, extents(dx, w.value())), &w, {});
   }
   void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
                               bool accumulate) override {
-    const Tensor* sum = accumulate ? &dw : nullptr;
-    {
-      const Tensor copies = tally_.copies(LinearProduct::WeightGradient, linear(x, dw));
-      tally_.product(ProductKind::Linear, flops(x, dw.shape()), x.dtype(), {&dw, sum, &x, &g});
-    }
+    tally_.multiply(linear_plan(LinearProduct::WeightGradient, extents(x, dw), accumulate), nullptr,
+                    {});
     if (dbias != nullptr) linear_backward_bias(*dbias, g);
   }
   void linear_backward_bias(Tensor& dbias, const Tensor& g) override {
@@ -42,37 +34,31 @@ class CountingDense final : public DenseOps {
   bool fused_linear_activation(Tensor& y, Tensor& pre, const Tensor& x, Weight& w,
                                const Tensor* bias, Activation f) override {
     if (bias == nullptr || !fuses(f, y)) return false;
-    const Tally::WeightRead weight = read(LinearProduct::Forward, w, x);
-    tally_.product(ProductKind::Linear, flops(x, w.shape()), x.dtype(), {&y, &pre, &x, bias},
-                   weight.bytes);
+    fused(x, w, x.dtype(), {&y, &pre, &x, bias});
     return true;
   }
   bool fused_linear_activation_backward(Tensor& dpre, const Tensor& g, Weight& w, const Tensor& pre,
                                         Activation f) override {
     if (!fuses(f, dpre)) return false;
-    const Tally::WeightRead weight = read(LinearProduct::InputGradient, w, dpre);
-    tally_.product(ProductKind::Linear, flops(dpre, w.shape()), g.dtype(), {&dpre, &g, &pre},
-                   weight.bytes);
+    fused(dpre, w, g.dtype(), {&dpre, &g, &pre});
     return true;
   }
-  void matmul(Tensor& c, const Tensor& a, const Tensor& b, bool transpose_a, bool /*transpose_b*/,
+  void matmul(Tensor& c, const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b,
               bool accumulate) override {
-    const auto k = static_cast<double>(transpose_a ? a.dim(1) : a.dim(2));
-    tally_.product(ProductKind::Linear, 2 * elements(c) * k, a.dtype(), {&c, &a, &b},
-                   accumulate ? static_cast<double>(c.size_bytes()) : 0);
+    tally_.multiply(matmul_plan(c, a, b, transpose_a, transpose_b, accumulate), nullptr, {});
   }
 
  private:
-  static double flops(const Tensor& x, const Shape& weight) {
-    return 2 * elements(x) * static_cast<double>(weight[0]);
+  // The sizes and types of a linear layer. A gradient can be passed in place of x or of the weight,
+  // because their sizes are the same.
+  static LinearExtents extents(const Tensor& x, const Tensor& w) {
+    return {x.shape().rows(), w.dim(1), w.dim(0), x.dtype(), w.dtype()};
   }
-  // Returns the sizes and types of a linear layer. A gradient can be passed in place of x or of the
-  // weight, because their sizes are the same.
-  static Tally::Linear linear(const Tensor& x, const Tensor& weight) {
-    return {x.shape().rows(), weight.dim(1), weight.dim(0), x.dtype(), weight.dtype()};
-  }
-  [[nodiscard]] Tally::WeightRead read(LinearProduct product, Weight& w, const Tensor& x) {
-    return tally_.read_linear(product, w, x.shape().rows(), x.dtype());
+  // Counts a product of rows like `x` with the function that is computed inside it.
+  void fused(const Tensor& x, Weight& w, DType dtype, Tally::Operands operands) {
+    const Tally::WeightRead weight = tally_.read(w, dtype, FilterUse::Forward);
+    tally_.product(ProductKind::Linear, 2 * elements(x) * static_cast<double>(w.shape()[0]), dtype,
+                   operands, weight.bytes);
   }
   // Returns whether the device computes the function inside the product. The conditions are those
   // of kernels/cuda/dense/: bf16, rows of whole groups of eight, and no empty product.
@@ -89,38 +75,34 @@ class CountingImage final : public ImageOps {
 
   void conv2d_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
                       const Window& window, int groups, Fused /*f*/) override {
-    const Tally::WeightRead weight =
-        is_linear(window, groups)
-            ? tally_.read_linear(LinearProduct::Forward, w, x.shape().rows(), x.dtype())
-            : tally_.read(w, x.dtype(), FilterUse::Forward, groups);
-    const Tensor copies = copied(LinearProduct::Forward, x, w.shape(), window, groups);
-    tally_.product(kind_of(window, groups), flops(y, w.shape()), x.dtype(), {&y, &x, bias},
+    if (is_linear(window, groups)) {
+      return tally_.multiply(plan(LinearProduct::Forward, x, w.shape()), &w, {bias});
+    }
+    const Tally::WeightRead weight = tally_.read(w, x.dtype(), FilterUse::Forward, groups);
+    tally_.product(ProductKind::Convolution, flops(y, w.shape()), x.dtype(), {&y, &x, bias},
                    weight.bytes);
   }
   void conv2d_backward_input(Tensor& dx, const Tensor& g, Weight& w, const Window& window,
                              int groups) override {
-    const Tally::WeightRead weight =
-        is_linear(window, groups)
-            ? tally_.read_linear(LinearProduct::InputGradient, w, dx.shape().rows(), g.dtype())
-            : tally_.read(w, g.dtype(), FilterUse::InputGradient, groups);
-    const Tensor copies = copied(LinearProduct::InputGradient, dx, w.shape(), window, groups);
-    tally_.product(kind_of(window, groups), flops(g, w.shape()), g.dtype(), {&dx, &g},
+    if (is_linear(window, groups)) {
+      return tally_.multiply(plan(LinearProduct::InputGradient, dx, w.shape()), &w, {});
+    }
+    const Tally::WeightRead weight = tally_.read(w, g.dtype(), FilterUse::InputGradient, groups);
+    tally_.product(ProductKind::Convolution, flops(g, w.shape()), g.dtype(), {&dx, &g},
                    weight.bytes);
   }
   void conv2d_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
                               const Window& window, int groups, bool accumulate) override {
-    {
-      const Tensor copies = copied(LinearProduct::WeightGradient, x, dw.shape(), window, groups);
-      Tensor between;
-      if (!is_linear(window, groups)) {
-        const DeviceModel& model = tally_.model();
-        const int64_t elements =
-            packed_elements(dw.shape(), groups, model.emulates_bf16 ? DType::F32 : x.dtype(),
-                            FilterUse::WeightGradient, model.filter_blocks);
-        between = tally_.scratch(elements, DType::F32);
-      }
+    if (is_linear(window, groups)) {
+      tally_.multiply(plan(LinearProduct::WeightGradient, x, dw.shape(), accumulate), nullptr, {});
+    } else {
+      const DeviceModel& model = tally_.model();
+      const int64_t elements =
+          packed_elements(dw.shape(), groups, model.emulates_bf16 ? DType::F32 : x.dtype(),
+                          FilterUse::WeightGradient, model.filter_blocks);
+      const Tensor between = tally_.scratch(elements, DType::F32);
       const Tensor* sum = accumulate ? &dw : nullptr;
-      tally_.product(kind_of(window, groups), flops(g, dw.shape()), x.dtype(), {&dw, sum, &x, &g});
+      tally_.product(ProductKind::Convolution, flops(g, dw.shape()), x.dtype(), {&dw, sum, &x, &g});
     }
     if (dbias == nullptr) return;
     const Tensor partial = tally_.bias_scratch(g);
@@ -153,13 +135,10 @@ class CountingImage final : public ImageOps {
   static double operations(const Enlarging& enlarging) {
     return enlarging.kind == Upsample::Nearest ? 1.0 : 7.0;
   }
-  [[nodiscard]] Tensor copied(LinearProduct product, const Tensor& x, const Shape& filter,
-                              const Window& window, int groups) {
-    if (!is_linear(window, groups)) return {};
-    return tally_.copies(product, {x.shape().rows(), filter[1], filter[0], x.dtype(), DType::F32});
-  }
-  static ProductKind kind_of(const Window& window, int groups) {
-    return is_linear(window, groups) ? ProductKind::Linear : ProductKind::Convolution;
+  // The plan of a 1 x 1 convolution as a product of a linear layer, whose rows are the pixels of x.
+  static MatmulPlan plan(LinearProduct product, const Tensor& x, const Shape& filter,
+                         bool accumulate = false) {
+    return linear_plan(product, {x.shape().rows(), filter[1], filter[0], x.dtype()}, accumulate);
   }
   // Returns the FLOPs of a convolution. Each element of y is a sum over its window and the input
   // channels of its group, and each term of the sum takes two FLOPs.
@@ -240,12 +219,27 @@ class CountingAttention final : public AttentionOps {
       panels = tally.scratch(blocks * grid.query_panel(sizes) + 2 * grid.key_panel(sizes), dtype);
       if (backward) sums = tally.scratch(2 * grid.key_panel(sizes), DType::F32);
       if (!narrow || !tally.model().emulates_bf16) return;
-      const AttentionWidening widening =
-          attention_widening(sizes, grid, attention_view(sizes, options), backward);
-      for (const int64_t operand : {widening.block, widening.keys, widening.queries}) {
-        widened.push_back(tally.scratch(operand, DType::F32));
+      AttentionSizes some = sizes;  // all heads and samples have tiles like these
+      some.batch = grid.samples;
+      some.kv_heads = grid.heads;
+      some.heads = grid.heads * sizes.group();
+      int64_t copied = 0;
+      OperandPlan largest{};
+      const auto held = [](const OperandPlan& p) {
+        return p.a.elements + p.b.elements + p.c.elements;
+      };
+      for_tiles(some, grid, attention_view(sizes, options), [&](const AttentionTile& tile) {
+        AttentionProducts{sizes, dtype}.for_all(tile, 1.0F, backward, [&](const MatmulPlan& plan) {
+          const OperandPlan operands = plan_operands(plan, tally.operand_facts());
+          copied += operands.a.copied + operands.b.copied + operands.c.copied;
+          if (held(operands) > held(largest)) largest = operands;
+        });
+      });
+      for (const OperandCopy& operand : {largest.a, largest.b, largest.c}) {
+        widened.push_back(tally.scratch(operand.elements, DType::F32));
       }
-      tally.convert(widening.all);
+      const int64_t repeats = (sizes.batch / grid.samples) * (sizes.kv_heads / grid.heads);
+      tally.convert(static_cast<double>(copied) * static_cast<double>(repeats));
     }
     Tensor wide, narrowed, panels, sums;
     std::vector<Tensor> widened;
@@ -278,7 +272,7 @@ class CountingAttention final : public AttentionOps {
           extents.heads = kv_heads * sizes.group();
           return hopper_workspace_bytes(extents);
         });
-    return cut.possible() ? tally_.workspace(cut.workspace_bytes) : Tensor{};
+    return cut.possible() ? tally_.workspace(cut.workspace_bytes, DType::U8) : Tensor{};
   }
 
   // Returns the number of scores that are computed. A causal mask leaves half of the scores; a

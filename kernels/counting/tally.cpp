@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/cpu/weight_forms.h"
 #include "kernels/cuda/dense/row_pieces.h"
 
 namespace penstock {
@@ -50,53 +51,70 @@ void Tally::pass(double flops, Operands operands) {
   add(flops, model_.pass_rate(), bytes_of(operands));
 }
 
+void Tally::multiply(const MatmulPlan& plan, Weight* b, Operands others) {
+  const OperandPlan operands =
+      plan_operands(plan, operand_facts(b != nullptr && b->is_read_once()));
+  std::vector<Tensor> held;
+  double bytes = bytes_of(others);
+  const auto touch = [&](const OperandCopy& operand, DType type, int64_t elements) {
+    const DType read_as = operand.made() ? operand.type() : type;
+    bytes += static_cast<double>(elements) * static_cast<double>(size_of(read_as));
+    if (!operand.made()) return;
+    const auto allocate = [&] { return workspace(operand.elements, read_as); };
+    const auto make = [&](const Tensor&) {
+      copy(static_cast<double>(operand.copied), type, read_as);
+    };
+    if (operand.kept) {
+      (void)form_of(*b, kNarrowedForm, true, allocate, make);
+    } else {
+      held.push_back(allocate());
+      make(held.back());
+    }
+  };
+  touch(operands.a, plan.a_type, plan.batch * plan.m * plan.k);
+  touch(operands.b, plan.b_type, plan.batch * plan.k * plan.n);
+  touch(operands.c, plan.c_type, plan.batch * plan.m * plan.n * (plan.accumulate ? 2 : 1));
+  if (model_.own_memory) {
+    held.push_back(copied_rows(plan));
+  } else if (plan.linear && model_.operand_copies != OperandCopies::PaddedRows &&
+             operands.b.form != Form::Tiles) {
+    held.push_back(library_scratch(plan));
+  }
+  const double flops = 2.0 * static_cast<double>(plan.batch * plan.m) *
+                       static_cast<double>(plan.n) * static_cast<double>(plan.k);
+  add(flops, model_.products(plan.a_type).rate(ProductKind::Linear), bytes);
+}
+
 Tally::WeightRead Tally::read(Weight& weight, DType dtype, FilterUse use, int groups) {
   const Tensor& value = weight.value();
-  const auto value_bytes = static_cast<double>(value.size_bytes());
-  if (value.dtype() == DType::BF16) {
-    if (!model_.emulates_bf16) return {value_bytes, {}};
-    const bool forward = use != FilterUse::InputGradient;
-    const int64_t k = forward ? value.dim(1) : value.dim(0);
-    convert(static_cast<double>(value.elements()));
-    return {2 * value_bytes,
-            scratch(k * piece_columns(k, forward ? value.dim(0) : value.dim(1)), DType::F32)};
-  }
-  const bool packs =
-      model_.packs_filters && weight.shape().rank() == 4 && use != FilterUse::Product;
+  const bool packs = model_.packs_filters && weight.shape().rank() == 4;
   if (model_.emulates_bf16) dtype = DType::F32;
-  if (!packs && dtype == DType::F32) return {value_bytes, {}};
-  const auto copy = [&] {
-    const int64_t elements =
-        packs ? packed_elements(weight.shape(), groups, dtype, use, model_.filter_blocks)
-              : weight.shape().elements();
-    const size_t size_bytes = static_cast<size_t>(elements) * size_of(dtype);
-    return Tensor(memory_.take(size_bytes, Purpose::Workspace), Shape{elements}, dtype);
-  };
-  if (packs && weight.is_read_once()) {
-    Tensor made = copy();
-    pass(0, {&value, &made});
-    const auto size_bytes = static_cast<double>(made.size_bytes());
-    return {size_bytes, std::move(made)};
-  }
-  const uint64_t key = packs && use == FilterUse::InputGradient ? 2 : 1;
-  Weight::Packing& packing = weight.packing(key);
-  if (!packing.packed) packing.packed = copy();
-  if (packing.version != weight.version()) {
-    pass(0, {&value, &packing.packed});
-    packing.version = weight.version();
-  }
-  return {static_cast<double>(packing.packed.size_bytes()), {}};
+  if (!packs && dtype == value.dtype()) return {static_cast<double>(value.size_bytes()), {}};
+  const bool keep = !(packs && weight.is_read_once());
+  const uint64_t key = !packs ? kNarrowedForm : use == FilterUse::InputGradient ? 2 : 1;
+  Tensor form = form_of(
+      weight, key, keep,
+      [&] {
+        const int64_t elements =
+            packs ? packed_elements(weight.shape(), groups, dtype, use, model_.filter_blocks)
+                  : value.elements();
+        return workspace(elements, dtype);
+      },
+      [&](const Tensor& made) {
+        pass(0, {&value, &made});
+        count_.copied += bytes_of({&value, &made});
+      });
+  const auto size_bytes = static_cast<double>(form.size_bytes());
+  return {size_bytes, keep ? Tensor{} : std::move(form)};
 }
 
 Tensor Tally::scratch(int64_t elements, DType dtype) {
-  if (!model_.packs_filters) return {};
-  const size_t size_bytes = static_cast<size_t>(elements) * size_of(dtype);
-  return {memory_.take(size_bytes, Purpose::Workspace), Shape{elements}, dtype};
+  return model_.packs_filters ? workspace(elements, dtype) : Tensor{};
 }
 
-Tensor Tally::workspace(int64_t size_bytes) {
-  return {memory_.take(static_cast<size_t>(size_bytes), Purpose::Workspace), Shape{size_bytes},
-          DType::U8};
+Tensor Tally::workspace(int64_t elements, DType dtype) {
+  const size_t size_bytes = static_cast<size_t>(elements) * size_of(dtype);
+  return {memory_.take(size_bytes, Purpose::Workspace), Shape{elements}, dtype};
 }
 
 Tensor Tally::widened(const Tensor& tensor) {
@@ -106,101 +124,42 @@ Tensor Tally::widened(const Tensor& tensor) {
 }
 
 void Tally::convert(double elements) {
-  constexpr double kBoth = 2 + 4;  // bytes of a number in bf16 and in fp32
-  add(0, model_.pass_rate(), kBoth * elements);
+  copy(elements, DType::BF16, DType::F32);
 }
 
-Tally::WeightRead Tally::read_linear(LinearProduct product, Weight& weight, int64_t rows,
-                                     DType dtype) {
-  const Tensor& value = weight.value();
-  const Linear linear{rows, value.dim(1), value.dim(0), dtype, value.dtype()};
-  if (tiles(product, linear)) return {static_cast<double>(value.size_bytes()), {}};
-  const bool alone =
-      product == LinearProduct::Forward && tiles(LinearProduct::InputGradient, linear);
-  if (alone && weight.is_read_once() && value.dtype() == DType::F32) {
-    Tensor made = scratch(value.elements(), dtype);
-    pass(0, {&value, &made});
-    const auto size_bytes = static_cast<double>(made.size_bytes());
-    return {size_bytes, std::move(made)};
-  }
-  const bool forward = product == LinearProduct::Forward;
-  const bool filter = weight.shape().rank() == 4;
-  return read(weight, dtype,
-              filter    ? FilterUse::Product
-              : forward ? FilterUse::Forward
-                        : FilterUse::InputGradient);
+void Tally::copy(double elements, DType from, DType to) {
+  const double bytes = elements * static_cast<double>(size_of(from) + size_of(to));
+  count_.copied += bytes;
+  add(0, model_.pass_rate(), bytes);
 }
 
-Tensor Tally::copies(LinearProduct product, const Linear& linear) {
-  if (model_.own_memory) {  // on a GPU: kernels/cuda/dense copies each row once
-    const RowPieces pieces = row_pieces(linear.rows, linear.out, linear.dtype);
-    const bool as_it_is = product != LinearProduct::WeightGradient && linear.weight == linear.dtype;
-    if (pieces.rows == 0 || as_it_is) return {};
-    add(0, model_.pass_rate(),
-        4 * static_cast<double>(linear.rows) * static_cast<double>(pieces.columns));
-    return workspace(pieces.elements() * static_cast<int64_t>(size_of(linear.dtype)));
-  }
-  if (model_.operand_copies == OperandCopies::PaddedRows) return padded(product, linear);
-  return tiles(product, linear) ? tiled(product, linear) : library_scratch(product, linear);
+Tensor Tally::copied_rows(const MatmulPlan& plan) {
+  if (!plan.linear) return {};
+  const bool of_weight = plan.linear == LinearProduct::WeightGradient;
+  const int64_t rows = of_weight ? plan.k : plan.m;
+  const int64_t out = of_weight ? plan.m : plan.linear == LinearProduct::Forward ? plan.n : plan.k;
+  const RowPieces pieces = row_pieces(rows, out, plan.a_type);
+  const bool as_it_is = !of_weight && plan.b_type == plan.a_type;
+  if (pieces.rows == 0 || as_it_is) return {};
+  copy(static_cast<double>(rows) * static_cast<double>(pieces.columns), plan.a_type, plan.a_type);
+  return workspace(pieces.elements(), plan.a_type);
 }
 
-Tensor Tally::library_scratch(LinearProduct product, const Linear& linear) {
+Tensor Tally::library_scratch(const MatmulPlan& plan) {
   constexpr int64_t kColumns = 64;  // of the second operand, copied at a time
   constexpr int64_t kDepth = 512;   // numbers that are added up at a time
-  const auto& [rows, in, out, dtype, weight] = linear;
-  const DType copied = model_.emulates_bf16 ? DType::F32 : dtype;
-  constexpr int64_t kApart = 16;  // lines of copies are a little apart, against conflicts in caches
-  if (product != LinearProduct::WeightGradient) {
-    const int64_t depth = product == LinearProduct::Forward ? in : out;
-    return scratch(model_.threads * kColumns * (std::min(depth, 2 * kDepth) + kApart), copied);
+  constexpr int64_t kApart = 16;    // lines are a little apart, against conflicts in caches
+  const DType copied = model_.emulates_bf16 ? DType::F32 : plan.a_type;
+  if (plan.linear != LinearProduct::WeightGradient) {
+    return scratch(model_.threads * kColumns * (std::min(plan.k, 2 * kDepth) + kApart), copied);
   }
   // The first operand lies transposed and is copied, too. A sum over more than kDepth rows of a
   // batch is made in memory of its own.
-  const int64_t lines = std::min<int64_t>(out, 256);
-  const int64_t copies = (kColumns + lines) * (std::min(rows, kDepth) + kApart);
-  const int64_t sums = rows > kDepth ? lines * std::min<int64_t>(in, 1024) : 0;
+  const int64_t lines = std::min<int64_t>(plan.m, 256);
+  const int64_t copies = (kColumns + lines) * (std::min(plan.k, kDepth) + kApart);
+  const int64_t sums = plan.k > kDepth ? lines * std::min<int64_t>(plan.n, 1024) : 0;
   const auto bytes = copies * static_cast<int64_t>(size_of(copied)) + sums * 4;
   return scratch(model_.threads * bytes / 4, DType::F32);
-}
-
-bool Tally::tiles(LinearProduct product, const Linear& linear) const {
-  return model_.operand_copies == OperandCopies::Tiles && linear.dtype == DType::BF16 &&
-         reads_tiles(product, linear.rows, linear.in, linear.out);
-}
-
-Tensor Tally::tiled(LinearProduct product, const Linear& linear) {
-  const bool of_weight = product == LinearProduct::WeightGradient;
-  const int64_t m = of_weight ? linear.out : linear.rows;
-  const int64_t k = of_weight ? linear.rows : linear.out;
-  const TiledScratch held = tiled_scratch(m, linear.in, k, !of_weight, !of_weight);
-  const auto b_bytes = static_cast<double>(of_weight ? 2 : size_of(linear.weight)) + 2;
-  const auto size = [](int64_t rows, int64_t columns) {
-    return static_cast<double>(rows) * static_cast<double>(columns);
-  };
-  add(0, model_.pass_rate(), (held.a > 0 ? 4 * size(m, k) : 0) + b_bytes * size(k, linear.in));
-  return workspace(2 * (held.a + held.b) + 4 * held.sum);
-}
-
-Tensor Tally::padded(LinearProduct product, const Linear& linear) {
-  const auto& [rows, in, out, dtype, weight] = linear;
-  const PaddedOperands operands = padded_operands(product, rows, in, out);
-  int64_t elements = 0;
-  const auto copy = [&](bool pads, int64_t lines, int64_t length, DType type) {
-    if (!pads) return;
-    const bool is_wide = model_.emulates_bf16 && type == DType::BF16;
-    // A widened operand is copied densely anyway. Padding only makes that copy longer, so only the
-    // padding is counted.
-    elements += lines * (is_wide ? kRowPadding : length + kRowPadding);
-    if (!is_wide)
-      add(0, model_.pass_rate(), 2.0 * sizeof(float) * static_cast<double>(lines * length));
-  };
-  if (product == LinearProduct::WeightGradient) {
-    copy(operands.a, rows, out, dtype);
-    copy(operands.b, rows, in, dtype);
-  } else {
-    copy(operands.b, out, in, weight);
-  }
-  return elements == 0 ? Tensor{} : scratch(elements, DType::F32);
 }
 
 Tensor Tally::bias_scratch(const Tensor& g) {

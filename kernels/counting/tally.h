@@ -8,10 +8,8 @@
 #include <utility>
 
 #include "kernels/counting/counting_device.h"
-#include "kernels/cpu/loops/row_padding.h"
-#include "kernels/cpu/loops/tiled_operands.h"
-#include "kernels/cpu/loops/weight_pieces.h"
 #include "kernels/cpu/onednn/packed_filters.h"
+#include "kernels/cpu/operands.h"
 #include "kernels/ops.h"
 
 namespace penstock {
@@ -48,64 +46,58 @@ class Tally {
   // all.
   void pass(double flops, Operands operands);
 
-  // What a product reads of a weight.
+  // Counts the product that the plan describes, the copies of its operands (plan_operands(); on a
+  // GPU, of rows of outputs: row_pieces.h) and the memory that these take. `b`: the weight that the
+  // product reads, if it reads one. `others` are read or written besides a, b and c. Where no
+  // operands are copied, oneDNN's own scratch memory is taken, whose copies are part of the
+  // product's time.
+  void multiply(const MatmulPlan& plan, Weight* b, Operands others);
+
+  // What a convolution, or a product of experts, reads of a weight.
   struct WeightRead {
-    double bytes = 0;  // bytes that the product reads
-    // The copy that is made for this product alone; the caller holds it until the product has been
-    // counted. Empty where the product reads the value or a copy that the weight keeps. Such a copy
-    // is the piece of a bf16 value that is widened at a time where bf16 is emulated, or a copy of a
-    // weight that is read once.
+    double bytes = 0;  // bytes that it reads
+    // The copy of a weight that is read once; the caller holds it until the op has been counted.
+    // Empty where the op reads the value or a copy that the weight keeps.
     Tensor made;
   };
-  // Says what a product of numbers of type `dtype` reads of the weight. Where the device reads a
-  // copy of the value (packed, or narrowed to bf16), it makes that copy and counts the pass over
-  // it: into the weight, once after each Weight::changed(), or into WeightRead::made. `groups` are
-  // the groups of a filter.
+  // Says what an op on numbers of type `dtype` reads of the weight. Where the device reads a copy
+  // of the value (packed, or narrowed to bf16), it makes that copy and counts the pass over it:
+  // into the weight, once after each Weight::changed(), or into WeightRead::made. `groups` are the
+  // groups of a filter.
   [[nodiscard]] WeightRead read(Weight& weight, DType dtype, FilterUse use, int groups = 1);
 
   // Scratch memory that kernels/cpu would take, held until the result is destroyed; an empty tensor
   // where another device is modelled.
   [[nodiscard]] Tensor scratch(int64_t elements, DType dtype);
   // Scratch memory on any device, held until the result is destroyed.
-  [[nodiscard]] Tensor workspace(int64_t size_bytes);
+  [[nodiscard]] Tensor workspace(int64_t elements, DType dtype);
   // The memory of the fp32 copy of a bf16 tensor where the model emulates bf16; the pass that
   // widens the tensor into the copy, or rounds the tensor from it, is counted. Else counts nothing
   // and returns an empty tensor.
   [[nodiscard]] Tensor widened(const Tensor& tensor);
   // Counts an op that widens or rounds `elements` elements.
   void convert(double elements);
-  // read() for a product of a linear layer of `rows` rows; `dtype` is that of x and y. The product
-  // may read the weight's value, its narrowed copy, or copies of operands that copies() counts.
-  [[nodiscard]] WeightRead read_linear(LinearProduct product, Weight& weight, int64_t rows,
-                                       DType dtype);
-
-  // A linear layer: y[rows, out] = x[rows, in] w[out, in]^T.
-  struct Linear {
-    int64_t rows, in, out;
-    DType dtype;   // of x and y
-    DType weight;  // of w, not of its gradient
-  };
-  // Counts the passes that copy operands (or, on a GPU, rows of outputs: row_pieces.h) for the
-  // product, and returns the scratch memory of the copies, which the caller holds until the product
-  // has been counted. Where kernels/cpu makes none (OperandCopies) it is oneDNN's own scratch
-  // memory, whose copies are part of the product's time.
-  [[nodiscard]] Tensor copies(LinearProduct product, const Linear& linear);
-  // What oneDNN takes for blocks of operands that each thread copies: found by asking 2.6 for the
-  // scratch memory of products with 128 to 4096 rows, columns and depth, which this bounds.
-  [[nodiscard]] Tensor library_scratch(LinearProduct product, const Linear& linear);
+  // What oneDNN takes for blocks of operands that each thread copies in a product of a linear
+  // layer: found by asking 2.6 for the scratch memory of products with 128 to 4096 rows, columns
+  // and depth, which this bounds.
+  [[nodiscard]] Tensor library_scratch(const MatmulPlan& plan);
   // Scratch memory for a sum over the rows of g, as kernels/cpu/bias_gradient.cpp takes it; an
   // empty tensor where another device is modelled.
   [[nodiscard]] Tensor bias_scratch(const Tensor& g);
 
   [[nodiscard]] const OpCount& count() const { return count_; }
   [[nodiscard]] const DeviceModel& model() const { return model_; }
+  [[nodiscard]] OperandFacts operand_facts(bool read_once = false) const {
+    return {!model_.emulates_bf16, model_.operand_copies, read_once};
+  }
 
  private:
   void add(double flops, double rate, double bytes);
-  // Whether that product is computed from copies in the order of tiles.
-  [[nodiscard]] bool tiles(LinearProduct product, const Linear& linear) const;
-  [[nodiscard]] Tensor padded(LinearProduct product, const Linear& linear);
-  [[nodiscard]] Tensor tiled(LinearProduct product, const Linear& linear);
+  // Counts a pass that copies `elements` numbers.
+  void copy(double elements, DType from, DType to);
+  // Scratch memory of the rows of outputs that a GPU copies for the product, whose copy is counted;
+  // else an empty tensor.
+  [[nodiscard]] Tensor copied_rows(const MatmulPlan& plan);
 
   DeviceModel model_;
   Memory& memory_;

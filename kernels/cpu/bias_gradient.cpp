@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/bfloat16.h"
-#include "kernels/parallel.h"
+#include "kernels/cpu/loops/loops.h"
 
 namespace penstock {
 namespace {
@@ -54,11 +53,8 @@ void add_column_sums(CpuContext& context, float* sums, const Tensor& g, int64_t 
                      int64_t columns) {
   const int64_t blocks = (rows + kRows - 1) / kRows;
   if (blocks * columns == 0) return;
-  const Shape shape{blocks, columns};
-  const Tensor scratch(context.memory.take(static_cast<size_t>(shape.elements()) * sizeof(float),
-                                           Purpose::Workspace),
-                       shape, DType::F32);
-  float* partial = scratch.data<float>();
+  const Tensor sums_of_blocks = scratch(context, blocks * columns, DType::F32);
+  float* partial = sums_of_blocks.data<float>();
   if (g.dtype() == DType::BF16) {
     sum_blocks(context, partial, g.data<bfloat16>(), rows, columns);
   } else {

@@ -3,7 +3,6 @@
 #include "kernels/checks.h"
 #include "kernels/cpu/bias_gradient.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/linear_plans.h"
 #include "kernels/cpu/onednn/onednn.h"
 #include "kernels/cpu/pool.h"
 #include "kernels/cpu/upsample.h"
@@ -32,8 +31,8 @@ ConvolutionPlan convolution(const Tensor& x, const Tensor& y, const Tensor& w, c
 bool is_product(const ConvolutionPlan& plan) {
   return is_linear(plan.window, plan.groups);
 }
-LinearExtents extents(const ConvolutionPlan& plan, OperandCopies copies) {
-  return {plan.n * plan.h * plan.w, plan.in, plan.out, plan.type, copies};
+LinearExtents extents(const ConvolutionPlan& plan) {
+  return {plan.n * plan.h * plan.w, plan.in, plan.out, plan.type};
 }
 
 class CpuImageOps final : public ImageOps {
@@ -50,7 +49,7 @@ class CpuImageOps final : public ImageOps {
     if (!is_product(plan)) {
       return context_.dnn.convolution_forward(plan, y.raw(), x.raw(), w, added);
     }
-    MatmulPlan product = linear_forward_plan(extents(plan, context_.dnn.operand_copies()));
+    MatmulPlan product = linear_plan(LinearProduct::Forward, extents(plan));
     product.bias = plan.bias;
     product.fused = f;
     context_.dnn.matmul(product, y.raw(), x.raw(), w, added);
@@ -59,8 +58,8 @@ class CpuImageOps final : public ImageOps {
                              int groups) override {
     const ConvolutionPlan plan = convolution(dx, g, w.value(), window, groups);
     if (is_product(plan)) {
-      return context_.dnn.matmul(linear_input_plan(extents(plan, context_.dnn.operand_copies())),
-                                 dx.raw(), g.raw(), w);
+      return context_.dnn.matmul(linear_plan(LinearProduct::InputGradient, extents(plan)), dx.raw(),
+                                 g.raw(), w);
     }
     context_.dnn.convolution_backward_input(plan, dx.raw(), g.raw(), w);
   }
@@ -69,9 +68,8 @@ class CpuImageOps final : public ImageOps {
     const ConvolutionPlan plan = convolution(x, g, dw, window, groups);
     require_bias("convolution backward weight", dbias, plan.out);
     if (is_product(plan)) {
-      context_.dnn.matmul(
-          linear_weight_plan(extents(plan, context_.dnn.operand_copies()), accumulate), dw.raw(),
-          g.raw(), x.raw());
+      context_.dnn.matmul(linear_plan(LinearProduct::WeightGradient, extents(plan), accumulate),
+                          dw.raw(), g.raw(), x.raw());
     } else {
       context_.dnn.convolution_backward_weight(plan, dw.data<float>(), x.raw(), g.raw(),
                                                accumulate);

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "kernels/cpu/loops/loops.h"
-#include "kernels/cpu/loops/tiled_operands.h"
 #include "kernels/cpu/loops/transposed.h"
 
 namespace penstock {

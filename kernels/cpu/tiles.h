@@ -1,5 +1,5 @@
 // kernels/cpu/tiles.h -- copies of bf16 matrices in the orders that a processor with AMX multiplies
-// fastest (tiled_operands.h): the first operand in rows that follow each other, the second in tiles
+// fastest (operands.cpp): the first operand in rows that follow each other, the second in tiles
 // of 32 rows by 64 columns,
 //
 //     tiles[columns / 64][rows / 32][16][64][2].
@@ -16,6 +16,9 @@
 #include "kernels/bfloat16.h"
 
 namespace penstock {
+
+constexpr int64_t kTileRows = 32;  // in pairs
+constexpr int64_t kTileColumns = 64;
 
 // Copy matrix[rows, columns] to tiles; fp32 numbers are rounded.
 void copy_to_tiles(int threads, bfloat16* tiles, const float* matrix, int64_t rows,

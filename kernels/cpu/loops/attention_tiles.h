@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/cpu/matmul_plan.h"
 #include "kernels/ops/attention_shape.h"
 
 namespace penstock {
@@ -156,42 +157,75 @@ void for_tiles(const AttentionSizes& s, const AttentionGrid& grid, const Attenti
   }
 }
 
-// How many elements the oneDNN wrapper widens to fp32, or rounds from it, in a call's products
-// where it emulates bf16 (kernels/cpu/onednn/onednn_matmul.cpp). `block`, `keys` and `queries` are
-// the operands of the largest tile's products, whose fp32 copies are held at a time; `all` counts
-// those of all products of the call, one after another.
-struct AttentionWidening {
-  int64_t block = 0, keys = 0, queries = 0;
-  double all = 0;
-};
+// The products of a tile's panels and blocks. Panels of queries and blocks hold the tile's rows
+// alone, panels of keys all keys of the call: products read the latter from the tile's first key
+// on.
+struct AttentionProducts {
+  AttentionSizes sizes;
+  DType type;  // of q, k, v, out and their gradients
 
-// Returns that for a call. The products of a tile are, forward: scores = q k^T (fp32), out = p v;
-// backward: scores again, dp = g v^T (fp32), dv += p^T g and dk += ds^T q (fp32), dq = ds k.
-[[nodiscard]] inline AttentionWidening attention_widening(const AttentionSizes& s,
-                                                          const AttentionGrid& grid,
-                                                          const AttentionView& view,
-                                                          bool backward) {
-  AttentionWidening widening;
-  AttentionSizes some = s;  // all heads and samples have tiles like these
-  some.batch = grid.samples;
-  some.kv_heads = grid.heads;
-  some.heads = grid.heads * s.group();
-  for_tiles(some, grid, view, [&](const AttentionTile& tile) {
-    const int64_t matrices = tile.samples * tile.heads;
-    const int64_t block = matrices * tile.rows * tile.keys;
-    const int64_t keys = matrices * tile.keys * s.depth;
-    const int64_t queries = matrices * tile.rows * s.depth;
-    if (block + keys + queries > widening.block + widening.keys + widening.queries) {
-      widening.block = block;
-      widening.keys = keys;
-      widening.queries = queries;
-    }
-    widening.all += static_cast<double>(backward ? 3 * (block + keys) + 5 * queries
-                                                 : block + 2 * (keys + queries));
-  });
-  const int64_t repeats = (s.batch / grid.samples) * (s.kv_heads / grid.heads);
-  widening.all *= static_cast<double>(repeats);
-  return widening;
-}
+  // Scores (scale q k^T) and their gradients (scale g v^T, with scale 1): a block, fp32.
+  [[nodiscard]] MatmulPlan scores(const AttentionTile& tile, float scale) const {
+    MatmulPlan plan = product(tile, tile.rows, tile.keys, sizes.depth);
+    plan.a = queries(tile);
+    plan.b = transposed(keys());
+    plan.c = block(tile);
+    plan.c_type = DType::F32;
+    plan.scale = scale;
+    return plan;
+  }
+  // Rows of out (block of probabilities times v) and of dq (block of gradients times k).
+  [[nodiscard]] MatmulPlan rows(const AttentionTile& tile) const {
+    MatmulPlan plan = product(tile, tile.rows, sizes.depth, tile.keys);
+    plan.a = block(tile);
+    plan.b = keys();
+    plan.c = queries(tile);
+    return plan;
+  }
+  // A tile's part of dk (block of gradients, transposed, times q) and of dv (block of
+  // probabilities, transposed, times g), fp32. The first tile of its heads overwrites the sums, the
+  // others add to them.
+  [[nodiscard]] MatmulPlan sums(const AttentionTile& tile) const {
+    MatmulPlan plan = product(tile, tile.keys, sizes.depth, tile.rows);
+    plan.a = transposed(block(tile));
+    plan.b = queries(tile);
+    plan.c = keys();
+    plan.c_type = DType::F32;
+    plan.accumulate = !tile.first;
+    return plan;
+  }
+  // Calls f(plan) for each product of the tile in a forward, or in a backward.
+  template <class F>
+  void for_all(const AttentionTile& tile, float scale, bool backward, const F& f) const {
+    f(scores(tile, scale));
+    f(rows(tile));
+    if (!backward) return;
+    f(scores(tile, 1.0F));
+    f(sums(tile));
+    f(sums(tile));
+  }
+
+ private:
+  [[nodiscard]] static MatrixStrides block(const AttentionTile& tile) {
+    return {tile.rows * tile.keys, tile.keys, 1};
+  }
+  [[nodiscard]] MatrixStrides queries(const AttentionTile& tile) const {
+    return {tile.rows * sizes.depth, sizes.depth, 1};
+  }
+  [[nodiscard]] MatrixStrides keys() const { return {sizes.keys * sizes.depth, sizes.depth, 1}; }
+  [[nodiscard]] static MatrixStrides transposed(const MatrixStrides& s) {
+    return {s[0], s[2], s[1]};
+  }
+  [[nodiscard]] MatmulPlan product(const AttentionTile& tile, int64_t m, int64_t n,
+                                   int64_t k) const {
+    return {.batch = tile.matrices(),
+            .m = m,
+            .n = n,
+            .k = k,
+            .a_type = type,
+            .b_type = type,
+            .c_type = type};
+  }
+};
 
 }  // namespace penstock

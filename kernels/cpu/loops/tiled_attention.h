@@ -139,91 +139,31 @@ class TiledAttention {
     SeenKeys seen;     // counted from the tile's first key
   };
 
-  // The strides of blocks [rows, keys], of panels of queries [rows, depth], and of panels of keys
-  // [all keys of the call, depth].
-  [[nodiscard]] static MatrixStrides block_strides(const AttentionTile& tile) {
-    return {tile.rows * tile.keys, tile.keys, 1};
-  }
-  [[nodiscard]] MatrixStrides query_strides(const AttentionTile& tile) const {
-    return {tile.rows * sizes_.depth, sizes_.depth, 1};
-  }
-  [[nodiscard]] MatrixStrides key_strides() const {
-    return {sizes_.keys * sizes_.depth, sizes_.depth, 1};
-  }
-  [[nodiscard]] static MatrixStrides transposed(const MatrixStrides& s) {
-    return {s[0], s[2], s[1]};
-  }
   // The address of the tile's first key in a panel of keys.
   template <class P>
   [[nodiscard]] P* seen_keys(P* panel, const AttentionTile& tile) const {
     return panel + tile.key * sizes_.depth;
   }
 
-  [[nodiscard]] static MatmulPlan product(const AttentionTile& tile, int64_t m, int64_t n,
-                                          int64_t k) {
-    MatmulPlan plan;
-    plan.batch = tile.matrices();
-    plan.m = m;
-    plan.n = n;
-    plan.k = k;
-    plan.a_type = plan.b_type = plan.c_type = kType;
-    return plan;
-  }
-
-  // The plan of scores (scale q k^T) and of their gradients (scale g v^T, with scale 1): a block,
-  // fp32.
-  [[nodiscard]] MatmulPlan scores_plan(const AttentionTile& tile, float scale) const {
-    MatmulPlan plan = product(tile, tile.rows, tile.keys, sizes_.depth);
-    plan.a = query_strides(tile);
-    plan.b = transposed(key_strides());
-    plan.c = block_strides(tile);
-    plan.c_type = DType::F32;
-    plan.scale = scale;
-    return plan;
-  }
-  // The plan of rows of out (block of probabilities times v) and of dq (block of gradients times
-  // k).
-  [[nodiscard]] MatmulPlan rows_plan(const AttentionTile& tile) const {
-    MatmulPlan plan = product(tile, tile.rows, sizes_.depth, tile.keys);
-    plan.a = block_strides(tile);
-    plan.b = key_strides();
-    plan.c = query_strides(tile);
-    return plan;
-  }
-  // The plan of a tile's part of dk (block of gradients, transposed, times q) and of dv (block of
-  // probabilities, transposed, times g), fp32. `accumulate`: it is added to the sums, else
-  // overwrites them.
-  [[nodiscard]] MatmulPlan sums_plan(const AttentionTile& tile, bool accumulate) const {
-    MatmulPlan plan = product(tile, tile.keys, sizes_.depth, tile.rows);
-    plan.a = transposed(block_strides(tile));
-    plan.b = query_strides(tile);
-    plan.c = key_strides();
-    plan.c_type = DType::F32;
-    plan.accumulate = accumulate;
-    return plan;
-  }
-
   // Packed rows see other keys in every mini-batch: the products of all tiles that may come are
   // prepared, so that no late tile makes the first product of its extents.
   void prepare_products(bool backward) const {
     if (view_.starts == nullptr) return;
-    for_tile_extents(sizes_, grid_, [&](const AttentionTile& tile) {
-      context_.dnn.prepare(scores_plan(tile, scale_));
-      context_.dnn.prepare(rows_plan(tile));
-      if (!backward) return;
-      context_.dnn.prepare(scores_plan(tile, 1.0F));
-      for (const bool accumulate : {false, true}) {
-        context_.dnn.prepare(sums_plan(tile, accumulate));
+    for_tile_extents(sizes_, grid_, [&](AttentionTile tile) {
+      for (const bool first : {false, true}) {
+        tile.first = first;
+        products_.for_all(tile, scale_, backward,
+                          [&](const MatmulPlan& plan) { context_.dnn.prepare(plan); });
       }
     });
   }
 
   void multiply_scores(const AttentionTile& tile, float* block, const T* rows, const T* keys,
                        float scale) const {
-    context_.dnn.matmul(scores_plan(tile, scale), block, rows, seen_keys(keys, tile));
+    context_.dnn.matmul(products_.scores(tile, scale), block, rows, seen_keys(keys, tile));
   }
   void multiply_rows(const AttentionTile& tile, T* rows, const T* block, const T* keys) const {
-    context_.dnn.matmul(rows_plan(tile), rows, block, seen_keys(keys, tile));
+    context_.dnn.matmul(products_.rows(tile), rows, block, seen_keys(keys, tile));
   }
   // sums += block^T rows, for the tile's keys. The first tile of its heads overwrites the sums
   // instead, and those of the keys before its first one with 0.
@@ -234,7 +174,7 @@ class TiledAttention {
         std::fill_n(sums + i * matrix, tile.key * sizes_.depth, 0.0F);
       }
     }
-    context_.dnn.matmul(sums_plan(tile, !tile.first), seen_keys(sums, tile), block, rows);
+    context_.dnn.matmul(products_.sums(tile), seen_keys(sums, tile), block, rows);
   }
 
   template <class F>
@@ -257,6 +197,7 @@ class TiledAttention {
 
   const CpuContext& context_;
   AttentionSizes sizes_;
+  AttentionProducts products_{sizes_, kType};
   AttentionGrid grid_;
   AttentionView view_;
   float scale_;

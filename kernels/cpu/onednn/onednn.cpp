@@ -14,12 +14,13 @@
 namespace penstock {
 namespace {
 
-// Converts numbers in pieces. The loop over a piece is a plain one, because GCC 12 does not
+// Converts dense numbers in pieces. The loop over a piece is a plain one, because GCC 12 does not
 // vectorise loops over bfloat16 under `omp simd`.
 template <class To, class From>
-void convert(To* to, const From* from, int64_t elements, int threads) {
+void convert(OneDnn::State& state, To* to, const From* from, int64_t elements) {
   constexpr int64_t kPiece = 8192;
-  share_out(threads, (elements + kPiece - 1) / kPiece, [=](int64_t first, int64_t last) {
+  state.count_copies(elements, DTypeOf<From>::value, DTypeOf<To>::value);
+  share_out(state.threads, (elements + kPiece - 1) / kPiece, [=](int64_t first, int64_t last) {
     for (int64_t piece = first; piece < last; ++piece) {
       const int64_t end = std::min((piece + 1) * kPiece, elements);
 #pragma GCC ivdep
@@ -55,8 +56,8 @@ bool OneDnn::native_bf16() const {
   return state_->native_bf16;
 }
 
-OperandCopies OneDnn::operand_copies() const {
-  return state_->operand_copies;
+int64_t OneDnn::copied_bytes() const {
+  return state_->copied_bytes;
 }
 
 std::string OneDnn::isa() const {
@@ -171,12 +172,19 @@ void check(dnnl_status_t status, const char* what) {
   if (status != dnnl_success) fail_library(what, dnnl::error(status, "see ONEDNN_VERBOSE=1"));
 }
 
-void widen(float* to, const bfloat16* from, int64_t elements, int threads) {
-  convert(to, from, elements, threads);
+void narrow(OneDnn::State& state, bfloat16* to, const float* from, int64_t elements) {
+  convert(state, to, from, elements);
 }
 
-void narrow(bfloat16* to, const float* from, int64_t elements, int threads) {
-  convert(to, from, elements, threads);
+Wide::Wide(OneDnn::State& state, int64_t elements, DType type, const void* data) : state_(state) {
+  if (state.computed(type) == type) return;
+  copy_ = state.scratch(elements, DType::F32);
+  if (data == nullptr) return;
+  convert(state, copy_.data<float>(), static_cast<const bfloat16*>(data), elements);
+}
+
+void Wide::round_to(void* data) const {
+  if (copy_) narrow(state_, static_cast<bfloat16*>(data), copy_.data<float>(), copy_.elements());
 }
 
 }  // namespace penstock

@@ -40,31 +40,22 @@ size_t PlanHash::operator()(const ActivationPlan& plan) const {
 void OneDnn::activation_forward(void* y, const void* x, int64_t elements, DType type,
                                 Activation f) {
   if (elements == 0) return;
-  if (type == DType::BF16 && !state_->native_bf16) {
-    const Tensor wide = state_->scratch(elements, DType::F32);
-    widen(wide.data<float>(), static_cast<const bfloat16*>(x), elements, state_->threads);
-    activation_forward(wide.raw(), wide.raw(), elements, DType::F32, f);
-    narrow(static_cast<bfloat16*>(y), wide.data<float>(), elements, state_->threads);
-    return;
-  }
-  const ActivationPlan plan{elements, type, f, false};
-  state_->entry(state_->activations, plan, make_activation).run(*state_, {y, x});
+  const Wide wide(*state_, elements, type, x);
+  const ActivationPlan plan{elements, state_->computed(type), f, false};
+  state_->entry(state_->activations, plan, make_activation)
+      .run(*state_, {wide.in_place_of(y), wide.in_place_of(x)});
+  wide.round_to(y);
 }
 
 void OneDnn::activation_backward(void* dx, const void* g, const void* x, int64_t elements,
                                  DType type, Activation f) {
   if (elements == 0) return;
-  if (type == DType::BF16 && !state_->native_bf16) {
-    const Tensor wide_g = state_->scratch(elements, DType::F32);
-    const Tensor wide_x = state_->scratch(elements, DType::F32);
-    widen(wide_g.data<float>(), static_cast<const bfloat16*>(g), elements, state_->threads);
-    widen(wide_x.data<float>(), static_cast<const bfloat16*>(x), elements, state_->threads);
-    activation_backward(wide_g.raw(), wide_g.raw(), wide_x.raw(), elements, DType::F32, f);
-    narrow(static_cast<bfloat16*>(dx), wide_g.data<float>(), elements, state_->threads);
-    return;
-  }
-  const ActivationPlan plan{elements, type, f, true};
-  state_->entry(state_->activations, plan, make_activation).run(*state_, {dx, g, x});
+  const Wide wide_g(*state_, elements, type, g);
+  const Wide wide_x(*state_, elements, type, x);
+  const ActivationPlan plan{elements, state_->computed(type), f, true};
+  state_->entry(state_->activations, plan, make_activation)
+      .run(*state_, {wide_g.in_place_of(dx), wide_g.in_place_of(g), wide_x.in_place_of(x)});
+  wide_g.round_to(dx);
 }
 
 }  // namespace penstock

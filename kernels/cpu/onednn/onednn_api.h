@@ -16,11 +16,6 @@ using Desc = dnnl::memory::desc;
 // times slower.
 inline constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 
-// The strides and the padding of a convolution's window, each (vertical, horizontal).
-struct Sliding {
-  dnnl::memory::dims strides, before, after;
-};
-
 // The layout of a tensor whose dimensions are cut into blocks: `extents` of its dimensions,
 // `strides` from a block of a dimension to the next (in elements), and what lies inside one block:
 // `inner_blocks` sizes, outermost first, each of the dimension that `inner_dimensions` names by its
@@ -33,8 +28,7 @@ struct Blocking {
 
 // The functions below have the same signatures for both versions. blocking() describes a layout,
 // and append_eltwise() adds a function of elements to what a primitive does with its result. All
-// others make the primitive descriptor of one kind of primitive, and throw dnnl::error where the
-// library refuses it.
+// others make a primitive descriptor, and throw dnnl::error where the library refuses it.
 
 #if DNNL_VERSION_MAJOR >= 3
 
@@ -47,12 +41,6 @@ inline std::optional<Blocking> blocking(const Desc& desc) {
 
 inline void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha) {
   ops.append_eltwise(algorithm, alpha, 0.0F);
-}
-
-inline dnnl::matmul::primitive_desc matmul(const dnnl::engine& engine, const Desc& a, const Desc& b,
-                                           const Desc& bias, const Desc& c,
-                                           const dnnl::primitive_attr& attr) {
-  return {engine, a, b, bias, c, attr};
 }
 
 inline dnnl::eltwise_forward::primitive_desc eltwise_forward(const dnnl::engine& engine,
@@ -68,27 +56,20 @@ inline dnnl::eltwise_backward::primitive_desc eltwise_backward(
   return {engine, algorithm, data, data, data, alpha, 0.0F, forward, attr};
 }
 
-inline dnnl::convolution_forward::primitive_desc convolution_forward(
-    const dnnl::engine& engine, const Desc& x, const Desc& w, const Desc& bias, const Desc& y,
-    const Sliding& s, const dnnl::primitive_attr& attr) {
-  return {engine,   dnnl::prop_kind::forward_training,
-          kDirect,  x,
-          w,        bias,
-          y,        s.strides,
-          s.before, s.after,
-          attr};
+// Describes a primitive by the arguments that both versions take in one order.
+template <class Primitive, class... Arguments>
+typename Primitive::primitive_desc describe(const dnnl::engine& engine,
+                                            const dnnl::primitive_attr& attr,
+                                            const Arguments&... arguments) {
+  return {engine, arguments..., attr};
 }
-
-inline dnnl::convolution_backward_data::primitive_desc convolution_backward_data(
-    const dnnl::engine& engine, const Desc& dx, const Desc& w, const Desc& g, const Sliding& s,
-    const dnnl::convolution_forward::primitive_desc& forward, const dnnl::primitive_attr& attr) {
-  return {engine, kDirect, dx, w, g, s.strides, s.before, s.after, forward, attr};
-}
-
-inline dnnl::convolution_backward_weights::primitive_desc convolution_backward_weights(
-    const dnnl::engine& engine, const Desc& x, const Desc& dw, const Desc& g, const Sliding& s,
-    const dnnl::convolution_forward::primitive_desc& forward, const dnnl::primitive_attr& attr) {
-  return {engine, kDirect, x, dw, g, s.strides, s.before, s.after, forward, attr};
+// The same for the gradient of the primitive that `forward` describes.
+template <class Primitive, class Forward, class... Arguments>
+typename Primitive::primitive_desc describe_backward(const dnnl::engine& engine,
+                                                     const dnnl::primitive_attr& attr,
+                                                     const Forward& forward,
+                                                     const Arguments&... arguments) {
+  return {engine, arguments..., forward, attr};
 }
 
 #else
@@ -111,12 +92,6 @@ inline void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float
   ops.append_eltwise(1.0F, algorithm, alpha, 0.0F);
 }
 
-inline dnnl::matmul::primitive_desc matmul(const dnnl::engine& engine, const Desc& a, const Desc& b,
-                                           const Desc& bias, const Desc& c,
-                                           const dnnl::primitive_attr& attr) {
-  return {dnnl::matmul::desc(a, b, bias, c), attr, engine};
-}
-
 inline dnnl::eltwise_forward::primitive_desc eltwise_forward(const dnnl::engine& engine,
                                                              dnnl::algorithm algorithm,
                                                              const Desc& data, float alpha,
@@ -133,27 +108,18 @@ inline dnnl::eltwise_backward::primitive_desc eltwise_backward(
   return {op, attr, engine, forward};
 }
 
-inline dnnl::convolution_forward::primitive_desc convolution_forward(
-    const dnnl::engine& engine, const Desc& x, const Desc& w, const Desc& bias, const Desc& y,
-    const Sliding& s, const dnnl::primitive_attr& attr) {
-  const dnnl::convolution_forward::desc op(dnnl::prop_kind::forward_training, kDirect, x, w, bias,
-                                           y, s.strides, s.before, s.after);
-  return {op, attr, engine};
+template <class Primitive, class... Arguments>
+typename Primitive::primitive_desc describe(const dnnl::engine& engine,
+                                            const dnnl::primitive_attr& attr,
+                                            const Arguments&... arguments) {
+  return {typename Primitive::desc(arguments...), attr, engine};
 }
-
-inline dnnl::convolution_backward_data::primitive_desc convolution_backward_data(
-    const dnnl::engine& engine, const Desc& dx, const Desc& w, const Desc& g, const Sliding& s,
-    const dnnl::convolution_forward::primitive_desc& forward, const dnnl::primitive_attr& attr) {
-  const dnnl::convolution_backward_data::desc op(kDirect, dx, w, g, s.strides, s.before, s.after);
-  return {op, attr, engine, forward};
-}
-
-inline dnnl::convolution_backward_weights::primitive_desc convolution_backward_weights(
-    const dnnl::engine& engine, const Desc& x, const Desc& dw, const Desc& g, const Sliding& s,
-    const dnnl::convolution_forward::primitive_desc& forward, const dnnl::primitive_attr& attr) {
-  const dnnl::convolution_backward_weights::desc op(kDirect, x, dw, g, s.strides, s.before,
-                                                    s.after);
-  return {op, attr, engine, forward};
+template <class Primitive, class Forward, class... Arguments>
+typename Primitive::primitive_desc describe_backward(const dnnl::engine& engine,
+                                                     const dnnl::primitive_attr& attr,
+                                                     const Forward& forward,
+                                                     const Arguments&... arguments) {
+  return {typename Primitive::desc(arguments...), attr, engine, forward};
 }
 
 #endif

@@ -33,10 +33,10 @@ Tag gradient_layout(const ConvolutionPlan& p) {
 // Describes the tensors that all three primitives of a convolution are made for.
 struct Layouts {
   dnnl_api::Desc x, y, bias;
-  dnnl_api::Desc weight;       // as users see it, fp32
-  dnnl_api::Desc any_weight;   // the library's choice, in the type of the images
-  dnnl_api::Desc any_dweight;  // what gradient_layout() chooses, fp32
-  dnnl_api::Sliding sliding;
+  dnnl_api::Desc weight;                      // as users see it, fp32
+  dnnl_api::Desc any_weight;                  // the library's choice, in the type of the images
+  dnnl_api::Desc any_dweight;                 // what gradient_layout() chooses, fp32
+  dnnl::memory::dims strides, before, after;  // of the window and its padding: vertical, horizontal
 };
 
 Layouts layouts(const ConvolutionPlan& p) {
@@ -47,14 +47,15 @@ Layouts layouts(const ConvolutionPlan& p) {
   if (p.groups > 1) {
     filter = {p.groups, p.out / p.groups, p.in / p.groups, w.kernel_h, w.kernel_w};
   }
-  return {
-      .x = {{p.n, p.in, p.h, p.w}, type, Tag::nhwc},
-      .y = {{p.n, p.out, p.out_h, p.out_w}, type, Tag::nhwc},
-      .bias = p.bias ? dnnl_api::Desc({p.out}, fp32, Tag::a) : dnnl_api::Desc(),
-      .weight = {filter, fp32, p.groups > 1 ? Tag::goihw : Tag::oihw},
-      .any_weight = {filter, type, Tag::any},
-      .any_dweight = {filter, fp32, gradient_layout(p)},
-      .sliding = {{w.stride_h, w.stride_w}, {w.pad_top, w.pad_left}, {w.pad_bottom, w.pad_right}}};
+  return {.x = {{p.n, p.in, p.h, p.w}, type, Tag::nhwc},
+          .y = {{p.n, p.out, p.out_h, p.out_w}, type, Tag::nhwc},
+          .bias = p.bias ? dnnl_api::Desc({p.out}, fp32, Tag::a) : dnnl_api::Desc(),
+          .weight = {filter, fp32, p.groups > 1 ? Tag::goihw : Tag::oihw},
+          .any_weight = {filter, type, Tag::any},
+          .any_dweight = {filter, fp32, gradient_layout(p)},
+          .strides = {w.stride_h, w.stride_w},
+          .before = {w.pad_top, w.pad_left},
+          .after = {w.pad_bottom, w.pad_right}};
 }
 
 dnnl::convolution_forward::primitive_desc describe_forward(OneDnn::State& state,
@@ -66,8 +67,9 @@ dnnl::convolution_forward::primitive_desc describe_forward(OneDnn::State& state,
     dnnl_api::append_eltwise(ops, dnnl::algorithm::eltwise_relu, 0.0F);
     attr.set_post_ops(ops);
   }
-  return dnnl_api::convolution_forward(state.engine, l.x, l.any_weight, l.bias, l.y, l.sliding,
-                                       attr);
+  return dnnl_api::describe<dnnl::convolution_forward>(
+      state.engine, attr, dnnl::prop_kind::forward_training, dnnl_api::kDirect, l.x, l.any_weight,
+      l.bias, l.y, l.strides, l.before, l.after);
 }
 
 PackedPrimitive make_forward(OneDnn::State& state, const ConvolutionPlan& plan) {
@@ -87,9 +89,9 @@ PackedPrimitive make_forward(OneDnn::State& state, const ConvolutionPlan& plan) 
 PackedPrimitive make_backward_input(OneDnn::State& state, const ConvolutionPlan& plan) {
   try {
     const Layouts l = layouts(plan);
-    const auto desc =
-        dnnl_api::convolution_backward_data(state.engine, l.x, l.any_weight, l.y, l.sliding,
-                                            describe_forward(state, plan, l), new_attributes());
+    const auto desc = dnnl_api::describe_backward<dnnl::convolution_backward_data>(
+        state.engine, new_attributes(), describe_forward(state, plan, l), dnnl_api::kDirect, l.x,
+        l.any_weight, l.y, l.strides, l.before, l.after);
     return {{state,
              std::type_identity<dnnl::convolution_backward_data>{},
              desc,
@@ -105,9 +107,9 @@ PackedPrimitive make_backward_input(OneDnn::State& state, const ConvolutionPlan&
 AddedPrimitive make_backward_weight(OneDnn::State& state, const ConvolutionPlan& plan) {
   try {
     const Layouts l = layouts(plan);
-    const auto desc =
-        dnnl_api::convolution_backward_weights(state.engine, l.x, l.any_dweight, l.y, l.sliding,
-                                               describe_forward(state, plan, l), new_attributes());
+    const auto desc = dnnl_api::describe_backward<dnnl::convolution_backward_weights>(
+        state.engine, new_attributes(), describe_forward(state, plan, l), dnnl_api::kDirect, l.x,
+        l.any_dweight, l.y, l.strides, l.before, l.after);
     const dnnl_api::Desc between = desc.diff_weights_desc();
     return {{state,
              std::type_identity<dnnl::convolution_backward_weights>{},
@@ -119,19 +121,10 @@ AddedPrimitive make_backward_weight(OneDnn::State& state, const ConvolutionPlan&
   }
 }
 
-bool must_emulate(const OneDnn::State& state, const ConvolutionPlan& plan) {
-  return plan.type == DType::BF16 && !state.native_bf16;
-}
-
-ConvolutionPlan widened(ConvolutionPlan plan) {
-  plan.type = DType::F32;
+// The plan in the type in which the processor computes.
+ConvolutionPlan computed(const OneDnn::State& state, ConvolutionPlan plan) {
+  plan.type = state.computed(plan.type);
   return plan;
-}
-
-Tensor widened(OneDnn::State& state, const void* data, int64_t elements) {
-  Tensor wide = state.scratch(elements, DType::F32);
-  widen(wide.data<float>(), static_cast<const bfloat16*>(data), elements, state.threads);
-  return wide;
 }
 
 int64_t x_elements(const ConvolutionPlan& p) {
@@ -160,36 +153,31 @@ void OneDnn::convolution_forward(const ConvolutionPlan& plan, void* y, const voi
     convolution_forward(plain, y, x, w, bias);
     return activation_forward(y, y, y_elements(plan), plan.type, Activation::Tanh);
   }
-  if (must_emulate(*state_, plan)) {
-    const Tensor wide_x = widened(*state_, x, x_elements(plan));
-    const Tensor wide_y = state_->scratch(y_elements(plan), DType::F32);
-    convolution_forward(widened(plan), wide_y.raw(), wide_x.raw(), w, bias);
-    narrow(static_cast<bfloat16*>(y), wide_y.data<float>(), y_elements(plan), state_->threads);
-    return;
-  }
-  PackedPrimitive& entry = state_->entry(state_->convolutions_forward, plan, make_forward);
+  const Wide wide_x(*state_, x_elements(plan), plan.type, x);
+  const Wide wide_y(*state_, y_elements(plan), plan.type);
+  PackedPrimitive& entry =
+      state_->entry(state_->convolutions_forward, computed(*state_, plan), make_forward);
   const Tensor packed = entry.packing.form_of(*state_, w);
+  const void* to = wide_y.in_place_of(y);
+  const void* from = wide_x.in_place_of(x);
   if (plan.bias) {
-    entry.primitive.run(*state_, {y, x, packed.raw(), bias});
+    entry.primitive.run(*state_, {to, from, packed.raw(), bias});
   } else {
-    entry.primitive.run(*state_, {y, x, packed.raw()});
+    entry.primitive.run(*state_, {to, from, packed.raw()});
   }
+  wide_y.round_to(y);
 }
 
 void OneDnn::convolution_backward_input(const ConvolutionPlan& plan, void* dx, const void* g,
                                         Weight& w) {
   if (plan.n == 0) return;
-  if (must_emulate(*state_, plan)) {
-    const Tensor wide_g = widened(*state_, g, y_elements(plan));
-    const Tensor wide_dx = state_->scratch(x_elements(plan), DType::F32);
-    convolution_backward_input(widened(plan), wide_dx.raw(), wide_g.raw(), w);
-    narrow(static_cast<bfloat16*>(dx), wide_dx.data<float>(), x_elements(plan), state_->threads);
-    return;
-  }
-  PackedPrimitive& entry =
-      state_->entry(state_->convolutions_backward_input, plan, make_backward_input);
+  const Wide wide_g(*state_, y_elements(plan), plan.type, g);
+  const Wide wide_dx(*state_, x_elements(plan), plan.type);
+  PackedPrimitive& entry = state_->entry(state_->convolutions_backward_input,
+                                         computed(*state_, plan), make_backward_input);
   const Tensor packed = entry.packing.form_of(*state_, w);
-  entry.primitive.run(*state_, {dx, g, packed.raw()});
+  entry.primitive.run(*state_, {wide_dx.in_place_of(dx), wide_g.in_place_of(g), packed.raw()});
+  wide_dx.round_to(dx);
 }
 
 void OneDnn::convolution_backward_weight(const ConvolutionPlan& plan, float* dw, const void* x,
@@ -200,16 +188,12 @@ void OneDnn::convolution_backward_weight(const ConvolutionPlan& plan, float* dw,
     if (!accumulate) std::fill_n(dw, elements, 0.0F);
     return;
   }
-  if (must_emulate(*state_, plan)) {
-    const Tensor wide_x = widened(*state_, x, x_elements(plan));
-    const Tensor wide_g = widened(*state_, g, y_elements(plan));
-    convolution_backward_weight(widened(plan), dw, wide_x.raw(), wide_g.raw(), accumulate);
-    return;
-  }
-  AddedPrimitive& entry =
-      state_->entry(state_->convolutions_backward_weight, plan, make_backward_weight);
+  const Wide wide_x(*state_, x_elements(plan), plan.type, x);
+  const Wide wide_g(*state_, y_elements(plan), plan.type, g);
+  AddedPrimitive& entry = state_->entry(state_->convolutions_backward_weight,
+                                        computed(*state_, plan), make_backward_weight);
   const Tensor between = state_->scratch(entry.unpacking.size_bytes(), DType::U8);
-  entry.primitive.run(*state_, {between.raw(), x, g});
+  entry.primitive.run(*state_, {between.raw(), wide_x.in_place_of(x), wide_g.in_place_of(g)});
   entry.unpacking.run(*state_, dw, between.raw(), accumulate);
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/cpu/onednn/onednn_state.h"
+#include "kernels/cpu/weight_forms.h"
 
 namespace penstock {
 namespace {
@@ -79,18 +80,9 @@ Packing::Packing(OneDnn::State& state, const dnnl_api::Desc& value, const dnnl_a
 Tensor Packing::form_of(OneDnn::State& state, Weight& weight) {
   const Tensor& value = weight.value();
   if (!reorder_ && !blocks_) return value;
-  if (weight.is_read_once()) {
-    Tensor form = new_form(state, value);
-    pack(state, form, value);
-    return form;
-  }
-  Weight::Packing& packing = weight.packing(key_);
-  if (!packing.packed) packing.packed = new_form(state, value);
-  if (packing.version != weight.version()) {
-    pack(state, packing.packed, value);
-    packing.version = weight.version();
-  }
-  return packing.packed;
+  return penstock::form_of(
+      weight, key_, !weight.is_read_once(), [&] { return new_form(state, value); },
+      [&](const Tensor& form) { pack(state, form, value); });
 }
 
 Tensor Packing::new_form(OneDnn::State& state, const Tensor& value) const {
@@ -102,6 +94,7 @@ Tensor Packing::new_form(OneDnn::State& state, const Tensor& value) const {
 }
 
 void Packing::pack(OneDnn::State& state, const Tensor& form, const Tensor& value) {
+  state.copied_bytes += static_cast<int64_t>(value.size_bytes()) + size_bytes_;
   if (blocks_) {
     block_filter(state.threads, *blocks_, static_cast<bfloat16*>(form.raw()), value.data<float>());
   } else {

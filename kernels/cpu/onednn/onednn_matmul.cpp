@@ -1,10 +1,11 @@
-// kernels/cpu/onednn/onednn_matmul.cpp -- matrix products by oneDNN.
+// kernels/cpu/onednn/onednn_matmul.cpp -- matrix products by oneDNN, from operands where
+// plan_operands() says.
 #include <algorithm>
-#include <utility>
 
-#include "kernels/cpu/loops/row_padding.h"
-#include "kernels/cpu/loops/weight_pieces.h"
+#include "kernels/checks.h"
 #include "kernels/cpu/onednn/onednn_state.h"
+#include "kernels/cpu/tiles.h"
+#include "kernels/cpu/weight_forms.h"
 #include "kernels/parallel.h"
 
 namespace penstock {
@@ -14,159 +15,173 @@ int64_t elements_of_c(const MatmulPlan& plan) {
   return plan.batch * plan.m * plan.n;
 }
 
-// Returns the form of a weight that a product reads: the value itself if it has that type, else a
-// bf16 copy. The copy is kept for later products, or made for this call alone if nothing else reads
-// it. The library's blocked layouts are not used. These layouts are up to 8 % faster in fp32 (27 %
-// if rows are a multiple of 4 KiB long), but cost 8 bytes a parameter, and with one or two
+// Returns a weight in bf16, of which a copy is kept for later products, or made for this call
+// alone. The library's blocked layouts are not used. These layouts are up to 8 % faster in fp32 (27
+// % if rows are a multiple of 4 KiB long), but cost 8 bytes a parameter, and with one or two
 // micro-batches it takes more time to make them than they save.
-Tensor as_type(OneDnn::State& state, Weight& weight, DType type, bool alone) {
+Tensor narrowed(OneDnn::State& state, Weight& weight, bool keep) {
   const Tensor& value = weight.value();
-  if (type == value.dtype()) return value;
-  const auto narrowed = [&](Tensor copy) {
-    narrow(copy.data<bfloat16>(), value.data<float>(), value.elements(), state.threads);
-    return copy;
-  };
-  if (alone && weight.is_read_once()) return narrowed(state.scratch(value.elements(), type));
-  constexpr uint64_t kNarrowed = 0;  // differs from the keys of Packing's layouts
-  Weight::Packing& packing = weight.packing(kNarrowed);
-  if (!packing.packed) packing.packed = state.scratch(value.elements(), type);
-  if (packing.version != weight.version()) {
-    packing.packed = narrowed(packing.packed);
-    packing.version = weight.version();
-  }
-  return packing.packed;
+  return form_of(
+      weight, kNarrowedForm, keep, [&] { return state.scratch(value.elements(), DType::BF16); },
+      [&](const Tensor& form) {
+        narrow(state, form.data<bfloat16>(), value.data<float>(), value.elements());
+      });
 }
 
-// Calls body(offset in strided memory, offset in a copy [batch, rows, columns + padding]) for each
-// element. The loop is vectorised if the columns lie side by side.
-template <class Body>
-void for_each_element(const MatmulPlan& plan, int64_t rows, int64_t columns,
-                      const MatrixStrides& strides, int64_t padding, int threads, Body body) {
-  const int64_t lines = plan.batch * rows;
-  share_out(threads, lines, [&](int64_t first, int64_t last) {
-    for (int64_t line = first; line < last; ++line) {
-      const int64_t start = line / rows * strides[0] + line % rows * strides[1];
-      const int64_t to = line * (columns + padding);
-      if (strides[2] == 1) {
-#pragma GCC ivdep
-        for (int64_t j = 0; j < columns; ++j) body(start + j, to + j);
-      } else {
-        for (int64_t j = 0; j < columns; ++j) body(start + j * strides[2], to + j);
-      }
-    }
-  });
+// Some of the rows, or of the columns, of a matrix.
+struct Part {
+  int64_t first, size;
+  bool operator==(const Part&) const = default;
+};
+
+// Calls f(part) for each part of an extent, in ascending order.
+template <class F>
+void for_parts(int64_t extent, int64_t size, const F& f) {
+  for (int64_t first = 0; first < extent; first += size) {
+    f(Part{first, std::min(size, extent - first)});
+  }
 }
 
 MatrixStrides dense(int64_t rows, int64_t columns) {
   return {rows * columns, columns, 1};
 }
 
-// Describes an operand. If the library cannot read the operand in place, a copy is made: to widen
-// bf16 numbers that the CPU cannot multiply, or to pad the rows.
-struct Operand {
-  int64_t rows, columns;
-  MatrixStrides& strides;
-  DType& type;
-  bool& pad;
-
-  [[nodiscard]] bool copied() const { return type == DType::BF16 || pad; }
-  [[nodiscard]] bool by_columns() const { return strides[1] == 1 && strides[2] != 1; }
-  [[nodiscard]] int64_t padding() const { return pad ? kRowPadding : 0; }
-  // A line is a row or a column, whichever is contiguous. lines() is the number of lines, length()
-  // the length of each line.
-  [[nodiscard]] int64_t lines() const { return by_columns() ? columns : rows; }
-  [[nodiscard]] int64_t length() const { return by_columns() ? rows : columns; }
-  // Makes this object describe the copy instead of the operand. The copy is dense by rows, or by
-  // columns if the lines are columns.
-  void becomes_copy() {
-    const bool swaps = by_columns();
-    strides = dense(lines(), length() + padding());
-    if (swaps) std::swap(strides[1], strides[2]);
-    type = DType::F32;
-    pad = false;
-  }
-};
-
-Operand operand_a(MatmulPlan& plan) {
-  return {plan.m, plan.k, plan.a, plan.a_type, plan.pad_a};
-}
-Operand operand_b(MatmulPlan& plan) {
-  return {plan.k, plan.n, plan.b, plan.b_type, plan.pad_b};
-}
-
-// Copies an operand if that is needed, keeps the copy, and points `data` at the copy.
-class Copy {
+// The matrices of a batch that a product reads or writes, and the copy of a part of them, if it has
+// one.
+class Operand {
  public:
-  Copy(OneDnn::State& state, const MatmulPlan& plan, Operand operand, const void*& data) {
-    if (!operand.copied()) return;
-    const int64_t lines = operand.lines();
-    const int64_t length = operand.length();
-    const int64_t padding = operand.padding();
-    scratch_ = state.scratch(plan.batch * lines * (length + padding), DType::F32);
-    MatrixStrides order = operand.strides;
-    if (operand.by_columns()) std::swap(order[1], order[2]);
-    float* to = scratch_.data<float>();
-    const auto copy_from = [&](auto* from) {
-      for_each_element(plan, lines, length, order, padding, state.threads,
-                       [=](int64_t at, int64_t i) { to[i] = static_cast<float>(from[at]); });
-    };
-    if (operand.type == DType::BF16) {
-      copy_from(static_cast<const bfloat16*>(data));
-    } else {
-      copy_from(static_cast<const float*>(data));
+  Operand(OneDnn::State& state, int64_t batch, const OperandCopy& copy,
+          const MatrixStrides& strides, DType type, const void* data)
+      : state_(state), batch_(batch), copy_(copy), strides_(strides), type_(type), data_(data) {
+    if (copy.made()) memory_ = state.scratch(copy.elements, copy.type());
+  }
+
+  // Returns where the product finds that part. Copies it, unless it is what the copy holds.
+  const void* read(const Part& rows, const Part& columns) {
+    if (!copy_.made()) return at(rows, columns);
+    if (rows == rows_ && columns == columns_) return memory_.raw();
+    hold(rows, columns);
+    state_.count_copies(batch_ * rows.size * columns.size, type_, copy_.type());
+    if (copy_.form == Form::ByRows) {
+      copy_to_rows(static_cast<const bfloat16*>(at(rows, columns)));
+      return memory_.raw();
     }
-    operand.becomes_copy();
-    data = to;
+    with_element_type(type_, "a product", [&]<class T>(T) {
+      const T* from = static_cast<const T*>(at(rows, columns));
+      if (copy_.form == Form::Tiles) {
+        copy_to_tiles(state_.threads, memory_.data<bfloat16>(), from, rows.size, columns.size);
+      } else {
+        float* to = memory_.data<float>();
+        for_each([=](int64_t i, int64_t j) { to[j] = static_cast<float>(from[i]); });
+      }
+    });
+    return memory_.raw();
+  }
+  // Returns where the product puts that part of its result: an fp32 sum in the copy, which begins
+  // with the numbers that are there where `load` is true.
+  void* write(const Part& rows, const Part& columns, bool load) {
+    if (!copy_.made()) return const_cast<void*>(at(rows, columns));
+    if (load) return const_cast<void*>(read(rows, columns));
+    hold(rows, columns);
+    return memory_.raw();
+  }
+  // Rounds the copy, if there is one, to the part that it holds.
+  void store() {
+    if (!copy_.made()) return;
+    state_.count_copies(batch_ * rows_.size * columns_.size, copy_.type(), type_);
+    auto* to = static_cast<bfloat16*>(const_cast<void*>(at(rows_, columns_)));
+    const float* from = memory_.data<float>();
+    for_each([=](int64_t i, int64_t j) { to[i] = bfloat16(from[j]); });
   }
 
  private:
-  Tensor scratch_;
+  [[nodiscard]] const void* at(const Part& rows, const Part& columns) const {
+    const int64_t first = rows.first * strides_[1] + columns.first * strides_[2];
+    return static_cast<const std::byte*>(data_) + first * static_cast<int64_t>(size_of(type_));
+  }
+  void hold(const Part& rows, const Part& columns) {
+    rows_ = rows;
+    columns_ = columns;
+  }
+  // Calls body(i, j) for each element of the part, number i from at() on and number j of an fp32
+  // copy. The loop is vectorised if the elements of a line lie side by side.
+  template <class Body>
+  void for_each(const Body& body) {
+    const bool swaps = by_columns(strides_);
+    const int64_t lines = swaps ? columns_.size : rows_.size;
+    const int64_t length = swaps ? rows_.size : columns_.size;
+    const int64_t next_line = strides_[swaps ? 2 : 1];
+    const int64_t next = strides_[swaps ? 1 : 2];
+    share_out(state_.threads, batch_ * lines, [&](int64_t first, int64_t last) {
+      for (int64_t line = first; line < last; ++line) {
+        const int64_t start = line / lines * strides_[0] + line % lines * next_line;
+        const int64_t to = line * (length + copy_.padding);
+        if (next == 1) {
+#pragma GCC ivdep
+          for (int64_t i = 0; i < length; ++i) body(start + i, to + i);
+        } else {
+          for (int64_t i = 0; i < length; ++i) body(start + i * next, to + i);
+        }
+      }
+    });
+  }
+  void copy_to_rows(const bfloat16* from) {
+    auto* to = memory_.data<bfloat16>();
+    if (by_columns(strides_)) {
+      copy_transposed(state_.threads, to, from, columns_.size, rows_.size, strides_[2]);
+    } else {
+      copy_rows(state_.threads, to, from, rows_.size, columns_.size, strides_[1]);
+    }
+  }
+
+  OneDnn::State& state_;
+  int64_t batch_;
+  const OperandCopy& copy_;
+  const MatrixStrides& strides_;
+  DType type_;
+  const void* data_;
+  Tensor memory_;
+  Part rows_{}, columns_{};  // that the copy holds
 };
+
+// Returns the strides of a copy [rows, columns] of a matrix with those strides.
+MatrixStrides strides_of(const OperandCopy& copy, const MatrixStrides& strides, int64_t rows,
+                         int64_t columns) {
+  if (copy.form != Form::Wide || !by_columns(strides)) return dense(rows, columns + copy.padding);
+  const int64_t line = rows + copy.padding;
+  return {columns * line, 1, line};
+}
+
+// Returns what the library multiplies in a part of the product.
+MatmulPlan part_of(const MatmulPlan& plan, const OperandPlan& operands, int64_t m, int64_t n,
+                   int64_t k) {
+  MatmulPlan part = plan;
+  part.m = m;
+  part.n = n;
+  part.k = k;
+  part.linear.reset();
+  const auto from_copy = [](const OperandCopy& copy, MatrixStrides& strides, DType& type,
+                            int64_t rows, int64_t columns) {
+    if (!copy.made()) return;
+    strides = strides_of(copy, strides, rows, columns);
+    type = copy.type();
+  };
+  from_copy(operands.a, part.a, part.a_type, m, k);
+  from_copy(operands.b, part.b, part.b_type, k, n);
+  from_copy(operands.c, part.c, part.c_type, m, n);
+  part.b_in_tiles = operands.b.form == Form::Tiles;
+  return part;
+}
 
 PreparedProduct make_product(OneDnn::State& state, const MatmulPlan& plan) {
   return {state, plan};
 }
 
-bool has_bf16(const MatmulPlan& plan) {
-  return plan.a_type == DType::BF16 || plan.b_type == DType::BF16 || plan.c_type == DType::BF16;
-}
-
-bool must_emulate(const OneDnn::State& state, const MatmulPlan& plan) {
-  return has_bf16(plan) && !state.native_bf16;
-}
-
-// Calls run(plan, result) with an fp32 result, and then rounds that result to c. If c is fp32
-// itself, run() writes to c directly.
-template <class Run>
-void round_result(OneDnn::State& state, const MatmulPlan& plan, void* c, Run run) {
-  if (plan.c_type != DType::BF16) return run(plan, c);
-  MatmulPlan wide = plan;
-  const Tensor wide_c = state.scratch(elements_of_c(plan), DType::F32);
-  wide.c = dense(plan.m, plan.n);
-  wide.c_type = DType::F32;
-  auto* wide_data = wide_c.data<float>();
-  auto* narrow_data = static_cast<bfloat16*>(c);
-  auto for_each = [&](auto body) {
-    for_each_element(plan, plan.m, plan.n, plan.c, 0, state.threads, body);
-  };
-  if (plan.accumulate) {
-    for_each([=](int64_t at, int64_t i) { wide_data[i] = static_cast<float>(narrow_data[at]); });
-  }
-  run(wide, wide_data);
-  for_each([=](int64_t at, int64_t i) { narrow_data[at] = bfloat16(wide_data[i]); });
-}
-
-// Calls multiply(plan), with a plan without the tanh, and then computes tanh in a pass of its own.
-// Inside a product the last bit of a tanh would depend on the code that the library chooses.
-template <class Multiply>
-void product_then_tanh(OneDnn& dnn, MatmulPlan plan, void* c, const Multiply& multiply) {
+void require_dense_result(const MatmulPlan& plan) {
   const MatrixStrides whole = dense(plan.m, plan.n);
   if (plan.c[1] != whole[1] || plan.c[2] != 1 || (plan.batch > 1 && plan.c[0] != whole[0])) {
     fail_internal(text(plan) + " has a tanh over a result that is not dense");
   }
-  plan.fused = Fused::None;
-  multiply(plan);
-  dnn.activation_forward(c, c, elements_of_c(plan), plan.c_type, Activation::Tanh);
 }
 
 // Computes a product without terms (k = 0), c = f(bias + (accumulate ? c : 0)), as a product with
@@ -178,6 +193,7 @@ void empty_product(OneDnn& dnn, const MatmulPlan& plan, void* c, const float* bi
   zero.a = dense(plan.m, 1);
   zero.b = dense(1, plan.n);
   zero.a_type = zero.b_type = plan.c_type;
+  zero.linear.reset();
   const int64_t elements = plan.batch * std::max(plan.m, plan.n);
   const std::vector<float> zeros(static_cast<size_t>(elements), 0.0F);
   dnn.matmul(zero, c, zeros.data(), zeros.data(), bias);
@@ -188,80 +204,76 @@ void empty_product(OneDnn& dnn, const MatmulPlan& plan, void* c, const float* bi
 size_t PlanHash::operator()(const MatmulPlan& p) const {
   return hash_fields(1, p.batch, p.m, p.n, p.k, p.a[0], p.a[1], p.a[2], p.b[0], p.b[1], p.b[2],
                      p.c[0], p.c[1], p.c[2], p.a_type, p.b_type, p.c_type,
-                     std::bit_cast<uint32_t>(p.scale), p.accumulate, p.bias, p.pad_a, p.pad_b,
-                     p.tiles, p.fused);
+                     std::bit_cast<uint32_t>(p.scale), p.accumulate, p.bias, p.b_in_tiles, p.fused);
 }
 
 void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, const void* b,
                     const float* bias) {
+  matmul(plan, plan_operands(plan, state_->operand_facts()), c, a, b, bias);
+}
+
+void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, Weight& b, const float* bias) {
+  const OperandPlan operands = plan_operands(plan, state_->operand_facts(b.is_read_once()));
+  if (operands.b.form != Form::Narrow) {
+    return matmul(plan, operands, c, a, b.value().raw(), bias);
+  }
+  MatmulPlan rounded = plan;
+  rounded.b_type = DType::BF16;
+  const Tensor form = narrowed(*state_, b, operands.b.kept);
+  matmul(rounded, c, a, form.raw(), bias);
+}
+
+void OneDnn::matmul(const MatmulPlan& plan, const OperandPlan& operands, void* c, const void* a,
+                    const void* b, const float* bias) {
   if (elements_of_c(plan) == 0) return;
+  if (operands.b.form == Form::Narrow) fail_internal(text(plan) + " rounds what is no weight");
   if (plan.fused == Fused::Tanh) {
-    return product_then_tanh(*this, plan, c,
-                             [&](const MatmulPlan& plain) { matmul(plain, c, a, b, bias); });
+    // The tanh is a pass of its own: inside a product the last bit of a tanh would depend on the
+    // code that the library chooses.
+    require_dense_result(plan);
+    MatmulPlan plain = plan;
+    plain.fused = Fused::None;
+    matmul(plain, operands, c, a, b, bias);
+    return activation_forward(c, c, elements_of_c(plan), plan.c_type, Activation::Tanh);
   }
   if (plan.k == 0) return empty_product(*this, plan, c, bias);
-  if (plan.tiles == Tiles::Copied) return tiled_matmul(plan, c, a, b);
-  if (must_emulate(*state_, plan) || plan.pad_a || plan.pad_b) {
-    MatmulPlan copied = plan;
-    const Copy copy_a(*state_, plan, operand_a(copied), a);
-    const Copy copy_b(*state_, plan, operand_b(copied), b);
-    return round_result(*state_, copied, c, [&](const MatmulPlan& wide, void* wide_c) {
-      matmul(wide, wide_c, a, b, bias);
-    });
-  }
-  state_->entry(state_->products, plan, make_product).run(*state_, c, a, b, bias);
+  Operand from_a(*state_, plan.batch, operands.a, plan.a, plan.a_type, a);
+  Operand from_b(*state_, plan.batch, operands.b, plan.b, plan.b_type, b);
+  Operand to_c(*state_, plan.batch, operands.c, plan.c, plan.c_type, c);
+  const auto multiply = [&](const Part& m, const Part& n, const Part& k, void* result) {
+    const void* rows = from_a.read(m, k);
+    const void* columns = from_b.read(k, n);
+    MatmulPlan part = part_of(plan, operands, m.size, n.size, k.size);
+    part.accumulate = plan.accumulate || k.first > 0;
+    state_->entry(state_->products, part, make_product)
+        .run(*state_, result, rows, columns, plan.bias ? bias + n.first : nullptr);
+  };
+  for_parts(plan.n, operands.n_part, [&](const Part& n) {
+    if (operands.c.made()) {
+      for_parts(plan.m, operands.m_part, [&](const Part& m) {
+        void* sum = to_c.write(m, n, plan.accumulate);
+        for_parts(plan.k, operands.k_part, [&](const Part& k) { multiply(m, n, k, sum); });
+        to_c.store();
+      });
+    } else {
+      for_parts(plan.k, operands.k_part, [&](const Part& k) {
+        for_parts(plan.m, operands.m_part,
+                  [&](const Part& m) { multiply(m, n, k, to_c.write(m, n, false)); });
+      });
+    }
+  });
 }
 
 void OneDnn::prepare(const MatmulPlan& plan) {
   if (elements_of_c(plan) == 0 || plan.k == 0) return;
-  MatmulPlan typed = plan;
-  const bool emulated = must_emulate(*state_, plan);
-  for (Operand operand : {operand_a(typed), operand_b(typed)}) {
-    if (operand.pad || (emulated && operand.copied())) operand.becomes_copy();
-  }
-  if (emulated && plan.c_type == DType::BF16) {
-    typed.c = dense(plan.m, plan.n);
-    typed.c_type = DType::F32;
-  }
-  (void)state_->entry(state_->products, typed, make_product);
-}
-
-void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, Weight& b, const float* bias) {
-  MatmulPlan typed = plan;
-  if (plan.tiles == Tiles::Copied) {
-    typed.b_type = b.value().dtype();
-    return matmul(typed, c, a, b.value().raw(), bias);
-  }
-  typed.b_alone = false;  // the library's plan does not depend on it
-  const bool emulated = must_emulate(*state_, plan);
-  if (emulated && b.value().dtype() == DType::BF16) return widened_matmul(plan, c, a, b, bias);
-  if (emulated) typed.b_type = DType::F32;
-  const Tensor value = as_type(*state_, b, typed.b_type, plan.b_alone);
-  matmul(typed, c, a, value.raw(), bias);
+  const OperandPlan operands = plan_operands(plan, state_->operand_facts());
+  (void)state_->entry(state_->products,
+                      part_of(plan, operands, operands.m_part, operands.n_part, operands.k_part),
+                      make_product);
 }
 
 Tensor OneDnn::value_as(Weight& weight, DType type) {
-  return as_type(*state_, weight, type, false);
-}
-
-// Multiplies by b piece by piece. A piece is some columns of b, which are first copied to fp32.
-void OneDnn::widened_matmul(const MatmulPlan& plan, void* c, const void* a, const Weight& b,
-                            const float* bias) {
-  const auto* value = static_cast<const bfloat16*>(b.value().raw());
-  const int64_t most = piece_columns(plan.k, plan.n);
-  if (most >= plan.n) return matmul(plan, c, a, value, bias);
-  if (plan.fused == Fused::Tanh) {
-    return product_then_tanh(
-        *this, plan, c, [&](const MatmulPlan& plain) { widened_matmul(plain, c, a, b, bias); });
-  }
-  MatmulPlan piece = plan;
-  const Copy copy_a(*state_, plan, operand_a(piece), a);
-  auto* result = static_cast<std::byte*>(c);
-  for (int64_t first = 0; first < plan.n; first += most) {
-    piece.n = std::min(most, plan.n - first);
-    const auto at = static_cast<size_t>(first * plan.c[2]) * size_of(plan.c_type);
-    matmul(piece, result + at, a, value + first * plan.b[2], plan.bias ? bias + first : nullptr);
-  }
+  return type == weight.value().dtype() ? weight.value() : narrowed(*state_, weight, true);
 }
 
 }  // namespace penstock

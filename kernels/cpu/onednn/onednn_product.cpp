@@ -36,7 +36,7 @@ dnnl::primitive_attr attributes(const MatmulPlan& plan) {
 
 Prepared prepare(OneDnn::State& state, const MatmulPlan& plan) {
   const dnnl_api::Desc a = descriptor(plan.batch, plan.m, plan.k, plan.a, plan.a_type);
-  const dnnl_api::Desc b = plan.tiles == Tiles::Given
+  const dnnl_api::Desc b = plan.b_in_tiles
                                ? dnnl_api::Desc({plan.k, plan.n}, library_type(plan.b_type),
                                                 dnnl::memory::format_tag::BA16a64b2a)
                                : descriptor(plan.batch, plan.k, plan.n, plan.b, plan.b_type);
@@ -51,7 +51,8 @@ Prepared prepare(OneDnn::State& state, const MatmulPlan& plan) {
     bias = {extents, library_type(DType::F32), strides};
   }
   try {
-    const auto desc = dnnl_api::matmul(state.engine, a, b, bias, c, attributes(plan));
+    const auto desc =
+        dnnl_api::describe<dnnl::matmul>(state.engine, attributes(plan), a, b, bias, c);
     std::vector<Argument> arguments = {{DNNL_ARG_DST, c}, {DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}};
     if (plan.bias) arguments.push_back({DNNL_ARG_BIAS, bias});
     return {state, std::type_identity<dnnl::matmul>{}, desc, arguments};

@@ -52,6 +52,7 @@ struct OneDnn::State {
   dnnl::engine engine;
   dnnl::stream stream;
   int64_t primitives_created = 0;
+  int64_t copied_bytes = 0;  // OneDnn::copied_bytes()
 
   // What is ready to run, by plan. A Prepared is a oneDNN primitive with the memory objects of its
   // arguments. The other entries hold one or several, together with what copies operands or results
@@ -81,15 +82,40 @@ struct OneDnn::State {
   // makes a primitive for the number that is set at that moment; another number at its run changes
   // nothing.
   void use_threads() const;
+  // Says that so many elements were copied.
+  void count_copies(int64_t elements, DType from, DType to) {
+    copied_bytes += elements * static_cast<int64_t>(size_of(from) + size_of(to));
+  }
+  [[nodiscard]] OperandFacts operand_facts(bool read_once = false) const {
+    return {native_bf16, operand_copies, read_once};
+  }
+  // The type in which numbers of that type are computed with: fp32 where bf16 is emulated.
+  [[nodiscard]] DType computed(DType type) const { return native_bf16 ? type : DType::F32; }
   [[nodiscard]] Tensor scratch(int64_t elements, DType type) {
     const size_t size_bytes = static_cast<size_t>(elements) * size_of(type);
     return {memory.take(size_bytes, Purpose::Workspace), Shape{elements}, type};
   }
 };
 
-// Convert dense arrays between fp32 and bf16 with loops of our own, on processors for which the
-// library cannot. `to` is overwritten.
-void widen(float* to, const bfloat16* from, int64_t elements, int threads);
-void narrow(bfloat16* to, const float* from, int64_t elements, int threads);
+// Rounds dense numbers by a loop of our own. `to` is overwritten.
+void narrow(OneDnn::State& state, bfloat16* to, const float* from, int64_t elements);
+
+// Dense bf16 numbers as fp32 ones, where bf16 is emulated; else nothing.
+class Wide {
+ public:
+  // Takes memory for that many numbers of that type where they are emulated, and reads them from
+  // `data` unless that is null.
+  Wide(OneDnn::State& state, int64_t elements, DType type, const void* data = nullptr);
+  // Returns where an op reads or writes the numbers that lie there: the fp32 ones if there are any.
+  [[nodiscard]] const void* in_place_of(const void* data) const {
+    return copy_ ? copy_.raw() : data;
+  }
+  // Rounds the fp32 numbers, if there are any, to `data`.
+  void round_to(void* data) const;
+
+ private:
+  OneDnn::State& state_;
+  Tensor copy_;
+};
 
 }  // namespace penstock

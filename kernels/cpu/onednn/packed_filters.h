@@ -17,12 +17,7 @@
 namespace penstock {
 
 // What reads a filter, or writes its gradient.
-enum class FilterUse : uint8_t {
-  Forward,
-  InputGradient,
-  WeightGradient,
-  Product,  // by a matrix product: not packed
-};
+enum class FilterUse : uint8_t { Forward, InputGradient, WeightGradient };
 
 // `channels`, rounded up to whole blocks.
 [[nodiscard]] inline int64_t whole_blocks(int64_t channels, int64_t block) {

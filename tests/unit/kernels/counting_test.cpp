@@ -317,7 +317,7 @@ constexpr Precision kPrecisions[] = {{"fp32", DType::F32, Bf16::Auto},
                                      {"bf16", DType::BF16, Bf16::Auto},
                                      {"emulated bf16", DType::BF16, Bf16::Emulate}};
 
-// The copies with padded rows that products are read from (row_padding.h). Nothing else takes
+// The copies with padded rows that products are read from (operands.h). Nothing else takes
 // scratch memory in these: what the library multiplies in place, it does not pack.
 TEST(Counting, PaddedRowsTakeWhatIsCounted) {
   constexpr int64_t kRows = 70, kIn = 512, kOut = 1024;
@@ -392,7 +392,7 @@ std::vector<CountedOp> linear_products() {
   };
 }
 
-// What products hold meanwhile that read copies in tiles (tiled_operands.h); the library's own
+// What products hold meanwhile that read copies in tiles (operands.h); the library's own
 // scratch memory comes on top of it.
 TEST(Counting, TilesTakeWhatIsCounted) {
   std::vector<CountedOp> all = linear_products();

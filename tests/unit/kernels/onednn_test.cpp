@@ -11,8 +11,9 @@
 #include <limits>
 #include <thread>
 
-#include "kernels/cpu/linear_plans.h"
 #include "kernels/cpu/onednn/thread_products.h"
+#include "kernels/cpu/operands.h"
+#include "kernels/cpu/tiles.h"
 #include "kernels/ops/dense.h"
 #include "tests/unit/kernels/reference.h"
 
@@ -271,40 +272,35 @@ TEST(OneDnn, PaddedRowsGiveTheSameProducts) {
     const Tensor x = random(rig, {kRows, kIn}, 1, type);
     const Tensor g = random(rig, {kRows, kOut}, 2, type);
     const Tensor w = random(rig, {kOut, kIn}, 3);
-    const auto both = [&](const MatmulPlan& padded, const MatmulPlan& plain, const Shape& shape,
-                          const Tensor& a, const Tensor& b) {
-      EXPECT_TRUE(padded.pad_a || padded.pad_b);
-      Tensor expected = filled(rig, shape, plain.c_type, 0.5);
-      Tensor result = filled(rig, shape, plain.c_type, 0.5);
-      rig.dnn.matmul(plain, expected.raw(), a.raw(), b.raw());
-      rig.dnn.matmul(padded, result.raw(), a.raw(), b.raw());
-      EXPECT_LE(error(result, values(expected)), plain.c_type == DType::F32 ? 1e-5 : 1e-2);
+    const auto both = [&](const MatmulPlan& plan, const Shape& shape, const Tensor& a,
+                          const Tensor& b) {
+      const OperandPlan plain = plan_operands(plan, {false, OperandCopies::None});
+      const OperandPlan padded = plan_operands(plan, {false, OperandCopies::PaddedRows});
+      EXPECT_GT(padded.a.padding + padded.b.padding, 0);
+      Tensor expected = filled(rig, shape, plan.c_type, 0.5);
+      Tensor result = filled(rig, shape, plan.c_type, 0.5);
+      rig.dnn.matmul(plan, plain, expected.raw(), a.raw(), b.raw());
+      rig.dnn.matmul(plan, padded, result.raw(), a.raw(), b.raw());
+      EXPECT_LE(error(result, values(expected)), plan.c_type == DType::F32 ? 1e-5 : 1e-2);
     };
-    const LinearExtents extents{kRows, kIn, kOut, type, OperandCopies::None};
-    LinearExtents pads = extents;
-    pads.copies = OperandCopies::PaddedRows;
-    MatmulPlan forward = linear_forward_plan(pads);
-    MatmulPlan plain_forward = linear_forward_plan(extents);
-    forward.b_type = plain_forward.b_type = DType::F32;
-    both(forward, plain_forward, {kRows, kOut}, x, w);
-    MatmulPlan input = linear_input_plan(pads);
-    MatmulPlan plain_input = linear_input_plan(extents);
-    input.b_type = plain_input.b_type = DType::F32;
-    both(input, plain_input, {kRows, kIn}, g, w);
-    const MatmulPlan weight = linear_weight_plan(pads, true);
-    EXPECT_TRUE(weight.pad_a && weight.pad_b);
-    both(weight, linear_weight_plan(extents, true), {kOut, kIn}, g, x);
+    using enum LinearProduct;
+    const LinearExtents extents{kRows, kIn, kOut, type};
+    both(linear_plan(Forward, extents), {kRows, kOut}, x, w);
+    both(linear_plan(InputGradient, extents), {kRows, kIn}, g, w);
+    both(linear_plan(WeightGradient, extents, true), {kOut, kIn}, g, x);
   }
 }
 
 TEST(OneDnn, PadsWhereTheLibraryReadsRowsInPlace) {
   using enum LinearProduct;
   const auto pads = [](LinearProduct product, int64_t rows, int64_t in, int64_t out) {
-    const PaddedOperands padded = padded_operands(product, rows, in, out);
-    return std::pair(padded.a, padded.b);
+    const OperandPlan padded = plan_operands(linear_plan(product, {rows, in, out, DType::F32}),
+                                             {true, OperandCopies::PaddedRows});
+    return std::pair(padded.a.made(), padded.b.made());
   };
   EXPECT_EQ(pads(WeightGradient, 1024, 256, 1024), std::pair(true, false));
   EXPECT_EQ(pads(WeightGradient, 1024, 1024, 256), std::pair(false, true));
+  EXPECT_EQ(pads(WeightGradient, 70, 512, 512), std::pair(true, true));
   EXPECT_EQ(pads(InputGradient, 128, 512, 2048), std::pair(false, true));
   EXPECT_EQ(pads(Forward, 1024, 1024, 256), std::pair(false, true));
   EXPECT_EQ(pads(Forward, 1024, 1000, 256), std::pair(false, false)) << "rows of another length";
@@ -324,22 +320,22 @@ class TiledProducts : public testing::Test {
     }
   }
   // Twice, of which the second makes nothing new.
-  void expect_same(const MatmulPlan& plain, const Shape& shape, const Tensor& a, const Tensor& b) {
-    const Shape sizes{plain.m, plain.k, plain.n};
+  void expect_same(const MatmulPlan& tiled, const Shape& shape, const Tensor& a, const Tensor& b) {
+    const Shape sizes{tiled.m, tiled.k, tiled.n};
     SCOPED_TRACE(sizes.text());
-    MatmulPlan tiled = plain;
-    tiled.tiles = Tiles::Copied;
-    tiled.b_type = b.dtype();
+    MatmulPlan plain = tiled;
+    plain.b_type = DType::BF16;
     const Tensor narrowed = in_bf16(b);
     Tensor expected = filled(rig_, shape, plain.c_type, 0.5);
-    rig_.dnn.matmul(plain, expected.raw(), a.raw(), narrowed.raw());
+    rig_.dnn.matmul(plain, plan_operands(plain, {true, OperandCopies::None}), expected.raw(),
+                    a.raw(), narrowed.raw());
     int64_t created = 0;
     int64_t allocations = 0;
     for (int time = 0; time < 2; ++time) {
       Tensor result = filled(rig_, shape, plain.c_type, 0.5);
       created = rig_.dnn.primitives_created();
       allocations = rig_.memory.use().system_allocations;
-      rig_.dnn.matmul(tiled, result.raw(), a.raw(), b.raw());
+      rig_.dnn.matmul(tiled, operands_in_tiles(tiled), result.raw(), a.raw(), b.raw());
       EXPECT_LE(error(result, values(expected)), plain.c_type == DType::F32 ? 1e-5 : 1e-2);
     }
     EXPECT_EQ(rig_.dnn.primitives_created(), created);
@@ -362,9 +358,9 @@ TEST_F(TiledProducts, OfInputGradients) {
   constexpr int64_t kIn = 128;
   for (const auto& [rows, out] : {std::pair<int64_t, int64_t>{70, 45}, {1700, 96}, {1601, 1703}}) {
     const Tensor g = random(rig_, {rows, out}, 1, DType::BF16);
-    const MatmulPlan plan = linear_input_plan({rows, kIn, out, DType::BF16, OperandCopies::None});
     for (const DType type : {DType::F32, DType::BF16}) {
-      expect_same(plan, {rows, kIn}, g, random(rig_, {out, kIn}, 2, type));
+      expect_same(linear_plan(LinearProduct::InputGradient, {rows, kIn, out, DType::BF16, type}),
+                  {rows, kIn}, g, random(rig_, {out, kIn}, 2, type));
     }
   }
 }
@@ -376,7 +372,7 @@ TEST_F(TiledProducts, OfWeightGradients) {
     const Tensor g = random(rig_, {rows, out}, 2, DType::BF16);
     for (const bool accumulate : {false, true}) {
       expect_same(
-          linear_weight_plan({rows, kIn, out, DType::BF16, OperandCopies::None}, accumulate),
+          linear_plan(LinearProduct::WeightGradient, {rows, kIn, out, DType::BF16}, accumulate),
           {out, kIn}, g, x);
     }
   }
@@ -384,28 +380,40 @@ TEST_F(TiledProducts, OfWeightGradients) {
 
 TEST(OneDnn, TilesWhereCopiesPay) {
   using enum LinearProduct;
-  EXPECT_TRUE(reads_tiles(WeightGradient, 1024, 1024, 1024));
-  EXPECT_TRUE(reads_tiles(WeightGradient, 1024, 256, 1024));
-  EXPECT_FALSE(reads_tiles(WeightGradient, 1024, 256, 256)) << "few uses";
-  EXPECT_FALSE(reads_tiles(WeightGradient, 1024, 1000, 1024)) << "a tile is not full";
-  EXPECT_TRUE(reads_tiles(InputGradient, 1024, 1024, 4096));
-  EXPECT_FALSE(reads_tiles(InputGradient, 128, 1024, 4096)) << "few rows";
-  EXPECT_FALSE(reads_tiles(InputGradient, 1024, 256, 10000)) << "few columns";
-  EXPECT_FALSE(reads_tiles(Forward, 1024, 1024, 1024)) << "a transposition";
-  const LinearExtents extents{1024, 1024, 1024, DType::BF16, OperandCopies::Tiles};
-  EXPECT_EQ(linear_weight_plan(extents, true).tiles, Tiles::Copied);
-  EXPECT_EQ(linear_input_plan(extents).tiles, Tiles::Copied);
-  EXPECT_TRUE(linear_forward_plan(extents).b_alone);
-  LinearExtents wide = extents;
-  wide.type = DType::F32;
-  EXPECT_EQ(linear_weight_plan(wide, true).tiles, Tiles::None);
+  const auto operands = [](LinearProduct product, const LinearExtents& extents, bool once = false) {
+    return plan_operands(linear_plan(product, extents), {true, OperandCopies::Tiles, once});
+  };
+  const auto tiles = [&](LinearProduct product, int64_t rows, int64_t in, int64_t out,
+                         DType type = DType::BF16) {
+    return operands(product, {rows, in, out, type}).b.form == Form::Tiles;
+  };
+  EXPECT_TRUE(tiles(WeightGradient, 1024, 1024, 1024));
+  EXPECT_TRUE(tiles(WeightGradient, 1024, 256, 1024));
+  EXPECT_FALSE(tiles(WeightGradient, 1024, 256, 256)) << "few uses";
+  EXPECT_FALSE(tiles(WeightGradient, 1024, 1000, 1024)) << "a tile is not full";
+  EXPECT_FALSE(tiles(WeightGradient, 1024, 1024, 1024, DType::F32));
+  EXPECT_TRUE(tiles(InputGradient, 1024, 1024, 4096));
+  EXPECT_FALSE(tiles(InputGradient, 128, 1024, 4096)) << "few rows";
+  EXPECT_FALSE(tiles(InputGradient, 1024, 256, 10000)) << "few columns";
+  EXPECT_FALSE(tiles(Forward, 1024, 1024, 1024)) << "a transposition";
+  // The forward alone reads the narrowed weight where the input gradient reads tiles.
+  for (const int64_t rows : {128, 1024}) {
+    for (const bool once : {false, true}) {
+      const OperandCopy weight = operands(Forward, {rows, 1024, 1024, DType::BF16}, once).b;
+      EXPECT_EQ(weight.form, Form::Narrow);
+      EXPECT_EQ(weight.kept, rows == 128 || !once);
+    }
+  }
 }
 
 TEST(OneDnn, PartsCoverAnExtent) {
+  const auto part_of = [](int64_t extent) {
+    return operands_in_tiles({.m = extent, .n = kTileColumns, .k = extent}).m_part;
+  };
   for (const int64_t extent : {1, 31, 1024, 1535, 1536, 4096, 10000}) {
-    const int64_t part = tiled_part(extent);
+    const int64_t part = part_of(extent);
     EXPECT_LE(part, std::min<int64_t>(extent, 1536)) << extent;
-    EXPECT_EQ(tiled_part(part), part) << extent;
+    EXPECT_EQ(part_of(part), part) << extent;
     EXPECT_TRUE(part == extent || part % kTileRows == 0) << extent;
   }
 }
