@@ -110,6 +110,10 @@ std::string bound_reason(const Certificate& certificate) {
         "leaves {:g} after it",
         bound.rank, bound.byte_seconds, bound.limit, bound.head, bound.tail);
   }
+  if (const auto& bound = certificate.orders; bound && bound->total > largest) {
+    reason = fmt::format("no order of rank {} ends earlier, however fast all others are",
+                         fmt::join(bound->ranks, " and "));
+  }
   return reason;
 }
 
@@ -125,7 +129,7 @@ SearchAnswer search_schedule(const SearchRequest& request, const ScheduleSetting
   const auto stages = static_cast<int>(problem.costs.stage.size());
   const Found found = problem.rank_of_stage.empty() ? search_placements(problem, stages, effort)
                                                     : search(problem, effort);
-  const Certificate certificate = certify(problem, found.schedule);
+  const Certificate certificate = certify(problem, found.schedule, BoundEffort::Thorough);
   if (!request.certificate.empty()) {
     replace_file(request.certificate, certificate_text(certificate));
   }

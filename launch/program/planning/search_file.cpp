@@ -136,6 +136,10 @@ std::string certificate_text(const Certificate& certificate) {
                                      {"limit_bytes", bound.limit},
                                      {"tail", bound.tail}});
   }
+  json["orders_bounds"] = Json::array();
+  if (const auto& bound = certificate.orders) {
+    json["orders_bounds"].push_back({{"ranks", bound->ranks}, {"total", bound->total}});
+  }
   json["schedule"] = Json::array();
   std::istringstream csv(to_csv(certificate.schedule));
   for (std::string line; std::getline(csv, line);) json["schedule"].push_back(line);
@@ -147,7 +151,7 @@ Certificate read_certificate(const std::string& path) {
   const nlohmann::json json = read_user_json(path, kMostSearchBytes, kCertificateCure);
   const FileObject root(path, kCertificateCure, json);
   root.know({"certificate", "makespan", "bound", "gap", "all_orders_tried", "work_bounds",
-             "memory_bounds", "schedule", "costs"});
+             "memory_bounds", "orders_bounds", "schedule", "costs"});
   if (root.integer("certificate") != kCertificateVersion) {
     root.fail("'certificate'",
               fmt::format("is not {}, the version known here", kCertificateVersion));
@@ -167,6 +171,12 @@ Certificate read_certificate(const std::string& path) {
     certificate.memory.push_back({bound.count("rank"), bound.number("head"),
                                   bound.number("byte_seconds"), bound.number("tail"),
                                   bound.integer("limit_bytes")});
+  }
+  if (root.has("orders_bounds")) {  // not in those of earlier versions
+    for (const FileObject& bound : root.objects("orders_bounds")) {
+      bound.know({"ranks", "total"});
+      certificate.orders = OrdersBound{small_integers(bound, "ranks"), bound.number("total")};
+    }
   }
   std::string csv;
   for (const std::string& line : root.texts("schedule")) csv += line + "\n";

@@ -138,6 +138,14 @@ TEST(ScheduleSearch, CertificateIsRefusedWithAnythingChanged) {
               HasSubstr("has no cell F1.1"));
   EXPECT_THAT(refused(sound, nlohmann::json::json_pointer("/costs/limit_bytes/1"), 100),
               HasSubstr("rank 1 holds"));
+  const auto with_orders = [&](const nlohmann::json& ranks, double total) {
+    return refused(sound, nlohmann::json::json_pointer("/orders_bounds"),
+                   {{{"ranks", ranks}, {"total", total}}});
+  };
+  EXPECT_THAT(with_orders({0}, 1), HasSubstr("changed.json holds"));  // it is true, and says little
+  EXPECT_THAT(with_orders({0}, 1000), HasSubstr("it does not come out that no order"));
+  EXPECT_THAT(with_orders({1, 0}, 1), HasSubstr("none, too many or unsorted"));
+  EXPECT_THAT(with_orders({3}, 1), HasSubstr("a bound is of rank 3"));
   EXPECT_THAT(refused(sound, nlohmann::json::json_pointer("/proof"), 1),
               HasSubstr("'proof' is not known"));
   EXPECT_THAT(refused(sound, nlohmann::json::json_pointer("/all_orders_tried"),

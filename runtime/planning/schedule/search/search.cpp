@@ -13,6 +13,7 @@
 #include "runtime/planning/schedule/search/exact.h"
 #include "runtime/planning/schedule/search/greedy.h"
 #include "runtime/planning/schedule/search/improve.h"
+#include "runtime/planning/schedule/search/kernel.h"
 
 namespace penstock {
 namespace {
@@ -38,6 +39,7 @@ class Search {
     const double bound = lower_bound(work_, known_);
     add_generators();
     add_greedy();
+    add_periodic();
     found_.bound = bound;
     if (!try_all_orders()) improve_best(bound);
     found_.schedule = schedule_of(problem_, candidates_.front().programs);
@@ -92,23 +94,61 @@ class Search {
     return programs;
   }
 
-  void add_greedy() {
+  // Which stages run whole backwards: none, or those where that takes less than halves.
+  [[nodiscard]] std::vector<std::vector<bool>> ways_to_split() const {
     std::vector<bool> whole(work_.stages);
-    bool some_whole = false;
     for (int s = 0; s < work_.stages; ++s) {
       const StageWork& work = work_.stage[s];
       whole[s] = work.whole < work.input + work.weight;
-      some_whole = some_whole || whole[s];
     }
+    if (std::ranges::count(whole, true) == 0) return {{}};
+    return {{}, whole};
+  }
+
+  void add_greedy() {
+    const std::vector<std::vector<bool>> splits = ways_to_split();
     for (const auto& ahead : ways_ahead()) {
       for (const Urgency urgency :
            {Urgency::InputsFirst, Urgency::ForwardsFirst, Urgency::LongestTail}) {
         for (const double patience : {0.0, 0.25, 0.5, 1.0}) {
-          if (!candidates_.empty() && is_over()) return;
-          add(greedy_programs(work_, known_, {urgency, patience, ahead, {}}));
-          if (some_whole) add(greedy_programs(work_, known_, {urgency, patience, ahead, whole}));
+          for (const std::vector<bool>& whole : splits) {
+            if (!candidates_.empty() && is_over()) return;
+            add(greedy_programs(work_, known_, {urgency, patience, ahead, whole}));
+          }
         }
       }
+    }
+  }
+
+  // Adds orders in which micro-batches follow one another at equal periods, from the shortest that
+  // work and memory allow to longer ones, in which more can be at once.
+  void add_periodic() {
+    const double least = least_period(round_trips(work_));
+    const std::vector<std::vector<bool>> splits = ways_to_split();
+    constexpr double kFactors[] = {1,    1.003, 1.01, 1.02, 1.03, 1.05, 1.08,
+                                   1.12, 1.18,  1.25, 1.4,  1.6,  2};
+    constexpr int64_t kShare = 10;  // of the effort, in parts placed
+    const int64_t parts = 3 * static_cast<int64_t>(work_.stages);
+    const int64_t tries =
+        effort_.instructions / (kShare * parts * std::ssize(kFactors) * std::ssize(splits));
+    int found = 0;
+    for (const double factor : kFactors) {
+      constexpr int kEnough = 4;
+      if (found >= kEnough) return;
+      bool any = false;
+      for (const std::vector<bool>& whole : splits) {
+        if (is_over()) return;
+        Programs programs =
+            periodic_programs(work_,
+                              {.length = factor * least,
+                               .whole = whole,
+                               .tries = static_cast<int>(std::min<int64_t>(tries, kMostTries))},
+                              dice_);
+        if (programs.empty()) continue;
+        any = true;
+        add(std::move(programs));
+      }
+      if (any) ++found;
     }
   }
 
@@ -182,6 +222,7 @@ class Search {
 
   static constexpr double kRounding = 1e-9;
   static constexpr size_t kTried = 4;
+  static constexpr int64_t kMostTries = 20'000;
   const SearchProblem& problem_;
   const SearchEffort& effort_;
   const StepWork work_;

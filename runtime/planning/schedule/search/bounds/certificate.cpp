@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -89,11 +90,24 @@ void check_memory(const std::vector<MemoryBound>& so, const MemoryBound& said) {
   }
 }
 
+void check_orders(const StepWork& work, const HeadsAndTails& known, const OrdersBound& bound) {
+  for (const int rank : bound.ranks) check_rank(work, rank);
+  const bool ascend =
+      std::ranges::adjacent_find(bound.ranks, std::greater_equal<int>()) == bound.ranks.end();
+  if (bound.ranks.empty() || bound.ranks.size() > kMostRanksTogether || !ascend) {
+    refuse_certificate("the ranks of which all orders were tried are none, too many or unsorted");
+  }
+  if (no_order_ends_before(work, known, bound)) return;
+  refuse_certificate("it does not come out that no order of some ranks ends before " +
+                     std::to_string(bound.total));
+}
+
 // The largest bound of a certificate.
 double largest(const Certificate& certificate) {
   double bound = 0;
   for (const WorkBound& each : certificate.work) bound = std::max(bound, each.total());
   for (const MemoryBound& each : certificate.memory) bound = std::max(bound, each.total());
+  if (certificate.orders) bound = std::max(bound, certificate.orders->total);
   return bound;
 }
 
@@ -110,7 +124,7 @@ double gap_of(double makespan, double bound) {
 
 }  // namespace
 
-Certificate certify(const SearchProblem& problem, const Schedule& schedule) {
+Certificate certify(const SearchProblem& problem, const Schedule& schedule, BoundEffort effort) {
   check_problem(problem);
   const StepWork work = work_of(problem);
   const HeadsAndTails known = heads_and_tails(work);
@@ -121,10 +135,13 @@ Certificate certify(const SearchProblem& problem, const Schedule& schedule) {
                           .memory = memory_bounds(work, known)};
   refuse_above_limits(problem, schedule);
   certificate.bound = largest(certificate);
-  if (certificate.bound < certificate.makespan * (1 - kRounding) &&
-      none_is_shorter(work, known, certificate.makespan)) {
+  const bool is_open = certificate.bound < certificate.makespan * (1 - kRounding);
+  if (is_open && none_is_shorter(work, known, certificate.makespan)) {
     certificate.all_orders_tried = true;
     certificate.bound = certificate.makespan;
+  } else if (is_open && effort == BoundEffort::Thorough) {
+    certificate.orders = orders_bound(work, known, certificate.bound, certificate.makespan);
+    certificate.bound = largest(certificate);
   }
   certificate.gap = gap_of(certificate.makespan, certificate.bound);
   return certificate;
@@ -138,6 +155,7 @@ void check_certificate(const Certificate& certificate) {
   for (const WorkBound& bound : certificate.work) check_work(work, known, bound);
   const std::vector<MemoryBound> so = memory_bounds(work, known);
   for (const MemoryBound& bound : certificate.memory) check_memory(so, bound);
+  if (certificate.orders) check_orders(work, known, *certificate.orders);
   const bool tried = certificate.all_orders_tried;
   if (tried && !none_is_shorter(work, known, certificate.makespan)) {
     refuse_certificate("another order takes less, or there are too many to be tried");

@@ -69,6 +69,26 @@ TEST(Certificate, DoesNotHoldWithAnyPartChanged) {
        "the tail of memory of rank 1"},
       {"more held", [](auto& c) { c.memory[0].byte_seconds *= kMore; }, "what is held over time"},
       {"less room", [](auto& c) { --c.memory[0].limit; }, "the limit of rank 0 is"},
+      {"higher orders",
+       [](auto& c) {
+         c.orders = OrdersBound{{0}, c.makespan * kMore};
+       },
+       "it does not come out that no order"},
+      {"orders of no rank",
+       [](auto& c) {
+         c.orders = OrdersBound{{}, 1};
+       },
+       "unsorted"},
+      {"orders of a rank twice",
+       [](auto& c) {
+         c.orders = OrdersBound{{1, 1}, 1};
+       },
+       "unsorted"},
+      {"orders of another rank",
+       [](auto& c) {
+         c.orders = OrdersBound{{c.problem.ranks}, 1};
+       },
+       "a bound is of rank"},
       {"memory of no rank", [](auto& c) { c.memory[0].rank = -1; }, "but no limit of it"},
       {"a swapped order",
        [](auto& c) { std::swap(c.schedule.program[0][0], c.schedule.program[0][1]); }, ""},
