@@ -101,7 +101,7 @@ std::optional<Profile> profile_of(const FileObject& entry, const std::string& fi
   return profile;
 }
 
-DeviceKind kind_of(const FileObject& entry, const std::string& file, const std::string& precision,
+DeviceKind kind_in(const FileObject& entry, const std::string& file, const std::string& precision,
                    const DeviceKind& usual) {
   entry.know({"ranks", "model", "profile", "speed", "memory"});
   const bool has_model = entry.has("model");
@@ -147,7 +147,7 @@ Devices read_devices(const std::string& path, int ranks, const DeviceKind& usual
   Devices devices{.kind_of_rank = std::vector<int>(static_cast<size_t>(ranks), -1),
                   .basis = "unlike ranks: " + path};
   for (const FileObject& entry : root.objects("devices")) {
-    devices.kinds.push_back(kind_of(entry, path, precision, usual));
+    devices.kinds.push_back(kind_in(entry, path, precision, usual));
     const int number = static_cast<int>(std::ssize(devices.kinds)) - 1;
     for (const int rank : ranks_of(entry, ranks)) {
       int& kind = devices.kind_of_rank[static_cast<size_t>(rank)];

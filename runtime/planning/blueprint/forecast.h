@@ -37,7 +37,7 @@ struct Forecast {
   Prediction prediction;
   // What it is made from, for reports: "counted for cpu, 2 threads", "measured: profile.json".
   std::string basis;
-  // Where ranks are unlike: what the memory of one of them lacks (lack_of_memory()), by what is
+  // This is what the memory of one of unlike ranks lacks (lack_of_memory()), by what is
   // said of their devices and, in a dry run, by the modelled device; empty: nothing.
   std::string lacks = {};
   // Model FLOPs of a step over all ranks: three times those of the forwards of all micro-batches,

@@ -94,7 +94,7 @@ struct RankDevice {
 struct Cluster {
   // Of messages between two ranks on one node, and on two.
   LinkTimes within_node = {}, between_nodes = {};
-  int ranks_per_node = 0;        // 0: all ranks are on one node
+  int ranks_per_node = 0;  // 0: all ranks are on one node
   int cards = 1;  // network cards of a node, which its ranks share (Job::cards); 0: none is shared
   // True: links hold the tensors that they send instead of copying them, as NCCL's do; a send then
   // waits while as many messages are under way as the smallest window with which the schedule can

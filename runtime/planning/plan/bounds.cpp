@@ -59,8 +59,8 @@ double most_speed(const Arrangement& candidate, const ModelCosts& costs, int kin
   return most;
 }
 
-// As how many ranks of kind 0 those of a pipeline count at the most. A rank waits for the replica
-// in which its position is slowest.
+// Says as how many ranks of kind 0 those of a pipeline count at the most. A rank waits for the
+// replica in which its position is slowest.
 double worth_of_ranks(const Arrangement& candidate, const ModelCosts& costs,
                       const Cluster& cluster) {
   if (cluster.devices.empty()) return candidate.ranks();

@@ -100,7 +100,7 @@ struct ModelCosts {
   bool own_memory = false;
   // What libraries take for themselves while an op runs, once a rank. No op says how much.
   int64_t library_bytes = 0;
-  // Where ranks are unlike: the costs of the same layers on the other kinds of device (RankDevice,
+  // Unlike ranks have these costs of the same layers on the other kinds of device (RankDevice,
   // arrangement.h). All above is that of kind 0. Not stored in profile files.
   std::vector<ModelCosts> others = {};
 

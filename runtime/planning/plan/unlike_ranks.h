@@ -20,7 +20,7 @@
 
 namespace penstock {
 
-// By stage: the kind of the device that holds it.
+// The kind of the device that holds each stage, by stage.
 using StageKinds = std::vector<int>;
 
 // The kinds in one replica.
@@ -30,8 +30,8 @@ using StageKinds = std::vector<int>;
 [[nodiscard]] std::vector<StageKinds> distinct_kinds(const Arrangement& candidate,
                                                      const Schedule& schedule,
                                                      const Cluster& cluster);
-// By stage: of the kinds that hold it in some replica, the one on which the whole network takes
-// longest. The first of equally slow ones.
+// The slowest, by stage: of the kinds that hold it in some replica, the one on which the whole
+// network takes longest. The first of equally slow ones.
 [[nodiscard]] StageKinds slowest_kinds(const Arrangement& candidate, const Schedule& schedule,
                                        const ModelCosts& costs, const Cluster& cluster);
 
@@ -41,7 +41,8 @@ using StageKinds = std::vector<int>;
                                                              const std::vector<int>& split,
                                                              const StageKinds& kinds);
 
-// By rank of one pipeline: the bytes of its device, in the replica that has the least; 0: no limit.
+// The bytes of the device of each rank of one pipeline, in the replica that has the least; 0: no
+// limit.
 [[nodiscard]] std::vector<int64_t> memory_limits(const Arrangement& candidate,
                                                  const Cluster& cluster);
 // predict_memory() (memory/rank_memory.h), for each rank of one pipeline in the replica that needs

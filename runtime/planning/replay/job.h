@@ -42,7 +42,7 @@ struct Job {
   // One per node: how many times longer than usual its cards take for a byte; empty: 1 for all.
   std::vector<double> node_slowness = {};
   Unevenness unevenness = {};
-  // By replica: what stands in the place of costs.stage, where replicas are on unlike devices;
+  // What stands in the place of costs.stage, by replica, where replicas are on unlike devices;
   // empty: all replicas take the same.
   std::vector<std::vector<StageTimes>> stage_of_replica = {};
 

@@ -29,7 +29,7 @@ struct RankStep {
   // The number of the message, 0 .. RankPrograms::messages - 1: a Send and its Receive have the
   // same. -1 where it is no message.
   int64_t event = -1;
-  // Of a Compute: what it does, and its seconds before noise where replicas are alike.
+  // What a Compute does, and its seconds before noise where replicas are alike.
   Op op = Op::Forward;
   double seconds = 0;
 };

@@ -94,7 +94,7 @@ TEST_F(PlanCommand, SaysWhatAuditsAndCopiesInMemoryTake) {
             HasSubstr("and two for another host; it keeps the network of a host busy for ")));
 }
 
-// Of three ranks the middle one is slow and has little memory.
+// The middle one of three ranks is slow and has little memory.
 TEST_F(PlanCommand, GivesSlowRanksFewerLayers) {
   const std::string file = folder_.write("devices.json", R"({"devices": [
       {"ranks": "0,2", "model": "a100"}, {"ranks": "1", "model": "a100", "speed": 0.4,
