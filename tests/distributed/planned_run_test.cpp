@@ -163,9 +163,11 @@ class SearchedRuns : public PlannedRuns {
 TEST_F(SearchedRuns, TellAndKeepWhatWasFound) {
   const JobResult job = go(2, new_run_ + "--stages 2 --schedule searched");
   ASSERT_EQ(job.exit_code, 0) << job.output;
-  EXPECT_THAT(job.output,
-              testing::ContainsRegex("searched schedule: .* ms a step predicted; of it passes and "
-                                     "messages .* in any order .* or more .gap .* %.; .*"));
+  EXPECT_THAT(
+      job.output,
+      testing::ContainsRegex(
+          "searched schedule: .* ms a step predicted, .*iB on the fullest rank; of it passes and "
+          "messages .* in any order .* or more .gap .* %.; .*"));
   EXPECT_EQ(Json::parse(read_file(out_ + "/summary.json"))["schedule"], "searched");
   EXPECT_THAT(read_file(out_ + "/run.toml"), HasSubstr("schedule = 'searched'"));
   const Json certificate = Json::parse(read_file(out_ + "/searched_certificate.json"));

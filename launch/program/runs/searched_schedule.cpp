@@ -28,10 +28,10 @@ std::string milliseconds(double seconds) {
 std::string figures(const SearchedStep& step) {
   const Certificate& certificate = step.certificate;
   return fmt::format(
-      "{} a step predicted; of it passes and messages {}, in any order {} or more "
-      "(gap {:.1f} %)",
-      milliseconds(step.prediction.step.mean_s), milliseconds(certificate.makespan),
-      milliseconds(certificate.bound), 100 * certificate.gap);
+      "{} a step predicted, {} on the fullest rank; of it passes and messages {}, in any order {} "
+      "or more (gap {:.1f} %)",
+      milliseconds(step.prediction.step.mean_s), bytes_text(step.prediction.fullest_bytes()),
+      milliseconds(certificate.makespan), milliseconds(certificate.bound), 100 * certificate.gap);
 }
 
 std::string note_of(const SearchedStep& step) {
@@ -39,10 +39,11 @@ std::string note_of(const SearchedStep& step) {
   if (step.known.empty()) {
     note += "; no known schedule fits";
   } else if (step.is_known) {
-    note += fmt::format("; it is {}: nothing faster was found", step.known);
+    note += fmt::format("; it is {}: nothing was found that is faster by more than {:.1f} %",
+                        step.known, 100 * kNearlyAsFast);
   } else {
-    note += fmt::format("; {} with {}, the best known one", milliseconds(step.known_step_s),
-                        step.known);
+    note += fmt::format("; {} and {} with {}, the best known one", milliseconds(step.known_step_s),
+                        bytes_text(step.known_bytes), step.known);
   }
   if (step.ended_by_clock) {
     note += fmt::format("; the search was ended after {:g} s, so another start may find another",

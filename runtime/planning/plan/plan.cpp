@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <limits>
 #include <map>
+#include <optional>
 #include <stdexcept>
 
 #include "runtime/planning/plan/bounds.h"
@@ -264,14 +265,14 @@ class Planner {
   void add_searched() {
     std::vector<PlannedCandidate> found;
     for (const PlannedCandidate* known : most_promising()) {
-      const Arrangement& candidate = known->candidate;
-      const SearchedStep step =
-          searched_step(candidate, costs_of(candidate.cut()), request_.cluster, kEffort);
+      const std::optional<SearchedStep> step = searched(known->candidate);
+      if (!step) continue;
+      const bool known_fits = known->standing == Standing::Ranked;
       const double most_s = (1 - kUncertain) * known->prediction.step.mean_s;
-      if (!only_searched() && step.prediction.step.mean_s > most_s) continue;
-      found.push_back({.candidate = step.candidate,
-                       .prediction = step.prediction,
-                       .gap = step.certificate.gap});
+      if (known_fits && !only_searched() && step->prediction.step.mean_s > most_s) continue;
+      found.push_back({.candidate = step->candidate,
+                       .prediction = step->prediction,
+                       .gap = step->certificate.gap});
       found.back().prediction.timeline = {};
       found.back().prediction.bytes = {};
     }
@@ -279,16 +280,37 @@ class Planner {
     plan_.candidates.insert(plan_.candidates.end(), found.begin(), found.end());
   }
 
-  // The fastest few candidates, each the first of its sizes and modes.
+  // Nothing where no order fits, which the candidate itself says already.
+  [[nodiscard]] std::optional<SearchedStep> searched(const Arrangement& candidate) {
+    try {
+      return searched_step(candidate, costs_of(candidate.cut()), request_.cluster, kEffort);
+    } catch (const std::invalid_argument&) {
+      return std::nullopt;
+    }
+  }
+
+  // The fastest few candidates, each the first of its sizes and modes. Where none fits, those that
+  // need the least memory, of which another order may need less.
   [[nodiscard]] std::vector<const PlannedCandidate*> most_promising() const {
-    std::vector<const PlannedCandidate*> few;
+    std::vector<const PlannedCandidate*> in_order;
+    const Standing wanted = plan_.best() != nullptr ? Standing::Ranked : Standing::Infeasible;
     for (const PlannedCandidate& planned : plan_.candidates) {
-      if (planned.standing != Standing::Ranked || std::ssize(few) == kSearches) break;
+      const bool is_split = !planned.prediction.memory.empty();
+      if (planned.standing == wanted && is_split) in_order.push_back(&planned);
+    }
+    if (wanted == Standing::Infeasible) {
+      std::ranges::stable_sort(in_order, {}, [](const PlannedCandidate* planned) {
+        return planned->prediction.fullest_bytes();
+      });
+    }
+    std::vector<const PlannedCandidate*> few;
+    for (const PlannedCandidate* planned : in_order) {
+      if (std::ssize(few) == kSearches) break;
       const auto is_alike_to = [&](const PlannedCandidate* other) {
-        return is_alike(planned.candidate, other->candidate);
+        return is_alike(planned->candidate, other->candidate);
       };
-      if (is_small(planned.candidate) && std::ranges::none_of(few, is_alike_to)) {
-        few.push_back(&planned);
+      if (is_small(planned->candidate) && std::ranges::none_of(few, is_alike_to)) {
+        few.push_back(planned);
       }
     }
     return few;

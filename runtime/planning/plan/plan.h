@@ -86,7 +86,8 @@ struct Plan {
 // left out where it would recompute nothing. Candidates are left NotSimulated by the lower bounds
 // of bounds.h. For the sizes and modes of the fastest few a schedule is searched, too
 // (searched_step.h); it is listed where it is faster than the best known one by more than forecasts
-// are certain. Throws std::invalid_argument if no candidate meets the request, and whatever costs()
+// are certain. Where no known schedule fits the memory, one is searched for those that lack the
+// least. Throws std::invalid_argument if no candidate meets the request, and whatever costs()
 // throws.
 [[nodiscard]] Plan plan(const PlanRequest& request);
 

@@ -2,9 +2,8 @@
 #include "runtime/planning/plan/searched_step.h"
 
 #include <algorithm>
-#include <cmath>
-#include <optional>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "runtime/planning/plan/stage_costs.h"
@@ -68,20 +67,26 @@ Schedule one_at_a_time(const SearchProblem& problem) {
 
 // An order that fits, and its step.
 struct Fitting {
+  std::string known;  // the name of a known schedule; empty: it was searched
   SearchProblem problem;
   Schedule schedule;
   double step_s = 0;  // the mean
   int64_t bytes = 0;  // of the fullest rank
 };
 
-// Whether an order is faster, or as fast up to rounding and needs less memory.
-bool is_better(const Fitting& order, const std::optional<Fitting>& than) {
-  constexpr double kSame = 1e-6;
-  if (!than) return true;
-  if (std::abs(order.step_s - than->step_s) > kSame * than->step_s) {
-    return order.step_s < than->step_s;
-  }
-  return order.bytes < than->bytes;
+// The fastest, or null where there is none.
+const Fitting* fastest(const std::vector<Fitting>& orders) {
+  const auto best = std::ranges::min_element(orders, {}, &Fitting::step_s);
+  return best == orders.end() ? nullptr : &*best;
+}
+
+// Of those that are nearly as fast as the fastest the one that needs the least memory, of as small
+// ones the fastest. There must be one.
+const Fitting& preferred(const std::vector<Fitting>& orders) {
+  const double most_s = (1 + kNearlyAsFast) * fastest(orders)->step_s;
+  return *std::ranges::min_element(orders, {}, [&](const Fitting& order) {
+    return std::tuple(order.step_s > most_s, order.bytes, order.step_s);
+  });
 }
 
 // One search, or a look at what another one found.
@@ -127,7 +132,7 @@ class StepSearch {
     return problem;
   }
 
-  // Searches the placement, and keeps what fits and is faster than what was found before.
+  // Searches the placement, and keeps what fits.
   void search_placement(const std::vector<int>& rank_of_stage, const SearchEffort& effort) {
     const SearchProblem whole = problem(rank_of_stage);
     const Schedule least = one_at_a_time(whole);
@@ -150,8 +155,8 @@ class StepSearch {
       const Prediction prediction = predicted(found.schedule);
       lack_ = lack_of_memory(prediction.memory, limits_);
       if (lack_.empty()) {
-        keep(best_, {whole, std::move(found.schedule), prediction.step.mean_s,
-                     prediction.fullest_bytes()});
+        searched_.push_back({"", whole, std::move(found.schedule), prediction.step.mean_s,
+                             prediction.fullest_bytes()});
         return;
       }
       for (size_t r = 0; r < tight.limit.size(); ++r) {
@@ -161,7 +166,7 @@ class StepSearch {
     }
   }
 
-  // Looks for the fastest known schedule that fits.
+  // Keeps all known schedules that fit.
   void try_known() {
     for (const KnownSchedule& known : known_schedules()) {
       if (known.chunks != candidate_.chunks && !known.any_chunks) continue;
@@ -171,9 +176,8 @@ class StepSearch {
         const Prediction prediction = predicted(schedule);
         if (!lack_of_memory(prediction.memory, limits_).empty()) continue;
         SearchProblem placed = problem(schedule.rank_of_stage);
-        const bool better = keep(known_, {std::move(placed), std::move(schedule),
-                                          prediction.step.mean_s, prediction.fullest_bytes()});
-        if (better) known_name_ = known.name;
+        known_.push_back({known.name, std::move(placed), std::move(schedule),
+                          prediction.step.mean_s, prediction.fullest_bytes()});
       } catch (const std::invalid_argument&) {
         continue;  // not every known schedule can have every size
       }
@@ -181,13 +185,17 @@ class StepSearch {
   }
 
   [[nodiscard]] SearchedStep answer() {
-    if (!known_ && !best_) throw std::invalid_argument(lack_);
-    const bool is_known = !best_ || (known_ && !is_better(*best_, known_));
-    const Fitting& best = is_known ? *known_ : *best_;
+    std::vector<Fitting> all = searched_;
+    all.insert(all.end(), known_.begin(), known_.end());
+    if (all.empty()) throw std::invalid_argument(lack_);
+    const Fitting& best = preferred(all);
     SearchedStep step = step_of(certify(best.problem, best.schedule));
-    step.known = known_name_;
-    step.known_step_s = known_ ? known_->step_s : 0;
-    step.is_known = is_known;
+    step.is_known = !best.known.empty();
+    if (const Fitting* known = step.is_known ? &best : fastest(known_)) {
+      step.known = known->known;
+      step.known_step_s = known->step_s;
+      step.known_bytes = known->bytes;
+    }
     step.ended_by_clock = ended_by_clock_;
     return step;
   }
@@ -202,11 +210,6 @@ class StepSearch {
 
  private:
   static constexpr int kCorrections = 4;
-  static bool keep(std::optional<Fitting>& best, Fitting order) {
-    if (!is_better(order, best)) return false;
-    best = std::move(order);
-    return true;
-  }
   // The bytes that a rank may use; where only others have a limit, more than any device has.
   [[nodiscard]] int64_t limit_of(size_t rank) const {
     constexpr int64_t kPlenty = int64_t{1} << 43;  // a certificate has no larger number
@@ -230,9 +233,8 @@ class StepSearch {
   const Cluster& cluster_;
   const std::vector<int64_t> limits_;  // by rank of a pipeline; 0: none
   const std::vector<Skip> skips_;
-  std::optional<Fitting> best_, known_;  // found by the search, and of the known ones
-  std::string known_name_ = {};
-  std::string lack_ = {};  // why the last one that was found does not fit
+  std::vector<Fitting> searched_, known_;  // what fits
+  std::string lack_ = {};                  // why the last one that was found does not fit
   bool ended_by_clock_ = false;
 };
 

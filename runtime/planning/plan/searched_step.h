@@ -4,9 +4,10 @@
 // search() (schedule/search/search.h) knows passes and messages between neighbours alone. What else
 // a step has (sums over replicas, updates, skips, shared cards) is in the predictions by which its
 // answer is compared with the known schedules here; so no known schedule that fits is predicted to
-// be faster.
+// be faster by more than kNearlyAsFast.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,12 +17,18 @@
 
 namespace penstock {
 
+// Of orders whose steps differ by no more than this share the one that needs the least memory is
+// taken: forecasts are not so exact, and memory that is left may be of use.
+inline constexpr double kNearlyAsFast = 0.005;
+
 struct SearchedStep {
   Arrangement candidate;    // that was asked for, with the answer's text and kSearched as its name
   Prediction prediction;    // of a step with it
   Certificate certificate;  // of passes and messages; its limits are those of memory_limits()
-  std::string known = {};   // the fastest known schedule that fits; empty: none does
+  // The fastest known schedule that fits, or the known one that was taken; empty: none fits.
+  std::string known = {};
   double known_step_s = 0;  // the mean step with it
+  int64_t known_bytes = 0;  // of the fullest rank with it
   bool is_known = false;    // nothing faster, or as fast with less memory, was found than `known`
   bool ended_by_clock = false;
 };

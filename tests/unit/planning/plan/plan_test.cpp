@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -108,6 +109,23 @@ TEST(Plan, SearchedSchedulesAreListedWhereTheyGain) {
   alike.chunks = 1;
   alike.recompute = "none";
   for (const PlannedCandidate& planned : plan(alike).candidates) EXPECT_FALSE(planned.gap);
+}
+
+// Only an order with fewer micro-batches in flight than any known schedule has fits here.
+TEST(Plan, SearchesWhereNoKnownScheduleFits) {
+  PlanRequest r = unlike_request();
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const PlannedCandidate& planned : plan(r).candidates) {
+    if (planned.gap || planned.prediction.memory.empty()) continue;
+    least = std::min(least, planned.prediction.fullest_bytes());
+  }
+  r.cluster.memory_bytes = least - 1;
+  const Plan made = plan(r);
+  ASSERT_NE(made.best(), nullptr);
+  EXPECT_EQ(made.best()->candidate.schedule, kSearched);
+  EXPECT_LT(made.best()->prediction.fullest_bytes(), least);
+  r.cluster.memory_bytes = 1;
+  EXPECT_EQ(plan(r).best(), nullptr);
 }
 
 TEST(Plan, AskedForByNameSearchedSchedulesAreAll) {
