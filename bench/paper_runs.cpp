@@ -12,7 +12,7 @@
 #include "runtime/planning/costs/layer_costs.h"
 #include "runtime/planning/plan/plan.h"
 #include "runtime/planning/plan/split.h"
-#include "runtime/planning/plan/stage_costs.h"
+#include "runtime/planning/plan/stages/stage_costs.h"
 #include "runtime/planning/schedule/generators/generators.h"
 #include "runtime/planning/schedule/lower.h"
 

@@ -32,7 +32,7 @@
 #include "runtime/planning/blueprint/forecast.h"
 #include "runtime/planning/blueprint/layout.h"
 #include "runtime/planning/blueprint/plan_request.h"
-#include "runtime/planning/plan/stage_skips.h"
+#include "runtime/planning/plan/stages/stage_skips.h"
 #include "runtime/records/hub/weights.h"
 #include "runtime/records/telemetry/units.h"
 

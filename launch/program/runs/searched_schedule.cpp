@@ -9,7 +9,7 @@
 
 #include "kernels/error.h"
 #include "launch/program/planning/search_file.h"
-#include "runtime/planning/plan/unlike_ranks.h"
+#include "runtime/planning/plan/stages/unlike_ranks.h"
 #include "runtime/records/run_directory/names.h"
 #include "runtime/records/telemetry/units.h"
 #include "runtime/system/files/atomic_file.h"

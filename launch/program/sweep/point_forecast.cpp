@@ -17,7 +17,7 @@
 #include "runtime/planning/blueprint/plan_request.h"
 #include "runtime/planning/blueprint/searched_run.h"
 #include "runtime/planning/costs/interconnects.h"
-#include "runtime/planning/plan/unlike_ranks.h"
+#include "runtime/planning/plan/stages/unlike_ranks.h"
 
 namespace penstock {
 

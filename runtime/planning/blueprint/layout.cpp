@@ -11,7 +11,7 @@
 #include "runtime/planning/costs/layer_costs.h"
 #include "runtime/planning/partition/partition.h"
 #include "runtime/planning/plan/split.h"
-#include "runtime/planning/plan/stage_skips.h"
+#include "runtime/planning/plan/stages/stage_skips.h"
 
 namespace penstock {
 namespace {

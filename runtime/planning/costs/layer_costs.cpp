@@ -13,7 +13,7 @@
 #include "runtime/network/stage/gradient_buckets.h"
 #include "runtime/planning/costs/kept_once.h"
 #include "runtime/planning/costs/layer_probe.h"
-#include "runtime/planning/plan/stage_costs.h"
+#include "runtime/planning/plan/stages/stage_costs.h"
 
 namespace penstock {
 namespace {

@@ -4,8 +4,8 @@
 #include <limits>
 #include <vector>
 
-#include "runtime/planning/plan/stage_costs.h"
-#include "runtime/planning/plan/unlike_ranks.h"
+#include "runtime/planning/plan/stages/stage_costs.h"
+#include "runtime/planning/plan/stages/unlike_ranks.h"
 
 namespace penstock {
 namespace {

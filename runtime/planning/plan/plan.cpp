@@ -11,7 +11,7 @@
 #include "runtime/planning/plan/bounds.h"
 #include "runtime/planning/plan/searched_step.h"
 #include "runtime/planning/plan/split.h"
-#include "runtime/planning/plan/unlike_ranks.h"
+#include "runtime/planning/plan/stages/unlike_ranks.h"
 #include "runtime/planning/schedule/audits.h"
 #include "runtime/planning/schedule/generators/known_schedules.h"
 #include "runtime/planning/schedule/recipe.h"

@@ -6,9 +6,9 @@
 #include <set>
 #include <utility>
 
-#include "runtime/planning/plan/stage_costs.h"
-#include "runtime/planning/plan/stage_skips.h"
-#include "runtime/planning/plan/unlike_ranks.h"
+#include "runtime/planning/plan/stages/stage_costs.h"
+#include "runtime/planning/plan/stages/stage_skips.h"
+#include "runtime/planning/plan/stages/unlike_ranks.h"
 #include "runtime/planning/replay/replay_step.h"
 #include "runtime/planning/schedule/audits.h"
 #include "runtime/planning/schedule/proof/window.h"

@@ -17,8 +17,8 @@
 
 namespace penstock {
 
-// Of orders whose steps differ by no more than this share the one that needs the least memory is
-// taken: forecasts are not so exact, and memory that is left may be of use.
+// Where steps of several orders differ by no more than this share, the one that needs the least
+// memory is taken: forecasts are not so exact, and memory that is left may be of use.
 inline constexpr double kNearlyAsFast = 0.005;
 
 struct SearchedStep {

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "runtime/planning/partition/limited.h"
-#include "runtime/planning/plan/stage_costs.h"
-#include "runtime/planning/plan/unlike_ranks.h"
+#include "runtime/planning/plan/stages/stage_costs.h"
+#include "runtime/planning/plan/stages/unlike_ranks.h"
 #include "runtime/planning/schedule/proof/stash.h"
 
 namespace penstock {

@@ -7,7 +7,7 @@
 
 #include "kernels/error.h"
 #include "runtime/planning/blueprint/plan_request.h"
-#include "runtime/planning/plan/stage_costs.h"
+#include "runtime/planning/plan/stages/stage_costs.h"
 
 namespace penstock {
 namespace {

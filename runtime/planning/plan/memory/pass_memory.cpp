@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/planning/plan/stage_skips.h"
+#include "runtime/planning/plan/stages/stage_skips.h"
 #include "runtime/planning/schedule/generators/generators.h"
 #include "runtime/planning/schedule/lower.h"
 

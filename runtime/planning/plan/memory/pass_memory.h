@@ -10,7 +10,7 @@
 
 #include "runtime/planning/plan/arrangement.h"
 #include "runtime/planning/plan/layer_cost.h"
-#include "runtime/planning/plan/stage_costs.h"
+#include "runtime/planning/plan/stages/stage_costs.h"
 #include "runtime/planning/schedule/proof/replay.h"
 #include "runtime/planning/schedule/schedule.h"
 #include "runtime/planning/schedule/timing/memory.h"

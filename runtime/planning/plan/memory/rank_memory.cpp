@@ -9,7 +9,7 @@
 #include <string>
 
 #include "runtime/planning/plan/memory/pass_memory.h"
-#include "runtime/planning/plan/stage_costs.h"
+#include "runtime/planning/plan/stages/stage_costs.h"
 #include "runtime/planning/schedule/timing/data_use.h"
 
 namespace penstock {

@@ -94,7 +94,7 @@ class Search {
     return programs;
   }
 
-  // Which stages run whole backwards: none, or those where that takes less than halves.
+  // The stages that run whole backwards: none, or those where that takes less than halves.
   [[nodiscard]] std::vector<std::vector<bool>> ways_to_split() const {
     std::vector<bool> whole(work_.stages);
     for (int s = 0; s < work_.stages; ++s) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/planning/plan/split.h"
-#include "runtime/planning/plan/stage_costs.h"
+#include "runtime/planning/plan/stages/stage_costs.h"
 #include "runtime/planning/replay/replay_step.h"
 #include "tests/support/processor_time.h"
 

@@ -1,5 +1,5 @@
 // The stages that the skips of a network join.
-#include "runtime/planning/plan/stage_skips.h"
+#include "runtime/planning/plan/stages/stage_skips.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

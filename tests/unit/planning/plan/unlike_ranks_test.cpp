@@ -1,5 +1,5 @@
 // Ranks on unlike devices: which kind holds what, and splits, steps, memory and plans that follow.
-#include "runtime/planning/plan/unlike_ranks.h"
+#include "runtime/planning/plan/stages/unlike_ranks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -19,8 +19,9 @@ struct RankEvent {
   double time = 0;  // of the rank
 };
 
-// In the order in which they come to a micro-batch: the forwards of the ranks' stages, and then the
-// input halves in the opposite order, so the events at e and count - 1 - e are of one stage.
+// Returns the events in the order in which they come to a micro-batch: the forwards of the ranks'
+// stages, and then the input halves in the opposite order, so the events at e and count - 1 - e are
+// of one stage.
 [[nodiscard]] std::vector<RankEvent> events_of(const StepWork& work, const std::vector<int>& ranks);
 
 // The event at `to` of micro-batch j + behind begins no earlier than `wait` after the end of the

@@ -14,7 +14,7 @@ namespace penstock {
 namespace {
 
 // Problems that are so small that the search tries all orders.
-SearchProblem small_problem(Random& random) {
+SearchProblem drawn_problem(Random& random) {
   const int ranks = between(random, 1, 4);
   const int chunks = between(random, 1, ranks < 3 ? 2 : 1);
   SearchProblem problem =
@@ -33,7 +33,7 @@ TEST(RankOrders, NoneEndsLaterThanTheBestOfAllRanks) {
   int shown = 0;
   for (unsigned seed = 0; seed < 200; ++seed) {
     Random random(seed);
-    const SearchProblem problem = small_problem(random);
+    const SearchProblem problem = drawn_problem(random);
     const StepWork work = work_of(problem);
     const HeadsAndTails known = heads_and_tails(work);
     const double best = search(problem, {.instructions = 100'000}).makespan;

@@ -1,5 +1,5 @@
-// runtime/planning/plan/stage_skips.h -- stage_skips(): turns the skip connections between layers
-// into skip connections between stages, for a given split of the layers into stages.
+// runtime/planning/plan/stages/stage_skips.h -- stage_skips(): turns the skip connections between
+// layers into skip connections between stages, for a given split of the layers into stages.
 //
 // A skip connection is a tensor that goes from one layer directly to a later one. If both are in
 // one stage, nothing is sent. If they are in neighbouring stages, the tensor travels with the other

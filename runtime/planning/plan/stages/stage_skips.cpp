@@ -1,4 +1,4 @@
-#include "runtime/planning/plan/stage_skips.h"
+#include "runtime/planning/plan/stages/stage_skips.h"
 
 #include <algorithm>
 

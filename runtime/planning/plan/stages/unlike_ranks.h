@@ -1,5 +1,5 @@
-// runtime/planning/plan/unlike_ranks.h -- what one candidate of the planner comes to where the
-// ranks of a cluster are unlike (Cluster::devices): which kind of device each stage is on, what
+// runtime/planning/plan/stages/unlike_ranks.h -- what one candidate of the planner comes to where
+// the ranks of a cluster are unlike (Cluster::devices): which kind of device each stage is on, what
 // layers then cost, and what memory ranks have.
 //
 // Devices belong to world ranks, and a candidate's placement says which of them holds what. So

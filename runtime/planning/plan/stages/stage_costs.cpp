@@ -1,5 +1,5 @@
 // Sums over the layers of a stage, verb by verb.
-#include "runtime/planning/plan/stage_costs.h"
+#include "runtime/planning/plan/stages/stage_costs.h"
 
 #include <algorithm>
 #include <stdexcept>

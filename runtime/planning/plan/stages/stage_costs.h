@@ -1,4 +1,4 @@
-// runtime/planning/plan/stage_costs.h -- adds up the costs of the layers of one stage
+// runtime/planning/plan/stages/stage_costs.h -- adds up the costs of the layers of one stage
 // (layer_cost.h) to the times and bytes of the stage, as simulate() and byte_curve() need them.
 //
 // The sums follow what the engine does (runtime/network/stage/stage.cpp). Everywhere below,

@@ -1,5 +1,5 @@
 // Kinds, costs and memory of the ranks of one candidate.
-#include "runtime/planning/plan/unlike_ranks.h"
+#include "runtime/planning/plan/stages/unlike_ranks.h"
 
 #include <algorithm>
 #include <stdexcept>
