@@ -145,6 +145,28 @@ TEST(SearchedStep, ReckonsWithNodesReplicasAndSkips) {
   EXPECT_LT(found.certificate.makespan, found.prediction.step.plain_s);
 }
 
+// Where an order was found that is a little faster than a known schedule, it needs no more memory.
+TEST(SearchedStep, NeedsNoMoreMemoryThanAKnownScheduleThatIsNearlyAsFast) {
+  for (const char* recompute : {"none", "layer"}) {
+    for (const double latency : {0.0, 0.005, 0.01, 0.02, 0.05}) {
+      Cluster cluster;
+      cluster.within_node.latency = latency;
+      Arrangement candidate = on_four_ranks(recompute);
+      const SearchedStep found = searched_step(candidate, unlike_layers(), cluster, kLittle);
+      if (found.is_known) continue;
+      const double most_s = (1 + kNearlyAsFast) * found.prediction.step.mean_s;
+      for (const KnownSchedule& known : known_schedules()) {
+        if (known.chunks != 1) continue;
+        candidate.schedule = known.name;
+        const Prediction with = predict(candidate, unlike_layers(), cluster);
+        if (with.step.mean_s > most_s) continue;
+        EXPECT_GE(with.fullest_bytes(), found.prediction.fullest_bytes())
+            << known.name << ", latency " << latency;
+      }
+    }
+  }
+}
+
 // All orders of one rank end at the same time; gpipe keeps eight tapes, 1f1b one.
 TEST(SearchedStep, NeedsLittleMemoryWhereThatCostsNoTime) {
   Arrangement candidate = on_four_ranks("none");
