@@ -147,7 +147,7 @@ TEST(ScheduleSettings, AreRefusedWithASentence) {
   EXPECT_THAT(answered({.latency = -1}), HasSubstr("--latency"));
   EXPECT_THAT(answered({.latency = std::numeric_limits<double>::quiet_NaN()}),
               HasSubstr("--latency"));
-  EXPECT_THAT(answered({.schedule = "zb-v", .stages = 3}), HasSubstr("multiple of the 2"));
+  EXPECT_THAT(answered({.schedule = "zb-v", .stages = 3}), HasSubstr("multiple of 2"));
   EXPECT_THAT(answered({.schedule = "2f2b"}), HasSubstr("known are gpipe"));
   EXPECT_THAT(answered({.stages = 0}), HasSubstr("0"));
   EXPECT_THAT(answered({.micro_batches = 0}), HasSubstr("0"));

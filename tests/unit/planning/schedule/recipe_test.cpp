@@ -87,9 +87,9 @@ TEST(Recipe, RefusesWithASentenceThatNamesTheOption) {
     return message_of([&] { return training_schedule(recipe); });
   };
   EXPECT_EQ(refusal({.recompute = "all"}), "--recompute must be none, stage or layer, not all");
-  EXPECT_EQ(refusal({.schedule = "zb-v", .stages = 3}),
-            "--stages is 3, but with the schedule zb-v every rank holds 2 stages: take a multiple "
-            "of the 2");
+  EXPECT_EQ(
+      refusal({.schedule = "zb-v", .stages = 3}),
+      "--stages is 3, but with the schedule zb-v every rank holds 2 stages: take a multiple of 2");
   EXPECT_THAT(refusal({.schedule = "2f2b"}), HasSubstr("known are gpipe, 1f1b"));
   EXPECT_THAT(refusal({.stages = 0}), HasSubstr("--stages is 0"));
   EXPECT_EQ(refusal({.schedule = "mine.csv", .csv = "F0.0,B0.0\n", .stages = 2}),
