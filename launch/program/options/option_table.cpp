@@ -110,6 +110,12 @@ void add_model(std::vector<Option>& table) {
   rows.add("balance_loss", &M::balance_loss, "X", at_least(0), "decoder: weight of the loss that evens out the load of experts, by layer and micro-batch; 0: none");
   rows.add("router_z_loss", &M::router_z_loss, "X", at_least(0), "decoder: weight of the loss that keeps the logits of routers small; 0: none");
   rows.add("dense_layers", &M::dense_layers, "N,..", between(0, 1e6), "decoder: the layers without experts in a network of experts, counted from 0, ascending");
+}
+
+// Keys of other networks than transformers.
+void add_other_models(std::vector<Option>& table) {
+  using M = ModelConfig;
+  OptionRows rows(table, "model", &Config::model);
   rows.add("depth", &M::depth, "N", between(1, 1e5), "resnet: 6n+2 (cifar); 18, 34, 50, 101 or 152 (imagenet)");
   rows.add("form", &M::form, "NAME", one_of({"cifar", "imagenet", "simplified"}), "resnet: for small or for large images; unet: simplified: as torchgpipe's benchmark has it");
   rows.add("filters", &M::filters, "N", between(1, 1e6), "amoebanet: of the first third of its cells, a multiple of 8; unet: of the first level");
@@ -285,6 +291,7 @@ void add_run(std::vector<Option>& table) {
 std::vector<Option> make_table() {
   std::vector<Option> table;
   add_model(table);
+  add_other_models(table);
   add_lora(table);
   add_data(table);
   add_optimizer(table);

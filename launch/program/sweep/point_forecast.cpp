@@ -60,13 +60,12 @@ const ProcessorSpeed& PointForecaster::speed_for(int ranks, int threads) {
 // The configuration with the split that a run with times of its own settles when it starts.
 Config PointForecaster::with_planned_split(const Config& config, int ranks,
                                            const Devices& devices) const {
-  auto model = std::make_shared<Sequential>(
+  const auto model = std::make_shared<Sequential>(
       models_.build(config.model, known_vocabulary(config.data), config.model.classes));
   Cluster cluster = cluster_of(devices, sweep_.ranks_per_node);
   cluster.memory_bytes = 0;
-  PlanRequest request =
-      plan_request(config, ranks, cluster,
-                   costs_by_cut(config, std::move(model), models_.input(config.model), devices));
+  PlanRequest request = plan_request(
+      config, ranks, cluster, costs_by_cut(config, model, models_.input(config.model), devices));
   request.wanted = 1;
   pin_whole_pipeline(config.pipeline, request);
   const Plan found = plan(request);
@@ -79,7 +78,7 @@ Config PointForecaster::with_planned_split(const Config& config, int ranks,
 
 // Adds the schedule that the run will search when it starts.
 void PointForecaster::search_schedule(Config& config, const Devices& devices) const {
-  auto model = std::make_shared<Sequential>(
+  const auto model = std::make_shared<Sequential>(
       models_.build(config.model, known_vocabulary(config.data), config.model.classes));
   const ModelInput input = models_.input(config.model);
   const SearchedRun run =

@@ -111,7 +111,7 @@ void apply(const Arrangement& candidate, PipelineConfig& pipeline) {
   pipeline.split.assign(candidate.split.begin(), candidate.split.end());
 }
 
-CostsByCut costs_by_cut(const Config& config, std::shared_ptr<const Sequential> model,
+CostsByCut costs_by_cut(const Config& config, const std::shared_ptr<const Sequential>& model,
                         const ModelInput& input, const Devices& devices) {
   std::vector<CostsByCut> kinds;
   for (const DeviceKind& kind : devices.kinds) {

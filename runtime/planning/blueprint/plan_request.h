@@ -43,7 +43,8 @@ using CostsByCut = std::function<ModelCosts(MicroBatches)>;
 // themselves, the others' are ModelCosts::others. The function shares ownership of `model` and
 // copies all else. It throws Error(Input) where bytes would overflow, std::invalid_argument where a
 // profile is of another network.
-[[nodiscard]] CostsByCut costs_by_cut(const Config& config, std::shared_ptr<const Sequential> model,
+[[nodiscard]] CostsByCut costs_by_cut(const Config& config,
+                                      const std::shared_ptr<const Sequential>& model,
                                       const ModelInput& input, const Devices& devices);
 
 // A request to plan the run's mini-batch on `ranks` ranks (of all replicas together), in which
