@@ -194,7 +194,9 @@ ForwardProducts forward_products(const CpuContext& context, const GroupedSizes& 
   return all;
 }
 
-// The gradient of the inputs, multiplied in fp32.
+// The gradient of the inputs, multiplied in fp32, by gemm as that of the weights: it takes any
+// number of rows, and is faster on operands that no cache holds than primitives of a few heights
+// (bench/README.md, mixtures of experts).
 void input_gradient(CpuContext& context, Tensor& dx, const Tensor& rows, const Tensor& value,
                     const Tensor& offsets, const GroupedSizes& sizes) {
   const int64_t in = sizes.in;

@@ -112,6 +112,20 @@ void expect_well_formed(const LimitedSplit& found, const Kinds& kinds,
   ASSERT_EQ(found.fits, all.fullest() <= limit);
 }
 
+// That no split of all is better: of those that fit or, where none does, by the fullest rank.
+void expect_the_best(const LimitedSplit& found, const Kinds& kinds,
+                     const std::vector<StageLoads>& stages, double limit) {
+  const Best best = best_of_all(kinds, stages, limit);
+  ASSERT_NO_FATAL_FAILURE(expect_well_formed(found, kinds, stages, limit));
+  ASSERT_TRUE(found.proved);
+  ASSERT_EQ(found.fits, best.fullest <= limit);
+  if (found.fits) {
+    ASSERT_EQ(found.bottleneck, best.bottleneck);
+  } else {
+    ASSERT_EQ(found.fullest_bytes, best.fullest);
+  }
+}
+
 class Draw {
  public:
   explicit Draw(unsigned seed) : random_(seed) {}
@@ -154,16 +168,8 @@ TEST(Limited, IsAsGoodAsTryingAllSplits) {
     const double limit = draw.number(20, 300);
     SCOPED_TRACE(::testing::Message() << "trial " << trial << ": " << n << " layers, " << k);
     const LimitedSplit found = balance_within(layers, stages, limit);
-    const Best best = best_of_all({layers}, stages, limit);
-    ASSERT_NO_FATAL_FAILURE(expect_well_formed(found, {layers}, stages, limit));
-    ASSERT_TRUE(found.proved);
-    ASSERT_EQ(found.fits, best.fullest <= limit);
+    ASSERT_NO_FATAL_FAILURE(expect_the_best(found, {layers}, stages, limit));
     ++(found.fits ? fitted : refused);
-    if (found.fits) {
-      ASSERT_EQ(found.bottleneck, best.bottleneck);
-    } else {
-      ASSERT_EQ(found.fullest_bytes, best.fullest);
-    }
   }
   EXPECT_GT(fitted, 500);
   EXPECT_GT(refused, 500);
@@ -189,16 +195,8 @@ TEST(Limited, OfUnlikeDevicesIsAsGoodAsTryingAllSplits) {
     const double limit = draw.number(20, 300);
     SCOPED_TRACE(::testing::Message() << "trial " << trial << ": " << n << " layers, " << k);
     const LimitedSplit found = balance_within(kinds, stages, limit);
-    const Best best = best_of_all(kinds, stages, limit);
-    ASSERT_NO_FATAL_FAILURE(expect_well_formed(found, kinds, stages, limit));
-    ASSERT_TRUE(found.proved);
-    ASSERT_EQ(found.fits, best.fullest <= limit);
+    ASSERT_NO_FATAL_FAILURE(expect_the_best(found, kinds, stages, limit));
     ++(found.fits ? fitted : refused);
-    if (found.fits) {
-      ASSERT_EQ(found.bottleneck, best.bottleneck);
-    } else {
-      ASSERT_EQ(found.fullest_bytes, best.fullest);
-    }
     std::vector<StageLoads> like = stages;
     for (StageLoads& stage : like) stage.kind = 0;
     moved += balance_within(kinds[0], like, limit).split != found.split ? 1 : 0;
