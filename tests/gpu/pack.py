@@ -101,8 +101,8 @@ def components():
     return parts, lib
 
 
-def gather(programs, into):
-    """Fills the folder `into`, which is not there yet."""
+def gather(programs, ranks, into):
+    """Fills the folder `into`, which is not there yet. `ranks`: the script of the build folder that tests start ranks with."""
     (into / "bin").mkdir(parents=True)
     ours = []
     for program in programs:
@@ -126,6 +126,9 @@ def gather(programs, into):
         if path.suffix == ".so" or ".so." in path.name:
             subprocess.run(["strip", "--strip-unneeded", str(target)], check=False, stderr=subprocess.DEVNULL)
     shutil.copy(HERE / "unpacked.sh", into / "activate.sh")
+    # The mpirun that was found here is not there: the pack's own comes first in PATH.
+    (into / "ranks.sh").write_text(re.sub(r"^exec '[^']*'", "exec mpirun", ranks.read_text(), flags=re.MULTILINE))
+    shutil.copymode(ranks, into / "ranks.sh")
 
 
 def build(options, tree):
@@ -159,7 +162,7 @@ def main():
     try:
         programs = build(options, tree)
         with tempfile.TemporaryDirectory() as work:
-            gather(programs, pathlib.Path(work))
+            gather(programs, tree / "ranks.sh", pathlib.Path(work))
             new = into.with_name(into.name + ".new")
             with lzma.open(new, "wb", filters=COMPRESSION) as file, tarfile.open(fileobj=file, mode="w") as tar:
                 tar.add(work, arcname=".")

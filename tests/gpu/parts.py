@@ -185,7 +185,8 @@ def run_tests(part, programs, shards):
         for shard in range(shards):
             names.append(f"{program}.{shard + 1}")
             variables = {"GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(shard), "OMP_NUM_THREADS": "1",
-                         "PENSTOCK_PROGRAM": str(part.slot.program("penstock"))}
+                         "PENSTOCK_PROGRAM": str(part.slot.program("penstock")),
+                         "PENSTOCK_RANKS": str(part.slot.tree / "ranks.sh")}
             commands.append((names[-1], [part.slot.program(program), f"--gtest_filter={part.slot.filter or some}"], variables))
     codes = part.run_all(commands)
     for name, code in zip(names, codes):

@@ -244,14 +244,16 @@ class Pack(unittest.TestCase):
     def test_programs_and_ranks_start_from_a_pack_alone(self):
         with tempfile.TemporaryDirectory() as folder:
             there = pathlib.Path(folder) / "there"
-            pack.gather([self.program()], there)
+            pack.gather([self.program()], pathlib.Path(TREE) / "ranks.sh", there)
             program = there / "bin" / self.program().name
             script = f". {there}/activate.sh; ldd {program}; command -v mpirun"
-            if program.name == "penstock":  # the other one wants the driver of a GPU to start
-                script += f"; mpirun --oversubscribe -n 2 {program} --version"
+            # The program itself may want the driver of a GPU to start.
+            script += f"; {there}/ranks.sh -n 2 /bin/echo a rank of the pack"
             environment = {"PATH": "/usr/bin:/bin", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
             done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, env=environment)
             self.assertIn(f"{there}/usr/bin/mpirun", done.stdout, done.stderr)
+            self.assertEqual(done.stdout.count("a rank of the pack"), 2, done.stderr)
+            self.assertIn("\nexec mpirun ", (there / "ranks.sh").read_text())
             image = pack.image_libraries()
             for line in done.stdout.splitlines():
                 name, arrow, path = line.strip().partition(" => ")
