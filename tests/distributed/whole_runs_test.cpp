@@ -41,8 +41,11 @@ class WholeRun : public testing::Test {
   }
   // Trains by that run file, and expects that something was learnt and a checkpoint.
   void train(int ranks, const std::string& run_file, const std::string& options) {
-    run(ranks, "train " + scratch_.write("run.toml", run_file + kRest) + " --overwrite --out " +
-                   directory_ + " " + options);
+    const std::string said =
+        run(ranks, "train " + scratch_.write("run.toml", run_file + kRest) + " --overwrite --out " +
+                       directory_ + " " + options);
+    const bool validates = run_file.find("validation") != std::string::npos;
+    EXPECT_EQ(said.find("nothing is evaluated") == std::string::npos, validates) << said;
     const Trajectory trajectory = read_trajectory(directory_);
     ASSERT_EQ(trajectory.losses.size(), 8U);
     for (const double loss : trajectory.losses) EXPECT_TRUE(std::isfinite(loss)) << loss;

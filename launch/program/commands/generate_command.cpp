@@ -105,6 +105,10 @@ void check_asked(const UseOptions& options) {
                   .repetition_penalty =
                       options.asked.repetition_penalty.value_or(how.sampling.repetition_penalty)};
   check(how);
+  constexpr int kMostSamples = 1'000'000;  // all texts are kept until the last is written
+  if (options.generation.samples > kMostSamples) {
+    fail_input(fmt::format("--samples is at most {} texts of each prompt", kMostSamples));
+  }
   if (std::ranges::find(options.stops, "") != options.stops.end()) {
     fail_input("--stop needs the text before which a text ends");
   }

@@ -130,6 +130,9 @@ void check_together(const ScheduleOptions& request, const std::vector<std::strin
     }
   };
   const bool verifies = !request.verified.empty();
+  if (request.json && request.format != "json") {
+    refuse({"--format"}, "names another format than --json: give one of the two");
+  }
   if (!request.search) {
     refuse({"--certificate", "--search-seconds", "--seed"}, "goes with --search");
     if (!verifies) refuse({"--costs"}, "goes with --search or --verify-certificate");
@@ -170,8 +173,8 @@ ScheduleOptions schedule_options(const std::vector<std::string>& arguments) {
     fail_input("schedule: takes no argument like '" + rest.front() +
                "'; see penstock schedule --help");
   }
-  if (request.json) request.format = "json";
   check_together(request, arguments);
+  if (request.json) request.format = "json";
   read_times(request);
   if (is_file(request.settings.schedule)) read_csv(request.settings);
   return request;
@@ -225,6 +228,7 @@ std::string search_text(const SearchAnswer& found, const std::string& format,
   if (format == "html") return page(found.answer, found.generator);
   if (format == "trace") return as_trace(found.answer, known);
   if (format == "csv") return to_csv(found.answer.schedule);
+  if (format == "pytorch") return to_pytorch_csv(found.answer.schedule);
   const std::string text = terminal_text(found.answer, terminal) + search_figures(found);
   return known != nullptr ? text + "\n" + terminal_text(*known, terminal) : text;
 }

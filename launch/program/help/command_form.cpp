@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/program_options.hpp>
 
 #include "kernels/error.h"
@@ -59,6 +60,19 @@ void refuse_what_is_no_key(const CommandForm& form, const CommandOptions& option
   }
 }
 
+// Refuses a value that is empty, as a script leaves it whose variable is not set: most options take
+// no value for not given, and what was asked for would not be done. A text may be empty.
+void refuse_empty(const CommandForm& form, const CommandOptions& options,
+                  const po::parsed_options& found) {
+  for (const po::option& option : found.options) {
+    if (option.unregistered || option.string_key.empty()) continue;
+    const std::string kind = options.find(option.string_key, false).semantic()->name();
+    if (kind == "TEXT" || std::ranges::find(option.value, "") == option.value.end()) continue;
+    fail_input(fmt::format("{}: --{} is empty: give its {}, or leave the option out", form.name,
+                           option.string_key, kind));
+  }
+}
+
 po::parsed_options parsed_options(const CommandForm& form, const CommandOptions& options,
                                   const std::vector<std::string>& arguments) {
   namespace style = po::command_line_style;
@@ -101,6 +115,7 @@ std::vector<std::string> read_options(const CommandForm& form, const CommandOpti
   try {
     const po::parsed_options found = parsed_options(form, options, arguments);
     refuse_what_is_no_key(form, options, found);
+    refuse_empty(form, options, found);
     po::variables_map values;
     po::store(found, values);
     po::notify(values);

@@ -152,6 +152,13 @@ std::vector<Readers> readers_of_adapters_and_data() {
   };
 }
 
+std::vector<Readers> readers_of_runs() {
+  return {
+      {"run", {"on_corruption"}, {not_with("run.audit", "0")}},
+      {"checkpoint", {"partner_every", "partner_dir"}, {with("checkpoint.partner", {"true"})}},
+  };
+}
+
 std::vector<Readers> readers_of_optimizers() {
   return {
       {"optimizer", {"momentum"}, {by({"sgd", "rmsprop", "muon"})}},
@@ -231,7 +238,7 @@ const std::vector<Readers>& readers_table() {
     std::vector<Readers> all;
     for (const auto& part :
          {readers_of_networks(), readers_of_decoders(), readers_of_image_networks(),
-          readers_of_adapters_and_data(), readers_of_optimizers()}) {
+          readers_of_adapters_and_data(), readers_of_optimizers(), readers_of_runs()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;
@@ -257,6 +264,11 @@ std::string read_where(const Option& option) {
 }
 
 void check_read(const Settings& settings) {
+  // A run file may keep it for the dry runs of every now and then; on a command line it is meant.
+  if (settings.on_command_line("run.dry_run_model") && !settings.config.run.dry_run) {
+    fail_input(fmt::format("{}: 'run.dry_run_model' is read only by a dry run: add --dry-run",
+                           settings.place_of("run.dry_run_model")));
+  }
   for (const Option& option : option_table()) {
     const std::string name = option.name();
     if (!settings.given(name) || option.get(settings.config) == default_of(option)) continue;

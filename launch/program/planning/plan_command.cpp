@@ -72,6 +72,10 @@ PlanOptions plan_options(const std::vector<std::string>& arguments) {
   if (request.ranks < 1) {
     fail_input("plan: say for how many ranks, at least 1: penstock plan RUNFILE.toml --ranks N");
   }
+  constexpr int kMostRanks = 1'000'000;  // stages are counted in an int, several on a rank
+  if (request.ranks > kMostRanks) {
+    fail_input(fmt::format("plan: --ranks is at most {}, not {}", kMostRanks, request.ranks));
+  }
   if (request.top < 1) fail_input("plan: --top is how many to list, at least 1");
   check(request.replay);
   (void)ranks_of_a_node(request.cluster, request.ranks);

@@ -150,6 +150,11 @@ void check(const ReplayOptions& options) {
           "--replay-steps is how many steps to replay, from 1 to 10000");
   require(options.jitter >= 0 && options.jitter < 1, "--jitter is a share from 0 to below 1");
   require(options.node_mtbf_h >= 0, "--node-mtbf is in hours, above 0; 0: nodes do not fail");
+  const ReplayOptions usual;
+  require(options.node_mtbf_h > 0 ||
+              (options.checkpoint_s == usual.checkpoint_s && options.restart_s == usual.restart_s),
+          "--checkpoint-seconds and --restart-seconds are what failures cost: say how often nodes "
+          "fail by --node-mtbf HOURS");
   require(options.checkpoint_s > 0, "--checkpoint-seconds must be above 0");
   require(options.restart_s >= 0, "--restart-seconds must be at least 0");
 }

@@ -131,6 +131,10 @@ int work(const SweepFile& sweep, const DrawnSweep& drawn, const std::string& out
 int sweep_command(const std::vector<std::string>& arguments, const ModelMaker& models) {
   const SweepOptions options = sweep_options(arguments);
   if (options.report && fs::is_directory(options.operand)) {
+    if (!options.out.empty()) {
+      fail_input("sweep: --out is for a sweep file; the report on " + options.operand +
+                 " is written into that directory: leave --out out");
+    }
     return report_on(options.operand, read_sweep(options.operand));
   }
   SweepFile sweep = read_sweep_file(options.operand);

@@ -82,7 +82,7 @@ bool continues_in_place(const DirectoryContents& contents, const KeptCheckpoint&
 Attempt choose_attempt(const DirectoryContents& contents, const AttemptRequest& request) {
   if (contents.foreign_run_file) {
     fail_input(fmt::format(
-        "{}/{}: was not written by penstock and would be overwritten; choose another --out",
+        "{}/{}: was not written by penstock and would be overwritten; choose another directory",
         request.directory, kRunFile));
   }
   const bool from_path = request.resume != "never" && request.resume != "auto";

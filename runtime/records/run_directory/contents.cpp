@@ -117,10 +117,12 @@ std::string run_directory_of(const std::string& checkpoint) {
 }
 
 std::string newest_of_run(const std::string& directory) {
+  std::error_code ignored;
+  if (!fs::exists(directory, ignored)) fail_input("there is no run directory " + directory);
   const std::vector<KeptCheckpoint> own = checkpoints_of_run(directory);
   if (own.empty()) {
     fail_input(directory + "/" + kCheckpointFolder +
-               " has no checkpoint of its run: train first, or name one with --checkpoint");
+               " has no checkpoint of its run: train first, or name a step directory of another");
   }
   return sound_path(own.back());
 }

@@ -399,6 +399,10 @@ TEST_F(PlanCommand, ReplaysTheBestAsWholeJobs) {
   const char* alike = "--replay-steps 9: without --jitter all steps are alike: one of each\n";
   EXPECT_THAT(answer(with({"--replay-steps", "9"})), HasSubstr(alike));
   EXPECT_THAT(answer(with({"--replay-steps", "9", "--jitter", "0.1"})), Not(HasSubstr(alike)));
+  for (const char* option : {"--checkpoint-seconds=5", "--restart-seconds=5"}) {
+    EXPECT_THAT(refusal(with({option})), HasSubstr("--node-mtbf HOURS")) << option;
+  }
+  EXPECT_THAT(refusal({"--ranks", "600000000"}), HasSubstr("--ranks is at most 1000000"));
   for (const char* option : {"--jitter=0.1", "--replay-steps=9", "--node-mtbf=20"}) {
     EXPECT_THAT(refusal({"--ranks", "8", option}), HasSubstr("are about replays")) << option;
   }

@@ -107,6 +107,9 @@ TEST(Readers, EveryKindRefusesWhatIsOfOthers) {
                            "--model.kind mlp --model.hidden_layers 8,8 --model.hidden 9",
                            "--model.kind mlp --model.norm_replicas true",
                            "--model.kind mlp --lora.rank 2",
+                           "--run.on_corruption retry",
+                           "--checkpoint.partner_every 2",
+                           "--checkpoint.partner_dir /dev/shm/x",
                            "--optimizer.nesterov true",
                            "--optimizer.momentum 0.5",
                            "--optimizer.rms_decay 0.5",
@@ -126,6 +129,14 @@ TEST(Readers, EveryKindRefusesWhatIsOfOthers) {
     SCOPED_TRACE(line);
     EXPECT_THAT(argument_error(words(line)), HasSubstr("' is read only where "));
   }
+}
+
+// A run file may keep the model of its dry runs.
+TEST(Readers, TheModelOfADryRunIsForOne) {
+  EXPECT_EQ(argument_error({"--run.dry_run_model", "a100"}),
+            "--run.dry_run_model: 'run.dry_run_model' is read only by a dry run: add --dry-run");
+  const TemporaryFolder folder;
+  (void)configured({folder.write("r.toml", "[run]\ndry_run_model = 'a100'\n")});
 }
 
 TEST(Readers, SayAllThatIsInTheWay) {

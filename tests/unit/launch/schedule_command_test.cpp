@@ -78,6 +78,9 @@ TEST(ScheduleCommand, WritesEveryFormat) {
   EXPECT_EQ(nlohmann::json::parse(written("json"))["ranks"], 2);
   EXPECT_THAT(written("csv"), StartsWith("F0.0,F0.1,I0.0"));
   EXPECT_THAT(written("pytorch"), StartsWith("0F0,0F1,0I0"));
+  EXPECT_EQ(
+      schedule_text({"--search", "--stages", "1", "--micro-batches", "2", "--format", "pytorch"}),
+      "0F0,0F1,0B0,0B1\n");
   EXPECT_THAT(written("text"), StartsWith("F0 F1"));
   for (const char* format : {"text", "csv", "pytorch", "svg", "html", "json", "trace"}) {
     EXPECT_THAT(command_help(schedule_form()), HasSubstr(" " + std::string(format) + ":"));
@@ -129,6 +132,11 @@ TEST(ScheduleCommand, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal({"--times", "1,2"}), HasSubstr("--times"));
   EXPECT_THAT(refusal({"--times", "1,2,x"}), HasSubstr("--times"));
   EXPECT_THAT(refusal({"--format", "png"}), HasSubstr("--format"));
+  EXPECT_THAT(refusal({"--format", "csv", "--json"}), HasSubstr("give one of the two"));
+  // A script whose variable is not set would take the answer for a proof.
+  EXPECT_EQ(refusal({"--verify-certificate", ""}),
+            "schedule: --verify-certificate is empty: give its FILE, or leave the option out");
+  EXPECT_THAT(refusal({"--search", "--costs", ""}), HasSubstr("--costs is empty"));
   EXPECT_THAT(refusal({"--recompute", "all"}), HasSubstr("--recompute"));
   EXPECT_THAT(refusal({"--warm-up", "2", "--schedule", "gpipe"}),
               HasSubstr("gpipe has no warm-up that --warm-up 2 could make deeper"));

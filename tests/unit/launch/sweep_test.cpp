@@ -195,6 +195,10 @@ TEST_F(Sweeps, WhatIsWrongIsNamedWithItsLine) {
   EXPECT_THAT(refusal("[set]\nstages = 1\n[grid]\nstages = [1]\n"),
               AllOf(StartsWith("s.toml:4: 'pipeline.stages' is in the grid as well, at "),
                     HasSubstr("s.toml:6")));
+  EXPECT_THAT(refusal("[set]\nthreads = 1\nrun.threads = 2\n"),
+              AllOf(HasSubstr("'run.threads' is given at "), HasSubstr("by another name")));
+  EXPECT_THAT(refusal("[grid]\nstages = [1]\npipeline.stages = [2]\n"),
+              HasSubstr("'pipeline.stages' is given at "));
   EXPECT_THAT(refusal("mode = \n"), StartsWith("s.toml:3: not valid TOML"));
   EXPECT_THAT(refusal("[grit]\n"), AllOf(StartsWith("s.toml:3: unknown section 'grit'"),
                                          HasSubstr("did you mean 'grid'?")));
@@ -203,6 +207,14 @@ TEST_F(Sweeps, WhatIsWrongIsNamedWithItsLine) {
   EXPECT_THAT(refusal("device_memory = \"much\"\n"),
               StartsWith("s.toml:3: 'sweep.device_memory': "));
   EXPECT_THAT(refusal("mode = \"batch\"\n"), HasSubstr("'sweep.script' is not given"));
+  for (const char* of_jobs : {"submit = \"sbatch\"", "walltime = \"1:00\"", "gpus_per_node = 3",
+                              "script = \"slurm.sh\""}) {
+    EXPECT_THAT(refusal(std::string(of_jobs) + "\n"),
+                AllOf(StartsWith("s.toml:3: 'sweep."),
+                      HasSubstr("is read only where sweep.mode is \"batch\"")));
+  }
+  EXPECT_THAT(refusal("mode = \"batch\"\nlauncher = \"srun\"\n"),
+              StartsWith("s.toml:4: 'sweep.launcher' is read only where sweep.mode is \"local\""));
 }
 
 TEST_F(Sweeps, PlotsAreOfKeysThatVary) {

@@ -113,7 +113,21 @@ void read_grid(const toml::table& table, const std::string& file, SweepFile& to)
   });
 }
 
+// Refuses a key that is given twice in one section, by its short name and by its full one.
+template <class Key>
+void refuse_two_names(const std::vector<Key>& keys) {
+  for (size_t i = 0; i < keys.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (keys[i].option != keys[j].option) continue;
+      fail_input(fmt::format("{}: '{}' is given at {}, too, by another name: give one of the two",
+                             keys[i].origin, keys[i].option->name(), keys[j].origin));
+    }
+  }
+}
+
 void refuse_twice(const SweepFile& sweep) {
+  refuse_two_names(sweep.set);
+  refuse_two_names(sweep.grid);
   for (const SetKey& key : sweep.set) {
     for (const GridKey& varied : sweep.grid) {
       if (varied.option == key.option) {

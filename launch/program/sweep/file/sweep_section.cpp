@@ -105,6 +105,28 @@ constexpr SectionKey kSweepKeys[] = {
      [](const auto& n, auto& to) { return set_word(n, "stop", "continue", to.stops_on_failure); }},
 };
 
+// Refuses keys of jobs in a sweep that starts its points here, and the other way round: a sweep
+// that was meant for compute nodes would train on this one.
+void refuse_unread(const toml::table& table, const std::string& file, bool batch) {
+  constexpr const char* kOfJobs[] = {"script", "submit", "gpus_per_node", "walltime"};
+  constexpr const char* kOfPoints[] = {"launcher", "on_failure"};
+  const auto refuse = [&](std::span<const char* const> keys, const char* mode) {
+    for (const char* const key : keys) {
+      const toml::node* node = table.get(key);
+      if (node == nullptr) continue;
+      fail_input(
+          fmt::format("{}: 'sweep.{}' is read only where sweep.mode is \"{}\": leave it out, "
+                      "or set the mode",
+                      place(file, node->source()), key, mode));
+    }
+  };
+  if (batch) {
+    refuse(kOfPoints, "local");
+  } else {
+    refuse(kOfJobs, "batch");
+  }
+}
+
 // Finds a path beside the sweep file, or else in the working directory.
 std::string found_beside(const std::string& file, const char* key, const std::string& path) {
   const fs::path beside = fs::absolute(file).parent_path() / path;
@@ -125,6 +147,7 @@ std::string found_beside(const std::string& file, const char* key, const std::st
 void read_sweep_section(const toml::table& table, const std::string& file, SweepFile& to) {
   read_section(table, "sweep", kSweepKeys, "; keys of the run file are for [set] and [grid]", file,
                to);
+  refuse_unread(table, file, to.batch);
 }
 
 void settle_paths(const std::string& file, SweepFile& sweep) {

@@ -23,6 +23,10 @@ Evaluations::Evaluations(const Config& config, bool is_classifier, DataSource& s
 void Evaluations::open(const Progress& from) {
   const int64_t samples = source_.facts().validation_samples;
   check_best(config_, samples, is_classifier_);
+  if (config_.run.eval_every > 0 && samples == 0) {
+    note("note: run.eval_every is " + std::to_string(config_.run.eval_every) +
+         ", and nothing is evaluated: there are no validation data (data.validation)");
+  }
   best_ = from.best;
   if (best_.samples == 0 || best_.samples == samples) return;
   note("note: data.validation has " + std::to_string(samples) + " samples and had " +
