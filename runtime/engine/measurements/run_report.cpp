@@ -253,6 +253,7 @@ RunSummary RunReport::summary(double final_loss, double seconds, const DataWaits
   summary.micro_batch_size = config_.pipeline.micro_batch_size;
   summary.model = config_.model.kind;
   summary.schedule = config_.pipeline.schedule;
+  summary.warm_up = config_.pipeline.warm_up;
   summary.recompute = config_.pipeline.recompute;
   summary.device = device_.description();
   summary.precision = config_.run.precision;

@@ -148,7 +148,10 @@ std::string facts_table(const RunFacts& facts) {
                                 number_or_unknown(facts.stages), number_or_unknown(facts.replicas),
                                 number_or_unknown(facts.micro_batches),
                                 number_or_unknown(facts.micro_batch_size)));
-  table += fact_row("Schedule", known(facts.schedule) + ", recompute " + known(facts.recompute));
+  const std::string ahead =
+      facts.warm_up.value_or(0) > 0 ? fmt::format(" with warm_up = {}", *facts.warm_up) : "";
+  table +=
+      fact_row("Schedule", known(facts.schedule) + ahead + ", recompute " + known(facts.recompute));
   table += fact_row("Device", joined_words({known(facts.device), facts.precision}));
   table += fact_row("Hosts", facts.hosts.empty() ? "not known before the run ends"
                              : facts.hosts.size() == 1

@@ -79,9 +79,10 @@ std::string totals(const RunSummary& summary) {
     text += fmt::format("\npredicted   {} a step ({})",
                         milliseconds_text(summary.forecast->step_ms), summary.forecast->basis);
   }
-  text += fmt::format("\nbubble      {} measured, {} predicted for K = {}, M = {} ({})",
+  const std::string ahead = summary.warm_up > 0 ? fmt::format(" +{}", summary.warm_up) : "";
+  text += fmt::format("\nbubble      {} measured, {} predicted for K = {}, M = {} ({}{})",
                       percent_text(summary.bubble_measured), percent_text(summary.bubble_predicted),
-                      summary.stages, summary.micro_batches, summary.schedule);
+                      summary.stages, summary.micro_batches, summary.schedule, ahead);
   if (summary.dry_run) return text;
   text += fmt::format("\nloss        {}", loss_text(summary.final_loss));
   if (summary.final_eval) {

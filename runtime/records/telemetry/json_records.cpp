@@ -167,6 +167,7 @@ std::string json_text(const RunSummary& summary) {
     json.erase("final_loss");
     json["dry_run"] = true;
   }
+  if (summary.warm_up > 0) json["warm_up"] = summary.warm_up;
   if (summary.epoch) {
     json["epoch"] = summary.epoch->done;
     json["epochs"] = summary.epoch->of;

@@ -148,6 +148,7 @@ struct StartRecord {
 struct RunSummary {
   int ranks = 1, stages = 1, replicas = 1, micro_batches = 1;  // micro_batches: per replica
   int64_t micro_batch_size = 1;                                // samples
+  int warm_up = 0;  // pipeline.warm_up: forwards that rank 0 ran ahead beyond the schedule's own
   bool dry_run = false;  // run.dry_run: modelled times, nothing was trained, there is no loss
   std::string model, schedule, recompute, device, precision;
   int threads = 1;                     // per rank

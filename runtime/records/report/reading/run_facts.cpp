@@ -168,6 +168,7 @@ void add_description(const RunFiles& files, RunFacts& facts) {
   facts.replicas = count_in(files, summary, "replicas");
   facts.micro_batches = count_in(files, summary, "micro_batches");
   facts.micro_batch_size = count_in(files, summary, "micro_batch_size");
+  facts.warm_up = count_in(files, summary, "warm_up").value_or(0);
   facts.parameters = count_in(files, summary, "parameters");
   const auto dry = summary.find("dry_run");
   facts.dry_run = dry != summary.end() && dry->is_boolean() && dry->get<bool>();
@@ -191,6 +192,7 @@ void add_keys(const std::map<std::string, std::string>& keys, RunFacts& facts) {
   count("pipeline.replicas", facts.replicas);
   count("pipeline.micro_batches", facts.micro_batches);
   count("pipeline.micro_batch_size", facts.micro_batch_size);
+  count("pipeline.warm_up", facts.warm_up);
   count("run.steps", facts.steps_asked);
 }
 

@@ -59,6 +59,17 @@ TEST(RunPage, ShowsTheFiguresOfTheSummary) {
                           HasSubstr("10.0 MiB"), HasSubstr("predicted 9.00 MiB")));
 }
 
+TEST(RunPage, TellsADeeperWarmUp) {
+  RunFiles files = finished_run();
+  (*files.summary)["schedule"] = "zb-h1";
+  files.run_toml = "[pipeline]\nwarm_up = 2\n";
+  EXPECT_THAT(run_page(files), HasSubstr(">zb-h1, recompute")) << "the summary's run had none";
+  (*files.summary)["warm_up"] = 2;
+  EXPECT_THAT(run_page(files), HasSubstr(">zb-h1 with warm_up = 2, recompute"));
+  files.summary.reset();
+  EXPECT_THAT(run_page(files), HasSubstr(" with warm_up = 2, recompute"));
+}
+
 TEST(RunPage, TellsByWhatAndHowTheRunWasStarted) {
   RunFiles files = finished_run();
   EXPECT_THAT(run_page(files), Not(HasSubstr("Started"))) << "a run of an older program";

@@ -51,6 +51,13 @@ bubble      24.1 % measured, 20.0 % predicted for K = 2, M = 4 (1f1b)
 loss        1.7500, 1.8812 on validation data)");
 }
 
+TEST(ClosingTable, TellsADeeperWarmUp) {
+  RunSummary summary = example_run();
+  summary.schedule = "zb-h1";
+  summary.warm_up = 3;
+  EXPECT_THAT(closing_table(summary), ::testing::HasSubstr("for K = 2, M = 4 (zb-h1 +3)\n"));
+}
+
 TEST(ClosingTable, SaysHowUnevenTheLoadOfExpertsIs) {
   RunSummary summary = example_run();
   const std::vector<ExpertLoad> loads = {{.layer = "blocks.1.experts", .rows = {6, 0, 1, 1}}};

@@ -188,6 +188,13 @@ TEST(Summary, HasTheKeysOfTheContract) {
   EXPECT_FALSE(read.contains("final_eval"));
 }
 
+TEST(Summary, TellsAWarmUpThatIsNotTheSchedulesOwn) {
+  RunSummary summary;
+  EXPECT_FALSE(json::parse(json_text(summary)).contains("warm_up"));
+  summary.warm_up = 3;
+  EXPECT_EQ(json::parse(json_text(summary))["warm_up"], 3);
+}
+
 TEST(Summary, TellsTheBestAndWhyItEndedEarly) {
   RunSummary summary;
   EXPECT_FALSE(json::parse(json_text(summary)).contains("best"));
