@@ -223,6 +223,18 @@ TEST_F(VirtualTimes, AreTheSimulatorsOnUnlikeRanks) {
   }
 }
 
+// Slow links from the first stage to the second in one replica, and between replicas.
+TEST_F(VirtualTimes, AreTheSimulatorsOnUnlikeLinks) {
+  const std::string usual = "--dry-run-model p100";
+  const double fast = rehearse(4, "1f1b", usual).median;
+  const std::string file = scratch_.write("links.json", R"({"links": [
+      {"ranks": "4", "and": "5", "latency_us": 300}, {"ranks": "0-3", "and": "4-7", "gb_per_s": 0.5}]})");
+  expect_the_simulators(4, usual + " --devices " + file);
+  EXPECT_THAT(said_, HasSubstr("unlike links: ranks 0-3 with rank 4 0.5 GB/s"));
+  EXPECT_THAT(said_, HasSubstr("rank 4 with rank 5 300 us"));
+  EXPECT_GT(rehearse(4, "1f1b", usual + " --devices " + file).median, 1.02 * fast);
+}
+
 TEST_F(VirtualTimes, AreTheSameEveryTime) {
   const auto moments = [&] {
     (void)rehearse(2, "1f1b", "--dry-run-model a100 --run.trace 1");

@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include "kernels/device_model.h"
@@ -25,14 +28,16 @@ namespace {
 constexpr int64_t kMostBytes = int64_t{4} << 20;
 constexpr const char* kCure = R"(an entry is like {"ranks": "0-3", "model": "a100", "speed": 0.5, )"
                               R"("memory": "40GiB"} (docs/planning.md))";
+constexpr const char* kLinkCure = R"(a link is like {"ranks": "0-3", "and": "4-7", "gb_per_s": )"
+                                  R"(2.5, "latency_us": 30} (docs/planning.md))";
 
 std::string named(const FileObject& entry, const char* key) {
   return fmt::format("{} '{}'", entry.place(), key);
 }
 
-// The ranks of an entry, of a job of `ranks` ranks.
-std::vector<int> ranks_of(const FileObject& entry, int ranks) {
-  const std::string text = entry.text("ranks");
+// The ranks that a member of an entry lists, of a job of `ranks` ranks.
+std::vector<int> ranks_of(const FileObject& entry, int ranks, const char* key = "ranks") {
+  const std::string text = entry.text(key);
   std::vector<int> listed;
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, ',');) {
@@ -46,16 +51,15 @@ std::vector<int> ranks_of(const FileObject& entry, int ranks) {
     const int first = number(0, dash);
     const int last = dash == part.size() ? first : number(dash + 1, part.size());
     if (first < 0 || last < first) {
-      entry.fail(named(entry, "ranks"),
-                 fmt::format("is '{}', and lists ranks such as 0-3,8", text));
+      entry.fail(named(entry, key), fmt::format("is '{}', and lists ranks such as 0-3,8", text));
     }
     if (last >= ranks) {
-      entry.fail(named(entry, "ranks"),
+      entry.fail(named(entry, key),
                  fmt::format("has rank {}, and the job has {}", last, amount_text(ranks, "rank")));
     }
     for (int rank = first; rank <= last; ++rank) listed.push_back(rank);
   }
-  if (listed.empty()) entry.fail(named(entry, "ranks"), "lists no ranks");
+  if (listed.empty()) entry.fail(named(entry, key), "lists no ranks");
   return listed;
 }
 
@@ -139,13 +143,11 @@ void begin_with_first_rank(Devices& devices) {
   }
 }
 
-Devices read_devices(const std::string& path, int ranks, const DeviceKind& usual,
-                     const std::string& precision) {
-  const nlohmann::json json = read_user_json(path, kMostBytes, kCure);
-  const FileObject root(path, kCure, json);
-  root.know({"devices"});
-  Devices devices{.kind_of_rank = std::vector<int>(static_cast<size_t>(ranks), -1),
-                  .basis = "unlike ranks: " + path};
+void read_kinds(const FileObject& root, const std::string& path, int ranks, const DeviceKind& usual,
+                const std::string& precision, Devices& devices) {
+  devices.kinds.clear();
+  devices.kind_of_rank.assign(static_cast<size_t>(ranks), -1);
+  devices.basis = "unlike ranks: " + path;
   for (const FileObject& entry : root.objects("devices")) {
     devices.kinds.push_back(kind_in(entry, path, precision, usual));
     const int number = static_cast<int>(std::ssize(devices.kinds)) - 1;
@@ -168,6 +170,99 @@ Devices read_devices(const std::string& path, int ranks, const DeviceKind& usual
   }
   check_all(root, devices.kind_of_rank);
   begin_with_first_rank(devices);
+}
+
+// An entry of "links": which ranks it joins, and by what. Where `others` is empty, `ranks` are
+// joined among themselves.
+struct LinkEntry {
+  std::vector<int> ranks, others;
+  OwnLink own;
+};
+
+LinkEntry link_in(const FileObject& entry, int ranks) {
+  entry.know({"ranks", "and", "gb_per_s", "latency_us"});
+  LinkEntry link{.ranks = ranks_of(entry, ranks), .others = {}, .own = {}};
+  if (entry.has("and")) link.others = ranks_of(entry, ranks, "and");
+  if (link.others.empty() && link.ranks.size() < 2) {
+    entry.fail(entry.place(), "joins one rank to none: list more in 'ranks', or others in 'and'");
+  }
+  std::vector<int> listed = link.ranks;
+  listed.insert(listed.end(), link.others.begin(), link.others.end());
+  std::ranges::sort(listed);
+  if (const auto twice = std::ranges::adjacent_find(listed); twice != listed.end()) {
+    entry.fail(entry.place(), fmt::format("has rank {} twice", *twice));
+  }
+  const auto up_to = [&](const char* key, double least, double most) {
+    const double value = entry.number(key);
+    if (value >= least && value <= most) return value;
+    entry.fail(named(entry, key), fmt::format("is {}, not between {} and {}", value, least, most));
+  };
+  if (entry.has("gb_per_s")) link.own.seconds_per_byte = 1e-9 / up_to("gb_per_s", 1e-6, 1e6);
+  if (entry.has("latency_us")) link.own.latency = 1e-6 * up_to("latency_us", 0, 1e9);
+  if (!link.own.latency && !link.own.seconds_per_byte) {
+    entry.fail(entry.place(), "says nothing of its links: no gb_per_s or latency_us");
+  }
+  return link;
+}
+
+// Puts ranks that the same entries list on the same sides into one group. Ranks that none lists are
+// a group, too.
+std::vector<int> groups_of(const std::vector<LinkEntry>& entries, int ranks) {
+  std::vector<std::vector<int>> sides(static_cast<size_t>(ranks));
+  for (int e = 0; e < std::ssize(entries); ++e) {
+    const LinkEntry& entry = entries[static_cast<size_t>(e)];
+    for (const int rank : entry.ranks) sides[static_cast<size_t>(rank)].push_back(2 * e);
+    for (const int rank : entry.others) sides[static_cast<size_t>(rank)].push_back(2 * e + 1);
+  }
+  std::map<std::vector<int>, int> numbers;
+  std::vector<int> group_of_rank;
+  for (const std::vector<int>& side : sides) {
+    const int next = static_cast<int>(std::ssize(numbers));
+    group_of_rank.push_back(numbers.emplace(side, next).first->second);
+  }
+  return group_of_rank;
+}
+
+RankLinks read_links(const FileObject& root, int ranks) {
+  const std::vector<FileObject> objects = root.objects("links");
+  std::vector<LinkEntry> entries;
+  for (const FileObject& object : objects) entries.push_back(link_in(object, ranks));
+  RankLinks links{.group_of_rank = groups_of(entries, ranks), .between = {}};
+  const auto groups = [&](const std::vector<int>& listed) {
+    std::set<int> found;
+    for (const int rank : listed) found.insert(links.group_of_rank[static_cast<size_t>(rank)]);
+    return found;
+  };
+  std::map<std::pair<int, int>, size_t> entry_of;
+  for (size_t e = 0; e < entries.size(); ++e) {
+    const std::set<int> first = groups(entries[e].ranks);
+    const std::set<int> second = groups(entries[e].others);
+    for (const int one : first) {
+      for (const int other : second.empty() ? first : second) {
+        const std::pair<int, int> pair = std::minmax(one, other);
+        const auto [said, is_new] = entry_of.emplace(pair, e);
+        if (!is_new && said->second != e) {
+          objects[e].fail(
+              objects[e].place(),
+              fmt::format("has links that 'links'[{}] has, too: each link stands in one entry",
+                          said->second));
+        }
+        links.between[pair] = entries[e].own;
+      }
+    }
+  }
+  return links;
+}
+
+Devices read_devices(const std::string& path, int ranks, const DeviceKind& usual,
+                     const std::string& precision, Devices devices) {
+  const nlohmann::json json = read_user_json(path, kMostBytes, kCure);
+  const FileObject root(path, kCure, json);
+  root.know({"devices", "links"});
+  if (root.has("devices") || !root.has("links")) {
+    read_kinds(root, path, ranks, usual, precision, devices);
+  }
+  if (root.has("links")) devices.links = read_links(FileObject(path, kLinkCure, json), ranks);
   return devices;
 }
 
@@ -179,26 +274,64 @@ std::string kind_text(const DeviceKind& kind) {
   return text;
 }
 
+// The ranks whose group, or kind, is this one.
+std::vector<int> ranks_of_group(const std::vector<int>& group_of_rank, int group) {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < std::ssize(group_of_rank); ++rank) {
+    if (group_of_rank[static_cast<size_t>(rank)] == group) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+std::string link_text(const OwnLink& own) {
+  if (!own.seconds_per_byte) return fmt::format("{:.4g} us", 1e6 * *own.latency);
+  const std::string rate = fmt::format("{:.4g} GB/s", 1e-9 / *own.seconds_per_byte);
+  return own.latency ? fmt::format("{} after {:.4g} us", rate, 1e6 * *own.latency) : rate;
+}
+
+std::string links_text(const RankLinks& links) {
+  constexpr size_t kMostTold = 8;
+  std::vector<std::string> parts;
+  for (const auto& [groups, own] : links.between) {
+    const std::vector<int> ranks = ranks_of_group(links.group_of_rank, groups.first);
+    const std::vector<int> others = ranks_of_group(links.group_of_rank, groups.second);
+    if (groups.first != groups.second) {
+      parts.push_back(
+          fmt::format("{} with {} {}", ranks_text(ranks), ranks_text(others), link_text(own)));
+    } else if (ranks.size() > 1) {
+      parts.push_back(fmt::format("{} among themselves {}", ranks_text(ranks), link_text(own)));
+    }
+  }
+  if (parts.size() > kMostTold) {
+    const size_t left_out = parts.size() - kMostTold;
+    parts.resize(kMostTold);
+    parts.push_back(fmt::format("and {} more", left_out));
+  }
+  return fmt::format("unlike links: {}", fmt::join(parts, "; "));
+}
+
 }  // namespace
 
 Devices devices_of_run(const Config& config, int ranks, const DeviceKind& usual,
                        const std::string& profile_path) {
   const std::string& path = config.pipeline.devices;
-  if (!path.empty()) return read_devices(path, ranks, usual, config.run.precision);
-  return like_devices(usual.model, usual.profile ? &*usual.profile : nullptr, profile_path);
+  Devices alike =
+      like_devices(usual.model, usual.profile ? &*usual.profile : nullptr, profile_path);
+  if (path.empty()) return alike;
+  return read_devices(path, ranks, usual, config.run.precision, std::move(alike));
 }
 
 std::string devices_text(const Devices& devices) {
-  if (devices.kind_of_rank.empty()) return "";
   std::vector<std::string> parts;
-  for (int kind = 0; kind < std::ssize(devices.kinds); ++kind) {
-    std::vector<int> ranks;
-    for (int rank = 0; rank < std::ssize(devices.kind_of_rank); ++rank) {
-      if (devices.kind_of_rank[static_cast<size_t>(rank)] == kind) ranks.push_back(rank);
-    }
-    parts.push_back(ranks_text(ranks) + " " + kind_text(devices.kinds[static_cast<size_t>(kind)]));
+  const int kinds = devices.kind_of_rank.empty() ? 0 : static_cast<int>(std::ssize(devices.kinds));
+  for (int kind = 0; kind < kinds; ++kind) {
+    parts.push_back(ranks_text(ranks_of_group(devices.kind_of_rank, kind)) + " " +
+                    kind_text(devices.kinds[static_cast<size_t>(kind)]));
   }
-  return fmt::format("devices: {}", fmt::join(parts, "; "));
+  std::string text;
+  if (!parts.empty()) text = fmt::format("devices: {}", fmt::join(parts, "; "));
+  if (devices.links.empty()) return text;
+  return text + (text.empty() ? "" : "\n") + links_text(devices.links);
 }
 
 }  // namespace penstock

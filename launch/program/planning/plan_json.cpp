@@ -64,14 +64,32 @@ Json files_json(const std::optional<FolderSize>& size) {
   return json;
 }
 
+// By pairs of groups of ranks; null: the usual figure.
+Json own_links_json(const RankLinks& links) {
+  Json pairs = Json::array();
+  for (const auto& [groups, own] : links.between) {
+    Json pair = {{"ranks", Json::array()}, {"and", Json::array()}};
+    for (size_t rank = 0; rank < links.group_of_rank.size(); ++rank) {
+      if (links.group_of_rank[rank] == groups.first) pair["ranks"].push_back(rank);
+      if (links.group_of_rank[rank] == groups.second) pair["and"].push_back(rank);
+    }
+    pair["gb_per_s"] = own.seconds_per_byte ? Json(1e-9 / *own.seconds_per_byte) : Json(nullptr);
+    pair["latency_us"] = own.latency ? Json(1e6 * *own.latency) : Json(nullptr);
+    pairs.push_back(std::move(pair));
+  }
+  return pairs;
+}
+
 Json cluster_json(const DescribedCluster& described) {
   const Cluster& cluster = described.cluster;
-  return {
+  Json json = {
       {"ranks_per_node", described.has_several_nodes() ? cluster.ranks_per_node : described.ranks},
       {"cards", cluster.cards},
       {"cards_from", described.cards_from},
       {"within_node", link_json(cluster.within_node, described.within_from)},
       {"between_nodes", link_json(cluster.between_nodes, described.between_from)}};
+  if (!cluster.links.empty()) json["unlike_links"] = own_links_json(cluster.links);
+  return json;
 }
 
 Json devices_json(const Devices& devices) {

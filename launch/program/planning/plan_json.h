@@ -30,7 +30,8 @@ using CopiesOf = std::function<CopyCosts(const PlannedCandidate&)>;
 //    devices: [{ranks: [], model, measured, speed, memory_bytes}] (by kind; [] where all are
 //    alike), cluster: {ranks_per_node, cards, cards_from, within_node: {gb_per_s, latency_us,
 //    from},
-//      between_nodes: likewise},
+//      between_nodes: likewise, unlike_links (where some are): [{ranks, and, gb_per_s,
+//      latency_us}]},
 //    step_from, candidates: [{stages, replicas, chunks, micro_batches, micro_batch_size, schedule,
 //      warm_up, recompute, placement, split, feasible, simulated, reason, step_ms, samples_per_s,
 //      bubble, exposed_communication_ms, peak_bytes: [by rank of one pipeline]}]}

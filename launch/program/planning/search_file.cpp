@@ -44,6 +44,9 @@ Json problem_json(const SearchProblem& problem) {
   }
   json["links"] = {{"within_node", link_json(costs.within_node)},
                    {"between_nodes", link_json(costs.between_nodes)}};
+  for (const LinkTimes& link : costs.boundary_link) {
+    json["boundary_links"].push_back(link_json(link));
+  }
   if (!costs.node_of_rank.empty()) json["node_of_rank"] = costs.node_of_rank;
   if (!problem.limit.empty()) json["limit_bytes"] = problem.limit;
   if (!problem.rank_of_stage.empty()) json["rank_of_stage"] = problem.rank_of_stage;
@@ -82,8 +85,8 @@ void read_stage(const FileObject& stage, SearchProblem& problem, bool last) {
 }
 
 SearchProblem problem_of(const FileObject& root) {
-  root.know({"ranks", "micro_batches", "recompute", "stages", "links", "node_of_rank",
-             "limit_bytes", "rank_of_stage"});
+  root.know({"ranks", "micro_batches", "recompute", "stages", "links", "boundary_links",
+             "node_of_rank", "limit_bytes", "rank_of_stage"});
   SearchProblem problem{.ranks = root.count("ranks"),
                         .micro_batches = root.count("micro_batches"),
                         .recompute = root.has("recompute") && root.flag("recompute")};
@@ -102,6 +105,14 @@ SearchProblem problem_of(const FileObject& root) {
     links.know({"within_node", "between_nodes"});
     problem.costs.within_node = link_of(links.object("within_node"));
     problem.costs.between_nodes = link_of(links.object("between_nodes"));
+  }
+  if (root.has("boundary_links")) {
+    if (!root.has("rank_of_stage")) {
+      root.fail("'boundary_links'", "are of one placement: give 'rank_of_stage', too");
+    }
+    for (const FileObject& link : root.objects("boundary_links")) {
+      problem.costs.boundary_link.push_back(link_of(link));
+    }
   }
   if (root.has("node_of_rank")) problem.costs.node_of_rank = small_integers(root, "node_of_rank");
   if (root.has("limit_bytes")) problem.limit = root.integers("limit_bytes");

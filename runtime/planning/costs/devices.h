@@ -1,5 +1,6 @@
 // runtime/planning/costs/devices.h -- Devices: on which devices the ranks of a job compute, all on
-// the same kind or each on its own. Forecasts, plans and dry runs start from it.
+// the same kind or each on its own, and which links between them are unlike. Forecasts, plans and
+// dry runs start from it.
 #pragma once
 
 #include <optional>
@@ -8,6 +9,7 @@
 
 #include "kernels/device_model.h"
 #include "runtime/planning/plan/profile.h"
+#include "runtime/planning/schedule/timing/rank_links.h"
 
 namespace penstock {
 
@@ -23,6 +25,7 @@ struct DeviceKind {
 struct Devices {
   std::vector<DeviceKind> kinds = {};  // at least one; the first is that of rank 0
   std::vector<int> kind_of_rank = {};  // by world rank; empty: all ranks are of the first kind
+  RankLinks links = {};                // which links are unlike; empty: none is
   // What times rest on, in words: "counted for cpu", "measured: profile.json".
   std::string basis = {};
 };

@@ -57,14 +57,6 @@ Cluster cluster_of_kind(const DeviceKind& kind, int ranks_per_node) {
   return cluster;
 }
 
-// Makes a link no faster than another one.
-void slow_to(LinkTimes& link, const LinkTimes& other) {
-  link.latency = std::max(link.latency, other.latency);
-  link.seconds_per_byte = std::max(link.seconds_per_byte, other.seconds_per_byte);
-  link.overhead = std::max(link.overhead, other.overhead);
-  link.receiver_copies = link.receiver_copies || other.receiver_copies;
-}
-
 }  // namespace
 
 Cluster cluster_of(const Devices& devices, int ranks_per_node) {
@@ -78,6 +70,7 @@ Cluster cluster_of(const Devices& devices, int ranks_per_node) {
     const int64_t bytes = devices.kinds.at(static_cast<size_t>(kind)).memory_bytes;
     cluster.devices.push_back({.kind = kind, .memory_bytes = bytes});
   }
+  cluster.links = devices.links;
   return cluster;
 }
 

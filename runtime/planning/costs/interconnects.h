@@ -15,7 +15,8 @@ namespace penstock {
 
 // The cluster of these devices: usual_cluster(), with the link times that a profile has measured in
 // place of the typical ones. Where ranks are unlike, Cluster::devices says of what kind each is;
-// links are the slowest of all kinds, and all else is as for the first kind.
+// links are the slowest of all kinds but those in Devices::links, and all else is as for the first
+// kind.
 [[nodiscard]] Cluster cluster_of(const Devices& devices, int ranks_per_node);
 // Whether a profile has such a link.
 [[nodiscard]] bool is_measured(const LinkTimes& link);

@@ -15,6 +15,7 @@
 
 #include "runtime/planning/plan/layer_cost.h"
 #include "runtime/planning/schedule/timing/costs.h"
+#include "runtime/planning/schedule/timing/rank_links.h"
 
 namespace penstock {
 
@@ -108,6 +109,7 @@ struct Cluster {
   bool late_weights = true;
   int64_t memory_bytes = 0;              // of each rank's device; 0: no limit
   std::vector<RankDevice> devices = {};  // by world rank; empty: all ranks are alike, of kind 0
+  RankLinks links = {};  // which links are unlike within_node and between_nodes; empty: none is
 };
 
 }  // namespace penstock

@@ -148,14 +148,15 @@ class Planner {
   }
 
   // One, where the other would put no rank elsewhere, or where no pipeline can be built. Where
-  // ranks are unlike it matters on one node, too, which of them are replicas of one another.
+  // ranks or links are unlike it matters on one node, too, which of them are replicas of one
+  // another.
   [[nodiscard]] std::vector<std::string> placements(const Arrangement& candidate) {
     if (request_.placement) return {*request_.placement};
     const int each = request_.cluster.ranks_per_node;
     const bool one_node = each <= 0 || each >= request_.ranks;
     const bool too_deep = candidate.stages > std::ssize(costs_of(candidate.cut()).layers);
-    if ((one_node && request_.cluster.devices.empty()) || too_deep || candidate.ranks() == 1 ||
-        candidate.replicas == 1)
+    const bool alike = request_.cluster.devices.empty() && request_.cluster.links.empty();
+    if ((one_node && alike) || too_deep || candidate.ranks() == 1 || candidate.replicas == 1)
       return {"stages"};
     return {"stages", "replicas"};
   }

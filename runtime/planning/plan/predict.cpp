@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <tuple>
 #include <utility>
 
 #include "runtime/planning/plan/stages/stage_costs.h"
@@ -31,12 +31,44 @@ struct LikeReplicas {
   PipelineCosts costs;
 };
 
-// Whether the sum of some stage's gradients goes from node to node.
-bool are_replicas_apart(const Job& job) {
+// What makes two replicas unlike: the kinds of device of their stages, and by position the nodes of
+// their ranks, from the first one's on, and the groups of these (RankLinks).
+using ReplicaSort = std::tuple<StageKinds, std::vector<int>, std::vector<int>>;
+
+ReplicaSort sort_of(const Job& job, const Arrangement& candidate, const Cluster& cluster,
+                    int replica) {
+  ReplicaSort sort{kinds_of_replica(candidate, job.schedule, cluster, replica), {}, {}};
+  auto& [kinds, nodes, groups] = sort;
   for (int position = 0; position < job.schedule.ranks; ++position) {
-    if (job.node_of(position, 0) != job.node_of(position, job.costs.replicas - 1)) return true;
+    // World ranks grow with the position, and so do their nodes.
+    nodes.push_back(job.node_of(position, replica) - job.node_of(0, replica));
+    if (job.links.empty()) continue;
+    groups.push_back(job.links.group_of_rank.at(job.world_rank(position, replica)));
   }
-  return false;
+  return sort;
+}
+
+// Sets the links of one replica where some of the job are unlike.
+void add_links(const Job& job, int replica, PipelineCosts& costs) {
+  if (job.links.empty()) return;
+  const std::vector<int>& at = job.schedule.rank_of_stage;
+  costs.boundary_link.clear();
+  costs.skip_link.clear();
+  for (int s = 0; s + 1 < job.schedule.stages; ++s) {
+    costs.boundary_link.push_back(job.link(at[s], at[s + 1], replica));
+  }
+  for (const Skip& skip : job.schedule.skips) {
+    costs.skip_link.push_back(job.link(at[skip.from], at[skip.to], replica));
+  }
+}
+
+// The slowest link by which the gradients of some stage are summed.
+LinkTimes replica_link(const Job& job) {
+  LinkTimes slowest = job.sum_link(0);
+  for (int position = 1; position < job.schedule.ranks; ++position) {
+    slow_to(slowest, job.sum_link(position));
+  }
+  return slowest;
 }
 
 PipelineCosts pipeline_costs(const Arrangement& candidate, const Schedule& schedule,
@@ -102,23 +134,20 @@ PipelineCosts costs_on(const StageKinds& kinds, const Arrangement& candidate,
 // neighbours.
 std::vector<LikeReplicas> replicas_of(const Job& job, const Arrangement& candidate,
                                       const ModelCosts& costs, const Cluster& cluster) {
-  std::set<std::pair<StageKinds, std::vector<int>>> sorts;
+  std::map<ReplicaSort, int> sorts;  // with the first replica of each
   for (int replica = 0; replica < job.distinct_replicas(); ++replica) {
-    std::vector<int> nodes;  // world ranks grow with the position, and so do their nodes
-    nodes.reserve(job.schedule.ranks);
-    for (int position = 0; position < job.schedule.ranks; ++position) {
-      nodes.push_back(job.node_of(position, replica) - job.node_of(0, replica));
-    }
-    sorts.emplace(kinds_of_replica(candidate, job.schedule, cluster, replica), std::move(nodes));
+    sorts.emplace(sort_of(job, candidate, cluster, replica), replica);
   }
-  const LinkTimes link = are_replicas_apart(job) ? cluster.between_nodes : cluster.within_node;
+  const LinkTimes link = replica_link(job);
   std::vector<LikeReplicas> replicas;
-  for (const auto& [kinds, nodes] : sorts) {
+  for (const auto& [sort, replica] : sorts) {
+    const auto& [kinds, nodes, groups] = sort;
     const bool known = !replicas.empty() && replicas.back().kinds == kinds;
     LikeReplicas added{.kinds = kinds,
                        .costs = known ? replicas.back().costs
                                       : costs_on(kinds, candidate, job.schedule, costs, cluster)};
     added.costs.node_of_rank = nodes;
+    add_links(job, replica, added.costs);
     added.costs.replica_link = link;
     replicas.push_back(std::move(added));
   }
@@ -235,7 +264,8 @@ Job job_of(const Arrangement& candidate, const Schedule& schedule, const ModelCo
           .ranks_per_node = cluster.ranks_per_node,
           .by_stages = candidate.placement == "stages",
           .cards = cluster.cards,
-          .stage_of_replica = stage_of_replica(candidate, schedule, costs, cluster)};
+          .stage_of_replica = stage_of_replica(candidate, schedule, costs, cluster),
+          .links = cluster.links};
 }
 
 Job job_of(const Arrangement& candidate, const ModelCosts& costs, const Cluster& cluster) {

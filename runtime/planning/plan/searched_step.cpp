@@ -65,6 +65,17 @@ Schedule one_at_a_time(const SearchProblem& problem) {
   return schedule;
 }
 
+// The link from a stage to the next one in the replica in which it is slowest.
+LinkTimes slowest_link(const Job& job, int stage) {
+  const int from = job.schedule.rank_of_stage[stage];
+  const int to = job.schedule.rank_of_stage[stage + 1];
+  LinkTimes slowest = job.link(from, to, 0);
+  for (int replica = 1; replica < job.costs.replicas; ++replica) {
+    slow_to(slowest, job.link(from, to, replica));
+  }
+  return slowest;
+}
+
 // An order that fits, and its step.
 struct Fitting {
   std::string known;  // the name of a known schedule; empty: it was searched
@@ -115,6 +126,9 @@ class StepSearch {
                      .between_nodes = cluster_.between_nodes};
     for (int r = 0; r < problem.ranks && job.nodes() > 1; ++r) {
       problem.costs.node_of_rank.push_back(job.node_of(r, 0));
+    }
+    for (int s = 0; s + 1 < candidate_.stages && !job.links.empty(); ++s) {
+      problem.costs.boundary_link.push_back(slowest_link(job, s));
     }
     const auto layers =
         placed_costs(costs_, candidate_.split, slowest_kinds(candidate_, placed, costs_, cluster_));

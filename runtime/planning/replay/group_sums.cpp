@@ -35,7 +35,7 @@ void GroupSums::find_places(Group& group, int position) const {
   const int replicas = job_.costs.replicas;
   std::map<int, int> members;
   for (int replica = 0; replica < replicas; ++replica) ++members[job_.node_of(position, replica)];
-  group.link = members.size() > 1 ? &job_.costs.between_nodes : &job_.costs.within_node;
+  group.link = job_.sum_link(position);
   for (int replica = 0; replica < replicas_; ++replica) {
     const int here = members[job_.node_of(position, replica)];
     group.away.push_back(replicas > 1 ? static_cast<double>(replicas - here) / (replicas - 1) : 0);
@@ -57,7 +57,7 @@ double GroupSums::earliest(const Group& group, int stage) const {
 }
 
 double GroupSums::owed(int stage) const {
-  const LinkTimes& link = *groups_[static_cast<size_t>(stage)].link;
+  const LinkTimes& link = groups_[static_cast<size_t>(stage)].link;
   if (!link.receiver_copies) return 0;
   double bytes = 0;
   for (const ReduceBucket& bucket : job_.costs.reduce[static_cast<size_t>(stage)]) {
@@ -79,7 +79,7 @@ std::optional<double> GroupSums::completed(int stage, double start, double end) 
 double GroupSums::move_slice(const Group& group, int stage, double now, double bytes,
                              Ports& ports) const {
   double done = now;
-  if (!group.link->receiver_copies) done += bytes * group.link->seconds_per_byte;
+  if (!group.link.receiver_copies) done += bytes * group.link.seconds_per_byte;
   const int position = job_.schedule.rank_of_stage[static_cast<size_t>(stage)];
   for (int replica = 0; replica < replicas_; ++replica) {
     const double away = group.away[static_cast<size_t>(replica)] * bytes;
@@ -101,7 +101,7 @@ std::optional<double> GroupSums::advance(int stage, double now, Ports& ports) {
   group.moved += slice;
   if (group.moved < all) return done;
   group.moved = 0;
-  const double end = done + halves_before_update(job_.costs) * group.link->latency;
+  const double end = done + halves_before_update(job_.costs) * group.link.latency;
   for (int replica = 0; replica < replicas_; ++replica) {
     free_at_[rank_of(stage, replica)] = end;
   }
@@ -112,7 +112,7 @@ std::optional<double> GroupSums::advance(int stage, double now, Ports& ports) {
 
 bool GroupSums::are_late(int stage) const {
   const auto s = static_cast<size_t>(stage);
-  return job_.costs.late_weights && gathered_[s] > 0 && !groups_[s].link->receiver_copies;
+  return job_.costs.late_weights && gathered_[s] > 0 && !groups_[s].link.receiver_copies;
 }
 
 std::optional<double> GroupSums::send_weights(int stage, double now, Ports& ports) {
@@ -122,7 +122,7 @@ std::optional<double> GroupSums::send_weights(int stage, double now, Ports& port
   const double done = move_slice(group, stage, now, slice, ports);
   group.weights_moved += slice;
   if (group.weights_moved < all) return done;
-  group.weights_there = done + group.link->latency;
+  group.weights_there = done + group.link.latency;
   return std::nullopt;
 }
 
@@ -140,8 +140,8 @@ double GroupSums::gather(double now, Ports& ports) const {
     if (bytes[position] == 0) continue;
     const int stage = stage_of[position];
     const Group& group = groups_[static_cast<size_t>(stage)];
-    double here = move_slice(group, stage, now, bytes[position], ports) + group.link->latency;
-    if (group.link->receiver_copies) here += bytes[position] * group.link->seconds_per_byte;
+    double here = move_slice(group, stage, now, bytes[position], ports) + group.link.latency;
+    if (group.link.receiver_copies) here += bytes[position] * group.link.seconds_per_byte;
     end = std::max(end, here);
   }
   return end;

@@ -64,8 +64,8 @@ class GroupSums {
     double moved = 0;           // bytes of that bucket that each rank has moved so far
     double weights_moved = 0;   // bytes of late weights that each rank has moved so far
     double weights_there = -1;  // arrival()
-    // Within a node or between nodes: between, if the group's ranks are on several.
-    const LinkTimes* link = nullptr;
+    // Job::sum_link().
+    LinkTimes link = {};
     // The share of the group's other ranks on other nodes, by replica that is walked through.
     std::vector<double> away;
   };

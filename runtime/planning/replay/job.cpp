@@ -16,10 +16,26 @@ void require_of_job(bool holds, const std::string& what) {
 
 }  // namespace
 
+LinkTimes Job::link(int position, int other, int replica) const {
+  const bool same = node_of(position, replica) == node_of(other, replica);
+  return links.link(world_rank(position, replica), world_rank(other, replica),
+                    same ? costs.within_node : costs.between_nodes);
+}
+
+LinkTimes Job::sum_link(int position) const {
+  // World ranks grow with the replica, and so do their nodes.
+  const bool same = node_of(position, 0) == node_of(position, costs.replicas - 1);
+  std::vector<int> ranks;
+  for (int replica = 0; replica < costs.replicas && !links.empty(); ++replica) {
+    ranks.push_back(world_rank(position, replica));
+  }
+  return links.slowest(ranks, same ? costs.within_node : costs.between_nodes);
+}
+
 int Job::distinct_replicas() const {
   const int replicas = costs.replicas;
   const bool uneven = unevenness.jitter > 0 || unevenness.straggler_share > 0 ||
-                      !node_slowness.empty() || !stage_of_replica.empty();
+                      !node_slowness.empty() || !stage_of_replica.empty() || !links.empty();
   if (uneven) return replicas;
   if (nodes() == 1) return 1;
   int period = replicas;
@@ -46,6 +62,9 @@ void check_job(const Job& job) {
   }
   const Unevenness& uneven = job.unevenness;
   require_of_job(job.costs.replicas >= 1, "it needs at least one replica");
+  require_of_job(job.links.empty() || std::ssize(job.links.group_of_rank) == job.ranks(),
+                 "there are links of " + std::to_string(job.links.group_of_rank.size()) +
+                     " ranks, and it has " + std::to_string(job.ranks()));
   require_of_job(job.costs.barrier, "a replay has updates behind a barrier (optimizer.barrier)");
   require_of_job(job.cards >= 0, "a node cannot have less than no network card");
   require_of_job(uneven.jitter >= 0 && uneven.jitter < 1, "jitter is a share from 0 to below 1");

@@ -12,6 +12,7 @@
 #include "runtime/planning/schedule/proof/replay.h"
 #include "runtime/planning/schedule/schedule.h"
 #include "runtime/planning/schedule/timing/costs.h"
+#include "runtime/planning/schedule/timing/rank_links.h"
 
 namespace penstock {
 
@@ -28,8 +29,9 @@ struct Unevenness {
 // is its number in the whole job.
 struct Job {
   Schedule schedule;  // of one pipeline, with messages (lower()); all replicas run it
-  // Times and bytes; costs.replicas is the number of replicas. node_of_rank and replica_link are
-  // not read, since the members below say which ranks share a node.
+  // Times and bytes; costs.replicas is the number of replicas. node_of_rank and the links but
+  // within_node and between_nodes are not read, since the members below say which ranks share a
+  // node, and which links are unlike these two.
   PipelineCosts costs = {};
   TransportRules rules = {};  // whether sends wait
   int ranks_per_node = 0;     // 0: all ranks are on one node
@@ -45,6 +47,7 @@ struct Job {
   // What stands in the place of costs.stage, by replica, where replicas are on unlike devices;
   // empty: all replicas take the same.
   std::vector<std::vector<StageTimes>> stage_of_replica = {};
+  RankLinks links = {};  // which links are unlike; empty: none is
 
   [[nodiscard]] int ranks() const { return schedule.ranks * costs.replicas; }  // of the whole job
   // The world rank, and the node, of the rank at a position of a replica.
@@ -57,6 +60,11 @@ struct Job {
   [[nodiscard]] int nodes() const {
     return ranks_per_node <= 0 ? 1 : (ranks() + ranks_per_node - 1) / ranks_per_node;
   }
+  // The link between the ranks at two positions of a replica.
+  [[nodiscard]] LinkTimes link(int position, int other, int replica) const;
+  // That of the sums between the ranks at a position: between_nodes where they are on several, or
+  // as slow as the slowest of those that are unlike.
+  [[nodiscard]] LinkTimes sum_link(int position) const;
   // How many replicas, from the first on, a replay must walk through: every later one lies on its
   // nodes as one of these does, shares no card with them, and so does the same at the same times.
   [[nodiscard]] int distinct_replicas() const;

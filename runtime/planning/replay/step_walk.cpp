@@ -106,11 +106,12 @@ void StepWalk::move_slice(int number, double now) {
   const double bytes = std::min(transfer.left, transfer.slice);
   const int from = ports_.of(ends.from, replica);
   const int to = ports_.of(ends.to, replica);
-  const double end = std::max(now + bytes * job_.costs.between_nodes.seconds_per_byte,
-                              ports_.carry(from, to, now, bytes));
+  const LinkTimes link = job_.link(ends.from, ends.to, replica);
+  const double end =
+      std::max(now + bytes * link.seconds_per_byte, ports_.carry(from, to, now, bytes));
   transfer.left -= bytes;
   if (transfer.left > 0) return queue({.time = end, .transfer = number});
-  arrive(step, replica, end + job_.costs.between_nodes.latency);
+  arrive(step, replica, end + link.latency);
   spare_transfers_.push_back(number);
   Wire& wire = wire_of(step, replica);
   wire.moves = !wire.queued.empty();
@@ -141,11 +142,6 @@ bool StepWalk::execute(int number) {
       return true;
   }
   return true;
-}
-
-const LinkTimes& StepWalk::link_of(const WireEnds& ends, int replica) const {
-  const bool same = job_.node_of(ends.from, replica) == job_.node_of(ends.to, replica);
-  return same ? job_.costs.within_node : job_.costs.between_nodes;
 }
 
 StepWalk::Wire& StepWalk::wire_of(const RankStep& step, int replica) {
@@ -183,9 +179,9 @@ bool StepWalk::send(int number, const RankStep& step) {
     wait(rank, received_at(step, replica, wire.sent));
   }
   const WireEnds& ends = programs_.wires[static_cast<size_t>(step.wire)];
-  const LinkTimes& link = link_of(ends, replica);
-  const bool shares = &link == &job_.costs.between_nodes && !link.receiver_copies &&
-                      ports_.of(ends.from, replica) >= 0;
+  const LinkTimes link = job_.link(ends.from, ends.to, replica);
+  const bool apart = job_.node_of(ends.from, replica) != job_.node_of(ends.to, replica);
+  const bool shares = apart && !link.receiver_copies && ports_.of(ends.from, replica) >= 0;
   ++wire.sent;
   rank.clock += link.overhead;
   if (shares) {
@@ -206,7 +202,7 @@ void StepWalk::arrive(const RankStep& step, int replica, double when) {
 // Returns when a message has come through if it can leave at `ready` and shares no network card.
 double StepWalk::through(const RankStep& step, int replica, double ready) {
   const WireEnds& ends = programs_.wires[static_cast<size_t>(step.wire)];
-  const LinkTimes& link = link_of(ends, replica);
+  const LinkTimes link = job_.link(ends.from, ends.to, replica);
   if (link.receiver_copies) return ready;
   Wire& wire = wire_of(step, replica);
   return wire.free_at = std::max(ready, wire.free_at) + ends.bytes * link.seconds_per_byte;
@@ -221,7 +217,7 @@ bool StepWalk::receive(int number, const RankStep& step) {
     return false;
   }
   const WireEnds& ends = programs_.wires[static_cast<size_t>(step.wire)];
-  const LinkTimes& link = link_of(ends, replica);
+  const LinkTimes link = job_.link(ends.from, ends.to, replica);
   wait(rank, arrival);
   rank.clock += link.overhead;
   if (link.receiver_copies) rank.clock += ends.bytes * link.seconds_per_byte;

@@ -79,7 +79,6 @@ class StepWalk {
   [[nodiscard]] bool windowed() const {
     return job_.rules.window != TransportRules::kSendsNeverWait;
   }
-  [[nodiscard]] const LinkTimes& link_of(const WireEnds& ends, int replica) const;
   [[nodiscard]] Wire& wire_of(const RankStep& step, int replica);
   [[nodiscard]] double& arrival_of(const RankStep& step, int replica);
   [[nodiscard]] double& received_at(const RankStep& step, int replica, int message);

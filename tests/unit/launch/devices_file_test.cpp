@@ -137,5 +137,64 @@ TEST_F(DevicesFile, IsRefusedForWhatItDoesNotKnow) {
   EXPECT_THAT(text_refusal(R"({"devices": [3]})"), HasSubstr("'devices'[0] is no object"));
 }
 
+TEST_F(DevicesFile, SaysWhichLinksAreUnlike) {
+  const Devices devices = of_text(R"({"links": [
+      {"ranks": "0,1", "and": "3", "gb_per_s": 2, "latency_us": 30}, {"ranks": "0-1", "latency_us": 7}]})");
+  EXPECT_EQ(devices.kinds.size(), 1U);
+  EXPECT_THAT(devices.kind_of_rank, IsEmpty());
+  EXPECT_EQ(devices.basis, "counted for a100");
+  const LinkTimes usual{.latency = 1, .seconds_per_byte = 2, .overhead = 3};
+  for (const auto& [rank, other] : {std::pair{0, 3}, {3, 0}, {1, 3}}) {
+    const LinkTimes link = devices.links.link(rank, other, usual);
+    EXPECT_DOUBLE_EQ(link.latency, 30e-6);
+    EXPECT_DOUBLE_EQ(link.seconds_per_byte, 0.5e-9);
+    EXPECT_EQ(link.overhead, 3);
+  }
+  EXPECT_DOUBLE_EQ(devices.links.link(0, 1, usual).latency, 7e-6);
+  EXPECT_EQ(devices.links.link(0, 1, usual).seconds_per_byte, 2);
+  EXPECT_EQ(devices.links.link(2, 3, usual).latency, 1);
+  EXPECT_EQ(devices_text(devices),
+            "unlike links: ranks 0 and 1 among themselves 7 us; ranks 0 and 1 with rank 3 2 GB/s "
+            "after 30 us");
+}
+
+TEST_F(DevicesFile, HasDevicesAndLinks) {
+  const Devices devices =
+      of_text(R"({"devices": [{"ranks": "0-1", "speed": 0.5}, {"ranks": "2-3", "speed": 1}],
+      "links": [{"ranks": "0", "and": "1-3", "gb_per_s": 0.5}, {"ranks": "1-2", "gb_per_s": 4}]})");
+  EXPECT_THAT(devices.kind_of_rank, ElementsAre(0, 0, 1, 1));
+  EXPECT_DOUBLE_EQ(devices.links.link(2, 0, {}).seconds_per_byte, 2e-9);
+  EXPECT_DOUBLE_EQ(devices.links.link(3, 0, {}).seconds_per_byte, 2e-9);
+  EXPECT_DOUBLE_EQ(devices.links.link(1, 2, {}).seconds_per_byte, 0.25e-9);
+  EXPECT_EQ(devices.links.link(2, 3, {}).seconds_per_byte, 0);
+  EXPECT_THAT(devices_text(devices), HasSubstr("ranks 2 and 3 a100\nunlike links: "));
+}
+
+TEST_F(DevicesFile, IsRefusedForLinksThatMakeNoSense) {
+  const auto of_links = [&](const std::string& entries) {
+    return text_refusal(R"({"links": [)" + entries + "]}");
+  };
+  EXPECT_THAT(of_links(R"({"ranks": "0", "gb_per_s": 1})"),
+              AllOf(HasSubstr(": 'links'[0] joins one rank to none: list more in 'ranks', or"),
+                    HasSubstr("; a link is like {")));
+  EXPECT_THAT(of_links(R"({"ranks": "0-1", "and": "1-2", "gb_per_s": 1})"),
+              HasSubstr(": 'links'[0] has rank 1 twice"));
+  EXPECT_THAT(of_links(R"({"ranks": "0", "and": "1-4", "gb_per_s": 1})"),
+              HasSubstr(": 'links'[0] 'and' has rank 4, and the job has 4 ranks"));
+  EXPECT_THAT(of_links(R"({"ranks": "0", "and": "1"})"),
+              HasSubstr(": 'links'[0] says nothing of its links: no gb_per_s or latency_us"));
+  EXPECT_THAT(of_links(R"({"ranks": "0", "and": "1", "gb_per_s": 0})"),
+              HasSubstr(": 'links'[0] 'gb_per_s' is 0, not between 1e-06 and 1"));
+  EXPECT_THAT(of_links(R"({"ranks": "0", "and": "1", "latency_us": -1})"),
+              HasSubstr(": 'links'[0] 'latency_us' is below 0"));
+  EXPECT_THAT(of_links(R"({"ranks": "0", "and": "1", "speed": 1})"),
+              HasSubstr(": 'links'[0] 'speed' is not known"));
+  EXPECT_THAT(
+      of_links(R"({"ranks": "0-1", "and": "2-3", "gb_per_s": 1},
+                          {"ranks": "3", "and": "1", "latency_us": 1})"),
+      HasSubstr(": 'links'[1] has links that 'links'[0] has, too: each link stands in one"));
+  EXPECT_THAT(text_refusal(R"({"links": 3})"), HasSubstr("'links' is no list"));
+}
+
 }  // namespace
 }  // namespace penstock

@@ -74,10 +74,11 @@ TEST(PlanJson, SaysWhatATokenMeetsAndHowLargeTheFolderIs) {
 }
 
 TEST(PlanJson, SaysWithWhichLinksAndCards) {
-  DescribedCluster described{.ranks = 16,
-                             .within_from = "usual for a100",
-                             .between_from = "--link-inter",
-                             .cards_from = "--cards"};
+  DescribedCluster described;
+  described.ranks = 16;
+  described.within_from = "usual for a100";
+  described.between_from = "--link-inter";
+  described.cards_from = "--cards";
   described.cluster.ranks_per_node = 8;
   described.cluster.cards = 2;
   described.cluster.within_node = {.latency = 5e-6, .seconds_per_byte = 1 / 4e9};
@@ -95,6 +96,13 @@ TEST(PlanJson, SaysWithWhichLinksAndCards) {
   described.cluster.ranks_per_node = 0;
   EXPECT_EQ(OrderedJson::parse(plan_json(three_standings(), {}, described))["step_from"],
             "simulation");
+  EXPECT_FALSE(cluster.contains("unlike_links"));
+  described.cluster.links.group_of_rank = {0, 0, 1};
+  described.cluster.links.between[{0, 1}].latency = 2e-6;
+  EXPECT_EQ(
+      OrderedJson::parse(plan_json(three_standings(), {}, described))["cluster"]["unlike_links"],
+      OrderedJson::parse(
+          R"([{"ranks": [0, 1], "and": [2], "gb_per_s": null, "latency_us": 2.0}])"));
 }
 
 TEST(PlanJson, SaysWhatAuditsAndCopiesTake) {

@@ -8,6 +8,31 @@
 namespace penstock {
 namespace {
 
+// The unlike links of rank 0, on every rank.
+RankLinks shared_links(Collective& world, const RankLinks& links) {
+  constexpr double kUsual = -1;
+  std::vector<double> numbers(links.group_of_rank.begin(), links.group_of_rank.end());
+  for (const auto& [groups, own] : links.between) {
+    numbers.insert(numbers.end(),
+                   {double(groups.first), double(groups.second), own.latency.value_or(kUsual),
+                    own.seconds_per_byte.value_or(kUsual)});
+  }
+  double sizes[2] = {double(links.group_of_rank.size()), double(numbers.size())};
+  world.broadcast({sizes, 2}, 0);
+  if (sizes[1] == 0) return {};
+  numbers.resize(static_cast<size_t>(sizes[1]));
+  world.broadcast({numbers.data(), numbers.size()}, 0);
+  RankLinks shared;
+  const auto pairs = numbers.begin() + static_cast<std::ptrdiff_t>(sizes[0]);
+  shared.group_of_rank.assign(numbers.begin(), pairs);
+  for (auto next = pairs; next != numbers.end(); next += 4) {
+    OwnLink& own = shared.between[{int(next[0]), int(next[1])}];
+    if (next[2] != kUsual) own.latency = next[2];
+    if (next[3] != kUsual) own.seconds_per_byte = next[3];
+  }
+  return shared;
+}
+
 // The cluster of rank 0, on every rank.
 Cluster shared_cluster(Collective& world, Cluster cluster) {
   const auto both = [&](const auto& visit) {
@@ -26,6 +51,7 @@ Cluster shared_cluster(Collective& world, Cluster cluster) {
   world.broadcast({numbers.data(), numbers.size()}, 0);
   auto next = numbers.begin();
   both([&](auto& member) { member = static_cast<std::decay_t<decltype(member)>>(*next++); });
+  cluster.links = shared_links(world, cluster.links);
   return cluster;
 }
 
@@ -46,18 +72,21 @@ int VirtualNetwork::node_of(int world_rank) const {
   return cluster_.ranks_per_node > 0 ? world_rank / cluster_.ranks_per_node : 0;
 }
 
-const LinkTimes& VirtualNetwork::link(int position, int other) const {
+LinkTimes VirtualNetwork::link(int position, int other) const {
   const int replica = real_.replicas().rank();
-  const bool same =
-      node_of(grid_.world_rank(position, replica)) == node_of(grid_.world_rank(other, replica));
-  return same ? cluster_.within_node : cluster_.between_nodes;
+  const int from = grid_.world_rank(position, replica);
+  const int to = grid_.world_rank(other, replica);
+  return cluster_.links.link(
+      from, to, node_of(from) == node_of(to) ? cluster_.within_node : cluster_.between_nodes);
 }
 
-const LinkTimes& VirtualNetwork::replica_link() const {
-  const int position = real_.pipeline().rank();
-  const int first = node_of(grid_.world_rank(position, 0));
-  const int last = node_of(grid_.world_rank(position, grid_.replicas - 1));
-  return first == last ? cluster_.within_node : cluster_.between_nodes;
+LinkTimes VirtualNetwork::replica_link() const {
+  std::vector<int> ranks;
+  for (int replica = 0; replica < grid_.replicas; ++replica) {
+    ranks.push_back(grid_.world_rank(real_.pipeline().rank(), replica));
+  }
+  const bool same = node_of(ranks.front()) == node_of(ranks.back());
+  return cluster_.links.slowest(ranks, same ? cluster_.within_node : cluster_.between_nodes);
 }
 
 Network::Ends VirtualNetwork::connect(std::span<const DirectedEdge> edges, Device& device) {

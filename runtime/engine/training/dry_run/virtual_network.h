@@ -48,10 +48,10 @@ class VirtualNetwork final : public Network {
  private:
   [[nodiscard]] int node_of(int world_rank) const;
   // The link between two ranks of this replica, by their positions.
-  [[nodiscard]] const LinkTimes& link(int position, int other) const;
+  [[nodiscard]] LinkTimes link(int position, int other) const;
   // The link of the ranks that hold the same stages as this one: between nodes if any two are on
-  // different ones.
-  [[nodiscard]] const LinkTimes& replica_link() const;
+  // different ones, and as slow as the slowest where some are unlike.
+  [[nodiscard]] LinkTimes replica_link() const;
 
   Network& real_;
   Grid grid_;

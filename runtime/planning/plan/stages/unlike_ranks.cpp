@@ -11,6 +11,11 @@ namespace {
 
 void check_devices(const Arrangement& candidate, const Cluster& cluster) {
   const int ranks = candidate.ranks() * candidate.replicas;
+  if (!cluster.links.empty() && std::ssize(cluster.links.group_of_rank) != ranks) {
+    throw std::invalid_argument("there are links of " +
+                                std::to_string(cluster.links.group_of_rank.size()) +
+                                " ranks, and " + std::to_string(ranks) + " take part");
+  }
   if (cluster.devices.empty() || std::ssize(cluster.devices) == ranks) return;
   throw std::invalid_argument("there are devices of " + std::to_string(cluster.devices.size()) +
                               " ranks, and " + std::to_string(ranks) + " take part");

@@ -108,7 +108,11 @@ std::string difference(const SearchProblem& before, const SearchProblem& now, do
   const bool bytes = !std::equal(a.boundary_bytes.begin(), a.boundary_bytes.end(),
                                  b.boundary_bytes.begin(), b.boundary_bytes.end(),
                                  [&](double then, double here) { return !differs(then, here); });
-  if (bytes || other_link(a.within_node, b.within_node) ||
+  const bool links =
+      !std::equal(a.boundary_link.begin(), a.boundary_link.end(), b.boundary_link.begin(),
+                  b.boundary_link.end(),
+                  [&](const auto& then, const auto& here) { return !other_link(then, here); });
+  if (bytes || links || other_link(a.within_node, b.within_node) ||
       (!a.node_of_rank.empty() && other_link(a.between_nodes, b.between_nodes))) {
     return "messages take another time";
   }

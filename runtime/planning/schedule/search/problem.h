@@ -31,7 +31,8 @@ struct SearchProblem {
   int ranks = 1;
   int micro_batches = 1;
   std::vector<int> rank_of_stage = {};  // by stage; every rank holds equally many
-  // Read are `stage`, `boundary_bytes`, the two links between stages and `node_of_rank`.
+  // Read are `stage`, `boundary_bytes`, the two links between stages, `node_of_rank` and
+  // `boundary_link`.
   PipelineCosts costs = {};
   bool recompute = false;            // a Recompute before the backward of every micro-batch
   std::vector<HeldBytes> held = {};  // by stage; empty: nothing is held

@@ -11,12 +11,14 @@ struct Handling {
   double sender = 0, receiver = 0;
 };
 
-const LinkTimes& link_of(const SearchProblem& problem, int stage, int other) {
+// The link from a stage to the next one.
+const LinkTimes& link_of(const SearchProblem& problem, int stage) {
   const PipelineCosts& costs = problem.costs;
+  if (!costs.boundary_link.empty()) return costs.boundary_link[stage];
   const auto node = [&](int s) {
     return costs.node_of_rank.empty() ? 0 : costs.node_of_rank[problem.rank_of_stage[s]];
   };
-  return node(stage) == node(other) ? costs.within_node : costs.between_nodes;
+  return node(stage) == node(stage + 1) ? costs.within_node : costs.between_nodes;
 }
 
 }  // namespace
@@ -39,7 +41,7 @@ StepWork work_of(const SearchProblem& problem) {
   for (int s = 0; s + 1 < stages; ++s) {
     work.hop[s].local = work.rank_of_stage[s] == work.rank_of_stage[s + 1];
     if (work.hop[s].local) continue;
-    const LinkTimes& link = link_of(problem, s, s + 1);
+    const LinkTimes& link = link_of(problem, s);
     const double bytes = costs.boundary_bytes.empty() ? 0 : costs.boundary_bytes[s];
     const double moving = bytes * link.seconds_per_byte;
     handling[s] = {link.overhead, link.overhead + (link.receiver_copies ? moving : 0)};

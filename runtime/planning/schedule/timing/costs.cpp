@@ -42,6 +42,12 @@ void check_counts(const PipelineCosts& costs, const Schedule& schedule) {
   if (!costs.skip_bytes.empty()) {
     check_count(costs.skip_bytes.size(), schedule.skips.size(), "sizes", "skips");
   }
+  if (!costs.boundary_link.empty()) {
+    check_count(costs.boundary_link.size(), stages - 1, "links", "boundaries");
+  }
+  if (!costs.skip_link.empty()) {
+    check_count(costs.skip_link.size(), schedule.skips.size(), "links", "skips");
+  }
   if (!costs.node_of_rank.empty()) {
     check_count(costs.node_of_rank.size(), ranks, "nodes", "ranks");
   }
@@ -89,9 +95,14 @@ void check_costs(const PipelineCosts& costs, const Schedule& schedule) {
   for (const StageTimes& t : costs.stage) {
     check_times({t.forward, t.recompute, t.backward_input, t.backward_weight, t.backward});
   }
-  for (const LinkTimes& link : {costs.within_node, costs.between_nodes, costs.replica_link}) {
+  const auto check_link = [](const LinkTimes& link) {
     check_times({link.latency, link.seconds_per_byte, link.overhead});
+  };
+  for (const LinkTimes& link : {costs.within_node, costs.between_nodes, costs.replica_link}) {
+    check_link(link);
   }
+  for (const LinkTimes& link : costs.boundary_link) check_link(link);
+  for (const LinkTimes& link : costs.skip_link) check_link(link);
   for (const double bytes : costs.boundary_bytes) check_bytes(bytes);
   for (const double bytes : costs.skip_bytes) check_bytes(bytes);
   for (const double time : costs.update) check_times({time});
@@ -121,6 +132,8 @@ std::vector<double> gathered_bytes(const PipelineCosts& costs, const Schedule& s
 
 PipelineCosts without_communication(PipelineCosts costs) {
   costs.within_node = costs.between_nodes = costs.replica_link = LinkTimes{};
+  costs.boundary_link.clear();
+  costs.skip_link.clear();
   return costs;
 }
 

@@ -55,6 +55,9 @@ struct PipelineCosts {
   std::vector<double> skip_bytes = {};
   LinkTimes within_node = {}, between_nodes = {};  // for two ranks on one node, and on two
   std::vector<int> node_of_rank = {};  // by rank: the number of its node; empty: one node
+  // Where links are unlike: those of the messages of boundary_bytes and skip_bytes, in their order.
+  // Empty: within_node and between_nodes.
+  std::vector<LinkTimes> boundary_link = {}, skip_link = {};
 
   int replicas = 1;             // pipelines side by side, which sum their gradients
   LinkTimes replica_link = {};  // between the ranks that hold the same stage in different replicas

@@ -79,19 +79,21 @@ class Simulation {
     return same ? costs_.within_node : costs_.between_nodes;
   }
 
-  [[nodiscard]] Wire wire(int stage, int other, const std::vector<double>& bytes, size_t i) const {
-    const LinkTimes& times = link(stage, other);
+  [[nodiscard]] Wire wire(int stage, int other, const std::vector<double>& bytes,
+                          const std::vector<LinkTimes>& links, size_t i) const {
+    const LinkTimes& times = links.empty() ? link(stage, other) : links[i];
     return {.link = &times, .busy = bytes.empty() ? 0 : bytes[i] * times.seconds_per_byte};
   }
 
   // Makes two wires for every edge, one for each direction.
   void make_wires() {
     for (int s = 0; s + 1 < schedule_.stages; ++s) {
-      wires_.insert(wires_.end(), 2, wire(s, s + 1, costs_.boundary_bytes, s));
+      wires_.insert(wires_.end(), 2,
+                    wire(s, s + 1, costs_.boundary_bytes, costs_.boundary_link, s));
     }
     for (size_t k = 0; k < schedule_.skips.size(); ++k) {
       const auto [from, to] = schedule_.skips[k];
-      wires_.insert(wires_.end(), 2, wire(from, to, costs_.skip_bytes, k));
+      wires_.insert(wires_.end(), 2, wire(from, to, costs_.skip_bytes, costs_.skip_link, k));
     }
   }
 

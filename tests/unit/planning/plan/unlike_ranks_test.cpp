@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "runtime/planning/plan/bounds.h"
 #include "runtime/planning/plan/plan.h"
@@ -231,6 +233,141 @@ TEST(UnlikeRanks, APlanPlacesReplicasOnLikeRanks) {
   ASSERT_NE(made.best(), nullptr);
   EXPECT_EQ(made.best()->candidate.placement, "replicas");
   EXPECT_THAT(made.best()->candidate.split, ElementsAre(6, 3));
+}
+
+// Each rank is a group; a pair's link takes `latency` and `seconds_per_byte`.
+RankLinks links_of(int ranks, const std::map<std::pair<int, int>, OwnLink>& between) {
+  RankLinks links{.group_of_rank = {}, .between = between};
+  for (int rank = 0; rank < ranks; ++rank) links.group_of_rank.push_back(rank);
+  return links;
+}
+
+TEST(UnlikeLinks, AMessageTakesTheTimeOfItsOwn) {
+  Arrangement c = of_size(3, 1);
+  c.micro_batches = 1;
+  c.split = {1, 1, 1};
+  const ModelCosts costs = layers_at(3);
+  Cluster cluster;
+  cluster.within_node = {.latency = 0.5};
+  const double usual = predict(c, costs, cluster).step.plain_s;
+  cluster.links = links_of(3, {{{1, 2}, {.latency = 2}}});
+  EXPECT_EQ(predict(c, costs, cluster).step.plain_s, usual + 2 * (2 - 0.5));  // there and back
+  cluster.links = links_of(3, {{{1, 2}, {.seconds_per_byte = 0.25}}});
+  EXPECT_EQ(predict(c, costs, cluster).step.plain_s, usual + 2 * 100 * 0.25);
+  cluster.links = links_of(3, {{{0, 2}, {.latency = 2}}});  // no message goes this way
+  EXPECT_EQ(predict(c, costs, cluster).step.plain_s, usual);
+}
+
+TEST(UnlikeLinks, ASumTakesTheSlowestOfItsReplicas) {
+  const LinkTimes usual{.latency = 1, .seconds_per_byte = 2};
+  const RankLinks links =
+      links_of(4, {{{0, 1}, {.latency = 5}}, {{2, 3}, {.seconds_per_byte = 0.5}}});
+  EXPECT_EQ(links.slowest(std::vector{0, 1, 2}, usual).latency, 5);
+  EXPECT_EQ(links.slowest(std::vector{0, 2, 3}, usual).latency, 1);
+  EXPECT_EQ(links.slowest(std::vector{0, 2, 3}, usual).seconds_per_byte, 2);
+  EXPECT_EQ(links.slowest(std::vector{2, 3}, usual).seconds_per_byte, 0.5);
+  EXPECT_EQ(links.slowest(std::vector{2}, usual).seconds_per_byte, 2);
+  Arrangement c = of_size(1, 2);
+  c.split = {2};
+  ModelCosts costs = layers_at(2);
+  Cluster cluster;
+  cluster.within_node = {.latency = 1, .seconds_per_byte = 0.5};
+  const double slow = predict(c, costs, cluster).step.plain_s;
+  cluster.within_node = {};
+  cluster.links = links_of(2, {{{0, 1}, {.latency = 1, .seconds_per_byte = 0.5}}});
+  EXPECT_EQ(predict(c, costs, cluster).step.plain_s, slow);
+  EXPECT_NEAR(replay_step(job_of(c, costs, cluster)).step_s, slow, 1e-9);
+}
+
+TEST(UnlikeLinks, AreReplayedAsTheyAreSimulated) {
+  std::mt19937 random(5);
+  for (const char* name : {"gpipe", "1f1b", "zb-h1", "zb-v"}) {
+    const int chunks = std::string(name) == "zb-v" ? 2 : 1;
+    Arrangement c = of_size(3 * chunks, 3);
+    c.chunks = chunks;
+    c.schedule = name;
+    c.split.assign(c.stages, 2);
+    ModelCosts costs = layers_at(2 * c.stages);
+    for (LayerCost& layer : costs.layers) layer.gradient_bytes = 0;
+    const Schedule schedule = schedule_of(c);
+    for (int trial = 0; trial < 20; ++trial) {
+      Cluster cluster;
+      cluster.cards = 0;
+      cluster.within_node = {.latency = 0.125, .seconds_per_byte = 0.01};
+      cluster.between_nodes = cluster.within_node;
+      cluster.links.group_of_rank = {};
+      for (int rank = 0; rank < 9; ++rank) {
+        cluster.links.group_of_rank.push_back(static_cast<int>(random() % 3));
+      }
+      const int first = static_cast<int>(random() % 3);
+      const int second = static_cast<int>(random() % 3);
+      const std::pair<int, int> pair = std::minmax(first, second);
+      cluster.links.between[pair] = {.latency = 1 + double(random() % 4)};
+      cluster.links.between[{0, 1}].seconds_per_byte = 0.02;
+      const double simulated = predict(c, schedule, costs, cluster).step.plain_s;
+      Cluster apart = cluster;
+      apart.ranks_per_node = 2;
+      for (const Cluster& one : {cluster, apart}) {
+        const double replayed = replay_step(job_of(c, schedule, costs, one)).step_s;
+        EXPECT_NEAR(replayed, simulated, 1e-9 * simulated) << name << " " << trial;
+      }
+    }
+  }
+}
+
+// A message over a network card takes as long as its own link, where that is slower than the card.
+TEST(UnlikeLinks, AreReplayedOverCards) {
+  Arrangement c = of_size(2, 1);
+  c.micro_batches = 1;
+  c.split = {1, 1};
+  const ModelCosts costs = layers_at(2);
+  Cluster cluster;
+  cluster.ranks_per_node = 1;
+  cluster.between_nodes = {.latency = 0.5, .seconds_per_byte = 0.01};
+  const double usual = predict(c, costs, cluster).step.plain_s;
+  cluster.links = links_of(2, {{{0, 1}, {.latency = 1.5, .seconds_per_byte = 0.03}}});
+  EXPECT_NEAR(predict(c, costs, cluster).step.plain_s, usual + 2 * (1 + 100 * 0.02), 1e-9);
+  cluster.links = links_of(2, {{{0, 1}, {.seconds_per_byte = 0.001}}});  // the card is slower
+  EXPECT_NEAR(predict(c, costs, cluster).step.plain_s, usual, 1e-9);
+}
+
+TEST(UnlikeLinks, SearchedSchedulesReckonWithThem) {
+  Arrangement c = of_size(3, 2);
+  c.split = {2, 2, 2};
+  const ModelCosts costs = layers_at(6);
+  Cluster cluster;
+  cluster.within_node = {.latency = 0.5};
+  cluster.links = links_of(6, {{{4, 5}, {.latency = 3}}});  // of the second replica
+  const SearchProblem problem = search_problem(c, {0, 1, 2}, costs, cluster);
+  ASSERT_EQ(problem.costs.boundary_link.size(), 2U);
+  EXPECT_EQ(problem.costs.boundary_link[0].latency, 0.5);
+  EXPECT_EQ(problem.costs.boundary_link[1].latency, 3);
+  const SearchEffort little{.seed = 1, .instructions = 300'000, .seconds = 1000};
+  const SearchedStep step = searched_step(c, costs, cluster, little);
+  EXPECT_NO_THROW(check_certificate(step.certificate));
+  cluster.links = {};
+  EXPECT_LT(searched_step(c, costs, cluster, little).certificate.bound, step.certificate.bound);
+}
+
+// Pairs of ranks 0 and 2, and of 1 and 3, have fast links, so these are the pipelines.
+TEST(UnlikeLinks, APlanPlacesPipelinesOnFastLinks) {
+  PlanRequest request;
+  request.ranks = 4;
+  request.mini_batch = 32;
+  request.stages = 2;
+  request.replicas = 2;
+  request.chunks = 1;
+  request.micro_batch_size = 2;
+  request.schedule = "1f1b";
+  request.recompute = "none";
+  request.cluster.links = {.group_of_rank = {0, 1, 0, 1}, .between = {{{0, 1}, {.latency = 4}}}};
+  request.costs = [](MicroBatches) { return layers_at(9); };
+  const Plan made = plan(request);
+  ASSERT_NE(made.best(), nullptr);
+  EXPECT_EQ(made.best()->candidate.placement, "replicas");
+  request.ranks = 8;
+  request.replicas = 4;
+  EXPECT_EQ(plan(request).best(), nullptr);  // links are of another number of ranks
 }
 
 void try_splits(Arrangement& c, const Schedule& schedule, const ModelCosts& costs,

@@ -48,6 +48,8 @@ TEST(SearchProblem, DifferencesAreFoundAndNamed) {
             "stage 3 takes another time");
   EXPECT_EQ(named([](auto& now) { now.costs.within_node.latency = 1; }),
             "messages take another time");
+  EXPECT_EQ(named([](auto& now) { now.costs.boundary_link.assign(3, {.latency = 1}); }),
+            "messages take another time");
   EXPECT_EQ(named([](auto& now) {
               now.costs.boundary_bytes = {1, 1, 1};
             }),
