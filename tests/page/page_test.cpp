@@ -192,6 +192,37 @@ TEST_F(PageInBrowser, DrawsAScheduleOfTheUsersOwn) {
   EXPECT_EQ(browser_->evaluate("document.querySelectorAll('i, b').length"), 0);
 }
 
+// Times that no slider has: the page shows what the program has worked out, and what limits it.
+TEST_F(PageInBrowser, DrawsASearchedScheduleOfUnlikeStages) {
+  const std::string costs = folder_.write("costs.json", R"({"ranks": 3, "micro_batches": 4,
+      "stages": [{"forward": 1, "backward_input": 1, "backward_weight": 1, "message_bytes": 1},
+                 {"forward": 2, "backward_input": 2, "backward_weight": 1, "message_bytes": 2},
+                 {"forward": 1, "backward_input": 2, "backward_weight": 2}],
+      "links": {"within_node": {"latency_s": 0.25, "seconds_per_byte": 0.125, "overhead_s": 0.1,
+                                "receiver_copies": true},
+                "between_nodes": {"latency_s": 0, "seconds_per_byte": 0, "overhead_s": 0,
+                                  "receiver_copies": false}}})");
+  open({"--search", "--costs", costs});
+  const Json found = json_of({"--search", "--costs", costs});
+  expect_drawn(found);
+  EXPECT_EQ(value("schedule"), "searched");
+  EXPECT_EQ(value("compare"), found["search"]["generator"]);
+  EXPECT_EQ(browser_->evaluate("document.querySelectorAll('#grid-a .box.limits').length"),
+            found["search"]["path"].size());
+  EXPECT_THAT(words("bound"), HasSubstr("No order on these ranks takes less than "));
+  EXPECT_EQ(browser_->evaluate("document.querySelectorAll('#grid-a .name.limits').length"), 1);
+  EXPECT_EQ(browser_->evaluate("document.querySelector('#latency').checkVisibility()"), false);
+  go("schedule=1f1b&compare=searched");
+  expect_drawn(found, "grid-b");
+  EXPECT_EQ(words("bound"), "");
+  open({"--search"});
+  EXPECT_EQ(browser_->evaluate("document.querySelector('#latency').checkVisibility()"), true);
+  EXPECT_THAT(words("bound"), HasSubstr("No order on these ranks takes less than 27, since "));
+  EXPECT_EQ(browser_->evaluate("document.querySelectorAll('#grid-a .box.limits').length"), 27);
+  browser_->press("#latency", "End");
+  EXPECT_EQ(browser_->evaluate("document.querySelectorAll('#grid-a .box.limits').length"), 0);
+}
+
 TEST_F(PageInBrowser, ComparesTwoSchedulesOnOneScale) {
   open({});
   go("schedule=zb-h1&compare=gpipe&ranks=4&micro_batches=8");

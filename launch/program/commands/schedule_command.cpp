@@ -159,11 +159,6 @@ void check_together(const ScheduleOptions& request, const std::vector<std::strin
     refuse({"--stages", "--micro-batches", "--chunks", "--recompute", "--times", "--latency"},
            "does not go with --costs, whose file says it");
   }
-  if (request.format == "html" && !request.searched.costs.empty()) {
-    fail_input(
-        "schedule: --format html has stages that are alike; --costs has text, csv, pytorch, svg, "
-        "json and trace");
-  }
 }
 
 ScheduleOptions schedule_options(const std::vector<std::string>& arguments) {
@@ -225,7 +220,7 @@ std::string search_text(const SearchAnswer& found, const std::string& format,
   const ScheduleAnswer* known = found.known ? &*found.known : nullptr;
   if (format == "json") return search_json(found) + "\n";
   if (format == "svg") return svg(found.answer, known);
-  if (format == "html") return page(found.answer, found.generator);
+  if (format == "html") return search_page(found);
   if (format == "trace") return as_trace(found.answer, known);
   if (format == "csv") return to_csv(found.answer.schedule);
   if (format == "pytorch") return to_pytorch_csv(found.answer.schedule);

@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "kernels/error.h"
 #include "launch/program/planning/search_file.h"
 #include "runtime/planning/drawing/json.h"
+#include "runtime/planning/drawing/page.h"
 #include "runtime/planning/schedule/generators/known_schedules.h"
 #include "runtime/planning/schedule/recipe.h"
 #include "runtime/planning/schedule/search/search.h"
@@ -57,15 +59,36 @@ ScheduleSettings settings_of(ScheduleSettings settings, const ScheduleAnswer& fo
   return settings;
 }
 
-// The best known schedule as the search found it, in the placement that it has.
-std::optional<ScheduleAnswer> known_answer(const Found& found, SearchProblem problem,
-                                           const std::string& costs) {
-  if (found.generator.empty()) return std::nullopt;
-  const int chunks = found.schedule.stages / problem.ranks;
+// A known schedule at these costs, in the placement that it has.
+ScheduleAnswer known_answer(const std::string& name, int stages, SearchProblem problem,
+                            const std::string& costs) {
+  const int chunks = stages / problem.ranks;
   const Schedule schedule =
-      known_schedule(found.generator).make({problem.ranks, chunks, problem.micro_batches});
+      known_schedule(name).make({problem.ranks, chunks, problem.micro_batches});
   problem.rank_of_stage = schedule.rank_of_stage;
-  return answer_with(found.generator, problem, schedule, costs);
+  return answer_with(name, problem, schedule, costs);
+}
+
+// The known schedules that have these sizes, this placement where it is given, and fit.
+std::vector<ScheduleAnswer> known_answers(int stages, const SearchProblem& problem, bool any_place,
+                                          const std::string& costs) {
+  std::vector<ScheduleAnswer> answers;
+  for (const KnownSchedule& known : known_schedules()) {
+    const int chunks = stages / problem.ranks;
+    if (known.chunks != chunks && !known.any_chunks) continue;
+    try {
+      const Schedule schedule = known.make({problem.ranks, chunks, problem.micro_batches});
+      if (!any_place && schedule.rank_of_stage != problem.rank_of_stage) continue;
+      const std::vector<int64_t> held = peak_held(problem, schedule);
+      if (!problem.limit.empty() && !std::ranges::equal(held, problem.limit, std::less_equal<>())) {
+        continue;
+      }
+      answers.push_back(known_answer(known.name, stages, problem, costs));
+    } catch (const std::invalid_argument&) {
+      continue;  // not every known schedule can have every size
+    }
+  }
+  return answers;
 }
 
 // How much of the step each rank on the longest path works, and how much is between the ranks.
@@ -91,28 +114,36 @@ std::string path_text(const ScheduleAnswer& answer) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// Says in words where the largest bound of the certificate comes from.
-std::string bound_reason(const Certificate& certificate) {
-  if (certificate.all_orders_tried) return "all of them have been tried";
+// Where the largest bound of the certificate comes from, in words, and the ranks that it is of.
+struct BoundReason {
+  std::string text;
+  std::vector<int> ranks;
+};
+
+BoundReason bound_reason(const Certificate& certificate) {
+  if (certificate.all_orders_tried) return {"all of them have been tried", {}};
   WorkBound most{};
   for (const WorkBound& bound : certificate.work) {
     if (says_more(bound, most)) most = bound;
   }
-  std::string reason = fmt::format(
-      "rank {} works {:g} on what begins at {:g} at the earliest and leaves {:g} after it",
-      most.rank, most.work, most.head, most.tail);
+  BoundReason reason{
+      fmt::format(
+          "rank {} works {:g} on what begins at {:g} at the earliest and leaves {:g} after it",
+          most.rank, most.work, most.head, most.tail),
+      {most.rank}};
   double largest = most.total();
   for (const MemoryBound& bound : certificate.memory) {
     if (bound.total() <= largest) continue;
     largest = bound.total();
-    reason = fmt::format(
-        "rank {} holds {:g} bytes x time within its {} bytes, from {:g} at the earliest, and "
-        "leaves {:g} after it",
-        bound.rank, bound.byte_seconds, bound.limit, bound.head, bound.tail);
+    reason = {fmt::format("rank {} holds {:g} bytes x time within its {} bytes, from {:g} at the "
+                          "earliest, and leaves {:g} after it",
+                          bound.rank, bound.byte_seconds, bound.limit, bound.head, bound.tail),
+              {bound.rank}};
   }
   if (const auto& bound = certificate.orders; bound && bound->total > largest) {
-    reason = fmt::format("no order of rank {} ends earlier, however fast all others are",
-                         fmt::join(bound->ranks, " and "));
+    reason = {fmt::format("no order of rank {} ends earlier, however fast all others are",
+                          fmt::join(bound->ranks, " and ")),
+              bound->ranks};
   }
   return reason;
 }
@@ -127,24 +158,43 @@ SearchAnswer search_schedule(const SearchRequest& request, const ScheduleSetting
   SearchProblem problem = own ? read_costs(request.costs) : settings_problem(settings);
   const SearchEffort effort{.seed = request.seed, .seconds = request.seconds};
   const auto stages = static_cast<int>(problem.costs.stage.size());
-  const Found found = problem.rank_of_stage.empty() ? search_placements(problem, stages, effort)
-                                                    : search(problem, effort);
+  const bool any_place = problem.rank_of_stage.empty();
+  const Found found =
+      any_place ? search_placements(problem, stages, effort) : search(problem, effort);
   const Certificate certificate = certify(problem, found.schedule, BoundEffort::Thorough);
   if (!request.certificate.empty()) {
     replace_file(request.certificate, certificate_text(certificate));
   }
   const std::string costs = own ? "costs of " + request.costs : settings_costs_text(settings);
   ScheduleAnswer shown = answer_with(kSearched, problem, found.schedule, costs);
-  if (!own) shown.settings = settings_of(settings, shown);
-  return {.answer = std::move(shown),
-          .generator = found.generator,
-          .generator_makespan = found.generator_makespan,
-          .known = known_answer(found, problem, costs),
-          .makespan = certificate.makespan,
-          .bound = certificate.bound,
-          .gap = certificate.gap,
-          .reason = bound_reason(certificate),
-          .ended_by_clock = found.ended_by_clock};
+  shown.settings = settings_of(own ? shown.settings : settings, shown);
+  BoundReason reason = bound_reason(certificate);
+  SearchAnswer answer{.answer = std::move(shown),
+                      .generator = found.generator,
+                      .generator_makespan = found.generator_makespan,
+                      .known = {},
+                      .makespan = certificate.makespan,
+                      .bound = certificate.bound,
+                      .gap = certificate.gap,
+                      .reason = std::move(reason.text),
+                      .limiting_ranks = std::move(reason.ranks),
+                      .costs_file = request.costs,
+                      .others = {},
+                      .ended_by_clock = found.ended_by_clock};
+  if (!found.generator.empty()) {
+    answer.known = known_answer(found.generator, stages, problem, costs);
+  }
+  if (own) answer.others = known_answers(stages, problem, any_place, costs);
+  return answer;
+}
+
+std::string search_page(const SearchAnswer& answer) {
+  const std::string bound = fmt::format(
+      "No order on these ranks takes less than {:g}, since {}: another one could save {:.2f} % at "
+      "most.",
+      answer.bound, answer.reason, 100 * answer.gap);
+  return page(answer.answer, answer.generator,
+              {bound, answer.limiting_ranks, answer.costs_file, answer.others});
 }
 
 std::string search_figures(const SearchAnswer& answer) {
@@ -192,7 +242,7 @@ std::string verified_certificate(const std::string& path, const std::string& cos
   return fmt::format(
       "{} holds: the schedule's step takes {:g}, and no order on these ranks takes less than {:g}, "
       "since {}; gap {:.2f} %\n",
-      path, certificate.makespan, certificate.bound, bound_reason(certificate),
+      path, certificate.makespan, certificate.bound, bound_reason(certificate).text,
       kPercent * certificate.gap);
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/planning/drawing/answer.h"
 
@@ -25,6 +26,9 @@ struct SearchAnswer {
   std::optional<ScheduleAnswer> known;      // the same, drawn
   double makespan = 0, bound = 0, gap = 0;  // as in the certificate
   std::string reason;                       // the terms of the bound, in words
+  std::vector<int> limiting_ranks;     // those that the bound is of; empty: all orders were tried
+  std::string costs_file;              // SearchRequest::costs
+  std::vector<ScheduleAnswer> others;  // the known schedules that fit, where there is such a file
   bool ended_by_clock = false;
 };
 
@@ -33,6 +37,9 @@ struct SearchAnswer {
 // runtime/planning, std::invalid_argument.
 [[nodiscard]] SearchAnswer search_schedule(const SearchRequest& request,
                                            const ScheduleSettings& settings);
+
+// The page (drawing/page.h), with the best known schedule beside what was found.
+[[nodiscard]] std::string search_page(const SearchAnswer& answer);
 
 // The lines to print below the schedule's own figures, and the same as JSON: the schedule's answer
 // (drawing/json.h) with the key "search".

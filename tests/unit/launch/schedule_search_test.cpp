@@ -70,8 +70,36 @@ TEST(ScheduleSearch, DrawsTheBestKnownScheduleBesideAndSaysWhatLimits) {
   EXPECT_THAT(svg, AllOf(HasSubstr(">searched: ranks 4"), HasSubstr(">zb-h1: ranks 4"),
                          HasSubstr("<rect class=\"F path\""), HasSubstr("the longest path")));
   EXPECT_THAT(schedule_text({"--search", "--format", "trace"}), HasSubstr("predicted, zb-h1"));
+  EXPECT_THAT(schedule_text({"--search", "--format", "pytorch"}), StartsWith("0F0,0F1,"));
   EXPECT_THAT(schedule_text({"--search", "--format", "html"}),
               AllOf(HasSubstr("\"schedule\":\"searched\""), HasSubstr("\"compare\":\"zb-h1\"")));
+}
+
+// The page of costs of a file has what was found, every known schedule that fits, and no grid of
+// others.
+TEST(ScheduleSearch, APageOfCostsHasAllThatFits) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("costs.json", costs().dump());
+  const auto data = [&] {
+    const std::string html =
+        schedule_text({"--search", "--costs", file, "--seed", "2", "--format", "html"});
+    const size_t begin = html.find('>', html.find("id=\"data\"")) + 1;
+    return nlohmann::json::parse(html.substr(begin, html.find("</script>", begin) - begin));
+  }();
+  EXPECT_TRUE(data["grid"].is_null());
+  EXPECT_EQ(data["fixed"]["costs_file"], file);
+  const auto& answers = data["fixed"]["answers"];
+  const auto found =
+      nlohmann::json::parse(schedule_text({"--search", "--costs", file, "--seed", "2", "--json"}));
+  EXPECT_EQ(answers["searched"]["timeline"], found["timeline"]);
+  EXPECT_EQ(answers["searched"]["path"], found["search"]["path"]);
+  EXPECT_EQ(data["compare"], found["search"]["generator"]);
+  const std::string best = found["search"]["generator"];
+  EXPECT_EQ(answers[best]["makespan"], found["search"]["generator_makespan"]);
+  EXPECT_TRUE(answers.contains("1f1b"));
+  EXPECT_FALSE(answers.contains("gpipe")) << "it holds six micro-batches, and three fit";
+  EXPECT_FALSE(answers.contains("zb-v")) << "it has two stages on a rank";
+  EXPECT_THAT(std::string(data["bound"]), StartsWith("No order on these ranks takes less than "));
 }
 
 // The schedule that --format csv writes is the one whose figures are told.
@@ -197,8 +225,6 @@ TEST(ScheduleSearch, RefusesOptionsThatDoNotGoTogether) {
               HasSubstr("leave out one of the two"));
   EXPECT_THAT(search_refusal({"--search", "--costs", "c.json", "--stages", "3"}),
               HasSubstr("--stages does not go with --costs"));
-  EXPECT_THAT(search_refusal({"--search", "--costs", "c.json", "--format", "html"}),
-              HasSubstr("--format html has stages that are alike"));
   EXPECT_THAT(search_refusal({"--search", "--search-seconds", "0"}), HasSubstr("a number above 0"));
   EXPECT_THAT(search_refusal({"--search", "--stages", "5", "--chunks", "2"}),
               HasSubstr("take a multiple"));

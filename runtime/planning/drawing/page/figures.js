@@ -29,10 +29,11 @@ function drawFigures(list, answer) {
     tile('Most stashes', Math.max(...answer.peak_stash), `on one rank${thin}`);
 }
 
-function drawLegend(list, ops) {
+function drawLegend(list, ops, hasPath) {
   const present = Object.keys(MEANINGS).filter((op) => ops.has(op));
   list.innerHTML = present.map((op) => `<li><span class="swatch ${op}"></span>${MEANINGS[op]}</li>`).join('') +
-    '<li><span class="swatch idle"></span>waiting</li>';
+    '<li><span class="swatch idle"></span>waiting</li>' +
+    (hasPath ? '<li><span class="swatch limits"></span>outlined: the longest path</li>' : '');
 }
 
 // rows: [{name, answer}]; answers with an error are told as such. Bars are relative to the slowest.

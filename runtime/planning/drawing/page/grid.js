@@ -9,11 +9,14 @@ function parseInstruction(text) {
   return parts && { op: parts[1], stage: Number(parts[2]), micro_batch: parts[3] === undefined ? -1 : Number(parts[3]) };
 }
 
-// The lanes of an answer: {name, boxes: [{text, op, stage, micro_batch, start, end}]}, one per rank.
-function lanesOf(answer) {
+// The lanes of an answer: {name, limits, boxes: [{text, op, stage, micro_batch, start, end, limits}]}, one per rank. What limits the
+// step is marked: ranks of the list, and boxes of the longest path where that is known.
+function lanesOf(answer, limitingRanks = []) {
+  const path = new Set(answer.path ?? []);
   return answer.timeline.map((spans, rank) => ({
     name: `rank ${rank}`,
-    boxes: spans.map(([text, start, end]) => ({ text, ...parseInstruction(text), start, end })),
+    limits: limitingRanks.includes(rank),
+    boxes: spans.map(([text, start, end]) => ({ text, ...parseInstruction(text), start, end, limits: path.has(text) })),
   }));
 }
 
@@ -39,7 +42,7 @@ function boxMarkup(box, at, strength) {
   const width = (box.end - box.start) * at.scale;
   const shown = round(Math.max(width - (width > 4 ? 1 : 0), 0));
   const opacity = strength < 1 ? ` fill-opacity="${strength}"` : '';
-  const rect = `<rect class="box ${box.op}" data-text="${escaped(box.text)}" data-lane="${at.lane}" data-m="${box.micro_batch}"` +
+  const rect = `<rect class="box ${box.op}${box.limits ? ' limits' : ''}" data-text="${escaped(box.text)}" data-lane="${at.lane}" data-m="${box.micro_batch}"` +
     ` x="${left}" y="${at.top}" width="${shown}" height="${at.height}"${opacity}/>`;
   const label = String(box.micro_batch);
   const fits = box.micro_batch >= 0 && at.height >= 11 && width >= DIGIT * label.length + 2;
@@ -56,7 +59,7 @@ function drawGrid(svg, lanes, { until, pitch = laneHeight(lanes.length), gapAfte
   const strengths = strengthsOf(lanes);
   lanes.forEach((lane, index) => {
     const at = { scale, top, height: pitch - 3, lane: index };
-    if (lane.name) markup += `<text class="name" x="${GRID.left - 6}" y="${top + at.height / 2 + 4}">${escaped(lane.name)}</text>`;
+    if (lane.name) markup += `<text class="name${lane.limits ? ' limits' : ''}" x="${GRID.left - 6}" y="${top + at.height / 2 + 4}">${escaped(lane.name)}</text>`;
     markup += `<rect class="lane" x="${GRID.left}" y="${top}" width="${round(until * scale)}" height="${at.height}"/>`;
     for (const box of lane.boxes) markup += boxMarkup(box, at, strengths[box.stage]);
     top += pitch - 3 + gapAfter(index);

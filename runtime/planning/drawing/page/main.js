@@ -12,7 +12,9 @@ if (data.settings.csv !== '') {
 }
 const menuEntry = (name) => data.schedules.find((schedule) => schedule.name === name);
 
-const answerTo = answersFrom(data.grid, data.settings, data.answer);
+// With the costs of a file the answers came with the page, and what they are of is not the reader's to choose.
+if (data.fixed) data.schedules = data.schedules.filter(({ name }) => name in data.fixed.answers);
+const answerTo = data.fixed ? ({ schedule }) => data.fixed.answers[schedule] : answersFrom(data.grid, data.settings, data.answer);
 let state = initialState(data, menuEntry(data.settings.schedule));
 let shown = null;     // what is drawn: {answer, lanes, other: {answer, lanes} or null, until}
 let share = 0.5;      // of the time shown, where the cursor stands
@@ -81,7 +83,9 @@ function say(id, sentence) {
   element(id).hidden = sentence === '';
 }
 
-const withLanes = (answer) => ({ answer, lanes: lanesOf(answer) });
+// Whether it is what was searched, as the bound is.
+const isFound = (name, answer) => name === data.settings.schedule && answer.path !== undefined;
+const withLanes = (name, answer) => ({ answer, lanes: lanesOf(answer, isFound(name, answer) ? data.limiting_ranks : []) });
 
 // Everything anew from the state. What cannot be answered is said, and the last picture stays, faded.
 function update() {
@@ -91,13 +95,15 @@ function update() {
   document.body.classList.toggle('stale', answer.error !== undefined);
   say('problem', [answer.error, compared?.error].filter(Boolean).join(' '));
   element('about').textContent = menuEntry(state.schedule).about ?? '';
-  element('command').textContent = commandLine(state, menuEntry(state.schedule));
+  element('command').textContent = data.fixed ? `penstock schedule --search --costs ${data.fixed.costs_file}`
+    : commandLine(state, menuEntry(state.schedule));
   if (answer.error) return;
-  const other = compared && !compared.error ? withLanes(compared) : null;
-  shown = { ...withLanes(answer), other, until: Math.max(answer.makespan, other?.answer.makespan ?? 0) };
+  const other = compared && !compared.error ? withLanes(state.compare, compared) : null;
+  shown = { ...withLanes(state.schedule, answer), other, until: Math.max(answer.makespan, other?.answer.makespan ?? 0) };
   drawFigures(element('figures'), answer);
+  say('bound', isFound(state.schedule, answer) ? data.bound : '');
   const lanes = [...shown.lanes, ...(other?.lanes ?? [])];
-  drawLegend(element('legend'), new Set(lanes.flatMap((lane) => lane.boxes.map((box) => box.op))));
+  drawLegend(element('legend'), new Set(lanes.flatMap((lane) => lane.boxes.map((box) => box.op))), lanes.some((lane) => lane.boxes.some((box) => box.limits)));
   drawPictures();
   showFollowed();
   scheduleTable();
@@ -215,6 +221,8 @@ function listenToFiles() {
 
 // The sliders reach the sizes that are in the page; the settings it was made for may be larger.
 function limitSliders(grid) {
+  for (const part of document.querySelectorAll('.free')) part.hidden = data.fixed !== null;
+  if (grid === null) return;
   for (const id of ['ranks', 'micro_batches', 'chunks']) element(id).max = Math.max(grid[id], state[id]);
 }
 

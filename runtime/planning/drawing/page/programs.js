@@ -130,7 +130,11 @@ function answerFromPrograms(computed, at, settings) {
 function answersFrom(grid, asked, first) {
   return (settings) => {
     const isFirst = ['schedule', 'stages', 'micro_batches', 'chunks'].every((key) => settings[key] === asked[key]);
-    if (settings.csv !== '' || isFirst) return answerFromPrograms(readPrograms(first.programs), first.rank_of_stage, settings);
+    if (settings.csv !== '' || isFirst) {
+      const anew = answerFromPrograms(readPrograms(first.programs), first.rank_of_stage, settings);
+      const isAsked = isFirst && ['recompute', 'times', 'latency'].every((key) => String(settings[key]) === String(asked[key]));
+      return isAsked && first.path ? { ...anew, path: first.path } : anew;
+    }
     const column = grid.programs[`${settings.schedule} ${settings.stages / settings.chunks}x${settings.chunks}`];
     const found = column?.of[settings.micro_batches - 1];
     if (found === undefined) {
