@@ -100,9 +100,13 @@ std::optional<Profile> profile_of(const FileObject& entry, const std::string& fi
                                   const std::string& precision) {
   const std::filesystem::path given = entry.text("profile");
   const std::string path = (std::filesystem::path(file).parent_path() / given).string();
-  Profile profile = read_profile(path);
-  check_precision(profile, path, precision);
-  return profile;
+  try {
+    Profile profile = read_profile(path);
+    check_precision(profile, path, precision);
+    return profile;
+  } catch (const Error& error) {
+    entry.fail(named(entry, "profile"), fmt::format("cannot be taken: {}", error.what()));
+  }
 }
 
 DeviceKind kind_in(const FileObject& entry, const std::string& file, const std::string& precision,

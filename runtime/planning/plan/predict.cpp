@@ -164,6 +164,33 @@ SteadyStep slowest_step(const Job& job, const std::vector<LikeReplicas>& replica
   return slowest;
 }
 
+// How long the ranks of a replica compute in a step, together.
+double work_of(const Schedule& schedule, const std::vector<StageTimes>& stages) {
+  double seconds = 0;
+  for (const std::vector<Instruction>& program : schedule.program) {
+    for (const Instruction& i : program) {
+      if (is_compute(i.op)) seconds += seconds_of(stages[i.stage], i.op);
+    }
+  }
+  return seconds;
+}
+
+// Where replicas are on unlike devices, `bubble` is that of the ranks of the slowest one, of which
+// `step` is. Returns that of all ranks, since others have less to do in the same time.
+double bubble_of_all(const Job& job, const SteadyStep& step, double bubble) {
+  if (job.stage_of_replica.empty()) return bubble;
+  double slowest = 0;
+  for (const auto& spans : step.timeline.rank) {
+    for (const TimedInstruction& span : spans) {
+      if (is_compute(span.instruction.op)) slowest += span.end - span.start;
+    }
+  }
+  double all = 0;
+  for (const auto& stages : job.stage_of_replica) all += work_of(job.schedule, stages);
+  if (slowest <= 0) return bubble;
+  return std::max(0.0, 1 - (1 - bubble) * all / (job.costs.replicas * slowest));
+}
+
 // The length of such a step without communication. Nodes make no difference to it.
 double computing_s(const Job& job, const std::vector<LikeReplicas>& replicas) {
   double slowest = 0;
@@ -290,6 +317,7 @@ Prediction predict(const Arrangement& candidate, const Schedule& schedule, const
   prediction.bubble =
       candidate.barrier ? bubble_share(step.timeline) : steady_bubble(step.timeline, step.length);
   if (job.nodes() > 1) share_cards(job, replicas, step, prediction);
+  prediction.bubble = bubble_of_all(job, step, prediction.bubble);
   for (RankMemory& rank : prediction.memory) {
     rank.snapshot = snapshot_bytes(rank.saved, candidate, prediction.step.mean_s);
   }

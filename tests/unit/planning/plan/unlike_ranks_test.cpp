@@ -166,6 +166,16 @@ TEST(UnlikeRanks, AStepIsThatOfTheSlowestReplica) {
   EXPECT_LT(crossed, step_of({1, 1}, 1));
 }
 
+// One of two ranks works all the time, the other one half of it.
+TEST(UnlikeRanks, TheBubbleIsThatOfAllReplicas) {
+  Arrangement c = of_size(1, 2);
+  c.split = {4};
+  const ModelCosts costs = two_kinds(4);
+  EXPECT_NEAR(predict(c, costs, of_kinds({0, 0})).bubble, 0, 1e-12);
+  EXPECT_NEAR(predict(c, costs, of_kinds({0, 1})).bubble, 0.25, 1e-12);
+  EXPECT_NEAR(predict(c, costs, of_kinds({1, 0})).bubble, 0.25, 1e-12);
+}
+
 // Where no message shares a card, and there are no sums, nodes make no difference.
 TEST(UnlikeRanks, AreReplayedAsTheyAreSimulated) {
   std::mt19937 random(3);
