@@ -15,6 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
 // A step takes eight samples.
@@ -300,6 +301,30 @@ TEST_F(PlannedRuns, GiveFewerLayersToARankThatIsMeasuredToBeSlow) {
   ASSERT_EQ(job.exit_code, 0) << job.output;
   const Json split = Json::parse(job.output)["candidates"][0]["split"];
   EXPECT_GT(split[0].get<int>(), split[1].get<int>()) << split;
+}
+
+// The same without profiles: the ranks time themselves when they start.
+TEST_F(PlannedRuns, MeasureTheirRanksWhereAsked) {
+  const std::string rank = penstock_program() + " train " + run_file_of_eight() +
+                           " --stages 2 --model.width 256 --model.layers 6 --steps 1"
+                           " --devices measured --overwrite --out " +
+                           (scratch_ / "run");
+  const JobResult job = run_words(ranks_script() + " -n 1 " + rank +
+                                      " : -n 1 env "
+                                      "ONEDNN_MAX_CPU_ISA=SSE41 " +
+                                      rank,
+                                  120);
+  ASSERT_EQ(job.exit_code, 0) << job.output;
+  EXPECT_THAT(job.output, ContainsRegex("devices: rank 0 cpu; rank 1 cpu at 0\\.[0-9]+ of its "
+                                        "speed \\(measured\\)"));
+  EXPECT_THAT(job.output, HasSubstr("(unlike ranks, measured; counted for cpu)"));
+  const std::string kept = read_file(scratch_ / "run/run.toml");
+  const std::string key = "\nsplit = [";
+  const int of_fast = std::stoi(kept.substr(kept.find(key) + key.size()));
+  EXPECT_GT(of_fast, 5) << kept;  // of nine or so layers
+  expect_refusal(2, run_file_of_eight(), "--stages 2 --devices measured --dry-run",
+                 HasSubstr("pipeline.devices = \"measured\" times the processors of the ranks, and "
+                           "a dry run computes nothing"));
 }
 
 TEST_F(PlannedRuns, TakeTimesFromAProfile) {

@@ -224,7 +224,7 @@ void add_pipeline(std::vector<Option>& table) {
   rows.add("split", "split", &P::split, "N,..", between(1, 1e6), "layers of each stage; empty: balanced by cost");
   rows.add("auto", &P::automatic, "", any(), "choose all of this for the same mini-batch, but for what the command line says: see penstock plan");
   rows.add("profile", &P::profile, "PATH", any(), "times measured by penstock profile, for split, auto and predictions; empty: counted");
-  rows.add("devices", "devices", &P::devices, "PATH", any(), "a file of what each rank computes on, where ranks are unlike, for split, auto and predictions; empty: all alike");
+  rows.add("devices", "devices", &P::devices, "PATH", any(), "a file of what each rank computes on, where ranks are unlike, for split, auto and predictions; measured: the ranks time products when they start; empty: all alike");
   rows.add("placement", "placement", &P::placement, "NAME", one_of({"stages", "replicas"}), "which neighbours share a node");
   rows.add("reduction", "reduction", &P::reduction, "NAME", one_of({"fast", "exact"}), "exact: gradients of micro-batches are added up in pairs, to the same bits for every D; M must be a power of two if D > 1; takes log2 M times their memory");
   rows.add("wire", "wire", &P::wire, "TYPE", one_of({"full", "bf16"}), "of activations and gradients between ranks. bf16: those in fp32 travel in half the bytes, rounded to 8 significant bits, so that results depend on where the network is cut; of a bf16 run, and of sums over replicas, nothing changes");

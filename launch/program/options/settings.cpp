@@ -225,7 +225,7 @@ void settle_costs(Settings& settings, DataRead read) {
   if (trains && !profile.empty()) {
     profile = found_path(settings, "pipeline.profile", profile).string();
   }
-  if (devices.empty()) return;
+  if (devices.empty() || devices == kMeasuredDevices) return;
   devices = (trains ? found_path(settings, "pipeline.devices", devices)
                     : likely_path(settings, "pipeline.devices", devices))
                 .string();

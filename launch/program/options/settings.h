@@ -18,6 +18,9 @@ namespace penstock {
 // The largest schedule file (CSV) that is read, enough for 2^24 instructions.
 inline constexpr int64_t kMostScheduleBytes = int64_t{128} << 20;
 
+// What pipeline.devices may say in place of a file: the ranks of a run find out themselves.
+inline constexpr const char* kMeasuredDevices = "measured";
+
 struct Settings {
   Config config;                   // the values so far
   std::filesystem::path run_file;  // as the user gave it; empty: none

@@ -17,6 +17,7 @@
 #include "kernels/error.h"
 #include "kernels/suggest.h"
 #include "launch/program/options/parse_bytes.h"
+#include "launch/program/options/settings.h"
 #include "launch/program/planning/file_object.h"
 #include "launch/program/planning/profile_file.h"
 #include "launch/program/start/rank_ranges.h"
@@ -322,6 +323,12 @@ Devices devices_of_run(const Config& config, int ranks, const DeviceKind& usual,
   Devices alike =
       like_devices(usual.model, usual.profile ? &*usual.profile : nullptr, profile_path);
   if (path.empty()) return alike;
+  if (path == kMeasuredDevices) {
+    fail_input(
+        "pipeline.devices = \"measured\" is what the ranks of a run find out when it starts, and "
+        "here are none: name a file that says which rank has what (docs/planning.md), or "
+        "--devices \"\"");
+  }
   return read_devices(path, ranks, usual, config.run.precision, std::move(alike));
 }
 

@@ -20,7 +20,7 @@ namespace penstock {
 // DeviceKind. `profile_path`: where the profile of `usual` was read. An entry of `links` is of the
 // links between each of `ranks` and each of `and`, or without that among `ranks`; each link stands
 // in one entry at most. Throws Error(Input), a line with file, place and cure, for a document that
-// says something else.
+// says something else, and for kMeasuredDevices: here are no ranks that could measure.
 [[nodiscard]] Devices devices_of_run(const Config& config, int ranks, const DeviceKind& usual,
                                      const std::string& profile_path);
 

@@ -9,6 +9,7 @@
 #include "kernels/device_model.h"
 #include "launch/program/planning/devices_file.h"
 #include "launch/program/planning/profile_file.h"
+#include "launch/program/processor/rank_speeds.h"
 #include "launch/program/runs/searched_schedule.h"
 #include "launch/program/setup.h"
 #include "runtime/engine/training/data_source.h"
@@ -145,6 +146,43 @@ void pin_what_was_asked_for(const Settings& settings, PlanRequest& plan) {
   if (asked("split")) plan.split.assign(pipeline.split.begin(), pipeline.split.end());
 }
 
+namespace {
+
+// Measures the ranks where pipeline.devices asks for it; otherwise returns nothing. Collective.
+std::vector<double> rates_asked_for(Collective& world, const Config& config,
+                                    const DeviceModel& device) {
+  if (config.pipeline.devices != kMeasuredDevices) return {};
+  const char* why = config.run.dry_run  ? "a dry run computes nothing"
+                    : device.own_memory ? "accelerators are not measured"
+                                        : nullptr;
+  if (why != nullptr) {
+    on_every_rank([&] {
+      fail_input(fmt::format(
+          "pipeline.devices = \"measured\" times the processors of the ranks, and {}: name a file "
+          "that says which rank has what (docs/planning.md)",
+          why));
+    });
+  }
+  return measured_rates(world, config.run.threads, config.run.precision);
+}
+
+// What the ranks of a run compute on, with a line for the user. `rates`: where they were measured.
+Devices devices_with_note(const Config& config, const std::vector<double>& rates, int ranks,
+                          const DeviceKind& usual, std::vector<std::string>& notes) {
+  const std::string& profile = config.pipeline.profile;
+  const Devices devices = rates.empty() ? devices_of_run(config, ranks, usual, profile)
+                                        : devices_of_rates(rates, usual, profile);
+  std::string note = devices_text(devices);
+  if (!rates.empty()) {
+    note = note.empty() ? "devices: all ranks are as fast as one another, within 5 % (measured)"
+                        : note + " (measured)";
+  }
+  if (!note.empty()) notes.push_back(std::move(note));
+  return devices;
+}
+
+}  // namespace
+
 PlannedRun planned_run(const Session& session, Collective& world, const Settings& settings,
                        const Config& config, const DeviceModel& device, int64_t rank_bytes,
                        const ModelMaker& models, const std::string& kept_in) {
@@ -157,6 +195,7 @@ PlannedRun planned_run(const Session& session, Collective& world, const Settings
   if (!pipeline.automatic) {
     (void)grid_of(config, session.ranks(), session.started_by());  // refuses other numbers of ranks
   }
+  const std::vector<double> rates = rates_asked_for(world, config, device);
   const DataSource source(config, models, world);
   Config settled = share(world, [&] {
     DeviceKind usual{.model = device};
@@ -164,9 +203,7 @@ PlannedRun planned_run(const Session& session, Collective& world, const Settings
       usual.profile = read_profile(pipeline.profile);
       check_precision(*usual.profile, pipeline.profile, config.run.precision);
     }
-    result.devices = devices_of_run(config, session.ranks(), usual, pipeline.profile);
-    const std::string unlike = devices_text(*result.devices);
-    if (!unlike.empty()) result.notes.push_back(unlike);
+    result.devices = devices_with_note(config, rates, session.ranks(), usual, result.notes);
     const bool plans = pipeline.automatic || splits;
     if (!plans && !is_searched(config)) return config;
     Settings here = settings;

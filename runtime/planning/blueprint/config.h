@@ -36,7 +36,7 @@ struct PipelineConfig {
   bool automatic = false;
   // A file in which `penstock profile` wrote measured costs; empty: costs are counted instead.
   std::string profile;
-  // A file that says which device each rank has, where they are unlike; empty: all are alike.
+  // A file of what each rank has, where they are unlike, or "measured"; empty: all are alike.
   std::string devices;
   // How ranks are numbered, and so which of them share a node: stages: the stages of one replica
   // have neighbouring numbers; replicas: the replicas of one stage have.

@@ -84,6 +84,17 @@ TEST_F(DevicesFile, WithoutOneAllRanksAreLikeTheRunsDevice) {
   EXPECT_EQ(devices_text(devices), "");
 }
 
+// A plan has no ranks that could measure.
+TEST_F(DevicesFile, TheWordForMeasuringIsOfARun) {
+  Config config;
+  config.pipeline.devices = "measured";
+  EXPECT_THAT(input_error([&] {
+                (void)devices_of_run(config, 4, {.model = device_model_named("cpu")}, "");
+              }),
+              AllOf(HasSubstr("pipeline.devices = \"measured\" is what the ranks of a run find"),
+                    EndsWith("or --devices \"\"")));
+}
+
 TEST_F(DevicesFile, IsRefusedWhereRanksAreMissingTooManyOrTwice) {
   EXPECT_THAT(refusal(R"({"ranks": "0,3", "speed": 1})"),
               HasSubstr(": 'devices' has no entry for ranks 1 and 2 of 4; an entry is like "));
