@@ -36,8 +36,8 @@ Range covering(int64_t at, int kernel, int stride, int before, int64_t windows) 
 }
 
 // These hold the running values of the channels that are worked on at a time, in registers. There
-// are N times sixteen such channels. N = 0 means that the image has fewer than sixteen channels,
-// and all are worked on.
+// are N times kLanes such channels. N = 0 means that the image has fewer than kLanes channels, and
+// all are worked on.
 template <int N>
 using Floats = std::array<FloatLanes, std::max(N, 1)>;
 template <int N>
@@ -77,7 +77,7 @@ struct Pooling {
   }
 
   // load() reads vector `v` of the channels at `from`; store() writes all vectors of `lanes` to
-  // `to`. If N is 0, there is one vector, of fewer than sixteen channels.
+  // `to`. If N is 0, there is one vector, of fewer than kLanes channels.
   template <int N, class E>
   [[nodiscard, gnu::always_inline]] auto load(const E* from, size_t v) const {
     return load_lanes(from + v * kLanes, N > 0 ? kLanes : channels);
@@ -169,7 +169,7 @@ struct Pooling {
   }
 };
 
-// Calls body<N>(first channel) until all channels are done. The last sixteen channels can overlap
+// Calls body<N>(first channel) until all channels are done. The last kLanes channels can overlap
 // those of the call before. So `body` must not add to memory: some channels would count twice.
 template <class Body>
 void for_each_lanes(int64_t channels, Body body) {

@@ -1,6 +1,6 @@
-// kernels/cpu/loops/lanes.h -- sixteen fp32 numbers at a time, as a vector type of the compiler:
-// one register with AVX-512, two or four elsewhere. For loops whose running values must stay in
-// registers: the compiler does not keep arrays there.
+// kernels/cpu/loops/lanes.h -- as many fp32 numbers at a time as a register of the processor holds,
+// as a vector type of the compiler. For loops whose running values must stay in registers: the
+// compiler does not keep arrays there, nor longer vectors, whose lanes GCC 12 compares one by one.
 #pragma once
 
 #include <bit>
@@ -16,13 +16,19 @@ namespace penstock {
 // vectors.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
+#if defined(__AVX512F__)
 inline constexpr int64_t kLanes = 16;
-using FloatLanes = float __attribute__((vector_size(64)));
-using IntLanes = int32_t __attribute__((vector_size(64)));
-using BitLanes = uint32_t __attribute__((vector_size(64)));
-using HalfLanes = uint16_t __attribute__((vector_size(32)));
+#elif defined(__AVX2__)
+inline constexpr int64_t kLanes = 8;
+#else
+inline constexpr int64_t kLanes = 4;
+#endif
+using FloatLanes = float __attribute__((vector_size(4 * kLanes)));
+using IntLanes = int32_t __attribute__((vector_size(4 * kLanes)));
+using BitLanes = uint32_t __attribute__((vector_size(4 * kLanes)));
+using HalfLanes = uint16_t __attribute__((vector_size(2 * kLanes)));
 
-// Loads the first `count` of sixteen numbers; the others are zero.
+// Loads the first `count` of kLanes numbers; the others are zero.
 [[gnu::always_inline]] inline FloatLanes load_lanes(const float* from, int64_t count = kLanes) {
   FloatLanes lanes{};
   std::memcpy(&lanes, from, static_cast<size_t>(count) * sizeof(float));
@@ -39,7 +45,7 @@ using HalfLanes = uint16_t __attribute__((vector_size(32)));
   return std::bit_cast<FloatLanes>(__builtin_convertvector(halves, BitLanes) << 16);
 }
 
-// Stores the first `count` of sixteen numbers.
+// Stores the first `count` of kLanes numbers.
 [[gnu::always_inline]] inline void store_lanes(float* to, const FloatLanes& lanes,
                                                int64_t count = kLanes) {
   std::memcpy(to, &lanes, static_cast<size_t>(count) * sizeof(float));
@@ -53,7 +59,7 @@ using HalfLanes = uint16_t __attribute__((vector_size(32)));
   return lanes != lanes;  // NOLINT(misc-redundant-expression)
 }
 
-// Stores the first `count` of sixteen numbers, rounded as bfloat16(float) does.
+// Stores the first `count` of kLanes numbers, rounded as bfloat16(float) does.
 [[gnu::always_inline]] inline void store_lanes(bfloat16* to, const FloatLanes& lanes,
                                                int64_t count = kLanes) {
   const auto words = std::bit_cast<BitLanes>(lanes);

@@ -328,7 +328,8 @@ struct PoolCase {
   Window window;
   [[nodiscard]] Shape output() const { return window_output(image, window, image[3]); }
 };
-const std::vector<Shape> kPooled = {{2, 7, 6, 102}, {1, 7, 6, 5}};  // 102 = 64 + 32 + 6
+// With vectors of sixteen channels 102 = 64 + 32 + 6, with vectors of eight 54 = 32 + 16 + 6.
+const std::vector<Shape> kPooled = {{2, 7, 6, 102}, {1, 7, 6, 54}, {1, 7, 6, 5}};
 std::vector<PoolCase> pool_cases() {
   std::vector<PoolCase> cases;
   for (const Shape& image : kPooled) {

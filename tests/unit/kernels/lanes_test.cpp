@@ -1,4 +1,4 @@
-// Sixteen numbers at a time: each lane is what the scalar conversions make of it.
+// A register of numbers at a time: each lane is what the scalar conversions make of it.
 #include "kernels/cpu/loops/lanes.h"
 
 #include <gtest/gtest.h>
