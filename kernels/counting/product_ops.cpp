@@ -5,6 +5,7 @@
 
 #include "kernels/counting/tally.h"
 #include "kernels/cpu/loops/attention_tiles.h"
+#include "kernels/cpu/patches.h"
 #include "kernels/cuda/attention/attention_cut.h"
 
 namespace penstock {
@@ -78,6 +79,9 @@ class CountingImage final : public ImageOps {
     if (is_linear(window, groups)) {
       return tally_.multiply(plan(LinearProduct::Forward, x, w.shape()), &w, {bias});
     }
+    if (const auto products = by_patches(y, w.shape(), groups)) {
+      return multiply_patches(*products, products->forward(), x, &y, bias);
+    }
     const Tally::WeightRead weight = tally_.read(w, x.dtype(), FilterUse::Forward, groups);
     tally_.product(ProductKind::Convolution, flops(y, w.shape()), x.dtype(), {&y, &x, bias},
                    weight.bytes);
@@ -87,6 +91,9 @@ class CountingImage final : public ImageOps {
     if (is_linear(window, groups)) {
       return tally_.multiply(plan(LinearProduct::InputGradient, dx, w.shape()), &w, {});
     }
+    if (const auto products = by_patches(g, w.shape(), groups)) {
+      return multiply_patches(*products, products->input_gradient(), dx, nullptr);
+    }
     const Tally::WeightRead weight = tally_.read(w, g.dtype(), FilterUse::InputGradient, groups);
     tally_.product(ProductKind::Convolution, flops(g, w.shape()), g.dtype(), {&dx, &g},
                    weight.bytes);
@@ -95,6 +102,8 @@ class CountingImage final : public ImageOps {
                               const Window& window, int groups, bool accumulate) override {
     if (is_linear(window, groups)) {
       tally_.multiply(plan(LinearProduct::WeightGradient, x, dw.shape(), accumulate), nullptr, {});
+    } else if (const auto products = by_patches(g, dw.shape(), groups)) {
+      multiply_patches(*products, products->weight_gradient(accumulate), x, &g);
     } else {
       const DeviceModel& model = tally_.model();
       const int64_t elements =
@@ -134,6 +143,24 @@ class CountingImage final : public ImageOps {
   // A pixel of the larger image is a copy, or the sum of four products.
   static double operations(const Enlarging& enlarging) {
     return enlarging.kind == Upsample::Nearest ? 1.0 : 7.0;
+  }
+  // The products that kernels/cpu/patches.cpp computes a convolution by, if it does.
+  [[nodiscard]] std::optional<PatchProducts> by_patches(const Tensor& y, const Shape& filter,
+                                                        int groups) const {
+    return tally_.model().packs_filters ? patch_products(y, filter, groups) : std::nullopt;
+  }
+  // Counts one of the products, the pass that takes the patches from the images or adds them up
+  // there, and the pass that transposes `turned`, if there is one.
+  void multiply_patches(const PatchProducts& products, const MatmulPlan& plan, const Tensor& images,
+                        const Tensor* turned, const Tensor* bias = nullptr) {
+    const Tensor patches = tally_.scratch(products.positions * products.numbers, DType::F32);
+    tally_.pass(0, {&images, &patches});
+    Tensor copy;
+    if (turned != nullptr) {
+      copy = tally_.scratch(turned->elements(), DType::F32);
+      tally_.pass(0, {turned, &copy});
+    }
+    tally_.multiply(plan, nullptr, {bias});
   }
   // The plan of a 1 x 1 convolution as a product of a linear layer, whose rows are the pixels of x.
   static MatmulPlan plan(LinearProduct product, const Tensor& x, const Shape& filter,

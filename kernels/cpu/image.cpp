@@ -4,6 +4,7 @@
 #include "kernels/cpu/bias_gradient.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/onednn/onednn.h"
+#include "kernels/cpu/patches.h"
 #include "kernels/cpu/pool.h"
 #include "kernels/cpu/upsample.h"
 #include "kernels/ops/product_shape.h"
@@ -47,6 +48,9 @@ class CpuImageOps final : public ImageOps {
     plan.fused = f;
     const float* added = bias != nullptr ? bias->data<float>() : nullptr;
     if (!is_product(plan)) {
+      if (const auto products = patch_products(y, w.shape(), groups)) {
+        return forward_by_patches(context_, *products, y, x, w.value(), bias, window, f);
+      }
       return context_.dnn.convolution_forward(plan, y.raw(), x.raw(), w, added);
     }
     MatmulPlan product = linear_plan(LinearProduct::Forward, extents(plan));
@@ -61,6 +65,9 @@ class CpuImageOps final : public ImageOps {
       return context_.dnn.matmul(linear_plan(LinearProduct::InputGradient, extents(plan)), dx.raw(),
                                  g.raw(), w);
     }
+    if (const auto products = patch_products(g, w.shape(), groups)) {
+      return backward_input_by_patches(context_, *products, dx, g, w.value(), window);
+    }
     context_.dnn.convolution_backward_input(plan, dx.raw(), g.raw(), w);
   }
   void conv2d_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
@@ -70,6 +77,8 @@ class CpuImageOps final : public ImageOps {
     if (is_product(plan)) {
       context_.dnn.matmul(linear_plan(LinearProduct::WeightGradient, extents(plan), accumulate),
                           dw.raw(), g.raw(), x.raw());
+    } else if (const auto products = patch_products(g, dw.shape(), groups)) {
+      backward_weight_by_patches(context_, *products, dw, x, g, window, accumulate);
     } else {
       context_.dnn.convolution_backward_weight(plan, dw.data<float>(), x.raw(), g.raw(),
                                                accumulate);
