@@ -26,6 +26,7 @@
 #include "launch/program/start/excluded_hosts.h"
 #include "launch/program/start/rank_table.h"
 #include "launch/program/start/start_record.h"
+#include "launch/program/stopping/replan_requests.h"
 #include "launch/program/stopping/start_watch.h"
 #include "launch/program/stopping/stop_requests.h"
 #include "runtime/engine/training/checkpoints/transfer.h"
@@ -47,7 +48,8 @@ struct Preparation {
   TimeLimit limit;
   std::unique_ptr<StartWatch> start;  // kept until the run's files change
   std::unique_ptr<StopRequests> stopping;
-  int64_t until = 0;   // RunOrder::until
+  std::unique_ptr<ReplanRequests> replans;  // on rank 0, with run.replan
+  int64_t until = 0;                        // RunOrder::until
   std::string onward;  // advice on going on after a stop; if empty, that of train
   ThreadPlan threads;
   DeviceChoice choice;
@@ -130,6 +132,9 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
   made.to = open_destination(world, config, settings);
   if (made.to.directory) made.start->obey_file_in(*made.to.directory);
   made.stopping = std::make_unique<StopRequests>(limit, made.to.directory.get());
+  if (made.to.directory && config.run.replan != "never") {
+    made.replans = std::make_unique<ReplanRequests>(*made.to.directory);
+  }
   if (!config.run.dry_run) {
     settle_checkpoint(world, config, made.to);
     for (std::string& note : rescue_memory(world, session, config, made.to)) {
@@ -205,13 +210,17 @@ int train(Preparation& made, const Station& station, const ModelMaker& models, R
     refuse_missing_data(station.network.world(), station.session, made.grid, config.data,
                         blueprint);
   };
+  AskForReplan asked_to_replan;
+  if (made.replans) asked_to_replan = [&] { return made.replans->take(); };
   const RunOrder order{.config = config,
                        .models = models,
                        .run_file = kept_run_file(config),
+                       .run_file_of = kept_run_file,
                        .identity = made.to.run,
                        .attempt = made.to.attempt,
                        .devices = made.run.devices ? &*made.run.devices : nullptr,
                        .stopping = made.stopping.get(),
+                       .asked_to_replan = asked_to_replan,
                        .resume_from = made.to.resume_from,
                        .is_verified = true,  // settle_checkpoint() has verified it
                        .until = made.until,

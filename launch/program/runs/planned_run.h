@@ -23,10 +23,6 @@ namespace penstock {
 // varied.
 void pin_what_was_asked_for(const Settings& settings, PlanRequest& plan);
 
-// Tells the planner to keep the values in `pipeline` of all keys that pipeline.auto could choose,
-// except the split of layers over stages, which it may vary.
-void pin_whole_pipeline(const PipelineConfig& pipeline, PlanRequest& plan);
-
 struct PlannedRun {
   Config config;  // the completed configuration, the same on every rank
   // What the ranks compute on, on rank 0: like the run's device, or as the run says it.

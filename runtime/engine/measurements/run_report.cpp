@@ -59,7 +59,7 @@ RunReport::RunReport(const Config& config, const Station& station, const Pipelin
       session_(station.session),
       network_(station.network),
       grid_(station.grid),
-      pipeline_(pipeline),
+      pipeline_(&pipeline),
       device_(station.device),
       forecast_(std::move(forecast)) {
   constexpr int64_t kRoom = 1 << 20;  // 8 MiB; a longer run makes room as it goes
@@ -67,7 +67,11 @@ RunReport::RunReport(const Config& config, const Station& station, const Pipelin
   window_.reserve(SlowRanks::kWindow);
   if (session_.ranks() == 1) return;
   hosts_ = network_.world().gather_text(session_.host());
-  if (!forecast_) return;
+  watch_ranks();
+}
+
+void RunReport::watch_ranks() {
+  if (session_.ranks() == 1 || !forecast_) return;
   std::vector<double> predicted_s;
   for (const auto& events : forecast_->prediction.timeline.rank) {
     predicted_s.push_back(occupancy(events).busy);
@@ -82,12 +86,48 @@ std::vector<std::string> RunReport::slow_ranks() {
   const double mean_s = std::accumulate(window_.begin(), window_.end(), 0.0) / SlowRanks::kWindow;
   window_.clear();
   network_.world().gather({&mean_s, 1}, one_each_, busy_s_);
+  compared_ = true;
   std::vector<std::string> lines;
   if (!slow_ranks_) return lines;
   for (const SlowRanks::Slow& slow : slow_ranks_->see(busy_s_)) {
     lines.push_back(describe(slow, hosts_[static_cast<size_t>(slow.rank)]));
   }
   return lines;
+}
+
+std::span<const double> RunReport::compute_seconds() const {
+  return compared_ ? std::span<const double>(busy_s_) : std::span<const double>();
+}
+
+double RunReport::median_step_ms() const {
+  return step_ms_.empty() ? 0.0 : quantile(step_ms_, 0.5);
+}
+
+void RunReport::begin_anew(const Pipeline& pipeline, std::optional<Forecast> forecast,
+                           bool has_traced) {
+  pipeline_ = &pipeline;
+  if (has_traced && !traced_forecast_) traced_forecast_ = std::move(forecast_);
+  forecast_ = std::move(forecast);
+  steps_ = 0;
+  step_ms_.clear();
+  tokens_ = 0;
+  loss_tokens_ = 0;
+  largest_ = {};
+  phase_ = {};
+  window_.clear();
+  compared_ = false;
+  watch_ranks();
+}
+
+void RunReport::replanned(const ReplanRecord& record) {
+  close_last_replan();
+  replans_.push_back(record);
+}
+
+void RunReport::close_last_replan() {
+  if (!replans_.empty() && replans_.back().measured_after_ms == 0.0) {
+    replans_.back().measured_after_ms = median_step_ms();
+  }
 }
 
 std::string RunReport::name_of_rank(int rank) const {
@@ -99,6 +139,7 @@ std::string RunReport::name_of_rank(int rank) const {
 
 const Trace& RunReport::traced(RecordedTrace recorded) {
   const PipelineConfig& pipeline = config_.pipeline;
+  const std::optional<Forecast>& ahead = traced_forecast_ ? traced_forecast_ : forecast_;
   trace_.about = {{"model", config_.model.kind},
                   {"schedule", pipeline.schedule},
                   {"stages", std::to_string(pipeline.stages)},
@@ -119,19 +160,19 @@ const Trace& RunReport::traced(RecordedTrace recorded) {
   expected.replicas = as_run.replicas;
   double last_end = 0.0;  // where a step is predicted to take longer, the next one begins later
   for (const TracedStep& step : recorded.steps) {
-    if (!forecast_) break;
+    if (!ahead) break;
     TracedStep& same = expected.steps.emplace_back(
         TracedStep{.step = step.step, .start = std::max(first_start(step.timeline), last_end)});
-    last_end = same.start + end_of(forecast_->prediction.timeline);
+    last_end = same.start + end_of(ahead->prediction.timeline);
     for (int rank = 0; rank < grid_.ranks(); ++rank) {
       const auto position = static_cast<size_t>(grid_.position_of(rank));
-      same.timeline.rank.push_back(forecast_->prediction.timeline.rank[position]);
-      same.bytes.push_back(predicted_bytes(forecast_->prediction, position));
+      same.timeline.rank.push_back(ahead->prediction.timeline.rank[position]);
+      same.bytes.push_back(predicted_bytes(ahead->prediction, position));
     }
   }
   as_run.steps = std::move(recorded.steps);
   trace_.processes.push_back(std::move(as_run));
-  if (forecast_) trace_.processes.push_back(std::move(expected));
+  if (ahead) trace_.processes.push_back(std::move(expected));
   return trace_;
 }
 
@@ -179,14 +220,14 @@ RankRecord RunReport::rank_record(const DataWaits& waits) const {
   record.replica = grid_.replica_of(session_.rank());
   record.host = session_.host();
   record.device = device_.description();
-  const auto& stages = pipeline_.stages();
+  const auto& stages = pipeline_->stages();
   for (const auto& stage : stages) {
     if (!record.layers.empty()) record.layers += ", ";
     const StageFacts facts = stage->facts();
     record.layers += facts.first_layer;
     if (facts.first_layer != facts.last_layer) record.layers += " .. " + facts.last_layer;
   }
-  record.parameters = parameters_kept(pipeline_.blueprint(), record.stage);
+  record.parameters = parameters_kept(pipeline_->blueprint(), record.stage);
   record.memory = device_.memory().use();
   record.snapshot_bytes = snapshot_bytes_;
   if (device_.host_addressable()) record.memory.total_peak += snapshot_bytes_;
@@ -258,8 +299,8 @@ RunSummary RunReport::summary(double final_loss, double seconds, const DataWaits
   summary.device = device_.description();
   summary.precision = config_.run.precision;
   summary.threads = config_.run.threads;
-  summary.parameters = pipeline_.blueprint().layout.total_parameters();
-  summary.frozen_parameters = pipeline_.blueprint().layout.frozen_parameters();
+  summary.parameters = pipeline_->blueprint().layout.total_parameters();
+  summary.frozen_parameters = pipeline_->blueprint().layout.frozen_parameters();
   summary.init = init_;
   summary.checkpoints = checkpoints_;
   summary.final_loss = final_loss;
@@ -269,6 +310,8 @@ RunSummary RunReport::summary(double final_loss, double seconds, const DataWaits
   for (const std::string& text : network_.world().gather_text(to_json(rank_record(waits)))) {
     summary.ranks_detail.push_back(rank_record_from_json(text));
   }
+  close_last_replan();
+  summary.replans = replans_;
   if (session_.rank() == 0) add_rates(summary);
   if (forecast_) add_forecast(summary);
   return summary;

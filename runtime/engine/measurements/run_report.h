@@ -65,6 +65,19 @@ class RunReport {
   // compare their compute times. Returns, on rank 0, a line for each rank that has just been found
   // too slow.
   [[nodiscard]] std::vector<std::string> slow_ranks();
+  // On rank 0 of several: by world rank, the mean seconds that a step of the last few took in
+  // compute instructions; empty until slow_ranks() has compared times since the last begin_anew().
+  [[nodiscard]] std::span<const double> compute_seconds() const;
+  // The median of the steps that step_ms of the summary is about, in milliseconds; 0: there are
+  // none.
+  [[nodiscard]] double median_step_ms() const;
+  // Called on every rank when the layers were split in another way: all that is measured of steps
+  // begins anew, with `pipeline`, which must outlive this, and on rank 0 its forecast. A trace
+  // keeps the forecast of the split that it was recorded with.
+  void begin_anew(const Pipeline& pipeline, std::optional<Forecast> forecast, bool has_traced);
+  // Adds to the summary that the run was re-planned. What was measured since the last one is the
+  // step time after that.
+  void replanned(const ReplanRecord& record);
   // The speed (speed_of()) of a step that took `step_ms`; null on ranks without the forecast.
   [[nodiscard]] std::optional<Speed> speed(double step_ms) const;
 
@@ -95,12 +108,15 @@ class RunReport {
   void add_rates(RunSummary& summary) const;
   void add_forecast(RunSummary& summary) const;
   [[nodiscard]] std::string name_of_rank(int rank) const;
+  // Begins to look for slow ranks by the forecast, on rank 0 of several.
+  void watch_ranks();
+  void close_last_replan();
 
   const Config& config_;
   const Session& session_;
   Network& network_;
   const Grid grid_;
-  const Pipeline& pipeline_;
+  const Pipeline* pipeline_;  // never null
   Device& device_;
   int64_t steps_ = 0;
   Counters before_;
@@ -109,6 +125,7 @@ class RunReport {
   // Seconds that this rank computed in each of its last steps, for SlowRanks.
   std::vector<double> window_;
   std::vector<double> busy_s_;            // on rank 0, by rank: the mean of such a window
+  bool compared_ = false;                 // whether busy_s_ is filled
   std::vector<int> one_each_;             // on rank 0, for a gather: every rank gives one number
   std::vector<std::string> hosts_;        // on rank 0, by rank
   std::optional<SlowRanks> slow_ranks_;   // on rank 0 of several ranks, with a forecast
@@ -120,6 +137,8 @@ class RunReport {
   CheckpointRecord checkpoints_;
   int64_t snapshot_bytes_ = 0;
   std::optional<Forecast> forecast_;
+  std::optional<Forecast> traced_forecast_;  // where the trace is of an earlier split
+  std::vector<ReplanRecord> replans_;
   Trace trace_;  // on rank 0: what traced() returned
 };
 

@@ -34,6 +34,8 @@ class TraceRecorder {
 
   // Whether no step has been recorded.
   [[nodiscard]] bool empty() const { return recorded_ == 0; }
+  // Whether steps are recorded from this one or an earlier one on until a later one.
+  [[nodiscard]] bool spans(int64_t step) const { return first_ <= step && step < last_; }
   // begin_step() and end_step() are called on every rank around every step, recorded or not.
   // begin_step() of the first recorded step and end_step() of the last one read the ranks' clocks,
   // which is collective over `world` (all ranks) and not a part of what is timed.

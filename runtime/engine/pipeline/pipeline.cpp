@@ -63,10 +63,11 @@ int most_in_flight(const Schedule& schedule, StagePair edge) {
 }  // namespace
 
 Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid& grid,
-                   Network& network, Device& device, bool trains)
+                   Network& network, Device& device, bool trains, bool draws)
     : blueprint_(blueprint),
       replicas_(grid.replicas),
       device_(device),
+      network_(network),
       dtype_(dtype_named(config.run.precision)),
       evaluation_batch_(config.run.eval_batch > 0 ? config.run.eval_batch
                                                   : config.pipeline.micro_batch_size),
@@ -75,7 +76,7 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
   position_ = network.pipeline().rank();
   Traffic passing = traffic(model, layout, input, config.pipeline.micro_batch_size, dtype_);
   check_agreement(fingerprint(model, layout, passing), network.world());
-  make_stages(config, device, trains);
+  make_stages(config, device, trains, draws);
   const bool shares_updates = config.optimizer.is_shared_by(grid.replicas);
   if (shares_updates) {
     const int replica = network.replicas().rank();
@@ -109,11 +110,15 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
   evaluate_ =
       make_executor(programs.evaluation, traffic(model, layout, input, evaluation_batch_, dtype_),
                     program_size(programs.training), true);
-  const std::function<void()> progress = [executor = train_.get(), &network] {
-    executor->progress();
-    network.do_side_work();
+  take_device();
+}
+
+void Pipeline::take_device() {
+  const std::function<void()> progress = [this] {
+    train_->progress();
+    network_.do_side_work();
   };
-  device.set_progress(progress);
+  device_.set_progress(progress);
   for (auto& stage : stages_) stage->set_progress(progress);
 }
 
@@ -166,7 +171,10 @@ bool Pipeline::run(StepInput input) {
   return (input.positions > 0 ? by_positions_.at(input.positions) : evaluate_)->run(input);
 }
 
-void Pipeline::make_stages(const Config& config, Device& device, bool trains) {
+void Pipeline::make_stages(const Config& config, Device& device, bool trains, bool draws) {
+  const auto nothing = [](const std::string&) { return false; };
+  const IsDrawn all_but_loaded = config.model.from.empty() ? IsDrawn() : is_of_adapter;
+  const IsDrawn is_drawn = draws ? all_but_loaded : nothing;
   stages_by_index_.assign(static_cast<size_t>(blueprint_.layout.stages), nullptr);
   for (int s = 0; s < blueprint_.layout.stages; ++s) {
     if (blueprint_.programs.training.rank_of_stage[static_cast<size_t>(s)] != position_) continue;
@@ -180,7 +188,7 @@ void Pipeline::make_stages(const Config& config, Device& device, bool trains) {
         layout.layers_of(blueprint_.model, s), recompute_mode_named(config.pipeline.recompute),
         config.pipeline.micro_batches, dtype_, device, place));
     Stage& stage = *stages_.back();
-    stage.allocate(config.run.seed, config.model.from.empty() ? IsDrawn() : is_of_adapter);
+    stage.allocate(config.run.seed, is_drawn);
     if (config.pipeline.reduction == "exact") {
       stage.weights().gradients().add_in_pairs(config.pipeline.micro_batches);
     }

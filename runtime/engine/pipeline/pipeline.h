@@ -47,9 +47,10 @@ class Pipeline {
   // every rank's programs. It must outlive the pipeline, as network and device must; the pipeline
   // alone may use its layers from here on. With model.from all weights but those of adapters are
   // zero until load_folder() or a checkpoint fills them. `trains`: false where no training step
-  // will follow. Throws Error(Input) on every rank when ranks have built different networks.
+  // will follow. `draws`: false: all weights are zero until the caller overwrites them. Throws
+  // Error(Input) on every rank when ranks have built different networks.
   Pipeline(const Config& config, const Blueprint& blueprint, const Grid& grid, Network& network,
-           Device& device, bool trains = true);
+           Device& device, bool trains = true, bool draws = true);
   ~Pipeline() { device_.set_progress({}); }
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
@@ -81,6 +82,9 @@ class Pipeline {
   // Waits until the weights of gather_weights() are here. run() waits by itself; all else that
   // reads or changes weights must call this first.
   void await_weights();
+  // Lets the device move this pipeline's messages between ops, as the constructor does: called
+  // again after the destruction of another pipeline on the device, which leaves it without.
+  void take_device();
   void drain();  // waits until all messages that this rank has sent have left
 
   [[nodiscard]] const Blueprint& blueprint() const { return blueprint_; }
@@ -94,7 +98,7 @@ class Pipeline {
   [[nodiscard]] StateRange state() const { return state_; }
 
  private:
-  void make_stages(const Config& config, Device& device, bool trains);
+  void make_stages(const Config& config, Device& device, bool trains, bool draws);
   void list_state();
   // Reserves memory for messages that a slow neighbour may leave under way longer than in the
   // warm-up.
@@ -119,6 +123,7 @@ class Pipeline {
   int position_ = 0;  // of this rank in its pipeline
   int replicas_ = 1;
   Device& device_;
+  Network& network_;
   std::vector<std::unique_ptr<Stage>> stages_;  // those of this rank, ascending
   std::vector<Stage*> stages_by_index_;         // all stages; null where another rank holds it
   std::vector<StateEntry*> state_;

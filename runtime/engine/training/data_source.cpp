@@ -125,8 +125,9 @@ void DataSource::open(const std::vector<std::string>& fields) {
   // Otherwise it closes them here and, like the other ranks, opens only what `fields` need.
   const bool reads_all = config_.data.kind != "images" ||
                          std::find(fields.begin(), fields.end(), "images") != fields.end();
-  if (datasets_.train && reads_all && !fields.empty()) return;
+  if (datasets_.train && reads_all == has_all_ && !fields.empty()) return;
   datasets_ = {};
+  has_all_ = reads_all;
   if (fields.empty()) return;
   datasets_ = open_datasets(config_.data, shape_, config_.run.seed, warn_of_damage, fields);
   questions_ = datasets_.questions;

@@ -53,8 +53,8 @@ class DataSource {
   [[nodiscard]] int64_t mini_batch_tokens() const;
   // The questions of data.questions, on rank 0 and on ranks where the data are open; else null.
   [[nodiscard]] const Questions* questions() const { return questions_.get(); }
-  // Opens the data on this rank with these batch fields; does nothing where `fields` is empty.
-  // Before it, or without fields, the loaders below are null.
+  // Opens the data on this rank with these batch fields; closes them where `fields` is empty. May
+  // be called again with other fields. Before it, or without fields, the loaders below are null.
   void open(const std::vector<std::string>& fields);
   // The memory in which a loader should put its batches for use by `device`. Lives as long as this.
   [[nodiscard]] Memory& batch_memory(Device& device);
@@ -71,8 +71,9 @@ class DataSource {
   DataFacts facts_;
   std::string note_;
   std::vector<std::string> class_names_;
-  Memory host_;        // for batches where the device reads host memory
-  Datasets datasets_;  // empty where open() has opened nothing
+  Memory host_;          // for batches where the device reads host memory
+  Datasets datasets_;    // empty where open() has opened nothing
+  bool has_all_ = true;  // whether these have all fields; false: labels alone
   std::shared_ptr<const Questions> questions_;
 };
 

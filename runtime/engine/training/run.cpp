@@ -38,36 +38,29 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
       source_(config_, order.models, station.network.world()),
       resumed_(find_resume_point(order.resume_from, config_, order.run_file, source_.begin(),
                                  station.network.world())),
-      blueprint_(on_every_rank([&] {
-        return draw_up(config_, order.models, source_.facts().vocabulary, source_.facts().classes);
-      })),
-      forecast_(look_ahead(order)),
-      pipeline_(config_, blueprint_, station.grid, station.network, station.device),
-      saver_(config_, order.run_file, order.identity, pipeline_, station),
+      now_(assemble(order)),
+      saver_(config_, order.run_file, order.identity, now_->pipeline, station),
       checkpoints_(config_, saver_, station_, [this](const std::string& line) { note(line); }),
-      copies_(config_.checkpoint, order.attempt, saver_, pipeline_, station_,
+      copies_(config_.checkpoint, order.attempt, saver_, now_->pipeline, station_,
               [this](const std::string& line) { note(line); }),
       until_(order.until),
-      report_(config_, station, pipeline_, std::move(forecast_)),
-      evaluations_(config_, !blueprint_.input.label_per_position, source_, pipeline_, station_,
-                   {.reporter = reporter_, .stopping = stopping_, .report = &report_}),
-      trace_(config_.run.trace, resumed_.progress.step + 1, config_.run.steps) {
+      report_(config_, station, now_->pipeline, std::move(forecast_)),
+      trace_(config_.run.trace, resumed_.progress.step + 1, config_.run.steps),
+      run_file_of_(order.run_file_of),
+      models_(order.models) {
   BitFlips::instance().arm(station.session.rank());
   if (resumed_.checkpoint.empty()) start_from_elsewhere();
   note_frozen();
   note_optimizer();
-  step_.emplace(config_, pipeline_, station_, [this] { return vote(); });
-  step_->continue_from(resumed_.progress);
+  now_->step.emplace(now_->config, now_->pipeline, station_, [this] { return vote(); });
+  now_->step->continue_from(resumed_.progress);
   if (!resumed_.checkpoint.empty()) go_on(order.is_verified);
-  source_.open(pipeline_.reads().fields);
-  check_validation(config_, source_, blueprint_.targets);
-  evaluations_.open(resumed_.progress);
-  batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_,
-                   resumed_.progress.consumed_samples);
+  now_->open(source_, station_, resumed_.progress);
+  watch_for_replans(order);
   station_.device.memory().reset_peaks();
   // `stopping_` learns the size of a checkpoint, to leave time for it before a limit: 4 bytes for
   // each weight and for each of two numbers that most optimizers keep with it.
-  if (stopping_ != nullptr) stopping_->will_save(blueprint_.layout.total_parameters() * 12);
+  if (stopping_ != nullptr) stopping_->will_save(now_->blueprint.layout.total_parameters() * 12);
 }
 
 RunSummary Run::to_the_end() {
@@ -80,51 +73,57 @@ RunSummary Run::to_the_end() {
   const int64_t before = resumed_.progress.step;
   last_.step = before;
   last_.loss = resumed_.progress.loss;
-  bool owes = !evaluations_.make_up(resumed_.progress, *step_);
+  bool owes = !now_->evaluations.make_up(resumed_.progress, *now_->step);
   bool stops = owes;
-  bool is_over = evaluations_.patience_is_over();
+  bool is_over = now_->evaluations.patience_is_over();
   // A run that takes no further step saves once all the same: the checkpoint that it came from may
   // be in another directory. It also saves if the evaluation that was owed has just changed what is
   // best, since the checkpoint that it came from lacks that.
   const bool lacks =
-      resumed_.progress.owes_evaluation && evaluations_.best() != resumed_.progress.best;
+      resumed_.progress.owes_evaluation && now_->evaluations.best() != resumed_.progress.best;
   const bool saves = stops || lacks || before == config_.run.steps;
-  if (saves && evaluations_.spoilt().empty()) save_last(progress(owes));
+  if (saves && now_->evaluations.spoilt().empty()) save_last(progress(owes));
   for (int64_t number = before + 1; number <= config_.run.steps && !stops && !is_over; ++number) {
     take_step(number);
     stops = conclude(number);
     if (!doubted_.empty()) end_in_doubt(doubted_);
     const bool last = number == config_.run.steps;
-    if (last || stops || checkpoints_.is_due(progress(false), step_->vote())) {
+    if (last || stops || checkpoints_.is_due(progress(false), now_->step->vote())) {
       refuse_spoilt_weights();
     }
-    if (step_->audit() != nullptr) saver_.audited(step_->audit()->last_passed());
+    if (now_->step->audit() != nullptr && now_->step->audit()->last_passed() > 0) {
+      saver_.audited(now_->step->audit()->last_passed());
+    }
     begin_copy(number);
     if (number == before + 1 && station_.network.activity_log() != nullptr) {
       station_.network.activity_log()->settle();
     }
-    for (const std::string& line : report_.slow_ranks()) note("warning: " + line);
-    owes = evaluations_.is_due(number) && !evaluate(number, stops);
+    for (const std::string& line : report_.slow_ranks()) {
+      note("warning: " + line);
+      if (replanner_) replanner_->found_slow();
+    }
+    owes = now_->evaluations.is_due(number) && !evaluate(number, stops);
     // A checkpoint of spoilt weights would push out a sound one.
-    if (!evaluations_.spoilt().empty()) break;
+    if (!now_->evaluations.spoilt().empty()) break;
     stops = stops || owes;
-    is_over = evaluations_.patience_is_over();
+    is_over = now_->evaluations.patience_is_over();
     if (stops || is_over || (last && config_.checkpoint.last)) {
       save_last(progress(owes));
     } else {
-      checkpoints_.after_step(progress(owes), step_->vote());
+      checkpoints_.after_step(progress(owes), now_->step->vote());
+      if (replans_ && !last) replan(number);
     }
   }
   checkpoints_.finish();
-  pipeline_.drain();
+  now_->pipeline.drain();
   if (!unsaved_) copies_.end();
   write_trace();
-  if (!evaluations_.spoilt().empty()) {
-    throw diverged(evaluations_.spoilt() +
+  if (!now_->evaluations.spoilt().empty()) {
+    throw diverged(now_->evaluations.spoilt() +
                    "; that state is not saved, and checkpoints are of states before it");
   }
   report_.saved(checkpoints_.record(), checkpoints_.snapshot_bytes());
-  RunSummary summary = report_.summary(last_.loss, seconds_since(start), batches_->waits());
+  RunSummary summary = report_.summary(last_.loss, seconds_since(start), now_->batches->waits());
   summary.steps = last_.step;
   summary.taken = last_.step - before;
   summary.epoch = epoch_now();
@@ -132,7 +131,7 @@ RunSummary Run::to_the_end() {
   if (stops && last_.step != until_)
     summary.stopped = stopping_ != nullptr ? stopping_->reason() : "";
   const std::string& metric = config_.checkpoint.best;
-  const BestEvaluation& best = evaluations_.best();
+  const BestEvaluation& best = now_->evaluations.best();
   if (best.step > 0) summary.best = BestRecord{metric, best.step, best.value};
   if (is_over && last_.step < config_.run.steps) summary.ended_early = describe(metric, best);
   if (reporter_ != nullptr) reporter_->finished(summary);
@@ -143,15 +142,15 @@ RunSummary Run::to_the_end() {
 // Returns how far the run is in epochs, or nothing if its length is not given in epochs.
 std::optional<EpochRecord> Run::epoch_now() const {
   if (config_.run.epochs == 0) return std::nullopt;
-  const auto consumed = static_cast<double>(step_->progress().consumed_samples);
+  const auto consumed = static_cast<double>(now_->step->progress().consumed_samples);
   const auto samples = static_cast<double>(source_.facts().training_samples);
   return EpochRecord{consumed / samples, config_.run.epochs};
 }
 
 Progress Run::progress(bool owes_evaluation) const {
-  Progress now = step_->progress();
+  Progress now = now_->step->progress();
   now.owes_evaluation = owes_evaluation;
-  now.best = evaluations_.best();
+  now.best = now_->evaluations.best();
   now.loss = last_.loss;
   return now;
 }
@@ -161,19 +160,20 @@ Progress Run::progress(bool owes_evaluation) const {
 // done after the next one. If the weights are needed at once, the step is settled here.
 bool Run::conclude(int64_t number) {
   if (copies_.is_due(number)) {
-    step_->settle();  // after this, what is to be copied is final
-    copies_.settle(step_->vote().copying);
+    now_->step->settle();  // after this, what is to be copied is final
+    copies_.settle(now_->step->vote().copying);
   }
-  while (const auto record = step_->take_settled()) conclude(*record);
+  while (const auto record = now_->step->take_settled()) conclude(*record);
   const bool last = number == config_.run.steps;
-  const StepVote& vote = step_->vote();
-  if (last || number == until_ || vote.stop || vote.checkpoint || checkpoints_.under_way() ||
-      evaluations_.is_due(number) ||
+  const StepVote& vote = now_->step->vote();
+  replans_ = vote.replan;
+  if (last || number == until_ || vote.stop || vote.checkpoint || replans_ ||
+      checkpoints_.under_way() || now_->evaluations.is_due(number) ||
       (config_.checkpoint.every > 0 && number % config_.checkpoint.every == 0)) {
-    step_->settle();
-    while (const auto record = step_->take_settled()) conclude(*record);
+    now_->step->settle();
+    while (const auto record = now_->step->take_settled()) conclude(*record);
   }
-  return (step_->vote().stop || number == until_) && !last;
+  return (now_->step->vote().stop || number == until_) && !last;
 }
 
 void Run::conclude(StepRecord record) {
@@ -200,41 +200,42 @@ void Run::note(const std::string& line) {
 
 void Run::start_from_elsewhere() {
   if (!config_.model.from.empty()) {
-    load_folder(config_.model, pipeline_, station_.device);
+    load_folder(config_.model, now_->pipeline, station_.device);
     note("weights from " + config_.model.from);
   }
   if (!config_.init.from.empty()) start_from_another();
   if (!config_.model.lora.from.empty()) {
-    load_adapters(config_.model, pipeline_, station_.device);
+    load_adapters(config_.model, now_->pipeline, station_.device);
     note("adapters from " + config_.model.lora.from);
   }
 }
 
 void Run::start_from_another() {
   const TransferRecord record =
-      on_every_rank([&] { return plan_transfer(config_.init, blueprint_.layout); });
-  transfer(record, pipeline_, station_.device);
+      on_every_rank([&] { return plan_transfer(config_.init, now_->blueprint.layout); });
+  transfer(record, now_->pipeline, station_.device);
   report_.started_from(record);
   note(describe(record));
 }
 
 void Run::go_on(bool is_verified) {
   if (!is_verified) verify_checkpoint(resumed_.checkpoint, station_.network.world());
-  load_state(resumed_.checkpoint, pipeline_.state(), station_.device, station_.network.world());
+  load_state(resumed_.checkpoint, now_->pipeline.state(), station_.device,
+             station_.network.world());
   note(resumed_.note);
 }
 
 void Run::note_frozen() {
   if (config_.optimizer.freeze.empty()) return;
-  const Layout& layout = blueprint_.layout;
+  const Layout& layout = now_->blueprint.layout;
   note("frozen: " + std::to_string(layout.frozen_parameters()) + " of " +
        std::to_string(layout.total_parameters()) + " parameters; the first layer that trains is '" +
-       blueprint_.model.layers[layout.first_trained]->name() + "'");
+       now_->blueprint.model.layers[layout.first_trained]->name() + "'");
 }
 
 void Run::note_optimizer() {
   std::vector<std::string> parameters;
-  for (const NetworkTensor& tensor : blueprint_.layout.named) {
+  for (const NetworkTensor& tensor : now_->blueprint.layout.named) {
     if (tensor.parameter) parameters.push_back(tensor.name);
   }
   for (const std::string& line : {rate_note(config_.optimizer, config_.run.steps),
@@ -243,22 +244,31 @@ void Run::note_optimizer() {
   }
 }
 
-// Forecasts the run before anything is allocated. Returns the forecast on rank 0, and nothing on
-// other ranks.
-std::optional<Forecast> Run::look_ahead(const RunOrder& order) {
-  std::optional<Forecast> ahead;
-  if (station_.session.rank() == 0) ahead = outlook_on_first_rank(order.devices);
-  if (order.drawn_up) order.drawn_up(blueprint_);
-  return ahead;
+// Draws up and forecasts the run before anything is allocated, and makes its first assembly.
+std::unique_ptr<Assembly> Run::assemble(const RunOrder& order) {
+  Blueprint blueprint = on_every_rank([&] {
+    return draw_up(config_, order.models, source_.facts().vocabulary, source_.facts().classes);
+  });
+  if (station_.session.rank() == 0) forecast_ = outlook_on_first_rank(blueprint, order.devices);
+  if (order.drawn_up) order.drawn_up(blueprint);
+  const auto start = Clock::now();
+  auto made = std::make_unique<Assembly>(config_, std::move(blueprint), source_, station_,
+                                         listeners(), true);
+  making_s_ = seconds_since(start);
+  return made;
+}
+
+EvaluationListeners Run::listeners() {
+  return {.reporter = reporter_, .stopping = stopping_, .report = &report_};
 }
 
 // Notes what is about to run, what it should take, and whether there is memory for it. Returns the
 // forecast.
-Forecast Run::outlook_on_first_rank(const Devices* devices) {
-  Forecast ahead = forecast(config_, blueprint_,
+Forecast Run::outlook_on_first_rank(const Blueprint& blueprint, const Devices* devices) {
+  Forecast ahead = forecast(config_, blueprint,
                             devices != nullptr ? *devices : like_devices(station_.device.model()),
                             station_.session.local_ranks());
-  note(headline(config_, blueprint_.layout, station_.network, station_.device));
+  note(headline(config_, blueprint.layout, station_.network, station_.device));
   if (!source_.note().empty()) note(source_.note());
   refuse_far_too_large(ahead, station_, config_);
   note(outlook(ahead, station_, config_));
@@ -275,30 +285,40 @@ StepVote Run::vote() {
   return {.stop = stopping_ != nullptr && stopping_->is_due(),
           .checkpoint = checkpoints_.is_time(),
           .writing = checkpoints_.writes(),
-          .copying = copies_.under_way()};
+          .copying = copies_.under_way(),
+          .replan = wants_replan()};
+}
+
+// Returns this rank's vote on a re-plan. Steps that are being recorded are not to be of two splits.
+// Without a barrier the vote counts a step later.
+bool Run::wants_replan() {
+  if (!replanner_) return false;
+  const int64_t running = now_->step->progress().step + 1;
+  if (trace_.spans(running) || trace_.spans(running + 1)) return false;
+  return replanner_->is_due(!report_.compute_seconds().empty());
 }
 
 void Run::take_step(int64_t number) {
-  trace_.begin_step(number, pipeline_.training(), station_.network.world());
+  trace_.begin_step(number, now_->pipeline.training(), station_.network.world());
   const auto start = Clock::now();
   report_.begin_step();
-  const double waited = batches_->waits().seconds;
+  const double waited = now_->batches->waits().seconds;
   const std::span<const Batch> batches = next_batches(number);
-  step_->begin(number, batches);
-  StepRecord record = step_->run();
-  if (step_->doubt() != Doubt::None) answer_doubt(number, batches, record);
+  now_->step->begin(number, batches);
+  StepRecord record = now_->step->run();
+  if (now_->step->doubt() != Doubt::None) answer_doubt(number, batches, record);
   if (record.step == 0) return;  // the step was not taken: the run ends with the one before
   record.samples = source_.mini_batch();
   record.epoch = epoch_now();
   record.tokens = source_.mini_batch_tokens();
-  record.data_wait_ms = 1e3 * (batches_->waits().seconds - waited);
+  record.data_wait_ms = 1e3 * (now_->batches->waits().seconds - waited);
   record.step_ms = 1e3 * seconds_since(start);
   record.speed = report_.speed(record.step_ms);
   // If a step is not settled, it is not known yet how many tokens count in its loss, so the number
   // of the step before is used.
   const int64_t loss_tokens = config_.optimizer.barrier ? record.loss_tokens : last_.loss_tokens;
-  report_.end_step({record.step_ms, record.tokens, loss_tokens}, pipeline_.training());
-  trace_.end_step(number, pipeline_.training());
+  report_.end_step({record.step_ms, record.tokens, loss_tokens}, now_->pipeline.training());
+  trace_.end_step(number, now_->pipeline.training());
   if (timed_.size() == timed_.capacity()) timed_.erase(timed_.begin());
   timed_.push_back(record);
 }
@@ -315,11 +335,11 @@ void Run::leave_out(const StepRecord& record) {
                                ? "step " + std::to_string(step) + ": the " +
                                      (std::isfinite(record.loss) ? "gradient" : "loss") +
                                      " is not finite (--optimizer.barrier true says where)"
-                               : step_->why_left_out();
+                               : now_->step->why_left_out();
   const bool goes_on = left_out_in_a_row_ <= kMostInARow;
   if (config_.run.on_nonfinite == "skip" && goes_on) return note("warning: " + what + "; left out");
   std::string end = "; the weights are as before this step";
-  const std::string spoilt = find_spoilt_weights(pipeline_, station_);
+  const std::string spoilt = find_spoilt_weights(now_->pipeline, station_);
   if (!spoilt.empty()) {
     end = "; " + spoilt + " is not finite since the update before: that state is not saved, and " +
           "checkpoints are of states before it";
@@ -331,50 +351,50 @@ void Run::leave_out(const StepRecord& record) {
     end += unsaved_ ? std::string(", but are not saved: ") + unsaved_->what() : ", and saved so";
   }
   if (!goes_on) end += ", as before " + std::to_string(kMostInARow) + " others in a row";
-  pipeline_.drain();
+  now_->pipeline.drain();
   throw diverged(what + end);
 }
 
 void Run::refuse_spoilt_weights() {
-  const std::string spoilt = find_spoilt_weights(pipeline_, station_);
+  const std::string spoilt = find_spoilt_weights(now_->pipeline, station_);
   if (spoilt.empty()) return;
   checkpoints_.finish();
-  pipeline_.drain();
+  now_->pipeline.drain();
   throw diverged(spoilt + " is not finite after step " + std::to_string(last_.step) +
                  "; that state is not saved, and checkpoints are of states before it");
 }
 
 void Run::answer_doubt(int64_t number, std::span<const Batch> batches, StepRecord& record) {
   constexpr int kMostTries = 2;
-  for (int tries = 1; step_->doubt() != Doubt::None; ++tries) {
+  for (int tries = 1; now_->step->doubt() != Doubt::None; ++tries) {
     const std::string what =
-        "step " + std::to_string(number) + ": " + step_->audit()->account(step_->doubt());
+        "step " + std::to_string(number) + ": " + now_->step->audit()->account(now_->step->doubt());
     const bool retries = config_.run.on_corruption == "retry";
-    if (step_->doubt() == Doubt::Corrected) {  // the step counts; the run may end after it
+    if (now_->step->doubt() == Doubt::Corrected) {  // the step counts; the run may end after it
       if (!retries) doubted_ = what;
       return note("warning: " + what);
     }
-    if (!retries || step_->doubt() == Doubt::Kept || tries > kMostTries) end_in_doubt(what);
+    if (!retries || now_->step->doubt() == Doubt::Kept || tries > kMostTries) end_in_doubt(what);
     note("warning: " + what + "; the step is taken again");
-    step_->begin(number, batches);
-    record = step_->run();
-    const std::string verdict = step_->audit()->verdict();  // collective: all ranks call it
-    if (step_->doubt() == Doubt::None && !verdict.empty()) note("audit: " + verdict);
+    now_->step->begin(number, batches);
+    record = now_->step->run();
+    const std::string verdict = now_->step->audit()->verdict();  // collective: all ranks call it
+    if (now_->step->doubt() == Doubt::None && !verdict.empty()) note("audit: " + verdict);
   }
 }
 
 // Ends the run, because a machine has computed or kept bits that it should not have.
 void Run::end_in_doubt(const std::string& what) {
-  const Doubt doubt = step_->doubt();
-  const Progress last = progress(doubt == Doubt::Corrected && evaluations_.is_due(last_.step));
+  const Doubt doubt = now_->step->doubt();
+  const Progress last = progress(doubt == Doubt::Corrected && now_->evaluations.is_due(last_.step));
   const bool excludes = config_.run.on_corruption == "exclude";
   if (excludes) {
-    const std::string hosts = step_->audit()->hosts(doubt);
+    const std::string hosts = now_->step->audit()->hosts(doubt);
     if (reporter_ != nullptr) reporter_->excluded(hosts);
   }
   std::string end;
   if (doubt == Doubt::Kept) {
-    const int64_t passed = step_->audit()->last_passed();
+    const int64_t passed = now_->step->audit()->last_passed();
     end = "; nothing was saved: checkpoints up to step " + std::to_string(passed) +
           ", the last one whose audit found nothing, are sound";
   } else if (last.step > 0 && config_.checkpoint.last) {
@@ -383,7 +403,7 @@ void Run::end_in_doubt(const std::string& what) {
                          " is sound, but is not saved: " + unsaved_->what()
                    : "; the state of step " + std::to_string(last.step) + " is sound, and saved";
   }
-  pipeline_.drain();
+  now_->pipeline.drain();
   // A run that can go on ends as stopped, so that a supervisor starts it again from a checkpoint.
   const bool goes_on = excludes || config_.run.on_corruption == "retry";
   throw Error(goes_on ? ErrorKind::Stopped : ErrorKind::Resource,
@@ -394,14 +414,14 @@ void Run::end_in_doubt(const std::string& what) {
 std::span<const Batch> Run::next_batches(int64_t step) {
   const ActivityScope reading(station_.network.activity_log(),
                               {.activity = Activity::Data, .step = step});
-  return batches_->next();
+  return now_->batches->next();
 }
 
 // Evaluates after this step, or puts that off if the run stops. Returns false where the next
 // attempt has to do it again.
 bool Run::evaluate(int64_t step, bool stops) {
-  if (!stops) return evaluations_.evaluate(step, *step_);
-  evaluations_.put_off(step);
+  if (!stops) return now_->evaluations.evaluate(step, *now_->step);
+  now_->evaluations.put_off(step);
   return false;
 }
 
@@ -426,7 +446,7 @@ void Run::begin_copies() {
 // checkpoint is being written. If a rank is lost, that checkpoint is lost, too, and a run that goes
 // on from the copy would not repeat the evaluation that found it best.
 void Run::begin_copy(int64_t step) {
-  if (!checkpoints_.writes_best()) copies_.begin(progress(evaluations_.is_due(step)));
+  if (!checkpoints_.writes_best()) copies_.begin(progress(now_->evaluations.is_due(step)));
 }
 
 void Run::write_trace() {

@@ -15,13 +15,14 @@
 
 #include "runtime/engine/measurements/run_report.h"
 #include "runtime/engine/measurements/trace_recorder.h"
-#include "runtime/engine/training/batches.h"
+#include "runtime/engine/training/assembly.h"
 #include "runtime/engine/training/checkpoints/checkpointing.h"
 #include "runtime/engine/training/checkpoints/resume.h"
 #include "runtime/engine/training/checkpoints/saver.h"
 #include "runtime/engine/training/data_source.h"
 #include "runtime/engine/training/evaluation/evaluations.h"
 #include "runtime/engine/training/partner/copying.h"
+#include "runtime/engine/training/replan/replanner.h"
 #include "runtime/engine/training/step.h"
 #include "runtime/engine/training/stopping.h"
 #include "runtime/network/models/models.h"
@@ -39,13 +40,17 @@ struct RunOrder {
   // The directory config.run.out must exist, since checkpoints are written below it, and
   // config.run.steps is not 0.
   const Config& config;
-  const ModelMaker& models;   // where networks come from
-  std::string run_file;       // the configuration as text, which goes into the checkpoints
+  const ModelMaker& models;  // where networks come from
+  std::string run_file;      // the configuration as text, which goes into the checkpoints
+  // The same text for a configuration with another split, after a re-plan; null: `run_file` stays.
+  std::function<std::string(const Config&)> run_file_of = nullptr;
   std::string identity = {};  // the identity of the run directory, which goes into the checkpoints
   int64_t attempt = 1;        // the number of this attempt at the run, from 1
   // What ranks compute on, for the forecast, on rank 0; null: all on the device of rank 0, counted.
   const Devices* devices = nullptr;
   Stopping* stopping = nullptr;  // asked after every step; null: nothing stops the run
+  // Asks for a re-plan (run.replan), on rank 0; null: nobody does.
+  AskForReplan asked_to_replan = nullptr;
   // The step directory of a checkpoint to go on from; empty: from the start.
   std::string resume_from = {};
   bool is_verified = false;  // whether verify_checkpoint() has found resume_from whole already
@@ -96,8 +101,9 @@ class Run {
   void go_on(bool is_verified);
   void note_frozen();
   void note_optimizer();
-  [[nodiscard]] std::optional<Forecast> look_ahead(const RunOrder& order);
-  [[nodiscard]] Forecast outlook_on_first_rank(const Devices* devices);
+  [[nodiscard]] std::unique_ptr<Assembly> assemble(const RunOrder& order);
+  [[nodiscard]] Forecast outlook_on_first_rank(const Blueprint& blueprint, const Devices* devices);
+  [[nodiscard]] EvaluationListeners listeners();
   void take_step(int64_t number);
   // Called after step `number`: ends the copy in memory that is due, and reports the steps whose
   // outcome is known by now (with optimizer.barrier = false this step's may not be). Returns
@@ -108,6 +114,7 @@ class Run {
   [[nodiscard]] std::optional<EpochRecord> epoch_now() const;
   [[nodiscard]] Progress progress(bool owes_evaluation) const;
   [[nodiscard]] StepVote vote();
+  [[nodiscard]] bool wants_replan();
   [[nodiscard]] std::span<const Batch> next_batches(int64_t step);
   // Called for a step that changed nothing since its loss or gradient is not finite: notes it, or
   // ends the run.
@@ -122,6 +129,13 @@ class Run {
   [[nodiscard]] bool evaluate(int64_t step, bool stops);
   void save_last(const Progress& progress);
   void begin_copy(int64_t step);
+  void watch_for_replans(const RunOrder& order);
+  // Called after a step in which all ranks have agreed to a re-plan (replan/): splits the layers in
+  // another way, if that is what comes out, and goes on with the same state.
+  void replan(int64_t number);
+  // The part of it that changes from one split to the other. Returns the bytes that came to this
+  // rank.
+  int64_t take_over(const Config& config);
   void write_trace();
 
   const Config& config_;
@@ -129,21 +143,22 @@ class Run {
   Reporter* reporter_;
   Stopping* stopping_;
   DataSource source_;
-  ResumePoint resumed_;  // where this run begins
-  Blueprint blueprint_;
+  ResumePoint resumed_;               // where this run begins
   std::optional<Forecast> forecast_;  // on rank 0, until report_ takes it over
-  Pipeline pipeline_;
+  std::unique_ptr<Assembly> now_;     // never null
   Saver saver_;
   Checkpointing checkpoints_;
   Copying copies_;
   int64_t until_;
   std::optional<Error> unsaved_;  // why the last checkpoint could not be written
   RunReport report_;
-  Evaluations evaluations_;
   TraceRecorder trace_;
-  std::optional<Step> step_;        // made when the weights that training starts from are loaded
-  std::optional<Batches> batches_;  // of training
-  int left_out_in_a_row_ = 0;       // steps left out since the last one that was not
+  std::function<std::string(const Config&)> run_file_of_;
+  const ModelMaker& models_;
+  std::optional<Replanner> replanner_;  // with run.replan
+  bool replans_ = false;                // ranks have agreed to a re-plan after this step
+  double making_s_ = 0.0;               // how long making the first assembly took
+  int left_out_in_a_row_ = 0;           // steps left out since the last one that was not
   std::string doubted_;  // why the run ends after this step: an audit found an update wrong
   // What clocks know of steps whose outcome is not known yet.
   boost::container::static_vector<StepRecord, 2> timed_;

@@ -20,17 +20,19 @@ struct StepVote {
   bool disputed = false;    // the audit has found Doubt::Disputed (audit/step_audit.h)
   bool computed = false;    // the audit has found Doubt::Computed
   bool kept = false;        // the audit has found Doubt::Kept
+  bool replan = false;      // the layers are to be split in another way (replan/)
 };
 
 // Gives this rank's vote. Called once a step on every rank, after the last gradient is complete.
 using AskVote = std::function<StepVote()>;
 
 // A vote as numbers, 1 for each member that is true, in their order, so that votes can be added up.
-using VoteNumbers = std::array<double, 8>;
+using VoteNumbers = std::array<double, 9>;
 [[nodiscard]] inline VoteNumbers numbers_of(const StepVote& vote) {
   const auto number = [](bool voted) { return voted ? 1.0 : 0.0; };
-  return {number(vote.stop),    number(vote.checkpoint), number(vote.writing),  number(vote.refuse),
-          number(vote.copying), number(vote.disputed),   number(vote.computed), number(vote.kept)};
+  return {number(vote.stop),     number(vote.checkpoint), number(vote.writing),
+          number(vote.refuse),   number(vote.copying),    number(vote.disputed),
+          number(vote.computed), number(vote.kept),       number(vote.replan)};
 }
 // The vote of all ranks, from the sums of their numbers.
 [[nodiscard]] inline StepVote vote_of(const VoteNumbers& sums) {
@@ -41,7 +43,8 @@ using VoteNumbers = std::array<double, 8>;
           .copying = sums[4] > 0.0,
           .disputed = sums[5] > 0.0,
           .computed = sums[6] > 0.0,
-          .kept = sums[7] > 0.0};
+          .kept = sums[7] > 0.0,
+          .replan = sums[8] > 0.0};
 }
 
 }  // namespace penstock

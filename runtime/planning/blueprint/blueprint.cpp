@@ -46,11 +46,24 @@ void check_audit(const Config& config) {
   }
 }
 
+void check_replan(const Config& config) {
+  if (config.run.replan == "never") return;
+  if (config.run.dry_run) {
+    fail_input("run.replan goes by times of real steps: leave it out of a dry run");
+  }
+  if (config.pipeline.schedule == kSearched || !config.pipeline.schedule_csv.empty()) {
+    fail_input(
+        "run.replan keeps the schedule, and a searched one or one from a file is made for one "
+        "split: leave out run.replan, or take a schedule by name");
+  }
+}
+
 }  // namespace
 
 void check_together(const Config& config) {
   check_reduction(config);
   check_audit(config);
+  check_replan(config);
 }
 
 Blueprint draw_up(const Config& config, const ModelMaker& models, int64_t vocabulary,

@@ -100,6 +100,9 @@ struct RunConfig {
   int64_t audit = 0;
   // stop | retry | exclude: what to do when an audit finds other bits (docs/audits.md).
   std::string on_corruption = "stop";
+  // never | ask | auto: whether the layers are split in another way while the run goes on: when
+  // somebody asks for it, or also when a rank is slow and that pays (docs/planning.md).
+  std::string replan = "never";
   int threads = 0;                 // per rank; 0: the cores of a host divided by its ranks
   std::string bind = "auto";       // auto | none | split: whether ranks are bound to cores
   std::string precision = "fp32";  // fp32 | bf16: of activations and products

@@ -140,4 +140,17 @@ PlanRequest plan_request(const Config& config, int ranks, const Cluster& cluster
   return request;
 }
 
+void pin_whole_pipeline(const PipelineConfig& pipeline, PlanRequest& plan) {
+  const Arrangement given = arrangement_of(with_known_schedule(pipeline));
+  plan.stages = given.stages;
+  plan.replicas = given.replicas;
+  plan.chunks = given.chunks;
+  plan.micro_batches = given.micro_batches;
+  plan.micro_batch_size = given.micro_batch_size;
+  plan.schedule = given.schedule;
+  plan.warm_up = given.warm_up;
+  plan.recompute = given.recompute;
+  plan.placement = given.placement;
+}
+
 }  // namespace penstock

@@ -52,4 +52,8 @@ using CostsByCut = std::function<ModelCosts(MicroBatches)>;
 [[nodiscard]] PlanRequest plan_request(const Config& config, int ranks, const Cluster& cluster,
                                        CostsByCut costs);
 
+// Tells the planner to keep the values in `pipeline` of all keys that pipeline.auto could choose,
+// except the split of layers over stages, which it may vary.
+void pin_whole_pipeline(const PipelineConfig& pipeline, PlanRequest& plan);
+
 }  // namespace penstock

@@ -33,6 +33,7 @@ inline constexpr const char* kMetricsFile = "metrics.jsonl";
 inline constexpr const char* kLogFile = "log.txt";
 inline constexpr const char* kStartsFile = "starts.jsonl";
 inline constexpr const char* kStopFile = "stop";
+inline constexpr const char* kReplanFile = "replan";
 inline constexpr const char* kExcludedHostsFile = "excluded_hosts";
 inline constexpr const char* kScheduleFile = "searched_schedule.csv";
 inline constexpr const char* kCertificateFile = "searched_certificate.json";

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 
 #include "kernels/error.h"
@@ -76,9 +77,10 @@ RunDirectory::RunDirectory(const RunDirectoryRequest& request) : say_(request.sa
     // taken.
     contents_ = look_into(path_);
     attempt_ = choose_attempt(contents_, wish_);
-    // A file that asks to stop, and is there already, was meant for an earlier attempt. So it is
-    // removed.
+    // A file that asks to stop or to re-plan, and is there already, was meant for an earlier
+    // attempt. So it is removed.
     std::error_code error;
+    fs::remove(path_ + "/" + kReplanFile, error);
     fs::remove(path_ + "/" + kStopFile, error);
     if (error) {
       fail_resource(
@@ -166,6 +168,27 @@ void RunDirectory::keep(const DataSizes& sizes, const RunLength& length) {
 bool RunDirectory::asked_to_stop() const {
   std::error_code error;
   return fs::exists(path_ + "/" + kStopFile, error);
+}
+
+bool RunDirectory::asked_to_replan() const {
+  std::error_code error;
+  return fs::is_regular_file(path_ + "/" + kReplanFile, error);
+}
+
+std::string RunDirectory::take_replan_request() {
+  constexpr size_t kMost = 4096;
+  const std::string file = path_ + "/" + kReplanFile;
+  std::string text(kMost, '\0');
+  std::ifstream in(file);
+  in.read(text.data(), static_cast<std::streamsize>(kMost));
+  text.resize(static_cast<size_t>(in.gcount()));
+  std::error_code error;
+  fs::remove(file, error);
+  if (error) {
+    fail_resource(fmt::format("cannot remove {}, whose re-plan would be made again and again: {}",
+                              file, error.message()));
+  }
+  return text;
 }
 
 void RunDirectory::check() {

@@ -64,9 +64,9 @@ class RunDirectory {
   void look_again();
 
   // Makes the directory this run's: removes and sets aside what attempt() says, writes run.json
-  // with the new number of attempts and run.toml with the text `run_file`, removes an old file
-  // `stop`, and makes the link `latest` of numbered directories. Returns notes for the user: what
-  // has been set aside, and where. Throws Error(Resource).
+  // with the new number of attempts and run.toml with the text `run_file`, removes old files
+  // `stop` and `replan`, and makes the link `latest` of numbered directories. Returns notes for the
+  // user: what has been set aside, and where. Throws Error(Resource).
   [[nodiscard]] std::vector<std::string> begin(const std::string& run_file);
   // Writes the sizes of the data and the length of the run to run.json. After begin() only. Throws
   // Error(Resource).
@@ -75,6 +75,11 @@ class RunDirectory {
   // Whether a user has made a file `stop` in the directory since the constructor was called. Looks
   // at the file system; any thread may call it.
   [[nodiscard]] bool asked_to_stop() const;
+  // Whether a user has made a file `replan` in the directory, likewise.
+  [[nodiscard]] bool asked_to_replan() const;
+  // Returns what is in that file, as far as 4 KiB, and removes it. Throws Error(Resource) if it
+  // cannot be removed.
+  [[nodiscard]] std::string take_replan_request();
   // Checks that the directory is still this run's. Throws Error(Resource) if it was moved or
   // removed, Error(Peer) if another process has taken the lock. Gives a note to `say` if somebody
   // removed the lock file, which has then been made again.

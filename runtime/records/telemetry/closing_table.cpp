@@ -2,6 +2,7 @@
 #include "runtime/records/telemetry/closing_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -60,6 +61,19 @@ std::string aligned(const std::vector<Row>& rows) {
   return text;
 }
 
+std::string text_of(const ReplanRecord& replan) {
+  std::string times;
+  if (replan.measured_before_ms > 0.0 && replan.measured_after_ms > 0.0) {
+    times = fmt::format("; a step took {} before and {} after",
+                        milliseconds_text(replan.measured_before_ms),
+                        milliseconds_text(replan.measured_after_ms));
+  }
+  return fmt::format("after step {}: layers {} -> {}, {} predicted{}; it took {}", replan.step,
+                     fmt::join(replan.before, ","), fmt::join(replan.after, ","),
+                     milliseconds_text(replan.predicted_after_ms), times,
+                     milliseconds_text(1e3 * replan.seconds));
+}
+
 std::string totals(const RunSummary& summary) {
   std::string text = fmt::format("throughput  {} samples/s", count_text(summary.samples_per_s));
   if (summary.tokens_per_s) text += fmt::format(", {} tokens/s", count_text(*summary.tokens_per_s));
@@ -83,6 +97,7 @@ std::string totals(const RunSummary& summary) {
   text += fmt::format("\nbubble      {} measured, {} predicted for K = {}, M = {} ({}{})",
                       percent_text(summary.bubble_measured), percent_text(summary.bubble_predicted),
                       summary.stages, summary.micro_batches, summary.schedule, ahead);
+  for (const ReplanRecord& replan : summary.replans) text += "\nre-planned  " + text_of(replan);
   if (summary.dry_run) return text;
   text += fmt::format("\nloss        {}", loss_text(summary.final_loss));
   if (summary.final_eval) {

@@ -27,6 +27,20 @@ void add_speed(Json& json, const std::optional<Speed>& speed) {
   json["peak_tflops"] = speed->peak_tflops;
 }
 
+Json replan_json(const ReplanRecord& record) {
+  return {
+      {"step", record.step},
+      {"before", record.before},
+      {"after", record.after},
+      {"predicted_step_ms",
+       {{"before", record.predicted_before_ms}, {"after", record.predicted_after_ms}}},
+      {"measured_step_ms",
+       {{"before", record.measured_before_ms}, {"after", record.measured_after_ms}}},
+      {"seconds", record.seconds},
+      {"bytes", record.bytes},
+  };
+}
+
 Json memory_json(const MemoryUse& memory) {
   return {
       {"parameters", memory.peak_of(Purpose::Parameters)},
@@ -186,6 +200,9 @@ std::string json_text(const RunSummary& summary) {
   json["seconds"] = summary.seconds;
   for (const ExpertHistory& history : summary.experts) {
     json["experts"].push_back(history_json(history));
+  }
+  for (const ReplanRecord& record : summary.replans) {
+    json["replans"].push_back(replan_json(record));
   }
   if (summary.rolled_back > 0) json["rolled_back"] = summary.rolled_back;
   if (!summary.stopped.empty()) json["stopped"] = summary.stopped;

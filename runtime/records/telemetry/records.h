@@ -144,6 +144,19 @@ struct StartRecord {
   std::map<std::string, std::string> environment = {};  // the variables that such libraries read
 };
 
+// A re-plan: from one step to the next the layers were split over stages in another way, while the
+// run went on. Times of steps are milliseconds; 0: not known.
+struct ReplanRecord {
+  int64_t step = 0;                // after which it was made
+  std::vector<int> before, after;  // by stage: how many layers
+  // Of a step, by devices as fast as they were in the last steps before; those are the devices of
+  // which the plan for the rest of the run is made.
+  double predicted_before_ms = 0.0, predicted_after_ms = 0.0;
+  double measured_before_ms = 0.0, measured_after_ms = 0.0;  // medians
+  double seconds = 0.0;                                      // for which training stood still
+  int64_t bytes = 0;                                         // that went from rank to rank
+};
+
 // summary.json, which an attempt writes at its end.
 struct RunSummary {
   int ranks = 1, stages = 1, replicas = 1, micro_batches = 1;  // micro_batches: per replica
@@ -176,6 +189,7 @@ struct RunSummary {
   std::optional<ForecastRecord> forecast;
   double step_ms_median = 0.0, step_ms_p95 = 0.0;  // p95: 95th percentile
   double seconds = 0.0;                            // of this attempt
+  std::vector<ReplanRecord> replans = {};          // in their order
   std::vector<ExpertHistory> experts = {};         // of each mixture, in the order of layers
   std::vector<RankRecord> ranks_detail;            // by rank
 };

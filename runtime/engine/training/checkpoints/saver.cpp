@@ -9,11 +9,16 @@ Saver::Saver(const Config& config, std::string run_file, std::string run, Pipeli
     : config_(config),
       run_file_(std::move(run_file)),
       run_(std::move(run)),
-      pipeline_(pipeline),
+      pipeline_(&pipeline),
       network_(station.network) {}
 
+void Saver::serve(Pipeline& pipeline, std::string run_file) {
+  pipeline_ = &pipeline;
+  run_file_ = std::move(run_file);
+}
+
 CheckpointRequest Saver::request(const Progress& progress) {
-  pipeline_.await_weights();
+  pipeline_->await_weights();
   CheckpointRequest request;
   add_tensors(request);
   request.replica = network_.replicas().rank();
@@ -47,7 +52,7 @@ CheckpointState Saver::state(const Progress& progress) const {
   state.version = PENSTOCK_VERSION;
   state.configuration = run_file_;
   state.run = run_;
-  const Blueprint& blueprint = pipeline_.blueprint();
+  const Blueprint& blueprint = pipeline_->blueprint();
   for (size_t i = 0; i < blueprint.model.layers.size(); ++i) {
     const Layer& layer = *blueprint.model.layers[i];
     state.layers.push_back({layer.name(), layer.kind(), blueprint.layout.parameters[i]});
@@ -58,8 +63,8 @@ CheckpointState Saver::state(const Progress& progress) const {
 // Adds the weights and what is kept beside them. Only the owner of a tied parameter adds it: the
 // other holders have the same bits.
 void Saver::add_tensors(CheckpointRequest& request) const {
-  const Layout& layout = pipeline_.blueprint().layout;
-  for (const StateEntry* entry : pipeline_.state()) {
+  const Layout& layout = pipeline_->blueprint().layout;
+  for (const StateEntry* entry : pipeline_->state()) {
     if (!entry->owned) continue;
     const auto layer = static_cast<int64_t>(layout.named[entry->place].layer);
     request.model.push_back({{entry->name, entry->value}, layer});

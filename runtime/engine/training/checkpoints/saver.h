@@ -28,6 +28,10 @@ class Saver {
   [[nodiscard]] CheckpointRequest request(const Progress& progress);
   // The part of request() that is not tensors: progress, configuration, layers.
   [[nodiscard]] CheckpointState state(const Progress& progress) const;
+  // From now on takes the tensors of `pipeline`, which must outlive this, and writes this
+  // configuration: the layers of the run were split in another way.
+  void serve(Pipeline& pipeline, std::string run_file);
+  [[nodiscard]] const std::string& run_file() const { return run_file_; }
   // Sets the last step in whose audit nothing was found: the newest checkpoint up to that step is
   // then not deleted (Retention::audited).
   void audited(int64_t step) { audited_ = step; }
@@ -37,7 +41,7 @@ class Saver {
 
   const Config& config_;
   std::string run_file_, run_;
-  Pipeline& pipeline_;
+  Pipeline* pipeline_;  // never null
   Network& network_;
   int64_t audited_ = 0;
 };

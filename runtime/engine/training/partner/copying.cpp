@@ -12,17 +12,32 @@ Copying::Copying(const CheckpointConfig& config, int64_t attempt, const Saver& s
     : config_(config),
       attempt_(attempt),
       saver_(saver),
-      pipeline_(pipeline),
+      pipeline_(&pipeline),
       station_(station),
       note_(std::move(note)) {}
 
 void Copying::start(const Progress& progress) {
   if (!config_.partner) return;
   attempt([&] {
-    copies_ = std::make_unique<PartnerCopies>(config_, saver_.state(progress), attempt_, pipeline_,
+    copies_ = std::make_unique<PartnerCopies>(config_, saver_.state(progress), attempt_, *pipeline_,
                                               station_);
     note_(copies_->description());
   });
+}
+
+void Copying::give_up() {
+  if (!copies_) return;
+  gave_up_ = true;
+  attempt([&] {
+    copies_->copy_the_rest();
+    copies_->settle(true);
+  });
+  copies_.reset();
+}
+
+void Copying::start_anew(const Pipeline& pipeline, const Progress& progress) {
+  pipeline_ = &pipeline;
+  if (std::exchange(gave_up_, false) && !failed_) start(progress);
 }
 
 void Copying::settle(bool waits) {

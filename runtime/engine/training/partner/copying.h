@@ -29,6 +29,12 @@ class Copying {
   // Takes the memory for all copies and makes the first, of the state at `progress`. Collective
   // over all ranks. Throws as the constructor of PartnerCopies does.
   void start(const Progress& progress);
+  // Ends the copy that is under way and gives up all copies, since the tensors are about to go:
+  // start_anew() makes new ones. Collective over all ranks.
+  void give_up();
+  // start() with the tensors of another pipeline, after give_up(); does nothing where there were no
+  // copies.
+  void start_anew(const Pipeline& pipeline, const Progress& progress);
   // Called after `step` with the vote of all ranks, once the update is final: where a copy is due
   // after it, ends the one under way. Collective over all ranks.
   void settle(bool waits);
@@ -52,10 +58,11 @@ class Copying {
   const CheckpointConfig& config_;
   const int64_t attempt_;
   const Saver& saver_;
-  const Pipeline& pipeline_;
+  const Pipeline* pipeline_;  // never null
   const Station station_;
   Note note_;
   std::unique_ptr<PartnerCopies> copies_;  // null: there are none
+  bool gave_up_ = false;                   // between give_up() and start_anew()
   bool failed_ = false;                    // making copies has failed, and no more are made
 };
 
