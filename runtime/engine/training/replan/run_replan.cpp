@@ -86,6 +86,8 @@ int64_t Run::take_over(const Config& config) {
   saver_.serve(next->pipeline, run_file_of_ ? run_file_of_(next->config) : saver_.run_file());
   now_ = std::move(next);
   now_->pipeline.take_device();
+  // What the old pipeline had cached would let addresses of messages vary for some more steps.
+  station_.device.memory().trim();
   now_->open(source_, station_, from);
   station_.device.memory().reset_peaks();
   copies_.start_anew(now_->pipeline, from);
