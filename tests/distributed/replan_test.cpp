@@ -100,6 +100,7 @@ constexpr Case kCases[] = {
      "2:1,6;4:6,1;5:3,4"},
     {"apart_on_two", kTied, 4,
      "--stages 2 --replicas 2 --optimizer.sharded false --placement replicas", "2:1,6;4:6,1"},
+    {"tied_with_copies", kTied, 2, "--stages 2 --checkpoint.partner true", "2:1,6;3:6,1"},
     {"norms", kNorms, 2, "--stages 2 --run.audit 2", "2:1,8;3:8,1"},
     {"translation", kTranslation, 2, "--stages 2", "1:1,8;3:7,2"},
     {"muon_shared", kMuon, 4, "--stages 2 --replicas 2 --optimizer.sharded true", "2:1,5;4:5,1"},
