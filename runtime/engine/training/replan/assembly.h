@@ -1,6 +1,6 @@
-// runtime/engine/training/assembly.h -- Assembly: all of a training run that is made for one split
-// of the network's layers over stages. A run that is re-planned (replan/) makes another one, lets
-// it take over the state, and destroys the first.
+// runtime/engine/training/replan/assembly.h -- Assembly: all of a training run that is made for one
+// split of the network's layers over stages. A run that is re-planned (replanner.h) makes another
+// one, lets it take over the state, and destroys the first.
 #pragma once
 
 #include <optional>

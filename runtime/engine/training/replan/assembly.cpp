@@ -1,4 +1,4 @@
-#include "runtime/engine/training/assembly.h"
+#include "runtime/engine/training/replan/assembly.h"
 
 #include <utility>
 
