@@ -20,8 +20,8 @@ struct Argument {
 };
 
 // Throws Error(Resource) where the host has no room for what making a primitive takes: the library
-// writes the code of its kernels into memory without looking whether it was given any (2.6),
-// and the process would end.
+// writes the code of its kernels (2.6) and their descriptors (3.7) into memory without looking
+// whether it was given any, and the process would end.
 void require_room_for_code();
 
 // A primitive and a memory object of oneDNN for each of its arguments. Each run gives the memory

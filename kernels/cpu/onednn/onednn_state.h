@@ -71,11 +71,12 @@ struct OneDnn::State {
   std::vector<std::pair<dnnl_api::Desc, dnnl_api::Desc>> packings;
 
   // Returns the entry of `plan` in `cache`; where there is none yet, it is made by make(*this,
-  // plan).
+  // plan). Throws what that throws, and before it Error(Resource) as require_room_for_code() does.
   template <class Plan, class Entry, class Make>
   Entry& entry(std::unordered_map<Plan, Entry, PlanHash>& cache, const Plan& plan, Make make) {
     if (const auto found = cache.find(plan); found != cache.end()) return found->second;
     use_threads();
+    require_room_for_code();
     return cache.emplace(plan, make(*this, plan)).first->second;
   }
   // Sets how many OpenMP threads the calling thread's parallel regions have from here on. oneDNN
