@@ -320,7 +320,7 @@ constexpr Precision kPrecisions[] = {{"fp32", DType::F32, Bf16::Auto},
 // The copies with padded rows that products are read from (operands.h). Nothing else takes
 // scratch memory in these: what the library multiplies in place, it does not pack.
 TEST(Counting, PaddedRowsTakeWhatIsCounted) {
-  constexpr int64_t kRows = 70, kIn = 512, kOut = 1024;
+  constexpr int64_t kRows = 300, kIn = 512, kOut = 1024;
   const std::vector<CountedOp> all = {
       {"linear forward",
        [](Device& d, DType t) -> Op {
