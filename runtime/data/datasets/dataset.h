@@ -64,10 +64,11 @@ struct Datasets {
 // What the network, as the [model] section describes it, needs of each sample. A kind in front of a
 // colon is a data.kind.
 struct SampleShape {
-  int64_t context = 0;              // text, tokens, jsonl, parallel: tokens of a row
-  Shape image;                      // images, masks: [height, width, channels]
-  Shape input;                      // synthetic: shape of the input field of one sample
-  int64_t classes = 0;              // synthetic, masks: labels are 0 .. classes-1; masks, 0: any
+  int64_t context = 0;  // text, tokens, jsonl, parallel: tokens of a row
+  Shape image;          // images, masks: [height, width, channels]
+  Shape input;          // synthetic: shape of the input field of one sample
+  // synthetic, masks: labels are 0 .. classes-1; text, tokens: ids likewise; 0: as the data say
+  int64_t classes = 0;
   std::string input_field;          // synthetic: name of the input field
   std::string label_field;          // synthetic: name of the label field
   bool label_per_position = false;  // synthetic: labels [context] instead of one

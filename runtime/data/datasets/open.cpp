@@ -59,7 +59,8 @@ Datasets open_datasets(const DataConfig& config, const SampleShape& shape, uint6
   if (tuning && config.questions) return open_questions(config, shape.context);
   if (tuning) return open_tuning(config, shape.context, seed);
   if (parallel) return open_parallel(config, shape.context);
-  return open_text(config, shape.context);
+  return open_text(config, shape.context, shape.classes,
+                   fields.empty() ? IdLooks::All : IdLooks::None);
 }
 
 }  // namespace penstock

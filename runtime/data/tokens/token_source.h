@@ -20,6 +20,10 @@ class TokenSource {
   [[nodiscard]] virtual int64_t size() const = 0;             // number of tokens
   // What a token is called in messages: "token", "byte".
   [[nodiscard]] virtual std::string unit() const { return "token"; }
+  // Where token `index` stands, for messages: "a.npy, byte 140: token 6, counted from 0,".
+  [[nodiscard]] virtual std::string place(int64_t index) const {
+    return path() + ": " + unit() + " " + std::to_string(index) + ", counted from 0,";
+  }
   // Overwrites `out` with out.size() tokens, those from index `first` on, which must be there. May
   // be called by several threads at once. Throws Error(Data) naming the file where it is damaged.
   virtual void read(int64_t first, std::span<int32_t> out) const = 0;

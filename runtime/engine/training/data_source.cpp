@@ -39,12 +39,16 @@ DataFacts facts_of(const Datasets& datasets) {
   return facts;
 }
 
-// Refuses a folder that adds tokens for which the network's embedding has no row. This is checked
-// only if the data have a larger vocabulary than the network.
+// Refuses a tokenizer that makes tokens for which the network's embedding has no row. Bytes and
+// files of ids may have fewer tokens than their vocabulary, so these are looked at one by one.
 void check_vocabulary(const Config& config, int64_t of_data) {
   const int64_t of_model = config.model.vocabulary;
-  if (!uses_folder(config.data) || of_model == 0 || of_data <= of_model) return;
-  check_rows(config.data.vocabulary, of_model);
+  if (of_model == 0 || of_data <= of_model) return;
+  if (uses_folder(config.data)) check_rows(config.data.vocabulary, of_model);
+  if (!uses_pieces(config.data)) return;
+  fail_input(config.data.vocabulary + " has " + std::to_string(of_data) +
+             " pieces, and the network is made for model.vocabulary = " + std::to_string(of_model) +
+             ": leave model.vocabulary out, which takes the number of pieces");
 }
 
 // Returns a line for the user about token files whose vocabulary is not the network's. The text is
@@ -57,7 +61,7 @@ std::string vocabulary_note(const Config& config, int64_t of_data) {
   return "note: " + config.data.train + " says a vocabulary of " + std::to_string(of_data) +
          ", and model.vocabulary is " + std::to_string(of_model) +
          (of_data < of_model ? ": the rows from there on are never learnt"
-                             : ": a token from there on ends the run");
+                             : ": a token from there on is refused");
 }
 
 // Refuses data that have another number of classes than the network. If the data have fewer, the

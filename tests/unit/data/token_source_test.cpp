@@ -160,6 +160,53 @@ TEST_F(TokenFiles, WithNumbersThatAreNoIdsAreRefusedWithWhatStandsInThem) {
   refused(npy("<u4", "(3,)", data), "4294967196 (as int32 it is -100), which no vocabulary has");
 }
 
+TEST_F(TokenFiles, WithIdsThatTheVocabularyLacksAreRefusedBeforeAnyIsLearnt) {
+  const auto open = [&](const std::string& name, int64_t vocabulary, IdLooks looks) {
+    DataConfig config{.kind = "tokens", .train = path_, .validation = folder_ / name};
+    config.shuffle = false;
+    return open_text(config, 2, vocabulary, looks);
+  };
+  const std::string place = "byte 136: token 4, counted from 0, is 60";
+  test::write_file(folder_ / "good", npy("<u2", "(5,)", numbers({1, 2, 3, 4, 49}, 2)));
+  test::write_file(folder_ / "bad", npy("<u2", "(5,)", numbers({1, 2, 3, 4, 60}, 2)));
+  test::write_file(path_, npy("<u2", "(6,)", numbers({1, 2, 3, 4, 5, 6}, 2)));
+  EXPECT_EQ(open("good", 50, IdLooks::All).validation->size(), 2);
+  expect_error(ErrorKind::Data, {folder_ / "bad", place, "model.vocabulary = 50"},
+               [&] { (void)open("bad", 50, IdLooks::All); });
+  EXPECT_EQ(open("bad", 61, IdLooks::All).validation->size(), 2);
+  // The other ranks do not look, and meet the id where they read it.
+  const Datasets unseen = open("bad", 50, IdLooks::None);
+  EXPECT_THAT(test::read_text(*unseen.validation, 0).tokens, ElementsAre(1, 2));
+  expect_error(ErrorKind::Data, {place}, [&] { (void)test::read_text(*unseen.validation, 1); });
+  // A header that says less than the file holds, where the network takes its vocabulary from it.
+  test::write_file(path_, own(2, 6, 50, numbers({1, 2, 3, 4, 5, 60}, 2)));
+  expect_error(ErrorKind::Data, {path_, "byte 42: token 5", "vocabulary of its header = 50"},
+               [&] { (void)open("good", 0, IdLooks::All); });
+}
+
+TEST_F(TokenFiles, OfSeveralNameTheOneWithAnIdThatTheVocabularyLacks) {
+  test::write_file(folder_ / "s_1", npy("<u2", "(3,)", numbers({1, 2, 3}, 2)));
+  test::write_file(folder_ / "s_2", npy("<u2", "(3,)", numbers({4, 60, 5}, 2)));
+  DataConfig config{.kind = "tokens", .train = folder_ / "s_*", .validation = "0.5"};
+  expect_error(ErrorKind::Data, {folder_ / "s_2", "byte 130: token 1, counted from 0, is 60"},
+               [&] { (void)open_text(config, 2, 50); });
+}
+
+TEST(TextOfCharacters, WithOneThatTheVocabularyLacksIsRefused) {
+  const TemporaryFolder folder;
+  const std::string text = std::string(100, 'a') + "\xc3\xa9" + std::string(100, 'a');
+  test::write_file(folder / "plain", text);
+  test::write_compressed(folder / "zst", text, test::Compression::Zstd);
+  const auto open = [&](const std::string& name, int64_t vocabulary) {
+    return open_text({.kind = "text", .train = folder / name}, 8, vocabulary);
+  };
+  EXPECT_EQ(open("plain", 256).vocabulary, 256);
+  expect_error(ErrorKind::Data, {folder / "plain", "byte 100", "is 195", "model.vocabulary = 128"},
+               [&] { (void)open("plain", 128); });
+  expect_error(ErrorKind::Data, {folder / "zst", "byte 100, counted from 0, is 195"},
+               [&] { (void)open("zst", 128); });
+}
+
 TEST_F(TokenFiles, MakeALanguageModelsData) {
   test::write_file(path_, own(2, 12, 99, numbers({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, 2)));
   DataConfig config{.kind = "tokens", .train = path_, .validation = "0.25"};

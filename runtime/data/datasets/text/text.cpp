@@ -8,6 +8,7 @@
 #include "runtime/data/datasets/share.h"
 #include "runtime/data/tokenizer/hub/hub_tokenizer.h"
 #include "runtime/data/tokenizer/vocabulary.h"
+#include "runtime/data/tokens/bounded_tokens.h"
 #include "runtime/data/tokens/shards/token_shards.h"
 #include "runtime/data/tokens/token_cache.h"
 
@@ -65,6 +66,13 @@ class Opener {
     return tokens;
   }
 
+  // Whether `tokens` may have ids that are not below `vocabulary`. Tokenizers make none, and one
+  // that is larger than the network's vocabulary is refused by who knows both.
+  [[nodiscard]] bool may_exceed(int64_t vocabulary) const {
+    const bool cut = pieces_ || tokenizer_;
+    return !cut && vocabulary > 0 && (config_.kind == "tokens" || vocabulary < kByteVocabulary);
+  }
+
   [[nodiscard]] const std::string& note() const { return note_; }
 
  private:
@@ -97,6 +105,15 @@ class Opener {
   std::unique_ptr<Tokenizer> tokenizer_;  // the tokenizer of a Hugging Face folder
   int64_t vocabulary_ = 0;
 };
+
+// Replaces the row by one that refuses ids of `vocabulary` and more, and looks at those of
+// [begin, end).
+void bound(std::shared_ptr<const TokenSource>& tokens, int64_t vocabulary, const std::string& whose,
+           int64_t begin, int64_t end) {
+  auto bounded = std::make_shared<BoundedTokens>(std::move(tokens), vocabulary, whose);
+  bounded->look(begin, end);
+  tokens = std::move(bounded);
+}
 
 }  // namespace
 
@@ -133,10 +150,11 @@ void TextDataset::read(int64_t index, const RandomStream& random,
   fill(out[1], first + 1, -1);
 }
 
-Datasets open_text(const DataConfig& config, int64_t context) {
+Datasets open_text(const DataConfig& config, int64_t context, int64_t vocabulary, IdLooks looks) {
   using Windows = TextDataset::Windows;
+  constexpr int64_t kMostLookedAt = int64_t{1} << 30;
   Opener opener(config);
-  const auto train = opener.open(config.train);
+  auto train = opener.open(config.train);
   const auto share = share_of(config.validation);
   auto train_end = train->size();
   if (share) train_end = static_cast<int64_t>(static_cast<double>(train_end) * (1 - *share));
@@ -146,22 +164,28 @@ Datasets open_text(const DataConfig& config, int64_t context) {
                " needs " + amount(*train, context + 1) +
                ": use a longer text or a shorter context");
   }
+  const bool validates = !config.validation.empty();
+  auto held_out = validates && !share ? opener.open(config.validation) : train;
+  const int64_t begin = share ? train_end : 0;
+  if (validates && held_out->size() - begin < 2) {
+    fail_input(held_out->path() + " has " + amount(*held_out, held_out->size() - begin) +
+               " to validate on, and one prediction needs 2: " +
+               (share ? "use a larger data.validation" : "use a longer text"));
+  }
+  const int64_t below = vocabulary > 0 ? vocabulary : opener.vocabulary();
+  if (opener.may_exceed(below)) {
+    const std::string whose = vocabulary > 0 ? "model.vocabulary" : "the vocabulary of its header";
+    const bool all = looks == IdLooks::All;
+    bound(train, below, whose, 0, all ? std::min(train_end, kMostLookedAt) : 0);
+    bound(held_out, below, whose, begin, all && validates ? held_out->size() : begin);
+  }
   Datasets sets;
   sets.train = std::make_shared<TextDataset>(train, 0, train_end, context,
                                              config.shuffle ? Windows::Moving : Windows::Fixed);
   sets.vocabulary = opener.vocabulary();
   sets.note = opener.note();
   sets.content = content_sum(*train);
-  if (config.validation.empty()) return sets;
-
-  const auto held_out = share ? train : opener.open(config.validation);
-  sets.vocabulary = opener.vocabulary();
-  const int64_t begin = share ? train_end : 0;
-  if (held_out->size() - begin < 2) {
-    fail_input(held_out->path() + " has " + amount(*held_out, held_out->size() - begin) +
-               " to validate on, and one prediction needs 2: " +
-               (share ? "use a larger data.validation" : "use a longer text"));
-  }
+  if (!validates) return sets;
   sets.validation =
       std::make_shared<TextDataset>(held_out, begin, held_out->size(), context, Windows::Padded);
   return sets;

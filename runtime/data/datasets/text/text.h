@@ -50,9 +50,15 @@ class TextDataset final : public Dataset {
   std::vector<Field> fields_;
 };
 
+// Whether opening looks at the ids in files. One rank does it for all: at every token of the
+// validation set, and at the first 2^30 of the training set. The others are met when read.
+enum class IdLooks : uint8_t { All, None };
+
 // Opens the training and validation sets of data.kind = "text" or "tokens" with windows of
-// `context` tokens. Throws Error(Input) naming the file or the key (no such file, too few tokens
-// for one window), Error(Data) for a damaged file.
-[[nodiscard]] Datasets open_text(const DataConfig& config, int64_t context);
+// `context` tokens. `vocabulary`: of the network; 0: as large as the data say. Throws Error(Input)
+// naming the file or the key (no such file, too few tokens for one window), Error(Data) for a
+// damaged file and for an id that the vocabulary does not have, which reading throws, too.
+[[nodiscard]] Datasets open_text(const DataConfig& config, int64_t context, int64_t vocabulary = 0,
+                                 IdLooks looks = IdLooks::All);
 
 }  // namespace penstock

@@ -38,13 +38,17 @@ int32_t FileTokens::token(const uint8_t* bytes, int64_t index) const {
   return static_cast<int32_t>(value);
 }
 
+std::string FileTokens::place(int64_t index) const {
+  return file_->path() + ", byte " +
+         std::to_string(offset_ + index * static_cast<int64_t>(type_.width)) + ": " + unit_ + " " +
+         std::to_string(index) + ", counted from 0,";
+}
+
 void FileTokens::no_id(uint32_t value, int64_t index) const {
   const std::string as_signed = std::to_string(static_cast<int32_t>(value));
   const std::string stands =
       type_.is_signed ? as_signed : std::to_string(value) + " (as int32 it is " + as_signed + ")";
-  fail_data(file_->path() + ", byte " +
-            std::to_string(offset_ + index * static_cast<int64_t>(type_.width)) + ": token " +
-            std::to_string(index) + ", counted from 0, is " + stands +
+  fail_data(place(index) + " is " + stands +
             ", which no vocabulary has: leave out of data.kind = \"tokens\" what is padding or a "
             "label to be ignored (-100, -1), or see whether it is of another type than its header "
             "says");

@@ -36,6 +36,7 @@ class FileTokens final : public TokenSource {
   }
   [[nodiscard]] int64_t size() const override { return size_; }
   [[nodiscard]] std::string unit() const override { return unit_; }
+  [[nodiscard]] std::string place(int64_t index) const override;
   // As TokenSource::read(), without allocating memory. Throws Error(Data) naming file, byte and
   // number for a number that is no token id: a negative one, or one of 2^31 or more.
   void read(int64_t first, std::span<int32_t> out) const override;

@@ -53,10 +53,13 @@ class JoinedTokens final : public TokenSource {
   }
   [[nodiscard]] const std::string& path() const override { return path_; }
   [[nodiscard]] int64_t size() const override { return ends_.empty() ? 0 : ends_.back(); }
+  [[nodiscard]] std::string place(int64_t index) const override {
+    const size_t p = part_of(index);
+    return parts_[p]->place(index - begin_of(p));
+  }
   void read(int64_t first, std::span<int32_t> out) const override {
-    auto p = static_cast<size_t>(std::ranges::upper_bound(ends_, first) - ends_.begin());
-    for (; !out.empty(); ++p) {
-      const int64_t begin = p == 0 ? 0 : ends_[p - 1];
+    for (size_t p = part_of(first); !out.empty(); ++p) {
+      const int64_t begin = begin_of(p);
       const auto n = std::min(out.size(), static_cast<size_t>(ends_[p] - first));
       parts_[p]->read(first - begin, out.first(n));
       out = out.subspan(n);
@@ -65,6 +68,11 @@ class JoinedTokens final : public TokenSource {
   }
 
  private:
+  [[nodiscard]] size_t part_of(int64_t index) const {
+    return static_cast<size_t>(std::ranges::upper_bound(ends_, index) - ends_.begin());
+  }
+  [[nodiscard]] int64_t begin_of(size_t part) const { return part == 0 ? 0 : ends_[part - 1]; }
+
   std::string path_;
   std::vector<std::shared_ptr<const TokenSource>> parts_;
   std::vector<int64_t> ends_;  // where each part ends in the whole
