@@ -35,14 +35,14 @@ bool is_plain_name(const std::string& name) {
          name.find_first_of(std::string("/\0", 2)) == std::string::npos;
 }
 
-// Reads the members of an index that are needed, and ignores what other programs add to its
-// metadata.
+// Reads the members of an index that are needed, and ignores what other programs put into its
+// metadata. Some write no "total_size", and nothing here depends on it.
 class IndexReader final : public JsonReader {
  public:
   explicit IndexReader(const std::string& file) : file_(file) {}
 
   void text(const JsonPlace& place, const std::string& value) override {
-    if (place.keys[0] != kWeightMap) return refuse_total(place);
+    if (place.keys[0] != kWeightMap) return;
     if (place.keys.size() != 2 || place.lists > 0) refuse_map(place);
     if (!is_plain_name(value)) {
       fail_at(file_, place.byte, quoted(value) + " is not a plain file name");
@@ -51,23 +51,19 @@ class IndexReader final : public JsonReader {
   }
   void count(const JsonPlace& place, uint64_t value) override {
     if (place.keys[0] == kWeightMap) refuse_map(place);
-    if (!is_total(place)) return;
-    index_.total_size_bytes = value;
-    has_total_ = true;
+    if (is_total(place)) index_.total_size_bytes = value;
   }
   void other(const JsonPlace& place) override {
     if (place.keys[0] == kWeightMap) refuse_map(place);
-    refuse_total(place);
   }
   void open(const JsonPlace& place, bool is_list) override {
-    if (place.keys[0] != kWeightMap) return refuse_total(place);
+    if (place.keys[0] != kWeightMap) return;
     if (place.keys.size() > 1 || is_list) refuse_map(place);
     has_map_ = true;
   }
   void close(const JsonPlace& /*place*/) override {}
 
   ShardIndex finished() {
-    if (!has_total_) fail_data(file_ + ": metadata \"total_size\" is missing");
     if (!has_map_) fail_data(file_ + ": \"weight_map\" is missing");
     return std::move(index_);
   }
@@ -79,16 +75,13 @@ class IndexReader final : public JsonReader {
     return place.keys.size() == 2 && place.lists == 0 && place.keys[0] == "metadata" &&
            place.keys[1] == "total_size";
   }
-  void refuse_total(const JsonPlace& place) const {
-    if (is_total(place)) fail_at(file_, place.byte, "\"total_size\" is not a whole number");
-  }
   [[noreturn]] void refuse_map(const JsonPlace& place) const {
     fail_at(file_, place.byte, "\"weight_map\" does not give each tensor the name of a file");
   }
 
   const std::string& file_;
   ShardIndex index_;
-  bool has_total_ = false, has_map_ = false;
+  bool has_map_ = false;
 };
 
 ordered_json encode_layers(const std::vector<LayerRecord>& layers) {

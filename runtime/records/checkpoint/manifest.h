@@ -67,7 +67,7 @@ struct CheckpointState {
 // An index: in which file (shard) each tensor is. It has the form of Hugging Face's
 // model.safetensors.index.json.
 struct ShardIndex {
-  uint64_t total_size_bytes = 0;                  // of all tensors
+  uint64_t total_size_bytes = 0;  // of all tensors; 0: the file does not say it as a whole number
   std::map<std::string, std::string> weight_map;  // tensor name -> file name
 };
 // The name of the index of `part`, which is "model" or "optimizer": "model.safetensors.index.json".

@@ -206,5 +206,17 @@ TEST_F(Checkpoints, RefusesAnIndexThatItsShardsDoNotBear) {
               AllOf(HasSubstr(index + ", byte 6"), HasSubstr("plain file name")));
 }
 
+// mergekit writes other metadata, Unsloth none: such folders were refused as damaged.
+TEST(IndexesOfOthers, NeedNoTotalSize) {
+  for (const std::string metadata :
+       {"", R"("metadata": {}, )", R"("metadata": {"mergekit_version": "0.1"}, )",
+        R"("metadata": {"total_size": 1.5e9}, )", R"("metadata": {"total_size": "9"}, )",
+        R"("metadata": null, )", R"("metadata": {"total_size": {"a": [1]}}, )"}) {
+    const ShardIndex index = parse_index("{" + metadata + R"("weight_map": {"a": "b"}})", "x.json");
+    EXPECT_EQ(index.weight_map, (std::map<std::string, std::string>{{"a", "b"}})) << metadata;
+    EXPECT_EQ(index.total_size_bytes, 0U) << metadata;
+  }
+}
+
 }  // namespace
 }  // namespace penstock
