@@ -47,9 +47,8 @@ int32_t JsonSource::id(const json& value) const {
 }
 
 const json& JsonSource::list(const json& parent, const char* key) const {
-  static const json kEmpty = json::array();
   const json* value = part(parent, key);
-  if (value == nullptr) return kEmpty;
+  if (value == nullptr) damaged("\"" + std::string(key) + "\" is missing");
   if (!value->is_array()) damaged("\"" + std::string(key) + "\" is not a list");
   return *value;
 }

@@ -29,7 +29,7 @@ class JsonSource {
                                  const std::string& otherwise) const;
   // `value` as a token id, in [0, kMostTokenIds).
   [[nodiscard]] int32_t id(const nlohmann::json& value) const;
-  // The member, which must be a list; an empty list if it is absent.
+  // The member, which must be there and be a list.
   [[nodiscard]] const nlohmann::json& list(const nlohmann::json& parent, const char* key) const;
   // The steps of a part such as "normalizer". If the type of `value` is "Sequence", these are the
   // elements of its list `key`, with sequences among them opened in the same way; else `value`

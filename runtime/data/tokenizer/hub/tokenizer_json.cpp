@@ -22,7 +22,8 @@ class TokenizerReader {
   }
 
   TokenizerJson run() {
-    added();
+    version();
+    if (JsonSource::part(file_, "added_tokens") != nullptr) added();
     read_.normal = read_normal_steps(source_, JsonSource::part(file_, "normalizer"));
     read_.pre_tokenizer = read_pre_tokenizer(source_, JsonSource::part(file_, "pre_tokenizer"),
                                              read_.model.byte_level);
@@ -35,6 +36,12 @@ class TokenizerReader {
   }
 
  private:
+  // The `tokenizers` library takes a file without a version, too.
+  void version() {
+    if (!file_.contains("version") || file_["version"] == "1.0") return;
+    source_.refuse("the version " + file_["version"].dump() + ", other than \"1.0\",");
+  }
+
   void added() {
     for (const json& token : source_.list(file_, "added_tokens")) {
       if (!token.is_object() || !token.contains("id")) source_.damaged("an added token has no id");

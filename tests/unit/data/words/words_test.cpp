@@ -8,6 +8,7 @@
 #include <random>
 
 #include "runtime/data/tokenizer/hub/hub_tokenizer.h"
+#include "runtime/data/tokenizer/hub/tokenizer_json.h"
 #include "runtime/data/tokenizer/models/merges.h"
 #include "runtime/data/tokenizer/pieces.h"
 #include "runtime/data/tokenizer/steps/byte_alphabet.h"
@@ -208,6 +209,8 @@ TEST_F(ChangedTokenizers, RefuseByNameWhatIsNotSupported) {
   refused("/pre_tokenizer/pretokenizers/2", {{"type", "Digits"}}, "\"Digits\" behind ByteLevel");
   refused("/pre_tokenizer/pretokenizers/0/behavior", "Shuffled", "the behavior \"Shuffled\"");
   refused("/model/type", "WordPiece", "the model \"WordPiece\"");
+  refused("/version", "2.0", "the version \"2.0\"");
+  refused("/version", nullptr, "the version null");
   refused("/model/dropout", 0.1, "model.dropout");
   refused("/model/end_of_word_suffix", "</w>", "model.end_of_word_suffix");
   refused("/post_processor", {{"type", "Unheard"}}, "the post-processor \"Unheard\"");
@@ -216,6 +219,28 @@ TEST_F(ChangedTokenizers, RefuseByNameWhatIsNotSupported) {
                               "[[:alpha:]]", "[\\W]", "(*UCP)a", "[a&&b]"}) {
     EXPECT_THROW((void)pcre2_form(pattern, "t"), Error) << pattern;
   }
+}
+
+// Without merges each word became its bytes, and without its steps a sequence did nothing; the
+// `tokenizers` library refuses such files, and takes those without a version or added tokens.
+TEST_F(ChangedTokenizers, RefuseWhatLacksAList) {
+  const json whole = file_;
+  file_["model"].erase("merges");
+  expect_refused(ErrorKind::Data, {"\"merges\" is missing"});
+  file_["model"]["merges"] = nullptr;
+  expect_refused(ErrorKind::Data, {"\"merges\" is missing"});
+  file_["model"] = {{"type", "Unigram"}};
+  file_.erase("pre_tokenizer");
+  expect_refused(ErrorKind::Data, {"\"vocab\" is missing"});
+  file_ = whole;
+  file_["pre_tokenizer"].erase("pretokenizers");
+  expect_refused(ErrorKind::Data, {"\"pretokenizers\" is missing"});
+  file_ = whole;
+  file_.erase("version");
+  file_.erase("added_tokens");
+  file_.erase("post_processor");
+  write_file(folder_ / "tokenizer.json", file_.dump());
+  EXPECT_NO_THROW((void)read_tokenizer_json(folder_ / "tokenizer.json"));
 }
 
 TEST_F(ChangedTokenizers, RefuseWhatDoesNotFitTogether) {
