@@ -127,12 +127,25 @@ kind = "synthetic"
 }
 
 TEST_F(Program, RefusesBadData) {
-  const auto with_text = [&](const std::string& path) {
-    return train("--stages 2 --data.kind text --model.vocabulary 0 --data.train " + path);
+  const auto with_text = [&](const std::string& path, const std::string& vocabulary = "0") {
+    return train("--stages 2 --data.kind text --data.train " + path + " --model.vocabulary " +
+                 vocabulary);
   };
   expect_refusal(2, with_text(scratch_ / "absent.txt"), 2, {"absent.txt"});
   expect_refusal(2, with_text(scratch_.write("empty.txt", "")), 2, {"empty.txt"});
   expect_refusal(2, with_text(scratch_.write("short.txt", "abc")), 2, {"short.txt", "context"});
+  // What the network's vocabulary lacks is met before the first step, though only validation has
+  // it.
+  const std::string plain = scratch_.write("plain.txt", std::string(500, 'a'));
+  const std::string other = scratch_.write("other.txt", std::string(500, 'a') + "\xc3\xa9");
+  expect_refusal(2, with_text(plain, "128") + " --data.validation " + other, 5,
+                 {"other.txt, byte 500", "is 195", "model.vocabulary = 128"});
+  std::string sentences;
+  for (int i = 0; i < 200; ++i) sentences += "one word and another " + std::to_string(i) + "\n";
+  expect_refusal(2,
+                 with_text(scratch_.write("sentences.txt", sentences), "30") +
+                     " --data.tokenizer sentencepiece --data.vocabulary_size 40",
+                 2, {"has 40 pieces", "model.vocabulary = 30"});
   const auto with_images = [&](const std::string& path) {
     return train("--data.kind images --model.kind resnet --model.depth 8 --data.train " + path);
   };
@@ -142,8 +155,10 @@ TEST_F(Program, RefusesBadData) {
   std::filesystem::create_directories(scratch_ / "set/dog");
   scratch_.write("set/cat/1.jpg", "\xff\xd8\xff not a picture");
   scratch_.write("set/dog/1.jpg", "\xff\xd8\xff not a picture");
-  expect_refusal(1, with_images(scratch_ / "set") + " --model.image 3,32,32 --model.classes 2", 5,
-                 {"set has no image of the class", "that is not damaged"});
+  expect_refusal(1,
+                 with_images(scratch_ / "set") + " --model.image 3,32,32 --model.classes 2" +
+                     " --data.damage_limit 1",
+                 5, {"set has no image of the class", "that is not damaged"});
 }
 
 TEST_F(Program, ALossThatIsNotFiniteEndsTheRunOrIsLeftOut) {

@@ -183,7 +183,8 @@ TEST_F(Images, ReadsPngsWhateverTheyAreCalled) {
 }
 
 TEST_F(Images, ReadsLabelsWithoutDecoding) {
-  const Datasets sets = open(archive({{"a/0.jpg", "no JPEG"}, {"b/0.jpg", red()}}));
+  const std::string path = archive({{"a/0.jpg", "no JPEG"}, {"b/0.jpg", red()}});
+  const Datasets sets = open_images({.train = path, .damage_limit = 1}, {8, 8, 3});
   int32_t label = -7;
   const std::array<void*, 2> out = {nullptr, &label};
   sets.train->read(0, test::stream(0), out);
