@@ -124,7 +124,7 @@ MatmulPlan PatchProducts::weight_gradient(bool accumulate) const {
 }
 
 std::optional<PatchProducts> patch_products(const Tensor& y, const Shape& filter, int groups) {
-  // On a Zen 3 products are as fast as oneDNN's convolutions up to four times as many positions as
+  // Products are as fast as oneDNN's convolutions on a Zen 3 up to four times as many positions as
   // outputs. With this limit all patches take half the memory of the filter at most.
   constexpr int64_t kOutputsOfAPosition = 2;
   const int64_t positions = y.shape().rows();

@@ -41,9 +41,8 @@ class WholeRun : public testing::Test {
   }
   // Trains by that run file, and expects that something was learnt and a checkpoint.
   void train(int ranks, const std::string& run_file, const std::string& options) {
-    const std::string said =
-        run(ranks, "train " + scratch_.write("run.toml", run_file + kRest) + " --overwrite --out " +
-                       directory_ + " " + options);
+    const std::string said = run(ranks, "train " + scratch_.write("run.toml", run_file + kRest) +
+                                            " --overwrite --out " + directory_ + " " + options);
     const bool validates = run_file.find("validation") != std::string::npos;
     EXPECT_EQ(said.find("nothing is evaluated") == std::string::npos, validates) << said;
     const Trajectory trajectory = read_trajectory(directory_);

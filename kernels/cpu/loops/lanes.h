@@ -16,12 +16,13 @@ namespace penstock {
 // vectors.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
+inline constexpr int64_t kLanes =
 #if defined(__AVX512F__)
-inline constexpr int64_t kLanes = 16;
+    16;
 #elif defined(__AVX2__)
-inline constexpr int64_t kLanes = 8;
+    8;
 #else
-inline constexpr int64_t kLanes = 4;
+    4;
 #endif
 using FloatLanes = float __attribute__((vector_size(4 * kLanes)));
 using IntLanes = int32_t __attribute__((vector_size(4 * kLanes)));

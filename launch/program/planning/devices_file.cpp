@@ -288,13 +288,13 @@ std::vector<int> ranks_of_group(const std::vector<int>& group_of_rank, int group
   return ranks;
 }
 
-std::string link_text(const OwnLink& own) {
+std::string own_link_text(const OwnLink& own) {
   if (!own.seconds_per_byte) return fmt::format("{:.4g} us", 1e6 * *own.latency);
   const std::string rate = fmt::format("{:.4g} GB/s", 1e-9 / *own.seconds_per_byte);
   return own.latency ? fmt::format("{} after {:.4g} us", rate, 1e6 * *own.latency) : rate;
 }
 
-std::string links_text(const RankLinks& links) {
+std::string own_links_text(const RankLinks& links) {
   constexpr size_t kMostTold = 8;
   std::vector<std::string> parts;
   for (const auto& [groups, own] : links.between) {
@@ -302,9 +302,9 @@ std::string links_text(const RankLinks& links) {
     const std::vector<int> others = ranks_of_group(links.group_of_rank, groups.second);
     if (groups.first != groups.second) {
       parts.push_back(
-          fmt::format("{} with {} {}", ranks_text(ranks), ranks_text(others), link_text(own)));
+          fmt::format("{} with {} {}", ranks_text(ranks), ranks_text(others), own_link_text(own)));
     } else if (ranks.size() > 1) {
-      parts.push_back(fmt::format("{} among themselves {}", ranks_text(ranks), link_text(own)));
+      parts.push_back(fmt::format("{} among themselves {}", ranks_text(ranks), own_link_text(own)));
     }
   }
   if (parts.size() > kMostTold) {
@@ -342,7 +342,7 @@ std::string devices_text(const Devices& devices) {
   std::string text;
   if (!parts.empty()) text = fmt::format("devices: {}", fmt::join(parts, "; "));
   if (devices.links.empty()) return text;
-  return text + (text.empty() ? "" : "\n") + links_text(devices.links);
+  return text + (text.empty() ? "" : "\n") + own_links_text(devices.links);
 }
 
 }  // namespace penstock

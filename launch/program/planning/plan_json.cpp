@@ -64,7 +64,7 @@ Json files_json(const std::optional<FolderSize>& size) {
   return json;
 }
 
-// By pairs of groups of ranks; null: the usual figure.
+// Returns the links by pairs of groups of ranks; null stands for the usual figure.
 Json own_links_json(const RankLinks& links) {
   Json pairs = Json::array();
   for (const auto& [groups, own] : links.between) {

@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-int kind_of(const Devices& devices, int rank) {
+int device_kind_of(const Devices& devices, int rank) {
   return devices.kind_of_rank.empty() ? 0 : devices.kind_of_rank[static_cast<size_t>(rank)];
 }
 
@@ -25,7 +25,7 @@ Devices like_replica(const Devices& devices, const Grid& grid, int replica) {
   Devices same = devices;
   for (int rank = 0; rank < std::ssize(same.kind_of_rank); ++rank) {
     same.kind_of_rank[static_cast<size_t>(rank)] =
-        kind_of(devices, grid.world_rank(grid.position_of(rank), replica));
+        device_kind_of(devices, grid.world_rank(grid.position_of(rank), replica));
   }
   return same;
 }
@@ -64,7 +64,7 @@ Devices measured_devices(const Devices& devices, std::span<const double> predict
   for (size_t rank = 0; rank < predicted_s.size(); ++rank) {
     const bool is_known = predicted_s[rank] > 0.0 && measured_s[rank] > 0.0;
     const double factor = is_known ? predicted_s[rank] / measured_s[rank] : 1.0;
-    const int kind = kind_of(devices, static_cast<int>(rank));
+    const int kind = device_kind_of(devices, static_cast<int>(rank));
     const int64_t steps = std::llround(std::log(factor) / kStep);
     const auto [at, added] =
         known.emplace(std::pair(kind, steps), static_cast<int>(std::ssize(measured.kinds)));

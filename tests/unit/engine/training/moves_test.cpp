@@ -1,5 +1,5 @@
-// Which elements go from which rank to which in a re-plan: every element that a rank is to hold
-// comes from a rank that has it, the nearest one, once.
+// The moves of a re-plan: every element that a rank is to hold comes from a rank that has it, the
+// nearest one, once.
 #include "runtime/engine/training/replan/moves.h"
 
 #include <gmock/gmock.h>
