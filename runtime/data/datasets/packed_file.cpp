@@ -81,10 +81,17 @@ void PackedFile::check_limit(int64_t claimed) const {
 }
 
 void PackedFile::fail(const std::string& entry, const char* why) const {
-  if (why == nullptr) why = archive_error_string(archive_.get());
-  fail_packed(path_, byte(),
-              (entry.empty() ? "" : entry + ": ") +
-                  "it cannot be read: " + (why != nullptr ? why : "unknown error"));
+  const bool by_library = why == nullptr;
+  if (by_library) why = archive_error_string(archive_.get());
+  std::string text = (entry.empty() ? "" : entry + ": ") +
+                     "it cannot be read: " + (why != nullptr ? why : "unknown error");
+  // The library reads ahead and does not say where it met what it cannot read.
+  if (by_library) {
+    text +=
+        " (all before that byte was read; behind it, it is damaged or cut off, or something was "
+        "put behind its end)";
+  }
+  fail_packed(path_, byte(), text);
 }
 
 }  // namespace penstock

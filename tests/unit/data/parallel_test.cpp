@@ -242,8 +242,32 @@ TEST_F(Parallel, RefusesWhatDoesNotMatch) {
     config.pairs = {pair};
     expect_error(ErrorKind::Input, {"data.pairs", "'" + pair + "'"}, open);
   }
+  config.pairs = {"en-en"};
+  expect_error(ErrorKind::Input, {"data.pairs", "'en-en' translates a language into"}, open);
+  config.pairs = {"en-de", "en-de"};
+  expect_error(ErrorKind::Input, {"data.pairs has 'en-de' twice"}, open);
   config.pairs = {};
   expect_error(ErrorKind::Input, {"data.pairs is missing"}, open);
+}
+
+TEST_F(Parallel, SaysWhyNoPairCanBeLearnt) {
+  DataConfig config = this->config({{"en", 60}, {"de", 60}}, {"en-de"});
+  const auto refused = [&](const std::vector<std::string>& parts) {
+    expect_error(ErrorKind::Input, parts,
+                 [&] { (void)open_datasets(config, of_context(kContext), 1); });
+  };
+  config.longest = 1;
+  refused({"train.en", "of 60 pairs 60 do not fit data.longest = 1", "raise data.longest"});
+  config.longest = 0;
+  write("en", std::vector<std::string>(60));
+  refused({"train.en", "of 60 pairs 60 have an empty side: see whether"});
+  std::string endless;
+  for (const std::string& sentence : test::sentences(1, 60, 4)) endless += sentence + " ";
+  std::vector<std::string> lines(60);
+  lines[3] = endless;
+  write("en", lines);
+  refused({"59 have an empty side, 1 do not fit model.context = " + std::to_string(kContext),
+           "raise model.context"});
 }
 
 TEST_F(Parallel, SeveralTargetLanguagesNeedTheirTags) {

@@ -68,7 +68,10 @@ TEST_P(TextFile, ThatIsCutOffIsRefused) {
   const std::string whole = test::read_file(path_);
   for (const size_t size : {whole.size() / 2, whole.size() - 9}) {
     test::write_file(path_, whole.substr(0, size));
-    expect_error(ErrorKind::Data, {path_, ", byte "}, [&] { (void)read_whole_file(path_); });
+    std::string why;  // the library of zstd does not say where it was
+    if (GetParam() == Compression::Zstd) why = "behind it, it is damaged or cut off";
+    if (GetParam() == Compression::Gzip) why = "it is cut off";
+    expect_error(ErrorKind::Data, {path_, ", byte ", why}, [&] { (void)read_whole_file(path_); });
   }
 }
 

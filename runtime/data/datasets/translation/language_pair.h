@@ -5,8 +5,10 @@
 // files en-de/train.en.gz, en-de/train.de.gz, en-fr/train.en.gz and en-fr/train.fr.gz.
 #pragma once
 
+#include <algorithm>
 #include <boost/algorithm/string/replace.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/error.h"
@@ -22,7 +24,8 @@ struct LanguagePair {
 };
 
 // The pairs of data.pairs, given as `names`. Throws Error(Input) naming the key when the list is
-// empty or an entry is not written source-target.
+// empty, or an entry is not written source-target, stands there twice, or translates a language
+// into itself.
 [[nodiscard]] inline std::vector<LanguagePair> language_pairs(
     const std::vector<std::string>& names) {
   std::vector<LanguagePair> pairs;
@@ -33,7 +36,17 @@ struct LanguagePair {
       fail_input("data.pairs: '" + name +
                  "' is not written source-target: for example [\"en-de\", \"en-fr\"]");
     }
-    pairs.push_back({name, name.substr(0, dash), name.substr(dash + 1)});
+    LanguagePair pair = {name, name.substr(0, dash), name.substr(dash + 1)};
+    if (pair.source == pair.target) {
+      fail_input("data.pairs: '" + name + "' translates a language into itself: leave it out");
+    }
+    const auto same = [&name](const LanguagePair& other) { return other.name == name; };
+    if (std::ranges::any_of(pairs, same)) {
+      fail_input("data.pairs has '" + name +
+                 "' twice: leave one out; data.temperature says how "
+                 "often each pair is read");
+    }
+    pairs.push_back(std::move(pair));
   }
   if (pairs.empty()) {
     fail_input("data.pairs is missing: data.kind = \"parallel\" needs it, like [\"en-de\"]");

@@ -107,6 +107,7 @@ class ParallelOpener {
     }
     const auto most = static_cast<size_t>(std::min(longest_, context_ - 1));
     const size_t most_of_source = std::min(most, static_cast<size_t>(context_ - 2));
+    const LeftOut before = left_out_;
     for (size_t i = 0; i < pair.source->size(); ++i) {
       const size_t source = pair.source->pieces_of(i);
       const size_t target = pair.target->pieces_of(i);
@@ -119,10 +120,29 @@ class ParallelOpener {
       }
     }
     if (pair.lines.empty()) {
-      fail_input("no sentence pair of " + pair.source->path + " and " + pair.target->path +
-                 " fits model.context = " + std::to_string(context_) +
-                 ": use a longer context or shorter sentences");
+      refuse_all(pair, {.too_long = left_out_.too_long - before.too_long,
+                        .empty = left_out_.empty - before.empty});
     }
+  }
+
+  // Throws, since all sentence pairs of `pair` were left out.
+  [[noreturn]] void refuse_all(const PairCorpus& pair, const LeftOut& why) const {
+    const bool by_key = config_.longest > 0 && config_.longest < context_ - 2;
+    const std::string limit = by_key ? "data.longest = " + std::to_string(config_.longest)
+                                     : "model.context = " + std::to_string(context_);
+    std::string reasons, cure;
+    if (why.empty > 0) {
+      reasons = std::to_string(why.empty) + " have an empty side";
+      cure = "see whether the files are the right ones";
+    }
+    if (why.too_long > 0) {
+      reasons +=
+          (reasons.empty() ? "" : ", ") + std::to_string(why.too_long) + " do not fit " + limit;
+      cure = "raise " + limit.substr(0, limit.find(' ')) + " or use shorter sentences";
+    }
+    fail_input("no sentence pair of " + pair.source->path + " and " + pair.target->path +
+               " can be learnt: of " + std::to_string(pair.source->size()) + " pairs " + reasons +
+               ": " + cure);
   }
 
   static PairCorpus split_off(PairCorpus& pair, double share) {

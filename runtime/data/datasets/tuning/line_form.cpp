@@ -166,15 +166,35 @@ void refuse_two_forms(const json& line, const std::string& where) {
              ", and each says what is to be learnt: leave one of them");
 }
 
+// Returns whether NaN or Infinity stands in the line outside of texts, as json.dumps() of Python
+// writes it, though JSON has neither.
+bool has_no_number(std::string_view line) {
+  bool in_text = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (in_text && line[i] == '\\') {
+      ++i;
+    } else if (line[i] == '"') {
+      in_text = !in_text;
+    } else if (!in_text) {
+      const std::string_view rest = line.substr(i);
+      if (rest.starts_with("NaN") || rest.starts_with("Infinity")) return true;
+    }
+  }
+  return false;
+}
+
 // Parses as parse_json() does. If the line is a dictionary of Python, or an object over several
-// lines, the error also says how a line should be written.
+// lines, or has what JSON has no word for, the error also says how a line should be written.
 json parsed_line(std::string_view line, const std::string& where) {
   try {
     return parse_json(line, where, kMostJsonValues, kMostLevelsOfLines);
   } catch (const Error& error) {
-    throw Error(error.kind(),
-                std::string(error.what()) +
-                    " (a line is one JSON object, as json.dumps() of Python writes it)");
+    const char* const cure =
+        has_no_number(line)
+            ? " (NaN and Infinity are no JSON: leave the key out or give null, and write lines "
+              "with json.dumps(..., allow_nan=False) of Python, which stops at them)"
+            : " (a line is one JSON object, as json.dumps() of Python writes it)";
+    throw Error(error.kind(), error.what() + std::string(cure));
   }
 }
 

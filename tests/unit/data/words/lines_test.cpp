@@ -196,6 +196,9 @@ TEST_F(Tuning, LinesThatAreNoneAreNamed) {
   };
   refused(ErrorKind::Data, "{\"text\": ", "bad JSON");
   refused(ErrorKind::Data, "{'text': 'a'}", "(a line is one JSON object, as json.dumps()");
+  refused(ErrorKind::Data, R"({"text": "a", "score": NaN})", "(NaN and Infinity are no JSON");
+  refused(ErrorKind::Data, R"({"text": "a\"", "score": -Infinity})", "allow_nan=False");
+  refused(ErrorKind::Data, R"({"text": "NaN \" NaN"; })", "(a line is one JSON object");
   refused(ErrorKind::Data, R"({"prompt": "a"})", "neither");
   refused(ErrorKind::Data, R"({"prompt": "a", "choices": ["b"], "answer": 1})", "answer");
   refused(ErrorKind::Data, R"({"prompt": "a", "choices": ["b", ""], "answer": 0})", "is empty");
