@@ -21,8 +21,8 @@ class BoundedTokens final : public TokenSource {
   [[nodiscard]] int64_t size() const override { return inner_->size(); }
   [[nodiscard]] std::string unit() const override { return inner_->unit(); }
   [[nodiscard]] std::string place(int64_t index) const override { return inner_->place(index); }
-  // As TokenSource::read(). Throws Error(Data) naming the place and the id also for an id that is
-  // `vocabulary` or more.
+  // Reads like TokenSource::read(). Throws Error(Data) naming the place and the id also for an id
+  // that is `vocabulary` or more.
   void read(int64_t first, std::span<int32_t> out) const override;
 
   // Reads the tokens [begin, end) for nothing but these errors. It is work before the first step

@@ -65,8 +65,8 @@ class RunReport {
   // compare their compute times. Returns, on rank 0, a line for each rank that has just been found
   // too slow.
   [[nodiscard]] std::vector<std::string> slow_ranks();
-  // On rank 0 of several: by world rank, the mean seconds that a step of the last few took in
-  // compute instructions; empty until slow_ranks() has compared times since the last begin_anew().
+  // By world rank, the mean seconds that a step of the last few took in compute instructions, on
+  // rank 0 of several; empty until slow_ranks() has compared times since the last begin_anew().
   [[nodiscard]] std::span<const double> compute_seconds() const;
   // The median of the steps that step_ms of the summary is about, in milliseconds; 0: there are
   // none.

@@ -88,7 +88,7 @@ bool Replanner::is_due(bool has_times) {
 
 std::optional<Config> Replanner::decide(const Moment& moment) {
   const std::string text = on_first_rank(station_.network.world(), [&] {
-    // Without a barrier the vote of a request that is done already may count once more.
+    // The vote of a request that is done already may count once more where there is no barrier.
     if (!request_ && !slow_) return std::string();
     std::vector<int64_t> kept_bytes;
     try {

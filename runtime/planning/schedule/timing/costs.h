@@ -55,8 +55,8 @@ struct PipelineCosts {
   std::vector<double> skip_bytes = {};
   LinkTimes within_node = {}, between_nodes = {};  // for two ranks on one node, and on two
   std::vector<int> node_of_rank = {};  // by rank: the number of its node; empty: one node
-  // Where links are unlike: those of the messages of boundary_bytes and skip_bytes, in their order.
-  // Empty: within_node and between_nodes.
+  // The links of the messages of boundary_bytes and skip_bytes, in their order, where links are
+  // unlike. Empty: within_node and between_nodes.
   std::vector<LinkTimes> boundary_link = {}, skip_link = {};
 
   int replicas = 1;             // pipelines side by side, which sum their gradients
