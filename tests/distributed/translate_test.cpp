@@ -119,5 +119,53 @@ TEST_F(TranslationOfText, NeedsNoTextButItsRunDirectory) {
   EXPECT_EQ(translated(1, "< " + sentences), before);
 }
 
+// Options were dropped without a word where nothing read them, and so was BLEU.
+TEST_F(TranslationOfText, IsScoredWhereTheValidationTextIsInFiles) {
+  const auto eval = [&](const std::string& validation, const std::string& options) {
+    return run_penstock(1, "eval " + scratch_ / "run/run.toml" + " --data.validation '" +
+                               validation + "' " + options);
+  };
+  const std::string files = scratch_ / "text.{language}";
+  EXPECT_THAT(eval(files, "--beam 2").output, HasSubstr("BLEU xx-yy"));
+  const JobResult share = eval("0.1", "");
+  EXPECT_EQ(share.exit_code, 0) << share.output;
+  EXPECT_THAT(share.output, HasSubstr("note: no BLEU: data.validation = 0.1 is a share"));
+  const auto refused = [&](const std::string& options, const std::string& why) {
+    const JobResult job = eval("0.1", options);
+    EXPECT_EQ(job.exit_code, 2) << job.output;
+    EXPECT_THAT(job.output, HasSubstr(why));
+  };
+  refused("--beam 2 --cache off", "--beam, --cache is for translations");
+  refused("--length-penalty nan", "--length-penalty must be a finite number");
+  refused("--beam 0", "--beam must be at least 1, not 0");
+}
+
+// Names of files came to ranks line by line, so that a name with a newline was none.
+TEST_F(TranslationOfText, ReadsFilesWithAnyName) {
+  const std::string folder = scratch_ / "two\nlines";
+  std::filesystem::create_directory(folder);
+  for (const char* name : {"/text.xx", "/text.yy"}) {
+    std::filesystem::copy_file(scratch_ / (name + 1), folder + name);
+  }
+  const JobResult job =
+      run_penstock(2, "eval " + scratch_ / "run/run.toml" + " --stages 2 --data.train '" + folder +
+                          "/text.{language}' --data.validation 0.1");
+  EXPECT_EQ(job.exit_code, 0) << job.output;
+}
+
+TEST_F(TranslationOfText, NeedsItsReferenceBeforeItBegins) {
+  const std::string sentences = scratch_.write("in", "a\nb c\n");
+  const auto refused = [&](const std::string& reference, const std::string& why) {
+    const JobResult job =
+        run_penstock(1, "translate " + scratch_ / "run/run.toml" + " --stages 1 --reference " +
+                            reference + " < " + sentences + " > " + scratch_ / "said");
+    EXPECT_EQ(job.exit_code, 2) << job.output;
+    EXPECT_THAT(job.output, HasSubstr(why));
+    EXPECT_EQ(read_file(scratch_ / "said"), "") << "nothing is translated first";
+  };
+  refused(scratch_ / "nowhere", "nowhere");
+  refused(scratch_.write("three", "k\nl\nm\n"), "has 3 lines, and 2 sentences were given");
+}
+
 }  // namespace
 }  // namespace penstock

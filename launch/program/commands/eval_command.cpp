@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "kernels/joined.h"
 #include "launch/program/commands/commands.h"
 #include "launch/program/commands/confusion.h"
 #include "launch/program/commands/overlap.h"
@@ -39,12 +40,32 @@ std::vector<std::string> lines_of(const std::string& path) {
   return lines;
 }
 
-// Translates the validation text of every language pair. It must be in files: a share of the
-// training text has none.
-std::vector<PairScore> translation_scores(const TrainedRun& run, const UseOptions& options) {
+// Why the validation text is not translated; empty: it is. A share of the training text has no
+// files of its own, whose lines are the references.
+std::string why_no_translations(const DataConfig& data) {
+  if (data.kind != "parallel") return "data.kind is " + data.kind;
+  if (!share_of(data.validation)) return "";
+  return "data.validation = " + data.validation +
+         " is a share of the training text; name files of sentences as data.validation";
+}
+
+// Refuses options that nothing would read.
+void refuse_unread(const UseOptions& options, const DataConfig& data) {
+  const std::string why = why_no_translations(data);
+  if (options.of_translations.empty() || why.empty()) return;
+  fail_input("eval: " + joined(options.of_translations, ", ") +
+             " is for translations, which are scored by BLEU, and there are none here: " + why);
+}
+
+// Translates the validation text of every language pair, where it is in files.
+std::vector<PairScore> translation_scores(const TrainedRun& run, const UseOptions& options,
+                                          const SayLine& say) {
   const DataConfig& data = run.config.data;
   std::vector<PairScore> scores;
-  if (data.kind != "parallel" || share_of(data.validation)) return scores;
+  if (const std::string why = why_no_translations(data); !why.empty()) {
+    if (say && data.kind == "parallel") say("note: no BLEU: " + why);
+    return scores;
+  }
   Collective& world = run.network->world();
   Rounds rounds(run.config, *run.pipeline, run.blueprint->model, *run.network, *run.device,
                 options.cache);
@@ -225,6 +246,7 @@ int eval_command(Session& session, const Arguments& arguments, const ModelMaker&
     result.classes = classes_of(run);
     result.class_names = class_names(run, result.classes);
     on_every_rank([&] {
+      refuse_unread(options, run.config.data);
       if (options.confusion && result.classes == 0) {
         fail_input("--confusion is for networks that tell classes, and this one writes words");
       }
@@ -235,7 +257,7 @@ int eval_command(Session& session, const Arguments& arguments, const ModelMaker&
                            {session, *run.network, run.grid, *run.device}, say,
                            options.confusion || tells_pixels ? result.classes : 0);
     if (tells_pixels) result.overlap = overlap_of(result.loss.confusion, result.classes);
-    result.translations = translation_scores(run, options);
+    result.translations = translation_scores(run, options, say);
     result.answers = answer_scores(run, models, session, say);
     if (session.rank() == 0)
       write_answer(fit_for_output((options.json ? as_json : as_text)(result)));
@@ -252,11 +274,11 @@ const CommandForm& eval_form() {
           R"(Loss, perplexity, top-1 and top-5 accuracy of a trained network on data.validation; of a network
 that tells classes loss and accuracy (top-5 where there are more than five), and with --confusion
 which class is taken for which; of one that tells the class of each pixel also intersection over
-union (IoU); of a translation network also BLEU of its translations, for every
-language pair; of lines of JSON (data.kind = "jsonl") how many answers greedy choice writes exactly,
-and how often the right one of several choices is the most probable (acc) and the most probable by
-the character (acc_norm). The run file is best the run.toml of the run directory; any number of
-stages and replicas will do.
+union (IoU); of a translation network also BLEU of its translations, for every language pair, where
+data.validation names files; of lines of JSON (data.kind = "jsonl") how many answers greedy choice
+writes exactly, and how often the right one of several choices is the most probable (acc) and the
+most probable by the character (acc_norm). The run file is best the run.toml of the run directory;
+any number of stages and replicas will do.
 )",
       .needs_ranks = true,
       .options = unread(eval_options_into)};

@@ -23,21 +23,28 @@ std::string sentences_were(int64_t count) {
   return amount_text(count, "sentence") + (count == 1 ? " was" : " were");
 }
 
-void print_bleu(const std::vector<std::string>& translations, const std::string& reference) {
+// The lines of the file of right translations, of which there must be `count`.
+std::vector<std::string> references(const std::string& file, int64_t count) {
   std::vector<std::string> wanted;
-  for_each_line(reference, [&](std::string_view line) { wanted.emplace_back(line); });
-  if (wanted.size() != translations.size()) {
-    fail_input(fmt::format("{} has {}, and {} translated", reference,
-                           amount_text(std::ssize(wanted), "line"),
-                           sentences_were(std::ssize(translations))));
+  for_each_line(file, [&](std::string_view line) { wanted.emplace_back(line); });
+  if (std::ssize(wanted) != count) {
+    fail_input(fmt::format("{} has {}, and {} given", file, amount_text(std::ssize(wanted), "line"),
+                           sentences_were(count)));
   }
+  return wanted;
+}
+
+void print_bleu(const std::vector<std::string>& translations,
+                const std::vector<std::string>& wanted) {
   Bleu bleu;
   for (size_t i = 0; i < wanted.size(); ++i) bleu.add(translations[i], wanted[i]);
   fmt::print(stderr, "BLEU {}\n{}\n", bleu.text(), bleu_signature(kVersion));
 }
 
+// `wanted`: the right translations, on rank 0; empty where none were given.
 void translate_input(const TrainedRun& run, const UseOptions& options,
-                     const std::vector<std::string>& sentences) {
+                     const std::vector<std::string>& sentences,
+                     const std::vector<std::string>& wanted) {
   Collective& world = run.network->world();
   Rounds rounds(run.config, *run.pipeline, run.blueprint->model, *run.network, *run.device,
                 options.cache);
@@ -55,7 +62,7 @@ void translate_input(const TrainedRun& run, const UseOptions& options,
       fmt::print(stderr, "penstock: warning: {} longer than model.context = {} and lost the end\n",
                  sentences_were(translator->cut()), run.config.model.context);
     }
-    if (!options.reference.empty()) print_bleu(translations, options.reference);
+    if (!options.reference.empty()) print_bleu(translations, wanted);
     return std::string();
   });
 }
@@ -78,14 +85,15 @@ CommandOptions translate_options_into(UseOptions& use) {
 int translate_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
   const UseOptions options = on_every_rank(
       [&] { return read_use_options(translate_form(), translate_options_into, arguments); });
-  std::vector<std::string> sentences;
+  std::vector<std::string> sentences, wanted;
   const auto read = [&] {
     sentences = lines_of_input();
+    if (!options.reference.empty()) wanted = references(options.reference, std::ssize(sentences));
     return sentences.size();
   };
   const TrainedRun run(session, options, models, false, read,
                        std::max(1, options.translation.beams));
-  run.use(session, [&] { translate_input(run, options, sentences); });
+  run.use(session, [&] { translate_input(run, options, sentences, wanted); });
   return 0;
 }
 

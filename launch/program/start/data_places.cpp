@@ -85,16 +85,17 @@ void refuse_missing_data(Collective& world, const Session& session, const Grid& 
                          const DataConfig& data, const Blueprint& blueprint) {
   // Rank 0 has found the data already. So a path that rank 0 cannot open is no file but, for
   // example, the common beginning of several file names. Such a path is left out.
+  constexpr char kEnd = '\0';  // the one character that no file name has
   std::istringstream files(on_first_rank(world, [&] {
     std::string seen;
     for (const std::string& file : data_files(data)) {
-      if (is_readable(file)) seen += file + '\n';
+      if (is_readable(file)) seen += file + kEnd;
     }
     return seen;
   }));
   agree(world, name_of_rank(session, grid), [&] {
     if (!reads_data(blueprint, grid.position_of(session.rank()))) return;
-    for (std::string file; std::getline(files, file);) {
+    for (std::string file; std::getline(files, file, kEnd);) {
       if (is_readable(file)) continue;
       fail_resource(fmt::format(
           "{} cannot be read there: {}; ranks that read data need them under the same path: copy "
