@@ -144,8 +144,8 @@ TEST_F(Program, RefusesBadData) {
   for (int i = 0; i < 200; ++i) sentences += "one word and another " + std::to_string(i) + "\n";
   expect_refusal(2,
                  with_text(scratch_.write("sentences.txt", sentences), "30") +
-                     " --data.tokenizer sentencepiece --data.vocabulary_size 40",
-                 2, {"has 40 pieces", "model.vocabulary = 30"});
+                     " --data.tokenizer sentencepiece --data.vocabulary_size 290",
+                 2, {"has 290 pieces", "model.vocabulary = 30"});
   const auto with_images = [&](const std::string& path) {
     return train("--data.kind images --model.kind resnet --model.depth 8 --data.train " + path);
   };

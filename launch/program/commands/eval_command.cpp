@@ -50,7 +50,7 @@ std::string why_no_translations(const DataConfig& data) {
 }
 
 // Refuses options that nothing would read.
-void refuse_unread(const UseOptions& options, const DataConfig& data) {
+void refuse_beams(const UseOptions& options, const DataConfig& data) {
   const std::string why = why_no_translations(data);
   if (options.of_translations.empty() || why.empty()) return;
   fail_input("eval: " + joined(options.of_translations, ", ") +
@@ -246,7 +246,7 @@ int eval_command(Session& session, const Arguments& arguments, const ModelMaker&
     result.classes = classes_of(run);
     result.class_names = class_names(run, result.classes);
     on_every_rank([&] {
-      refuse_unread(options, run.config.data);
+      refuse_beams(options, run.config.data);
       if (options.confusion && result.classes == 0) {
         fail_input("--confusion is for networks that tell classes, and this one writes words");
       }

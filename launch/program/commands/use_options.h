@@ -24,7 +24,8 @@ struct UseOptions {
   bool confusion = false;  // print which class is taken for which
   bool cache = true;       // keep keys and values while decoding (Rounds)
   TranslationOptions translation;
-  // Which of --beam, --length-penalty and --cache the user has given, where these are declared.
+  // The options among --beam, --length-penalty and --cache that the user has given, where these are
+  // declared.
   std::vector<std::string> of_translations;
   GenerationOptions generation;
   GenerationAsked asked;                    // which of `generation` the user has given
