@@ -59,7 +59,8 @@ std::vector<double> predicted_compute(const RunningPlan& running, const Devices&
 Devices measured_devices(const Devices& devices, std::span<const double> predicted_s,
                          std::span<const double> measured_s) {
   constexpr double kStep = 0.02;
-  Devices measured{.basis = devices.basis + ", as fast as ranks were in the last steps"};
+  Devices measured{.links = devices.links,
+                   .basis = devices.basis + ", as fast as ranks were in the last steps"};
   std::map<std::pair<int, int64_t>, int> known;  // by kind and steps of speed
   for (size_t rank = 0; rank < predicted_s.size(); ++rank) {
     const bool is_known = predicted_s[rank] > 0.0 && measured_s[rank] > 0.0;

@@ -17,7 +17,10 @@ using testing::HasSubstr;
 constexpr Grid kFour{.positions = 4, .replicas = 1};
 
 TEST(MeasuredDevices, AreAsMuchSlowerAsTheyComputedLonger) {
-  const Devices two_kinds{.kinds = {{.speed = 1.0}, {.speed = 0.5}}, .kind_of_rank = {0, 1, 0, 0}};
+  const Devices two_kinds{
+      .kinds = {{.speed = 1.0}, {.speed = 0.5}},
+      .kind_of_rank = {0, 1, 0, 0},
+      .links = {.group_of_rank = {0, 0, 1, 1}, .between = {{{0, 1}, {.latency = 1e-3}}}}};
   const std::vector<double> predicted = {1.0, 2.0, 1.0, 1.0};
   const std::vector<double> measured = {1.0, 2.0, 2.0, 1.0};
   const Devices devices = measured_devices(two_kinds, predicted, measured);
@@ -29,6 +32,7 @@ TEST(MeasuredDevices, AreAsMuchSlowerAsTheyComputedLonger) {
   EXPECT_NEAR(speeds[2], 0.5, 0.005);
   EXPECT_NEAR(speeds[3], 1.0, 0.01);
   EXPECT_EQ(devices.kind_of_rank[0], 0) << "the first kind is that of rank 0";
+  EXPECT_EQ(devices.links.link(1, 2, {}).latency, 1e-3) << "links are as they were said to be";
 }
 
 TEST(MeasuredDevices, StayOfOneKindWhereRanksDifferByNoise) {
