@@ -446,7 +446,7 @@ TEST_F(Survival, WhatIsWrongIsSaidBeforeInputIsWaitedFor) {
   }
   const JobResult no_checkpoint = run_alone("generate " + file_ + " --out " + out_ + silent, 20);
   EXPECT_EQ(no_checkpoint.exit_code, 2) << no_checkpoint.output;
-  EXPECT_THAT(no_checkpoint.output, HasSubstr("has no checkpoint"));
+  EXPECT_THAT(no_checkpoint.output, HasSubstr("there is no run directory " + out_));
 }
 
 }  // namespace

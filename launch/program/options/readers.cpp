@@ -155,7 +155,7 @@ std::vector<Readers> readers_of_adapters_and_data() {
 std::vector<Readers> readers_of_runs() {
   return {
       {"run", {"on_corruption"}, {not_with("run.audit", "0")}},
-      {"checkpoint", {"partner_every", "partner_dir"}, {with("checkpoint.partner", {"true"})}},
+      {"checkpoint", {"partner_every"}, {with("checkpoint.partner", {"true"})}},
   };
 }
 

@@ -109,7 +109,6 @@ TEST(Readers, EveryKindRefusesWhatIsOfOthers) {
                            "--model.kind mlp --lora.rank 2",
                            "--run.on_corruption retry",
                            "--checkpoint.partner_every 2",
-                           "--checkpoint.partner_dir /dev/shm/x",
                            "--optimizer.nesterov true",
                            "--optimizer.momentum 0.5",
                            "--optimizer.rms_decay 0.5",
