@@ -231,6 +231,7 @@ std::vector<int> groups_of(const std::vector<LinkEntry>& entries, int ranks) {
 RankLinks read_links(const FileObject& root, int ranks) {
   const std::vector<FileObject> objects = root.objects("links");
   std::vector<LinkEntry> entries;
+  entries.reserve(objects.size());
   for (const FileObject& object : objects) entries.push_back(link_in(object, ranks));
   RankLinks links{.group_of_rank = groups_of(entries, ranks), .between = {}};
   const auto groups = [&](const std::vector<int>& listed) {
@@ -335,6 +336,7 @@ Devices devices_of_run(const Config& config, int ranks, const DeviceKind& usual,
 std::string devices_text(const Devices& devices) {
   std::vector<std::string> parts;
   const int kinds = devices.kind_of_rank.empty() ? 0 : static_cast<int>(std::ssize(devices.kinds));
+  parts.reserve(static_cast<size_t>(kinds));
   for (int kind = 0; kind < kinds; ++kind) {
     parts.push_back(ranks_text(ranks_of_group(devices.kind_of_rank, kind)) + " " +
                     kind_text(devices.kinds[static_cast<size_t>(kind)]));

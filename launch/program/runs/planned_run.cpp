@@ -157,8 +157,8 @@ std::vector<double> rates_asked_for(Collective& world, const Config& config,
 Devices devices_with_note(const Config& config, const std::vector<double>& rates, int ranks,
                           const DeviceKind& usual, std::vector<std::string>& notes) {
   const std::string& profile = config.pipeline.profile;
-  const Devices devices = rates.empty() ? devices_of_run(config, ranks, usual, profile)
-                                        : devices_of_rates(rates, usual, profile);
+  Devices devices = rates.empty() ? devices_of_run(config, ranks, usual, profile)
+                                  : devices_of_rates(rates, usual, profile);
   std::string note = devices_text(devices);
   if (!rates.empty()) {
     note = note.empty() ? "devices: all ranks are as fast as one another, within 5 % (measured)"

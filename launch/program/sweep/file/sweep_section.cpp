@@ -6,6 +6,7 @@
 
 #include "kernels/device_model.h"
 #include "kernels/error.h"
+#include "launch/program/options/layer_list.h"
 #include "launch/program/options/parse_bytes.h"
 #include "launch/program/stopping/time_limit.h"
 #include "launch/program/sweep/file/section_key.h"

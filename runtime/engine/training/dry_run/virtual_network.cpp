@@ -82,6 +82,7 @@ LinkTimes VirtualNetwork::link(int position, int other) const {
 
 LinkTimes VirtualNetwork::replica_link() const {
   std::vector<int> ranks;
+  ranks.reserve(static_cast<size_t>(grid_.replicas));
   for (int replica = 0; replica < grid_.replicas; ++replica) {
     ranks.push_back(grid_.world_rank(real_.pipeline().rank(), replica));
   }
