@@ -7,6 +7,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "runtime/network/models/models.h"
@@ -17,6 +18,14 @@
 #include "runtime/system/comm/grid.h"
 
 namespace penstock {
+
+// Returns the layers of each stage as a user writes them: "4,2".
+template <class Number>
+[[nodiscard]] std::string split_text(const std::vector<Number>& split) {
+  std::string text;
+  for (const Number layers : split) text += (text.empty() ? "" : ",") + std::to_string(layers);
+  return text;
+}
 
 // A run as it is.
 struct RunningPlan {

@@ -16,13 +16,6 @@
 namespace penstock {
 namespace {
 
-template <class Number>
-std::string split_text(const std::vector<Number>& split) {
-  std::string text;
-  for (const Number layers : split) text += (text.empty() ? "" : ",") + std::to_string(layers);
-  return text;
-}
-
 // Reads "4,2". Throws Error(Input).
 std::vector<int> split_of(const std::string& text) {
   std::vector<int> split;

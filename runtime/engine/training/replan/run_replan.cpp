@@ -11,15 +11,9 @@
 namespace penstock {
 namespace {
 
-std::string layers_text(const std::vector<int>& split) {
-  std::string text;
-  for (const int layers : split) text += (text.empty() ? "" : ",") + std::to_string(layers);
-  return text;
-}
-
 std::string describe(const ReplanRecord& record) {
   std::string text = "re-planned after step " + std::to_string(record.step) + ": layers " +
-                     layers_text(record.before) + " -> " + layers_text(record.after) +
+                     split_text(record.before) + " -> " + split_text(record.after) +
                      "; of a step " + milliseconds_text(record.predicted_after_ms) +
                      " are predicted in place of " + milliseconds_text(record.predicted_before_ms);
   if (record.measured_before_ms > 0.0) {
