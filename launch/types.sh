@@ -2,7 +2,8 @@
 # One name, one type, one constant: two of the same name in one program are undefined behaviour that no compiler reports (C++20
 # [basic.def.odr]); types wait for their first common inline function, and of two constants the linker keeps one. So no name is
 # given twice in the whole tree, outside anonymous namespaces. And where the files of a room, or of a test program, are compiled together (PENSTOCK_UNITY), no two of them
-# have functions of one name in anonymous namespaces: a call could silently mean the other file's overload.
+# have functions of one name in anonymous namespaces: a call could silently mean the other file's overload. Nor have two files of a
+# room constants or types of one name there, which compile as long as the two are not taken together.
 # Reads the files as clang-format leaves them: what stands in a namespace is not indented.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -74,6 +75,16 @@ awk '
       print "types.sh: " name "() is two functions, in " home[room, name] " and " FILENAME ": name one of them otherwise"; status = 1
     }
     home[room, name] = FILENAME
+  }
+  # Aliases may be repeated where they mean the same.
+  anonymous && FILENAME ~ /^(kernels|runtime|launch)\/.*[.](cpp|cu)$/ && /^((constexpr|const) |(struct|class|enum|enum class) [A-Z]|using [A-Z][A-Za-z0-9]* =)/ && !/^(struct|class) [A-Za-z0-9]+;/ {
+    name = $0; sub(/^(struct|class|enum class|enum|using) /, "", name); if (name == $0) sub(/ *[=\[{(;].*/, "", name); else sub(/[^A-Za-z0-9_].*/, "", name)
+    sub(/.*[ &*]/, "", name)
+    match(FILENAME, /^(kernels\/(cuda|cpu|counting)|runtime\/system\/comm\/cuda|runtime\/(data|kernels|[^\/]+\/[^\/]+)|launch|kernels)\//); room = substr(FILENAME, 1, RLENGTH)
+    if ((room, name) in holder && holder[room, name] != FILENAME && (!/^using/ || meant[room, name] != $0)) {
+      print "types.sh: " name " is defined in " holder[room, name] " and in " FILENAME ", which are compiled together: name one of them otherwise"; status = 1
+    }
+    holder[room, name] = FILENAME; meant[room, name] = $0
   }
   { previous = $0 }
   END { exit status }

@@ -29,16 +29,16 @@ Tensor narrowed(OneDnn::State& state, Weight& weight, bool keep) {
 }
 
 // Some of the rows, or of the columns, of a matrix.
-struct Part {
+struct Stretch {
   int64_t first, size;
-  bool operator==(const Part&) const = default;
+  bool operator==(const Stretch&) const = default;
 };
 
 // Calls f(part) for each part of an extent, in ascending order.
 template <class F>
 void for_parts(int64_t extent, int64_t size, const F& f) {
   for (int64_t first = 0; first < extent; first += size) {
-    f(Part{first, std::min(size, extent - first)});
+    f(Stretch{first, std::min(size, extent - first)});
   }
 }
 
@@ -57,7 +57,7 @@ class Operand {
   }
 
   // Returns where the product finds that part. Copies it, unless it is what the copy holds.
-  const void* read(const Part& rows, const Part& columns) {
+  const void* read(const Stretch& rows, const Stretch& columns) {
     if (!copy_.made()) return at(rows, columns);
     if (rows == rows_ && columns == columns_) return memory_.raw();
     hold(rows, columns);
@@ -79,7 +79,7 @@ class Operand {
   }
   // Returns where the product puts that part of its result: an fp32 sum in the copy, which begins
   // with the numbers that are there where `load` is true.
-  void* write(const Part& rows, const Part& columns, bool load) {
+  void* write(const Stretch& rows, const Stretch& columns, bool load) {
     if (!copy_.made()) return const_cast<void*>(at(rows, columns));
     if (load) return const_cast<void*>(read(rows, columns));
     hold(rows, columns);
@@ -95,11 +95,11 @@ class Operand {
   }
 
  private:
-  [[nodiscard]] const void* at(const Part& rows, const Part& columns) const {
+  [[nodiscard]] const void* at(const Stretch& rows, const Stretch& columns) const {
     const int64_t first = rows.first * strides_[1] + columns.first * strides_[2];
     return static_cast<const std::byte*>(data_) + first * static_cast<int64_t>(size_of(type_));
   }
-  void hold(const Part& rows, const Part& columns) {
+  void hold(const Stretch& rows, const Stretch& columns) {
     rows_ = rows;
     columns_ = columns;
   }
@@ -141,7 +141,7 @@ class Operand {
   DType type_;
   const void* data_;
   Tensor memory_;
-  Part rows_{}, columns_{};  // that the copy holds
+  Stretch rows_{}, columns_{};  // that the copy holds
 };
 
 // Returns the strides of a copy [rows, columns] of a matrix with those strides.
@@ -240,7 +240,7 @@ void OneDnn::matmul(const MatmulPlan& plan, const OperandPlan& operands, void* c
   Operand from_a(*state_, plan.batch, operands.a, plan.a, plan.a_type, a);
   Operand from_b(*state_, plan.batch, operands.b, plan.b, plan.b_type, b);
   Operand to_c(*state_, plan.batch, operands.c, plan.c, plan.c_type, c);
-  const auto multiply = [&](const Part& m, const Part& n, const Part& k, void* result) {
+  const auto multiply = [&](const Stretch& m, const Stretch& n, const Stretch& k, void* result) {
     const void* rows = from_a.read(m, k);
     const void* columns = from_b.read(k, n);
     MatmulPlan part = part_of(plan, operands, m.size, n.size, k.size);
@@ -248,17 +248,17 @@ void OneDnn::matmul(const MatmulPlan& plan, const OperandPlan& operands, void* c
     state_->entry(state_->products, part, make_product)
         .run(*state_, result, rows, columns, plan.bias ? bias + n.first : nullptr);
   };
-  for_parts(plan.n, operands.n_part, [&](const Part& n) {
+  for_parts(plan.n, operands.n_part, [&](const Stretch& n) {
     if (operands.c.made()) {
-      for_parts(plan.m, operands.m_part, [&](const Part& m) {
+      for_parts(plan.m, operands.m_part, [&](const Stretch& m) {
         void* sum = to_c.write(m, n, plan.accumulate);
-        for_parts(plan.k, operands.k_part, [&](const Part& k) { multiply(m, n, k, sum); });
+        for_parts(plan.k, operands.k_part, [&](const Stretch& k) { multiply(m, n, k, sum); });
         to_c.store();
       });
     } else {
-      for_parts(plan.k, operands.k_part, [&](const Part& k) {
+      for_parts(plan.k, operands.k_part, [&](const Stretch& k) {
         for_parts(plan.m, operands.m_part,
-                  [&](const Part& m) { multiply(m, n, k, to_c.write(m, n, false)); });
+                  [&](const Stretch& m) { multiply(m, n, k, to_c.write(m, n, false)); });
       });
     }
   });

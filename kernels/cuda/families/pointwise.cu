@@ -92,28 +92,28 @@ struct AddTotal {
   }
 };
 
-constexpr int kSumThreads = 256;
+constexpr int kChecksumThreads = 256;
 constexpr int64_t kMostSumBlocks = 1024;
 
 // Every block writes its share of the sum; a second kernel of one block adds the shares up.
 template <class Word>
-__global__ void __launch_bounds__(kSumThreads)
+__global__ void __launch_bounds__(kChecksumThreads)
     checksum_kernel(uint64_t* sums, const Word* words, int64_t elements) {
-  __shared__ uint64_t parts[kSumThreads / kWarp];
+  __shared__ uint64_t parts[kChecksumThreads / kWarp];
   uint64_t sum = 0;
-  for (int64_t i = int64_t{blockIdx.x} * kSumThreads + threadIdx.x; i < elements;
-       i += int64_t{gridDim.x} * kSumThreads) {
+  for (int64_t i = int64_t{blockIdx.x} * kChecksumThreads + threadIdx.x; i < elements;
+       i += int64_t{gridDim.x} * kChecksumThreads) {
     sum += (2 * static_cast<uint64_t>(i) + 1) * static_cast<uint64_t>(words[i]);
   }
-  sum = row_reduce<kSumThreads>(sum, parts, Plus{});
+  sum = row_reduce<kChecksumThreads>(sum, parts, Plus{});
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
-__global__ void __launch_bounds__(kSumThreads)
+__global__ void __launch_bounds__(kChecksumThreads)
     add_checksums_kernel(uint64_t* total, const uint64_t* sums, int count) {
-  __shared__ uint64_t parts[kSumThreads / kWarp];
+  __shared__ uint64_t parts[kChecksumThreads / kWarp];
   uint64_t sum = 0;
-  for (int i = static_cast<int>(threadIdx.x); i < count; i += kSumThreads) sum += sums[i];
-  sum = row_reduce<kSumThreads>(sum, parts, Plus{});
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += kChecksumThreads) sum += sums[i];
+  sum = row_reduce<kChecksumThreads>(sum, parts, Plus{});
   if (threadIdx.x == 0) *total = sum;
 }
 
@@ -204,15 +204,16 @@ class CudaPointwise final : public PointwiseOps {
   }
   void checksum(Tensor& sum, const Tensor& x) override {
     require_checksum(sum);
-    const int64_t wanted = (x.elements() + 8 * kSumThreads - 1) / (8 * kSumThreads);
+    const int64_t wanted = (x.elements() + 8 * kChecksumThreads - 1) / (8 * kChecksumThreads);
     const auto blocks = static_cast<uint32_t>(std::clamp<int64_t>(wanted, 1, kMostSumBlocks));
     const Tensor shares = context_.scratch({blocks}, DType::F64);  // 8 bytes for each block
     auto* sums = static_cast<uint64_t*>(shares.raw());
     with_word(x.dtype(), [&]<class Word>(Word) {
-      launch(context_.queue, &checksum_kernel<Word>, {.grid = {blocks}, .block = {kSumThreads}},
-             sums, static_cast<const Word*>(x.raw()), x.elements());
+      launch(context_.queue, &checksum_kernel<Word>,
+             {.grid = {blocks}, .block = {kChecksumThreads}}, sums,
+             static_cast<const Word*>(x.raw()), x.elements());
     });
-    launch(context_.queue, &add_checksums_kernel, {.grid = {1}, .block = {kSumThreads}},
+    launch(context_.queue, &add_checksums_kernel, {.grid = {1}, .block = {kChecksumThreads}},
            static_cast<uint64_t*>(sum.raw()), static_cast<const uint64_t*>(sums),
            static_cast<int>(blocks));
   }

@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kWide = 4;  // neighbouring channels of a thread, if this divides their number
+constexpr int kWideChannels = 4;  // neighbouring channels of a thread, if this divides their number
 
 struct PlaneExtents {
   int32_t n, h, w, oh, ow, channels;
@@ -123,7 +123,7 @@ PlaneCut plane_cut(const PlaneExtents& e) {
   PlaneCut cut{};
   cut.across = pieces_of(e.window.kernel_w, kTapsAcross);
   cut.pieces = cut.across * e.window.kernel_h;
-  const int tiles = pieces_of(e.channels, kWarp * kWide);
+  const int tiles = pieces_of(e.channels, kWarp * kWideChannels);
   const int parts = std::max(1, kBlocks / (tiles * cut.pieces));
   cut.rows_each = std::max(pieces_of(e.n * e.oh, parts), kMinRows);
   cut.parts = pieces_of(e.n * e.oh, cut.rows_each);
@@ -203,11 +203,11 @@ template <class F>
 void with_kernel(DType type, int channels, std::initializer_list<const Tensor*> images,
                  const F& f) {
   with_element_type(type, "a convolution", [&]<class T>(T) {
-    const bool wide =
-        channels % kWide == 0 && std::all_of(images.begin(), images.end(), [](const Tensor* image) {
-          return is_aligned<kWide>(image->data<T>());
-        });
-    if (wide) return f.template operator()<T, kWide>();
+    const bool wide = channels % kWideChannels == 0 &&
+                      std::all_of(images.begin(), images.end(), [](const Tensor* image) {
+                        return is_aligned<kWideChannels>(image->data<T>());
+                      });
+    if (wide) return f.template operator()<T, kWideChannels>();
     f.template operator()<T, 1>();
   });
 }

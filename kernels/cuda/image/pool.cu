@@ -20,7 +20,7 @@ struct Range {
 
 // Describes one axis of a pooling: the image's extent, the window over it, and how many windows
 // there are.
-struct Sliding {
+struct PoolWindow {
   int extent, kernel, stride, before, windows;
 
   // Returns the part of the image under window `at`.
@@ -36,7 +36,7 @@ struct Sliding {
 };
 
 struct Pooling {
-  Sliding rows, columns;
+  PoolWindow rows, columns;
   int64_t channels;
 
   [[nodiscard]] __device__ int64_t pixel(int64_t image, int y, int x) const {

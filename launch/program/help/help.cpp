@@ -14,7 +14,7 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kColumns = 100;
+constexpr size_t kPageColumns = 100;
 
 // Returns the text in lines of at most `width` columns, broken between words. Line breaks that the
 // text has already stay.
@@ -81,7 +81,7 @@ std::string help_rows(const std::vector<HelpRow>& rows) {
       text += fmt::format("  {}\n", left);
       left.clear();
     }
-    for (const std::string& line : broken(row.right, kColumns - width - 4)) {
+    for (const std::string& line : broken(row.right, kPageColumns - width - 4)) {
       text += fmt::format("  {:{}}  {}\n", left, width, line);
       left.clear();
     }

@@ -73,11 +73,11 @@ std::vector<Contents::Work> work_of(const Sequential& model, const ModelInput& i
   return all;
 }
 
-using Row = std::vector<std::string>;
+using TableRow = std::vector<std::string>;
 
 // Returns the rows of the table of layers, the headings first.
-std::vector<Row> layer_rows(const Contents& contents) {
-  std::vector<Row> rows = {{"layer", "kind", "parameters"}};
+std::vector<TableRow> layer_rows(const Contents& contents) {
+  std::vector<TableRow> rows = {{"layer", "kind", "parameters"}};
   if (!contents.work.empty()) {
     for (const char* more : {"output", "FLOPs", "bytes", "kept"}) rows[0].push_back(more);
   }
@@ -98,13 +98,13 @@ std::vector<Row> layer_rows(const Contents& contents) {
 }
 
 // Returns the rows as aligned columns: names, kinds and shapes on the left, numbers on the right.
-std::string in_columns(const std::vector<Row>& rows) {
+std::string in_columns(const std::vector<TableRow>& rows) {
   std::vector<size_t> widths(rows[0].size());
-  for (const Row& row : rows) {
+  for (const TableRow& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
   std::string text;
-  for (const Row& row : rows) {
+  for (const TableRow& row : rows) {
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
       const bool words = i == 0 || i == 1 || i == 3;

@@ -26,9 +26,10 @@
 namespace penstock {
 namespace {
 
-constexpr int64_t kMostBytes = int64_t{4} << 20;
-constexpr const char* kCure = R"(an entry is like {"ranks": "0-3", "model": "a100", "speed": 0.5, )"
-                              R"("memory": "40GiB"} (docs/planning.md))";
+constexpr int64_t kMostDevicesBytes = int64_t{4} << 20;
+constexpr const char* kDevicesCure =
+    R"(an entry is like {"ranks": "0-3", "model": "a100", "speed": 0.5, )"
+    R"("memory": "40GiB"} (docs/planning.md))";
 constexpr const char* kLinkCure = R"(a link is like {"ranks": "0-3", "and": "4-7", "gb_per_s": )"
                                   R"(2.5, "latency_us": 30} (docs/planning.md))";
 
@@ -262,8 +263,8 @@ RankLinks read_links(const FileObject& root, int ranks) {
 
 Devices read_devices(const std::string& path, int ranks, const DeviceKind& usual,
                      const std::string& precision, Devices devices) {
-  const nlohmann::json json = read_user_json(path, kMostBytes, kCure);
-  const FileObject root(path, kCure, json);
+  const nlohmann::json json = read_user_json(path, kMostDevicesBytes, kDevicesCure);
+  const FileObject root(path, kDevicesCure, json);
   root.know({"devices", "links"});
   if (root.has("devices") || !root.has("links")) {
     read_kinds(root, path, ranks, usual, precision, devices);

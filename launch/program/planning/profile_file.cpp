@@ -35,7 +35,7 @@ Json json_of(const ProfiledLink& link) {
           {"seconds", link.seconds}};
 }
 
-constexpr const char* kCure = "make the profile again with penstock profile";
+constexpr const char* kProfileCure = "make the profile again with penstock profile";
 
 LayerCost read_layer_cost(const FileObject& object) {
   LayerCost layer;
@@ -82,8 +82,8 @@ std::string profile_text(const Profile& profile) {
 }
 
 Profile read_profile(const std::string& path) {
-  const nlohmann::json json = read_user_json(path, kMostProfileBytes, kCure);
-  const FileObject root(path, kCure, json);
+  const nlohmann::json json = read_user_json(path, kMostProfileBytes, kProfileCure);
+  const FileObject root(path, kProfileCure, json);
   if (root.integer("version") != kVersion) {
     root.fail("'version'", fmt::format("is not {}, the one known here", kVersion));
   }

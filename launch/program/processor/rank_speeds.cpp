@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-constexpr double kAlike = 0.05;
+constexpr double kAlikeSpeeds = 0.05;
 
 double mean_rate(std::span<const double> rates, const std::vector<int>& ranks) {
   double sum = 0;
@@ -40,7 +40,7 @@ Devices devices_of_rates(std::span<const double> rates, const DeviceKind& usual,
   std::ranges::stable_sort(by_rate, std::greater<>(), rate);
   std::vector<std::vector<int>> kinds;
   for (const int rank : by_rate) {
-    if (kinds.empty() || rate(rank) < (1 - kAlike) * rate(kinds.back().front())) {
+    if (kinds.empty() || rate(rank) < (1 - kAlikeSpeeds) * rate(kinds.back().front())) {
       kinds.emplace_back();
     }
     kinds.back().push_back(rank);

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kMostBytes = 16 << 10;
+constexpr int64_t kMostSpeedBytes = 16 << 10;
 
 std::string path_of(const std::string& folder, const std::string& key) {
   return fmt::format("{}/processor-{:016x}.json", folder, std::hash<std::string>()(key));
@@ -60,7 +60,8 @@ std::string cache_folder() {
 std::optional<ProcessorSpeed> read_speed(const std::string& folder, const std::string& key) {
   if (folder.empty()) return std::nullopt;
   try {
-    const nlohmann::json file = read_json_file(path_of(folder, key), kMostBytes, FileOwner::Run);
+    const nlohmann::json file =
+        read_json_file(path_of(folder, key), kMostSpeedBytes, FileOwner::Run);
     if (file.at("key").get<std::string>() != key) return std::nullopt;
     return ProcessorSpeed{.fp32 = products_of(file.at("fp32")),
                           .bf16 = products_of(file.at("bf16")),

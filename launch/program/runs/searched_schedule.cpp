@@ -18,7 +18,7 @@ namespace penstock {
 namespace {
 
 // Processors are measured anew now and then, so times differ a little from start to start.
-constexpr double kAlike = 0.2;
+constexpr double kAlikeCosts = 0.2;
 
 std::string milliseconds(double seconds) {
   return milliseconds_text(1e3 * seconds);
@@ -73,7 +73,7 @@ std::optional<SearchedStep> kept_step(const SearchedRun& run, const Cluster& clu
     }
     const SearchProblem now =
         search_problem(run.candidate, kept.problem.rank_of_stage, run.costs, cluster);
-    why = difference(kept.problem, now, kAlike);
+    why = difference(kept.problem, now, kAlikeCosts);
     if (!why.empty()) return std::nullopt;
     SearchedStep step = found_step(run.candidate, kept, run.costs, cluster);
     why = lack_of_memory(step.prediction.memory, memory_limits(step.candidate, cluster));

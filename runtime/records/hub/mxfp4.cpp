@@ -10,10 +10,10 @@
 namespace penstock {
 namespace {
 
-constexpr int64_t kBlock = 32;                       // numbers with one scale
-constexpr size_t kBlockBytes = 16;                   // of them
-constexpr size_t kPieceBytes = size_t{1} << 20;      // of blocks that are read at a time
-constexpr int kNoNumber = 255, kExponentBias = 127;  // of a scale
+constexpr int64_t kBlock = 32;                          // numbers with one scale
+constexpr size_t kBlockBytes = 16;                      // of them
+constexpr size_t kBlocksAtOnceBytes = size_t{1} << 20;  // of blocks that are read at a time
+constexpr int kNoNumber = 255, kExponentBias = 127;     // of a scale
 constexpr std::array<float, 16> kNumbers = {0.0F,  0.5F,  1.0F,  1.5F,  2.0F,  3.0F,  4.0F,  6.0F,
                                             -0.0F, -0.5F, -1.0F, -1.5F, -2.0F, -3.0F, -4.0F, -6.0F};
 
@@ -49,7 +49,8 @@ void read_matrix(const Mxfp4Tensor& tensor, const HubPlace& place, int64_t rows,
   const size_t columns = to.size() / static_cast<size_t>(rows);
   const size_t blocks = columns / kBlock;  // of a row
   const size_t first = part / parts * all;
-  const size_t most = std::max<size_t>(1, kPieceBytes / (blocks * kBlockBytes) / parts) * parts;
+  const size_t most =
+      std::max<size_t>(1, kBlocksAtOnceBytes / (blocks * kBlockBytes) / parts) * parts;
   std::vector<std::byte> bytes(std::min(most, all) * blocks * kBlockBytes);
   std::vector<std::byte> scales(std::min(most, all) * blocks);
   for (size_t begin = 0; begin < all; begin += most) {

@@ -11,9 +11,9 @@ namespace {
 constexpr double kPeriodRounding = 1e-9;
 
 // The time of one rank within a period, which begins anew when it ends.
-class Turn {
+class RankPeriod {
  public:
-  explicit Turn(double period) : period_(period) {}
+  explicit RankPeriod(double period) : period_(period) {}
   void clear() { taken_.clear(); }
   void take(double begin, double time) {
     if (time > 0) taken_.push_back({begin, time});
@@ -64,7 +64,7 @@ class KernelSearch {
         period_(period),
         dice_(dice),
         stage_(work.stages),
-        turn_(work.ranks, Turn(period.length)),
+        turn_(work.ranks, RankPeriod(period.length)),
         waits_(2 * static_cast<size_t>(work.stages), 0.0) {}
 
   // Draws waits until nothing is wrong. A change is kept by late acceptance, as in improve.h.
@@ -117,12 +117,12 @@ class KernelSearch {
   // Places all parts with the waits as they are. Returns how much is wrong: parts without a place,
   // and bytes above limits; 0: nothing is.
   double place() {
-    for (Turn& turn : turn_) turn.clear();
+    for (RankPeriod& turn : turn_) turn.clear();
     double wrong = 0;
     double there = 0;
     for (int s = 0; s < work_.stages; ++s) {
       const double time = work_.stage[s].forward;
-      Turn& turn = turn_[work_.rank_of_stage[s]];
+      RankPeriod& turn = turn_[work_.rank_of_stage[s]];
       const double ready = there + waits_[s];
       const auto moments = turn.moments(ready, time);
       const auto moment = std::find_if(moments.begin(), moments.end(),
@@ -144,7 +144,7 @@ class KernelSearch {
 
   // Places an input half where there is room for its weight half, too. Returns whether there is.
   bool place_backward(int s, double ready) {
-    Turn& turn = turn_[work_.rank_of_stage[s]];
+    RankPeriod& turn = turn_[work_.rank_of_stage[s]];
     const StageWork& work = work_.stage[s];
     const double time = work.recompute + (is_whole(s) ? work.whole : work.input);
     const double weight_time = is_whole(s) ? 0 : work.weight;
@@ -232,8 +232,8 @@ class KernelSearch {
   const Period& period_;
   Dice& dice_;
   std::vector<Stage> stage_;
-  std::vector<Turn> turn_;     // by rank
-  std::vector<double> waits_;  // by stage: before its forward, and then before its input half
+  std::vector<RankPeriod> turn_;  // by rank
+  std::vector<double> waits_;     // by stage: before its forward, and then before its input half
 };
 
 }  // namespace

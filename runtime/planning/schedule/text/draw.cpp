@@ -12,13 +12,13 @@
 namespace penstock {
 namespace {
 
-struct Cell {
+struct DrawnCell {
   double start, end;
   std::string label;
 
   [[nodiscard]] double length() const { return end - start; }
 };
-using CellRow = std::vector<Cell>;
+using CellRow = std::vector<DrawnCell>;
 
 // A cell that is shorter than this share of the longest one is too short for its name.
 constexpr double kShortest = 1.0 / 16;
@@ -41,7 +41,7 @@ std::vector<CellRow> place(const Schedule& schedule, const Timeline& timeline) {
     }
   }
   for (CellRow& row : rows) {
-    for (Cell& cell : row) cell.start -= first, cell.end -= first;
+    for (DrawnCell& cell : row) cell.start -= first, cell.end -= first;
   }
   return rows;
 }
@@ -58,7 +58,7 @@ struct Extremes {
 Extremes extremes_of(const std::vector<CellRow>& rows) {
   Extremes of;
   for (const CellRow& row : rows) {
-    for (const Cell& cell : row) {
+    for (const DrawnCell& cell : row) {
       of.shortest = std::min(of.shortest, cell.length());
       of.longest = std::max(of.longest, cell.length());
       of.end = std::max(of.end, cell.end);
@@ -76,7 +76,7 @@ size_t column_of(double time, double scale) {
 // Returns a row of names. Each name is filled up to the length of its cell, less one blank.
 std::string labelled(const CellRow& row, double scale) {
   std::string line;
-  for (const Cell& cell : row) {
+  for (const DrawnCell& cell : row) {
     const size_t begin = column_of(cell.start, scale);
     const size_t end = column_of(cell.end, scale);
     if (end <= begin) continue;

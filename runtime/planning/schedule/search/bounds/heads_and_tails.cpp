@@ -37,9 +37,9 @@ std::vector<int> halves_beside(const StepWork& work, const std::vector<int>& mos
   return beside;
 }
 
-class Walk {
+class LeastWalk {
  public:
-  explicit Walk(const StepWork& work)
+  explicit LeastWalk(const StepWork& work)
       : work_(work), most_(most_in_flight(work)), beside_(halves_beside(work, most_)) {
     for (const StageWork& stage : work.stage) {
       times_.push_back({part_time(stage, Forward), part_time(stage, Recompute),
@@ -262,7 +262,7 @@ std::vector<int> most_in_flight(const StepWork& work) {
 }
 
 HeadsAndTails heads_and_tails(const StepWork& work) {
-  return Walk(work).walk();
+  return LeastWalk(work).walk();
 }
 
 }  // namespace penstock
