@@ -1,10 +1,13 @@
 #include "launch/program/stopping/stop_signals.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <ctime>
+#include <thread>
 
 namespace penstock {
 namespace {
@@ -12,7 +15,9 @@ namespace {
 constexpr std::array<int, 4> kStopSignals = {SIGTERM, SIGUSR1, SIGUSR2, SIGHUP};
 constexpr int64_t kOneRequestMs = 1000;
 
-bool are_caught = false;  // used by the main thread alone
+// Used by the main thread alone.
+bool are_caught = false;
+pid_t handled_in = 0;  // the process that has the thread: a forked one has not
 
 // The signal handler writes these, so they must work without locks.
 std::atomic<int> first_signal = 0;
@@ -35,7 +40,31 @@ void note_signal(int signal) {
   }
 }
 
+sigset_t stop_signals() {
+  sigset_t signals{};
+  (void)sigemptyset(&signals);
+  for (const int signal : kStopSignals) (void)sigaddset(&signals, signal);
+  return signals;
+}
+
+// Starts the thread that signals interrupt, and blocks them in the calling one.
+void handle_on_a_thread() {
+  if (handled_in == getpid()) return;
+  handled_in = getpid();
+  std::thread([] {
+    unblock_stop_signals();
+    for (;;) (void)pause();
+  }).detach();
+  const sigset_t signals = stop_signals();
+  (void)pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
 }  // namespace
+
+void unblock_stop_signals() {
+  const sigset_t signals = stop_signals();
+  (void)pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+}
 
 void catch_stop_signals() {
   are_caught = true;
@@ -50,6 +79,7 @@ void catch_stop_signals() {
     const bool ignored = signal == SIGHUP && before.sa_handler == SIG_IGN;  // nohup asks for that
     if (!ignored) (void)sigaction(signal, &action, nullptr);
   }
+  handle_on_a_thread();
   (void)std::signal(SIGPIPE, SIG_IGN);  // what reads the terminal's lines may end before the run
 }
 

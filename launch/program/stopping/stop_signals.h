@@ -6,6 +6,10 @@
 // The first signal is noted, and the run ends by itself after its step (stop_requests.h). A signal
 // that comes within a second of the first is ignored, since launchers may deliver one request
 // twice; one that comes later ends the process at once.
+//
+// Signals are handled on a thread of their own: the handler of a signal writes to the stack of the
+// thread that it interrupts, and oneDNN's generated products (AVX2, 2.6) have their stack pointer
+// in a buffer on the heap for a time, so a signal there would overwrite what lies before it.
 #pragma once
 
 #include <string>
@@ -13,7 +17,8 @@
 namespace penstock {
 
 // Catches the signals from now on, to the end of the process, and forgets a signal that has come
-// before. SIGPIPE is ignored: a run whose output nobody reads any more goes on, and log.txt has all
+// before. The calling thread, and every thread that it starts later, blocks them, so it is to be
+// called before any thread is started that computes. SIGPIPE is ignored: a run whose output nobody reads any more goes on, and log.txt has all
 // lines. They stay caught to the very end: a rank may be about to exit, since another rank has
 // told it to stop, when its own signal comes, and must not die of it.
 void catch_stop_signals();
@@ -22,5 +27,9 @@ void keep_catching_stop_signals();
 
 // The name of the first signal since they are caught, "SIGUSR1"; empty: none has come.
 [[nodiscard]] std::string stop_signal();
+
+// For a child process between fork() and exec(): blocks no signals, as programs expect it. Takes no
+// lock and no memory.
+void unblock_stop_signals();
 
 }  // namespace penstock

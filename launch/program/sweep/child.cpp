@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "kernels/error.h"
+#include "launch/program/stopping/stop_signals.h"
 #include "runtime/records/checkpoint/format/file.h"
 
 namespace penstock {
@@ -32,6 +33,7 @@ Descriptor opened(const std::string& path, int flags) {
 void become(char* const* words, int input, int output, pid_t parent) {
   (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(128 + SIGTERM);  // the parent has ended meanwhile
+  unblock_stop_signals();
   if (dup2(input, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0) return;
   (void)execvp(words[0], words);
 }

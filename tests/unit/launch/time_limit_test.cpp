@@ -1,14 +1,10 @@
 // The end of a run's time, as people and batch systems say it.
 #include "launch/program/stopping/time_limit.h"
 
-#include <csignal>
 #include <cstdlib>
 #include <map>
-#include <thread>
 
 #include "helpers.h"
-#include "launch/program/stopping/stop_requests.h"
-#include "launch/program/stopping/stop_signals.h"
 
 namespace penstock {
 namespace {
@@ -96,51 +92,6 @@ TEST_F(Limits, HereTheProgramStartedAMomentAgo) {
 
 TEST(TimeLimit, LeavesTimeForStepsAndCheckpoints) {
   EXPECT_EQ(stopping_margin(Seconds(3), Seconds(10)), Seconds(31));
-}
-
-// A terminal that goes away stops a run in good order, unless nohup has said that it should not.
-TEST(StopSignals, ATerminalThatIsGoneIsARequest) {
-  const auto after = [](auto before) {
-    (void)std::signal(SIGHUP, before);
-    catch_stop_signals();
-    (void)raise(SIGHUP);
-    std::string signal = stop_signal();
-    (void)std::signal(SIGHUP, SIG_DFL);
-    return signal;
-  };
-  EXPECT_EQ(after(SIG_DFL), "SIGHUP");
-  EXPECT_EQ(after(SIG_IGN), "");
-}
-
-TEST(StopSignals, TheFirstIsNotedTheSecondEnds) {
-  catch_stop_signals();
-  EXPECT_EQ(stop_signal(), "");
-  (void)raise(SIGUSR2);
-  EXPECT_EQ(stop_signal(), "SIGUSR2");
-  (void)raise(SIGTERM);  // one request, delivered twice
-  EXPECT_EQ(stop_signal(), "SIGUSR2");
-  EXPECT_EXIT(
-      {
-        catch_stop_signals();
-        (void)raise(SIGUSR1);
-        std::this_thread::sleep_for(std::chrono::milliseconds(1050));
-        (void)raise(SIGUSR1);
-      },
-      testing::KilledBySignal(SIGUSR1), "");
-}
-
-// A rank of a job on a loaded host was told by the others, had stopped with its checkpoint and was
-// killed by its own SIGUSR1, which mpirun's daemon brought late: the job ended with code 138 in
-// place of 75.
-TEST(StopSignals, ALateOneDoesNotKillWhatHasStopped) {
-  EXPECT_EXIT(
-      {
-        catch_stop_signals();
-        { StopRequests of_a_run_that_is_over({}, nullptr); }
-        (void)raise(SIGUSR1);
-        std::exit(0);
-      },
-      testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
