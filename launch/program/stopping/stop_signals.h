@@ -18,9 +18,10 @@ namespace penstock {
 
 // Catches the signals from now on, to the end of the process, and forgets a signal that has come
 // before. The calling thread, and every thread that it starts later, blocks them, so it is to be
-// called before any thread is started that computes. SIGPIPE is ignored: a run whose output nobody reads any more goes on, and log.txt has all
-// lines. They stay caught to the very end: a rank may be about to exit, since another rank has
-// told it to stop, when its own signal comes, and must not die of it.
+// called before any thread is started that computes. SIGPIPE is ignored: a run whose output nobody
+// reads any more goes on, and log.txt has all lines. They stay caught to the very end: a rank may
+// be about to exit, since another rank has told it to stop, when its own signal comes, and must not
+// die of it.
 void catch_stop_signals();
 // Catches the signals unless they are caught already; a signal that has come then still counts.
 void keep_catching_stop_signals();
@@ -28,8 +29,8 @@ void keep_catching_stop_signals();
 // The name of the first signal since they are caught, "SIGUSR1"; empty: none has come.
 [[nodiscard]] std::string stop_signal();
 
-// For a child process between fork() and exec(): blocks no signals, as programs expect it. Takes no
-// lock and no memory.
+// Lets the signals through to the calling thread. A child process calls this between fork() and
+// exec(), since programs expect no signal to be blocked. Takes no lock and no memory.
 void unblock_stop_signals();
 
 }  // namespace penstock
