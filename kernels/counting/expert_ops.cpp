@@ -19,7 +19,7 @@ class CountingExperts final : public ExpertOps {
              const Tensor& correction, const Router& router) override {
     const RoutingSizes sizes = routing_sizes("route", routing);
     const bool by_logits = !correction && router.chosen_groups == router.groups;
-    Tensor room;  // as kernels/cpu/routing.cpp takes it
+    Tensor room;  // as kernels/cpu/experts/routing.cpp takes it
     if (on_cpu() && !by_logits) {
       room = tally_.scratch(tally_.model().threads * sizes.experts, DType::F32);
     }

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "kernels/counting/tally.h"
-#include "kernels/cpu/loops/attention_tiles.h"
-#include "kernels/cpu/patches.h"
+#include "kernels/cpu/attention/attention_tiles.h"
+#include "kernels/cpu/image/patches.h"
 #include "kernels/cuda/attention/attention_cut.h"
 
 namespace penstock {
@@ -144,7 +144,7 @@ class CountingImage final : public ImageOps {
   static double operations(const Enlarging& enlarging) {
     return enlarging.kind == Upsample::Nearest ? 1.0 : 7.0;
   }
-  // The products that kernels/cpu/patches.cpp computes a convolution by, if it does.
+  // The products that kernels/cpu/image/patches.cpp computes a convolution by, if it does.
   [[nodiscard]] std::optional<PatchProducts> by_patches(const Tensor& y, const Shape& filter,
                                                         int groups) const {
     return tally_.model().packs_filters ? patch_products(y, filter, groups) : std::nullopt;
@@ -230,10 +230,10 @@ class CountingAttention final : public AttentionOps {
     return kSoftmax + (options.softcap > 0.0F ? kSoftcap : 0.0);
   }
 
-  // Takes the scratch memory of kernels/cpu/loops/tiled_attention.h: scores (and their gradients)
-  // in fp32, narrowed copies of them, panels of q (and g), k and v, and fp32 sums of the key
-  // gradients. If bf16 is emulated, this also takes the fp32 copies of the products' operands, and
-  // counts the passes that make these copies.
+  // Takes the scratch memory of kernels/cpu/attention/tiled_attention.h: scores (and their
+  // gradients) in fp32, narrowed copies of them, panels of q (and g), k and v, and fp32 sums of the
+  // key gradients. If bf16 is emulated, this also takes the fp32 copies of the products' operands,
+  // and counts the passes that make these copies.
   struct Scratch {
     Scratch(Tally& tally, const AttentionSizes& sizes, DType dtype, const AttentionMask& mask,
             const AttentionOptions& options, bool backward) {

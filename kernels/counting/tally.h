@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "kernels/counting/counting_device.h"
-#include "kernels/cpu/onednn/packed_filters.h"
+#include "kernels/cpu/image/packed_filters.h"
 #include "kernels/cpu/operands.h"
 #include "kernels/ops.h"
 

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "kernels/cpu/blocked_filter.h"
+#include "kernels/cpu/image/blocked_filter.h"
 #include "kernels/cpu/onednn/onednn_prepared.h"
 
 namespace penstock {

@@ -1,7 +1,7 @@
 // tests/unit/kernels/attention_empty_test.cpp -- attention of no queries, no keys or no samples.
 #include <gmock/gmock.h>
 
-#include "kernels/cpu/loops/attention_tiles.h"
+#include "kernels/cpu/attention/attention_tiles.h"
 #include "tests/unit/kernels/loops_reference.h"
 
 namespace penstock {

@@ -2,7 +2,7 @@
 // sizes that are no multiple of a block, and the backward against central differences.
 #include <optional>
 
-#include "kernels/cpu/loops/attention_tiles.h"
+#include "kernels/cpu/attention/attention_tiles.h"
 #include "tests/unit/kernels/loops_reference.h"
 
 namespace penstock {

@@ -1,5 +1,5 @@
 // Filters in blocks of channels: each number where its places say, and nothing beside them.
-#include "kernels/cpu/blocked_filter.h"
+#include "kernels/cpu/image/blocked_filter.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "kernels/counting/counting_device.h"
-#include "kernels/cpu/onednn/packed_filters.h"
+#include "kernels/cpu/image/packed_filters.h"
 #include "kernels/ops.h"
 
 namespace penstock {

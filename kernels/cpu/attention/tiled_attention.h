@@ -1,12 +1,12 @@
-// kernels/cpu/loops/tiled_attention.h -- multi-head attention in tiles of query rows: oneDNN
+// kernels/cpu/attention/tiled_attention.h -- multi-head attention in tiles of query rows: oneDNN
 // multiplies dense matrices, and everything between two products is one pass over a row of scores
 // in the cache. The backward recomputes the probabilities from logsumexp (Dao et al. 2022). Private
 // to attention.cpp.
 #pragma once
 
-#include "kernels/cpu/loops/attention_panels.h"
-#include "kernels/cpu/loops/attention_rows.h"
-#include "kernels/cpu/loops/attention_tiles.h"
+#include "kernels/cpu/attention/attention_panels.h"
+#include "kernels/cpu/attention/attention_rows.h"
+#include "kernels/cpu/attention/attention_tiles.h"
 #include "kernels/cpu/onednn/onednn.h"
 
 namespace penstock {

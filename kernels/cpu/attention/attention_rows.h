@@ -1,4 +1,4 @@
-// kernels/cpu/loops/attention_rows.h -- one row of scores: softmax, probabilities and their
+// kernels/cpu/attention/attention_rows.h -- one row of scores: softmax, probabilities and their
 // gradients, each a pass over numbers in the cache. T is float or bfloat16; sums are fp32. Private
 // to attention.cpp.
 #pragma once

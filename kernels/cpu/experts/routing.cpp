@@ -1,4 +1,4 @@
-#include "kernels/cpu/routing.h"
+#include "kernels/cpu/experts/routing.h"
 
 #include <algorithm>
 #include <cmath>

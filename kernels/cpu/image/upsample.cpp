@@ -1,4 +1,4 @@
-#include "kernels/cpu/upsample.h"
+#include "kernels/cpu/image/upsample.h"
 
 #include <algorithm>
 #include <vector>

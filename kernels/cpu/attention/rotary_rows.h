@@ -1,4 +1,4 @@
-// kernels/cpu/loops/rotary_rows.h -- rotary positions: turns one head of one position by the
+// kernels/cpu/attention/rotary_rows.h -- rotary positions: turns one head of one position by the
 // angles of its place (Su et al. 2021).
 #pragma once
 

@@ -1,4 +1,4 @@
-// kernels/cpu/loops/attention_tiles.h -- how attention is cut into tiles. Pure arithmetic; the
+// kernels/cpu/attention/attention_tiles.h -- how attention is cut into tiles. Pure arithmetic; the
 // mathematics is in tiled_attention.h.
 //
 // A tile is the work on some query rows of some heads of some samples. All its products are between

@@ -1,12 +1,12 @@
-// kernels/cpu/image.cpp -- convolutions turned into oneDNN plans, pooling and enlarging after their
-// checks.
+// kernels/cpu/image/image.cpp -- convolutions turned into oneDNN plans, pooling and enlarging after
+// their checks.
 #include "kernels/checks.h"
 #include "kernels/cpu/bias_gradient.h"
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/image/patches.h"
+#include "kernels/cpu/image/pool.h"
+#include "kernels/cpu/image/upsample.h"
 #include "kernels/cpu/onednn/onednn.h"
-#include "kernels/cpu/patches.h"
-#include "kernels/cpu/pool.h"
-#include "kernels/cpu/upsample.h"
 #include "kernels/ops/product_shape.h"
 
 namespace penstock {

@@ -1,5 +1,5 @@
-// kernels/cpu/loops/attention_panels.h -- copies rows of a tile's heads to dense matrices (panels)
-// and back. Private to attention.cpp.
+// kernels/cpu/attention/attention_panels.h -- copies rows of a tile's heads to dense matrices
+// (panels) and back. Private to attention.cpp.
 //
 // q and out are [batch, T, heads * depth], k and v [batch, T, kv_heads * depth]: the heads of one
 // position lie side by side, so a head's matrix has rows of stride heads * depth. oneDNN multiplies
@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "kernels/cpu/loops/attention_tiles.h"
+#include "kernels/cpu/attention/attention_tiles.h"
 #include "kernels/cpu/loops/loops.h"
 
 namespace penstock {

@@ -1,12 +1,12 @@
-// kernels/cpu/attention.cpp -- softmax, rotary positions, and multi-head attention
+// kernels/cpu/attention/attention.cpp -- softmax, rotary positions, and multi-head attention
 // (tiled_attention.h): checks, and passes over rows.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "kernels/cpu/attention/rotary_rows.h"
+#include "kernels/cpu/attention/tiled_attention.h"
 #include "kernels/cpu/loops/loops.h"
-#include "kernels/cpu/loops/rotary_rows.h"
-#include "kernels/cpu/loops/tiled_attention.h"
 #include "kernels/ops/attention_sinks.h"
 
 namespace penstock {

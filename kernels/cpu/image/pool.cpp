@@ -1,4 +1,4 @@
-#include "kernels/cpu/pool.h"
+#include "kernels/cpu/image/pool.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
-// kernels/cpu/patches.h -- convolutions of few pixels as products of matrices: of the filter, which
-// they read where it lies, by the patches, what lies under the window at each position of it.
+// kernels/cpu/image/patches.h -- convolutions of few pixels as products of matrices: of the filter,
+// which they read where it lies, by the patches, what lies under the window at each position of it.
 //
 // oneDNN's own convolutions want the filter in another order, and its gradient comes in one, too. A
 // filter of 512 x 512 channels that meets images of 2 x 2 pixels is larger than all patches of a

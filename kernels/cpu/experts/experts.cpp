@@ -1,11 +1,11 @@
-// kernels/cpu/experts.cpp -- mixtures of experts on the CPU: rows in the experts' order. The router
-// is in routing.cpp, the products are in grouped_products.cpp.
+// kernels/cpu/experts/experts.cpp -- mixtures of experts on the CPU: rows in the experts' order.
+// The router is in routing.cpp, the products are in grouped_products.cpp.
 #include <algorithm>
 
+#include "kernels/cpu/experts/routing.h"
 #include "kernels/cpu/grouped_products.h"
 #include "kernels/cpu/loops/loops.h"
 #include "kernels/cpu/loops/simd_math.h"
-#include "kernels/cpu/routing.h"
 
 namespace penstock {
 namespace {

@@ -1,5 +1,5 @@
-// kernels/cpu/routing.h -- the router of a mixture of experts on the CPU (kernels/ops/experts.h),
-// in parallel over rows. The caller has checked the tensors.
+// kernels/cpu/experts/routing.h -- the router of a mixture of experts on the CPU
+// (kernels/ops/experts.h), in parallel over rows. The caller has checked the tensors.
 #pragma once
 
 #include "kernels/cpu/families.h"

@@ -1,6 +1,6 @@
-// kernels/cpu/pool.h -- maximum, average and global average pooling of channels-last images on the
-// CPU: vectorised over the channels, in parallel over image rows. No two threads write one element
-// and each sum has one order, so the results do not depend on the number of threads.
+// kernels/cpu/image/pool.h -- maximum, average and global average pooling of channels-last images
+// on the CPU: vectorised over the channels, in parallel over image rows. No two threads write one
+// element and each sum has one order, so the results do not depend on the number of threads.
 //
 // Shapes, which the caller has checked: x and dx are [n, h, w, c], and y and its gradient g are
 // [n, oh, ow, c] for windows, [n, c] for the global average. All four are fp32, or all are bf16.

@@ -1,6 +1,6 @@
-// kernels/cpu/batch_norm.cpp -- batch norm (Ioffe and Szegedy 2015) as vectorised loops. oneDNN has
-// a batch norm, but it does not give the per-channel sums that
-// whole mini-batch statistics are made of.
+// kernels/cpu/image/batch_norm.cpp -- batch norm (Ioffe and Szegedy 2015) as vectorised loops.
+// oneDNN has a batch norm, but it does not give the per-channel sums that whole mini-batch
+// statistics are made of.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,6 +1,7 @@
-// kernels/cpu/blocked_filter.h -- BlockedFilter: the blocks of channels in which oneDNN reads a
-// convolution's filter, and the loops that copy filters there and gradients back. These loops serve
-// the orders in which outputs lie side by side, for which oneDNN's own copies are general and slow.
+// kernels/cpu/image/blocked_filter.h -- BlockedFilter: the blocks of channels in which oneDNN reads
+// a convolution's filter, and the loops that copy filters there and gradients back. These loops
+// serve the orders in which outputs lie side by side, for which oneDNN's own copies are general and
+// slow.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Filters are carried in tiles: eight outputs, whose numbers are one row of a tile, by sixteen
 // inputs by all taps. In the plain order each output's numbers lie together, so that blocks of
 // 8 x 8 are transposed in registers on the way.
-#include "kernels/cpu/blocked_filter.h"
+#include "kernels/cpu/image/blocked_filter.h"
 
 #include <algorithm>
 #include <array>

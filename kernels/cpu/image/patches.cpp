@@ -1,4 +1,4 @@
-#include "kernels/cpu/patches.h"
+#include "kernels/cpu/image/patches.h"
 
 #include <algorithm>
 

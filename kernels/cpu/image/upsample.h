@@ -1,6 +1,6 @@
-// kernels/cpu/upsample.h -- enlarging of channels-last images on the CPU, in parallel over rows of
-// pixels. No two threads write one element and each sum has one order, so the results do not depend
-// on the number of threads. The caller has checked the shapes (kernels/ops/image.h).
+// kernels/cpu/image/upsample.h -- enlarging of channels-last images on the CPU, in parallel over
+// rows of pixels. No two threads write one element and each sum has one order, so the results do
+// not depend on the number of threads. The caller has checked the shapes (kernels/ops/image.h).
 #pragma once
 
 #include "kernels/cpu/families.h"

@@ -1,4 +1,4 @@
-// kernels/cpu/onednn/packed_filters.h -- how many numbers a filter holds in the layouts that oneDNN
+// kernels/cpu/image/packed_filters.h -- how many numbers a filter holds in the layouts that oneDNN
 // likes for channels-last images: channels in blocks of 16 with AVX-512 and of 8 without, filled up
 // with zeros; in bf16 on a processor with AMX, tiles of 32 by 16. Pure arithmetic for
 // kernels/counting; onednn_convolution.cpp asks the library itself.
