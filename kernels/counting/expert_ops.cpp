@@ -11,9 +11,9 @@
 namespace penstock {
 namespace {
 
-class CountingExperts final : public ExpertOps {
+class CountingExperts final : public Counted<ExpertOps> {
  public:
-  explicit CountingExperts(Tally& tally) : tally_(tally) {}
+  using Counted::Counted;
 
   void route(const Routing& routing, Tensor& weights, const Tensor& logits,
              const Tensor& correction, const Router& router) override {
@@ -153,8 +153,6 @@ class CountingExperts final : public ExpertOps {
                          static_cast<double>(sizes.out);
     tally_.product_as_is(ProductKind::Linear, flops, multiplied(rows), operands, weight_bytes);
   }
-
-  Tally& tally_;
 };
 
 }  // namespace

@@ -10,9 +10,9 @@ constexpr double kNormBackward = 12;
 constexpr double kRmsForward = 4;  // a sum of squares, scaling, weight
 constexpr double kRmsBackward = 8;
 
-class CountingRowNorm final : public RowNormOps {
+class CountingRowNorm final : public Counted<RowNormOps> {
  public:
-  explicit CountingRowNorm(Tally& tally) : tally_(tally) {}
+  using Counted::Counted;
 
   void layer_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, const Tensor& x,
                           const Tensor& gamma, const Tensor& beta, float /*epsilon*/) override {
@@ -40,14 +40,11 @@ class CountingRowNorm final : public RowNormOps {
                                 const Tensor& rstd) override {
     tally_.pass(3 * elements(x), {&dgamma, &dgamma, &g, &x, &rstd});
   }
-
- private:
-  Tally& tally_;
 };
 
-class CountingBatchNorm final : public BatchNormOps {
+class CountingBatchNorm final : public Counted<BatchNormOps> {
  public:
-  explicit CountingBatchNorm(Tally& tally) : tally_(tally) {}
+  using Counted::Counted;
 
   // The statistics need one more pass over x, so x is listed twice. The sums of backward() need one
   // more pass over g and x, so both of these are listed twice.
@@ -84,9 +81,6 @@ class CountingBatchNorm final : public BatchNormOps {
                       const Tensor& gamma) override {
     tally_.pass(8 * elements(x), {&dx, &dparameters, &g, &x, &mean, &rstd, &gamma});
   }
-
- private:
-  Tally& tally_;
 };
 
 }  // namespace

@@ -9,9 +9,9 @@ namespace {
 constexpr double kSmooth = 8;  // an exp or a tanh, and the arithmetic around it
 constexpr double kCrossEntropy = 5;
 
-class CountingActivation final : public ActivationOps {
+class CountingActivation final : public Counted<ActivationOps> {
  public:
-  explicit CountingActivation(Tally& tally) : tally_(tally) {}
+  using Counted::Counted;
 
   void forward(Tensor& y, const Tensor& x, Activation f) override {
     const double flops = cost_of(f) * elements(y);
@@ -67,13 +67,11 @@ class CountingActivation final : public ActivationOps {
   void multiply(Tensor& y, const Tensor& a, const Tensor& b) {
     tally_.pass(elements(y), {&y, &a, &b});
   }
-
-  Tally& tally_;
 };
 
-class CountingPointwise final : public PointwiseOps {
+class CountingPointwise final : public Counted<PointwiseOps> {
  public:
-  explicit CountingPointwise(Tally& tally) : tally_(tally) {}
+  using Counted::Counted;
 
   void add(Tensor& y, const Tensor& a, const Tensor& b) override {
     tally_.pass(elements(y), {&y, &a, &b});
@@ -102,14 +100,11 @@ class CountingPointwise final : public PointwiseOps {
   void fill(Tensor& y, float /*value*/) override { tally_.pass(0, {&y}); }
   void copy(Tensor& y, const Tensor& x) override { tally_.pass(0, {&y, &x}); }
   void checksum(Tensor& sum, const Tensor& x) override { tally_.pass(0, {&sum, &x}); }
-
- private:
-  Tally& tally_;
 };
 
-class CountingLayout final : public LayoutOps {
+class CountingLayout final : public Counted<LayoutOps> {
  public:
-  explicit CountingLayout(Tally& tally) : tally_(tally) {}
+  using Counted::Counted;
 
   void concat(Tensor& y, std::span<const Tensor> /*parts*/, int /*axis*/) override {
     tally_.pass(0, {&y, &y});
@@ -123,14 +118,11 @@ class CountingLayout final : public LayoutOps {
   void put_rows(Tensor& /*y*/, const Tensor& x, const Tensor& rows) override {
     tally_.pass(0, {&x, &x, &rows});
   }
-
- private:
-  Tally& tally_;
 };
 
-class CountingToken final : public TokenOps {
+class CountingToken final : public Counted<TokenOps> {
  public:
-  explicit CountingToken(Tally& tally) : tally_(tally) {}
+  using Counted::Counted;
 
   // The op reads as many rows of the table as there are ids. These rows are about as long as y, so
   // y is listed twice.
@@ -159,14 +151,11 @@ class CountingToken final : public TokenOps {
     const Tensor of_rows = logsumexp.view(0, {logits.shape().rows()});
     tally_.pass(kCrossEntropy * elements(logits), {&dlogits, &logits, &of_rows, &of_rows});
   }
-
- private:
-  Tally& tally_;
 };
 
-class CountingUpdate final : public UpdateOps {
+class CountingUpdate final : public Counted<UpdateOps> {
  public:
-  explicit CountingUpdate(Tally& tally) : tally_(tally) {}
+  using Counted::Counted;
 
   void sgd(std::span<const SgdTensors> all, const SgdStep& /*step*/) override {
     for (const SgdTensors& t : all) {
@@ -221,8 +210,6 @@ class CountingUpdate final : public UpdateOps {
  private:
   // Returns null for an empty tensor, which would otherwise count as one number.
   static const Tensor* some(const Tensor& t) { return t ? &t : nullptr; }
-
-  Tally& tally_;
 };
 
 }  // namespace

@@ -11,9 +11,9 @@
 namespace penstock {
 namespace {
 
-class CountingDense final : public DenseOps {
+class CountingDense final : public Counted<DenseOps> {
  public:
-  explicit CountingDense(Tally& tally) : tally_(tally) {}
+  using Counted::Counted;
 
   void linear_forward(Tensor& /*y*/, const Tensor& x, Weight& w, const Tensor* bias,
                       Fused /*f*/) override {
@@ -67,12 +67,11 @@ class CountingDense final : public DenseOps {
     return tally_.model().fuses_gelu && f == Activation::GeluTanh &&
            result.dtype() == DType::BF16 && result.shape().back() % 8 == 0 && result.elements() > 0;
   }
-  Tally& tally_;
 };
 
-class CountingImage final : public ImageOps {
+class CountingImage final : public Counted<ImageOps> {
  public:
-  explicit CountingImage(Tally& tally) : tally_(tally) {}
+  using Counted::Counted;
 
   void conv2d_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
                       const Window& window, int groups, Fused /*f*/) override {
@@ -172,12 +171,11 @@ class CountingImage final : public ImageOps {
   static double flops(const Tensor& y, const Shape& weight) {
     return 2 * elements(y) * static_cast<double>(weight[1] * weight[2] * weight[3]);
   }
-  Tally& tally_;
 };
 
-class CountingAttention final : public AttentionOps {
+class CountingAttention final : public Counted<AttentionOps> {
  public:
-  explicit CountingAttention(Tally& tally) : tally_(tally) {}
+  using Counted::Counted;
 
   void softmax_forward(Tensor& y, const Tensor& x) override {
     tally_.pass(kSoftmax * elements(x), {&y, &x});
@@ -318,8 +316,6 @@ class CountingAttention final : public AttentionOps {
   static double product(const AttentionSizes& sizes, const AttentionOptions& options) {
     return 2 * scores(sizes, options) * static_cast<double>(sizes.depth);
   }
-
-  Tally& tally_;
 };
 
 }  // namespace

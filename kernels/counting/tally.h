@@ -105,6 +105,16 @@ class Tally {
   Spent spent_;
 };
 
+// An op family that adds what it would do to a tally.
+template <class Family>
+class Counted : public Family {
+ public:
+  explicit Counted(Tally& tally) : tally_(tally) {}
+
+ protected:
+  Tally& tally_;
+};
+
 // The tally must outlive the ops.
 [[nodiscard]] std::unique_ptr<DenseOps> counting_dense_ops(Tally& tally);
 [[nodiscard]] std::unique_ptr<ImageOps> counting_image_ops(Tally& tally);

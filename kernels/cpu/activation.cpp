@@ -12,9 +12,9 @@ float open(float c) {
   return 1.0F / (1.0F + simd_exp(-kClampedGateSteepness * c));
 }
 
-class CpuActivation final : public ActivationOps {
+class CpuActivation final : public OnCpu<ActivationOps> {
  public:
-  explicit CpuActivation(CpuContext& context) : context_(context) {}
+  using OnCpu::OnCpu;
 
   void forward(Tensor& y, const Tensor& x, Activation f) override {
     require_alike("activation_forward", y, x);
@@ -76,8 +76,6 @@ class CpuActivation final : public ActivationOps {
   void multiply(Tensor& y, const Tensor& a, const Tensor& b) {
     map_alike(context_, "gated", y, a, b, [](float ai, float bi) { return ai * bi; });
   }
-
-  CpuContext& context_;
 };
 
 }  // namespace

@@ -8,9 +8,9 @@
 namespace penstock {
 namespace {
 
-class CpuDenseOps final : public DenseOps {
+class CpuDenseOps final : public OnCpu<DenseOps> {
  public:
-  explicit CpuDenseOps(CpuContext& context) : context_(context) {}
+  using OnCpu::OnCpu;
 
   void linear_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias, Fused f) override {
     const int64_t rows = linear_rows("linear forward", x, y, w.value());
@@ -53,8 +53,6 @@ class CpuDenseOps final : public DenseOps {
   static LinearExtents extents(int64_t rows, const Tensor& x, const Tensor& w) {
     return {rows, w.dim(1), w.dim(0), x.dtype(), w.dtype()};
   }
-
-  CpuContext& context_;
 };
 
 }  // namespace

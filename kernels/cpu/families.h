@@ -17,6 +17,16 @@ struct CpuContext {
   OneDnn& dnn;
 };
 
+// An op family on the CPU.
+template <class Family>
+class OnCpu : public Family {
+ public:
+  explicit OnCpu(CpuContext& context) : context_(context) {}
+
+ protected:
+  CpuContext& context_;
+};
+
 // The context must outlive the ops.
 [[nodiscard]] std::unique_ptr<DenseOps> cpu_dense_ops(CpuContext& context);
 [[nodiscard]] std::unique_ptr<ImageOps> cpu_image_ops(CpuContext& context);

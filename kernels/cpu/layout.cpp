@@ -99,9 +99,9 @@ void permute(const CpuContext& context, Tensor& y, const Tensor& x, const Permut
   permute_matrices(context, to, from, p, x.elements());
 }
 
-class CpuLayout final : public LayoutOps {
+class CpuLayout final : public OnCpu<LayoutOps> {
  public:
-  explicit CpuLayout(CpuContext& context) : context_(context) {}
+  using OnCpu::OnCpu;
 
   void concat(Tensor& y, std::span<const Tensor> parts, int axis) override {
     for_each_part(
@@ -146,9 +146,6 @@ class CpuLayout final : public LayoutOps {
       }
     });
   }
-
- private:
-  CpuContext& context_;
 };
 
 }  // namespace

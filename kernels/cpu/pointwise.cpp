@@ -87,9 +87,9 @@ void copy_bytes(const CpuContext& context, Tensor& y, const Tensor& x) {
   });
 }
 
-class CpuPointwise final : public PointwiseOps {
+class CpuPointwise final : public OnCpu<PointwiseOps> {
  public:
-  explicit CpuPointwise(CpuContext& context) : context_(context) {}
+  using OnCpu::OnCpu;
 
   void add(Tensor& y, const Tensor& a, const Tensor& b) override {
     map_alike(context_, "add", y, a, b, [](float ai, float bi) { return ai + bi; });
@@ -192,9 +192,6 @@ class CpuPointwise final : public PointwiseOps {
     const uint64_t bits = total;
     std::memcpy(sum.raw(), &bits, sizeof(bits));
   }
-
- private:
-  CpuContext& context_;
 };
 
 }  // namespace

@@ -16,9 +16,9 @@ void for_rows_of(const CpuContext& context, const Tensor& x, const F& f) {
   });
 }
 
-class CpuRowNorm final : public RowNormOps {
+class CpuRowNorm final : public OnCpu<RowNormOps> {
  public:
-  explicit CpuRowNorm(CpuContext& context) : context_(context) {}
+  using OnCpu::OnCpu;
 
   void layer_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, const Tensor& x,
                           const Tensor& gamma, const Tensor& beta, float epsilon) override {
@@ -120,9 +120,6 @@ class CpuRowNorm final : public RowNormOps {
       dgamma.data<float>()[c] += static_cast<float>(sums.data<double>()[c]);
     }
   }
-
- private:
-  CpuContext& context_;
 };
 
 }  // namespace

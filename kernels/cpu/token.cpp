@@ -103,9 +103,9 @@ void cross_entropy_backward_row(T* dx, const T* x, int64_t classes, int32_t labe
   }
 }
 
-class CpuToken final : public TokenOps {
+class CpuToken final : public OnCpu<TokenOps> {
  public:
-  explicit CpuToken(CpuContext& context) : context_(context) {}
+  using OnCpu::OnCpu;
 
   void embedding_forward(Tensor& y, const Tensor& ids, const Tensor& table) override {
     const int64_t width = table.dim(1);
@@ -244,8 +244,6 @@ class CpuToken final : public TokenOps {
               std::numeric_limits<int32_t>::min(), classes, "label");
     return classes;
   }
-
-  CpuContext& context_;
 };
 
 }  // namespace

@@ -8,9 +8,9 @@
 namespace penstock {
 namespace {
 
-class CpuUpdate final : public UpdateOps {
+class CpuUpdate final : public OnCpu<UpdateOps> {
  public:
-  explicit CpuUpdate(CpuContext& context) : context_(context) {}
+  using OnCpu::OnCpu;
 
   void sgd(std::span<const SgdTensors> all, const SgdStep& step) override {
     for (const SgdTensors& t : all) sgd_of(t, step);
@@ -209,8 +209,6 @@ class CpuUpdate final : public UpdateOps {
       for (int64_t i = first; i < last; ++i) update(weights[i], gradients[i], i);
     });
   }
-
-  CpuContext& context_;
 };
 
 }  // namespace

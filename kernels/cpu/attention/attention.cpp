@@ -12,9 +12,9 @@
 namespace penstock {
 namespace {
 
-class CpuAttention final : public AttentionOps {
+class CpuAttention final : public OnCpu<AttentionOps> {
  public:
-  explicit CpuAttention(CpuContext& context) : context_(context) {}
+  using OnCpu::OnCpu;
 
   void softmax_forward(Tensor& y, const Tensor& x) override {
     require_alike("softmax_forward", y, x);
@@ -152,8 +152,6 @@ class CpuAttention final : public AttentionOps {
       for (int64_t row = first; row < last; ++row) f(row);
     });
   }
-
-  CpuContext& context_;
 };
 
 }  // namespace

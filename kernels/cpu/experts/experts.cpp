@@ -10,9 +10,9 @@
 namespace penstock {
 namespace {
 
-class CpuExperts final : public ExpertOps {
+class CpuExperts final : public OnCpu<ExpertOps> {
  public:
-  explicit CpuExperts(CpuContext& context) : context_(context) {}
+  using OnCpu::OnCpu;
 
   void route(const Routing& routing, Tensor& weights, const Tensor& logits,
              const Tensor& correction, const Router& router) override {
@@ -227,8 +227,6 @@ class CpuExperts final : public ExpertOps {
       });
     });
   }
-
-  CpuContext& context_;
 };
 
 }  // namespace

@@ -38,9 +38,9 @@ Tensor tiled(const CpuContext& context, const WideRows& rows, int k, const F& va
   return wide;
 }
 
-class CpuBatchNorm final : public BatchNormOps {
+class CpuBatchNorm final : public OnCpu<BatchNormOps> {
  public:
-  explicit CpuBatchNorm(CpuContext& context) : context_(context) {}
+  using OnCpu::OnCpu;
 
   void statistics(Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
                   float epsilon) override {
@@ -218,8 +218,6 @@ class CpuBatchNorm final : public BatchNormOps {
                      (static_cast<float>(from[i]) - mu[j]) * d[j]);
     });
   }
-
-  CpuContext& context_;
 };
 
 }  // namespace

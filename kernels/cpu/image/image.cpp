@@ -36,9 +36,9 @@ LinearExtents extents(const ConvolutionPlan& plan) {
   return {plan.n * plan.h * plan.w, plan.in, plan.out, plan.type};
 }
 
-class CpuImageOps final : public ImageOps {
+class CpuImageOps final : public OnCpu<ImageOps> {
  public:
-  explicit CpuImageOps(CpuContext& context) : context_(context) {}
+  using OnCpu::OnCpu;
 
   void conv2d_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
                       const Window& window, int groups, Fused f) override {
@@ -119,9 +119,6 @@ class CpuImageOps final : public ImageOps {
     check_upsampling(dx, g, enlarging);
     upsample_backward(context_.threads, dx, g, enlarging);
   }
-
- private:
-  CpuContext& context_;
 };
 
 }  // namespace
