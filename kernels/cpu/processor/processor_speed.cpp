@@ -106,13 +106,17 @@ struct LayerData {
   Tensor dw;
 };
 
-Ops large_product(Device& device, DType dtype) {
-  constexpr int64_t kSize = 1024;
-  const Shape rows{kSize / 2, kSize};
-  auto data = std::make_shared<LayerData>(device, dtype, rows, rows, Shape{kSize, kSize});
+// Makes the product of such rows and a square matrix.
+Ops product(Device& device, DType dtype, const Shape& rows) {
+  const Shape square{rows.back(), rows.back()};
+  auto data = std::make_shared<LayerData>(device, dtype, rows, rows, square);
   DenseOps& dense = device.dense();
   return {
       [&dense, data] { dense.linear_forward(data->y, data->x, data->w, nullptr, Fused::None); }};
+}
+
+Ops large_product(Device& device, DType dtype) {
+  return product(device, dtype, {512, 1024});
 }
 
 // Makes all three products of a layer. Several layers take turns, as in a step: between two uses of
@@ -202,11 +206,7 @@ Ops memory_pass(Device& device) {
 
 // Makes an op that has next to nothing to compute. Its time is the overhead of any op.
 Ops small_product(Device& device) {
-  auto data =
-      std::make_shared<LayerData>(device, DType::F32, Shape{8, 8}, Shape{8, 8}, Shape{8, 8});
-  DenseOps& dense = device.dense();
-  return {
-      [&dense, data] { dense.linear_forward(data->y, data->x, data->w, nullptr, Fused::None); }};
+  return product(device, DType::F32, {8, 8});
 }
 
 // Keeps the indices that a stopwatch has given to the ops of one element type.
