@@ -9,7 +9,7 @@ namespace penstock {
 namespace {
 
 float open(float c) {
-  return 1.0F / (1.0F + simd_exp(-kClampedGateSteepness * c));
+  return simd_sigmoid(kClampedGateSteepness * c);
 }
 
 class CpuActivation final : public OnCpu<ActivationOps> {
@@ -60,15 +60,16 @@ class CpuActivation final : public OnCpu<ActivationOps> {
     multiply(dx, dx, g);
   }
   void fused_backward(Tensor& dx, const Tensor& g, const Tensor& y, Fused f) override {
+    const auto map_gradient = [&](const auto& gradient) {
+      map_alike(context_, "fused_backward", dx, g, y, gradient);
+    };
     switch (f) {
       case Fused::None:
-        return map_alike(context_, "fused_backward", dx, g, y, [](float gi, float) { return gi; });
+        return map_gradient([](float gi, float) { return gi; });
       case Fused::Relu:
-        return map_alike(context_, "fused_backward", dx, g, y,
-                         [](float gi, float yi) { return yi > 0.0F ? gi : 0.0F; });
+        return map_gradient([](float gi, float yi) { return yi > 0.0F ? gi : 0.0F; });
       case Fused::Tanh:
-        return map_alike(context_, "fused_backward", dx, g, y,
-                         [](float gi, float yi) { return gi * (1.0F - yi * yi); });
+        return map_gradient([](float gi, float yi) { return gi * (1.0F - yi * yi); });
     }
   }
 

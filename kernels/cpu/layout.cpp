@@ -15,11 +15,9 @@ struct Slab {
 };
 
 void copy_rows(const CpuContext& context, Slab to, Slab from, int64_t rows, int64_t size_bytes) {
-  for_ranges(context, rows, size_bytes / 4, [&](int64_t first, int64_t last) {
-    for (int64_t r = first; r < last; ++r) {
-      std::memcpy(to.data + r * to.stride_bytes, from.data + r * from.stride_bytes,
-                  static_cast<size_t>(size_bytes));
-    }
+  for_rows(context, rows, size_bytes / 4, [&](int64_t r) {
+    std::memcpy(to.data + r * to.stride_bytes, from.data + r * from.stride_bytes,
+                static_cast<size_t>(size_bytes));
   });
 }
 
@@ -66,11 +64,9 @@ template <class Element>
 void permute_runs(const CpuContext& context, Element* y, const Element* x, const Permutation& p,
                   int64_t elements) {
   const int64_t run = p.from_last(0).extent;
-  for_ranges(context, elements / run, run, [&](int64_t first, int64_t last) {
-    for (int64_t r = first; r < last; ++r) {
-      const Offsets at = offsets_of(p, 1, r);
-      std::memcpy(y + at.y, x + at.x, static_cast<size_t>(run) * sizeof(Element));
-    }
+  for_rows(context, elements / run, run, [&](int64_t r) {
+    const Offsets at = offsets_of(p, 1, r);
+    std::memcpy(y + at.y, x + at.x, static_cast<size_t>(run) * sizeof(Element));
   });
 }
 
@@ -82,21 +78,11 @@ void permute_matrices(const CpuContext& context, Element* y, const Element* x, c
   const Axis& rows = p.from_last(1);
   const int64_t strips = (rows.extent + kStrip - 1) / kStrip;
   const int64_t matrices = elements / (rows.extent * columns.extent);
-  for_ranges(context, matrices * strips, kStrip * columns.extent, [&](int64_t first, int64_t last) {
-    for (int64_t s = first; s < last; ++s) {
-      const Offsets at = offsets_of(p, 2, s / strips);
-      const int64_t row = s % strips * kStrip;
-      transpose_tiles(y + at.y, x + at.x, rows, columns, row, std::min(row + kStrip, rows.extent));
-    }
+  for_rows(context, matrices * strips, kStrip * columns.extent, [=](int64_t s) {
+    const Offsets at = offsets_of(p, 2, s / strips);
+    const int64_t row = s % strips * kStrip;
+    transpose_tiles(y + at.y, x + at.x, rows, columns, row, std::min(row + kStrip, rows.extent));
   });
-}
-
-template <class Element>
-void permute(const CpuContext& context, Tensor& y, const Tensor& x, const Permutation& p) {
-  auto* to = y.data<Element>();
-  const auto* from = x.data<const Element>();
-  if (p.from_last(0).x_stride == 1) return permute_runs(context, to, from, p, x.elements());
-  permute_matrices(context, to, from, p, x.elements());
 }
 
 class CpuLayout final : public OnCpu<LayoutOps> {
@@ -121,14 +107,12 @@ class CpuLayout final : public OnCpu<LayoutOps> {
     check_order(y, x, order);
     if (x.elements() == 0) return;
     const Permutation p = permutation_of(x, order);
-    switch (x.dtype()) {
-      case DType::F32:
-        return permute<float>(context_, y, x, p);
-      case DType::BF16:
-        return permute<bfloat16>(context_, y, x, p);
-      default:
-        fail_internal(std::string("transpose takes fp32 or bf16, not ") + name_of(x.dtype()));
-    }
+    with_element_type(x.dtype(), "transpose", [&]<class T>(T) {
+      auto* to = y.data<T>();
+      const auto* from = x.data<const T>();
+      if (p.from_last(0).x_stride == 1) return permute_runs(context_, to, from, p, x.elements());
+      permute_matrices(context_, to, from, p, x.elements());
+    });
   }
   void put_rows(Tensor& y, const Tensor& x, const Tensor& rows) override {
     check_put_rows(y, x, rows);
@@ -140,10 +124,8 @@ class CpuLayout final : public OnCpu<LayoutOps> {
     if (std::any_of(places, places + rows.elements(), outside)) {
       fail_internal("put_rows: a row is outside");
     }
-    for_ranges(context_, rows.elements(), run / 4, [&](int64_t first, int64_t last) {
-      for (int64_t r = first; r < last; ++r) {
-        std::memcpy(bytes_of(y) + places[r] * run, bytes_of(x) + r * run, static_cast<size_t>(run));
-      }
+    for_rows(context_, rows.elements(), run / 4, [&](int64_t r) {
+      std::memcpy(bytes_of(y) + places[r] * run, bytes_of(x) + r * run, static_cast<size_t>(run));
     });
   }
 };

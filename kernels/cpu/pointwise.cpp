@@ -2,6 +2,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <functional>
 
 #include "kernels/cpu/loops/column_sums.h"
 #include "kernels/cpu/loops/maps.h"
@@ -18,10 +19,7 @@ void add_repeated(const CpuContext& context, T* y, const T* a, const float* b, i
     for (int64_t i = first; i < last;) {
       const int64_t at = i % period;
       const int64_t count = std::min(period - at, last - i);
-#pragma GCC ivdep
-      for (int64_t j = 0; j < count; ++j) {
-        y[i + j] = static_cast<T>(static_cast<float>(a[i + j]) + b[at + j]);
-      }
+      map_row(y + i, a + i, b + at, count, std::plus<float>());
       i += count;
     }
   });
@@ -34,12 +32,9 @@ void drop(const CpuContext& context, T* y, const T* x, int64_t elements, const R
     for (int64_t i = first; i < last; i += RandomMask::kChunk) {
       const int64_t count = std::min(RandomMask::kChunk, last - i);
       mask.fill(factors, i, count);
-#pragma GCC ivdep
-      for (int64_t j = 0; j < count; ++j) {
-        const float kept = static_cast<float>(x[i + j]) * factors[j];
-        // A dropped element becomes 0 even if x is infinite: 0 times x would then be NaN.
-        y[i + j] = static_cast<T>(factors[j] == 0.0F ? 0.0F : kept);
-      }
+      // A dropped element becomes 0 even if x is infinite: 0 times x would then be NaN.
+      map_row(y + i, x + i, factors, count,
+              [](float xi, float factor) { return factor == 0.0F ? 0.0F : xi * factor; });
     }
   });
 }
@@ -55,8 +50,7 @@ void drop_rows(const CpuContext& context, T* y, const T* x, int64_t elements, in
       const int64_t end = std::min((row + 1) * width, last);
       const auto number = static_cast<uint64_t>(first_row + row);
       if (uniform_of(philox(stream, number / 4)[number % 4]) >= rate) {
-#pragma GCC ivdep
-        for (int64_t j = i; j < end; ++j) y[j] = static_cast<T>(static_cast<float>(x[j]) * scale);
+        map_row(y + i, x + i, end - i, [scale](float xi) { return xi * scale; });
       } else {
         std::fill(y + i, y + end, static_cast<T>(0.0F));
       }
@@ -123,18 +117,14 @@ class CpuPointwise final : public OnCpu<PointwiseOps> {
   }
   void add_broadcast_backward(Tensor& db, const Tensor& g) override {
     require_fraction("add_broadcast_backward", db, g);
-    const int64_t columns = db.elements();
-    const Tensor sums = scratch(context_, columns, DType::F64);
     with_element_type(g.dtype(), "add_broadcast_backward", [&]<class T>(T) {
       const T* from = g.data<T>();
-      column_sums<1>(context_, folded_rows(g.elements(), columns), sums.data<double>(),
-                     [=](int64_t /*row*/, int64_t /*column*/, int64_t i) {
-                       return std::array<float, 1>{static_cast<float>(from[i])};
-                     });
+      const Tensor sums = column_sums<1>(context_, folded_rows(g.elements(), db.elements()),
+                                         [=](int64_t /*row*/, int64_t /*column*/, int64_t i) {
+                                           return std::array<float, 1>{static_cast<float>(from[i])};
+                                         });
+      add_sums(db.data<float>(), sums.data<double>(), db.elements());
     });
-    for (int64_t c = 0; c < columns; ++c) {
-      db.data<float>()[c] += static_cast<float>(sums.data<double>()[c]);
-    }
   }
 
   void dropout(Tensor& y, const Tensor& x, float rate, const RandomStream& stream) override {

@@ -40,18 +40,16 @@ void copy_tiles(int threads, bfloat16* tiles, const Element* matrix, int64_t row
                 int64_t columns) {
   const int64_t padded_rows = (rows + kTileRows - 1) / kTileRows * kTileRows;
   auto* words = reinterpret_cast<uint32_t*>(tiles);
-  for_ranges(threads, padded_rows / 2, 2 * columns, [&](int64_t begin, int64_t end) {
-    for (int64_t pair = begin; pair < end; ++pair) {
-      const int64_t row = 2 * pair;
-      const Element* first = matrix + row * columns;
-      const Element* second = row + 1 < rows ? first + columns : nullptr;
-      for (int64_t column = 0; column < columns; column += kTileColumns) {
-        uint32_t* to = words + column * padded_rows / 2 + pair * kTileColumns;
-        if (row < rows) {
-          pair_rows(to, first + column, second == nullptr ? nullptr : second + column);
-        } else {
-          std::fill_n(to, kTileColumns, 0U);
-        }
+  for_rows(threads, padded_rows / 2, 2 * columns, [&](int64_t pair) {
+    const int64_t row = 2 * pair;
+    const Element* first = matrix + row * columns;
+    const Element* second = row + 1 < rows ? first + columns : nullptr;
+    for (int64_t column = 0; column < columns; column += kTileColumns) {
+      uint32_t* to = words + column * padded_rows / 2 + pair * kTileColumns;
+      if (row < rows) {
+        pair_rows(to, first + column, second == nullptr ? nullptr : second + column);
+      } else {
+        std::fill_n(to, kTileColumns, 0U);
       }
     }
   });
@@ -119,25 +117,23 @@ void copy_to_tiles(int threads, bfloat16* tiles, const bfloat16* matrix, int64_t
 void copy_transposed(int threads, bfloat16* to, const bfloat16* from, int64_t rows, int64_t columns,
                      int64_t step) {
   constexpr int64_t kStrip = 8 * kSide;  // columns of a strip, whose lines stay in the cache
-  for_ranges(threads, (columns + kStrip - 1) / kStrip, kStrip * rows, [&](int64_t a, int64_t b) {
+  for_rows(threads, (columns + kStrip - 1) / kStrip, kStrip * rows, [&](int64_t strip) {
     alignas(64) Square square;
-    for (int64_t strip = a * kStrip; strip < std::min(b * kStrip, columns); strip += kStrip) {
-      const int64_t end = std::min(strip + kStrip, columns);
-      for (int64_t row = 0; row < rows; row += kSide) {
-        for (int64_t column = strip; column < end; column += kSide) {
-          const bfloat16* here = from + row * step + column;
-          bfloat16* there = to + column * rows + row;
-          const Corner corner{std::min(kSide, rows - row), std::min(kSide, end - column)};
-          if (corner.rows < kSide || corner.columns < kSide) {
-            transpose_corner(there, rows, here, step, corner);
-            continue;
-          }
-          for (int64_t i = 0; i < kSide; ++i) {
-            std::memcpy(&square[static_cast<size_t>(i * kSide)], here + i * step,
-                        kSide * sizeof(bfloat16));
-          }
-          transpose_square(there, rows, square);
+    const int64_t end = std::min((strip + 1) * kStrip, columns);
+    for (int64_t row = 0; row < rows; row += kSide) {
+      for (int64_t column = strip * kStrip; column < end; column += kSide) {
+        const bfloat16* here = from + row * step + column;
+        bfloat16* there = to + column * rows + row;
+        const Corner corner{std::min(kSide, rows - row), std::min(kSide, end - column)};
+        if (corner.rows < kSide || corner.columns < kSide) {
+          transpose_corner(there, rows, here, step, corner);
+          continue;
         }
+        for (int64_t i = 0; i < kSide; ++i) {
+          std::memcpy(&square[static_cast<size_t>(i * kSide)], here + i * step,
+                      kSide * sizeof(bfloat16));
+        }
+        transpose_square(there, rows, square);
       }
     }
   });
@@ -145,11 +141,9 @@ void copy_transposed(int threads, bfloat16* to, const bfloat16* from, int64_t ro
 
 void copy_rows(int threads, bfloat16* to, const bfloat16* from, int64_t rows, int64_t columns,
                int64_t step) {
-  for_ranges(threads, rows, columns, [&](int64_t first, int64_t last) {
-    for (int64_t row = first; row < last; ++row) {
-      std::memcpy(to + row * columns, from + row * step,
-                  static_cast<size_t>(columns) * sizeof(bfloat16));
-    }
+  for_rows(threads, rows, columns, [&](int64_t row) {
+    std::memcpy(to + row * columns, from + row * step,
+                static_cast<size_t>(columns) * sizeof(bfloat16));
   });
 }
 

@@ -115,12 +115,10 @@ class CpuToken final : public OnCpu<TokenOps> {
     with_element_type(y.dtype(), "embedding_forward", [&]<class T>(T) {
       T* to = y.data<T>();
       const auto copy_rows = [&]<class S>(const S* from) {
-        for_ranges(context_, ids.elements(), width, [=](int64_t first, int64_t last) {
-          for (int64_t r = first; r < last; ++r) {
-            const S* row = from + id[r] * width;
+        for_rows(context_, ids.elements(), width, [=](int64_t r) {
+          const S* row = from + id[r] * width;
 #pragma GCC ivdep
-            for (int64_t c = 0; c < width; ++c) to[r * width + c] = static_cast<T>(row[c]);
-          }
+          for (int64_t c = 0; c < width; ++c) to[r * width + c] = static_cast<T>(row[c]);
         });
       };
       if (table.dtype() == y.dtype()) return copy_rows(table.data<T>());
@@ -179,19 +177,17 @@ class CpuToken final : public OnCpu<TokenOps> {
     auto* lse = logsumexp.data<float>() + first_row;
     const auto* label = labels.data<int32_t>() + first_row;
     with_element_type(logits.dtype(), "cross_entropy_forward", [&]<class T>(T) {
-      for_ranges(context_, rows, classes, [=, &logits](int64_t first, int64_t last) {
-        for (int64_t r = first; r < last; ++r) {
-          const T* x = logits.data<T>() + r * classes;
-          const RowSums s = row_sums(x, classes, clip, target.smooth());
-          lse[r] = s.logsumexp;
-          if (label[r] < 0) continue;
-          const double wanted = double{target.label} * clip(static_cast<float>(x[label[r]]));
-          // The logits of other classes do not count without smoothing. Their sum can be -infinity,
-          // and 0 times -infinity is NaN, so it is not multiplied by 0.
-          const double others = target.smooth() ? double{target.other} * s.sum : 0.0;
-          loss[r] = double{s.logsumexp} - wanted - others;
-          hit[r] = is_first_largest(x, label[r], s.largest) ? 1 : 0;
-        }
+      for_rows(context_, rows, classes, [=, from = logits.data<T>()](int64_t r) {
+        const T* x = from + r * classes;
+        const RowSums s = row_sums(x, classes, clip, target.smooth());
+        lse[r] = s.logsumexp;
+        if (label[r] < 0) return;
+        const double wanted = double{target.label} * clip(static_cast<float>(x[label[r]]));
+        // The logits of other classes do not count without smoothing. Their sum can be -infinity,
+        // and 0 times -infinity is NaN, so it is not multiplied by 0.
+        const double others = target.smooth() ? double{target.other} * s.sum : 0.0;
+        loss[r] = double{s.logsumexp} - wanted - others;
+        hit[r] = is_first_largest(x, label[r], s.largest) ? 1 : 0;
       });
     });
     auto* total = result.data<double>();
@@ -216,18 +212,14 @@ class CpuToken final : public OnCpu<TokenOps> {
     const auto* lse = logsumexp.data<float>() + first_row;
     const auto* label = labels.data<int32_t>() + first_row;
     with_element_type(logits.dtype(), "cross_entropy_backward", [&]<class T>(T) {
-      T* to = dlogits.data<T>();
-      const T* from = logits.data<T>();
-      for_ranges(context_, logits.shape().rows(), classes, [=](int64_t first, int64_t last) {
-        for (int64_t r = first; r < last; ++r) {
-          T* dx = to + r * classes;
-          if (label[r] < 0) {
-            std::fill(dx, dx + classes, static_cast<T>(0.0F));
-          } else {
-            const float pull = 1.0F + 2.0F * z * lse[r];
-            cross_entropy_backward_row(dx, from + r * classes, classes, label[r], lse[r], scale,
-                                       pull, clip, target);
-          }
+      for_rows(context_, logits, [=, to = dlogits.data<T>(), from = logits.data<T>()](int64_t r) {
+        T* dx = to + r * classes;
+        if (label[r] < 0) {
+          std::fill(dx, dx + classes, static_cast<T>(0.0F));
+        } else {
+          const float pull = 1.0F + 2.0F * z * lse[r];
+          cross_entropy_backward_row(dx, from + r * classes, classes, label[r], lse[r], scale, pull,
+                                     clip, target);
         }
       });
     });

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cpu/loops/loops.h"
+#include "kernels/cpu/loops/maps.h"
 #include "kernels/cpu/loops/simd_math.h"
 
 namespace penstock {
@@ -36,13 +36,11 @@ class CpuUpdate final : public OnCpu<UpdateOps> {
     const float* column = columns ? columns.data<const float>() : &one;
     const float* from = gradient.data<const float>();
     float* to = change.data<float>();
-    for_ranges(context_, rows.elements(), width, [=](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) {
-        for (int64_t j = 0; j < width; ++j) {
-          const float moment =
-              std::max(row[i] * column[j] * spread, kAdafactorLeast * kAdafactorLeast);
-          to[i * width + j] = scale * from[i * width + j] / std::sqrt(moment);
-        }
+    for_rows(context_, rows.elements(), width, [=](int64_t i) {
+      for (int64_t j = 0; j < width; ++j) {
+        const float moment =
+            std::max(row[i] * column[j] * spread, kAdafactorLeast * kAdafactorLeast);
+        to[i * width + j] = scale * from[i * width + j] / std::sqrt(moment);
       }
     });
   }
@@ -81,9 +79,7 @@ class CpuUpdate final : public OnCpu<UpdateOps> {
     const double norm = std::sqrt(sum_of(squares));
     const auto factor = static_cast<float>(1.0 / std::max(norm, double{least}));
     auto* values = x.data<float>();
-    for_elements(context_, x.elements(), [=](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) values[i] *= factor;
-    });
+    map(context_, values, values, x.elements(), [factor](float xi) { return xi * factor; });
   }
 
  private:
@@ -184,17 +180,14 @@ class CpuUpdate final : public OnCpu<UpdateOps> {
     const int64_t elements = x.elements();
     with_element_type(x.dtype(), "squares_by_block", [&]<class T>(T) {
       const T* from = x.data<T>();
-      for_ranges(
-          context_, squares_blocks(elements), kSquaresBlock, [=](int64_t first, int64_t last) {
-            for (int64_t block = first; block < last; ++block) {
-              const T* start = from + block * kSquaresBlock;
-              const int64_t count = std::min(kSquaresBlock, elements - block * kSquaresBlock);
-              sums[block] = simd_sum<double>(count, [start](int64_t i) {
-                const double element = static_cast<float>(start[i]);
-                return element * element;
-              });
-            }
-          });
+      for_rows(context_, squares_blocks(elements), kSquaresBlock, [=](int64_t block) {
+        const T* start = from + block * kSquaresBlock;
+        const int64_t count = std::min(kSquaresBlock, elements - block * kSquaresBlock);
+        sums[block] = simd_sum<double>(count, [start](int64_t i) {
+          const double element = static_cast<float>(start[i]);
+          return element * element;
+        });
+      });
     });
   }
 

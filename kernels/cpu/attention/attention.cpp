@@ -4,13 +4,37 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cpu/attention/rotary_rows.h"
 #include "kernels/cpu/attention/tiled_attention.h"
-#include "kernels/cpu/loops/loops.h"
+#include "kernels/cpu/loops/maps.h"
 #include "kernels/ops/attention_sinks.h"
 
 namespace penstock {
 namespace {
+
+// Rotary positions: turns one head of one position by the angles of its place (Su et al. 2021).
+// Overwrites y, `depth` elements, with x in which each of the depth / 2 `pairs` is turned. `waves`
+// are the depth / 2 cosines of the place's angles, then their sines. `back` turns the other way. y
+// may be x.
+template <class T>
+void rotary_row(T* y, const T* x, const float* waves, int64_t depth, RotaryPairs pairs, bool back) {
+  const int64_t half = depth / 2;
+  const float sign = back ? -1.0F : 1.0F;
+  const auto turn = [=](int64_t pair, int64_t first, int64_t second) {
+    const auto a = static_cast<float>(x[first]);
+    const auto b = static_cast<float>(x[second]);
+    const float cosine = waves[pair];
+    const float sine = sign * waves[pair + half];
+    y[first] = static_cast<T>(a * cosine - b * sine);
+    y[second] = static_cast<T>(b * cosine + a * sine);
+  };
+  if (pairs == RotaryPairs::Neighbours) {
+#pragma GCC ivdep
+    for (int64_t c = 0; c < half; ++c) turn(c, 2 * c, 2 * c + 1);
+    return;
+  }
+#pragma GCC ivdep
+  for (int64_t c = 0; c < half; ++c) turn(c, c, c + half);
+}
 
 class CpuAttention final : public OnCpu<AttentionOps> {
  public:
@@ -20,7 +44,7 @@ class CpuAttention final : public OnCpu<AttentionOps> {
     require_alike("softmax_forward", y, x);
     const int64_t width = x.shape().back();
     with_element_type(x.dtype(), "softmax_forward", [&]<class T>(T) {
-      for_rows(x, [=, to = y.data<T>(), from = x.data<T>()](int64_t row) {
+      for_rows(context_, x, [=, to = y.data<T>(), from = x.data<T>()](int64_t row) {
         softmax_row(to + row * width, from + row * width, width);
       });
     });
@@ -30,9 +54,10 @@ class CpuAttention final : public OnCpu<AttentionOps> {
     require_alike("softmax_backward", g, y);
     const int64_t width = y.shape().back();
     with_element_type(y.dtype(), "softmax_backward", [&]<class T>(T) {
-      for_rows(y, [=, to = dx.data<T>(), gradient = g.data<T>(), of = y.data<T>()](int64_t row) {
-        softmax_backward_row(to + row * width, gradient + row * width, of + row * width, width);
-      });
+      for_rows(
+          context_, y, [=, to = dx.data<T>(), from = g.data<T>(), of = y.data<T>()](int64_t row) {
+            softmax_backward_row(to + row * width, from + row * width, of + row * width, width);
+          });
     });
   }
 
@@ -43,14 +68,14 @@ class CpuAttention final : public OnCpu<AttentionOps> {
     const int32_t* at = places == nullptr ? nullptr : places->data<int32_t>();
     const int64_t width = sizes.heads * sizes.depth;
     with_element_type(x.dtype(), kOp, [&]<class T>(T) {
-      for_rows(x,
-               [=, to = y.data<T>(), from = x.data<T>(), waves = table.data<float>()](int64_t row) {
-                 const int64_t place = at == nullptr ? row % sizes.time : at[row];
-                 for (int64_t head = 0; head < width; head += sizes.depth) {
-                   rotary_row(to + row * width + head, from + row * width + head,
-                              waves + place * sizes.depth, sizes.depth, pairs, back);
-                 }
-               });
+      const float* waves = table.data<float>();
+      for_rows(context_, x, [=, to = y.data<T>(), from = x.data<T>()](int64_t row) {
+        const int64_t place = at == nullptr ? row % sizes.time : at[row];
+        for (int64_t head = 0; head < width; head += sizes.depth) {
+          rotary_row(to + row * width + head, from + row * width + head,
+                     waves + place * sizes.depth, sizes.depth, pairs, back);
+        }
+      });
     });
   }
 
@@ -94,22 +119,17 @@ class CpuAttention final : public OnCpu<AttentionOps> {
   void add_sinks(Tensor& out, Tensor& logsumexp, const Tensor& sinks) override {
     const SinkSizes sizes = sink_sizes("add_sinks", out, logsumexp, sinks);
     with_element_type(out.dtype(), "add_sinks", [&]<class T>(T) {
-      for_ranges(context_, sizes.rows, sizes.depth + 50, [&](int64_t first, int64_t last) {
-        for (int64_t row = first; row < last; ++row) {  // by position, then by head
-          const int64_t head = row % sizes.heads;
-          float& sum = logsumexp.data<float>()[row_of_sums(sizes, row)];
-          const float sink = sinks.data<float>()[head];
-          const float top = std::max(sum, sink);
-          const float all = top + std::log(std::exp(sum - top) + std::exp(sink - top));
-          const float share = std::exp(sum - all);
-          T* line = out.data<T>() + row * sizes.depth;
-#pragma GCC ivdep
-          for (int64_t c = 0; c < sizes.depth; ++c) {
-            line[c] = static_cast<T>(share * static_cast<float>(line[c]));
-          }
-          sum = all;
-        }
-      });
+      for_rows(context_, sizes.rows, sizes.depth + 50,
+               [&](int64_t row) {  // by position, then by head
+                 float& sum = logsumexp.data<float>()[row_of_sums(sizes, row)];
+                 const float sink = sinks.data<float>()[row % sizes.heads];
+                 const float top = std::max(sum, sink);
+                 const float all = top + std::log(std::exp(sum - top) + std::exp(sink - top));
+                 T* line = out.data<T>() + row * sizes.depth;
+                 map_row(line, line, sizes.depth,
+                         [share = std::exp(sum - all)](float x) { return share * x; });
+                 sum = all;
+               });
     });
   }
   void sinks_backward(Tensor& dsinks, const Tensor& g, const Tensor& out, const Tensor& logsumexp,
@@ -119,23 +139,21 @@ class CpuAttention final : public OnCpu<AttentionOps> {
     require_alike("sinks_backward", dsinks, sinks);
     const int64_t positions = sizes.rows / sizes.heads;
     with_element_type(out.dtype(), "sinks_backward", [&]<class T>(T) {
-      for_ranges(
-          context_, sizes.heads, positions * (sizes.depth + 20), [&](int64_t h, int64_t end) {
-            for (; h < end; ++h) {
-              const float sink = sinks.data<float>()[h];
-              float sum = 0.0F;
-              for (int64_t position = 0; position < positions; ++position) {
-                const int64_t row = position * sizes.heads + h;
-                const T* a = g.data<T>() + row * sizes.depth;
-                const T* b = out.data<T>() + row * sizes.depth;
-                const float dot = simd_sum(sizes.depth, [a, b](int64_t c) {
-                  return static_cast<float>(a[c]) * static_cast<float>(b[c]);
-                });
-                sum -= std::exp(sink - logsumexp.data<float>()[row_of_sums(sizes, row)]) * dot;
-              }
-              dsinks.data<float>()[h] = sum;
-            }
-          });
+      const T* gradient = g.data<T>();
+      const T* result = out.data<T>();
+      const float* sums = logsumexp.data<float>();
+      for_rows(context_, sizes.heads, positions * (sizes.depth + 20),
+               [=, &sinks, &dsinks](int64_t h) {
+                 const float sink = sinks.data<float>()[h];
+                 float sum = 0.0F;
+                 for (int64_t position = 0; position < positions; ++position) {
+                   const int64_t row = position * sizes.heads + h;
+                   const int64_t at = row * sizes.depth;
+                   const float dot = simd_dot(gradient + at, result + at, sizes.depth);
+                   sum -= std::exp(sink - sums[row_of_sums(sizes, row)]) * dot;
+                 }
+                 dsinks.data<float>()[h] = sum;
+               });
     });
   }
 
@@ -145,12 +163,6 @@ class CpuAttention final : public OnCpu<AttentionOps> {
     const int64_t position = row / sizes.heads;
     return (position / sizes.time * sizes.heads + row % sizes.heads) * sizes.time +
            position % sizes.time;
-  }
-  template <class F>
-  void for_rows(const Tensor& x, const F& f) {
-    for_ranges(context_, x.shape().rows(), x.shape().back(), [&f](int64_t first, int64_t last) {
-      for (int64_t row = first; row < last; ++row) f(row);
-    });
   }
 };
 

@@ -29,13 +29,11 @@ struct HeadRows {
 // is dense, [samples, heads, rows, depth]. Several threads call f at a time.
 template <class X, class P, class F>
 void for_panel_rows(const CpuContext& context, const HeadRows<X>& x, P* panel, const F& f) {
-  for_ranges(context, x.samples * x.heads * x.rows, x.depth, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t head = i / x.rows;
-      f(x.first + head / x.heads * x.sample_stride + head % x.heads * x.head_stride +
-            i % x.rows * x.row_stride,
-        panel + i * x.depth);
-    }
+  for_rows(context, x.samples * x.heads * x.rows, x.depth, [&](int64_t i) {
+    const int64_t head = i / x.rows;
+    f(x.first + head / x.heads * x.sample_stride + head % x.heads * x.head_stride +
+          i % x.rows * x.row_stride,
+      panel + i * x.depth);
   });
 }
 

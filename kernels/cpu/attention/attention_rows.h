@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cpu/loops/loops.h"
+#include "kernels/cpu/loops/maps.h"
 #include "kernels/cpu/loops/random_mask.h"
 #include "kernels/cpu/loops/simd_math.h"
 
@@ -28,12 +28,8 @@ void softmax_row(T* y, const T* x, int64_t width) {
 // dx from the gradient g of y = softmax(x).
 template <class T>
 void softmax_backward_row(T* dx, const T* g, const T* y, int64_t width) {
-  const float dot = simd_sum(
-      width, [g, y](int64_t i) { return static_cast<float>(g[i]) * static_cast<float>(y[i]); });
-#pragma GCC ivdep
-  for (int64_t i = 0; i < width; ++i) {
-    dx[i] = static_cast<T>(static_cast<float>(y[i]) * (static_cast<float>(g[i]) - dot));
-  }
+  const float dot = simd_dot(g, y, width);
+  map_row(dx, g, y, width, [dot](float gi, float yi) { return yi * (gi - dot); });
 }
 
 // The keys [begin, end) of a row that its query sees.
@@ -80,18 +76,15 @@ float probabilities_row(T* p, float* s, SeenKeys seen, int64_t keys, const Rando
   });
   const float share = 1.0F / sum;
   if (!mask.active()) {
-#pragma GCC ivdep
-    for (int64_t j = 0; j < visible; ++j) p[j] = static_cast<T>(s[j] * share);
+    map_row(p, s, visible, [share](float sj) { return sj * share; });
     return top + std::log(sum);
   }
   alignas(64) float factors[RandomMask::kChunk];
   for (int64_t begin = 0; begin < visible; begin += RandomMask::kChunk) {
     const int64_t count = std::min(RandomMask::kChunk, visible - begin);
     mask.fill(factors, element + begin, count);
-#pragma GCC ivdep
-    for (int64_t j = 0; j < count; ++j) {
-      p[begin + j] = static_cast<T>(s[begin + j] * share * factors[j]);
-    }
+    map_row(p + begin, s + begin, factors, count,
+            [share](float sj, float factor) { return sj * share * factor; });
   }
   return top + std::log(sum);
 }

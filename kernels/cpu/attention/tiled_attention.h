@@ -91,11 +91,7 @@ class TiledAttention {
       multiply_scores(tile, scores, rows, keys, scale_);
       multiply_scores(tile, dp, gradients, values, 1.0F);
       for_lines(tile, [&](const Line& line) {
-        const T* gi = g + line.position;
-        const T* oi = out + line.position;
-        const float dot = simd_sum(sizes_.depth, [gi, oi](int64_t c) {
-          return static_cast<float>(gi[c]) * static_cast<float>(oi[c]);
-        });
+        const float dot = simd_dot(g + line.position, out + line.position, sizes_.depth);
         softcap_.apply(scores + line.at, line.seen);
         score_gradients_row(p + line.at, ds + line.at, scores + line.at, dp + line.at,
                             logsumexp[line.row], dot, scale_, softcap_, line.seen, tile.keys, mask_,
@@ -179,19 +175,17 @@ class TiledAttention {
 
   template <class F>
   void for_lines(const AttentionTile& tile, const F& f) const {
-    for_ranges(context_, tile.lines(), tile.keys, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) {
-        const int64_t query = tile.row + i % tile.rows;
-        const int64_t kv_head = tile.kv_head + i / tile.rows % tile.heads;
-        const int64_t head = kv_head * sizes_.group() + tile.member;
-        const int64_t sample = tile.sample + i / (tile.rows * tile.heads);
-        const int64_t row = (sample * sizes_.heads + head) * sizes_.queries + query;
-        f(Line{i * tile.keys,
-               row,
-               (sample * sizes_.queries + query) * sizes_.width() + head * sizes_.depth,
-               row * sizes_.keys + tile.key,
-               {view_.begin(sample, query) - tile.key, view_.end(sample, query) - tile.key}});
-      }
+    for_rows(context_, tile.lines(), tile.keys, [&](int64_t i) {
+      const int64_t query = tile.row + i % tile.rows;
+      const int64_t kv_head = tile.kv_head + i / tile.rows % tile.heads;
+      const int64_t head = kv_head * sizes_.group() + tile.member;
+      const int64_t sample = tile.sample + i / (tile.rows * tile.heads);
+      const int64_t row = (sample * sizes_.heads + head) * sizes_.queries + query;
+      f(Line{i * tile.keys,
+             row,
+             (sample * sizes_.queries + query) * sizes_.width() + head * sizes_.depth,
+             row * sizes_.keys + tile.key,
+             {view_.begin(sample, query) - tile.key, view_.end(sample, query) - tile.key}});
     });
   }
 

@@ -1,10 +1,11 @@
 // kernels/cpu/experts/experts.cpp -- mixtures of experts on the CPU: rows in the experts' order.
 // The router is in routing.cpp, the products are in grouped_products.cpp.
 #include <algorithm>
+#include <functional>
 
 #include "kernels/cpu/experts/routing.h"
 #include "kernels/cpu/grouped_products.h"
-#include "kernels/cpu/loops/loops.h"
+#include "kernels/cpu/loops/maps.h"
 #include "kernels/cpu/loops/simd_math.h"
 
 namespace penstock {
@@ -49,11 +50,8 @@ class CpuExperts final : public OnCpu<ExpertOps> {
     const int64_t width = slot_width("gather", sizes, x, y);
     const auto* order = routing.order.data<int32_t>();
     with_element_type(y.dtype(), "gather", [&]<class T>(T) {
-      for_ranges(context_, sizes.slots(), width, [&](int64_t first, int64_t last) {
-        for (int64_t i = first; i < last; ++i) {
-          std::copy_n(x.data<T>() + order[i] / sizes.chosen * width, width,
-                      y.data<T>() + i * width);
-        }
+      for_rows(context_, sizes.slots(), width, [&](int64_t i) {
+        std::copy_n(x.data<T>() + order[i] / sizes.chosen * width, width, y.data<T>() + i * width);
       });
     });
   }
@@ -77,20 +75,12 @@ class CpuExperts final : public OnCpu<ExpertOps> {
     require_elements("combine_backward", dweights, sizes.slots());
     const auto* places = routing.places.data<int32_t>();
     with_element_type(x.dtype(), "combine_backward", [&]<class T>(T) {
-      for_ranges(context_, sizes.slots(), 2 * width, [&](int64_t first, int64_t last) {
-        for (int64_t slot = first; slot < last; ++slot) {
-          const T* from = g.data<T>() + slot / sizes.chosen * width;
-          const T* row = x.data<T>() + places[slot] * width;
-          T* to = dx.data<T>() + places[slot] * width;
-          const float weight = weights.data<float>()[slot];
-          dweights.data<float>()[slot] = simd_sum(width, [from, row](int64_t c) {
-            return static_cast<float>(from[c]) * static_cast<float>(row[c]);
-          });
-#pragma GCC ivdep
-          for (int64_t c = 0; c < width; ++c) {
-            to[c] = static_cast<T>(weight * static_cast<float>(from[c]));
-          }
-        }
+      for_rows(context_, sizes.slots(), 2 * width, [&](int64_t slot) {
+        const T* from = g.data<T>() + slot / sizes.chosen * width;
+        const int64_t at = places[slot] * width;
+        const float weight = weights.data<float>()[slot];
+        dweights.data<float>()[slot] = simd_dot(from, x.data<T>() + at, width);
+        map_row(dx.data<T>() + at, from, width, [weight](float gi) { return weight * gi; });
       });
     });
   }
@@ -120,12 +110,8 @@ class CpuExperts final : public OnCpu<ExpertOps> {
         int64_t expert = 0;
         for (int64_t row = first; row < last; ++row) {
           while (begin[expert + 1] <= row) ++expert;
-          const float* add = bias.data<float>() + expert * width;
           T* line = y.data<T>() + row * width;
-#pragma GCC ivdep
-          for (int64_t c = 0; c < width; ++c) {
-            line[c] = static_cast<T>(static_cast<float>(line[c]) + add[c]);
-          }
+          map_row(line, line, bias.data<float>() + expert * width, width, std::plus<float>());
         }
       });
     });
@@ -135,15 +121,10 @@ class CpuExperts final : public OnCpu<ExpertOps> {
     const int64_t experts = offsets.elements() - 1;
     const auto* begin = offsets.data<int32_t>();
     with_element_type(g.dtype(), "expert_bias_backward", [&]<class T>(T) {
-      const int64_t work = g.elements() / experts;
-      for_ranges(context_, experts, work, [&](int64_t expert, int64_t last) {
-        for (; expert < last; ++expert) {
-          float* sum = dbias.data<float>() + expert * width;
-          for (int64_t row = begin[expert]; row < begin[expert + 1]; ++row) {
-            const T* line = g.data<T>() + row * width;
-#pragma GCC ivdep
-            for (int64_t c = 0; c < width; ++c) sum[c] += static_cast<float>(line[c]);
-          }
+      for_rows(context_, experts, g.elements() / experts, [&](int64_t expert) {
+        float* sum = dbias.data<float>() + expert * width;
+        for (int64_t row = begin[expert]; row < begin[expert + 1]; ++row) {
+          map_row(sum, sum, g.data<T>() + row * width, width, std::plus<float>());
         }
       });
     });
@@ -154,16 +135,10 @@ class CpuExperts final : public OnCpu<ExpertOps> {
     require_alike("gate_rows", y, x);
     require_elements("gate_rows", gate, x.shape().rows());
     with_element_type(x.dtype(), "gate_rows", [&]<class T>(T) {
-      for_ranges(context_, gate.elements(), width, [&](int64_t first, int64_t last) {
-        for (int64_t row = first; row < last; ++row) {
-          const float factor = open(gate.data<T>()[row]);
-          const T* from = x.data<T>() + row * width;
-          T* to = y.data<T>() + row * width;
-#pragma GCC ivdep
-          for (int64_t c = 0; c < width; ++c) {
-            to[c] = static_cast<T>(factor * static_cast<float>(from[c]));
-          }
-        }
+      for_rows(context_, gate.elements(), width, [&](int64_t row) {
+        const float factor = simd_sigmoid(static_cast<float>(gate.data<T>()[row]));
+        map_row(y.data<T>() + row * width, x.data<T>() + row * width, width,
+                [factor](float xi) { return factor * xi; });
       });
     });
   }
@@ -174,31 +149,18 @@ class CpuExperts final : public OnCpu<ExpertOps> {
     require_alike("gate_rows_backward", g, x);
     require_elements("gate_rows_backward", gate, x.shape().rows());
     with_element_type(x.dtype(), "gate_rows_backward", [&]<class T>(T) {
-      for_ranges(context_, gate.elements(), 2 * width, [&](int64_t first, int64_t last) {
-        for (int64_t row = first; row < last; ++row) {
-          const float factor = open(gate.data<T>()[row]);
-          const T* value = x.data<T>() + row * width;
-          const T* from = g.data<T>() + row * width;
-          T* to = dx.data<T>() + row * width;
-          const float sum = simd_sum(width, [from, value](int64_t c) {
-            return static_cast<float>(from[c]) * static_cast<float>(value[c]);
-          });
-          dgate.data<T>()[row] = static_cast<T>(sum * factor * (1.0F - factor));
-#pragma GCC ivdep
-          for (int64_t c = 0; c < width; ++c) {
-            to[c] = static_cast<T>(factor * static_cast<float>(from[c]));
-          }
-        }
+      for_rows(context_, gate.elements(), 2 * width, [&](int64_t row) {
+        const float factor = simd_sigmoid(static_cast<float>(gate.data<T>()[row]));
+        const T* from = g.data<T>() + row * width;
+        const float sum = simd_dot(from, x.data<T>() + row * width, width);
+        dgate.data<T>()[row] = static_cast<T>(sum * factor * (1.0F - factor));
+        map_row(dx.data<T>() + row * width, from, width,
+                [factor](float gi) { return factor * gi; });
       });
     });
   }
 
  private:
-  template <class T>
-  static float open(T gate) {
-    return 1.0F / (1.0F + simd_exp(-static_cast<float>(gate)));
-  }
-
   // to[r] = the sum over the slots of row r, ascending, of weight_of(slot) times their row of
   // `from`.
   template <class WeightOf>
@@ -207,22 +169,16 @@ class CpuExperts final : public OnCpu<ExpertOps> {
     const auto* places = routing.places.data<int32_t>();
     constexpr int64_t kPiece = 256;  // columns that are summed at a time
     with_element_type(to.dtype(), "combine", [&]<class T>(T) {
-      for_ranges(context_, sizes.rows, sizes.chosen * width, [&](int64_t first, int64_t last) {
+      for_rows(context_, sizes.rows, sizes.chosen * width, [&](int64_t row) {
         float sum[kPiece];
-        for (int64_t row = first; row < last; ++row) {
-          for (int64_t begin = 0; begin < width; begin += kPiece) {
-            const int64_t count = std::min(kPiece, width - begin);
-            std::fill(sum, sum + count, 0.0F);
-            for (int64_t slot = row * sizes.chosen; slot < (row + 1) * sizes.chosen; ++slot) {
-              const float weight = weight_of(slot);
-              const T* line = from.data<T>() + places[slot] * width + begin;
-#pragma GCC ivdep
-              for (int64_t c = 0; c < count; ++c) sum[c] += weight * static_cast<float>(line[c]);
-            }
-            T* line = to.data<T>() + row * width + begin;
-#pragma GCC ivdep
-            for (int64_t c = 0; c < count; ++c) line[c] = static_cast<T>(sum[c]);
+        for (int64_t begin = 0; begin < width; begin += kPiece) {
+          const int64_t count = std::min(kPiece, width - begin);
+          std::fill(sum, sum + count, 0.0F);
+          for (int64_t slot = row * sizes.chosen; slot < (row + 1) * sizes.chosen; ++slot) {
+            map_row(sum, sum, from.data<T>() + places[slot] * width + begin, count,
+                    [weight = weight_of(slot)](float s, float x) { return s + weight * x; });
           }
+          map_row(to.data<T>() + row * width + begin, sum, count, [](float s) { return s; });
         }
       });
     });

@@ -16,13 +16,11 @@ namespace {
 template <class T, class F>
 void for_channels(const CpuContext& context, const WideRows& rows, T* y, const F& f) {
   const int64_t width = rows.width();
-  for_ranges(context, rows.rows(), width, [&](int64_t first, int64_t last) {
-    for (int64_t row = first; row < last; ++row) {
-      const int64_t at = row * width;
-      const int64_t count = std::min(width, rows.elements - at);
+  for_rows(context, rows.rows(), width, [&](int64_t row) {
+    const int64_t at = row * width;
+    const int64_t count = std::min(width, rows.elements - at);
 #pragma GCC ivdep
-      for (int64_t j = 0; j < count; ++j) y[at + j] = static_cast<T>(f(j, at + j));
-    }
+    for (int64_t j = 0; j < count; ++j) y[at + j] = static_cast<T>(f(j, at + j));
   });
 }
 
@@ -42,13 +40,43 @@ class CpuBatchNorm final : public OnCpu<BatchNormOps> {
  public:
   using OnCpu::OnCpu;
 
+  // The sums are taken of x minus the channel's first value; otherwise the variance of a channel
+  // far from zero would be lost in rounding. Without any positions the mean and the variance are 0.
   void statistics(Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
                   float epsilon) override {
     constexpr const char* kOp = "batch_norm_statistics";
     require_channels(kOp, x, x, mean, rstd, mean);
     require_elements(kOp, sums, kNormSums * mean.elements());
-    with_element_type(x.dtype(), kOp,
-                      [&]<class T>(T) { batch_statistics<T>(mean, rstd, sums, x, epsilon); });
+    const int64_t channels = x.shape().back();
+    if (x.elements() == 0) {
+      std::fill_n(mean.data<float>(), channels, 0.0F);
+      std::fill_n(rstd.data<float>(), channels, 1.0F / std::sqrt(epsilon));
+      std::fill_n(sums.data<float>(), kNormSums * channels, 0.0F);
+      return;
+    }
+    const WideRows rows = folded_rows(x.elements(), channels);
+    const auto count = static_cast<double>(x.elements() / channels);
+    with_element_type(x.dtype(), kOp, [&]<class T>(T) {
+      const T* from = x.data<T>();
+      const Tensor wide_origin = tiled(
+          context_, rows, 1, [from](int /*k*/, int64_t c) { return static_cast<float>(from[c]); });
+      const auto* origin = wide_origin.data<float>();
+      const Tensor shifted =
+          column_sums<2>(context_, rows, [=](int64_t /*row*/, int64_t j, int64_t i) {
+            const float d = static_cast<float>(from[i]) - origin[j];
+            return std::array<float, 2>{d, d * d};
+          });
+      for (int64_t c = 0; c < channels; ++c) {
+        const double shift = origin[c];
+        const double s1 = shifted.data<double>()[c];
+        const double s2 = shifted.data<double>()[channels + c];
+        const double variance = std::max(s2 / count - (s1 / count) * (s1 / count), 0.0);
+        mean.data<float>()[c] = static_cast<float>(shift + s1 / count);
+        rstd.data<float>()[c] = static_cast<float>(1.0 / std::sqrt(variance + epsilon));
+        write_norm_sums(sums.data<float>() + c, channels, s1 + count * shift,
+                        s2 + 2.0 * shift * s1 + count * shift * shift);
+      }
+    });
   }
 
   void moments(Tensor& mean, Tensor& variance, const Tensor& sums, double positions) override {
@@ -68,10 +96,8 @@ class CpuBatchNorm final : public OnCpu<BatchNormOps> {
     constexpr const char* kOp = "batch_norm_apply";
     require_channels(kOp, y, x, mean, rstd, gamma);
     require_alike(kOp, gamma, beta);
-    with_element_type(x.dtype(), kOp, [&]<class T>(T) {
-      const auto* a = rstd.data<float>();
-      normalize_channels<T>(y, x, mean, beta, [&](int64_t c) { return a[c] * gamma_at(gamma, c); });
-    });
+    const auto* a = rstd.data<float>();
+    normalize_channels(kOp, y, x, mean, beta, [&](int64_t c) { return a[c] * gamma_at(gamma, c); });
   }
 
   void inference(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& variance,
@@ -79,12 +105,9 @@ class CpuBatchNorm final : public OnCpu<BatchNormOps> {
     constexpr const char* kOp = "batch_norm_inference";
     require_channels(kOp, y, x, mean, variance, gamma);
     require_alike(kOp, gamma, beta);
-    with_element_type(x.dtype(), kOp, [&]<class T>(T) {
-      const auto* v = variance.data<float>();
-      normalize_channels<T>(y, x, mean, beta, [&](int64_t c) {
-        return gamma_at(gamma, c) / std::sqrt(v[c] + epsilon);
-      });
-    });
+    const auto* v = variance.data<float>();
+    normalize_channels(kOp, y, x, mean, beta,
+                       [&](int64_t c) { return gamma_at(gamma, c) / std::sqrt(v[c] + epsilon); });
   }
 
   void gradients(Tensor& dparameters, const Tensor& g, const Tensor& x, const Tensor& mean,
@@ -92,10 +115,29 @@ class CpuBatchNorm final : public OnCpu<BatchNormOps> {
     constexpr const char* kOp = "batch_norm_gradients";
     require_channels(kOp, g, x, mean, rstd, mean);
     require_elements(kOp, dparameters, 2 * mean.elements());
-    with_element_type(x.dtype(), kOp,
-                      [&]<class T>(T) { gradient_sums<T>(dparameters, g, x, mean, rstd); });
+    const int64_t channels = x.shape().back();
+    const WideRows rows = folded_rows(x.elements(), channels);
+    const Tensor centre =
+        tiled(context_, rows, 1, [&](int /*k*/, int64_t c) { return mean.data<float>()[c]; });
+    with_element_type(x.dtype(), kOp, [&]<class T>(T) {
+      const T* from = x.data<T>();
+      const T* gradient = g.data<T>();
+      const auto* mu = centre.data<float>();
+      const Tensor sums =
+          column_sums<2>(context_, rows, [=](int64_t /*row*/, int64_t j, int64_t i) {
+            const auto gi = static_cast<float>(gradient[i]);
+            return std::array<float, 2>{gi * (static_cast<float>(from[i]) - mu[j]), gi};
+          });
+      auto* dgamma = dparameters.data<float>();
+      float* dbeta = dgamma + channels;
+      for (int64_t c = 0; c < channels; ++c) {
+        dgamma[c] = static_cast<float>(sums.data<double>()[c] * rstd.data<float>()[c]);
+        dbeta[c] = static_cast<float>(sums.data<double>()[channels + c]);
+      }
+    });
   }
 
+  // dx = gamma rstd (g - dbeta / positions - n dgamma / positions), where n is the normalised x.
   void backward_input(Tensor& dx, const Tensor& dparameters, int64_t positions, const Tensor& g,
                       const Tensor& x, const Tensor& mean, const Tensor& rstd,
                       const Tensor& gamma) override {
@@ -103,106 +145,10 @@ class CpuBatchNorm final : public OnCpu<BatchNormOps> {
     require_channels(kOp, dx, x, mean, rstd, gamma);
     require_alike(kOp, g, x);
     require_elements(kOp, dparameters, 2 * mean.elements());
-    with_element_type(x.dtype(), kOp, [&]<class T>(T) {
-      input_gradient<T>(dx, dparameters, positions, g, x, mean, rstd, gamma);
-    });
-  }
-
- private:
-  static float gamma_at(const Tensor& gamma, int64_t c) { return gamma.data<float>()[c]; }
-
-  // Sets mean, rstd and sums of each channel. The sums are taken of x minus the channel's first
-  // value; otherwise the variance of a channel far from zero would be lost in rounding. Without any
-  // positions the mean and the variance are 0.
-  template <class T>
-  void batch_statistics(Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x, float epsilon) {
-    const int64_t channels = x.shape().back();
-    if (x.elements() == 0) {
-      std::fill_n(mean.data<float>(), channels, 0.0F);
-      std::fill_n(rstd.data<float>(), channels, 1.0F / std::sqrt(epsilon));
-      std::fill_n(sums.data<float>(), kNormSums * channels, 0.0F);
-      return;
-    }
-    const WideRows rows = folded_rows(x.elements(), channels);
-    const T* from = x.data<T>();
-    const Tensor wide_origin = tiled(
-        context_, rows, 1, [from](int /*k*/, int64_t c) { return static_cast<float>(from[c]); });
-    const auto* origin = wide_origin.data<float>();
-    const Tensor shifted = scratch(context_, 2 * channels, DType::F64);
-    column_sums<2>(context_, rows, shifted.data<double>(),
-                   [=](int64_t /*row*/, int64_t j, int64_t i) {
-                     const float d = static_cast<float>(from[i]) - origin[j];
-                     return std::array<float, 2>{d, d * d};
-                   });
-    const int64_t positions = x.elements() / channels;
-    const auto count = static_cast<double>(positions);
-    for (int64_t c = 0; c < channels; ++c) {
-      const double shift = origin[c];
-      const double s1 = shifted.data<double>()[c];
-      const double s2 = shifted.data<double>()[channels + c];
-      const double variance = std::max(s2 / count - (s1 / count) * (s1 / count), 0.0);
-      mean.data<float>()[c] = static_cast<float>(shift + s1 / count);
-      rstd.data<float>()[c] = static_cast<float>(1.0 / std::sqrt(variance + epsilon));
-      write_norm_sums(sums.data<float>() + c, channels, s1 + count * shift,
-                      s2 + 2.0 * shift * s1 + count * shift * shift);
-    }
-  }
-
-  // Computes y = (x - mean) factor(channel) + beta.
-  template <class T, class F>
-  void normalize_channels(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& beta,
-                          const F& factor) {
     const WideRows rows = folded_rows(x.elements(), x.shape().back());
-    const Tensor wide = tiled(context_, rows, 3, [&](int k, int64_t c) {
-      if (k == 0) return mean.data<float>()[c];
-      return k == 1 ? factor(c) : beta.data<float>()[c];
-    });
-    const auto* mu = wide.data<float>();
-    const float* a = mu + rows.width();
-    const float* b = a + rows.width();
-    const T* from = x.data<T>();
-    for_channels(context_, rows, y.data<T>(), [=](int64_t j, int64_t i) {
-      return (static_cast<float>(from[i]) - mu[j]) * a[j] + b[j];
-    });
-  }
-
-  template <class T>
-  void gradient_sums(Tensor& dparameters, const Tensor& g, const Tensor& x, const Tensor& mean,
-                     const Tensor& rstd) {
-    const int64_t channels = x.shape().back();
-    const WideRows rows = folded_rows(x.elements(), channels);
-    const T* from = x.data<T>();
-    const T* gradient = g.data<T>();
-    const auto* r = rstd.data<float>();
-    const Tensor centre =
-        tiled(context_, rows, 1, [&](int /*k*/, int64_t c) { return mean.data<float>()[c]; });
-    const auto* mu = centre.data<float>();
-    const Tensor sums = scratch(context_, 2 * channels, DType::F64);
-    column_sums<2>(context_, rows, sums.data<double>(), [=](int64_t /*row*/, int64_t j, int64_t i) {
-      const auto gi = static_cast<float>(gradient[i]);
-      return std::array<float, 2>{gi * (static_cast<float>(from[i]) - mu[j]), gi};
-    });
-    auto* dgamma = dparameters.data<float>();
-    float* dbeta = dgamma + channels;
-    for (int64_t c = 0; c < channels; ++c) {
-      dgamma[c] = static_cast<float>(sums.data<double>()[c] * r[c]);
-      dbeta[c] = static_cast<float>(sums.data<double>()[channels + c]);
-    }
-  }
-
-  // Computes dx = gamma rstd (g - dbeta / positions - n dgamma / positions), where n is the
-  // normalised x.
-  template <class T>
-  void input_gradient(Tensor& dx, const Tensor& dparameters, int64_t positions, const Tensor& g,
-                      const Tensor& x, const Tensor& mean, const Tensor& rstd,
-                      const Tensor& gamma) {
-    const int64_t channels = x.shape().back();
-    const WideRows rows = folded_rows(x.elements(), channels);
-    const T* from = x.data<T>();
-    const T* gradient = g.data<T>();
     const auto* r = rstd.data<float>();
     const auto* dgamma = dparameters.data<float>();
-    const float* dbeta = dgamma + channels;
+    const float* dbeta = dgamma + mean.elements();
     const float share = 1.0F / static_cast<float>(positions);
     const Tensor wide = tiled(context_, rows, 4, [&](int k, int64_t c) {
       if (k == 0) return gamma_at(gamma, c) * r[c];
@@ -213,9 +159,36 @@ class CpuBatchNorm final : public OnCpu<BatchNormOps> {
     const float* b = a + rows.width();
     const float* d = b + rows.width();
     const float* mu = d + rows.width();
-    for_channels(context_, rows, dx.data<T>(), [=](int64_t j, int64_t i) {
-      return a[j] * (static_cast<float>(gradient[i]) - b[j] -
-                     (static_cast<float>(from[i]) - mu[j]) * d[j]);
+    with_element_type(x.dtype(), kOp, [&]<class T>(T) {
+      const T* from = x.data<T>();
+      const T* gradient = g.data<T>();
+      for_channels(context_, rows, dx.data<T>(), [=](int64_t j, int64_t i) {
+        return a[j] * (static_cast<float>(gradient[i]) - b[j] -
+                       (static_cast<float>(from[i]) - mu[j]) * d[j]);
+      });
+    });
+  }
+
+ private:
+  static float gamma_at(const Tensor& gamma, int64_t c) { return gamma.data<float>()[c]; }
+
+  // Computes y = (x - mean) factor(channel) + beta.
+  template <class F>
+  void normalize_channels(const char* op, Tensor& y, const Tensor& x, const Tensor& mean,
+                          const Tensor& beta, const F& factor) {
+    const WideRows rows = folded_rows(x.elements(), x.shape().back());
+    const Tensor wide = tiled(context_, rows, 3, [&](int k, int64_t c) {
+      if (k == 0) return mean.data<float>()[c];
+      return k == 1 ? factor(c) : beta.data<float>()[c];
+    });
+    const auto* mu = wide.data<float>();
+    const float* a = mu + rows.width();
+    const float* b = a + rows.width();
+    with_element_type(x.dtype(), op, [&]<class T>(T) {
+      const T* from = x.data<T>();
+      for_channels(context_, rows, y.data<T>(), [=](int64_t j, int64_t i) {
+        return (static_cast<float>(from[i]) - mu[j]) * a[j] + b[j];
+      });
     });
   }
 };

@@ -38,13 +38,13 @@ struct WideRows {
   return {elements, columns, std::clamp<int64_t>(kWidth / columns, 1, std::max<int64_t>(rows, 1))};
 }
 
-// Sums kTerms numbers of each element over the rows of the matrix: overwrites sums[t][column], a
-// matrix [kTerms, columns], with the sum of term(wide_row, wide_column, element)[t] over the
-// elements of that column; wide column j belongs to column j % columns. `element` = wide_row *
-// width + wide_column is the element's index in the matrix. term() returns an array of kTerms
-// floats; several threads call it at a time.
+// Sums kTerms numbers of each element over the rows of the matrix. Returns scratch memory, fp64
+// [kTerms, columns]: the sums of term(wide_row, wide_column, element)[t] over the elements of each
+// column; wide column j belongs to column j % columns. `element` = wide_row * width + wide_column
+// is the element's index in the matrix. term() returns an array of kTerms floats; several threads
+// call it at a time.
 template <int kTerms, class F>
-void column_sums(const CpuContext& context, const WideRows& rows, double* sums, const F& term) {
+[[nodiscard]] Tensor column_sums(const CpuContext& context, const WideRows& rows, const F& term) {
   constexpr int64_t kMinRows = 32;
   constexpr int64_t kMaxBlocks = 64;
   constexpr int64_t kTileWidth = 1024;  // a tile's sums stay in the first-level cache
@@ -52,6 +52,7 @@ void column_sums(const CpuContext& context, const WideRows& rows, double* sums, 
   const int64_t block_rows = std::max(kMinRows, (rows.rows() + kMaxBlocks - 1) / kMaxBlocks);
   const int64_t blocks = (rows.rows() + block_rows - 1) / block_rows;
   const int64_t tiles = (width + kTileWidth - 1) / kTileWidth;
+  Tensor sums = scratch(context, kTerms * rows.columns, DType::F64);
   const Tensor partial = scratch(context, blocks * kTerms * width, DType::F32);
 
   // One block of rows, one tile of columns; four rows at a time.
@@ -84,15 +85,13 @@ void column_sums(const CpuContext& context, const WideRows& rows, double* sums, 
       }
     }
   };
-  for_ranges(context, blocks * tiles, block_rows * std::min(width, kTileWidth),
-             [&](int64_t first, int64_t end) {
-               for (int64_t i = first; i < end; ++i) sum_tile(i / tiles, i % tiles);
-             });
+  for_rows(context, blocks * tiles, block_rows * std::min(width, kTileWidth),
+           [&](int64_t i) { sum_tile(i / tiles, i % tiles); });
 
   const int64_t columns = rows.columns;
   for_ranges(context, columns, kTerms * blocks * rows.copies, [&](int64_t first, int64_t end) {
     for (int t = 0; t < kTerms; ++t) {
-      double* to = sums + t * columns;
+      double* to = sums.data<double>() + t * columns;
       std::fill(to + first, to + end, 0.0);
       for (int64_t block = 0; block < blocks; ++block) {
         for (int64_t copy = 0; copy < rows.copies; ++copy) {
@@ -102,6 +101,12 @@ void column_sums(const CpuContext& context, const WideRows& rows, double* sums, 
       }
     }
   });
+  return sums;
+}
+
+// to[c] += sums[c] for each column, rounded to fp32.
+inline void add_sums(float* to, const double* sums, int64_t columns) {
+  for (int64_t c = 0; c < columns; ++c) to[c] += static_cast<float>(sums[c]);
 }
 
 }  // namespace penstock

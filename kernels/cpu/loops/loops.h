@@ -32,6 +32,26 @@ void for_ranges(const CpuContext& context, int64_t items, int64_t item_size, con
   for_ranges(context.threads, items, item_size, f);
 }
 
+// Calls f(row) for each row of [0, rows), of which each is `width` elements of work, on threads as
+// for_ranges() does.
+template <class F>
+void for_rows(int threads, int64_t rows, int64_t width, const F& f) {
+  for_ranges(threads, rows, width, [&f](int64_t first, int64_t last) {
+    for (int64_t row = first; row < last; ++row) f(row);
+  });
+}
+
+template <class F>
+void for_rows(const CpuContext& context, int64_t rows, int64_t width, const F& f) {
+  for_rows(context.threads, rows, width, f);
+}
+
+// Calls f(row) for each row of x.
+template <class F>
+void for_rows(const CpuContext& context, const Tensor& x, const F& f) {
+  for_rows(context, x.shape().rows(), x.shape().back(), f);
+}
+
 // Calls f(first, last) for ranges of elements that cover [0, elements) and start at multiples of
 // 64.
 template <class F>

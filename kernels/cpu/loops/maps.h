@@ -1,31 +1,39 @@
-// kernels/cpu/loops/maps.h -- map(): loops y[i] = f(a[i]) or f(a[i], b[i]) over elements, computed
-// in fp32 and shared out to threads. y is overwritten and may be a or b (of its own type). f takes
-// and returns float, and several threads call it at a time.
+// kernels/cpu/loops/maps.h -- loops y[i] = f(a[i]) or f(a[i], b[i]) over elements, computed in
+// fp32: map_row() on the calling thread, map() shared out to threads. y is overwritten and may be a
+// or b (of its own type). f takes and returns float; several threads call that of map() at a time.
 #pragma once
 
 #include "kernels/cpu/loops/loops.h"
 
 namespace penstock {
 
-// y[i] = f(a[i])
+// y[i] = f(a[i]). Here and below, f is a copy, whose constants the stores to y cannot alias.
 template <class Y, class A, class F>
-void map(const CpuContext& context, Y* y, const A* a, int64_t elements, const F& f) {
-  for_elements(context, elements, [&](int64_t first, int64_t last) {
+void map_row(Y* y, const A* a, int64_t elements, F f) {
 #pragma GCC ivdep
-    for (int64_t i = first; i < last; ++i) {
-      y[i] = static_cast<Y>(f(static_cast<float>(a[i])));
-    }
-  });
+  for (int64_t i = 0; i < elements; ++i) y[i] = static_cast<Y>(f(static_cast<float>(a[i])));
 }
 
 // y[i] = f(a[i], b[i])
 template <class Y, class A, class B, class F>
+void map_row(Y* y, const A* a, const B* b, int64_t elements, F f) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < elements; ++i) {
+    y[i] = static_cast<Y>(f(static_cast<float>(a[i]), static_cast<float>(b[i])));
+  }
+}
+
+template <class Y, class A, class F>
+void map(const CpuContext& context, Y* y, const A* a, int64_t elements, const F& f) {
+  for_elements(context, elements, [&](int64_t first, int64_t last) {
+    map_row(y + first, a + first, last - first, f);
+  });
+}
+
+template <class Y, class A, class B, class F>
 void map(const CpuContext& context, Y* y, const A* a, const B* b, int64_t elements, const F& f) {
   for_elements(context, elements, [&](int64_t first, int64_t last) {
-#pragma GCC ivdep
-    for (int64_t i = first; i < last; ++i) {
-      y[i] = static_cast<Y>(f(static_cast<float>(a[i]), static_cast<float>(b[i])));
-    }
+    map_row(y + first, a + first, b + first, last - first, f);
   });
 }
 

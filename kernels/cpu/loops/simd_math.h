@@ -60,6 +60,10 @@ namespace penstock {
   return size < kNear ? p * z * x + x : far;
 }
 
+[[nodiscard]] inline float simd_sigmoid(float x) {
+  return 1.0F / (1.0F + simd_exp(-x));
+}
+
 inline constexpr int64_t kSumLanes = 64;  // four registers of 16: no addition waits for the last
 
 // Returns term(0) + ... + term(n - 1), 0 for n = 0. Term i is added to lane i % kSumLanes, then the
@@ -78,6 +82,13 @@ template <class Sum = float, class F>
     for (int64_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
   }
   return lanes[0];
+}
+
+// Returns the sum of a[i] b[i] over n elements, fp32 or bf16, in the order of simd_sum().
+template <class A, class B>
+[[nodiscard, gnu::always_inline]] inline float simd_dot(const A* a, const B* b, int64_t n) {
+  return simd_sum(
+      n, [a, b](int64_t i) { return static_cast<float>(a[i]) * static_cast<float>(b[i]); });
 }
 
 // Returns the largest of term(0) .. term(n - 1), -infinity for n = 0. NaN terms are passed over.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/loops/maps.h"
 #include "kernels/cpu/onednn/onednn_state.h"
 #include "kernels/cpu/processor/processor.h"
 #include "kernels/fault.h"
@@ -14,20 +15,15 @@
 namespace penstock {
 namespace {
 
-// Converts dense numbers in pieces. The loop over a piece is a plain one, because GCC 12 does not
-// vectorise loops over bfloat16 under `omp simd`.
+// Converts dense numbers in pieces.
 template <class To, class From>
 void convert(OneDnn::State& state, To* to, const From* from, int64_t elements) {
   constexpr int64_t kPiece = 8192;
   state.count_copies(elements, DTypeOf<From>::value, DTypeOf<To>::value);
   share_out(state.threads, (elements + kPiece - 1) / kPiece, [=](int64_t first, int64_t last) {
-    for (int64_t piece = first; piece < last; ++piece) {
-      const int64_t end = std::min((piece + 1) * kPiece, elements);
-#pragma GCC ivdep
-      for (int64_t i = piece * kPiece; i < end; ++i) {
-        to[i] = static_cast<To>(static_cast<float>(from[i]));
-      }
-    }
+    const int64_t begin = first * kPiece;
+    map_row(to + begin, from + begin, std::min(last * kPiece, elements) - begin,
+            [](float number) { return number; });
   });
 }
 
