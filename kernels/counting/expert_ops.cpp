@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/counting/tally.h"
+#include "kernels/cpu/experts/routing.h"
 #include "kernels/cpu/loops/expert_pieces.h"
 #include "kernels/ops/expert_sizes.h"
 
@@ -18,9 +19,8 @@ class CountingExperts final : public Counted<ExpertOps> {
   void route(const Routing& routing, Tensor& weights, const Tensor& logits,
              const Tensor& correction, const Router& router) override {
     const RoutingSizes sizes = routing_sizes("route", routing);
-    const bool by_logits = !correction && router.chosen_groups == router.groups;
-    Tensor room;  // as kernels/cpu/experts/routing.cpp takes it
-    if (on_cpu() && !by_logits) {
+    Tensor room;
+    if (!chosen_by_logits(correction, router)) {
       room = tally_.scratch(tally_.model().threads * sizes.experts, DType::F32);
     }
     tally_.pass(elements(logits) * static_cast<double>(sizes.chosen + 4),

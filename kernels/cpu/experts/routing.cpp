@@ -33,10 +33,6 @@ struct Softmax {
   [[nodiscard]] float operator()(float x) const { return simd_exp(x - largest) / sum; }
 };
 
-float sigmoid(float x) {
-  return 1.0F / (1.0F + simd_exp(-x));
-}
-
 // The sum of the two largest values.
 float two_largest(const float* values, int64_t count) {
   float first = -std::numeric_limits<float>::infinity();
@@ -68,7 +64,7 @@ void values_of(float* values, const float* logits, const float* correction, int6
     const Softmax softmax(logits, experts);
     for (int64_t e = 0; e < experts; ++e) values[e] = softmax(logits[e]);
   } else {
-    for (int64_t e = 0; e < experts; ++e) values[e] = sigmoid(logits[e]);
+    for (int64_t e = 0; e < experts; ++e) values[e] = simd_sigmoid(logits[e]);
   }
   for (int64_t e = 0; correction != nullptr && e < experts; ++e) values[e] += correction[e];
   if (router.chosen_groups < router.groups) keep_best_groups(values, experts, router);
@@ -80,7 +76,7 @@ void weigh(float* weights, const int32_t* chosen, int64_t count, const float* lo
     const Softmax softmax(logits, experts);
     for (int64_t j = 0; j < count; ++j) weights[j] = softmax(logits[chosen[j]]);
   } else {
-    for (int64_t j = 0; j < count; ++j) weights[j] = sigmoid(logits[chosen[j]]);
+    for (int64_t j = 0; j < count; ++j) weights[j] = simd_sigmoid(logits[chosen[j]]);
   }
   float sum = 0.0F;
   for (int64_t j = 0; j < count; ++j) sum += weights[j];
@@ -129,7 +125,7 @@ void differentiate_weights(float* dlogits, const float* dweights, const float* w
   for (int64_t j = 0; j < count; ++j) {
     const float through = router.normalised ? dweights[j] - mean : dweights[j];
     const float slope =
-        router.score == RouterScore::Softmax ? 1.0F : 1.0F - sigmoid(logits[chosen[j]]);
+        router.score == RouterScore::Softmax ? 1.0F : 1.0F - simd_sigmoid(logits[chosen[j]]);
     dlogits[chosen[j]] = weights[j] * through * slope;
   }
 }
@@ -156,7 +152,7 @@ void differentiate_losses(float* dlogits, const float* logits, const int32_t* of
 void route(const CpuContext& context, const Routing& routing, Tensor& weights, const Tensor& logits,
            const Tensor& correction, const Router& router, const RoutingSizes& sizes) {
   const int64_t work = sizes.experts * (sizes.chosen + 4);
-  const bool by_logits = !correction && router.chosen_groups == router.groups;
+  const bool by_logits = chosen_by_logits(correction, router);
   // Each block of rows has room for what one of its rows is chosen by.
   const int64_t blocks = std::min<int64_t>(context.threads, sizes.rows);
   const Tensor room = by_logits ? Tensor() : scratch(context, blocks * sizes.experts, DType::F32);
@@ -170,12 +166,10 @@ void route(const CpuContext& context, const Routing& routing, Tensor& weights, c
     weigh(weights.data<float>() + row * sizes.chosen, chosen, sizes.chosen, x, sizes.experts,
           router);
   };
-  for_ranges(context, blocks, work * sizes.rows / blocks, [&](int64_t first, int64_t last) {
-    for (int64_t block = first; block < last; ++block) {
-      float* values = by_logits ? nullptr : room.data<float>() + block * sizes.experts;
-      const int64_t end = sizes.rows * (block + 1) / blocks;
-      for (int64_t row = sizes.rows * block / blocks; row < end; ++row) route_row(row, values);
-    }
+  for_rows(context, blocks, work * sizes.rows / blocks, [&](int64_t block) {
+    float* values = by_logits ? nullptr : room.data<float>() + block * sizes.experts;
+    const int64_t end = sizes.rows * (block + 1) / blocks;
+    for (int64_t row = sizes.rows * block / blocks; row < end; ++row) route_row(row, values);
   });
   sort_slots(routing, sizes);
 }
@@ -184,17 +178,14 @@ void route_backward(const CpuContext& context, Tensor& dlogits, const Tensor& dw
                     const Tensor& weights, const Tensor& logits, const Routing& routing,
                     const Router& router, const RoutingSizes& sizes) {
   const bool losses = router.balance != 0.0F || router.z != 0.0F;
-  for_ranges(context, sizes.rows, sizes.experts * 8, [&](int64_t first, int64_t last) {
-    for (int64_t row = first; row < last; ++row) {
-      const int64_t slot = row * sizes.chosen;
-      const float* x = logits.data<float>() + row * sizes.experts;
-      float* dx = dlogits.data<float>() + row * sizes.experts;
-      differentiate_weights(dx, dweights.data<float>() + slot, weights.data<float>() + slot,
-                            routing.chosen.data<int32_t>() + slot, sizes.chosen, x, sizes.experts,
-                            router);
-      if (!losses) continue;
-      differentiate_losses(dx, x, routing.offsets.data<int32_t>(), sizes, router);
-    }
+  for_rows(context, sizes.rows, sizes.experts * 8, [&](int64_t row) {
+    const int64_t slot = row * sizes.chosen;
+    const float* x = logits.data<float>() + row * sizes.experts;
+    float* dx = dlogits.data<float>() + row * sizes.experts;
+    differentiate_weights(dx, dweights.data<float>() + slot, weights.data<float>() + slot,
+                          routing.chosen.data<int32_t>() + slot, sizes.chosen, x, sizes.experts,
+                          router);
+    if (losses) differentiate_losses(dx, x, routing.offsets.data<int32_t>(), sizes, router);
   });
 }
 

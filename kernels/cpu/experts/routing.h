@@ -7,6 +7,12 @@
 
 namespace penstock {
 
+// Whether the experts of a row are those of its largest logits. Else route() has scratch memory for
+// what they are chosen by: a number, fp32, for each expert and each thread with rows.
+[[nodiscard]] inline bool chosen_by_logits(const Tensor& correction, const Router& router) {
+  return !correction && router.chosen_groups == router.groups;
+}
+
 void route(const CpuContext& context, const Routing& routing, Tensor& weights, const Tensor& logits,
            const Tensor& correction, const Router& router, const RoutingSizes& sizes);
 void route_backward(const CpuContext& context, Tensor& dlogits, const Tensor& dweights,
