@@ -29,8 +29,7 @@ class CountingDense final : public Counted<DenseOps> {
     if (dbias != nullptr) linear_backward_bias(*dbias, g);
   }
   void linear_backward_bias(Tensor& dbias, const Tensor& g) override {
-    const Tensor partial = tally_.bias_scratch(g);
-    tally_.pass(elements(g), {&g, &dbias, &dbias});
+    tally_.bias_gradient(dbias, g);
   }
   bool fused_linear_activation(Tensor& y, Tensor& pre, const Tensor& x, Weight& w,
                                const Tensor* bias, Activation f) override {
@@ -112,9 +111,7 @@ class CountingImage final : public Counted<ImageOps> {
       const Tensor* sum = accumulate ? &dw : nullptr;
       tally_.product(ProductKind::Convolution, flops(g, dw.shape()), x.dtype(), {&dw, sum, &x, &g});
     }
-    if (dbias == nullptr) return;
-    const Tensor partial = tally_.bias_scratch(g);
-    tally_.pass(elements(g), {&g, dbias, dbias});
+    if (dbias != nullptr) tally_.bias_gradient(*dbias, g);
   }
 
   void pool2d_forward(Tensor& y, Tensor* chosen, const Tensor& x, const Window& window,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/cpu/bias_gradient.h"
 #include "kernels/cpu/weight_forms.h"
 #include "kernels/cuda/dense/row_pieces.h"
 
@@ -49,6 +50,11 @@ void Tally::product_as_is(ProductKind kind, double flops, DType dtype, Operands 
 
 void Tally::pass(double flops, Operands operands) {
   add(flops, model_.pass_rate(), bytes_of(operands));
+}
+
+void Tally::bias_gradient(const Tensor& dbias, const Tensor& g) {
+  const Tensor partial = scratch(partial_sums(g.shape()), DType::F32);
+  pass(elements(g), {&g, &dbias, &dbias});
 }
 
 void Tally::multiply(const MatmulPlan& plan, Weight* b, Operands others) {
@@ -160,11 +166,6 @@ Tensor Tally::library_scratch(const MatmulPlan& plan) {
   const int64_t sums = plan.k > kDepth ? lines * std::min<int64_t>(plan.n, 1024) : 0;
   const auto bytes = copies * static_cast<int64_t>(size_of(copied)) + sums * 4;
   return scratch(model_.threads * bytes / 4, DType::F32);
-}
-
-Tensor Tally::bias_scratch(const Tensor& g) {
-  constexpr int64_t kRows = 512;
-  return scratch((g.shape().rows() + kRows - 1) / kRows * g.shape().back(), DType::F32);
 }
 
 }  // namespace penstock

@@ -46,6 +46,9 @@ class Tally {
   // all.
   void pass(double flops, Operands operands);
 
+  // Counts the sum over the rows of g that is added to the gradient of a bias.
+  void bias_gradient(const Tensor& dbias, const Tensor& g);
+
   // Counts the product that the plan describes, the copies of its operands (plan_operands(); on a
   // GPU, of rows of outputs: row_pieces.h) and the memory that these take. `b`: the weight that the
   // product reads, if it reads one. `others` are read or written besides a, b and c. Where no
@@ -81,9 +84,6 @@ class Tally {
   // layer: found by asking 2.6 for the scratch memory of products with 128 to 4096 rows, columns
   // and depth, which this bounds.
   [[nodiscard]] Tensor library_scratch(const MatmulPlan& plan);
-  // Scratch memory for a sum over the rows of g, as kernels/cpu/bias_gradient.cpp takes it; an
-  // empty tensor where another device is modelled.
-  [[nodiscard]] Tensor bias_scratch(const Tensor& g);
 
   [[nodiscard]] const OpCount& count() const { return count_; }
   [[nodiscard]] const DeviceModel& model() const { return model_; }

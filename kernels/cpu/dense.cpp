@@ -37,9 +37,8 @@ class CpuDenseOps final : public OnCpu<DenseOps> {
     if (dbias != nullptr) linear_backward_bias(*dbias, g);
   }
   void linear_backward_bias(Tensor& dbias, const Tensor& g) override {
-    const int64_t out = g.shape().back();
-    require_bias("linear backward weight", &dbias, out);
-    add_column_sums(context_, dbias.data<float>(), g, g.shape().rows(), out);
+    require_bias("linear backward weight", &dbias, g.shape().back());
+    add_column_sums(context_, dbias.data<float>(), g);
   }
 
   void matmul(Tensor& c, const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b,

@@ -83,10 +83,7 @@ class CpuImageOps final : public OnCpu<ImageOps> {
       context_.dnn.convolution_backward_weight(plan, dw.data<float>(), x.raw(), g.raw(),
                                                accumulate);
     }
-    if (dbias != nullptr) {
-      add_column_sums(context_, dbias->data<float>(), g, plan.n * plan.out_h * plan.out_w,
-                      plan.out);
-    }
+    if (dbias != nullptr) add_column_sums(context_, dbias->data<float>(), g);
   }
 
   void pool2d_forward(Tensor& y, Tensor* chosen, const Tensor& x, const Window& window,
