@@ -19,35 +19,8 @@ constexpr int64_t kMostTaps = 49;
 using RowOfWords = uint32_t __attribute__((vector_size(32)));
 using Tile = std::array<float, kRow * kInputs * kMostTaps>;
 
-// Loads rows that begin `step` numbers apart.
-[[gnu::always_inline]] inline Rows load_rows(const float* from, int64_t step) {
-  Rows rows;
-  for (Row& row : rows) {
-    row = load_row(from);
-    from += step;
-  }
-  return rows;
-}
-
-// Sets tile[column, output] = plain[output, column]. The outputs of `plain` are `step` numbers
-// apart.
-void take_outputs(Tile& tile, const float* plain, int64_t step, int64_t columns) {
-  int64_t c = 0;
-  for (; c + kRow <= columns; c += kRow) {
-    float* to = &tile[static_cast<size_t>(c * kRow)];
-    for (const Row& column : transposed(load_rows(plain + c, step))) {
-      store_row(to, column);
-      to += kRow;
-    }
-  }
-  for (; c < columns; ++c) {
-    for (int64_t i = 0; i < kRow; ++i)
-      tile[static_cast<size_t>(c * kRow + i)] = plain[i * step + c];
-  }
-}
-
-// Undoes take_outputs(): sets plain[output, column] = tile[column, output]. If kAdds is true, the
-// numbers are added to `plain` instead.
+// Sets plain[output, column] = tile[column, output]. The outputs of `plain` are `step` numbers
+// apart. If kAdds is true, the numbers are added to `plain` instead.
 template <bool kAdds>
 void put_outputs(float* plain, const Tile& tile, int64_t step, int64_t columns) {
   int64_t c = 0;
@@ -92,14 +65,12 @@ struct Part {           // the part of a filter that is one tile
 template <class F>
 void for_blocks(int threads, const BlockedFilter& order, const F& f) {
   const int64_t step = order.inputs() * order.taps();
-  for_ranges(threads, order.outputs() / kRow, kRow * step, [&](int64_t first, int64_t last) {
-    for (int64_t row = first; row < last; ++row) {
-      const int64_t place = order.output_places[static_cast<size_t>(row * kRow)];
-      for (int64_t input = 0; input < order.inputs(); input += kInputs) {
-        const int64_t inputs = std::min(kInputs, order.inputs() - input);
-        f(Part{row * kRow * step + input * order.taps(), inputs * order.taps(), place, input,
-               inputs});
-      }
+  for_rows(threads, order.outputs() / kRow, kRow * step, [&](int64_t row) {
+    const int64_t place = order.output_places[static_cast<size_t>(row * kRow)];
+    for (int64_t input = 0; input < order.inputs(); input += kInputs) {
+      const int64_t inputs = std::min(kInputs, order.inputs() - input);
+      f(Part{row * kRow * step + input * order.taps(), inputs * order.taps(), place, input,
+             inputs});
     }
   });
 }
@@ -107,7 +78,8 @@ void for_blocks(int threads, const BlockedFilter& order, const F& f) {
 // Calls f(place in the blocked filter, index in the tile) for each tap of each input of the part.
 // If several inputs share a word, only the first of these inputs is visited.
 template <class F>
-void for_rows(const BlockedFilter& order, const Part& part, int64_t inputs_of_a_word, const F& f) {
+void for_tile_rows(const BlockedFilter& order, const Part& part, int64_t inputs_of_a_word,
+                   const F& f) {
   for (int64_t i = 0; i < part.inputs; i += inputs_of_a_word) {
     const int64_t here =
         part.outputs + order.input_places[static_cast<size_t>(part.first_input + i)];
@@ -123,8 +95,8 @@ template <bool kAdds>
 void unblock(int threads, const BlockedFilter& order, float* plain, const float* blocked) {
   for_blocks(threads, order, [&](const Part& part) {
     alignas(64) Tile tile;
-    for_rows(order, part, 1,
-             [&](int64_t from, size_t at) { store_row(&tile[at], load_row(blocked + from)); });
+    for_tile_rows(order, part, 1,
+                  [&](int64_t from, size_t at) { store_row(&tile[at], load_row(blocked + from)); });
     put_outputs<kAdds>(plain + part.plain, tile, order.inputs() * order.taps(), part.columns);
   });
 }
@@ -153,8 +125,9 @@ void block_filter(int threads, const BlockedFilter& order, bfloat16* blocked, co
   const auto next_input = static_cast<size_t>(order.taps() * kRow);
   for_blocks(threads, order, [&](const Part& part) {
     alignas(64) Tile tile;
-    take_outputs(tile, plain + part.plain, order.inputs() * order.taps(), part.columns);
-    for_rows(order, part, inputs_of_a_word(DType::BF16), [&](int64_t to, size_t at) {
+    transpose(tile.data(), kRow, plain + part.plain, order.inputs() * order.taps(), kRow,
+              part.columns);
+    for_tile_rows(order, part, inputs_of_a_word(DType::BF16), [&](int64_t to, size_t at) {
       const RowOfWords first = rounded(load_row(&tile[at])) >> 16;
       store_row(blocked + to, first | rounded(load_row(&tile[at + next_input])));
     });
@@ -163,11 +136,7 @@ void block_filter(int threads, const BlockedFilter& order, bfloat16* blocked, co
 
 void unblock_filter(int threads, const BlockedFilter& order, float* plain, const float* blocked,
                     bool add) {
-  if (add) {
-    unblock<true>(threads, order, plain, blocked);
-  } else {
-    unblock<false>(threads, order, plain, blocked);
-  }
+  (add ? unblock<true> : unblock<false>)(threads, order, plain, blocked);
 }
 
 }  // namespace penstock

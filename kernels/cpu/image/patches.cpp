@@ -30,19 +30,15 @@ Tensor patches_of(const CpuContext& context, const PatchProducts& products, cons
   Tensor patches = scratch(context, products.positions * products.numbers, DType::F32);
   const int64_t in = x.shape().back();
   const int64_t taps = int64_t{window.kernel_h} * window.kernel_w;
-  for_ranges(context, products.positions, products.numbers, [&](int64_t first, int64_t last) {
-    for (int64_t row = first; row < last; ++row) {
-      const int64_t n = row / (y.dim(1) * y.dim(2));
-      const float* image = x.data<float>() + n * x.dim(1) * x.dim(2) * in;
-      float* patch = patches.data<float>() + row * products.numbers;
-      for_taps(x.shape(), window, row / y.dim(2) % y.dim(1), row % y.dim(2),
-               [&](int64_t pixel, int64_t tap) {
-                 const float* from = image + pixel * in;
-                 for (int64_t c = 0; c < in; ++c) {
-                   patch[c * taps + tap] = pixel < 0 ? 0.0F : from[c];
-                 }
-               });
-    }
+  for_rows(context, products.positions, products.numbers, [&](int64_t row) {
+    const int64_t n = row / (y.dim(1) * y.dim(2));
+    const float* image = x.data<float>() + n * x.dim(1) * x.dim(2) * in;
+    float* patch = patches.data<float>() + row * products.numbers;
+    for_taps(x.shape(), window, row / y.dim(2) % y.dim(1), row % y.dim(2),
+             [&](int64_t pixel, int64_t tap) {
+               const float* from = image + pixel * in;
+               for (int64_t c = 0; c < in; ++c) patch[c * taps + tap] = pixel < 0 ? 0.0F : from[c];
+             });
   });
   return patches;
 }
@@ -55,7 +51,7 @@ void sum_patches(const CpuContext& context, const PatchProducts& products, const
   const int64_t taps = int64_t{window.kernel_h} * window.kernel_w;
   const int64_t pixels = dx.dim(1) * dx.dim(2);
   const int64_t positions = g.dim(1) * g.dim(2);
-  const auto sum_image = [&](int64_t n) {
+  for_rows(context, dx.dim(0), positions * products.numbers, [&](int64_t n) {
     float* image = dx.data<float>() + n * pixels * in;
     std::fill_n(image, pixels * in, 0.0F);
     for (int64_t at = 0; at < positions; ++at) {
@@ -66,31 +62,7 @@ void sum_patches(const CpuContext& context, const PatchProducts& products, const
         for (int64_t c = 0; c < in; ++c) to[c] += patch[c * taps + tap];
       });
     }
-  };
-  for_ranges(context, dx.dim(0), positions * products.numbers, [&](int64_t first, int64_t last) {
-    for (int64_t n = first; n < last; ++n) sum_image(n);
   });
-}
-
-// Sets to[columns, rows] = from[rows, columns]^T. The matrices are small beside a filter, so one
-// thread does it.
-void transpose(float* to, const float* from, int64_t rows, int64_t columns) {
-  for (int64_t r = 0; r < rows; r += kRow) {
-    for (int64_t c = 0; c < columns; c += kRow) {
-      if (r + kRow <= rows && c + kRow <= columns) {
-        Rows block;
-        for (int64_t i = 0; i < kRow; ++i) block[i] = load_row(from + (r + i) * columns + c);
-        block = transposed(block);
-        for (int64_t i = 0; i < kRow; ++i) store_row(to + (c + i) * rows + r, block[i]);
-      } else {
-        for (int64_t i = r; i < std::min(r + kRow, rows); ++i) {
-          for (int64_t j = c; j < std::min(c + kRow, columns); ++j) {
-            to[j * rows + i] = from[i * columns + j];
-          }
-        }
-      }
-    }
-  }
 }
 
 }  // namespace
@@ -140,7 +112,9 @@ void forward_by_patches(CpuContext& context, const PatchProducts& products, cons
   const Tensor result = scratch(context, y.elements(), DType::F32);  // y^T
   context.dnn.matmul(products.forward(), result.raw(), w.raw(), patches.raw());
   auto* to = y.data<float>();
-  transpose(to, result.data<float>(), products.out, products.positions);
+  // One thread transposes y and g, which are small beside a filter.
+  transpose(to, products.out, result.data<float>(), products.positions, products.out,
+            products.positions);
   const float* added = bias != nullptr ? bias->data<float>() : nullptr;
   for (int64_t i = 0; added != nullptr && i < y.elements(); ++i) to[i] += added[i % products.out];
   if (f == Fused::None) return;
@@ -160,7 +134,8 @@ void backward_weight_by_patches(CpuContext& context, const PatchProducts& produc
                                 const Window& window, bool accumulate) {
   const Tensor patches = patches_of(context, products, x, g, window);
   const Tensor gradient = scratch(context, g.elements(), DType::F32);  // g^T
-  transpose(gradient.data<float>(), g.data<float>(), products.positions, products.out);
+  transpose(gradient.data<float>(), products.positions, g.data<float>(), products.out,
+            products.positions, products.out);
   context.dnn.matmul(products.weight_gradient(accumulate), dw.raw(), gradient.raw(), patches.raw());
 }
 

@@ -1,6 +1,8 @@
-// kernels/cpu/loops/transposed.h -- transposes eight by eight words of 4 bytes in registers.
+// kernels/cpu/loops/transposed.h -- transposes eight by eight words of 4 bytes in registers, and
+// matrices by them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +27,16 @@ template <class Vector>
   std::memcpy(to, &row, sizeof row);
 }
 
+// Loads rows that begin `step` numbers apart.
+[[gnu::always_inline]] inline Rows load_rows(const float* from, int64_t step) {
+  Rows rows;
+  for (Row& row : rows) {
+    row = load_row(from);
+    from += step;
+  }
+  return rows;
+}
+
 // Returns the transpose of the eight rows of eight words. It takes three rounds of shuffles: pairs
 // of rows, pairs of pairs, halves.
 [[gnu::always_inline]] inline Rows transposed(const Rows& rows) {
@@ -45,6 +57,26 @@ template <class Vector>
     columns[i + 4] = __builtin_shufflevector(fours[i], fours[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
   }
   return columns;
+}
+
+// Sets to[column, row] = from[row, column], on the calling thread. The rows of `to` begin `to_step`
+// numbers apart, those of `from` begin `step` numbers apart.
+inline void transpose(float* to, int64_t to_step, const float* from, int64_t step, int64_t rows,
+                      int64_t columns) {
+  for (int64_t r = 0; r < rows; r += kRow) {
+    int64_t c = 0;
+    for (; r + kRow <= rows && c + kRow <= columns; c += kRow) {
+      float* line = to + c * to_step + r;
+      for (const Row& column : transposed(load_rows(from + r * step + c, step))) {
+        store_row(line, column);
+        line += to_step;
+      }
+    }
+    for (; c < columns; ++c) {
+      for (int64_t i = r; i < std::min(r + kRow, rows); ++i)
+        to[c * to_step + i] = from[i * step + c];
+    }
+  }
 }
 
 }  // namespace penstock
