@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "kernels/cpu/loops/lanes.h"
-#include "kernels/cpu/loops/loops.h"
+#include "kernels/cpu/loops/maps.h"
 
 namespace penstock {
 namespace {
@@ -16,24 +16,33 @@ struct Range {
   [[nodiscard]] int64_t size() const { return last - first; }
 };
 
-// Returns the part of [0, extent) that the window at `at` covers.
-Range covered(int64_t at, int kernel, int stride, int before, int64_t extent) {
-  const int64_t start = at * stride - before;
-  return {std::max<int64_t>(start, 0), std::min(start + kernel, extent)};
-}
-
 // Returns at / stride. A division takes longer than the work on a vector of a pixel, so it is
 // avoided for strides of 1 and 2.
 int64_t quotient(int64_t at, int stride) {
   return stride == 1 ? at : stride == 2 ? at >> 1 : at / stride;
 }
 
-// Returns the windows of [0, windows) that cover position `at`.
-Range covering(int64_t at, int kernel, int stride, int before, int64_t windows) {
-  const int64_t past = at + before - kernel + 1;  // the first window starts here or later
-  return {past <= 0 ? 0 : quotient(past + stride - 1, stride),
-          std::min(quotient(at + before, stride) + 1, windows)};
-}
+// One axis of the images, and of the window that slides along it.
+struct SlidAxis {
+  int64_t extent, windows;
+  int kernel, stride, before;  // before: padding
+
+  // Returns the positions under a window.
+  [[nodiscard]] Range under(int64_t window) const {
+    const int64_t start = window * stride - before;
+    return {std::max<int64_t>(start, 0), std::min(start + kernel, extent)};
+  }
+  // Returns the windows over a position.
+  [[nodiscard]] Range over(int64_t position) const {
+    const int64_t past = position + before - kernel + 1;  // the first window starts here or later
+    return {past <= 0 ? 0 : quotient(past + stride - 1, stride),
+            std::min(quotient(position + before, stride) + 1, windows)};
+  }
+  // Returns where in the window a position lies.
+  [[nodiscard]] int64_t inside(int64_t position, int64_t window) const {
+    return position + before - window * stride;
+  }
+};
 
 // These hold the running values of the channels that are worked on at a time, in registers. There
 // are N times kLanes such channels. N = 0 means that the image has fewer than kLanes channels, and
@@ -46,34 +55,18 @@ using Ints = std::array<IntLanes, std::max(N, 1)>;
 // Describes one pooling; T is the element type of both images.
 template <class T>
 struct Pooling {
-  int64_t h, w, channels, out_h, out_w;
-  Window window;
+  SlidAxis vertical, horizontal;
+  int64_t channels;
 
-  Pooling(const Tensor& x, const Tensor& y, const Window& sliding)
-      : h(x.dim(1)),
-        w(x.dim(2)),
-        channels(x.dim(3)),
-        out_h(y.dim(1)),
-        out_w(y.dim(2)),
-        window(sliding) {}
+  Pooling(const Tensor& x, const Tensor& y, const Window& w)
+      : vertical{x.dim(1), y.dim(1), w.kernel_h, w.stride_h, w.pad_top},
+        horizontal{x.dim(2), y.dim(2), w.kernel_w, w.stride_w, w.pad_left},
+        channels(x.dim(3)) {}
 
-  [[nodiscard]] Range rows_under(int64_t oy) const {
-    return covered(oy, window.kernel_h, window.stride_h, window.pad_top, h);
-  }
-  [[nodiscard]] Range columns_under(int64_t ox) const {
-    return covered(ox, window.kernel_w, window.stride_w, window.pad_left, w);
-  }
-  [[nodiscard]] Range rows_over(int64_t y) const {
-    return covering(y, window.kernel_h, window.stride_h, window.pad_top, out_h);
-  }
-  [[nodiscard]] Range columns_over(int64_t x) const {
-    return covering(x, window.kernel_w, window.stride_w, window.pad_left, out_w);
-  }
   // Returns the position of image element (y, x) inside window (oy, ox), counted row by row.
   [[nodiscard]] int32_t position(int64_t y, int64_t x, int64_t oy, int64_t ox) const {
-    const int64_t row = y + window.pad_top - oy * window.stride_h;
-    const int64_t column = x + window.pad_left - ox * window.stride_w;
-    return static_cast<int32_t>(row * window.kernel_w + column);
+    return static_cast<int32_t>(vertical.inside(y, oy) * horizontal.kernel +
+                                horizontal.inside(x, ox));
   }
 
   // load() reads vector `v` of the channels at `from`; store() writes all vectors of `lanes` to
@@ -95,13 +88,13 @@ struct Pooling {
   void maximum(T* y, int32_t* chosen, const T* image, int64_t oy, int64_t ox) const {
     Floats<N> best;
     Ints<N> at;
-    const Range rows = rows_under(oy);
-    const Range columns = columns_under(ox);
+    const Range rows = vertical.under(oy);
+    const Range columns = horizontal.under(ox);
     best.fill(FloatLanes{} - std::numeric_limits<float>::infinity());
     at.fill(IntLanes{} + position(rows.first, columns.first, oy, ox));
     for (int64_t iy = rows.first; iy < rows.last; ++iy) {
       for (int64_t ix = columns.first; ix < columns.last; ++ix) {
-        const T* x = image + (iy * w + ix) * channels;
+        const T* x = image + (iy * horizontal.extent + ix) * channels;
         const IntLanes here = IntLanes{} + position(iy, ix, oy, ox);
         for (size_t v = 0; v < best.size(); ++v) {
           const FloatLanes value = load<N>(x, v);
@@ -118,11 +111,11 @@ struct Pooling {
   template <int N>
   void average(T* y, const T* image, int64_t oy, int64_t ox) const {
     Floats<N> sum{};
-    const Range rows = rows_under(oy);
-    const Range columns = columns_under(ox);
+    const Range rows = vertical.under(oy);
+    const Range columns = horizontal.under(ox);
     for (int64_t iy = rows.first; iy < rows.last; ++iy) {
       for (int64_t ix = columns.first; ix < columns.last; ++ix) {
-        const T* x = image + (iy * w + ix) * channels;
+        const T* x = image + (iy * horizontal.extent + ix) * channels;
         for (size_t v = 0; v < sum.size(); ++v) sum[v] += load<N>(x, v);
       }
     }
@@ -137,11 +130,11 @@ struct Pooling {
   template <int N>
   void gather_maximum(T* dx, const T* g, const int32_t* chosen, int64_t y, int64_t x) const {
     Floats<N> sum{};
-    const Range rows = rows_over(y);
-    const Range columns = columns_over(x);
+    const Range rows = vertical.over(y);
+    const Range columns = horizontal.over(x);
     for (int64_t oy = rows.first; oy < rows.last; ++oy) {
       for (int64_t ox = columns.first; ox < columns.last; ++ox) {
-        const int64_t at = (oy * out_w + ox) * channels;
+        const int64_t at = (oy * horizontal.windows + ox) * channels;
         const IntLanes here = IntLanes{} + position(y, x, oy, ox);
         for (size_t v = 0; v < sum.size(); ++v) {
           const FloatLanes gradient = load<N>(g + at, v);
@@ -155,13 +148,13 @@ struct Pooling {
   template <int N>
   void gather_average(T* dx, const T* g, int64_t y, int64_t x) const {
     Floats<N> sum{};
-    const Range rows = rows_over(y);
-    const Range columns = columns_over(x);
+    const Range rows = vertical.over(y);
+    const Range columns = horizontal.over(x);
     for (int64_t oy = rows.first; oy < rows.last; ++oy) {
       for (int64_t ox = columns.first; ox < columns.last; ++ox) {
-        const T* from = g + (oy * out_w + ox) * channels;
+        const T* from = g + (oy * horizontal.windows + ox) * channels;
         const float share =
-            1.0F / static_cast<float>(rows_under(oy).size() * columns_under(ox).size());
+            1.0F / static_cast<float>(vertical.under(oy).size() * horizontal.under(ox).size());
         for (size_t v = 0; v < sum.size(); ++v) sum[v] += share * load<N>(from, v);
       }
     }
@@ -182,8 +175,8 @@ void for_each_lanes(int64_t channels, Body body) {
   }
 }
 
-// Calls body<N>(image, row, column, first channel) for all pixels and channels of images [n, h, w,
-// c]. Some channels can be visited twice, as in for_each_lanes().
+// Calls body<N>(image, row, column, first channel, index of its element) for all pixels and
+// channels of images [n, h, w, c]. Some channels can be visited twice, as in for_each_lanes().
 template <class Body>
 void for_each_pixel(int threads, const Shape& images, Body body) {
   share_out(threads, images[0] * images[1], [&](int64_t first, int64_t last) {
@@ -191,89 +184,10 @@ void for_each_pixel(int threads, const Shape& images, Body body) {
       const int64_t n = row / images[1];
       const int64_t y = row % images[1];
       for (int64_t x = 0; x < images[2]; ++x) {
-        for_each_lanes(images[3],
-                       [&]<int N>(int64_t c) { body.template operator()<N>(n, y, x, c); });
-      }
-    }
-  });
-}
-
-template <class T>
-void forward(int threads, const Tensor& y, const Tensor* chosen, const Tensor& x,
-             const Window& window, Pool kind) {
-  const Pooling<T> pooling(x, y, window);
-  const int64_t image = pooling.h * pooling.w * pooling.channels;
-  const T* from = x.data<T>();
-  T* to = y.data<T>();
-  int32_t* at = chosen != nullptr ? chosen->data<int32_t>() : nullptr;
-  for_each_pixel(threads, y.shape(), [&]<int N>(int64_t n, int64_t oy, int64_t ox, int64_t c) {
-    const int64_t i = ((n * pooling.out_h + oy) * pooling.out_w + ox) * pooling.channels + c;
-    const T* seen = from + n * image + c;
-    if (kind == Pool::Max) {
-      pooling.template maximum<N>(to + i, at != nullptr ? at + i : nullptr, seen, oy, ox);
-    } else {
-      pooling.template average<N>(to + i, seen, oy, ox);
-    }
-  });
-}
-
-template <class T>
-void backward(int threads, const Tensor& dx, const Tensor& g, const Tensor* chosen,
-              const Window& window, Pool kind) {
-  const Pooling<T> pooling(dx, g, window);
-  const int64_t image = pooling.out_h * pooling.out_w * pooling.channels;
-  const T* from = g.data<T>();
-  T* to = dx.data<T>();
-  const int32_t* at = kind == Pool::Max ? chosen->data<int32_t>() : nullptr;
-  for_each_pixel(threads, dx.shape(), [&]<int N>(int64_t n, int64_t y, int64_t x, int64_t c) {
-    const int64_t i = ((n * pooling.h + y) * pooling.w + x) * pooling.channels + c;
-    const int64_t first = n * image + c;
-    if (kind == Pool::Max) {
-      pooling.template gather_maximum<N>(to + i, from + first, at + first, y, x);
-    } else {
-      pooling.template gather_average<N>(to + i, from + first, y, x);
-    }
-  });
-}
-
-template <class T>
-void mean_forward(int threads, const Tensor& y, const Tensor& x) {
-  const int64_t pixels = x.dim(1) * x.dim(2);
-  const int64_t channels = x.dim(3);
-  const float share = 1.0F / static_cast<float>(pixels);
-  constexpr int64_t kBlock = 4 * kLanes;  // channels of a task; so threads share even one image
-  const int64_t blocks = (channels + kBlock - 1) / kBlock;
-  const auto average = [=, from = x.data<T>(), to = y.data<T>()](int64_t n, int64_t first) {
-    const int64_t here = std::min(kBlock, channels - first);
-    for_each_lanes(here, [&]<int N>(int64_t c) {
-      const int64_t count = N > 0 ? kLanes : here;
-      Floats<N> sum{};
-      for (int64_t p = 0; p < pixels; ++p) {
-        const T* pixel = from + (n * pixels + p) * channels + first + c;
-        for (size_t v = 0; v < sum.size(); ++v) sum[v] += load_lanes(pixel + v * kLanes, count);
-      }
-      for (size_t v = 0; v < sum.size(); ++v) {
-        store_lanes(to + n * channels + first + c + v * kLanes, sum[v] * share, count);
-      }
-    });
-  };
-  share_out(threads, x.dim(0) * blocks, [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) average(i / blocks, i % blocks * kBlock);
-  });
-}
-
-template <class T>
-void mean_backward(int threads, const Tensor& dx, const Tensor& g) {
-  const int64_t pixels = dx.dim(1) * dx.dim(2);
-  const int64_t channels = dx.dim(3);
-  const float share = 1.0F / static_cast<float>(pixels);
-  const T* from = g.data<T>();
-  T* to = dx.data<T>();
-  share_out(threads, dx.dim(0) * pixels, [=](int64_t first, int64_t last) {
-    for (int64_t p = first; p < last; ++p) {
-      const T* gradient = from + p / pixels * channels;
-      for (int64_t c = 0; c < channels; ++c) {
-        to[p * channels + c] = T(share * static_cast<float>(gradient[c]));
+        const int64_t pixel = (row * images[2] + x) * images[3];
+        for_each_lanes(images[3], [&]<int N>(int64_t c) {
+          body.template operator()<N>(n, y, x, c, pixel + c);
+        });
       }
     }
   });
@@ -283,22 +197,82 @@ void mean_backward(int threads, const Tensor& dx, const Tensor& g) {
 
 void pool_forward(int threads, const Tensor& y, const Tensor* chosen, const Tensor& x,
                   const Window& window, Pool kind) {
-  with_element_type(x.dtype(), "pooling",
-                    [&]<class T>(T) { forward<T>(threads, y, chosen, x, window, kind); });
+  with_element_type(x.dtype(), "pooling", [&]<class T>(T) {
+    const Pooling<T> pooling(x, y, window);
+    const int64_t image = x.dim(1) * x.dim(2) * x.dim(3);
+    const T* from = x.data<T>();
+    T* to = y.data<T>();
+    int32_t* at = chosen != nullptr ? chosen->data<int32_t>() : nullptr;
+    for_each_pixel(
+        threads, y.shape(), [&]<int N>(int64_t n, int64_t oy, int64_t ox, int64_t c, int64_t i) {
+          const T* seen = from + n * image + c;
+          if (kind == Pool::Max) {
+            pooling.template maximum<N>(to + i, at != nullptr ? at + i : nullptr, seen, oy, ox);
+          } else {
+            pooling.template average<N>(to + i, seen, oy, ox);
+          }
+        });
+  });
 }
 
 void pool_backward(int threads, const Tensor& dx, const Tensor& g, const Tensor* chosen,
                    const Window& window, Pool kind) {
-  with_element_type(g.dtype(), "pooling",
-                    [&]<class T>(T) { backward<T>(threads, dx, g, chosen, window, kind); });
+  with_element_type(g.dtype(), "pooling", [&]<class T>(T) {
+    const Pooling<T> pooling(dx, g, window);
+    const int64_t image = g.dim(1) * g.dim(2) * g.dim(3);
+    const T* from = g.data<T>();
+    T* to = dx.data<T>();
+    const int32_t* at = kind == Pool::Max ? chosen->data<int32_t>() : nullptr;
+    for_each_pixel(threads, dx.shape(),
+                   [&]<int N>(int64_t n, int64_t y, int64_t x, int64_t c, int64_t i) {
+                     const int64_t first = n * image + c;
+                     if (kind == Pool::Max) {
+                       pooling.template gather_maximum<N>(to + i, from + first, at + first, y, x);
+                     } else {
+                       pooling.template gather_average<N>(to + i, from + first, y, x);
+                     }
+                   });
+  });
 }
 
 void global_average_forward(int threads, const Tensor& y, const Tensor& x) {
-  with_element_type(x.dtype(), "pooling", [&]<class T>(T) { mean_forward<T>(threads, y, x); });
+  const int64_t pixels = x.dim(1) * x.dim(2);
+  const int64_t channels = x.dim(3);
+  const float share = 1.0F / static_cast<float>(pixels);
+  constexpr int64_t kBlock = 4 * kLanes;  // channels of a task; so threads share even one image
+  const int64_t blocks = (channels + kBlock - 1) / kBlock;
+  with_element_type(x.dtype(), "pooling", [&]<class T>(T) {
+    const auto average = [=, from = x.data<T>(), to = y.data<T>()](int64_t n, int64_t first) {
+      const int64_t here = std::min(kBlock, channels - first);
+      for_each_lanes(here, [&]<int N>(int64_t c) {
+        const int64_t count = N > 0 ? kLanes : here;
+        Floats<N> sum{};
+        for (int64_t p = 0; p < pixels; ++p) {
+          const T* pixel = from + (n * pixels + p) * channels + first + c;
+          for (size_t v = 0; v < sum.size(); ++v) sum[v] += load_lanes(pixel + v * kLanes, count);
+        }
+        for (size_t v = 0; v < sum.size(); ++v) {
+          store_lanes(to + n * channels + first + c + v * kLanes, sum[v] * share, count);
+        }
+      });
+    };
+    share_out(threads, x.dim(0) * blocks, [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) average(i / blocks, i % blocks * kBlock);
+    });
+  });
 }
 
 void global_average_backward(int threads, const Tensor& dx, const Tensor& g) {
-  with_element_type(g.dtype(), "pooling", [&]<class T>(T) { mean_backward<T>(threads, dx, g); });
+  const int64_t pixels = dx.dim(1) * dx.dim(2);
+  const int64_t channels = dx.dim(3);
+  const float share = 1.0F / static_cast<float>(pixels);
+  with_element_type(g.dtype(), "pooling", [&]<class T>(T) {
+    for_rows(threads, dx.dim(0) * pixels, channels,
+             [=, from = g.data<T>(), to = dx.data<T>()](int64_t p) {
+               map_row(to + p * channels, from + p / pixels * channels, channels,
+                       [share](float gi) { return share * gi; });
+             });
+  });
 }
 
 }  // namespace penstock

@@ -116,6 +116,24 @@ TEST_F(Upsampling, DoesNotDependOnThreads) {
   EXPECT_EQ(values(one), values(two));
 }
 
+// Gradients are summed for some channels at a time.
+TEST_F(Upsampling, HasTheGradientsOfEachOfManyChannels) {
+  constexpr size_t kChannels = 1026;
+  const Enlarging how{2, 2, Upsample::Bilinear};
+  const Tensor g = random(rig_, {1, 4, 2, kChannels}, 1);
+  Tensor dx = poisoned(rig_, {1, 2, 1, kChannels});
+  ops_->upsample2d_backward(dx, g, how);
+  for (const size_t channel : {size_t{0}, size_t{1023}, size_t{1024}, size_t{1025}}) {
+    Tensor one = rig_.empty({1, 4, 2, 1}, DType::F32);
+    assign(one, [&](size_t i) { return values(g)[i * kChannels + channel]; });
+    Tensor gradient = poisoned(rig_, {1, 2, 1, 1});
+    ops_->upsample2d_backward(gradient, one, how);
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(values(dx)[i * kChannels + channel], values(gradient)[i]) << channel;
+    }
+  }
+}
+
 TEST_F(Upsampling, RefusesWhatDoesNotFit) {
   const Tensor x = random(rig_, {1, 3, 3, 2}, 1);
   Tensor y = rig_.empty({1, 6, 5, 2}, DType::F32);
