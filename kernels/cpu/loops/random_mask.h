@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/cpu/loops/lanes.h"
 #include "kernels/cpu/loops/simd_math.h"
 #include "kernels/philox.h"
 
@@ -18,14 +19,8 @@ namespace penstock {
 
 inline constexpr int kPhiloxWords = 64;  // 32-bit words that philox_words() makes
 
-// A PhiloxLanes has as many 64-bit lanes as a register of the processor.
-#if defined(__AVX512F__)
-using PhiloxLanes = uint64_t __attribute__((vector_size(64)));
-#elif defined(__AVX2__)
-using PhiloxLanes = uint64_t __attribute__((vector_size(32)));
-#else
-using PhiloxLanes = uint64_t __attribute__((vector_size(16)));
-#endif
+// The 64-bit lanes of a register of the processor.
+using PhiloxLanes = uint64_t __attribute__((vector_size(4 * kLanes)));
 
 // Multiplies the lower half of each lane by the factor. A compiler that is not told that only these
 // halves count multiplies whole lanes, which takes two to three times as long.

@@ -80,26 +80,22 @@ Packing::Packing(OneDnn::State& state, const dnnl_api::Desc& value, const dnnl_a
 Tensor Packing::form_of(OneDnn::State& state, Weight& weight) {
   const Tensor& value = weight.value();
   if (!reorder_ && !blocks_) return value;
-  return penstock::form_of(
-      weight, key_, !weight.is_read_once(), [&] { return new_form(state, value); },
-      [&](const Tensor& form) { pack(state, form, value); });
-}
-
-Tensor Packing::new_form(OneDnn::State& state, const Tensor& value) const {
-  Tensor form = state.scratch(size_bytes_, DType::U8);
-  const int64_t packed_bytes = value.elements() * static_cast<int64_t>(sizeof(bfloat16));
-  // The padding of blocks has to be zero. Our loops do not write to it, so it is set here.
-  if (blocks_ && size_bytes_ > packed_bytes) std::memset(form.raw(), 0, form.size_bytes());
-  return form;
-}
-
-void Packing::pack(OneDnn::State& state, const Tensor& form, const Tensor& value) {
-  state.copied_bytes += static_cast<int64_t>(value.size_bytes()) + size_bytes_;
-  if (blocks_) {
-    block_filter(state.threads, *blocks_, static_cast<bfloat16*>(form.raw()), value.data<float>());
-  } else {
+  const auto allocate = [&] {
+    Tensor form = state.scratch(size_bytes_, DType::U8);
+    const int64_t packed_bytes = value.elements() * static_cast<int64_t>(sizeof(bfloat16));
+    // The padding of blocks has to be zero. Our loops do not write to it, so it is set here.
+    if (blocks_ && size_bytes_ > packed_bytes) std::memset(form.raw(), 0, form.size_bytes());
+    return form;
+  };
+  const auto pack = [&](const Tensor& form) {
+    state.copied_bytes += static_cast<int64_t>(value.size_bytes()) + size_bytes_;
+    if (blocks_) {
+      auto* to = static_cast<bfloat16*>(form.raw());
+      return block_filter(state.threads, *blocks_, to, value.data<float>());
+    }
     reorder_->run(state, {form.raw(), value.raw()});
-  }
+  };
+  return penstock::form_of(weight, key_, !weight.is_read_once(), allocate, pack);
 }
 
 Unpacking::Unpacking(OneDnn::State& state, const dnnl_api::Desc& packed,

@@ -21,9 +21,6 @@ class Packing {
   [[nodiscard]] Tensor form_of(OneDnn::State& state, Weight& weight);
 
  private:
-  [[nodiscard]] Tensor new_form(OneDnn::State& state, const Tensor& value) const;
-  void pack(OneDnn::State& state, const Tensor& form, const Tensor& value);
-
   // Either the library (reorder_) or our own loops (blocks_) make the form. Both are empty where
   // the primitive reads the value as it is.
   std::optional<Prepared> reorder_;
