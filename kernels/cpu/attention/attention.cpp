@@ -142,18 +142,21 @@ class CpuAttention final : public OnCpu<AttentionOps> {
       const T* gradient = g.data<T>();
       const T* result = out.data<T>();
       const float* sums = logsumexp.data<float>();
-      for_rows(context_, sizes.heads, positions * (sizes.depth + 20),
-               [=, &sinks, &dsinks](int64_t h) {
-                 const float sink = sinks.data<float>()[h];
-                 float sum = 0.0F;
-                 for (int64_t position = 0; position < positions; ++position) {
-                   const int64_t row = position * sizes.heads + h;
-                   const int64_t at = row * sizes.depth;
-                   const float dot = simd_dot(gradient + at, result + at, sizes.depth);
-                   sum -= std::exp(sink - sums[row_of_sums(sizes, row)]) * dot;
-                 }
-                 dsinks.data<float>()[h] = sum;
-               });
+      const float* sink = sinks.data<float>();
+      float* to = dsinks.data<float>();
+      for_rows(context_, sizes.heads, positions * (sizes.depth + 20), [=](int64_t h) {
+        const float score = sink[h];
+        float sum = 0.0F;
+        for (int64_t position = 0; position < positions; ++position) {
+          const int64_t row = position * sizes.heads + h;
+          const int64_t at = row * sizes.depth;
+          const float dot = simd_dot(gradient + at, result + at, sizes.depth);
+          // This says that it is rounded once. A compiler fuses a product and a sum, or does not,
+          // by what surrounds them: it did so in the copy of the loop for one thread alone.
+          sum = std::fma(-std::exp(score - sums[row_of_sums(sizes, row)]), dot, sum);
+        }
+        to[h] = sum;
+      });
     });
   }
 

@@ -76,21 +76,25 @@ TEST_P(AttentionSinks, FarFromAllScoresAreNothingOrEverything) {
 }
 
 TEST_P(AttentionSinks, DoNotDependOnThreads) {
-  Rig alone(1);
-  const auto ops = cpu_attention_ops(alone.context);
-  Tensor out = random(alone, out_.shape(), 1, GetParam());
-  Tensor sums = alone.empty(sums_.shape());
-  assign(sums, [&](size_t i) { return sums_.data<float>()[i]; });
-  ops_->add_sinks(out_, sums_, sinks_);
-  ops->add_sinks(out, sums, sinks_);
-  EXPECT_TRUE(same_bits(out, out_));
-  EXPECT_TRUE(same_bits(sums, sums_));
-  const Tensor g = random(rig_, out_.shape(), 4, GetParam());
-  Tensor two = poisoned(rig_, {kHeads});
-  Tensor one = poisoned(rig_, {kHeads});
-  ops_->sinks_backward(two, g, out_, sums_, sinks_);
-  ops->sinks_backward(one, g, out_, sums_, sinks_);
-  EXPECT_TRUE(same_bits(one, two));
+  constexpr int64_t kMany = 160;  // positions whose work is worth a second thread
+  struct Results {
+    Tensor out, sums, dsinks;
+  };
+  const auto on_threads = [&](int threads) {
+    Rig rig(threads);
+    const auto ops = cpu_attention_ops(rig.context);
+    Results all{random(rig_, {kSamples, kMany, kHeads * kDepth}, 1, GetParam()),
+                random(rig_, {kSamples, kHeads, kMany}, 2), poisoned(rig_, {kHeads})};
+    ops->add_sinks(all.out, all.sums, sinks_);
+    const Tensor g = random(rig_, all.out.shape(), 4, GetParam());
+    ops->sinks_backward(all.dsinks, g, all.out, all.sums, sinks_);
+    return all;
+  };
+  const Results one = on_threads(1);
+  const Results two = on_threads(2);
+  EXPECT_TRUE(same_bits(one.out, two.out));
+  EXPECT_TRUE(same_bits(one.sums, two.sums));
+  EXPECT_TRUE(same_bits(one.dsinks, two.dsinks));
 }
 
 TEST_P(AttentionSinks, MisfitsAreRefused) {
