@@ -1,8 +1,9 @@
 #include "kernels/cpu/image/patches.h"
 
 #include <algorithm>
+#include <functional>
 
-#include "kernels/cpu/loops/loops.h"
+#include "kernels/cpu/loops/maps.h"
 #include "kernels/cpu/loops/transposed.h"
 #include "kernels/cpu/onednn/onednn.h"
 
@@ -115,8 +116,10 @@ void forward_by_patches(CpuContext& context, const PatchProducts& products, cons
   // One thread transposes y and g, which are small beside a filter.
   transpose(to, products.out, result.data<float>(), products.positions, products.out,
             products.positions);
-  const float* added = bias != nullptr ? bias->data<float>() : nullptr;
-  for (int64_t i = 0; added != nullptr && i < y.elements(); ++i) to[i] += added[i % products.out];
+  for (int64_t row = 0; bias != nullptr && row < products.positions; ++row) {
+    float* line = to + row * products.out;
+    map_row(line, line, bias->data<float>(), products.out, std::plus<float>());
+  }
   if (f == Fused::None) return;
   const Activation after = f == Fused::Relu ? Activation::Relu : Activation::Tanh;
   context.dnn.activation_forward(to, to, y.elements(), DType::F32, after);

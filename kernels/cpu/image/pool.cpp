@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "kernels/cpu/loops/lanes.h"
-#include "kernels/cpu/loops/maps.h"
+#include "kernels/cpu/loops/loops.h"
 
 namespace penstock {
 namespace {
@@ -267,11 +267,15 @@ void global_average_backward(int threads, const Tensor& dx, const Tensor& g) {
   const int64_t channels = dx.dim(3);
   const float share = 1.0F / static_cast<float>(pixels);
   with_element_type(g.dtype(), "pooling", [&]<class T>(T) {
-    for_rows(threads, dx.dim(0) * pixels, channels,
-             [=, from = g.data<T>(), to = dx.data<T>()](int64_t p) {
-               map_row(to + p * channels, from + p / pixels * channels, channels,
-                       [share](float gi) { return share * gi; });
-             });
+    share_out(threads, dx.dim(0) * pixels,
+              [=, from = g.data<T>(), to = dx.data<T>()](int64_t first, int64_t last) {
+                for (int64_t p = first; p < last; ++p) {
+                  const T* gradient = from + p / pixels * channels;
+                  for (int64_t c = 0; c < channels; ++c) {
+                    to[p * channels + c] = T(share * static_cast<float>(gradient[c]));
+                  }
+                }
+              });
   });
 }
 
