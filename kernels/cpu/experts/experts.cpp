@@ -175,10 +175,14 @@ class CpuExperts final : public OnCpu<ExpertOps> {
           const int64_t count = std::min(kPiece, width - begin);
           std::fill(sum, sum + count, 0.0F);
           for (int64_t slot = row * sizes.chosen; slot < (row + 1) * sizes.chosen; ++slot) {
-            map_row(sum, sum, from.data<T>() + places[slot] * width + begin, count,
-                    [weight = weight_of(slot)](float s, float x) { return s + weight * x; });
+            const float weight = weight_of(slot);
+            const T* line = from.data<T>() + places[slot] * width + begin;
+#pragma GCC ivdep
+            for (int64_t c = 0; c < count; ++c) sum[c] += weight * static_cast<float>(line[c]);
           }
-          map_row(to.data<T>() + row * width + begin, sum, count, [](float s) { return s; });
+          T* line = to.data<T>() + row * width + begin;
+#pragma GCC ivdep
+          for (int64_t c = 0; c < count; ++c) line[c] = static_cast<T>(sum[c]);
         }
       });
     });
