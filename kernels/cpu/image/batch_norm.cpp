@@ -55,7 +55,7 @@ class CpuBatchNorm final : public OnCpu<BatchNormOps> {
       return;
     }
     const WideRows rows = folded_rows(x.elements(), channels);
-    const auto count = static_cast<double>(x.elements() / channels);
+    const auto count = static_cast<double>(x.shape().rows());
     with_element_type(x.dtype(), kOp, [&]<class T>(T) {
       const T* from = x.data<T>();
       const Tensor wide_origin = tiled(
