@@ -107,15 +107,30 @@ int run(Session& session, const CommandLine& line, const ModelMaker& models) {
   return exit_code;
 }
 
-int start(int argc, char** argv, const ModelMaker& models) {
+// Does a command that needs no ranks. Where a launcher started several processes, the first one
+// does it and says so: they would all print the same, and write the same files at once.
+int do_alone(const Command& command, const CommandLine& line, const StartedProcess& process,
+             const ModelMaker& models) {
+  if (process.number > 0) return 0;
+  if (process.processes > 1) {
+    tell(
+        fmt::format("note: {} needs no ranks: the first of the {} processes does it, the others "
+                    "do nothing",
+                    line.command, process.processes));
+  }
+  return command.alone(line.arguments, models);
+}
+
+int start(int argc, char** argv, const StartedProcess& process, const ModelMaker& models) {
   const CommandLine line = split_command(argc, argv);
-  if (const std::optional<std::string> answer = plain_answer(line)) {
-    write_answer(*answer);
+  const auto answer = on_every_rank([&] { return plain_answer(line); });
+  if (answer) {
+    if (process.number == 0) write_answer(*answer);
     return line.command.empty() ? static_cast<int>(ErrorKind::Input) : 0;
   }
   const Command* command = find_command(line.command);
   if (command != nullptr && command->alone != nullptr) {
-    return command->alone(line.arguments, models);
+    return do_alone(*command, line, process, models);
   }
   // Signals are caught before MPI starts: starting MPI takes most of a second, and a request to
   // stop can arrive in that time.
@@ -129,12 +144,12 @@ int start(int argc, char** argv, const ModelMaker& models) {
 int run_program(int argc, char** argv, const ModelMaker& models) {
   (void)std::signal(SIGXFSZ, SIG_IGN);  // then write() returns an error at a limit of ulimit -f
   if (!penstock_processor_fits) return static_cast<int>(ErrorKind::Resource);
-  const bool is_first = is_first_of_unjoined(std::getenv);  // MPI changes the environment later
+  const StartedProcess process = started_process(std::getenv);  // MPI changes the environment later
   try {
-    return start(argc, argv, models);
+    return start(argc, argv, process, models);
   } catch (...) {  // MPI did not start, or did not join the ranks
     const Failure failure = current_failure();
-    if (failure.scope == ErrorScope::EveryRank && !is_first) {
+    if (failure.scope == ErrorScope::EveryRank && process.number > 0) {
       // The launcher ends all ranks as soon as one rank ends. So every rank but the first waits
       // until the first rank has printed.
       std::this_thread::sleep_for(std::chrono::milliseconds(500));

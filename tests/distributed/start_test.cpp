@@ -32,6 +32,26 @@ TEST_F(Program, OfStrangersOneSpeaks) {
   EXPECT_THAT(job.output, HasSubstr("started 2 processes (PMI_SIZE)"));
 }
 
+// Four processes printed four answers, and wrote the same files at the same time.
+TEST_F(Program, WhatNeedsNoRanksIsDoneOnce) {
+  const auto times = [](const std::string& output, const std::string& words) {
+    int found = 0;
+    for (size_t at = output.find(words); at != std::string::npos; at = output.find(words, at + 1))
+      ++found;
+    return found;
+  };
+  const JobResult schedule = run_penstock(3, "schedule --stages 2 --micro-batches 2", 30);
+  EXPECT_EQ(schedule.exit_code, 0) << schedule.output;
+  EXPECT_EQ(times(schedule.output, "makespan    "), 1) << schedule.output;
+  EXPECT_EQ(times(schedule.output, "schedule needs no ranks: the first of the 3 processes"), 1)
+      << schedule.output;
+  const JobResult version = run_penstock(3, "--version", 30);
+  EXPECT_EQ(version.exit_code, 0) << version.output;
+  EXPECT_EQ(times(version.output, "penstock "), 1) << version.output;
+  expect_refusal(3, "plan " + scratch_ / "absent.toml" + " --ranks 2", 2, {"absent.toml"});
+  expect_refusal(3, "help nothing", 2, {"nothing"});
+}
+
 // It used to be trained, by whatever they had in common.
 TEST_F(Program, RefusesRanksThatAreNotOneProgram) {
   const std::string words = train("--stages 2");

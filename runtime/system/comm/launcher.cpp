@@ -1,5 +1,6 @@
 #include "runtime/system/comm/launcher.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 
@@ -22,6 +23,22 @@ constexpr std::array<Launcher, 6> kLaunchers = {{
     {"JSM_NAMESPACE_SIZE", "jsrun", "use the MPI that belongs to jsrun"},
     {"PMI_SIZE", "the mpiexec of MPICH or one of its kin", nullptr},
     {"MPI_LOCALNRANKS", "the mpiexec of MPICH or one of its kin", nullptr},
+}};
+
+// Names the variables of a launcher that hold how many processes it started, and which one this is.
+// The launcher whose variables are there and that stands first has started this process: those
+// behind it may have started that launcher, as a step of Slurm starts the helpers of mpirun.
+struct Numbered {
+  const char* size_variable;
+  const char* number_variable;
+};
+
+constexpr std::array<Numbered, 5> kNumbered = {{
+    {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+    {"PMI_SIZE", "PMI_RANK"},
+    {"FLUX_JOB_SIZE", "FLUX_TASK_RANK"},
+    {"JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_RANK"},
+    {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
 }};
 
 int number(const char* text) {
@@ -70,12 +87,13 @@ bool is_slurm_with_pmi(const Environment& environment) {
   return is_unjoined_step(environment) && offers_pmi(environment);
 }
 
-bool is_first_of_unjoined(const Environment& environment) {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "FLUX_TASK_RANK",
-                           "JSM_NAMESPACE_RANK", "SLURM_PROCID"}) {
-    if (const char* rank = environment(name)) return number(rank) == 0;
+StartedProcess started_process(const Environment& environment) {
+  for (const Numbered& launcher : kNumbered) {
+    const char* size = environment(launcher.size_variable);
+    const char* own = environment(launcher.number_variable);
+    if (size != nullptr && own != nullptr) return {number(own), std::max(1, number(size))};
   }
-  return true;
+  return {};
 }
 
 // Returns the name of the launcher that has started this process. That launcher may itself have

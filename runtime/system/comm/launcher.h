@@ -1,12 +1,12 @@
 // runtime/system/comm/launcher.h -- tells from environment variables which launcher started
-// this process, and whether it started others that MPI does not know of.
+// this process, how many it started, and whether MPI knows of the others.
 //
 // A launcher that MPI does not understand (srun without PMIx, the mpirun of another MPI) starts N
 // processes of which each believes to be alone, and N copies of the run would write to the same
 // files. Only the launcher's variables tell. Pure: the environment comes in as a function.
 //
-// A new launcher is a row of kLaunchers in launcher.cpp, its variable of a rank's number one of
-// is_first_of_unjoined() there, and its name a line of starter(). It may want its words where the
+// A new launcher is a row of kLaunchers in launcher.cpp, its variables one of kNumbered there, and
+// its name a line of starter(). It may want its words where the
 // program gives advice:
 // launch/program/start/start_line.cpp (how to start), launch/program/threads.cpp (how to bind),
 // launch/program/stopping/time_limit.cpp (when the job ends), and, before MPI has started,
@@ -34,9 +34,13 @@ using Environment = std::function<const char*(const char* name)>;  // null where
 // with it can start, one that was not ends the process in MPI_Init.
 [[nodiscard]] bool is_slurm_with_pmi(const Environment& environment);
 
-// Whether this is the first of the processes that a launcher started and MPI did not join: the one
-// that prints the error. True where nothing tells them apart.
-[[nodiscard]] bool is_first_of_unjoined(const Environment& environment);
+// Which of how many processes this one is that a launcher started together, whether MPI joins them
+// or not. Alone where nothing tells of others, as in a batch script.
+struct StartedProcess {
+  int number = 0;  // 0 is the first
+  int processes = 1;
+};
+[[nodiscard]] StartedProcess started_process(const Environment& environment);
 
 // The command that started the ranks, as a user writes it before `-n RANKS`: "mpirun", "srun",
 // "flux run", "jsrun", or "mpiexec" for MPICH's. "mpirun" where no launcher is known.

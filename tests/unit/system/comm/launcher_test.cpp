@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -81,6 +82,37 @@ TEST(Launcher, LeavesOtherProcessManagersToMpi) {
       environment({{"SLURM_STEP_NUM_TASKS", "4"}, {"PMI_RANK", "1"}, {"PMI_SIZE", "4"}});
   EXPECT_FALSE(is_slurm_without_pmix(pmi2));
   EXPECT_TRUE(is_slurm_with_pmi(pmi2));
+}
+
+std::pair<int, int> process_in(const std::map<std::string, std::string>& variables) {
+  const StartedProcess process = started_process(environment(variables));
+  return {process.number, process.processes};
+}
+
+TEST(Launcher, KnowsWhichProcessOfHowManyThisIs) {
+  EXPECT_EQ(process_in({}), std::pair(0, 1));
+  EXPECT_EQ(process_in({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "3"}}),
+            std::pair(3, 4));
+  EXPECT_EQ(process_in({{"PMI_SIZE", "2"}, {"PMI_RANK", "1"}}), std::pair(1, 2));
+  EXPECT_EQ(process_in({{"FLUX_JOB_SIZE", "3"}, {"FLUX_TASK_RANK", "2"}}), std::pair(2, 3));
+  EXPECT_EQ(process_in({{"JSM_NAMESPACE_SIZE", "3"}, {"JSM_NAMESPACE_RANK", "1"}}),
+            std::pair(1, 3));
+  EXPECT_EQ(process_in({{"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_PROCID", "2"}, {"PMIX_RANK", "2"}}),
+            std::pair(2, 4));
+  // A batch script is one process, whatever its job has.
+  EXPECT_EQ(process_in({{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}}), std::pair(0, 1));
+}
+
+// Helpers of both mpiruns are started by a step of Slurm's with a task on each node.
+TEST(Launcher, CountsTheProcessesOfMpirunNotItsHelpers) {
+  const std::map<std::string, std::string> helper = {{"SLURM_STEP_NUM_TASKS", "2"},
+                                                     {"SLURM_PROCID", "1"}};
+  std::map<std::string, std::string> rank = helper;
+  rank.insert({{"OMPI_COMM_WORLD_SIZE", "1"}, {"OMPI_COMM_WORLD_RANK", "0"}});
+  EXPECT_EQ(process_in(rank), std::pair(0, 1));
+  rank = helper;
+  rank.insert({{"PMI_SIZE", "8"}, {"PMI_RANK", "5"}});
+  EXPECT_EQ(process_in(rank), std::pair(5, 8));
 }
 
 TEST(Launcher, KnowsWhatStartedTheRanks) {
