@@ -43,16 +43,19 @@ Waits watched_waits(const RunConfig& config, std::chrono::microseconds nap,
 Config share(Collective& world, const std::function<Config()>& make) {
   std::string schedule_csv;
   std::string places;
+  std::string said_in;
   const std::string text = on_first_rank(world, [&] {
     const Config config = make();
     schedule_csv = config.pipeline.schedule_csv;
     places = places_of(config.model.sequence);
+    said_in = config.model.said_in;
     return write_run_file(config);
   });
   Settings settings;
   parse_run_file(text, "run.toml", settings);
   settings.config.pipeline.schedule_csv = world.broadcast(schedule_csv, 0);
   set_places(settings.config.model.sequence, world.broadcast(places, 0));
+  settings.config.model.said_in = world.broadcast(said_in, 0);
   return settings.config;
 }
 

@@ -55,7 +55,7 @@ class Tied : public testing::Test {
     config_.pipeline.micro_batches = session_.ranks();
     input_ = input_of(config_.model);
     model_ = build_model(config_.model, 0, 0);
-    check_model(model_, input_, 1);
+    check_model(config_.model, model_, input_, 1);
     programs_ = make_programs(config_.pipeline);
     layout_ = lay_out(model_, input_, config_, programs_.training);
     stages_.assign(static_cast<size_t>(layout_.stages), nullptr);

@@ -169,7 +169,7 @@ Contents contents_of(const CheckpointReader& checkpoint) {
 Contents contents_of(const Config& config, const ModelMaker& models) {
   const int64_t vocabulary = known_vocabulary(config.data);
   const Sequential model = models.build(config.model, vocabulary, config.model.classes);
-  check_model(model, models.input(config.model), config.pipeline.micro_batch_size);
+  check_model(config.model, model, models.input(config.model), config.pipeline.micro_batch_size);
   Contents contents;
   contents.heading = config.model.kind + ", for " +
                      (config.run.epochs > 0 ? amount_text(config.run.epochs, "epoch")

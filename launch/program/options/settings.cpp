@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/error.h"
+#include "kernels/joined.h"
 #include "kernels/parse_number.h"
 #include "kernels/suggest.h"
 #include "launch/program/found_path.h"
@@ -287,6 +288,21 @@ void check_layers(const Settings& settings) {
   }
 }
 
+// Notes, for what the making of the network refuses, where its keys were said: the run file, and
+// what has set others beside it.
+void settle_places_of_network(Settings& settings) {
+  std::vector<std::string> places;
+  const std::string file = settings.run_file.string();
+  if (!file.empty()) places.push_back(file);
+  for (const auto& [name, origin] : settings.origins) {
+    const bool is_of_network = name.starts_with("model.") || name.starts_with("lora.");
+    const bool is_in_file = !file.empty() && origin.starts_with(file + ":");
+    if (!is_of_network || is_in_file) continue;
+    if (std::ranges::find(places, origin) == places.end()) places.push_back(origin);
+  }
+  settings.config.model.said_in = joined(places, ", ");
+}
+
 }  // namespace
 
 bool Settings::on_command_line(const std::string& name) const {
@@ -326,6 +342,7 @@ void complete(Settings& settings, DataRead read) {
   settle_data_paths(settings, read);
   check_copies(settings, read);
   settle_run_directory(settings);
+  settle_places_of_network(settings);
 }
 
 }  // namespace penstock

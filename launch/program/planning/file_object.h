@@ -37,11 +37,12 @@ class FileObject {
   void know(std::initializer_list<const char*> keys) const;
   // Where it is in the document, for messages; empty for the whole.
   [[nodiscard]] const std::string& place() const { return place_; }
+  // Where its member `key` is, there or not.
+  [[nodiscard]] std::string named(const char* key) const;
   [[noreturn]] void fail(const std::string& key, const std::string& what) const;
 
  private:
   FileObject(const FileObject& parent, std::string place, const nlohmann::json& json);
-  [[nodiscard]] std::string named(const char* key) const;
   [[nodiscard]] const nlohmann::json& member(const char* key) const;
   [[nodiscard]] const nlohmann::json& list(const char* key) const;
   [[nodiscard]] int64_t integer_of(const std::string& key, const nlohmann::json& json) const;

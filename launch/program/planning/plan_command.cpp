@@ -176,7 +176,7 @@ PlanAnswer plan_answer(const std::vector<std::string>& arguments, const ModelMak
   const int64_t vocabulary = known_vocabulary(config.data);
   const auto model =
       std::make_shared<Sequential>(models.build(config.model, vocabulary, config.model.classes));
-  check_model(*model, input, config.pipeline.micro_batch_size);
+  check_model(config.model, *model, input, config.pipeline.micro_batch_size);
   // The config.json is enough of a model whose weights have not been downloaded yet.
   if (has_hub_weights(config.model.from)) check_model_folder(config, models);
 

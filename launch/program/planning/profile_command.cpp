@@ -169,7 +169,7 @@ ModelCosts measure_layers(const Config& config, const ModelMaker& models, Collec
   on_every_rank([&] {
     input = models.input(config.model);
     model = models.build(config.model, source.facts().vocabulary, source.facts().classes);
-    check_model(model, input, config.pipeline.micro_batch_size);
+    check_model(config.model, model, input, config.pipeline.micro_batch_size);
   });
   const DType dtype = config.run.precision == "bf16" ? DType::BF16 : DType::F32;
   ModelCosts costs = measured_costs(model, input, config.pipeline.micro_batch_size, dtype,

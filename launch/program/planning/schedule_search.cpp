@@ -148,9 +148,7 @@ BoundReason bound_reason(const Certificate& certificate) {
   return reason;
 }
 
-}  // namespace
-
-SearchAnswer search_schedule(const SearchRequest& request, const ScheduleSettings& settings) {
+SearchAnswer searched(const SearchRequest& request, const ScheduleSettings& settings) {
   if (!(request.seconds > 0) || !std::isfinite(request.seconds)) {
     fail_input("schedule: --search-seconds must be a number above 0");
   }
@@ -186,6 +184,17 @@ SearchAnswer search_schedule(const SearchRequest& request, const ScheduleSetting
   }
   if (own) answer.others = known_answers(stages, problem, any_place, costs);
   return answer;
+}
+
+}  // namespace
+
+SearchAnswer search_schedule(const SearchRequest& request, const ScheduleSettings& settings) {
+  try {
+    return searched(request, settings);
+  } catch (const std::invalid_argument& refusal) {  // a pure room's, which knows of no file
+    if (request.costs.empty()) throw;
+    fail_input(fmt::format("{}: {}", request.costs, refusal.what()));
+  }
 }
 
 std::string search_page(const SearchAnswer& answer) {

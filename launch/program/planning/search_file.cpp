@@ -56,8 +56,7 @@ Json problem_json(const SearchProblem& problem) {
 std::vector<int> small_integers(const FileObject& object, const char* key) {
   std::vector<int> numbers;
   for (const int64_t number : object.integers(key)) {
-    if (number > kMaxStages)
-      object.fail(fmt::format("'{}'", key), "has a number that is too large");
+    if (number > kMaxStages) object.fail(object.named(key), "has a number that is too large");
     numbers.push_back(static_cast<int>(number));
   }
   return numbers;
@@ -77,10 +76,54 @@ void read_stage(const FileObject& stage, SearchProblem& problem, bool last) {
   problem.costs.stage.push_back(times);
   const auto bytes = [&](const char* key) { return stage.has(key) ? stage.integer(key) : 0; };
   problem.held.push_back({bytes("held_bytes"), bytes("held_until_weight_bytes")});
+  if (problem.held.back().until_weight > problem.held.back().until_input) {
+    stage.fail(stage.named("held_until_weight_bytes"),
+               "is more than 'held_bytes', of which it is a part");
+  }
   const double message = or_else("message_bytes", 0);
   if (!last) problem.costs.boundary_bytes.push_back(message);
   if (last && message != 0) {
-    stage.fail(stage.place() + " 'message_bytes'", "is of the last stage, which has no next one");
+    stage.fail(stage.named("message_bytes"), "is of the last stage, which has no next one");
+  }
+}
+
+// Refuses a list that has not `wanted` members.
+void check_length(const FileObject& root, const char* key, size_t given, size_t wanted,
+                  const char* of) {
+  if (given == wanted) return;
+  root.fail(root.named(key), fmt::format("has {} members, and there are {} {}", given, wanted, of));
+}
+
+// Reads the members that list something of each rank, or of each stage.
+void read_lists(const FileObject& root, SearchProblem& problem) {
+  const auto ranks = static_cast<size_t>(problem.ranks);
+  const size_t stages = problem.costs.stage.size();
+  if (root.has("boundary_links")) {
+    if (!root.has("rank_of_stage")) {
+      root.fail(root.named("boundary_links"), "are of one placement: give 'rank_of_stage', too");
+    }
+    for (const FileObject& link : root.objects("boundary_links")) {
+      problem.costs.boundary_link.push_back(link_of(link));
+    }
+    check_length(root, "boundary_links", problem.costs.boundary_link.size(), stages - 1,
+                 "boundaries between stages");
+  }
+  if (root.has("node_of_rank")) {
+    problem.costs.node_of_rank = small_integers(root, "node_of_rank");
+    check_length(root, "node_of_rank", problem.costs.node_of_rank.size(), ranks, "ranks");
+  }
+  if (root.has("limit_bytes")) {
+    problem.limit = root.integers("limit_bytes");
+    check_length(root, "limit_bytes", problem.limit.size(), ranks, "ranks");
+  }
+  if (!root.has("rank_of_stage")) return;
+  problem.rank_of_stage = small_integers(root, "rank_of_stage");
+  check_length(root, "rank_of_stage", problem.rank_of_stage.size(), stages, "stages");
+  for (size_t stage = 0; stage < stages; ++stage) {
+    const int rank = problem.rank_of_stage[stage];
+    if (rank < problem.ranks) continue;
+    root.fail(fmt::format("{}[{}]", root.named("rank_of_stage"), stage),
+              fmt::format("is {}, and ranks are 0 to {}", rank, problem.ranks - 1));
   }
 }
 
@@ -92,10 +135,10 @@ SearchProblem problem_of(const FileObject& root) {
                         .recompute = root.has("recompute") && root.flag("recompute")};
   const std::vector<FileObject> stages = root.objects("stages");
   const auto ranks = static_cast<size_t>(problem.ranks);
-  if (ranks < 1) root.fail("'ranks'", "is below 1");
+  if (ranks < 1) root.fail(root.named("ranks"), "is below 1");
   if (stages.empty() || stages.size() % ranks != 0) {
-    root.fail("'stages'", fmt::format("has {} stages, which {} ranks cannot share evenly",
-                                      stages.size(), ranks));
+    root.fail(root.named("stages"), fmt::format("has {} stages, which {} ranks cannot share evenly",
+                                                stages.size(), ranks));
   }
   for (size_t s = 0; s < stages.size(); ++s) {
     read_stage(stages[s], problem, s + 1 == stages.size());
@@ -106,17 +149,7 @@ SearchProblem problem_of(const FileObject& root) {
     problem.costs.within_node = link_of(links.object("within_node"));
     problem.costs.between_nodes = link_of(links.object("between_nodes"));
   }
-  if (root.has("boundary_links")) {
-    if (!root.has("rank_of_stage")) {
-      root.fail("'boundary_links'", "are of one placement: give 'rank_of_stage', too");
-    }
-    for (const FileObject& link : root.objects("boundary_links")) {
-      problem.costs.boundary_link.push_back(link_of(link));
-    }
-  }
-  if (root.has("node_of_rank")) problem.costs.node_of_rank = small_integers(root, "node_of_rank");
-  if (root.has("limit_bytes")) problem.limit = root.integers("limit_bytes");
-  if (root.has("rank_of_stage")) problem.rank_of_stage = small_integers(root, "rank_of_stage");
+  read_lists(root, problem);
   return problem;
 }
 
@@ -164,7 +197,7 @@ Certificate read_certificate(const std::string& path) {
   root.know({"certificate", "makespan", "bound", "gap", "all_orders_tried", "work_bounds",
              "memory_bounds", "orders_bounds", "schedule", "costs"});
   if (root.integer("certificate") != kCertificateVersion) {
-    root.fail("'certificate'",
+    root.fail(root.named("certificate"),
               fmt::format("is not {}, the version known here", kCertificateVersion));
   }
   Certificate certificate{.problem = problem_of(root.object("costs")),

@@ -178,6 +178,8 @@ struct ModelConfig {
   bool per_pixel = false;
   std::vector<int64_t> hidden_layers = {};  // mlp: widths; empty: `layers` times `hidden`
   std::vector<LayerConfig> sequence;        // sequential
+  // Where this section and [lora] were said, for messages: "run.toml, --model.heads"; may be empty.
+  std::string said_in = {};
 };
 
 }  // namespace penstock

@@ -115,8 +115,28 @@ Sequential build_model(const ModelConfig& config, int64_t vocabulary, int64_t cl
   return model;
 }
 
+std::string with_section_named(const ModelConfig& config, const std::string& what) {
+  const std::string first = config.said_in.substr(0, config.said_in.find(", "));
+  return what.starts_with(first) ? what : config.said_in + ": " + what;
+}
+
+namespace {
+
+ModelMaker naming(const ModelMaker& models) {
+  ModelMaker all;
+  all.input = [models](const ModelConfig& config) {
+    return naming_section(config, [&] { return models.input(config); });
+  };
+  all.build = [models](const ModelConfig& config, int64_t vocabulary, int64_t classes) {
+    return naming_section(config, [&] { return models.build(config, vocabulary, classes); });
+  };
+  return all;
+}
+
+}  // namespace
+
 ModelMaker built_in_models() {
-  return {input_of, build_model};
+  return naming({input_of, build_model});
 }
 
 ModelMaker with_own_model(const ModelMaker& own) {
@@ -131,7 +151,7 @@ ModelMaker with_own_model(const ModelMaker& own) {
     model.inputs = {own.input(config).field};
     return model;
   };
-  return both;
+  return naming(both);
 }
 
 }  // namespace penstock

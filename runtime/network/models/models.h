@@ -9,6 +9,7 @@
 #include <functional>
 #include <string>
 
+#include "kernels/error.h"
 #include "runtime/network/layers/layer.h"
 #include "runtime/network/models/config.h"
 
@@ -33,6 +34,12 @@ struct ModelInput {
 // The loss that a network is trained by: label smoothing, the clipping of logits and their z-loss.
 [[nodiscard]] CrossEntropyOptions loss_of(const ModelConfig& config);
 
+// Calls `function`, which makes or checks the network that the section describes, and returns its
+// result. An Error(Input) of it is thrown on with config.said_in before its message, unless that
+// names the place already.
+template <class Function>
+auto naming_section(const ModelConfig& config, const Function& function);
+
 // The layers of the network. `vocabulary` (number of tokens) and `classes` are those of the data
 // (0: not known), and count where the config says 0. Throws Error(Input) naming the key, layer or
 // line that does not fit. Allocates no weights.
@@ -40,7 +47,8 @@ struct ModelInput {
                                      int64_t classes);
 
 // The source of the networks of a program: a pair of functions like input_of() and build_model().
-// Programs that bring a network of their own give their own pair (launch/penstock.h).
+// Programs that bring a network of their own give their own pair (launch/penstock.h). Those that
+// the functions below return name the section (naming_section()).
 struct ModelMaker {
   std::function<ModelInput(const ModelConfig& config)> input;
   std::function<Sequential(const ModelConfig& config, int64_t vocabulary, int64_t classes)> build;
@@ -59,5 +67,18 @@ struct ModelMaker {
 [[nodiscard]] Sequential unet(const ModelConfig& config, int64_t classes);
 [[nodiscard]] Sequential mlp(const ModelConfig& config, int64_t classes);
 [[nodiscard]] Sequential sequential(const ModelConfig& config, int64_t vocabulary, int64_t classes);
+
+// ---- how naming_section() does it
+[[nodiscard]] std::string with_section_named(const ModelConfig& config, const std::string& what);
+
+template <class Function>
+auto naming_section(const ModelConfig& config, const Function& function) {
+  try {
+    return function();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Input) throw;
+    throw Error(error.kind(), with_section_named(config, error.what()), error.scope());
+  }
+}
 
 }  // namespace penstock

@@ -72,7 +72,7 @@ Blueprint draw_up(const Config& config, const ModelMaker& models, int64_t vocabu
   Blueprint blueprint;
   blueprint.input = models.input(config.model);
   blueprint.model = models.build(config.model, vocabulary, classes);
-  check_model(blueprint.model, blueprint.input, config.pipeline.micro_batch_size);
+  check_model(config.model, blueprint.model, blueprint.input, config.pipeline.micro_batch_size);
   blueprint.targets = target_field(blueprint.model);
   blueprint.programs = make_programs(config.pipeline);
   // A searched schedule was found for a split, which must come out the same now.

@@ -226,15 +226,18 @@ uint64_t fingerprint(const Sequential& model, const Layout& layout, const Traffi
   return hash_name(text);
 }
 
-void check_model(const Sequential& model, const ModelInput& input, int64_t batch) {
-  if (model.layers.empty()) fail_input("the network has no layers");
-  (void)find_skips(model.layers);
-  ShapeWalk walk(input_shapes(input, batch));
-  for (const auto& layer : model.layers) walk.next(*layer);
-  if (!walk.between().empty()) {
-    fail_input("the network ends in '" + model.layers.back()->name() +
-               "', which is no loss: add a classifier");
-  }
+void check_model(const ModelConfig& section, const Sequential& model, const ModelInput& input,
+                 int64_t batch) {
+  naming_section(section, [&] {
+    if (model.layers.empty()) fail_input("the network has no layers");
+    (void)find_skips(model.layers);
+    ShapeWalk walk(input_shapes(input, batch));
+    for (const auto& layer : model.layers) walk.next(*layer);
+    if (!walk.between().empty()) {
+      fail_input("the network ends in '" + model.layers.back()->name() +
+                 "', which is no loss: add a classifier");
+    }
+  });
 }
 
 }  // namespace penstock

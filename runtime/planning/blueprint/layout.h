@@ -107,8 +107,9 @@ struct Traffic {
 [[nodiscard]] uint64_t fingerprint(const Sequential& model, const Layout& layout,
                                    const Traffic& traffic);
 
-// Throws Error(Input) for a network that does not end in a loss, or whose layers or skips do not
-// fit each other.
-void check_model(const Sequential& model, const ModelInput& input, int64_t batch);
+// Throws Error(Input), which names where `section` was said, for the network that was made of it if
+// it does not end in a loss, or if its layers or skips do not fit each other, with `batch` samples.
+void check_model(const ModelConfig& section, const Sequential& model, const ModelInput& input,
+                 int64_t batch);
 
 }  // namespace penstock

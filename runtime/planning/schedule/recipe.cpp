@@ -64,8 +64,25 @@ Lowering lowering_of(const Recipe& recipe) {
           .update = true};
 }
 
-ProvedSchedule proved(Schedule schedule, const TransportRules& rules) {
-  Proof proof = verify(schedule, rules);
+// Calls `function`, which lowers or proves the recipe's schedule. What it refuses of a schedule
+// from a file names the file.
+template <class Function>
+auto of_file(const Recipe& recipe, const Function& function) {
+  try {
+    return function();
+  } catch (const std::invalid_argument& refusal) {
+    if (recipe.csv.empty()) throw;
+    refuse_recipe(recipe.schedule + ": " + refusal.what() +
+                  " (each rank has a line of its own, rank 0 the first that is no comment)");
+  }
+}
+
+Schedule lowered(const Recipe& recipe, const Schedule& schedule, const Lowering& options) {
+  return of_file(recipe, [&] { return lower(schedule, options); });
+}
+
+ProvedSchedule proved(const Recipe& recipe, Schedule schedule, const TransportRules& rules) {
+  Proof proof = of_file(recipe, [&] { return verify(schedule, rules); });
   return {std::move(schedule), std::move(proof)};
 }
 
@@ -94,15 +111,15 @@ int ranks_per_pipeline(const Recipe& recipe) {
 
 Schedule unproved_training_schedule(const Recipe& recipe) {
   const Lowering options = lowering_of(recipe);
-  return lower(compute_instructions(recipe), options);
+  return lowered(recipe, compute_instructions(recipe), options);
 }
 
 ProvedSchedule training_schedule(const Recipe& recipe, const TransportRules& rules) {
-  return proved(unproved_training_schedule(recipe), rules);
+  return proved(recipe, unproved_training_schedule(recipe), rules);
 }
 
 ProvedSchedule evaluation_schedule(const Recipe& recipe, const TransportRules& rules) {
-  return proved(lower(forward_only(compute_instructions(recipe)), {}), rules);
+  return proved(recipe, lowered(recipe, forward_only(compute_instructions(recipe)), {}), rules);
 }
 
 }  // namespace penstock

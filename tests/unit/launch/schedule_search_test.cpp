@@ -200,18 +200,24 @@ TEST(ScheduleSearch, RefusesBadCosts) {
   EXPECT_THAT(with("/stages/1/forward", 1e40), HasSubstr("'stages'[1] 'forward' is too large"));
   EXPECT_THAT(with("/stages/1/forwards", 1), HasSubstr("'stages'[1] 'forwards' is not known"));
   EXPECT_THAT(with("/stages/2/message_bytes", 1), HasSubstr("has no next one"));
-  EXPECT_THAT(with("/stages/0/held_until_weight_bytes", 101), HasSubstr("stage 0 holds 100 bytes"));
+  EXPECT_THAT(with("/stages/0/held_until_weight_bytes", 101),
+              HasSubstr("c.json: 'stages'[0] 'held_until_weight_bytes' is more than 'held_bytes'"));
   EXPECT_THAT(with("/ranks", 2), HasSubstr("has 3 stages, which 2 ranks cannot share evenly"));
   EXPECT_THAT(with("/ranks", 0), HasSubstr("'ranks' is below 1"));
-  EXPECT_THAT(with("/micro_batches", 0), HasSubstr("at least 1 micro-batch"));
+  EXPECT_THAT(with("/micro_batches", 0), HasSubstr("c.json: a mini-batch needs at least 1"));
   EXPECT_THAT(with("/limit_bytes/2", 93),
-              HasSubstr("nothing fits: rank 2 holds 100 bytes with one "
+              HasSubstr("c.json: nothing fits: rank 2 holds 100 bytes with one "
                         "micro-batch at a time, 7 more than its limit"));
   EXPECT_THAT(with("/limit_bytes", nlohmann::json::array({300})),
-              HasSubstr("there are 1 limits of ranks instead of 3"));
+              HasSubstr("c.json: 'limit_bytes' has 1 members, and there are 3 ranks; docs/"));
   EXPECT_THAT(with("/rank_of_stage", nlohmann::json::array({0, 1, 1})),
-              HasSubstr("holds 2 stages instead of 1"));
-  EXPECT_THAT(with("/node_of_rank", nlohmann::json::array({0, 1})), HasSubstr("nodes for 2 ranks"));
+              HasSubstr("c.json: rank 1 holds 2 stages instead of 1"));
+  EXPECT_THAT(with("/rank_of_stage", nlohmann::json::array({0, 1, 3})),
+              HasSubstr("c.json: 'rank_of_stage'[2] is 3, and ranks are 0 to 2"));
+  EXPECT_THAT(with("/rank_of_stage", nlohmann::json::array({0, 1})),
+              HasSubstr("c.json: 'rank_of_stage' has 2 members, and there are 3 stages"));
+  EXPECT_THAT(with("/node_of_rank", nlohmann::json::array({0, 1})),
+              HasSubstr("c.json: 'node_of_rank' has 2 members, and there are 3 ranks"));
   EXPECT_THAT(search_refusal({"--search", "--costs", "no/such.json"}),
               HasSubstr("cannot open no/such.json"));
   EXPECT_THAT(search_refusal({"--search", "--costs", folder.write("c.json", "{")}),

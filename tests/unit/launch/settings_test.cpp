@@ -39,6 +39,14 @@ TEST(MiniBatch, OfTheCommandLineIsWorthMoreThanMicroBatchesOfTheRunFile) {
   EXPECT_THAT(argument_error({both}), HasSubstr("is 9 samples"));
 }
 
+TEST(PlacesOfTheNetwork, AreTheRunFileAndWhatSetsKeysBesideIt) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("r.toml", "[model]\nheads = 2\n");
+  EXPECT_EQ(configured({file, "--steps", "3"}).model.said_in, file);
+  EXPECT_EQ(configured({file, "--model.heads", "3", "--lora.rank", "2"}).model.said_in,
+            file + ", --lora.rank, --model.heads");
+}
+
 TEST(CopiesInMemory, AreNotInARelativeDirectory) {
   EXPECT_THAT(argument_error({"--checkpoint.partner_dir", "copies"}),
               AllOf(HasSubstr("--checkpoint.partner_dir"), HasSubstr("from the root"),

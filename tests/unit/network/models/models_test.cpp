@@ -49,6 +49,22 @@ TEST(Shapes, FollowFromLayerToLayer) {
       ::testing::ElementsAre("[2, 32, 32, 16]", "[2, 16, 16, 32]", "[2, 8, 8, 64]", "[2, 64]"));
 }
 
+// A user with three run files could not tell which one was refused.
+TEST(Networks, ThatAreRefusedNameWhereTheyWereSaid) {
+  ModelConfig config = resnet_config("cifar", 9);
+  const auto refusal = [&] {
+    return input_error_of([&] { (void)built_in_models().build(config, 0, 0); });
+  };
+  EXPECT_THAT(refusal(), ::testing::StartsWith("model.depth of a CIFAR resnet"));
+  config.said_in = "run.toml, --model.depth";
+  EXPECT_THAT(refusal(), ::testing::StartsWith("run.toml, --model.depth: model.depth of a CIFAR"));
+  config.kind = "sequential";
+  config.sequence.resize(1);
+  config.sequence[0].kind = "nothing";
+  config.sequence[0].where = "run.toml:31";
+  EXPECT_THAT(refusal(), ::testing::StartsWith("run.toml:31: ")) << "once is enough";
+}
+
 // Units in GPipe's order, 6 more than L; the auxiliary head follows the last cell of the second
 // third.
 TEST(AmoebaNets, AreSequencesOfUnits) {

@@ -52,7 +52,7 @@ Laid lay(const ModelConfig& model, const PipelineConfig& pipeline,
   if (has_reader) {
     laid.model.layers.insert(laid.model.layers.begin() + 1, std::make_unique<Reader>("reader"));
   }
-  check_model(laid.model, laid.input, pipeline.micro_batch_size);
+  check_model(model, laid.model, laid.input, pipeline.micro_batch_size);
   Config config;
   config.pipeline = pipeline;
   config.optimizer.freeze = freeze;

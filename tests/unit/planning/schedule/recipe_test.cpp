@@ -97,6 +97,9 @@ TEST(Recipe, RefusesWithASentenceThatNamesTheOption) {
             "--stages 1 --micro-batches 1");
   EXPECT_EQ(refusal({.schedule = "mine.csv", .csv = "F0.0,B0.0\n", .warm_up = 2}),
             "mine.csv says itself how deep its warm-up is: leave out --warm-up 2");
+  EXPECT_EQ(refusal({.schedule = "mine.csv", .csv = "F0.0,F0.1,B0.0\n", .micro_batches = 2}),
+            "mine.csv: bad schedule: rank 0 lacks B0.1: stage 0 never differentiates micro-batch 1 "
+            "(each rank has a line of its own, rank 0 the first that is no comment)");
   EXPECT_THAT(refusal({.schedule = "gpipe", .stages = 2, .warm_up = 1}),
               HasSubstr("gpipe has no warm-up"));
 }
