@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <sstream>
 
@@ -16,6 +17,7 @@
 #include "launch/program/options/readers.h"
 #include "launch/program/options/run_file.h"
 #include "launch/program/options/shortened.h"
+#include "launch/program/output.h"
 #include "runtime/records/checkpoint/manifest.h"
 #include "runtime/records/hub/config/config_json.h"
 #include "runtime/records/run_directory/contents.h"
@@ -163,6 +165,25 @@ void assign_argument(Settings& settings, const po::option& argument) {
   assign(settings, *option, with_earlier(settings, *option, *value), origin);
 }
 
+// Tells of each option that has two values on the command line, the last of which is taken, as
+// scripts rely on that add theirs to a user's.
+void tell_of_repeats(const std::vector<po::option>& parsed) {
+  std::map<std::string, std::string> values;  // by key, the last so far
+  std::map<std::string, std::string> differ;  // by key, as it was written last
+  for (const po::option& argument : parsed) {
+    const Option* option = find_argument(argument.string_key);
+    if (option == nullptr || option->repeats) continue;
+    const std::string value = argument.value.empty() ? "" : argument.value.front();
+    const auto [before, is_new] = values.emplace(option->name(), value);
+    if (!is_new && before->second != value) differ[option->name()] = argument.string_key;
+    before->second = value;
+  }
+  for (const auto& [key, written] : differ) {
+    tell(fmt::format("note: --{} is given more than once: the last, '{}', is taken", written,
+                     shortened(values.at(key))));
+  }
+}
+
 // Returns the place of "--", or the end if there is none. Arguments behind "--" are no options,
 // whatever they look like.
 std::vector<std::string>::const_iterator end_of_options(const std::vector<std::string>& arguments) {
@@ -276,6 +297,7 @@ Settings read_settings(const std::vector<std::string>& arguments, bool required,
   if (run_files.empty() && required && !has_network) {
     fail_input("no run file given: penstock COMMAND RUNFILE.toml [--section.key value ...]");
   }
+  tell_of_repeats(parsed);
   Settings settings;
   if (!run_files.empty()) read_run_file(run_file_at(run_files.front()), settings);
   for (const po::option& argument : parsed) {

@@ -32,9 +32,9 @@ struct CommandLine {
 
 // Makes the settings of a run, in this order: defaults, the run file, the options, complete(). Then
 // check_read() refuses keys that nothing reads. The run file is the one argument without `--`, or a
-// run directory that has one; it may be missing unless `required`. When an option is given twice
-// the last value counts; lists with Option::repeats grow instead. `read`: which data the command
-// reads. Throws Error(Input).
+// run directory that has one; it may be missing unless `required`. When an option is given with
+// two values the last one counts, and a note on standard error says so; lists with Option::repeats
+// grow instead. `read`: which data the command reads. Throws Error(Input).
 [[nodiscard]] Settings read_settings(const std::vector<std::string>& arguments, bool required,
                                      DataRead read = DataRead::All);
 

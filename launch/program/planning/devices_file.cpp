@@ -33,10 +33,6 @@ constexpr const char* kDevicesCure =
 constexpr const char* kLinkCure = R"(a link is like {"ranks": "0-3", "and": "4-7", "gb_per_s": )"
                                   R"(2.5, "latency_us": 30} (docs/planning.md))";
 
-std::string named(const FileObject& entry, const char* key) {
-  return fmt::format("{} '{}'", entry.place(), key);
-}
-
 // The ranks that a member of an entry lists, of a job of `ranks` ranks.
 std::vector<int> ranks_of(const FileObject& entry, int ranks, const char* key = "ranks") {
   const std::string text = entry.text(key);
@@ -53,15 +49,15 @@ std::vector<int> ranks_of(const FileObject& entry, int ranks, const char* key = 
     const int first = number(0, dash);
     const int last = dash == part.size() ? first : number(dash + 1, part.size());
     if (first < 0 || last < first) {
-      entry.fail(named(entry, key), fmt::format("is '{}', and lists ranks such as 0-3,8", text));
+      entry.fail(entry.named(key), fmt::format("is '{}', and lists ranks such as 0-3,8", text));
     }
     if (last >= ranks) {
-      entry.fail(named(entry, key),
+      entry.fail(entry.named(key),
                  fmt::format("has rank {}, and the job has {}", last, amount_text(ranks, "rank")));
     }
     for (int rank = first; rank <= last; ++rank) listed.push_back(rank);
   }
-  if (listed.empty()) entry.fail(named(entry, key), "lists no ranks");
+  if (listed.empty()) entry.fail(entry.named(key), "lists no ranks");
   return listed;
 }
 
@@ -70,7 +66,7 @@ DeviceModel model_of(const FileObject& entry, const DeviceModel& usual) {
   const std::string name = entry.text("model");
   const std::vector<std::string> known = device_model_names();
   if (std::ranges::find(known, name) == known.end()) {
-    entry.fail(named(entry, "model"),
+    entry.fail(entry.named("model"),
                fmt::format("is '{}', none of {}{}", name, fmt::join(known, ", "),
                            did_you_mean(name, known)));
   }
@@ -82,7 +78,7 @@ double speed_of(const FileObject& entry) {
   if (!entry.has("speed")) return 1;
   const double speed = entry.number("speed");
   if (speed < 1 / kMost || speed > kMost) {
-    entry.fail(named(entry, "speed"),
+    entry.fail(entry.named("speed"),
                fmt::format("is {}, not between {} and {}; 1 is that of the model or profile", speed,
                            1 / kMost, kMost));
   }
@@ -90,10 +86,11 @@ double speed_of(const FileObject& entry) {
 }
 
 int64_t memory_of(const FileObject& entry) {
+  const std::string text = entry.text("memory");
   try {
-    return parse_bytes(entry.text("memory"));
+    return parse_bytes(text);
   } catch (const Error& error) {
-    entry.fail(named(entry, "memory"), fmt::format("cannot be read: {}", error.what()));
+    entry.fail(entry.named("memory"), fmt::format("cannot be read: {}", error.what()));
   }
 }
 
@@ -107,7 +104,7 @@ std::optional<Profile> profile_of(const FileObject& entry, const std::string& fi
     check_precision(profile, path, precision);
     return profile;
   } catch (const Error& error) {
-    entry.fail(named(entry, "profile"), fmt::format("cannot be taken: {}", error.what()));
+    entry.fail(entry.named("profile"), fmt::format("cannot be taken: {}", error.what()));
   }
 }
 
@@ -201,7 +198,7 @@ LinkEntry link_in(const FileObject& entry, int ranks) {
   const auto up_to = [&](const char* key, double least, double most) {
     const double value = entry.number(key);
     if (value >= least && value <= most) return value;
-    entry.fail(named(entry, key), fmt::format("is {}, not between {} and {}", value, least, most));
+    entry.fail(entry.named(key), fmt::format("is {}, not between {} and {}", value, least, most));
   };
   if (entry.has("gb_per_s")) link.own.seconds_per_byte = 1e-9 / up_to("gb_per_s", 1e-6, 1e6);
   if (entry.has("latency_us")) link.own.latency = 1e-6 * up_to("latency_us", 0, 1e9);

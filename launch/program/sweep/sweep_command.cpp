@@ -104,10 +104,6 @@ int list_points(const SweepFile& sweep, const DrawnSweep& drawn, const std::stri
 }
 
 int work(const SweepFile& sweep, const DrawnSweep& drawn, const std::string& out, bool again) {
-  // Placeholders that mean nothing are found before anything is written.
-  for (const SweepPoint& point : drawn.record.points) {
-    (void)run_words(sweep.batch ? sweep.submit : sweep.launcher, sweep, {.point = point});
-  }
   const SweepDirectory directory(out, drawn);
   answer_notes(sweep, drawn);
   int exit_code = 0;
@@ -150,6 +146,10 @@ int sweep_command(const std::vector<std::string>& arguments, const ModelMaker& m
     return report_on(sweep.out, record);
   }
   const DrawnSweep drawn = draw_sweep(sweep, models);
+  // Placeholders that mean nothing are found before anything is listed or written.
+  for (const SweepPoint& point : drawn.record.points) {
+    (void)run_words(sweep.batch ? sweep.submit : sweep.launcher, sweep, {.point = point});
+  }
   if (options.dry) return list_points(sweep, drawn, sweep.out);
   return work(sweep, drawn, sweep.out, options.again);
 }

@@ -110,6 +110,13 @@ TEST_F(Parallel, LeavesOutWhatIsEmptyOrTooLong) {
   const Datasets sets = open_datasets(config, of_context(kContext), 1);
   EXPECT_EQ(sets.train->size(), 57);
   EXPECT_NE(sets.note.find("1 too long, 2 empty"), std::string::npos) << sets.note;
+  config.validation = config.train;
+  const std::string both = open_datasets(config, of_context(kContext), 1).note;
+  EXPECT_NE(both.find("; left out: 1 too long, 2 empty; left out of the validation data: 1 too "
+                      "long, 2 empty"),
+            std::string::npos)
+      << both;
+  config.validation = before.validation;
   config.longest = 6;
   const Datasets shorter = open_datasets(config, of_context(kContext), 1);
   EXPECT_LT(shorter.train->size(), 57);

@@ -23,6 +23,17 @@ TEST(CommandLine, WinsOverTheRunFileWinsOverDefaults) {
   EXPECT_EQ(configured({"--stages", "7", file}).pipeline.stages, 7);
 }
 
+TEST(CommandLine, TellsOfTwoValuesForOneOption) {
+  const auto told = [](const std::vector<std::string>& arguments, int64_t steps) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(configured(arguments).run.steps, steps);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(told({"--steps", "10", "--run.steps", "20"}, 20),
+            "penstock: note: --run.steps is given more than once: the last, '20', is taken\n");
+  EXPECT_EQ(told({"--steps", "20", "--seed", "1", "--steps=20"}, 20), "");
+}
+
 // With keys of image folders, which other data do not read.
 Config with_images(std::vector<std::string> arguments) {
   arguments.insert(arguments.end(), {"--data.kind=images", "--data.train=."});

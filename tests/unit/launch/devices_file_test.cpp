@@ -140,6 +140,8 @@ TEST_F(DevicesFile, IsRefusedForWhatItDoesNotKnow) {
               HasSubstr(": 'devices'[0] 'sped' is not known"));
   EXPECT_THAT(refusal(R"({"ranks": "0-3", "memory": "much"})"),
               HasSubstr(": 'devices'[0] 'memory' cannot be read: an amount of memory is written"));
+  EXPECT_THAT(refusal(R"({"ranks": "0-3", "memory": 80})"),
+              StartsWith(": 'devices'[0] 'memory' is no text; an entry is like"));
   EXPECT_THAT(refusal(R"({"ranks": "0", "model": "a100"}, {"ranks": "1-3", "model": "cpu"})"),
               HasSubstr(": 'devices'[1] is for cpu, and 'devices'[0] for a100: CPUs and"));
   EXPECT_THAT(text_refusal("{}"), HasSubstr(": 'devices' is missing"));

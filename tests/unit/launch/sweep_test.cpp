@@ -363,6 +363,18 @@ TEST_F(Sweeps, SayWhichKeysOfTheRunFileTheyDoNotFollow) {
   EXPECT_THAT(refusal("[grid]\ndry_run = [true]\n"), HasSubstr("'run.dry_run' is for [set]"));
 }
 
+// The sweep was listed, and refused only when it was submitted.
+TEST_F(Sweeps, ListNothingWithACommandThatMeansNothing) {
+  const std::string file = folder_.write(
+      "s.toml",
+      "[sweep]\nrun = \"base.toml\"\nlauncher = \"mpirun -n {bogus}\"\n[grid]\nstages = [1]\n");
+  EXPECT_THAT(
+      input_error([&] {
+        (void)sweep_command({file, "--dry"}, built_in_models());
+      }),
+      HasSubstr("s.toml: '{bogus}' of 'mpirun -n {bogus}' means nothing here: there are {ranks}"));
+}
+
 // The batch system here prints what it was given.
 TEST_F(Sweeps, JobsAreSubmittedOnce) {
   const std::string out = folder_ / "out";

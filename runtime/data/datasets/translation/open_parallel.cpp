@@ -20,6 +20,13 @@ struct LeftOut {
   size_t too_long = 0, empty = 0;
 };
 
+// Returns the numbers behind `begin`, or an empty text where nothing was left out.
+std::string left_out_text(const char* begin, const LeftOut& pairs) {
+  if (pairs.too_long + pairs.empty == 0) return {};
+  return begin + std::to_string(pairs.too_long) + " too long, " + std::to_string(pairs.empty) +
+         " empty";
+}
+
 class ParallelOpener {
  public:
   ParallelOpener(const DataConfig& config, int64_t context)
@@ -34,6 +41,7 @@ class ParallelOpener {
   Datasets open() {
     const auto share = share_of(config_.validation);
     std::vector<PairCorpus> training = corpora(config_.train);
+    const LeftOut of_training = std::exchange(left_out_, {});
     std::vector<PairCorpus> held_out;
     if (share) {
       for (PairCorpus& pair : training) held_out.push_back(split_off(pair, *share));
@@ -42,7 +50,8 @@ class ParallelOpener {
     }
     Datasets sets;
     sets.vocabulary = vocabulary_->size();
-    sets.note = describe(training);
+    sets.note = describe(training) + left_out_text("; left out: ", of_training) +
+                left_out_text("; left out of the validation data: ", left_out_);
     if (!kept_note_.empty()) sets.note += "; " + kept_note_;
     sets.train = std::make_shared<ParallelDataset>(std::move(training), vocabulary_, context_,
                                                    config_.temperature);
@@ -164,12 +173,7 @@ class ParallelOpener {
       text += (&pair == training.data() ? " " : ", ") + pair.name + " " +
               std::to_string(pair.lines.size());
     }
-    text += " sentence pairs, " + std::to_string(vocabulary_->size()) + " pieces";
-    if (left_out_.too_long + left_out_.empty > 0) {
-      text += "; left out: " + std::to_string(left_out_.too_long) + " too long, " +
-              std::to_string(left_out_.empty) + " empty";
-    }
-    return text;
+    return text + " sentence pairs, " + std::to_string(vocabulary_->size()) + " pieces";
   }
 
   const DataConfig& config_;
@@ -178,7 +182,7 @@ class ParallelOpener {
   std::vector<LanguagePair> pairs_;
   std::vector<int32_t> tags_;  // the tag of each pair; -1 if it has none
   std::map<std::string, Lines> files_;
-  LeftOut left_out_;
+  LeftOut left_out_;  // of the files that are being read
   std::string kept_note_;
 };
 
