@@ -86,7 +86,9 @@ TEST_F(Program, RefusesImpossibleShapes) {
   expect_refusal(2, train("--stages 2 --pipeline.mini_batch 7"), 2, {"mini_batch", "7"});
   expect_refusal(2, train("--stages 2 --pipeline.split 1,1"), 2, {"split"});
   expect_refusal(8, train("--stages 8"), 2, {"8 stages"});
-  expect_refusal(1, train("--model.heads 3"), 2, {"attention", "16", "3 heads"});
+  expect_refusal(1, "train " + file() + " --model.heads 3 --out " + scratch_ / "deep/er", 2,
+                 {"run.toml, --model.heads: ", "attention", "16", "3 heads"});
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "deep")) << "nothing was made for it";
 }
 
 // A refusal names the file and line that the user wrote, not those of the run file that goes to all

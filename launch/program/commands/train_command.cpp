@@ -29,9 +29,11 @@
 #include "launch/program/stopping/replan_requests.h"
 #include "launch/program/stopping/start_watch.h"
 #include "launch/program/stopping/stop_requests.h"
+#include "runtime/data/tokenizer/vocabulary.h"
 #include "runtime/engine/training/checkpoints/transfer.h"
 #include "runtime/engine/training/partner/rescue.h"
 #include "runtime/engine/training/run.h"
+#include "runtime/planning/blueprint/layout.h"
 #include "runtime/records/checkpoint/reader.h"
 #include "runtime/records/run_directory/classes.h"
 #include "runtime/records/run_directory/contents.h"
@@ -116,6 +118,21 @@ ProcessorSpeed speed_for(Collective& world, const Session& session, const Thread
   return speed_of_ranks(world, session, threads.threads, cores);
 }
 
+// Refuses a network that cannot be made before a directory is made for its run, where the run file
+// says all of the network. One whose sizes follow from the data waits for these. It is collective.
+void refuse_bad_network(Collective& world, const Config& config, const ModelMaker& models) {
+  (void)on_first_rank(world, [&] {
+    const ModelInput input = models.input(config.model);
+    const bool has_tokens = input.field == "tokens" || input.field == "source_tokens";
+    int64_t vocabulary = config.model.vocabulary;
+    if (has_tokens && vocabulary == 0) vocabulary = known_vocabulary(config.data);
+    if ((has_tokens ? vocabulary : config.model.classes) == 0) return std::string();
+    const Sequential model = models.build(config.model, vocabulary, config.model.classes);
+    check_model(config.model, model, input, config.pipeline.micro_batch_size);
+    return std::string();
+  });
+}
+
 // Returns everything that is settled before the run, or nothing if nothing is left to train. It is
 // collective.
 std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
@@ -129,6 +146,7 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
   const TimeLimit limit = on_every_rank([&] { return time_limit(config.run.time_limit); });
   refuse_late_start(world, limit);
   made.limit = limit;
+  refuse_bad_network(world, config, models);
   made.to = open_destination(world, config, settings);
   if (made.to.directory) made.start->obey_file_in(*made.to.directory);
   made.stopping = std::make_unique<StopRequests>(limit, made.to.directory.get());
