@@ -3,16 +3,17 @@
 #include <archive.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <exception>
 #include <limits>
 
 #include "kernels/checked.h"
 #include "kernels/error.h"
-#include "runtime/system/files/input_file.h"
 
 namespace penstock {
 namespace {
 
-constexpr size_t kPackedReadBytes = size_t{1} << 16;
+constexpr int64_t kPackedReadBytes = int64_t{1} << 16;
 constexpr int64_t kAlwaysUnpacked = int64_t{4} << 20;
 
 }  // namespace
@@ -35,10 +36,35 @@ void fail_packed(const std::string& path, int64_t byte, const std::string& why) 
   fail_data(path + ", byte " + std::to_string(byte) + ": " + why + "; make or download it again");
 }
 
+ssize_t PackedFile::read_block(archive* handle, void* source, const void** block) {
+  auto* const from = static_cast<Source*>(source);
+  const int64_t left = from->file.size_bytes() - from->at;
+  if (left == 0) from->has_ended = true;
+  try {  // no exception may pass through a library in C
+    from->block.resize(static_cast<size_t>(std::min(left, kPackedReadBytes)));
+    from->file.read(from->at, from->block);
+  } catch (const std::exception& error) {
+    archive_set_error(handle, EIO, "%s", error.what());
+    return -1;
+  }
+  from->at += std::ssize(from->block);
+  *block = from->block.data();
+  return std::ssize(from->block);
+}
+
+int64_t PackedFile::skip(archive* /*handle*/, void* source, int64_t bytes) {
+  auto* const from = static_cast<Source*>(source);
+  const int64_t skipped = std::min(bytes, from->file.size_bytes() - from->at);
+  from->at += skipped;
+  return skipped;
+}
+
 PackedFile::PackedFile(const std::string& path, Holds holds, int64_t unpack_limit)
     : path_(path),
+      holds_(holds),
+      source_(std::make_unique<Source>(Source{.file = InputFile(path)})),
       unpack_limit_(unpack_limit),
-      most_bytes_(most_unpacked(InputFile(path).size_bytes(), unpack_limit)),
+      most_bytes_(most_unpacked(source_->file.size_bytes(), unpack_limit)),
       archive_(archive_read_new(), &archive_read_free) {
   if (archive_ == nullptr) fail_resource("no memory to open " + path);
   const auto add = [&](int (*support)(archive*)) {
@@ -54,7 +80,8 @@ PackedFile::PackedFile(const std::string& path, Holds holds, int64_t unpack_limi
     add(archive_read_support_format_raw);
     add(archive_read_support_format_empty);
   }
-  if (archive_read_open_filename(archive_.get(), path.c_str(), kPackedReadBytes) != ARCHIVE_OK) {
+  if (archive_read_open2(archive_.get(), source_.get(), nullptr, read_block, skip, nullptr) !=
+      ARCHIVE_OK) {
     fail();
   }
 }
@@ -85,12 +112,17 @@ void PackedFile::fail(const std::string& entry, const char* why) const {
   if (by_library) why = archive_error_string(archive_.get());
   std::string text = (entry.empty() ? "" : entry + ": ") +
                      "it cannot be read: " + (why != nullptr ? why : "unknown error");
-  // The library reads ahead and does not say where it met what it cannot read.
-  if (by_library) {
-    text +=
-        " (all before that byte was read; behind it, it is damaged or cut off, or something was "
-        "put behind its end)";
+  if (!by_library) fail_packed(path_, byte(), text);
+  if (source_->has_ended) {
+    // A tar may end too early within compressed data that are whole.
+    text += holds_ == Holds::Bytes ? " (the file ends within its compressed data)"
+                                   : " (the file ends there)";
+    fail_packed(path_, source_->at, text);
   }
+  // The library reads ahead and does not say where it met what it cannot read.
+  text +=
+      " (all before that byte was read; behind it, it is damaged, or something was put behind its "
+      "end)";
   fail_packed(path_, byte(), text);
 }
 

@@ -6,12 +6,16 @@
 // program.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "runtime/data/config.h"
+#include "runtime/system/files/input_file.h"
 
 struct archive;
 
@@ -46,15 +50,28 @@ class PackedFile {
   void check_limit(int64_t claimed = 0) const;
 
   // Throws Error(Data) that names the file, the byte and the `entry` (empty: none), and says `why`
-  // (null: what libarchive says).
+  // (null: what libarchive says). The byte is the one up to which all was read; the end of the file
+  // where libarchive has asked for more than there is.
   [[noreturn]] void fail(const std::string& entry = "", const char* why = nullptr) const;
 
  private:
+  // What libarchive reads from, by calls that it makes with the address of this.
+  struct Source {
+    InputFile file;
+    std::vector<uint8_t> block = {};  // what the last call has given
+    int64_t at = 0;                   // the byte that the next call begins with
+    bool has_ended = false;           // whether more was asked for than there is
+  };
+  static ssize_t read_block(archive* handle, void* source, const void** block);
+  static int64_t skip(archive* handle, void* source, int64_t bytes);
+
   // The byte of the file up to which it was read; remembered, since libarchive forgets it when it
   // fails.
   [[nodiscard]] int64_t byte() const;
 
   std::string path_;
+  Holds holds_ = Holds::Bytes;
+  std::unique_ptr<Source> source_;  // archive_ has its address
   int64_t unpack_limit_;
   int64_t most_bytes_;             // to which the file may unpack
   int64_t delivered_bytes_ = 0;    // by read(), holes of sparse files included

@@ -3,6 +3,9 @@
 #include <archive.h>
 #include <archive_entry.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "runtime/data/datasets/packed_file.h"
 #include "runtime/data/tokens/gzip_file.h"
 #include "runtime/data/tokens/text_file.h"
@@ -21,12 +24,30 @@ void check_end(const PackedFile& packed, const InputFile& file) {
   }
 }
 
+// Refuses a file that is not read as compressed and that says it is, by its first bytes or its
+// name.
+void refuse_damaged_head(const PackedFile& file) {
+  if (archive_filter_count(file.handle()) > 1) return;
+  if (is_compressed(file.path())) {
+    file.fail("", "it begins as a compressed file does, and what follows is damaged or cut off");
+  }
+  constexpr const char* kNames[] = {".gz", ".bz2", ".xz", ".zst"};
+  const auto is_of_name = [&](const char* name) { return file.path().ends_with(name); };
+  const auto* const name = std::ranges::find_if(kNames, is_of_name);
+  if (name == std::end(kNames)) return;
+  const std::string why = std::string("its name ends in ") + *name +
+                          ", and its first bytes are of no compressed file: rename it if it is a "
+                          "plain one";
+  file.fail("", why.c_str());
+}
+
 }  // namespace
 
 void unpack_pieces(const std::string& path, const std::function<void(std::string_view bytes)>& take,
                    int64_t unpack_limit) {
   if (is_gzip(path)) return read_gzip(path, take, unpack_limit);
   PackedFile file(path, PackedFile::Holds::Bytes, unpack_limit);
+  refuse_damaged_head(file);
   archive_entry* entry = nullptr;
   const int status = archive_read_next_header(file.handle(), &entry);
   if (status == ARCHIVE_EOF) return;

@@ -1,7 +1,8 @@
 // runtime/data/tokens/text_file.h -- reads text files, plain or compressed (gzip, zstd, xz, bzip2):
 // piece by piece, as a whole, or line by line.
 //
-// Whether and how a file is compressed is read from its first bytes, not from its name.
+// Whether and how a file is compressed is read from its first bytes; a name that says it is, where
+// these do not, is refused.
 // `unpack_limit` guards against files that are made to fill the memory: a file may unpack to 4 MiB
 // plus so many times its size; 0: any amount.
 #pragma once

@@ -82,6 +82,9 @@ void write_entries(const std::string& path, const Files& files, Compression comp
   if (compression == Compression::Bzip2) {
     require(archive_write_add_filter_bzip2(out.get()) == ARCHIVE_OK, "bzip2");
   }
+  if (compression == Compression::Xz) {
+    require(archive_write_add_filter_xz(out.get()) == ARCHIVE_OK, "xz");
+  }
   require(set_format(out.get()) == ARCHIVE_OK, "format");
   if (set_format == archive_write_set_format_raw) {
     archive_write_set_bytes_in_last_block(out.get(), 1);  // no padding, as of a tape

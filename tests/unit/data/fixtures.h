@@ -22,7 +22,7 @@ void write_file(const std::string& path, const std::string& contents);  // and t
 [[nodiscard]] std::string read_file(const std::string& path);
 
 using Files = std::vector<std::pair<std::string, std::string>>;  // name, contents
-enum class Compression : uint8_t { None, Gzip, Zstd, Bzip2 };
+enum class Compression : uint8_t { None, Gzip, Zstd, Bzip2, Xz };
 void write_archive(const std::string& path, const Files& files, Compression compression);
 
 [[nodiscard]] std::string noise_bytes(size_t n);  // bytes that cannot be compressed
@@ -34,7 +34,7 @@ struct MemoryTaken {
 };
 [[nodiscard]] MemoryTaken memory_taken(const std::function<Datasets()>& open);
 
-// Writes one compressed file, no archive, as the programs gzip, zstd and bzip2 do.
+// Writes one compressed file, no archive, as the programs gzip, zstd, bzip2 and xz do.
 void write_compressed(const std::string& path, const std::string& contents,
                       Compression compression);
 

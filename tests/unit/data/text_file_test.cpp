@@ -62,16 +62,54 @@ TEST_P(TextFile, ThatIsCutOffIsRefused) {
   if (GetParam() == Compression::None) {
     GTEST_SKIP() << "does not apply to plain text, whose end has no mark; gzip and zstd are tested";
   }
-  std::string bytes;
-  for (uint64_t i = 0; i < 100'000; ++i) bytes += static_cast<char>(mix(i));
-  write(bytes);
+  for (const uint64_t n : {30, 100'000}) {  // of which the first comes out in one piece
+    std::string bytes;
+    for (uint64_t i = 0; i < n; ++i) bytes += static_cast<char>(mix(i));
+    write(bytes);
+    const std::string whole = test::read_file(path_);
+    for (const size_t size : {whole.size() / 2, whole.size() - 9}) {
+      test::write_file(path_, whole.substr(0, size));
+      const bool is_gzip = GetParam() == Compression::Gzip;
+      expect_error(ErrorKind::Data,
+                   {path_ + ", byte " + std::to_string(size) + ": ",
+                    is_gzip ? "it is cut off" : "the file ends within its compressed data"},
+                   [&] { (void)read_whole_file(path_); });
+    }
+  }
+}
+
+// A file whose head was damaged was read as a text, with a replacement character for each byte.
+TEST_P(TextFile, WithADamagedHeadIsRefused) {
+  if (GetParam() == Compression::None) GTEST_SKIP() << "does not apply to plain text";
+  constexpr std::array<const char*, 5> kNames = {"", ".gz", ".zst", ".bz2", ".xz"};
+  write("one\ntwo\n");
   const std::string whole = test::read_file(path_);
-  for (const size_t size : {whole.size() / 2, whole.size() - 9}) {
-    test::write_file(path_, whole.substr(0, size));
-    std::string why;  // the library of zstd does not say where it was
-    if (GetParam() == Compression::Zstd) why = "behind it, it is damaged or cut off";
-    if (GetParam() == Compression::Gzip) why = "it is cut off";
-    expect_error(ErrorKind::Data, {path_, ", byte ", why}, [&] { (void)read_whole_file(path_); });
+  const std::string named = path_ + kNames[static_cast<size_t>(GetParam())];
+  for (size_t at = 0; at < 4; ++at) {
+    std::string damaged = whole;
+    damaged[at] = '#';
+    test::write_file(named, damaged);
+    expect_error(ErrorKind::Data, {named + ", byte "}, [&] { (void)read_whole_file(named); });
+  }
+  test::write_file(named, whole);
+  EXPECT_THAT(lines_of(named), ElementsAre("one", "two"));
+  test::write_file(named, "one\ntwo\n");
+  expect_error(ErrorKind::Data, {named, "its name ends in .", "rename it if it is a plain one"},
+               [&] { (void)read_whole_file(named); });
+}
+
+// Of bzip2 the head is ten bytes, of which any three would do for a text.
+TEST(TextFileErrors, NameADamagedHeadOfBzip2) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "text";
+  test::write_compressed(path, "one\ntwo\n", Compression::Bzip2);
+  const std::string whole = test::read_file(path);
+  for (size_t at = 3; at < 10; ++at) {
+    std::string damaged = whole;
+    damaged[at] = '#';
+    test::write_file(path, damaged);
+    expect_error(ErrorKind::Data, {path + ", byte ", "it begins as a compressed file does"},
+                 [&] { (void)read_whole_file(path); });
   }
 }
 
@@ -109,7 +147,7 @@ TEST_P(TextFile, IsCheckedAgainstItsChecksums) {
   EXPECT_EQ(read(whole + std::string(5000, '\0')), expected);
   expect_error(ErrorKind::Data, {path_ + ", byte "},
                [&] { (void)read(whole + std::string(5000, '\0') + "x"); });
-  constexpr size_t kName = 10;  // bytes by which bzip2 is known: without them it is plain text
+  constexpr size_t kName = 3;  // bytes by which they are known: without them it is plain text
   for (size_t at = kName; at < whole.size(); ++at) {
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ (1 << at % 8));
@@ -122,12 +160,12 @@ TEST_P(TextFile, IsCheckedAgainstItsChecksums) {
 }
 
 std::string name_of_compression(const testing::TestParamInfo<Compression>& info) {
-  constexpr std::array<const char*, 4> kNames = {"plain", "gzip", "zstd", "bzip2"};
+  constexpr std::array<const char*, 5> kNames = {"plain", "gzip", "zstd", "bzip2", "xz"};
   return kNames[static_cast<size_t>(info.param)];
 }
 INSTANTIATE_TEST_SUITE_P(Compressions, TextFile,
                          testing::Values(Compression::None, Compression::Gzip, Compression::Zstd,
-                                         Compression::Bzip2),
+                                         Compression::Bzip2, Compression::Xz),
                          name_of_compression);
 
 // Parquet, zip and UTF-16 files were trained on as texts.
