@@ -7,8 +7,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -162,6 +164,33 @@ TEST_P(Words, OfTranslationsAndTheirProbabilitiesDoNotDependOnReplicas) {
 TEST_P(Words, OfGeneratedTextsDoNotDependOnReplicas) {
   const auto stages = generated(false);
   EXPECT_EQ(generated(true), stages);
+}
+
+// All of them were kept until the last was shown.
+TEST_P(Words, OfTextsThatWereShownAreNotKept) {
+  constexpr size_t kLength = 1000;
+  constexpr size_t kMostBytes = size_t{8} << 20;  // all texts come to ten times as much
+  const auto heap = [] {
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  const Built built = build("transformer-lm", false);
+  Rounds rounds(built.config, *built.pipeline, built.blueprint->model, *built.network, *device_,
+                GetParam());
+  Generator generator(built.config, {.tokens = 0, .samples = 20'000, .sampling = {}}, kPieces,
+                      rounds);
+  const size_t before = heap();
+  size_t most = before, shown = 0;
+  const auto show = [&](size_t /*sample*/, std::span<const int32_t> /*tokens*/, bool /*done*/) {
+    ++shown;
+    most = std::max(most, heap());
+  };
+  Texts prompts;
+  if (session_.rank() == 0) prompts.emplace_back(kLength, 1);
+  (void)generator.generate(prompts, show);
+  built.pipeline->drain();
+  EXPECT_EQ(shown, prompts.size() * 20'000);
+  EXPECT_LT(most - before, kMostBytes);
 }
 
 // Prompts of 3 to 90 words for a network that sees 80: rows of 32, 64 and 80 positions in a round.

@@ -105,7 +105,7 @@ void check_asked(const UseOptions& options) {
                   .repetition_penalty =
                       options.asked.repetition_penalty.value_or(how.sampling.repetition_penalty)};
   check(how);
-  constexpr int kMostSamples = 1'000'000;  // all texts are kept until the last is written
+  constexpr int kMostSamples = 1'000'000;  // times any number of prompts it fits 64 bits
   if (options.generation.samples > kMostSamples) {
     fail_input(fmt::format("--samples is at most {} texts of each prompt", kMostSamples));
   }

@@ -1,6 +1,7 @@
 #include "runtime/engine/decoding/generator.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "kernels/error.h"
 #include "kernels/philox.h"
@@ -8,27 +9,34 @@
 namespace penstock {
 namespace {
 
-// Shows samples in their order, even when a later one is done first.
-class Exit {
+// Keeps the samples that have begun and are not shown to their end, and shows them in their order,
+// even when a later one is done first.
+class Texts {
  public:
-  Exit(const std::vector<Generator::Tokens>& samples, const Generator::Show& show)
-      : samples_(samples), show_(show), done_(samples.size()) {}
-  void note_done(size_t sample) { done_[sample] = true; }
-  // Shows, in order, the samples finished since the last call, then the first unfinished sample as
-  // far as it has come.
+  explicit Texts(const Generator::Show& show) : show_(show) {}
+  // How many samples have begun, which is the number of the next one.
+  [[nodiscard]] size_t begun() const { return first_ + texts_.size(); }
+  void begin(const Generator::Tokens& prompt) { texts_.push_back({prompt, false}); }
+  [[nodiscard]] Generator::Tokens& tokens(size_t sample) { return texts_[sample - first_].tokens; }
+  void note_done(size_t sample) { texts_[sample - first_].done = true; }
+  // Shows, in order, the samples finished since the last call, which are then dropped, and the
+  // first unfinished sample as far as it has come.
   void show() {
-    while (next_ < samples_.size()) {
-      show_(next_, samples_[next_], done_[next_]);
-      if (!done_[next_]) return;
-      ++next_;
+    for (; !texts_.empty(); ++first_) {
+      show_(first_, texts_.front().tokens, texts_.front().done);
+      if (!texts_.front().done) return;
+      texts_.pop_front();
     }
   }
 
  private:
-  const std::vector<Generator::Tokens>& samples_;
+  struct Text {
+    Generator::Tokens tokens;
+    bool done;
+  };
   const Generator::Show& show_;
-  std::vector<bool> done_;
-  size_t next_ = 0;  // the first sample that has not been shown to its end
+  std::deque<Text> texts_;
+  size_t first_ = 0;  // the number of the sample in front
 };
 
 // This is a sample that is still being generated, with the place of its row in the rounds.
@@ -81,31 +89,28 @@ std::span<const int32_t> Generator::window(const Tokens& tokens) const {
 // takes its place. Returns, on rank 0, how many tokens were added in all.
 int64_t Generator::generate(const std::vector<Tokens>& prompts, const Show& show,
                             const IsOver& is_over) {
-  std::vector<Tokens> samples;
-  for (const Tokens& prompt : prompts) {
-    samples.insert(samples.end(), static_cast<size_t>(options_.samples), prompt);
-  }
-  Exit exit(samples, show);
+  const auto samples = static_cast<size_t>(options_.samples);
+  Texts texts(show);
   std::vector<Growing> growing;
   Places places = rounds_.places(1);
-  size_t started = 0;
   int64_t added = 0;
-  const auto prompt_size = [&](size_t sample) {
-    return prompts[sample / static_cast<size_t>(options_.samples)].size();
-  };
   for (;;) {
-    for (; started < samples.size() && places.any_free(); ++started) {
+    while (texts.begun() < prompts.size() * samples && places.any_free()) {
+      const size_t sample = texts.begun();
+      texts.begin(prompts[sample / samples]);
       if (options_.tokens > 0) {
-        growing.push_back({started, places.take()});
+        growing.push_back({sample, places.take()});
       } else {
-        exit.note_done(started);
+        texts.note_done(sample);
+        texts.show();
       }
     }
     std::vector<Row> rows;
     for (const auto& [s, place] : growing) {
-      const auto words = window(samples[s]);
+      const Tokens& tokens = texts.tokens(s);
+      const auto words = window(tokens);
       rows.push_back({.words = {words.begin(), words.end()},
-                      .draw = draw(s, samples[s].size()),
+                      .draw = draw(s, tokens.size()),
                       .text = static_cast<int64_t>(s),
                       .place = place});
     }
@@ -113,17 +118,18 @@ int64_t Generator::generate(const std::vector<Tokens>& prompts, const Show& show
     // together.
     const auto chosen = rounds_.next(rows, 1, choose_);
     for (size_t r = 0; r < growing.size(); ++r) {
-      samples[growing[r].sample].push_back(chosen[r][0].word);
+      texts.tokens(growing[r].sample).push_back(chosen[r][0].word);
     }
     added += std::ssize(growing);
     std::erase_if(growing, [&](const Growing& one) {
-      const Tokens& tokens = samples[one.sample];
-      if (!has_ended(tokens, tokens.size() - prompt_size(one.sample), is_over)) return false;
-      exit.note_done(one.sample);
+      const Tokens& tokens = texts.tokens(one.sample);
+      const size_t prompt = prompts[one.sample / samples].size();
+      if (!has_ended(tokens, tokens.size() - prompt, is_over)) return false;
+      texts.note_done(one.sample);
       places.give_back(one.place);
       return true;
     });
-    exit.show();
+    texts.show();
     if (chosen.empty()) return added;
   }
 }
