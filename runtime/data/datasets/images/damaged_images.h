@@ -15,7 +15,7 @@ namespace penstock {
 class DamagedImages {
  public:
   // `limit`: the share of the folder's files, in [0, 1], that may be damaged; that number of files
-  // is rounded up. `folder` must outlive this object. `warn` may be empty.
+  // is rounded down. `folder` must outlive this object. `warn` may be empty.
   DamagedImages(const ImageFolder& folder, double limit, Warn warn);
 
   // Whether that image has been added. `index` is that of a file in ImageFolder::files. May be
