@@ -133,6 +133,9 @@ TEST_F(PlannedRuns, SummaryHoldsThePrediction) {
   for (const char* how :
        {"--stages 2 --recompute none", "--stages 2 --recompute stage --schedule gpipe",
         "--stages 2 --recompute layer", "--stages 4 --schedule zb-v", "--replicas 2",
+        "--stages 2 --schedule gpipe --kept-stages 0",
+        "--stages 4 --schedule zb-v --kept-stages 0,2",
+        "--stages 2 --schedule searched --kept-stages 0",
         "--stages 2 --recompute stage --schedule gpipe --optimizer.freeze embedding*,blocks.0.*"}) {
     SCOPED_TRACE(how);
     const Json summary = train(2, run_file_of_eight(), std::string("--micro-batch-size 8 ") + how);

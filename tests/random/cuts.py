@@ -83,8 +83,16 @@ class Cut:
         return self.places + self.ways
 
 
-def draw_ways(dice):
-    return ["--recompute", dice.choice(["none", "stage", "layer"]), "--placement", dice.choice(["stages", "replicas"]),
+def draw_recompute(dice, stages):
+    mode = dice.choice(["none", "stage", "layer"])
+    if mode != "stage" or dice.random() < 0.5:
+        return ["--recompute", mode]
+    kept = dice.sample(range(stages), dice.randint(1, stages))
+    return ["--recompute", mode, "--kept-stages", ",".join(map(str, kept))]
+
+
+def draw_ways(dice, stages):
+    return [*draw_recompute(dice, stages), "--placement", dice.choice(["stages", "replicas"]),
             "--optimizer.barrier", dice.choice(["true", "true", "false"]), "--optimizer.sharded", dice.choice(["auto", "true", "false"]),
             "--data.prefetch", dice.randint(1, 3), "--data.threads", dice.randint(0, 2), "--run.bind", dice.choice(["auto", "none"])]
 
@@ -111,7 +119,7 @@ def draw_cut(dice, layers, shape, folder, most_ranks=6, narrow=False):
     elif dice.random() < 0.2:
         schedule = folder / f"order-{dice.randrange(10**6)}.csv"
         schedule.write_text(orders.csv(dice, ranks, chunks, shape.micro_batches))
-    return Cut(ranks, places, ["--schedule", schedule, *draw_warm_up(dice, schedule), *draw_ways(dice)])
+    return Cut(ranks, places, ["--schedule", schedule, *draw_warm_up(dice, schedule), *draw_ways(dice, stages)])
 
 
 def plain(shape):
@@ -125,4 +133,4 @@ def other_schedule(dice, cut):
     schedule = cut.ways[1]
     kind = next(kind for kind in (ONE_STAGE_A_RANK, TWO_STAGES_A_RANK, ANY_STAGES_A_RANK) if schedule in kind)
     other = dice.choice([each for each in kind if each != schedule])
-    return Cut(cut.ranks, cut.places, ["--schedule", other, *draw_warm_up(dice, other), *draw_ways(dice)])
+    return Cut(cut.ranks, cut.places, ["--schedule", other, *draw_warm_up(dice, other), *draw_ways(dice, cut.places[1])])

@@ -102,7 +102,7 @@ void print_run(const Config& config, const ThreadPlan& plan, int ranks) {
   answer("a run       stages {} x replicas {} = ranks {}{}, schedule {}, recompute {}\n",
          pipeline.stages, pipeline.replicas, needed,
          needed == ranks ? "" : fmt::format(" (here: {})", ranks), pipeline.schedule,
-         pipeline.recompute);
+         recompute_text(pipeline));
   answer(
       "            D x M x b = {} x {} x {} = {} a step, {}, threads per rank {}\n",
       pipeline.replicas, pipeline.micro_batches, pipeline.micro_batch_size,

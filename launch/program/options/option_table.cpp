@@ -221,6 +221,7 @@ void add_pipeline(std::vector<Option>& table) {
   rows.add("chunks", &P::chunks, "V", between(0, kMostRanks), "stages per rank; 0: what the schedule has; K / V ranks a replica");
   rows.add("warm_up", "warm-up", &P::warm_up, "W", between(0, kMostRanks), "1f1b and zb-h1: forwards that the first rank runs ahead beyond the usual, and the others in proportion: memory of as many micro-batches, for slow links and smaller bubbles");
   rows.add("recompute", "recompute", &P::recompute, "MODE", one_of({"none", "stage", "layer"}), "what is computed again instead of kept");
+  rows.add("kept_stages", "kept-stages", &P::kept_stages, "N,..", between(0, kMostRanks), "recompute = stage: the stages, counted from 0, that keep their activations all the same");
   rows.add("split", "split", &P::split, "N,..", between(1, 1e6), "layers of each stage; empty: balanced by cost");
   rows.add("auto", &P::automatic, "", any(), "choose all of this for the same mini-batch, but for what the command line says: see penstock plan");
   rows.add("profile", &P::profile, "PATH", any(), "times measured by penstock profile, for split, auto and predictions; empty: counted");

@@ -155,6 +155,7 @@ std::vector<Readers> readers_of_adapters_and_data() {
 std::vector<Readers> readers_of_runs() {
   return {
       {"run", {"on_corruption"}, {not_with("run.audit", "0")}},
+      {"pipeline", {"kept_stages"}, {with("pipeline.recompute", {"stage"})}},
       {"checkpoint", {"partner_every"}, {with("checkpoint.partner", {"true"})}},
   };
 }

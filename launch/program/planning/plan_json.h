@@ -38,7 +38,8 @@ using CopiesOf = std::function<CopyCosts(const PlannedCandidate&)>;
 // with the fastest candidate first. step_from says what times are of, "replay" where ranks are on
 // several nodes or else "simulation". A feasible candidate fits into memory and was simulated; any
 // other has a reason, and null for its times. Where steps are audited, step_ms is the mean, beside
-// unaudited_step_ms and audited_step_ms. With `copies_of` (null: there are no copies) a simulated
+// unaudited_step_ms and audited_step_ms. kept_stages: [] is there where stages of mode "stage"
+// recompute nothing. With `copies_of` (null: there are no copies) a simulated
 // candidate has copy_bytes: [by rank] and copy_network_ms. Where `replays` has a candidate, it also
 // has
 //   replayed: {step_ms, slowest_ms, card_busy, goodput, checkpoint_interval_s (with failures)}

@@ -109,9 +109,10 @@ std::string replay_row(const Replayed& replay, const Plan& plan) {
       "{:4}  {:>9} {:>9}  {:<28} {:<6} {:<9} {:>10.4g} {:>10.4g} {:>7.1f} {:>16} {:>9.2f} "
       "{:>10.4g}\n",
       replay.candidate + 1, fmt::format("{}x{}", c.stages, c.replicas),
-      fmt::format("{}x{}", c.micro_batches, c.micro_batch_size), schedule_text(c), c.recompute,
-      c.placement, replay.step.mean_s * 1e3, replay.slowest_s * 1e3, 100 * replay.card_busy,
-      interval_text(replay), 100 * replay.goodput, samples * replay.goodput);
+      fmt::format("{}x{}", c.micro_batches, c.micro_batch_size), schedule_text(c),
+      recompute_text(c), c.placement, replay.step.mean_s * 1e3, replay.slowest_s * 1e3,
+      100 * replay.card_busy, interval_text(replay), 100 * replay.goodput,
+      samples * replay.goodput);
 }
 
 }  // namespace

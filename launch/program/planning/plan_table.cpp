@@ -20,8 +20,8 @@ std::string row(int place, const PlannedCandidate& planned) {
   return fmt::format(
       "{:4}  {:>7} {:>9}  {:<28} {:<6} {:<9} {:>10.4g} {:>10.4g} {:>7.1f} {:>9.3g}  {:>10}  {}\n",
       place, fmt::format("{}x{}", c.stages, c.replicas),
-      fmt::format("{}x{}", c.micro_batches, c.micro_batch_size), schedule_text(c), c.recompute,
-      c.placement, p.step.mean_s * 1e3, p.samples_per_s, p.bubble * 100,
+      fmt::format("{}x{}", c.micro_batches, c.micro_batch_size), schedule_text(c),
+      recompute_text(c), c.placement, p.step.mean_s * 1e3, p.samples_per_s, p.bubble * 100,
       p.exposed_communication_s * 1e3, bytes_text(p.fullest_bytes()), short_split(c.split));
 }
 
@@ -38,7 +38,7 @@ std::string kind_of(const PlannedCandidate& planned) {
 std::string nearest(const PlannedCandidate& planned) {
   const Arrangement& c = planned.candidate;
   return fmt::format("{}x{}, {}x{}, {}, recompute {} {}", c.stages, c.replicas, c.micro_batches,
-                     c.micro_batch_size, c.schedule, c.recompute, planned.reason);
+                     c.micro_batch_size, c.schedule, recompute_text(c), planned.reason);
 }
 
 bool nearer(const PlannedCandidate& a, const PlannedCandidate& b) {
@@ -81,6 +81,8 @@ std::string options_of(const Arrangement& c) {
   return text +
          fmt::format(" --pipeline.chunks {} --recompute {} --placement {} --split {}", c.chunks,
                      c.recompute, c.placement, fmt::join(c.split, ",")) +
+         (c.kept_stages.empty() ? ""
+                                : fmt::format(" --kept-stages {}", fmt::join(c.kept_stages, ","))) +
          (c.warm_up > 0 ? fmt::format(" --warm-up {}", c.warm_up) : "");
 }
 
@@ -103,6 +105,10 @@ std::string recommendation(const Plan& plan, const Cluster& cluster, int ranks) 
       "K: the stages of a pipeline, one a rank, or as many as stand in brackets\n"
       "recommended, the fastest {}: {}\n",
       from, one_node ? "by the simulation" : "by the replay", options_of(plan.best()->candidate));
+}
+
+std::string recompute_text(const Arrangement& candidate) {
+  return candidate.kept_stages.empty() ? candidate.recompute : "mixed";
 }
 
 std::string schedule_text(const Arrangement& candidate) {

@@ -22,14 +22,14 @@
 namespace penstock {
 namespace {
 
-std::string describe(const Arrangement& chosen, const Prediction& prediction,
+std::string describe(const PipelineConfig& chosen, const Prediction& prediction,
                      const std::string& basis) {
   return fmt::format(
       "planned: {} x {}, {} of {}, schedule {}, recompute {}, placement {}, layers {}: {:.4g} "
       "ms a step predicted ({})",
       amount_text(chosen.stages, "stage"), amount_text(chosen.replicas, "replica"),
       amount_text(chosen.micro_batches, "micro-batch", "es"), chosen.micro_batch_size,
-      chosen.schedule, chosen.recompute, chosen.placement, fmt::join(chosen.split, ","),
+      chosen.schedule, recompute_text(chosen), chosen.placement, fmt::join(chosen.split, ","),
       1e3 * prediction.step.mean_s, basis);
 }
 
@@ -82,8 +82,8 @@ class Planner {
       pipeline.split.assign(best->candidate.split.begin(), best->candidate.split.end());
       return result;
     }
-    result.notes.push_back(describe(best->candidate, best->prediction, basis_));
     apply(best->candidate, pipeline);
+    result.notes.push_back(describe(pipeline, best->prediction, basis_));
     pipeline.automatic = false;
     return result;
   }
@@ -129,6 +129,9 @@ void pin_what_was_asked_for(const Settings& settings, PlanRequest& plan) {
   }
   if (asked("warm_up")) plan.warm_up = pipeline.warm_up;
   if (asked("recompute")) plan.recompute = pipeline.recompute;
+  if (asked("kept_stages")) {
+    plan.kept_stages = {pipeline.kept_stages.begin(), pipeline.kept_stages.end()};
+  }
   if (asked("placement")) plan.placement = pipeline.placement;
   if (asked("split")) plan.split.assign(pipeline.split.begin(), pipeline.split.end());
 }

@@ -61,6 +61,7 @@ void fit_ranks(const UseOptions& options, int ranks, PipelineConfig& pipeline) {
   pipeline.schedule_csv.clear();
   pipeline.chunks = 0;
   pipeline.warm_up = 0;
+  pipeline.kept_stages.clear();
   pipeline.split.clear();
 }
 

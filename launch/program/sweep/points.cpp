@@ -168,7 +168,7 @@ class PointDrawer {
                                .micro_batches = pipeline.micro_batches,
                                .micro_batch_size = pipeline.micro_batch_size},
                      .schedule = pipeline.schedule,
-                     .recompute = pipeline.recompute,
+                     .recompute = recompute_text(pipeline),
                      .steps = settings.config.run.steps,
                      .seed = settings.config.run.seed,
                      .dry_run = sweep_.dry_run};

@@ -5,6 +5,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory/host_memory.h"
+#include "runtime/planning/blueprint/programs.h"
 #include "runtime/records/telemetry/units.h"
 
 namespace penstock {
@@ -91,7 +92,7 @@ std::string headline(const Config& config, const Layout& layout, Network& networ
          amount_text(pipeline.stages, "stage") + " x " + amount_text(pipeline.replicas, "replica") +
          ", " + amount_text(pipeline.micro_batches, "micro-batch", "es") + " of " +
          std::to_string(pipeline.micro_batch_size) + ", schedule " + pipeline.schedule + ahead +
-         ", recompute " + pipeline.recompute + "; " + device.description() + ", " +
+         ", recompute " + recompute_text(pipeline) + "; " + device.description() + ", " +
          network.description();
 }
 

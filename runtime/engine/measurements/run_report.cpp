@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "runtime/planning/blueprint/programs.h"
 #include "runtime/records/telemetry/quantile.h"
 #include "runtime/records/telemetry/rank_record_json.h"
 
@@ -146,7 +147,7 @@ const Trace& RunReport::traced(RecordedTrace recorded) {
                   {"replicas", std::to_string(pipeline.replicas)},
                   {"micro_batches", std::to_string(pipeline.micro_batches)},
                   {"micro_batch_size", std::to_string(pipeline.micro_batch_size)},
-                  {"recompute", pipeline.recompute},
+                  {"recompute", recompute_text(pipeline)},
                   {"device", device_.description()},
                   {"clocks", std::to_string(recorded.clocks)},
                   {"clock_error_us", std::to_string(1e6 * recorded.clock_error_s)}};
@@ -296,6 +297,7 @@ RunSummary RunReport::summary(double final_loss, double seconds, const DataWaits
   summary.schedule = config_.pipeline.schedule;
   summary.warm_up = config_.pipeline.warm_up;
   summary.recompute = config_.pipeline.recompute;
+  summary.kept_stages = config_.pipeline.kept_stages;
   summary.device = device_.description();
   summary.precision = config_.run.precision;
   summary.threads = config_.run.threads;

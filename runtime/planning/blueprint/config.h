@@ -26,12 +26,13 @@ struct PipelineConfig {
   // The samples of a step, D x M x b. Where it is given, M follows from it, or is checked if M is
   // given, too; 0: not given.
   int64_t mini_batch = 0;
-  std::string schedule = "1f1b";    // a name (schedule_names()) or the path of a CSV file
-  std::string schedule_csv;         // the text of that CSV file; empty for a name
-  int chunks = 0;                   // stages per rank; 0: the schedule's default, mostly 1
-  int warm_up = 0;                  // forwards that rank 0 runs ahead beyond the schedule's own
-  std::string recompute = "stage";  // none | stage | layer: what a backward computes again
-  std::vector<int64_t> split;       // layers of each stage; empty: balanced by their costs
+  std::string schedule = "1f1b";     // a name (schedule_names()) or the path of a CSV file
+  std::string schedule_csv;          // the text of that CSV file; empty for a name
+  int chunks = 0;                    // stages per rank; 0: the schedule's default, mostly 1
+  int warm_up = 0;                   // forwards that rank 0 runs ahead beyond the schedule's own
+  std::string recompute = "stage";   // none | stage | layer: what a backward computes again
+  std::vector<int64_t> kept_stages;  // in mode stage: those that recompute nothing
+  std::vector<int64_t> split;        // layers of each stage; empty: balanced by their costs
   // The planner chooses all the above for the same mini-batch, except what the command line says.
   bool automatic = false;
   // A file in which `penstock profile` wrote measured costs; empty: costs are counted instead.

@@ -63,6 +63,7 @@ Arrangement arrangement_of(const PipelineConfig& pipeline) {
   candidate.warm_up = pipeline.warm_up;
   candidate.csv = pipeline.schedule_csv;
   candidate.recompute = pipeline.recompute;
+  candidate.kept_stages.assign(pipeline.kept_stages.begin(), pipeline.kept_stages.end());
   candidate.placement = pipeline.placement;
   candidate.exact = pipeline.reduction == "exact";
   candidate.split.assign(pipeline.split.begin(), pipeline.split.end());
@@ -107,6 +108,7 @@ void apply(const Arrangement& candidate, PipelineConfig& pipeline) {
   pipeline.schedule = candidate.schedule;
   pipeline.warm_up = candidate.warm_up;
   pipeline.recompute = candidate.recompute;
+  pipeline.kept_stages.assign(candidate.kept_stages.begin(), candidate.kept_stages.end());
   pipeline.placement = candidate.placement;
   pipeline.split.assign(candidate.split.begin(), candidate.split.end());
 }
@@ -150,6 +152,7 @@ void pin_whole_pipeline(const PipelineConfig& pipeline, PlanRequest& plan) {
   plan.schedule = given.schedule;
   plan.warm_up = given.warm_up;
   plan.recompute = given.recompute;
+  plan.kept_stages = given.kept_stages;
   plan.placement = given.placement;
 }
 

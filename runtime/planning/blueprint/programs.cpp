@@ -27,6 +27,7 @@ Recipe recipe_of(const PipelineConfig& pipeline, const std::vector<Skip>& skips 
           .chunks = pipeline.chunks,
           .warm_up = pipeline.warm_up,
           .recompute = pipeline.recompute,
+          .kept_stages = {pipeline.kept_stages.begin(), pipeline.kept_stages.end()},
           .replicas = pipeline.replicas,
           .skips = skips};
 }
@@ -45,6 +46,14 @@ PipelineConfig with_known_schedule(PipelineConfig pipeline) {
   pipeline.schedule_csv.clear();
   pipeline.schedule = pipeline.chunks > 1 ? "looped-bfs" : "1f1b";
   return pipeline;
+}
+
+std::string recompute_text(const PipelineConfig& pipeline) {
+  std::string text = pipeline.recompute;
+  for (size_t i = 0; i < pipeline.kept_stages.size(); ++i) {
+    text += (i == 0 ? " but in stages " : ",") + std::to_string(pipeline.kept_stages[i]);
+  }
+  return text;
 }
 
 int stages_per_rank(const PipelineConfig& pipeline) {

@@ -5,6 +5,9 @@
 // and errors into Error(Input), which ends the program with a sentence for the user.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "runtime/planning/blueprint/config.h"
 #include "runtime/planning/schedule/schedule.h"
 
@@ -29,5 +32,8 @@ struct Programs {
 [[nodiscard]] PipelineConfig with_known_schedule(PipelineConfig pipeline);
 // The ranks of one replica: stages / stages_per_rank().
 [[nodiscard]] int ranks_per_pipeline(const PipelineConfig& pipeline);
+
+// What is computed again, in words: "layer", or "stage but in stages 0,3".
+[[nodiscard]] std::string recompute_text(const PipelineConfig& pipeline);
 
 }  // namespace penstock

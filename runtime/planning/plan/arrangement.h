@@ -43,7 +43,9 @@ struct Arrangement {
   int warm_up = 0;                // pipeline.warm_up
   std::string csv = {};  // where `schedule` is no such name: its text (Recipe::csv, recipe.h)
   std::string recompute = "stage";  // none | stage | layer
-  std::vector<int> split = {};      // layers of each stage; empty: still to be chosen
+  // In mode stage, those that keep their activations all the same (Recipe::kept_stages).
+  std::vector<int> kept_stages = {};
+  std::vector<int> split = {};  // layers of each stage; empty: still to be chosen
   // pipeline.placement. stages: the stages of one replica have neighbouring rank numbers, and so
   // share nodes; replicas: the replicas of one stage have.
   std::string placement = "stages";

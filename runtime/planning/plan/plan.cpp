@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "runtime/planning/plan/bounds.h"
+#include "runtime/planning/plan/kept_stages.h"
 #include "runtime/planning/plan/searched_step.h"
 #include "runtime/planning/plan/split.h"
 #include "runtime/planning/plan/stages/unlike_ranks.h"
@@ -59,6 +60,10 @@ class Planner {
                      [](const Listed& a, const Listed& b) { return a.bound_s < b.bound_s; });
     for (const Listed& listed : listed_) judge(listed);
     rank();
+    if (!request_.kept_stages) {
+      add_kept();
+      rank();
+    }
     if (searches()) {
       add_searched();
       rank();
@@ -139,6 +144,8 @@ class Planner {
     for (const char* recompute : {"none", "stage", "layer"}) {
       if (!allowed(request_.recompute, std::string(recompute))) continue;
       candidate.recompute = recompute;
+      candidate.kept_stages = request_.kept_stages.value_or(std::vector<int>());
+      if (!candidate.kept_stages.empty() && candidate.recompute != "stage") continue;
       for (const std::string& placement : placements(candidate)) {
         candidate.placement = placement;
         listed_.push_back(
@@ -254,6 +261,44 @@ class Planner {
     return planned.reason.empty();
   }
 
+  // ---- stages that need not recompute
+  // Lets stages of the fastest few candidates in mode stage keep their activations.
+  void add_kept() {
+    std::vector<PlannedCandidate> found;
+    int tried = 0;
+    for (const PlannedCandidate& known : plan_.candidates) {
+      if (known.standing != Standing::Ranked || tried == kSearches) break;
+      if (known.candidate.recompute != "stage" || !is_small(known.candidate)) continue;
+      ++tried;
+      if (auto kept = with_kept_stages(known)) found.push_back(*std::move(kept));
+    }
+    plan_.candidates.insert(plan_.candidates.end(), found.begin(), found.end());
+  }
+
+  // The better of two splits, the one as it is and one that reckons with what is no longer
+  // recomputed; nothing where neither is worth it.
+  [[nodiscard]] std::optional<PlannedCandidate> with_kept_stages(const PlannedCandidate& known) {
+    const ModelCosts& costs = costs_of(known.candidate.cut());
+    PlannedCandidate kept{.candidate = known.candidate};
+    kept.candidate.kept_stages = stages_to_keep(known.candidate, costs, request_.cluster);
+    if (kept.candidate.kept_stages.empty()) return std::nullopt;
+    const Schedule schedule = unproved_training_schedule(recipe_of(kept.candidate));
+    if (is_mode_none_again(kept.candidate, schedule)) return std::nullopt;
+    std::vector<PlannedCandidate> splits = {kept};
+    if (request_.split.empty() && fit(kept, schedule, costs)) splits.push_back(kept);
+    std::optional<PlannedCandidate> best;
+    double most_s = (1 - kUncertain) * known.prediction.step.mean_s;
+    for (PlannedCandidate& tried : splits) {
+      tried.prediction = predict(tried.candidate, costs, request_.cluster);
+      tried.prediction.timeline = {};
+      tried.prediction.bytes = {};
+      if (!fits(tried) || tried.prediction.step.mean_s > most_s) continue;
+      most_s = tried.prediction.step.mean_s;
+      best = std::move(tried);
+    }
+    return best;
+  }
+
   // ---- schedules that are searched
   [[nodiscard]] bool only_searched() const { return request_.schedule == kSearched; }
   // A warm-up that was asked for is kept, and searched schedules have their own.
@@ -321,7 +366,7 @@ class Planner {
   static bool is_alike(const Arrangement& a, const Arrangement& b) {
     return a.stages == b.stages && a.replicas == b.replicas && a.chunks == b.chunks &&
            a.micro_batches == b.micro_batches && a.recompute == b.recompute &&
-           a.placement == b.placement;
+           a.kept_stages == b.kept_stages && a.placement == b.placement;
   }
 
   // Whether a search takes a second or so; one rank has nothing to order.

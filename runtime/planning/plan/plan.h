@@ -32,6 +32,8 @@ struct PlanRequest {
   std::optional<int64_t> micro_batch_size;
   std::optional<std::string> schedule, recompute, placement;
   std::vector<int> split;  // layers of each stage; empty: plan() chooses
+  // In mode stage, stages that keep their activations; null: plan() chooses.
+  std::optional<std::vector<int>> kept_stages;
   // Options of the run that every candidate has (see Arrangement).
   bool exact = false;   // gradients are added up in pairs (pipeline.reduction = "exact")
   bool shared = false;  // replicas share updates and the optimizer's state (optimizer.sharded)
@@ -84,11 +86,12 @@ struct Plan {
 // both placements of ranks on several nodes, or where ranks are unlike. Exceptions: a pipeline of
 // one rank is tried with 1f1b only, since all schedules are the same there, and mode "stage" is
 // left out where it would recompute nothing. Candidates are left NotSimulated by the lower bounds
-// of bounds.h. For the sizes and modes of the fastest few a schedule is searched, too
-// (searched_step.h); it is listed where it is faster than the best known one by more than forecasts
-// are certain. Where no known schedule fits the memory, one is searched for those that lack the
-// least. Throws std::invalid_argument if no candidate meets the request, and whatever costs()
-// throws.
+// of bounds.h. The fastest few in mode "stage" are tried again with stages that keep their
+// activations (kept_stages.h), and such a candidate is listed where that makes it faster by more
+// than forecasts are certain. For the sizes and modes of the fastest few a schedule is searched,
+// too (searched_step.h); it is listed where it is faster than the best known one by as much. Where
+// no known schedule fits the memory, one is searched for those that lack the least. Throws
+// std::invalid_argument if no candidate meets the request, and whatever costs() throws.
 [[nodiscard]] Plan plan(const PlanRequest& request);
 
 }  // namespace penstock

@@ -268,6 +268,7 @@ Recipe recipe_of(const Arrangement& candidate, const std::vector<Skip>& skips) {
           .chunks = candidate.chunks,
           .warm_up = candidate.warm_up,
           .recompute = candidate.recompute,
+          .kept_stages = candidate.kept_stages,
           .replicas = candidate.replicas,
           .skips = skips};
 }

@@ -20,6 +20,7 @@ namespace {
 // is reordered that way. With a single micro-batch all stages of a plain pipeline are like that.
 bool keeps_tapes(const Arrangement& candidate, int stage) {
   if (candidate.recompute != "stage") return candidate.recompute == "none";
+  if (std::ranges::count(candidate.kept_stages, stage) > 0) return true;
   return stage + 1 == candidate.stages || (candidate.micro_batches == 1 && candidate.chunks == 1);
 }
 

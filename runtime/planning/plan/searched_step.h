@@ -33,9 +33,9 @@ struct SearchedStep {
   bool ended_by_clock = false;
 };
 
-// What is searched for with this placement. In mode stage the last stage is taken to recompute
-// nothing. A limit is what is left of the memory beside the bytes that every order needs. The
-// arguments are as in searched_step().
+// What is searched for with this placement. In mode stage the last stage and the kept ones
+// are taken to recompute nothing. A limit is what is left of the memory beside the bytes that every
+// order needs. The arguments are as in searched_step().
 [[nodiscard]] SearchProblem search_problem(const Arrangement& candidate,
                                            const std::vector<int>& rank_of_stage,
                                            const ModelCosts& costs, const Cluster& cluster);

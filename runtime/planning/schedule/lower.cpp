@@ -71,7 +71,8 @@ class Writer {
     const std::vector<bool> at_once = turns_around_at_once(schedule_, rank);
     for (int i = 0; i < static_cast<int>(program.size()); ++i) {
       const int stage = program[i].stage;
-      const bool recompute = options_.recompute && !(options_.keep_adjacent && at_once[stage]);
+      const bool recompute = options_.recompute && !(options_.keep_adjacent && at_once[stage]) &&
+                             std::ranges::count(options_.kept_stages, stage) == 0;
       before(program[i], recompute);
       if (options_.reduce && last[stage] == i) lowered_.push_back({Op::ReduceGradients, stage});
       lowered_.push_back(program[i]);

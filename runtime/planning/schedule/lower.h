@@ -20,6 +20,8 @@
 // run.
 #pragma once
 
+#include <vector>
+
 #include "runtime/planning/schedule/schedule.h"
 
 namespace penstock {
@@ -31,8 +33,9 @@ struct Lowering {
   // follows the forward of the same micro-batch, as on the last rank of 1F1B, because it would save
   // no memory there.
   bool keep_adjacent = false;
-  bool reduce = false;  // ReduceGradients: wanted when there are several replicas
-  bool update = false;  // OptimizerStep: wanted in training
+  std::vector<int> kept_stages = {};  // further exceptions: stages without a Recompute
+  bool reduce = false;                // ReduceGradients: wanted when there are several replicas
+  bool update = false;                // OptimizerStep: wanted in training
 };
 
 // Returns the completed schedule. Throws std::invalid_argument if `schedule` has instructions other

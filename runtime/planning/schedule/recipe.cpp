@@ -50,6 +50,23 @@ Schedule compute_instructions(const Recipe& recipe) {
   return schedule;
 }
 
+void check_kept_stages(const Recipe& recipe, int stages) {
+  if (recipe.kept_stages.empty()) return;
+  if (recipe.recompute != "stage") {
+    refuse_recipe("--kept-stages is for --recompute stage, and the mode is " + recipe.recompute +
+                  ": leave out one of the two");
+  }
+  std::vector<bool> listed(stages, false);
+  for (const int stage : recipe.kept_stages) {
+    const std::string lists = "--kept-stages lists stage " + std::to_string(stage);
+    if (stage < 0 || stage >= stages) {
+      refuse_recipe(lists + ", and stages are 0 to " + std::to_string(stages - 1));
+    }
+    if (listed[stage]) refuse_recipe(lists + " twice");
+    listed[stage] = true;
+  }
+}
+
 // Returns how programs are lowered in the recipe's mode of recompute. In mode stage, a stage whose
 // backwards follow its forwards at once is not recomputed, since nothing would be gained. In mode
 // layer the inner layers of such a stage are run again all the same.
@@ -60,6 +77,7 @@ Lowering lowering_of(const Recipe& recipe) {
   }
   return {.recompute = mode != "none",
           .keep_adjacent = mode == "stage",
+          .kept_stages = recipe.kept_stages,
           .reduce = recipe.replicas > 1,
           .update = true};
 }
@@ -111,7 +129,9 @@ int ranks_per_pipeline(const Recipe& recipe) {
 
 Schedule unproved_training_schedule(const Recipe& recipe) {
   const Lowering options = lowering_of(recipe);
-  return lowered(recipe, compute_instructions(recipe), options);
+  const Schedule schedule = compute_instructions(recipe);
+  check_kept_stages(recipe, schedule.stages);
+  return lowered(recipe, schedule, options);
 }
 
 ProvedSchedule training_schedule(const Recipe& recipe, const TransportRules& rules) {

@@ -34,6 +34,8 @@ struct Recipe {
   int warm_up = 0;        // forwards ahead beyond the schedule's own (generators/warm_up.h)
   // none | stage | layer: what of a forward is run again before its backward (docs/concepts.md)
   std::string recompute = "none";
+  // In mode stage, those that run no forward again all the same, each once.
+  std::vector<int> kept_stages = {};
   // Whole pipelines side by side; with several, ReduceGradients instructions are added.
   int replicas = 1;
   std::vector<Skip> skips = {};  // the skip connections between stages; see Schedule::skips
@@ -47,8 +49,9 @@ struct ProvedSchedule {
 };
 
 // All functions below throw std::invalid_argument with a sentence that names the option: for an
-// unknown schedule or recompute mode, a CSV text that is no schedule or has other sizes, chunks
-// that do not divide the stages, a warm-up of a schedule that has none, and what verify() refuses.
+// unknown schedule or recompute mode, kept stages that do not exist, are listed twice or stand
+// beside another mode than stage, a CSV text that is no schedule or has other sizes, chunks that do
+// not divide the stages, a warm-up of a schedule that has none, and what verify() refuses.
 
 [[nodiscard]] int stages_per_rank(const Recipe& recipe);
 // The ranks of one replica: stages / stages_per_rank().

@@ -150,8 +150,10 @@ std::string facts_table(const RunFacts& facts) {
                                 number_or_unknown(facts.micro_batch_size)));
   const std::string ahead =
       facts.warm_up.value_or(0) > 0 ? fmt::format(" with warm_up = {}", *facts.warm_up) : "";
-  table +=
-      fact_row("Schedule", known(facts.schedule) + ahead + ", recompute " + known(facts.recompute));
+  const std::string stages = facts.kept_stages.value_or("");
+  const std::string kept = stages.empty() ? "" : " but in stages " + stages;
+  table += fact_row("Schedule",
+                    known(facts.schedule) + ahead + ", recompute " + known(facts.recompute) + kept);
   table += fact_row("Device", joined_words({known(facts.device), facts.precision}));
   table += fact_row("Hosts", facts.hosts.empty() ? "not known before the run ends"
                              : facts.hosts.size() == 1

@@ -46,8 +46,9 @@ struct VariedKey {
 struct SweepPoint {
   std::string name = {};  // unique in the sweep: "k2-d1-m8-1f1b"; also names its directory
   PointSizes sizes = {};
-  std::string schedule = {}, recompute = {};  // options of [pipeline]
-  int64_t steps = 0;                          // how many the run is to do
+  std::string schedule = {};   // pipeline.schedule
+  std::string recompute = {};  // "layer", "stage but in stages 0,3"
+  int64_t steps = 0;           // how many the run is to do
   // What the sweep's grid sets besides [pipeline]: "model.width 64, run.seed 2". Only points of one
   // group train the same thing and can be compared.
   std::string group = {};

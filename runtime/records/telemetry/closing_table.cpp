@@ -94,9 +94,13 @@ std::string totals(const RunSummary& summary) {
                         milliseconds_text(summary.forecast->step_ms), summary.forecast->basis);
   }
   const std::string ahead = summary.warm_up > 0 ? fmt::format(" +{}", summary.warm_up) : "";
-  text += fmt::format("\nbubble      {} measured, {} predicted for K = {}, M = {} ({}{})",
+  const std::string kept =
+      summary.kept_stages.empty()
+          ? ""
+          : fmt::format(", no recompute in stages {}", fmt::join(summary.kept_stages, ","));
+  text += fmt::format("\nbubble      {} measured, {} predicted for K = {}, M = {} ({}{}{})",
                       percent_text(summary.bubble_measured), percent_text(summary.bubble_predicted),
-                      summary.stages, summary.micro_batches, summary.schedule, ahead);
+                      summary.stages, summary.micro_batches, summary.schedule, ahead, kept);
   for (const ReplanRecord& replan : summary.replans) text += "\nre-planned  " + text_of(replan);
   if (summary.dry_run) return text;
   text += fmt::format("\nloss        {}", loss_text(summary.final_loss));

@@ -182,6 +182,7 @@ std::string json_text(const RunSummary& summary) {
     json["dry_run"] = true;
   }
   if (summary.warm_up > 0) json["warm_up"] = summary.warm_up;
+  if (!summary.kept_stages.empty()) json["kept_stages"] = summary.kept_stages;
   if (summary.epoch) {
     json["epoch"] = summary.epoch->done;
     json["epochs"] = summary.epoch->of;

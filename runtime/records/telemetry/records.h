@@ -164,6 +164,7 @@ struct RunSummary {
   int warm_up = 0;  // pipeline.warm_up: forwards that rank 0 ran ahead beyond the schedule's own
   bool dry_run = false;  // run.dry_run: modelled times, nothing was trained, there is no loss
   std::string model, schedule, recompute, device, precision;
+  std::vector<int64_t> kept_stages;    // pipeline.kept_stages: those that `recompute` is not for
   int threads = 1;                     // per rank
   int64_t parameters = 0;              // elements of the whole network; tied ones count once
   int64_t frozen_parameters = 0;       // how many of them are not trained

@@ -123,6 +123,14 @@ TEST(PlanJson, SaysWhatAuditsAndCopiesTake) {
   EXPECT_FALSE(candidates[1].contains("audited_step_ms"));
 }
 
+TEST(PlanJson, TellsStagesThatRecomputeNothing) {
+  Plan plan = three_standings();
+  plan.candidates[0].candidate.kept_stages = {1, 2};
+  const OrderedJson candidates = OrderedJson::parse(plan_json(plan, {}))["candidates"];
+  EXPECT_EQ(candidates[0]["kept_stages"], OrderedJson::parse("[1, 2]"));
+  EXPECT_FALSE(candidates[1].contains("kept_stages"));
+}
+
 TEST(PlanJson, EveryCandidateHasTheKeysOfTheContract) {
   const OrderedJson json = OrderedJson::parse(plan_json(three_standings(), {}));
   ASSERT_EQ(json["candidates"].size(), 3U);

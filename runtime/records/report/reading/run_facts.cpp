@@ -118,6 +118,19 @@ std::string texts_in(const RunFiles& files, const json& parent, const char* key,
   return all;
 }
 
+// Returns the whole numbers of a list, joined by commas, or an empty text if there is no list.
+std::string numbers_in(const RunFiles& files, const json& parent, const char* key) {
+  const auto found = parent.find(key);
+  if (found == parent.end()) return {};
+  if (!found->is_array()) refuse_member(files, key, "a list");
+  std::string all;
+  for (const json& number : *found) {
+    if (!number.is_number_integer()) refuse_member(files, key, "a list of whole numbers");
+    all += (all.empty() ? "" : ", ") + std::to_string(number.get<int64_t>());
+  }
+  return all;
+}
+
 void add_start(const RunFiles& files, RunFacts& facts) {
   const auto start = files.summary->find("start");
   if (start == files.summary->end()) return;  // older runs lack it
@@ -162,6 +175,7 @@ void add_description(const RunFiles& files, RunFacts& facts) {
   facts.model = text_in(files, summary, "model");
   facts.schedule = text_in(files, summary, "schedule");
   facts.recompute = text_in(files, summary, "recompute");
+  facts.kept_stages = numbers_in(files, summary, "kept_stages");
   facts.device = text_in(files, summary, "device");
   facts.precision = text_in(files, summary, "precision");
   facts.stages = count_in(files, summary, "stages");
@@ -194,6 +208,10 @@ void add_keys(const std::map<std::string, std::string>& keys, RunFacts& facts) {
   count("pipeline.micro_batch_size", facts.micro_batch_size);
   count("pipeline.warm_up", facts.warm_up);
   count("run.steps", facts.steps_asked);
+  const auto kept = keys.find("pipeline.kept_stages");  // a list: "[0, 2]"
+  if (kept != keys.end() && !facts.kept_stages && kept->second.size() > 2) {
+    facts.kept_stages = kept->second.substr(1, kept->second.size() - 2);
+  }
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 namespace penstock {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 ModelCosts eight_layers(MicroBatches cut) {
@@ -375,6 +376,33 @@ TEST(Plan, RefusesWhatNoCandidateMeets) {
   } catch (const std::invalid_argument& error) {
     EXPECT_THAT(error.what(), HasSubstr("no pipeline on 4 ranks"));
   }
+}
+
+// There is room for the activations of one of two stages, the one that takes longer.
+TEST(Plan, StagesWithRoomRecomputeNothing) {
+  PlanRequest r = request(2);
+  r.stages = 2;
+  r.micro_batch_size = 2;
+  r.schedule = "gpipe";
+  r.recompute = "stage";
+  r.split = {5, 3};
+  const Plan unlimited = plan(r);
+  ASSERT_NE(unlimited.best(), nullptr);
+  EXPECT_THAT(unlimited.best()->candidate.kept_stages, ElementsAre(0, 1));
+  Arrangement one = unlimited.best()->candidate;
+  one.kept_stages = {0};
+  const Prediction kept = predict(one, eight_layers(one.cut()), r.cluster);
+  r.cluster.devices = {{.kind = 0, .memory_bytes = kept.memory[0].total()},
+                       {.kind = 0, .memory_bytes = kept.memory[1].total()}};
+  const Plan tight = plan(r);
+  ASSERT_NE(tight.best(), nullptr);
+  EXPECT_THAT(tight.best()->candidate.kept_stages, ElementsAre(0));
+  EXPECT_EQ(tight.best()->prediction.step.plain_s, kept.step.plain_s);
+  EXPECT_LT(unlimited.best()->prediction.step.plain_s, kept.step.plain_s);
+  r.kept_stages.emplace();  // none, as was asked for
+  ASSERT_NE(plan(r).best(), nullptr);
+  EXPECT_THAT(plan(r).best()->candidate.kept_stages, ElementsAre());
+  EXPECT_LT(kept.step.plain_s, plan(r).best()->prediction.step.plain_s);
 }
 
 }  // namespace

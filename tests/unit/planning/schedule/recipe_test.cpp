@@ -104,5 +104,42 @@ TEST(Recipe, RefusesWithASentenceThatNamesTheOption) {
               HasSubstr("gpipe has no warm-up"));
 }
 
+TEST(Recipe, KeptStagesRecomputeNothing) {
+  Recipe recipe{.schedule = "gpipe",
+                .stages = 3,
+                .micro_batches = 4,
+                .recompute = "stage",
+                .kept_stages = {1}};
+  const Schedule schedule = training_schedule(recipe).schedule;
+  for (int stage = 0; stage < 3; ++stage) {
+    const auto& program = schedule.program[stage];
+    const auto again = std::ranges::count(program, Op::Recompute, &Instruction::op);
+    EXPECT_EQ(again, stage == 1 ? 0 : 4) << stage;
+  }
+  recipe.kept_stages = {0, 1, 2};
+  Recipe none = recipe;
+  none.kept_stages = {};
+  none.recompute = "none";
+  EXPECT_EQ(training_schedule(recipe).schedule.program, training_schedule(none).schedule.program);
+}
+
+TEST(Recipe, KeptStagesThatMakeNoSenseAreRefused) {
+  const auto kept = [](const std::string& mode, const std::vector<int>& stages) -> std::string {
+    try {
+      (void)training_schedule(
+          {.stages = 3, .micro_batches = 4, .recompute = mode, .kept_stages = stages});
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(
+      kept("layer", {1}),
+      "--kept-stages is for --recompute stage, and the mode is layer: leave out one of the two");
+  EXPECT_EQ(kept("stage", {0, 3}), "--kept-stages lists stage 3, and stages are 0 to 2");
+  EXPECT_EQ(kept("stage", {1, 0, 1}), "--kept-stages lists stage 1 twice");
+  EXPECT_EQ(kept("stage", {2, 1}), "");
+}
+
 }  // namespace
 }  // namespace penstock

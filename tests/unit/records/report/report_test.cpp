@@ -70,6 +70,18 @@ TEST(RunPage, TellsADeeperWarmUp) {
   EXPECT_THAT(run_page(files), HasSubstr(" with warm_up = 2, recompute"));
 }
 
+TEST(RunPage, TellsStagesThatRecomputeNothing) {
+  RunFiles files = finished_run();
+  files.run_toml = "[pipeline]\nrecompute = 'stage'\nkept_stages = [0, 2]\n";
+  EXPECT_THAT(run_page(files), Not(HasSubstr("but in stages"))) << "the summary's run had none";
+  (*files.summary)["kept_stages"] = {0, 2};
+  EXPECT_THAT(run_page(files), HasSubstr("but in stages 0, 2<"));
+  files.summary.reset();
+  EXPECT_THAT(run_page(files), HasSubstr("recompute stage but in stages 0, 2<"));
+  files.run_toml = "[pipeline]\nrecompute = 'stage'\nkept_stages = []\n";
+  EXPECT_THAT(run_page(files), HasSubstr("recompute stage<"));
+}
+
 TEST(RunPage, TellsByWhatAndHowTheRunWasStarted) {
   RunFiles files = finished_run();
   EXPECT_THAT(run_page(files), Not(HasSubstr("Started"))) << "a run of an older program";

@@ -58,6 +58,14 @@ TEST(ClosingTable, TellsADeeperWarmUp) {
   EXPECT_THAT(closing_table(summary), ::testing::HasSubstr("for K = 2, M = 4 (zb-h1 +3)\n"));
 }
 
+TEST(ClosingTable, TellsStagesThatRecomputeNothing) {
+  RunSummary summary = example_run();
+  summary.schedule = "gpipe";
+  summary.kept_stages = {0, 1};
+  EXPECT_THAT(closing_table(summary),
+              ::testing::HasSubstr("M = 4 (gpipe, no recompute in stages 0,1)\n"));
+}
+
 TEST(ClosingTable, SaysHowUnevenTheLoadOfExpertsIs) {
   RunSummary summary = example_run();
   const std::vector<ExpertLoad> loads = {{.layer = "blocks.1.experts", .rows = {6, 0, 1, 1}}};

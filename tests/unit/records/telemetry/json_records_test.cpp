@@ -195,6 +195,13 @@ TEST(Summary, TellsAWarmUpThatIsNotTheSchedulesOwn) {
   EXPECT_EQ(json::parse(json_text(summary))["warm_up"], 3);
 }
 
+TEST(Summary, TellsStagesThatRecomputeNothing) {
+  RunSummary summary;
+  EXPECT_FALSE(json::parse(json_text(summary)).contains("kept_stages"));
+  summary.kept_stages = {0, 2};
+  EXPECT_EQ(json::parse(json_text(summary))["kept_stages"], json({0, 2}));
+}
+
 TEST(Summary, TellsTheBestAndWhyItEndedEarly) {
   RunSummary summary;
   EXPECT_FALSE(json::parse(json_text(summary)).contains("best"));
