@@ -31,7 +31,7 @@ Json problem_json(const SearchProblem& problem) {
   for (size_t s = 0; s < costs.stage.size(); ++s) {
     const StageTimes& times = costs.stage[s];
     Json stage{{"forward", times.forward},
-               {"recompute", times.recompute},
+               {"recompute", problem.recompute ? times.recompute : 0},
                {"backward_input", times.backward_input},
                {"backward_weight", times.backward_weight},
                {"backward", times.backward}};
@@ -72,6 +72,10 @@ void read_stage(const FileObject& stage, SearchProblem& problem, bool last) {
                    .backward_input = stage.number("backward_input"),
                    .backward_weight = stage.number("backward_weight")};
   times.recompute = or_else("recompute", times.forward);
+  if (!problem.recompute && stage.has("recompute") && times.recompute != 0) {
+    stage.fail(stage.place() + " 'recompute'",
+               "is a time, and nothing is computed again without \"recompute\": true at the top");
+  }
   times.backward = or_else("backward", times.backward_input + times.backward_weight);
   problem.costs.stage.push_back(times);
   const auto bytes = [&](const char* key) { return stage.has(key) ? stage.integer(key) : 0; };

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "launch/program/commands/schedule_command.h"
+#include "launch/program/planning/search_file.h"
 #include "runtime/system/files/input_file.h"
 #include "tests/unit/launch/helpers.h"
 
@@ -29,6 +30,13 @@ nlohmann::json costs() {
   all["stages"][2].erase("message_bytes");
   all["limit_bytes"] = {300, 300, 300};
   return all;
+}
+
+nlohmann::json link(double latency_s) {
+  return {{"latency_s", latency_s},
+          {"seconds_per_byte", 0.25},
+          {"overhead_s", 0.5},
+          {"receiver_copies", true}};
 }
 
 std::string search_refusal(const Arguments& arguments) {
@@ -132,6 +140,42 @@ TEST(ScheduleSearch, CertificateOfCostsIsVerified) {
               HasSubstr("is a certificate for other costs than those of " + other));
 }
 
+// A message's link counts for its own boundary, and a certificate keeps it there.
+TEST(ScheduleSearch, LinksOfBoundariesAreThoseOfTheFile) {
+  const TemporaryFolder folder;
+  nlohmann::json all = costs();
+  all["rank_of_stage"] = {0, 1, 2};
+  all["boundary_links"] = {link(0), link(7)};
+  const std::string file = folder.write("costs.json", all.dump());
+  const SearchProblem read = read_costs(file);
+  ASSERT_EQ(read.costs.boundary_link.size(), 2U);
+  EXPECT_EQ(read.costs.boundary_link[0].latency, 0);
+  const LinkTimes& second = read.costs.boundary_link[1];
+  EXPECT_EQ(second.latency, 7);
+  EXPECT_EQ(second.seconds_per_byte, 0.25);
+  EXPECT_EQ(second.overhead, 0.5);
+  EXPECT_TRUE(second.receiver_copies);
+  const std::string certificate = folder / "certificate.json";
+  (void)schedule_text({"--search", "--costs", file, "--certificate", certificate});
+  EXPECT_TRUE(same_costs(read_certificate(certificate).problem, read));
+  std::swap(all["boundary_links"][0], all["boundary_links"][1]);
+  const SearchProblem swapped = read_costs(folder.write("costs.json", all.dump()));
+  EXPECT_FALSE(same_costs(swapped, read));
+}
+
+// A stage that keeps its activations says so by a recompute of no time.
+TEST(ScheduleSearch, EachStageHasItsOwnRecompute) {
+  const TemporaryFolder folder;
+  nlohmann::json all = costs();
+  all["recompute"] = true;
+  all["stages"][0]["recompute"] = 0;
+  all["stages"][1]["recompute"] = 3;
+  const SearchProblem read = read_costs(folder.write("costs.json", all.dump()));
+  EXPECT_EQ(read.costs.stage[0].recompute, 0);
+  EXPECT_EQ(read.costs.stage[1].recompute, 3);
+  EXPECT_EQ(read.costs.stage[2].recompute, 1) << "that of the forward";
+}
+
 // Every number and text of a certificate's file is needed: with any one changed it is refused.
 TEST(ScheduleSearch, CertificateIsRefusedWithAnythingChanged) {
   const TemporaryFolder folder;
@@ -202,6 +246,11 @@ TEST(ScheduleSearch, RefusesBadCosts) {
   EXPECT_THAT(with("/stages/2/message_bytes", 1), HasSubstr("has no next one"));
   EXPECT_THAT(with("/stages/0/held_until_weight_bytes", 101),
               HasSubstr("c.json: 'stages'[0] 'held_until_weight_bytes' is more than 'held_bytes'"));
+  EXPECT_THAT(
+      with("/stages/1/recompute", 3),
+      HasSubstr("'stages'[1] 'recompute' is a time, and nothing is computed again without"));
+  EXPECT_THAT(with("/boundary_links", nlohmann::json::array({link(1), link(2)})),
+              HasSubstr("'boundary_links' are of one placement: give 'rank_of_stage', too"));
   EXPECT_THAT(with("/ranks", 2), HasSubstr("has 3 stages, which 2 ranks cannot share evenly"));
   EXPECT_THAT(with("/ranks", 0), HasSubstr("'ranks' is below 1"));
   EXPECT_THAT(with("/micro_batches", 0), HasSubstr("c.json: a mini-batch needs at least 1"));
