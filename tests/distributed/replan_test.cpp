@@ -10,6 +10,8 @@
 #include <string>
 #include <thread>
 
+#include "runtime/planning/schedule/generators/known_schedules.h"
+#include "runtime/planning/schedule/text/csv.h"
 #include "tests/distributed/promise.h"
 #include "tests/support/temporary_folder.h"
 
@@ -103,6 +105,8 @@ constexpr Case kCases[] = {
     {"tied_with_copies", kTied, 2, "--stages 2 --checkpoint.partner true", "2:1,6;3:6,1"},
     {"norms", kNorms, 2, "--stages 2 --run.audit 2", "2:1,8;3:8,1"},
     {"translation", kTranslation, 2, "--stages 2", "1:1,8;3:7,2"},
+    {"searched", kTied, 2, "--stages 4 --pipeline.chunks 2 --schedule searched",
+     "2:1,1,1,4;5:3,2,1,1"},
     {"muon_shared", kMuon, 4, "--stages 2 --replicas 2 --optimizer.sharded true", "2:1,5;4:5,1"},
 };
 
@@ -222,14 +226,48 @@ TEST_F(Replan, IsRefusedInOneLineAndTheRunGoesOn) {
   EXPECT_THAT(one.output, HasSubstr("run.replan: one stage has nothing to hand over"));
 }
 
-TEST_F(Replan, WantsRealStepsAndAScheduleByName) {
+TEST_F(Replan, WantsRealStepsAndNoScheduleOfAFile) {
   const std::string start = "train " + write(kTied) + " --stages 2 --out " + (scratch_ / "no");
   const JobResult dry = run_penstock(2, start + " --dry-run");
   EXPECT_NE(dry.exit_code, 0);
   EXPECT_THAT(dry.output, HasSubstr("run.replan goes by times of real steps"));
-  const JobResult searched = run_penstock(2, start + " --schedule searched");
-  EXPECT_NE(searched.exit_code, 0);
-  EXPECT_THAT(searched.output, HasSubstr("run.replan keeps the schedule"));
+  const std::string csv = scratch_.write("mine.csv", to_csv(make_schedule("gpipe", 2, 4)));
+  const JobResult from_file = run_penstock(2, start + " --schedule " + csv);
+  EXPECT_NE(from_file.exit_code, 0);
+  EXPECT_THAT(from_file.output, HasSubstr("run.replan keeps the schedule"));
+}
+
+// What is kept in the run directory is what the steps after the re-plan ran.
+TEST_F(Replan, SearchesTheScheduleAgainAndKeepsIt) {
+  const std::string words = write(kTied) + " --stages 2 --schedule searched";
+  const JobResult moved = run(2, "2:1,6", words, "moved");
+  ASSERT_EQ(moved.exit_code, 0) << moved.output;
+  const std::string certificate = scratch_ / "moved/searched_certificate.json";
+  EXPECT_EQ(run_alone("schedule --verify-certificate " + certificate).exit_code, 0);
+  const Json kept = Json::parse(read_file(certificate));
+  EXPECT_LT(kept["costs"]["stages"][0]["forward"], kept["costs"]["stages"][1]["forward"]);
+  std::string lines;
+  for (const std::string line : kept["schedule"]) lines += line + "\n";
+  EXPECT_EQ(read_file(scratch_ / "moved/searched_schedule.csv"), lines);
+}
+
+// Nobody asks. The slow rank has the last stage, and is left with as few layers as there can be.
+TEST_F(Replan, IsMadeByItselfWhereARankIsSlow) {
+  const std::string words = write(kTied) +
+                            " --stages 2 --split 3,4 --micro-batches 1 --steps 40 "
+                            "--run.eval_every 0 --run.replan ";
+  const JobResult kept = run(2, "", words + "never", "kept");
+  ASSERT_EQ(kept.exit_code, 0) << kept.output;
+  const JobResult slow = run(2, "slow 1", words + "auto", "slow");
+  ASSERT_EQ(slow.exit_code, 0) << slow.output;
+  EXPECT_THAT(slow.output, testing::ContainsRegex("warning: rank 1 .*has computed .* times as long "
+                                                  "as predicted"));
+  const Json replans = summary("slow")["replans"];
+  ASSERT_FALSE(replans.empty()) << slow.output;
+  EXPECT_EQ(replans[0]["before"], Json({3, 4}));
+  EXPECT_EQ(replans[0]["after"], Json({6, 1}));
+  expect_same_bits(read_trajectory(scratch_ / "kept"), read_trajectory(scratch_ / "slow"),
+                   "a rank that was slow");
 }
 
 // A file in the run directory asks for it, and is taken.

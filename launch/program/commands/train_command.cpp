@@ -230,12 +230,16 @@ int train(Preparation& made, const Station& station, const ModelMaker& models, R
   };
   AskForReplan asked_to_replan;
   if (made.replans) asked_to_replan = [&] { return made.replans->take(); };
+  const auto keep = [&](const std::string& csv, const Certificate& certificate) {
+    keep_schedule(csv, certificate, made.to.path);
+  };
   const RunOrder order{.config = config,
                        .models = models,
                        .run_file = kept_run_file(config),
                        .run_file_of = kept_run_file,
                        .identity = made.to.run,
                        .attempt = made.to.attempt,
+                       .keep_schedule = keep,
                        .devices = made.run.devices ? &*made.run.devices : nullptr,
                        .stopping = made.stopping.get(),
                        .asked_to_replan = asked_to_replan,

@@ -47,6 +47,7 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
       report_(config_, station, now_->pipeline, std::move(forecast_)),
       trace_(config_.run.trace, resumed_.progress.step + 1, config_.run.steps),
       run_file_of_(order.run_file_of),
+      keep_schedule_(order.keep_schedule),
       models_(order.models) {
   BitFlips::instance().arm(station.session.rank());
   if (resumed_.checkpoint.empty()) start_from_elsewhere();

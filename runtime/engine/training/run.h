@@ -46,6 +46,10 @@ struct RunOrder {
   std::function<std::string(const Config&)> run_file_of = nullptr;
   std::string identity = {};  // the identity of the run directory, which goes into the checkpoints
   int64_t attempt = 1;        // the number of this attempt at the run, from 1
+  // Called on rank 0 after a re-plan, with the schedule that was searched for the new split; null:
+  // it is not kept.
+  std::function<void(const std::string& csv, const Certificate& certificate)> keep_schedule =
+      nullptr;
   // What ranks compute on, for the forecast, on rank 0; null: all on the device of rank 0, counted.
   const Devices* devices = nullptr;
   Stopping* stopping = nullptr;  // asked after every step; null: nothing stops the run
@@ -154,6 +158,7 @@ class Run {
   RunReport report_;
   TraceRecorder trace_;
   std::function<std::string(const Config&)> run_file_of_;
+  std::function<void(const std::string&, const Certificate&)> keep_schedule_;
   const ModelMaker& models_;
   std::optional<Replanner> replanner_;  // with run.replan
   bool replans_ = false;                // ranks have agreed to a re-plan after this step

@@ -51,10 +51,10 @@ void check_replan(const Config& config) {
   if (config.run.dry_run) {
     fail_input("run.replan goes by times of real steps: leave it out of a dry run");
   }
-  if (config.pipeline.schedule == kSearched || !config.pipeline.schedule_csv.empty()) {
+  if (config.pipeline.schedule != kSearched && !config.pipeline.schedule_csv.empty()) {
     fail_input(
-        "run.replan keeps the schedule, and a searched one or one from a file is made for one "
-        "split: leave out run.replan, or take a schedule by name");
+        "run.replan keeps the schedule, and one from a file may be made for one split: leave out "
+        "run.replan, or take a schedule by name");
   }
 }
 

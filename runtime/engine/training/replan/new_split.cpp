@@ -9,6 +9,7 @@
 
 #include "kernels/error.h"
 #include "runtime/planning/blueprint/plan_request.h"
+#include "runtime/planning/blueprint/searched_run.h"
 #include "runtime/planning/costs/interconnects.h"
 #include "runtime/planning/plan/plan.h"
 #include "runtime/planning/schedule/timing/timeline.h"
@@ -28,6 +29,19 @@ Devices like_replica(const Devices& devices, const Grid& grid, int replica) {
         device_kind_of(devices, grid.world_rank(grid.position_of(rank), replica));
   }
   return same;
+}
+
+// Searches the schedule for the split that `found` has.
+void search_schedule(const RunningPlan& running, const CostsByCut& costs, const Cluster& cluster,
+                     NewSplit& found) {
+  const SearchedRun run =
+      searched_run(found.config, running.blueprint.model, running.blueprint.input, costs);
+  SearchEffort effort = kReplanEffort;
+  const double wait_limit = running.config.run.wait_limit;  // the other ranks wait meanwhile
+  if (wait_limit > 0) effort.seconds = std::min(effort.seconds, wait_limit / 2);
+  SearchedStep step = searched_step(run.candidate, run.costs, cluster, effort);
+  found.config.pipeline.schedule_csv = std::move(step.candidate.csv);
+  found.certificate = std::move(step.certificate);
 }
 
 }  // namespace
@@ -59,8 +73,10 @@ std::vector<double> predicted_compute(const RunningPlan& running, const Devices&
 Devices measured_devices(const Devices& devices, std::span<const double> predicted_s,
                          std::span<const double> measured_s) {
   constexpr double kStep = 0.02;
-  Devices measured{.links = devices.links,
-                   .basis = devices.basis + ", as fast as ranks were in the last steps"};
+  Devices measured = devices;
+  measured.kinds.clear();
+  measured.kind_of_rank.clear();
+  measured.basis += ", as fast as ranks were in the last steps";
   std::map<std::pair<int, int64_t>, int> known;  // by kind and steps of speed
   for (size_t rank = 0; rank < predicted_s.size(); ++rank) {
     const bool is_known = predicted_s[rank] > 0.0 && measured_s[rank] > 0.0;
@@ -84,15 +100,15 @@ NewSplit find_new_split(const RunningPlan& running, const Devices& devices,
   NewSplit found{.config = running.config, .now = {}, .then = {}};
   std::vector<int64_t>& split = found.config.pipeline.split;
   split.assign(wanted.begin(), wanted.end());
+  const std::shared_ptr<const Sequential> not_owned(std::shared_ptr<void>(),
+                                                    &running.blueprint.model);
   try {
+    const CostsByCut costs =
+        costs_by_cut(running.config, not_owned, running.blueprint.input, devices);
+    Cluster cluster = cluster_of(devices, running.ranks_per_node);
     if (wanted.empty()) {
-      const std::shared_ptr<const Sequential> not_owned(std::shared_ptr<void>(),
-                                                        &running.blueprint.model);
-      Cluster cluster = cluster_of(devices, running.ranks_per_node);
       cluster.memory_bytes = 0;  // a forecast that needs more memory is refused elsewhere
-      PlanRequest request =
-          plan_request(running.config, running.grid.ranks(), cluster,
-                       costs_by_cut(running.config, not_owned, running.blueprint.input, devices));
+      PlanRequest request = plan_request(running.config, running.grid.ranks(), cluster, costs);
       request.wanted = 1;
       pin_whole_pipeline(running.config.pipeline, request);
       const Plan planned = plan(request);
@@ -102,6 +118,11 @@ NewSplit find_new_split(const RunningPlan& running, const Devices& devices,
                                               : planned.candidates[0].reason);
       }
       split.assign(best->candidate.split.begin(), best->candidate.split.end());
+    }
+    if (running.config.pipeline.schedule == kSearched &&
+        !std::ranges::equal(split, running.blueprint.layout.split())) {
+      cluster.memory_bytes = running.rank_bytes;
+      search_schedule(running, costs, cluster, found);
     }
     const Blueprint drawn = draw_up(found.config, models, vocabulary, classes);
     found.now = forecast(running.config, running.blueprint, devices, running.ranks_per_node);

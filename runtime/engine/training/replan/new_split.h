@@ -6,6 +6,7 @@
 // has computed longer than that predicts for the present split.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "runtime/planning/blueprint/config.h"
 #include "runtime/planning/blueprint/forecast.h"
 #include "runtime/planning/costs/devices.h"
+#include "runtime/planning/schedule/search/bounds/certificate.h"
 #include "runtime/system/comm/grid.h"
 
 namespace penstock {
@@ -33,6 +35,7 @@ struct RunningPlan {
   const Blueprint& blueprint;
   Grid grid;
   int ranks_per_node = 0;  // 0: all ranks are on one node
+  int64_t rank_bytes = 0;  // the memory of a rank, which a searched schedule keeps; 0: no limit
 };
 
 // By world rank, the seconds that a step's compute instructions should take on its own device.
@@ -45,10 +48,14 @@ struct RunningPlan {
                                        std::span<const double> measured_s);
 
 struct NewSplit {
-  Config config;  // the run's, with the new pipeline.split
+  // The run's, with the new pipeline.split and, where its schedule is a searched one, what was
+  // found for that split (pipeline.schedule_csv).
+  Config config;
+  std::optional<Certificate> certificate = {};  // of what was found
   // Of a step as the run is, and with the new split, both on the devices as they were given.
   Forecast now, then;
 };
+// Searches where the split is another one and the schedule is searched.
 // `wanted`: by stage, how many layers; empty: the planner chooses. `vocabulary` and `classes` as in
 // draw_up(). Throws Error(Input) where nothing fits, or where the network cannot be split so.
 [[nodiscard]] NewSplit find_new_split(const RunningPlan& running, const Devices& devices,

@@ -93,7 +93,9 @@ std::optional<Config> Replanner::decide(const Moment& moment) {
     request_.reset();
     slow_ = false;
     if (kept_bytes.empty()) return std::string();
-    return packed_json({{"kept", kept_bytes}, {"split", found_->config.pipeline.split}});
+    const PipelineConfig& pipeline = found_->config.pipeline;
+    return packed_json(
+        {{"kept", kept_bytes}, {"split", pipeline.split}, {"schedule_csv", pipeline.schedule_csv}});
   });
   if (text.empty()) return std::nullopt;
   const nlohmann::json decision = unpacked_json(text);
@@ -103,12 +105,14 @@ std::optional<Config> Replanner::decide(const Moment& moment) {
   }
   Config config = moment.config;
   config.pipeline.split = decision["split"].get<std::vector<int64_t>>();
+  config.pipeline.schedule_csv = decision["schedule_csv"].get<std::string>();
   return config;
 }
 
 std::vector<int64_t> Replanner::choose(const Moment& moment) {
-  const RunningPlan running{moment.config, moment.blueprint, station_.grid,
-                            station_.session.local_ranks()};
+  const int local_ranks = station_.session.local_ranks();
+  const RunningPlan running{moment.config, moment.blueprint, station_.grid, local_ranks,
+                            host_memory_bytes() / local_ranks};
   const std::vector<int> wanted = request_ ? split_of(*request_) : std::vector<int>();
   const bool is_measured = !moment.compute_s.empty();
   const Devices devices =

@@ -58,6 +58,9 @@ void Run::replan(int64_t number) {
     record.predicted_before_ms = 1e3 * found.now.prediction.step.mean_s;
     record.predicted_after_ms = 1e3 * found.then.prediction.step.mean_s;
     ahead = found.then;
+    if (found.certificate && keep_schedule_) {
+      keep_schedule_(found.config.pipeline.schedule_csv, *found.certificate);
+    }
   }
   report_.replanned(record);
   report_.begin_anew(now_->pipeline, std::move(ahead), !trace_.empty());
