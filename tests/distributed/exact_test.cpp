@@ -25,6 +25,7 @@ constexpr Grids kGrids[] = {
     {3, 1, 3, 8, "--schedule gpipe --recompute stage"},
     {4, 2, 4, 4, "--schedule zb-v --recompute layer"},
     {4, 4, 1, 2, "--schedule gpipe --recompute layer"},
+    {4, 2, 2, 4, "--schedule gpipe --recompute stage --kept-stages 0"},
 };
 constexpr int kGridCount = static_cast<int>(std::size(kGrids));
 
