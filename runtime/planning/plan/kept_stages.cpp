@@ -1,6 +1,7 @@
 #include "runtime/planning/plan/kept_stages.h"
 
 #include <algorithm>
+#include <set>
 
 #include "runtime/planning/plan/predict.h"
 #include "runtime/planning/plan/stages/stage_skips.h"
@@ -14,12 +15,11 @@ std::vector<std::vector<int>> recomputing_stages(const Schedule& schedule,
                                                  const PipelineCosts& costs) {
   std::vector<std::vector<int>> stages(schedule.ranks);
   for (int rank = 0; rank < schedule.ranks; ++rank) {
+    std::set<int> found;
     for (const Instruction& i : schedule.program[rank]) {
-      if (i.op == Op::Recompute) stages[rank].push_back(i.stage);
+      if (i.op == Op::Recompute) found.insert(i.stage);
     }
-    std::ranges::sort(stages[rank]);
-    const auto repeated = std::ranges::unique(stages[rank]);
-    stages[rank].erase(repeated.begin(), repeated.end());
+    stages[rank].assign(found.begin(), found.end());
     std::ranges::stable_sort(stages[rank], {}, [&](int s) { return costs.stage[s].forward; });
   }
   return stages;

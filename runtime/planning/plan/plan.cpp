@@ -60,7 +60,7 @@ class Planner {
                      [](const Listed& a, const Listed& b) { return a.bound_s < b.bound_s; });
     for (const Listed& listed : listed_) judge(listed);
     rank();
-    if (!request_.kept_stages) {
+    if (!request_.recompute && !request_.kept_stages) {
       add_kept();
       rank();
     }

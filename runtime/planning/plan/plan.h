@@ -32,7 +32,8 @@ struct PlanRequest {
   std::optional<int64_t> micro_batch_size;
   std::optional<std::string> schedule, recompute, placement;
   std::vector<int> split;  // layers of each stage; empty: plan() chooses
-  // In mode stage, stages that keep their activations; null: plan() chooses.
+  // In mode stage, stages that keep their activations; null: plan() chooses where it chooses the
+  // mode, too, and else none does.
   std::optional<std::vector<int>> kept_stages;
   // Options of the run that every candidate has (see Arrangement).
   bool exact = false;   // gradients are added up in pairs (pipeline.reduction = "exact")

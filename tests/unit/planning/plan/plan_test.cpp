@@ -384,12 +384,14 @@ TEST(Plan, StagesWithRoomRecomputeNothing) {
   r.stages = 2;
   r.micro_batch_size = 2;
   r.schedule = "gpipe";
-  r.recompute = "stage";
   r.split = {5, 3};
-  const Plan unlimited = plan(r);
-  ASSERT_NE(unlimited.best(), nullptr);
-  EXPECT_THAT(unlimited.best()->candidate.kept_stages, ElementsAre(0, 1));
-  Arrangement one = unlimited.best()->candidate;
+  for (const PlannedCandidate& planned : plan(r).candidates) {
+    EXPECT_THAT(planned.candidate.kept_stages, ElementsAre())
+        << "with room for all it is mode none";
+  }
+  Arrangement one = plan(r).best()->candidate;
+  EXPECT_EQ(one.recompute, "none");
+  one.recompute = "stage";
   one.kept_stages = {0};
   const Prediction kept = predict(one, eight_layers(one.cut()), r.cluster);
   r.cluster.devices = {{.kind = 0, .memory_bytes = kept.memory[0].total()},
@@ -398,11 +400,13 @@ TEST(Plan, StagesWithRoomRecomputeNothing) {
   ASSERT_NE(tight.best(), nullptr);
   EXPECT_THAT(tight.best()->candidate.kept_stages, ElementsAre(0));
   EXPECT_EQ(tight.best()->prediction.step.plain_s, kept.step.plain_s);
-  EXPECT_LT(unlimited.best()->prediction.step.plain_s, kept.step.plain_s);
-  r.kept_stages.emplace();  // none, as was asked for
+  r.recompute = "stage";  // is kept as it is
   ASSERT_NE(plan(r).best(), nullptr);
   EXPECT_THAT(plan(r).best()->candidate.kept_stages, ElementsAre());
   EXPECT_LT(kept.step.plain_s, plan(r).best()->prediction.step.plain_s);
+  r.kept_stages = {0};
+  ASSERT_EQ(plan(r).candidates.size(), 1U);
+  EXPECT_EQ(plan(r).best()->prediction.step.plain_s, kept.step.plain_s);
 }
 
 }  // namespace
