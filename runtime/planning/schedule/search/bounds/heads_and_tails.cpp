@@ -20,23 +20,6 @@ struct Parts {
   int count;
 };
 
-// Returns by stage how many micro-batches fit between their input and weight half beside `most` of
-// them in flight; at most all.
-std::vector<int> halves_beside(const StepWork& work, const std::vector<int>& most) {
-  std::vector<int> beside(work.stages, work.micro_batches);
-  for (int rank = 0; rank < work.ranks; ++rank) {
-    int64_t bytes = 0;
-    for (const int stage : work.stages_of_rank[rank]) {
-      bytes += work.held[stage].until_input;
-      const int64_t half = work.held[stage].until_weight;
-      if (half == 0 || work.limit[rank] == kUnlimitedBytes) continue;
-      const int64_t room = (work.limit[rank] - most[stage] * bytes) / half;
-      beside[stage] = static_cast<int>(std::clamp<int64_t>(room, 0, work.micro_batches));
-    }
-  }
-  return beside;
-}
-
 class LeastWalk {
  public:
   explicit LeastWalk(const StepWork& work)
@@ -259,6 +242,21 @@ std::vector<int> most_in_flight(const StepWork& work) {
     }
   }
   return most;
+}
+
+std::vector<int> halves_beside(const StepWork& work, const std::vector<int>& most) {
+  std::vector<int> beside(work.stages, work.micro_batches);
+  for (int rank = 0; rank < work.ranks; ++rank) {
+    int64_t bytes = 0;
+    for (const int stage : work.stages_of_rank[rank]) {
+      bytes += work.held[stage].until_input;
+      const int64_t half = work.held[stage].until_weight;
+      if (half == 0 || work.limit[rank] == kUnlimitedBytes) continue;
+      const int64_t room = (work.limit[rank] - most[stage] * bytes) / half;
+      beside[stage] = static_cast<int>(std::clamp<int64_t>(room, 0, work.micro_batches));
+    }
+  }
+  return beside;
 }
 
 HeadsAndTails heads_and_tails(const StepWork& work) {

@@ -36,6 +36,9 @@ struct HeadsAndTails {
 // The result is by stage: the most micro-batches between the beginning of the Forward and the end
 // of the input half that its rank's limit has room for; at least 1, at most all.
 [[nodiscard]] std::vector<int> most_in_flight(const StepWork& work);
+// The result is by stage: how many micro-batches fit between their input and weight half beside
+// `most` of them (by stage) in flight; at most all.
+[[nodiscard]] std::vector<int> halves_beside(const StepWork& work, const std::vector<int>& most);
 
 // O(parts x stages of a rank).
 [[nodiscard]] HeadsAndTails heads_and_tails(const StepWork& work);

@@ -43,6 +43,7 @@ std::vector<RankEvent> events_of(const StepWork& work, const std::vector<int>& r
 std::vector<Lag> lags_of(const StepWork& work, const std::vector<RankEvent>& events) {
   const std::vector<double> trips = round_trips(work);
   const std::vector<int> most = most_in_flight(work);
+  const std::vector<int> beside = halves_beside(work, most);
   const int count = static_cast<int>(events.size());
   const int turn = count / 2;  // the first input half
   std::vector<Lag> lags;
@@ -66,16 +67,21 @@ std::vector<Lag> lags_of(const StepWork& work, const std::vector<RankEvent>& eve
       return work.rank_of_stage[event.stage] == work.rank_of_stage[s];
     };
     if (std::ranges::any_of(events, is_here)) continue;
+    // Where its rank has room for no weight half beside, one runs first, or the next input half.
+    const LeastBackward backward = least_backward(work.stage[s]);
+    const double first = beside[s] > 0  ? 0
+                         : most[s] == 1 ? backward.weight
+                                        : std::min(backward.weight, backward.input);
     int after = 0;
     while (after < turn && events[after].stage < s) ++after;
     if (after < turn) {
       const int next = events[after].stage;
-      const double there = input_time(work, s) + work.stage[s].forward;
+      const double there = backward.input + first + work.stage[s].forward;
       add(count - 1 - after, after, most[s],
           way(work, s, next, true) + there + way(work, s, next, false));
     } else {
       add(turn - 1, turn, most[s],
-          way(work, last, s, false) + 2 * trips[s] + way(work, last, s, true));
+          way(work, last, s, false) + 2 * trips[s] + first + way(work, last, s, true));
     }
   }
   return lags;

@@ -16,7 +16,7 @@
 
 namespace penstock {
 
-inline constexpr size_t kMostRanksTogether = 3;  // of which all orders are tried
+inline constexpr size_t kMostRanksTogether = 5;  // of which all orders are tried
 
 // No order of these ranks' instructions lets the step end before `total`.
 struct OrdersBound {
@@ -29,8 +29,8 @@ struct OrdersBound {
 [[nodiscard]] bool no_order_ends_before(const StepWork& work, const HeadsAndTails& known,
                                         const OrdersBound& bound);
 
-// A bound above `known_bound` and up to `makespan`, within some thousandths, of one to three of the
-// busiest ranks; nothing where these say no more. Takes some seconds for ten ranks.
+// A bound above `known_bound` and up to `makespan`, within some thousandths, of one rank or some of
+// them; nothing where those that are tried say no more. Takes some seconds at most.
 [[nodiscard]] std::optional<OrdersBound> orders_bound(const StepWork& work,
                                                       const HeadsAndTails& known,
                                                       double known_bound, double makespan);
