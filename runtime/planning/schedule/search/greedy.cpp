@@ -87,8 +87,9 @@ class Greedy {
   [[nodiscard]] double urgency_of(Op op, int stage, int j) const {
     const WorkPart part = op == Op::Forward ? WorkPart::Forward : WorkPart::Input;
     const double tail = known_.tail[part_index(work_, stage, j, part)];
-    const bool first = (policy_.urgency == Urgency::InputsFirst && op != Op::Forward) ||
-                       (policy_.urgency == Urgency::ForwardsFirst && op == Op::Forward);
+    const Urgency urgency = policy_.of_stage.empty() ? policy_.urgency : policy_.of_stage[stage];
+    const bool first = (urgency == Urgency::InputsFirst && op != Op::Forward) ||
+                       (urgency == Urgency::ForwardsFirst && op == Op::Forward);
     constexpr double kAboveAll = 1e18;
     return tail + (first ? kAboveAll : 0);
   }

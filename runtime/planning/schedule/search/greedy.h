@@ -25,6 +25,7 @@ struct Policy {
   double patience = 0;
   std::vector<int> ahead = {};   // by stage: the most micro-batches in flight; empty: what fits
   std::vector<bool> whole = {};  // by stage: backwards run whole; empty: all in halves
+  std::vector<Urgency> of_stage = {};  // by stage, in place of `urgency`; empty: that
 };
 
 // Always complete and within the limits, in which one micro-batch at a time fits.

@@ -2,6 +2,7 @@
 #include "runtime/planning/schedule/search/search.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <optional>
@@ -39,6 +40,7 @@ class Search {
     const double bound = lower_bound(work_, known_);
     add_generators();
     add_greedy();
+    if (!may_try_all_orders(work_)) improve_policy(bound);
     add_periodic();
     found_.bound = bound;
     if (!try_all_orders()) improve_best(bound);
@@ -113,10 +115,66 @@ class Search {
         for (const double patience : {0.0, 0.25, 0.5, 1.0}) {
           for (const std::vector<bool>& whole : splits) {
             if (!candidates_.empty() && is_over()) return;
-            add(greedy_programs(work_, known_, {urgency, patience, ahead, whole}));
+            (void)try_policy({urgency, patience, ahead, whole});
           }
         }
       }
+    }
+  }
+
+  // Adds the greedy order of a policy and remembers the best policy. Returns how long a step is.
+  double try_policy(const Policy& policy) {
+    Programs programs = greedy_programs(work_, known_, policy);
+    const double makespan = evaluation_.makespan(programs);
+    if (makespan < policy_makespan_) {
+      policy_makespan_ = makespan;
+      policy_ = policy;
+    }
+    add(std::move(programs));
+    return makespan;
+  }
+
+  // The policy with a change of one stage, or of some that follow one another: it has one more or
+  // one less in flight, and now and then another urgency.
+  Policy changed(Policy policy) {
+    const int first = dice_.roll(work_.stages);
+    const bool one = dice_.roll(2) == 0;
+    const int last = one ? first : std::min(work_.stages - 1, first + dice_.roll(work_.stages));
+    const int step = dice_.roll(2) == 0 ? -1 : 1;
+    const std::vector<int> most = most_in_flight(work_);
+    constexpr int kOfEight = 8;
+    if (dice_.roll(kOfEight) == 0) policy.patience = dice_.roll(kOfEight + 1) / double{kOfEight};
+    constexpr int kUrgencies = 3;
+    const bool other = dice_.roll(4) == 0;
+    const auto urgency = static_cast<Urgency>(dice_.roll(kUrgencies));
+    if (policy.of_stage.empty()) policy.of_stage.assign(work_.stages, policy.urgency);
+    for (int s = first; s <= last; ++s) {
+      policy.ahead[s] = std::clamp(std::min(policy.ahead[s], most[s]) + step, 1, most[s]);
+      if (other) policy.of_stage[s] = urgency;
+    }
+    return policy;
+  }
+
+  // Changes the best policy many times. A change is kept by late acceptance, as in improve.h.
+  void improve_policy(double bound) {
+    constexpr int64_t kShare = 10;  // of the effort, in instructions ordered
+    const int64_t instructions = 3 * static_cast<int64_t>(work_.stages) * work_.micro_batches;
+    constexpr size_t kHistory = 32;
+    double now = policy_makespan_;
+    std::array<double, kHistory> history{};
+    history.fill(now);
+    Policy policy = policy_;
+    const int64_t changes = effort_.instructions / (kShare * instructions);
+    for (int64_t i = 0; i < std::min(changes, kMostChanges) && !is_over(); ++i) {
+      if (policy_makespan_ <= bound * (1 + kRounding)) return;
+      Policy other = changed(policy);
+      const double then = try_policy(other);
+      double& before = history[i % kHistory];
+      if (then <= now || then <= before) {
+        policy = std::move(other);
+        now = then;
+      }
+      before = now;
     }
   }
 
@@ -223,6 +281,7 @@ class Search {
   static constexpr double kRounding = 1e-9;
   static constexpr size_t kTried = 4;
   static constexpr int64_t kMostTries = 20'000;
+  static constexpr int64_t kMostChanges = 20'000;
   const SearchProblem& problem_;
   const SearchEffort& effort_;
   const StepWork work_;
@@ -230,6 +289,8 @@ class Search {
   StepTimer evaluation_;
   Dice dice_;
   const Clock::time_point end_;
+  Policy policy_;  // of the shortest greedy order
+  double policy_makespan_ = StepTimer::kNever;
   std::vector<Candidate> candidates_;  // the best few, the shortest first
   Found found_;
 };
