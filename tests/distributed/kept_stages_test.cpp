@@ -96,7 +96,7 @@ TEST_F(OneKeptStage, IsTold) {
   EXPECT_THAT(read_file(out_ + "/trace.json"), HasSubstr("stage but in stages 1"));
 }
 
-// Its rank holds more, to the byte what the forecast says, and no other rank does.
+// The rank of the kept stage holds more, to the byte what the forecast says; no other rank does.
 TEST_F(OneKeptStage, TakesTheMemoryThatIsPredicted) {
   const std::vector<Bytes> without = rehearsed("");
   const std::vector<Bytes> with = rehearsed("--kept-stages 1");
