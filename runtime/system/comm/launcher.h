@@ -34,8 +34,8 @@ using Environment = std::function<const char*(const char* name)>;  // null where
 // with it can start, one that was not ends the process in MPI_Init.
 [[nodiscard]] bool is_slurm_with_pmi(const Environment& environment);
 
-// Which of how many processes this one is that a launcher started together, whether MPI joins them
-// or not. Alone where nothing tells of others, as in a batch script.
+// Tells which process this one is, and of how many that a launcher started together, whether MPI
+// joins them or not. It is alone where nothing tells of others, as in a batch script.
 struct StartedProcess {
   int number = 0;  // 0 is the first
   int processes = 1;
