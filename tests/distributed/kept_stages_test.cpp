@@ -90,10 +90,10 @@ TEST_F(OneKeptStage, MayBeAnotherWhenARunGoesOn) {
 TEST_F(OneKeptStage, IsTold) {
   const JobResult job = start("--steps 2 --kept-stages 1 --run.trace 1");
   ASSERT_EQ(job.exit_code, 0) << job.output;
-  EXPECT_THAT(job.output, AllOf(HasSubstr("recompute stage but in stages 1;"),
-                                HasSubstr("(gpipe, no recompute in stages 1)")));
+  EXPECT_THAT(job.output, AllOf(HasSubstr("recompute stage but in stage 1;"),
+                                HasSubstr("(gpipe, no recompute in stage 1)")));
   EXPECT_EQ(Json::parse(read_file(out_ + "/summary.json"))["kept_stages"], Json::array({1}));
-  EXPECT_THAT(read_file(out_ + "/trace.json"), HasSubstr("stage but in stages 1"));
+  EXPECT_THAT(read_file(out_ + "/trace.json"), HasSubstr("stage but in stage 1"));
 }
 
 // The rank of the kept stage holds more, to the byte what the forecast says; no other rank does.

@@ -126,7 +126,8 @@ void refuse_bad_network(Collective& world, const Config& config, const ModelMake
     const bool has_tokens = input.field == "tokens" || input.field == "source_tokens";
     int64_t vocabulary = config.model.vocabulary;
     if (has_tokens && vocabulary == 0) vocabulary = known_vocabulary(config.data);
-    if ((has_tokens ? vocabulary : config.model.classes) == 0) return std::string();
+    const bool waits_for_data = has_tokens ? vocabulary == 0 : config.model.classes < 2;
+    if (waits_for_data) return std::string();
     const Sequential model = models.build(config.model, vocabulary, config.model.classes);
     check_model(config.model, model, input, config.pipeline.micro_batch_size);
     return std::string();

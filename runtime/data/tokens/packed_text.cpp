@@ -3,9 +3,6 @@
 #include <archive.h>
 #include <archive_entry.h>
 
-#include <algorithm>
-#include <iterator>
-
 #include "runtime/data/datasets/packed_file.h"
 #include "runtime/data/tokens/gzip_file.h"
 #include "runtime/data/tokens/text_file.h"
@@ -24,21 +21,10 @@ void check_end(const PackedFile& packed, const InputFile& file) {
   }
 }
 
-// Refuses a file that is not read as compressed and that says it is, by its first bytes or its
-// name.
+// Refuses a file that is not read as compressed, though its first bytes or its name say that it is.
 void refuse_damaged_head(const PackedFile& file) {
-  if (archive_filter_count(file.handle()) > 1) return;
-  if (is_compressed(file.path())) {
-    file.fail("", "it begins as a compressed file does, and what follows is damaged or cut off");
-  }
-  constexpr const char* kNames[] = {".gz", ".bz2", ".xz", ".zst"};
-  const auto is_of_name = [&](const char* name) { return file.path().ends_with(name); };
-  const auto* const name = std::ranges::find_if(kNames, is_of_name);
-  if (name == std::end(kNames)) return;
-  const std::string why = std::string("its name ends in ") + *name +
-                          ", and its first bytes are of no compressed file: rename it if it is a "
-                          "plain one";
-  file.fail("", why.c_str());
+  if (archive_filter_count(file.handle()) > 1 || !is_compressed(file.path())) return;
+  file.fail("", "it begins as a compressed file does, and what follows is damaged or cut off");
 }
 
 }  // namespace

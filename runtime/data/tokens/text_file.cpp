@@ -71,8 +71,17 @@ bool is_gzip(const std::string& path) {
 bool is_compressed(const std::string& path) {
   const std::string head = InputFile(path).beginning();
   using namespace std::string_view_literals;
-  return head.starts_with("\x1f\x8b"sv) || head.starts_with("\x28\xb5\x2f\xfd"sv) ||
-         head.starts_with("\xfd\x37zXZ\0"sv) || head.starts_with("BZh"sv);
+  if (head.starts_with("\x1f\x8b"sv) || head.starts_with("\x28\xb5\x2f\xfd"sv) ||
+      head.starts_with("\xfd\x37zXZ\0"sv) || head.starts_with("BZh"sv)) {
+    return true;
+  }
+  for (const char* name : {".gz", ".bz2", ".xz", ".zst"}) {
+    if (head.empty() || !path.ends_with(name)) continue;
+    fail_data(path + ", byte 0: its name ends in " + name +
+              ", and its first bytes are of no compressed file: rename it if it is a plain one, " +
+              "else make or download it again");
+  }
+  return false;
 }
 
 }  // namespace penstock

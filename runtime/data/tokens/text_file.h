@@ -62,7 +62,8 @@ class LineSplitter {
 };
 
 // Whether the file is compressed, and whether by gzip, by its first bytes. Both throw Error(Input)
-// when there is none.
+// when there is none; is_compressed() throws Error(Data) where its name says that it is, and its
+// first bytes do not.
 [[nodiscard]] bool is_compressed(const std::string& path);
 [[nodiscard]] bool is_gzip(const std::string& path);
 

@@ -49,9 +49,11 @@ PipelineConfig with_known_schedule(PipelineConfig pipeline) {
 }
 
 std::string recompute_text(const PipelineConfig& pipeline) {
+  const std::vector<int64_t>& kept = pipeline.kept_stages;
   std::string text = pipeline.recompute;
-  for (size_t i = 0; i < pipeline.kept_stages.size(); ++i) {
-    text += (i == 0 ? " but in stages " : ",") + std::to_string(pipeline.kept_stages[i]);
+  for (size_t i = 0; i < kept.size(); ++i) {
+    const char* before = i > 0 ? "," : kept.size() == 1 ? " but in stage " : " but in stages ";
+    text += before + std::to_string(kept[i]);
   }
   return text;
 }

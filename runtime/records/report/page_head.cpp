@@ -151,7 +151,8 @@ std::string facts_table(const RunFacts& facts) {
   const std::string ahead =
       facts.warm_up.value_or(0) > 0 ? fmt::format(" with warm_up = {}", *facts.warm_up) : "";
   const std::string stages = facts.kept_stages.value_or("");
-  const std::string kept = stages.empty() ? "" : " but in stages " + stages;
+  const char* before = stages.find(',') == std::string::npos ? " but in stage " : " but in stages ";
+  const std::string kept = stages.empty() ? "" : before + stages;
   table += fact_row("Schedule",
                     known(facts.schedule) + ahead + ", recompute " + known(facts.recompute) + kept);
   table += fact_row("Device", joined_words({known(facts.device), facts.precision}));

@@ -97,7 +97,8 @@ std::string totals(const RunSummary& summary) {
   const std::string kept =
       summary.kept_stages.empty()
           ? ""
-          : fmt::format(", no recompute in stages {}", fmt::join(summary.kept_stages, ","));
+          : fmt::format(", no recompute in stage{} {}", summary.kept_stages.size() == 1 ? "" : "s",
+                        fmt::join(summary.kept_stages, ","));
   text += fmt::format("\nbubble      {} measured, {} predicted for K = {}, M = {} ({}{}{})",
                       percent_text(summary.bubble_measured), percent_text(summary.bubble_predicted),
                       summary.stages, summary.micro_batches, summary.schedule, ahead, kept);

@@ -96,6 +96,7 @@ TEST_P(TextFile, WithADamagedHeadIsRefused) {
   test::write_file(named, "one\ntwo\n");
   expect_error(ErrorKind::Data, {named, "its name ends in .", "rename it if it is a plain one"},
                [&] { (void)read_whole_file(named); });
+  expect_error(ErrorKind::Data, {named, "its name ends in ."}, [&] { (void)open_bytes(named, 0); });
 }
 
 // Of bzip2 the head is ten bytes, of which any three would do for a text.

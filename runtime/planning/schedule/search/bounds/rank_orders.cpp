@@ -61,15 +61,15 @@ void merge(std::vector<State>& states, size_t most) {
   std::vector<Box> boxes{box_of(states, 0, states.size())};
   while (boxes.size() < most) {
     const auto widest = std::ranges::max_element(boxes, {}, &Box::spread);
-    const auto [begin, end, number, least, spread] = *widest;
-    if (spread <= 0) break;
+    const Box box = *widest;
+    if (box.spread <= 0) break;
     const auto at = [&](size_t i) { return states.begin() + static_cast<std::ptrdiff_t>(i); };
-    const auto parted = std::stable_partition(at(begin), at(end), [&](const State& state) {
-      return state[number] - least <= spread / 2;
+    const auto parted = std::stable_partition(at(box.begin), at(box.end), [&](const State& state) {
+      return state[box.number] - box.least <= box.spread / 2;
     });
     const auto half = static_cast<size_t>(parted - states.begin());
-    *widest = box_of(states, begin, half);
-    boxes.push_back(box_of(states, half, end));
+    *widest = box_of(states, box.begin, half);
+    boxes.push_back(box_of(states, half, box.end));
   }
   std::vector<State> merged;
   for (const Box& box : boxes) {
