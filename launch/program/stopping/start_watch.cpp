@@ -53,10 +53,14 @@ void StartWatch::wait_for_a_stop(const std::stop_token& end, const Session& sess
     }
     if (!heard && !request().empty()) heard = Clock::now();
     if (!heard || Clock::now() - *heard < kForGoodOrder) continue;
-    (void)report(session, {ErrorKind::Stopped,
-                           request() + " before the first step: nothing is lost, start again "
-                                       "as before",
-                           ErrorScope::OneRank});
+    const std::string who =
+        session.ranks() == 1 ? ""
+                             : fmt::format("rank {} (host {}): ", session.rank(), session.host());
+    (void)report(session,
+                 {ErrorKind::Stopped,
+                  fmt::format("{}{} before the first step: nothing is lost, start again as before",
+                              who, request()),
+                  ErrorScope::OneRank});
   }
 }
 
