@@ -79,7 +79,7 @@ class Disturbance:
         if self.signal == signal.SIGKILL:
             self.codes |= {-9} if self.whom == "launcher" else {137, *runs.FAULTS_OF_LAUNCHER}
         elif self.whom == "launcher" and self.signal in (signal.SIGTERM, signal.SIGINT):
-            self.codes.add(1)  # mpirun's own: it kills its ranks
+            self.codes |= {1, *runs.FAULTS_OF_ENDING_LAUNCHER}  # mpirun's own: it kills its ranks
         else:
             self.codes.add(75)
         if len(ranks) < count or not all(catches(process, self.signal) for process in [job.pid, *ranks]):

@@ -31,9 +31,11 @@ ENVIRONMENT = {  # that of tests/CMakeLists.txt, for whoever starts a driver by 
 }
 
 
-# Open MPI 4.1: of a rank that is killed while MPI starts its mpirun at times never hears, or dies of a pipe that nobody reads.
+# Open MPI 4.1: of a rank that is killed while MPI starts its mpirun at times never hears, or dies of a pipe that nobody reads. An mpirun
+# that is asked to end its ranks itself dies so, too, or of a fault in its own memory; a rank's would be the exit code 139.
 STUCK, STUCK_S = "mpirun is stuck", 10
 FAULTS_OF_LAUNCHER = {STUCK, -signal.SIGPIPE}
+FAULTS_OF_ENDING_LAUNCHER = {-signal.SIGPIPE, -signal.SIGSEGV}
 
 
 class Difference(Exception):
