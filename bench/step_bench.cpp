@@ -4,11 +4,14 @@
 //
 // Builds what `penstock train` builds and then waits for lines on rank 0's standard input:
 //   measure N   runs N steps; answers {"wall": [...], "cpu": [...], "rss": bytes}
+//   regions N   runs N steps; answers {"outside": s, "all": s, "regions": n}
 //   quit
 // wall: seconds of each step on rank 0; cpu: user + system seconds of each, over all ranks; rss:
 // the ranks' largest resident memory since the first answer, beyond what they held before there
 // was a network. Between commands every rank sleeps, so that a peer measured in turn has the
 // machine.
+// outside, all, regions: processor seconds of rank 0's main thread outside of parallel regions,
+// those of the whole process, and the regions, each of a step (region_clock.h).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <pthread.h>
@@ -23,6 +26,7 @@
 #include <optional>
 
 #include "bench/ranks.h"
+#include "bench/region_clock.h"
 #include "runtime/engine/pipeline/pipeline.h"
 #include "runtime/engine/training/batches.h"
 #include "runtime/engine/training/data_source.h"
@@ -153,6 +157,18 @@ void measure(Steps& steps, int count, Collective& world, double before) {
   }
 }
 
+void count_regions(Steps& steps, int count, Collective& world) {
+  start_region_clock();
+  for (int i = 0; i < count; ++i) steps.run();
+  const RegionTimes times = stop_region_clock();
+  if (world.rank() == 0) {
+    fmt::print(R"({{"outside": {:.9f}, "all": {:.9f}, "regions": {}}})"
+               "\n",
+               times.outside_s / count, times.all_s / count, times.regions / count);
+    std::fflush(stdout);
+  }
+}
+
 void serve(const Session& session, const std::vector<std::string>& arguments) {
   const auto [config, grid, device, network] = start_run(session, arguments);
   Bell bell(network->world());
@@ -160,7 +176,12 @@ void serve(const Session& session, const std::vector<std::string>& arguments) {
   Steps steps(config, {session, *network, grid, *device});
   bool first = true;
   for (std::string line = bell.next(); line != "quit"; line = bell.next()) {
-    measure(steps, std::stoi(line.substr(line.find(' '))), network->world(), before);
+    const int count = std::stoi(line.substr(line.find(' ')));
+    if (line.starts_with("regions")) {
+      count_regions(steps, count, network->world());
+      continue;
+    }
+    measure(steps, count, network->world(), before);
     if (first) forget_largest();
     first = false;
   }
