@@ -213,13 +213,28 @@ TEST_F(Replan, LeavesNothingBehind) {
   }
 }
 
+// The copies for checkpoints are those of a run that had the split from the start.
+TEST_F(Replan, KeepsNoCopiesOfLayersThatHaveGone) {
+  const std::string words = write(kTied) + " --stages 2 --steps 14 --run.eval_every 0";
+  const JobResult moved = run(2, "5:1,6", words, "moved");
+  ASSERT_EQ(moved.exit_code, 0) << moved.output;
+  const JobResult from_the_start = run(2, "", words + " --split 1,6", "whole");
+  ASSERT_EQ(from_the_start.exit_code, 0) << from_the_start.output;
+  for (const size_t rank : {0, 1}) {
+    const Json detail = summary("moved")["ranks_detail"][rank];
+    const Json whole = summary("whole")["ranks_detail"][rank];
+    EXPECT_GT(detail["snapshot_bytes"], 0) << rank;
+    EXPECT_EQ(detail["snapshot_bytes"], whole["snapshot_bytes"]) << rank;
+  }
+}
+
 TEST_F(Replan, IsRefusedInOneLineAndTheRunGoesOn) {
   const std::string words = write(kTied) + " --stages 2";
   const JobResult job = run(2, "1:3,5;2:x;3:7;4:0,7;5:3,4", words, "out");
   ASSERT_EQ(job.exit_code, 0) << job.output;
   EXPECT_THAT(job.output, AllOf(HasSubstr("not re-planned: a split of 7 layers into 2 stages"),
                                 HasSubstr("not re-planned: the request is 'x': write the layers"),
-                                HasSubstr("not re-planned: the layers 3,4 are the best")));
+                                HasSubstr("not re-planned: the layers 3,4 are the split already")));
   EXPECT_FALSE(summary("out").contains("replans"));
   const JobResult one = run(1, "1:7", write(kTied) + " --stages 1", "out");
   ASSERT_EQ(one.exit_code, 0) << one.output;

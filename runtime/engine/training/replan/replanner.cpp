@@ -45,6 +45,13 @@ std::string step_text(const Forecast& ahead) {
   return milliseconds_text(1e3 * ahead.prediction.step.mean_s);
 }
 
+// Says why the split stays: the request names it, or another one would be no better.
+std::string unchanged_text(const std::string& split, bool is_asked, bool is_named) {
+  if (is_named) return "not re-planned: the layers " + split + " are the split already";
+  const std::string best = "the layers " + split + " are the best by the last steps";
+  return is_asked ? "not re-planned: " + best : "a re-plan would not help the slow rank: " + best;
+}
+
 }  // namespace
 
 std::string lack_of_room(std::span<const int64_t> bytes, std::span<const int> ranks,
@@ -123,7 +130,7 @@ std::vector<int64_t> Replanner::choose(const Moment& moment) {
                           source_.facts().classes);
   const std::string before = split_text(moment.blueprint.layout.split());
   if (split_text(found_->config.pipeline.split) == before) {
-    note_("not re-planned: the layers " + before + " are the best by the last steps");
+    note_(unchanged_text(before, request_.has_value(), !wanted.empty()));
     return {};
   }
   if (wanted.empty() && !pays(moment, request_.has_value())) return {};

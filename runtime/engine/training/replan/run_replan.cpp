@@ -73,6 +73,7 @@ int64_t Run::take_over(const Config& config) {
     return draw_up(config, models_, source_.facts().vocabulary, source_.facts().classes);
   });
   checkpoints_.finish();
+  checkpoints_.release_copies();
   copies_.give_up();
   now_->pipeline.drain();
   auto next =

@@ -60,6 +60,9 @@ class CheckpointWriter {
   // replica has a part are copied.
   CheckpointResult save(const CheckpointRequest& request);
 
+  // Gives back the memory of the copies, where no checkpoint is under way: the next one takes it
+  // again.
+  void release_copies() { snapshot_.release(); }
   // The bytes of host memory that the copies take on this rank.
   [[nodiscard]] int64_t snapshot_bytes() const { return snapshot_.size_bytes(); }
 

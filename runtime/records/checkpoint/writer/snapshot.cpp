@@ -128,4 +128,10 @@ void Snapshot::take(std::vector<Shard>& shards) {
   }
 }
 
+void Snapshot::release() {
+  copies_.clear();
+  size_bytes_ = 0;
+  memory_.trim();
+}
+
 }  // namespace penstock

@@ -38,6 +38,9 @@ class Snapshot {
   // the device has done its work. Throws Error(Resource) when there is too little memory.
   void take(std::vector<Shard>& shards);
 
+  // Gives the memory of all copies back to the system, for a rank that goes on with other tensors.
+  void release();
+
   // The bytes of host memory that the copies take; 0 before the first checkpoint. The device's own
   // statistics do not count them.
   [[nodiscard]] int64_t size_bytes() const { return size_bytes_; }
