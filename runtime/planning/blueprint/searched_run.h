@@ -21,10 +21,7 @@ struct SearchedRun {
 [[nodiscard]] SearchedRun searched_run(const Config& config, const Sequential& model,
                                        const ModelInput& input, const CostsByCut& costs);
 
-// How much is tried when a run starts: a limit of what is timed, so that the answer depends on the
-// costs alone. The clock ends it on machines that are far slower than usual.
-inline constexpr SearchEffort kRunEffort{.seed = 1, .instructions = 50'000'000, .seconds = 60};
-// The same in a re-plan, for which training stands still.
+// How much is tried in a re-plan, for which training stands still; at a start it is kRunEffort.
 inline constexpr SearchEffort kReplanEffort{.seed = 1, .instructions = 3'000'000, .seconds = 20};
 
 }  // namespace penstock

@@ -90,7 +90,9 @@ struct Plan {
 // of bounds.h. The fastest few in mode "stage" are tried again with stages that keep their
 // activations (kept_stages.h), and such a candidate is listed where that makes it faster by more
 // than forecasts are certain. For the sizes and modes of the fastest few a schedule is searched,
-// too (searched_step.h); it is listed where it is faster than the best known one by as much. Where
+// too (searched_step.h); it is listed where it is faster than the best known one by as much. What
+// is the fastest then is searched for as long as in a run (kRunEffort), so a run of it has the same
+// step and memory. Where
 // no known schedule fits the memory, one is searched for those that lack the least. Throws
 // std::invalid_argument if no candidate meets the request, and whatever costs() throws.
 [[nodiscard]] Plan plan(const PlanRequest& request);

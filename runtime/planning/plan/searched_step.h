@@ -21,6 +21,11 @@ namespace penstock {
 // memory is taken: forecasts are not so exact, and memory that is left may be of use.
 inline constexpr double kNearlyAsFast = 0.005;
 
+// How much is tried when a run starts, and for what a plan recommends: a limit of what is timed, so
+// that the answer depends on the costs alone. The clock ends it on machines that are far slower
+// than usual.
+inline constexpr SearchEffort kRunEffort{.seed = 1, .instructions = 50'000'000, .seconds = 60};
+
 struct SearchedStep {
   Arrangement candidate;    // that was asked for, with the answer's text and kSearched as its name
   Prediction prediction;    // of a step with it

@@ -9,6 +9,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "runtime/planning/plan/plan.h"
 #include "runtime/planning/schedule/generators/known_schedules.h"
 
 namespace penstock {
@@ -104,6 +105,27 @@ TEST(SearchedStep, IsTheSameEveryTime) {
   const Arrangement candidate = on_four_ranks("stage", 2);
   EXPECT_EQ(searched_step(candidate, unlike_layers(), {}, kLittle).candidate.csv,
             searched_step(candidate, unlike_layers(), {}, kLittle).candidate.csv);
+}
+
+// What a plan recommends has the order, and so the memory, of the run that follows it.
+TEST(SearchedStep, APlanRecommendsWhatARunFinds) {
+  PlanRequest request;
+  request.ranks = 4;
+  request.mini_batch = 24;
+  request.cluster.within_node.latency = 3;
+  request.costs = [](MicroBatches) { return unlike_layers(); };
+  request.stages = 8;
+  request.chunks = 2;
+  request.micro_batch_size = 2;
+  request.schedule = kSearched;
+  request.recompute = "none";
+  request.split = std::vector<int>(8, 1);
+  const Plan found = plan(request);
+  ASSERT_NE(found.best(), nullptr);
+  const Arrangement& best = found.best()->candidate;
+  const SearchedStep run = searched_step(best, unlike_layers(), request.cluster, kRunEffort);
+  EXPECT_EQ(best.csv, run.candidate.csv);
+  EXPECT_EQ(found.best()->prediction.fullest_bytes(), run.prediction.fullest_bytes());
 }
 
 TEST(SearchedStep, StaysWithinTheMemory) {
