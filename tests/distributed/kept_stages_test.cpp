@@ -91,7 +91,7 @@ TEST_F(OneKeptStage, IsTold) {
   const JobResult job = start("--steps 2 --kept-stages 1 --run.trace 1");
   ASSERT_EQ(job.exit_code, 0) << job.output;
   EXPECT_THAT(job.output, AllOf(HasSubstr("recompute stage but in stage 1;"),
-                                HasSubstr("(gpipe, no recompute in stage 1)")));
+                                HasSubstr("(gpipe, recompute stage but in stage 1)")));
   EXPECT_EQ(Json::parse(read_file(out_ + "/summary.json"))["kept_stages"], Json::array({1}));
   EXPECT_THAT(read_file(out_ + "/trace.json"), HasSubstr("stage but in stage 1"));
 }

@@ -110,7 +110,7 @@ std::string replay_row(const Replayed& replay, const Plan& plan) {
       "{:>10.4g}\n",
       replay.candidate + 1, fmt::format("{}x{}", c.stages, c.replicas),
       fmt::format("{}x{}", c.micro_batches, c.micro_batch_size), schedule_text(c),
-      recompute_text(c), c.placement, replay.step.mean_s * 1e3, replay.slowest_s * 1e3,
+      short_recompute(c), c.placement, replay.step.mean_s * 1e3, replay.slowest_s * 1e3,
       100 * replay.card_busy, interval_text(replay), 100 * replay.goodput,
       samples * replay.goodput);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/planning/schedule/generators/known_schedules.h"
+#include "runtime/planning/schedule/text/recompute_text.h"
 #include "runtime/records/telemetry/units.h"
 
 namespace penstock {
@@ -21,7 +22,7 @@ std::string row(int place, const PlannedCandidate& planned) {
       "{:4}  {:>7} {:>9}  {:<28} {:<6} {:<9} {:>10.4g} {:>10.4g} {:>7.1f} {:>9.3g}  {:>10}  {}\n",
       place, fmt::format("{}x{}", c.stages, c.replicas),
       fmt::format("{}x{}", c.micro_batches, c.micro_batch_size), schedule_text(c),
-      recompute_text(c), c.placement, p.step.mean_s * 1e3, p.samples_per_s, p.bubble * 100,
+      short_recompute(c), c.placement, p.step.mean_s * 1e3, p.samples_per_s, p.bubble * 100,
       p.exposed_communication_s * 1e3, bytes_text(p.fullest_bytes()), short_split(c.split));
 }
 
@@ -38,7 +39,8 @@ std::string kind_of(const PlannedCandidate& planned) {
 std::string nearest(const PlannedCandidate& planned) {
   const Arrangement& c = planned.candidate;
   return fmt::format("{}x{}, {}x{}, {}, recompute {} {}", c.stages, c.replicas, c.micro_batches,
-                     c.micro_batch_size, c.schedule, recompute_text(c), planned.reason);
+                     c.micro_batch_size, c.schedule, recompute_text(c.recompute, c.kept_stages),
+                     planned.reason);
 }
 
 bool nearer(const PlannedCandidate& a, const PlannedCandidate& b) {
@@ -107,7 +109,7 @@ std::string recommendation(const Plan& plan, const Cluster& cluster, int ranks) 
       from, one_node ? "by the simulation" : "by the replay", options_of(plan.best()->candidate));
 }
 
-std::string recompute_text(const Arrangement& candidate) {
+std::string short_recompute(const Arrangement& candidate) {
   return candidate.kept_stages.empty() ? candidate.recompute : "mixed";
 }
 

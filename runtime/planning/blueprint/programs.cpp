@@ -4,6 +4,7 @@
 
 #include "kernels/error.h"
 #include "runtime/planning/schedule/recipe.h"
+#include "runtime/planning/schedule/text/recompute_text.h"
 
 namespace penstock {
 namespace {
@@ -49,13 +50,7 @@ PipelineConfig with_known_schedule(PipelineConfig pipeline) {
 }
 
 std::string recompute_text(const PipelineConfig& pipeline) {
-  const std::vector<int64_t>& kept = pipeline.kept_stages;
-  std::string text = pipeline.recompute;
-  for (size_t i = 0; i < kept.size(); ++i) {
-    const char* before = i > 0 ? "," : kept.size() == 1 ? " but in stage " : " but in stages ";
-    text += before + std::to_string(kept[i]);
-  }
-  return text;
+  return recompute_text(pipeline.recompute, pipeline.kept_stages);
 }
 
 int stages_per_rank(const PipelineConfig& pipeline) {

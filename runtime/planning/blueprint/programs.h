@@ -33,7 +33,7 @@ struct Programs {
 // The ranks of one replica: stages / stages_per_rank().
 [[nodiscard]] int ranks_per_pipeline(const PipelineConfig& pipeline);
 
-// What is computed again, in words: "layer", or "stage but in stages 0,3".
+// What is computed again, in words (runtime/planning/schedule/text/recompute_text.h).
 [[nodiscard]] std::string recompute_text(const PipelineConfig& pipeline);
 
 }  // namespace penstock

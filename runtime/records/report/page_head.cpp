@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/planning/schedule/text/recompute_text.h"
 #include "runtime/records/report/html.h"
 #include "runtime/records/telemetry/units.h"
 
@@ -150,11 +151,9 @@ std::string facts_table(const RunFacts& facts) {
                                 number_or_unknown(facts.micro_batch_size)));
   const std::string ahead =
       facts.warm_up.value_or(0) > 0 ? fmt::format(" with warm_up = {}", *facts.warm_up) : "";
-  const std::string stages = facts.kept_stages.value_or("");
-  const char* before = stages.find(',') == std::string::npos ? " but in stage " : " but in stages ";
-  const std::string kept = stages.empty() ? "" : before + stages;
-  table += fact_row("Schedule",
-                    known(facts.schedule) + ahead + ", recompute " + known(facts.recompute) + kept);
+  const std::vector<int64_t> kept = facts.kept_stages.value_or(std::vector<int64_t>());
+  table += fact_row("Schedule", known(facts.schedule) + ahead + ", recompute " +
+                                    recompute_text(known(facts.recompute), kept));
   table += fact_row("Device", joined_words({known(facts.device), facts.precision}));
   table += fact_row("Hosts", facts.hosts.empty() ? "not known before the run ends"
                              : facts.hosts.size() == 1

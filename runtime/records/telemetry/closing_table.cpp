@@ -2,12 +2,12 @@
 #include "runtime/records/telemetry/closing_table.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <vector>
 
+#include "runtime/planning/schedule/text/recompute_text.h"
 #include "runtime/records/telemetry/units.h"
 
 namespace penstock {
@@ -97,8 +97,7 @@ std::string totals(const RunSummary& summary) {
   const std::string kept =
       summary.kept_stages.empty()
           ? ""
-          : fmt::format(", no recompute in stage{} {}", summary.kept_stages.size() == 1 ? "" : "s",
-                        fmt::join(summary.kept_stages, ","));
+          : ", recompute " + recompute_text(summary.recompute, summary.kept_stages);
   text += fmt::format("\nbubble      {} measured, {} predicted for K = {}, M = {} ({}{}{})",
                       percent_text(summary.bubble_measured), percent_text(summary.bubble_predicted),
                       summary.stages, summary.micro_batches, summary.schedule, ahead, kept);

@@ -118,17 +118,15 @@ std::string texts_in(const RunFiles& files, const json& parent, const char* key,
   return all;
 }
 
-// Returns the whole numbers of a list, joined by commas, or an empty text if there is no list.
-std::string numbers_in(const RunFiles& files, const json& parent, const char* key) {
-  const auto found = parent.find(key);
-  if (found == parent.end()) return {};
-  if (!found->is_array()) refuse_member(files, key, "a list");
-  std::string all;
-  for (const json& number : *found) {
-    if (!number.is_number_integer()) refuse_member(files, key, "a list of whole numbers");
-    all += (all.empty() ? "" : ", ") + std::to_string(number.get<int64_t>());
-  }
-  return all;
+bool is_whole_numbers(const json& list) {
+  return list.is_array() && std::ranges::all_of(list, &json::is_number_integer);
+}
+
+// Returns the whole numbers of a list, which is empty if there is none.
+std::vector<int64_t> numbers_in(const RunFiles& files, const json& parent, const char* key) {
+  const json list = parent.value(key, json::array());
+  if (!is_whole_numbers(list)) refuse_member(files, key, "a list of whole numbers");
+  return list.get<std::vector<int64_t>>();
 }
 
 void add_start(const RunFiles& files, RunFacts& facts) {
@@ -208,9 +206,10 @@ void add_keys(const std::map<std::string, std::string>& keys, RunFacts& facts) {
   count("pipeline.micro_batch_size", facts.micro_batch_size);
   count("pipeline.warm_up", facts.warm_up);
   count("run.steps", facts.steps_asked);
-  const auto kept = keys.find("pipeline.kept_stages");  // a list: "[0, 2]"
-  if (kept != keys.end() && !facts.kept_stages && kept->second.size() > 2) {
-    facts.kept_stages = kept->second.substr(1, kept->second.size() - 2);
+  const auto kept = keys.find("pipeline.kept_stages");
+  if (kept != keys.end() && !facts.kept_stages) {
+    const json list = json::parse(kept->second, nullptr, false);  // TOML's "[0, 2]" is JSON, too
+    if (is_whole_numbers(list)) facts.kept_stages = list.get<std::vector<int64_t>>();
   }
 }
 

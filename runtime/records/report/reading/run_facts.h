@@ -41,9 +41,9 @@ struct RunFacts {
   // What the run is.
   std::string model, schedule, recompute, device, precision;
   std::optional<int64_t> stages, replicas, micro_batches, micro_batch_size, parameters;
-  std::optional<int64_t> warm_up;          // pipeline.warm_up
-  std::optional<std::string> kept_stages;  // pipeline.kept_stages: "0, 2", or "" for none
-  std::optional<int64_t> steps_asked;      // of the whole run
+  std::optional<int64_t> warm_up;                   // pipeline.warm_up
+  std::optional<std::vector<int64_t>> kept_stages;  // pipeline.kept_stages; empty: of none
+  std::optional<int64_t> steps_asked;               // of the whole run
   int64_t steps_done = 0;
   std::vector<std::string> hosts = {};  // each once; empty: not known yet
   bool dry_run = false;                 // run.dry_run: modelled times, nothing was trained

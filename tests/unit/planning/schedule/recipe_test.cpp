@@ -8,6 +8,7 @@
 
 #include "runtime/planning/schedule/generators/known_schedules.h"
 #include "runtime/planning/schedule/text/csv.h"
+#include "runtime/planning/schedule/text/recompute_text.h"
 #include "tests/unit/planning/schedule/support.h"
 
 namespace penstock {
@@ -139,6 +140,12 @@ TEST(Recipe, KeptStagesThatMakeNoSenseAreRefused) {
   EXPECT_EQ(kept("stage", {0, 3}), "--kept-stages lists stage 3, and stages are 0 to 2");
   EXPECT_EQ(kept("stage", {1, 0, 1}), "--kept-stages lists stage 1 twice");
   EXPECT_EQ(kept("stage", {2, 1}), "");
+}
+
+TEST(Recipe, SaysInWordsWhatIsComputedAgain) {
+  EXPECT_EQ(recompute_text("layer", std::vector<int>()), "layer");
+  EXPECT_EQ(recompute_text("stage", std::vector<int>{2}), "stage but in stage 2");
+  EXPECT_EQ(recompute_text("stage", std::vector<int64_t>{3, 0, 12}), "stage but in stages 3,0,12");
 }
 
 }  // namespace

@@ -75,9 +75,9 @@ TEST(RunPage, TellsStagesThatRecomputeNothing) {
   files.run_toml = "[pipeline]\nrecompute = 'stage'\nkept_stages = [0, 2]\n";
   EXPECT_THAT(run_page(files), Not(HasSubstr("but in stages"))) << "the summary's run had none";
   (*files.summary)["kept_stages"] = {0, 2};
-  EXPECT_THAT(run_page(files), HasSubstr("but in stages 0, 2<"));
+  EXPECT_THAT(run_page(files), HasSubstr("but in stages 0,2<"));
   files.summary.reset();
-  EXPECT_THAT(run_page(files), HasSubstr("recompute stage but in stages 0, 2<"));
+  EXPECT_THAT(run_page(files), HasSubstr("recompute stage but in stages 0,2<"));
   files.run_toml = "[pipeline]\nrecompute = 'stage'\nkept_stages = []\n";
   EXPECT_THAT(run_page(files), HasSubstr("recompute stage<"));
 }

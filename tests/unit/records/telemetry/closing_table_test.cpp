@@ -61,9 +61,10 @@ TEST(ClosingTable, TellsADeeperWarmUp) {
 TEST(ClosingTable, TellsStagesThatRecomputeNothing) {
   RunSummary summary = example_run();
   summary.schedule = "gpipe";
+  summary.recompute = "stage";
   summary.kept_stages = {0, 1};
   EXPECT_THAT(closing_table(summary),
-              ::testing::HasSubstr("M = 4 (gpipe, no recompute in stages 0,1)\n"));
+              ::testing::HasSubstr("M = 4 (gpipe, recompute stage but in stages 0,1)\n"));
 }
 
 TEST(ClosingTable, SaysHowUnevenTheLoadOfExpertsIs) {
