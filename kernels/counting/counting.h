@@ -4,7 +4,6 @@
 
 #include <cstring>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "kernels/counting/counting_device.h"
@@ -12,31 +11,18 @@
 
 namespace penstock {
 
-// The device that make_counting_device() returns, on which the pacing device is built, too. Its ops
-// are those of tally.h; copies from the host do nothing, and copies to the host write zeros.
-class Counting : public CountingDevice {
+// A CountingDevice, or a device that is more than that, without its facts. Its ops are those of
+// tally.h; copies from the host do nothing, and copies to the host write zeros.
+template <class Base>
+class Counting : public Base {
  public:
   // `source` gives tensors their addresses; this takes it over. `spent` (may be empty) is called
   // with the seconds of each op.
   Counting(const DeviceModel& model, std::unique_ptr<MemorySource> source, Tally::Spent spent = {})
-      : memory_(std::move(source)),
-        tally_(model, memory_, std::move(spent)),
-        ops_{.dense = counting_dense_ops(tally_),
-             .image = counting_image_ops(tally_),
-             .row_norm = counting_row_norm_ops(tally_),
-             .batch_norm = counting_batch_norm_ops(tally_),
-             .activation = counting_activation_ops(tally_),
-             .pointwise = counting_pointwise_ops(tally_),
-             .layout = counting_layout_ops(tally_),
-             .attention = counting_attention_ops(tally_),
-             .token = counting_token_ops(tally_),
-             .experts = counting_expert_ops(tally_),
-             .update = counting_update_ops(tally_)} {
-    set_facts({.description = model.name + " model",
-               .model = model,
-               .native_bf16 = !model.emulates_bf16,
-               .host_addressable = false,
-               .holds_values = false});
+      : memory_(std::move(source)), tally_(model, memory_, std::move(spent)) {
+    add_product_ops(ops_, tally_);
+    add_pass_ops(ops_, tally_);
+    add_expert_ops(ops_, tally_);
   }
 
   [[nodiscard]] const OpCount& count() const override { return tally_.count(); }

@@ -23,10 +23,21 @@ class AddressSource final : public MemorySource {
   uintptr_t next_ = uintptr_t{1} << 55;
 };
 
+class Counter final : public Counting<CountingDevice> {
+ public:
+  explicit Counter(const DeviceModel& model) : Counting(model, std::make_unique<AddressSource>()) {
+    set_facts({.description = model.name + " model",
+               .model = model,
+               .native_bf16 = !model.emulates_bf16,
+               .host_addressable = false,
+               .holds_values = false});
+  }
+};
+
 }  // namespace
 
 std::unique_ptr<CountingDevice> make_counting_device(const DeviceModel& model) {
-  return std::make_unique<Counting>(model, std::make_unique<AddressSource>());
+  return std::make_unique<Counter>(model);
 }
 
 }  // namespace penstock

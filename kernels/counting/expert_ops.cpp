@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "kernels/counting/tally.h"
+#include "kernels/cpu/experts/expert_pieces.h"
 #include "kernels/cpu/experts/routing.h"
-#include "kernels/cpu/loops/expert_pieces.h"
 #include "kernels/ops/expert_sizes.h"
 
 namespace penstock {
@@ -103,8 +103,8 @@ class CountingExperts final : public Counted<ExpertOps> {
     return static_cast<double>(w.value().size_bytes());
   }
 
-  // The scratch memory of kernels/cpu/grouped_products.cpp for a product of `rows`, which the
-  // caller holds until it has been counted. `weights`: null where none are read.
+  // The scratch memory of kernels/cpu/experts/grouped_products.cpp for a product of `rows`, which
+  // the caller holds until it has been counted. `weights`: null where none are read.
   std::vector<Tensor> cpu_scratch(LinearProduct product, const GroupedSizes& sizes,
                                   std::initializer_list<const Tensor*> rows,
                                   const Tensor* weights) {
@@ -157,8 +157,8 @@ class CountingExperts final : public Counted<ExpertOps> {
 
 }  // namespace
 
-std::unique_ptr<ExpertOps> counting_expert_ops(Tally& tally) {
-  return std::make_unique<CountingExperts>(tally);
+void add_expert_ops(OpSet& ops, Tally& tally) {
+  ops.experts = std::make_unique<CountingExperts>(tally);
 }
 
 }  // namespace penstock

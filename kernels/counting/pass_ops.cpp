@@ -1,5 +1,6 @@
 // kernels/counting/pass_ops.cpp -- the families that pass over their operands once: element
-// by element, layout, tokens, updates. Their time is the memory's; FLOPs are a few per element.
+// by element, norms, layout, tokens, updates. Their time is the memory's; FLOPs are a few per
+// element.
 #include "kernels/counting/tally.h"
 
 namespace penstock {
@@ -8,6 +9,10 @@ namespace {
 // These FLOPs per element are rough estimates.
 constexpr double kSmooth = 8;  // an exp or a tanh, and the arithmetic around it
 constexpr double kCrossEntropy = 5;
+constexpr double kNormForward = 7;  // two sums, centring, scaling, weight and bias
+constexpr double kNormBackward = 12;
+constexpr double kRmsForward = 4;  // a sum of squares, scaling, weight
+constexpr double kRmsBackward = 8;
 
 class CountingActivation final : public Counted<ActivationOps> {
  public:
@@ -100,6 +105,79 @@ class CountingPointwise final : public Counted<PointwiseOps> {
   void fill(Tensor& y, float /*value*/) override { tally_.pass(0, {&y}); }
   void copy(Tensor& y, const Tensor& x) override { tally_.pass(0, {&y, &x}); }
   void checksum(Tensor& sum, const Tensor& x) override { tally_.pass(0, {&sum, &x}); }
+};
+
+class CountingRowNorm final : public Counted<RowNormOps> {
+ public:
+  using Counted::Counted;
+
+  void layer_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, const Tensor& x,
+                          const Tensor& gamma, const Tensor& beta, float /*epsilon*/) override {
+    tally_.pass(kNormForward * elements(x), {&y, &mean, &rstd, &x, &gamma, beta ? &beta : nullptr});
+  }
+  void layer_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& mean,
+                                 const Tensor& rstd, const Tensor& gamma) override {
+    tally_.pass(kNormBackward * elements(x), {&dx, &g, &x, &mean, &rstd, &gamma});
+  }
+  void layer_norm_backward_weight(Tensor& dgamma, Tensor& dbeta, const Tensor& g, const Tensor& x,
+                                  const Tensor& mean, const Tensor& rstd) override {
+    const Tensor* const shift = dbeta ? &dbeta : nullptr;
+    tally_.pass(4 * elements(x), {&dgamma, &dgamma, shift, shift, &g, &x, &mean, &rstd});
+  }
+
+  void rms_norm_forward(Tensor& y, Tensor& rstd, const Tensor& x, const Tensor& gamma,
+                        float /*offset*/, float /*epsilon*/) override {
+    tally_.pass(kRmsForward * elements(x), {&y, &rstd, &x, &gamma});
+  }
+  void rms_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& rstd,
+                               const Tensor& gamma, float /*offset*/) override {
+    tally_.pass(kRmsBackward * elements(x), {&dx, &g, &x, &rstd, &gamma});
+  }
+  void rms_norm_backward_weight(Tensor& dgamma, const Tensor& g, const Tensor& x,
+                                const Tensor& rstd) override {
+    tally_.pass(3 * elements(x), {&dgamma, &dgamma, &g, &x, &rstd});
+  }
+};
+
+class CountingBatchNorm final : public Counted<BatchNormOps> {
+ public:
+  using Counted::Counted;
+
+  // The statistics need one more pass over x, so x is listed twice. The sums of backward() need one
+  // more pass over g and x, so both of these are listed twice.
+  void forward(Tensor& y, Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
+               const Tensor& gamma, const Tensor& beta, float /*epsilon*/) override {
+    tally_.pass(kNormForward * elements(x), {&y, &mean, &rstd, &sums, &x, &x, &gamma, &beta});
+  }
+  void moments(Tensor& mean, Tensor& variance, const Tensor& sums, double /*positions*/) override {
+    tally_.pass(2 * elements(sums), {&mean, &variance, &sums});
+  }
+  void inference(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& variance,
+                 const Tensor& gamma, const Tensor& beta, float /*epsilon*/) override {
+    tally_.pass(4 * elements(x), {&y, &x, &mean, &variance, &gamma, &beta});
+  }
+  void backward(Tensor& dx, Tensor& dparameters, const Tensor& g, const Tensor& x,
+                const Tensor& mean, const Tensor& rstd, const Tensor& gamma) override {
+    tally_.pass(kNormBackward * elements(x),
+                {&dx, &dparameters, &g, &g, &x, &x, &mean, &rstd, &gamma});
+  }
+  void statistics(Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
+                  float /*epsilon*/) override {
+    tally_.pass(3 * elements(x), {&mean, &rstd, &sums, &x});
+  }
+  void apply(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& rstd,
+             const Tensor& gamma, const Tensor& beta) override {
+    tally_.pass(4 * elements(x), {&y, &x, &mean, &rstd, &gamma, &beta});
+  }
+  void gradients(Tensor& dparameters, const Tensor& g, const Tensor& x, const Tensor& mean,
+                 const Tensor& rstd) override {
+    tally_.pass(4 * elements(x), {&dparameters, &g, &x, &mean, &rstd});
+  }
+  void backward_input(Tensor& dx, const Tensor& dparameters, int64_t /*positions*/, const Tensor& g,
+                      const Tensor& x, const Tensor& mean, const Tensor& rstd,
+                      const Tensor& gamma) override {
+    tally_.pass(8 * elements(x), {&dx, &dparameters, &g, &x, &mean, &rstd, &gamma});
+  }
 };
 
 class CountingLayout final : public Counted<LayoutOps> {
@@ -214,20 +292,14 @@ class CountingUpdate final : public Counted<UpdateOps> {
 
 }  // namespace
 
-std::unique_ptr<ActivationOps> counting_activation_ops(Tally& tally) {
-  return std::make_unique<CountingActivation>(tally);
-}
-std::unique_ptr<PointwiseOps> counting_pointwise_ops(Tally& tally) {
-  return std::make_unique<CountingPointwise>(tally);
-}
-std::unique_ptr<LayoutOps> counting_layout_ops(Tally& tally) {
-  return std::make_unique<CountingLayout>(tally);
-}
-std::unique_ptr<TokenOps> counting_token_ops(Tally& tally) {
-  return std::make_unique<CountingToken>(tally);
-}
-std::unique_ptr<UpdateOps> counting_update_ops(Tally& tally) {
-  return std::make_unique<CountingUpdate>(tally);
+void add_pass_ops(OpSet& ops, Tally& tally) {
+  ops.row_norm = std::make_unique<CountingRowNorm>(tally);
+  ops.batch_norm = std::make_unique<CountingBatchNorm>(tally);
+  ops.activation = std::make_unique<CountingActivation>(tally);
+  ops.pointwise = std::make_unique<CountingPointwise>(tally);
+  ops.layout = std::make_unique<CountingLayout>(tally);
+  ops.token = std::make_unique<CountingToken>(tally);
+  ops.update = std::make_unique<CountingUpdate>(tally);
 }
 
 }  // namespace penstock

@@ -317,14 +317,10 @@ class CountingAttention final : public Counted<AttentionOps> {
 
 }  // namespace
 
-std::unique_ptr<DenseOps> counting_dense_ops(Tally& tally) {
-  return std::make_unique<CountingDense>(tally);
-}
-std::unique_ptr<ImageOps> counting_image_ops(Tally& tally) {
-  return std::make_unique<CountingImage>(tally);
-}
-std::unique_ptr<AttentionOps> counting_attention_ops(Tally& tally) {
-  return std::make_unique<CountingAttention>(tally);
+void add_product_ops(OpSet& ops, Tally& tally) {
+  ops.dense = std::make_unique<CountingDense>(tally);
+  ops.image = std::make_unique<CountingImage>(tally);
+  ops.attention = std::make_unique<CountingAttention>(tally);
 }
 
 }  // namespace penstock

@@ -115,17 +115,10 @@ class Counted : public Family {
   Tally& tally_;
 };
 
-// The tally must outlive the ops.
-[[nodiscard]] std::unique_ptr<DenseOps> counting_dense_ops(Tally& tally);
-[[nodiscard]] std::unique_ptr<ImageOps> counting_image_ops(Tally& tally);
-[[nodiscard]] std::unique_ptr<RowNormOps> counting_row_norm_ops(Tally& tally);
-[[nodiscard]] std::unique_ptr<BatchNormOps> counting_batch_norm_ops(Tally& tally);
-[[nodiscard]] std::unique_ptr<ActivationOps> counting_activation_ops(Tally& tally);
-[[nodiscard]] std::unique_ptr<PointwiseOps> counting_pointwise_ops(Tally& tally);
-[[nodiscard]] std::unique_ptr<LayoutOps> counting_layout_ops(Tally& tally);
-[[nodiscard]] std::unique_ptr<AttentionOps> counting_attention_ops(Tally& tally);
-[[nodiscard]] std::unique_ptr<TokenOps> counting_token_ops(Tally& tally);
-[[nodiscard]] std::unique_ptr<ExpertOps> counting_expert_ops(Tally& tally);
-[[nodiscard]] std::unique_ptr<UpdateOps> counting_update_ops(Tally& tally);
+// Make the families that only count, each of these functions some of them. The tally must outlive
+// the ops.
+void add_product_ops(OpSet& ops, Tally& tally);
+void add_pass_ops(OpSet& ops, Tally& tally);
+void add_expert_ops(OpSet& ops, Tally& tally);
 
 }  // namespace penstock

@@ -23,40 +23,29 @@ class VirtualMarks final : public DeviceClock {
   std::vector<double> marks_;
 };
 
-class Virtual final : public VirtualDevice {
+class Virtual final : public Counting<VirtualDevice> {
  public:
   explicit Virtual(const DeviceModel& model)
-      : counting_(model, reused_pages_source(),
-                  [this](double seconds) { clock_.advance(pace_ * seconds); }),
+      : Counting(model, reused_pages_source(),
+                 [this](double seconds) { clock_.advance(pace_ * seconds); }),
         host_memory_(host_memory_source()) {
     set_facts({.description = "dry run of " + model.name,
                .model = model,
-               .native_bf16 = counting_.native_bf16(),
+               .native_bf16 = !model.emulates_bf16,
                .holds_values = false});
   }
 
   void set_pace(std::function<double(int64_t)> pace) override { pace_of_ = std::move(pace); }
   [[nodiscard]] VirtualClock& clock() override { return clock_; }
-  [[nodiscard]] const OpCount& count() const override { return counting_.count(); }
-
-  void synchronize() override {}
-  void copy_from_host(Tensor& /*to*/, const void* /*from*/, size_t /*size_bytes*/) override {}
-  void copy_to_host(void* to, const Tensor& from, size_t size_bytes) override {
-    counting_.copy_to_host(to, from, size_bytes);
-  }
   void begin_section(int64_t key) override { pace_ = pace_of_ ? pace_of_(key) : 1.0; }
   void end_section() override { pace_ = 1.0; }
   [[nodiscard]] std::unique_ptr<DeviceClock> make_clock(size_t points) override {
     return std::make_unique<VirtualMarks>(clock_, points);
   }
-
-  OpSet& ops() override { return counting_.ops(); }
-  Memory& memory() override { return counting_.memory(); }
   Memory& host_memory() override { return host_memory_; }
 
  private:
   VirtualClock clock_;
-  Counting counting_;
   Memory host_memory_;
   std::function<double(int64_t)> pace_of_;
   double pace_ = 1.0;  // of the section that is open

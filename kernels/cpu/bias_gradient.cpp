@@ -1,7 +1,7 @@
 #include "kernels/cpu/bias_gradient.h"
 
 #include <algorithm>
-#include <array>
+#include <type_traits>
 
 #include "kernels/cpu/loops/loops.h"
 
@@ -13,21 +13,18 @@ constexpr int64_t kColumns = 64;  // columns of a tile: its sums stay in registe
 // Sets partial[c] to the sum of g[r, c] over the tile's rows, added in ascending order of r.
 template <class T>
 void sum_tile(float* partial, const T* g, int64_t rows, int64_t columns, int64_t stride) {
-  std::array<float, kColumns> sums{};
+  float sums[kColumns] = {};
+  const auto add_rows = [&](auto width) {
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = 0; c < width; ++c) sums[c] += static_cast<float>(g[r * stride + c]);
+    }
+  };
   if (columns == kColumns) {
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t c = 0; c < kColumns; ++c) {
-        sums[static_cast<size_t>(c)] += static_cast<float>(g[r * stride + c]);
-      }
-    }
+    add_rows(std::integral_constant<int64_t, kColumns>());  // a compiler keeps these in registers
   } else {
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t c = 0; c < columns; ++c) {
-        sums[static_cast<size_t>(c)] += static_cast<float>(g[r * stride + c]);
-      }
-    }
+    add_rows(columns);
   }
-  std::copy_n(sums.begin(), columns, partial);
+  std::copy_n(sums, columns, partial);
 }
 
 }  // namespace

@@ -35,26 +35,6 @@ void pair_rows(uint32_t* words, const Element* first, const Element* second) {
   }
 }
 
-template <class Element>
-void copy_tiles(int threads, bfloat16* tiles, const Element* matrix, int64_t rows,
-                int64_t columns) {
-  const int64_t padded_rows = (rows + kTileRows - 1) / kTileRows * kTileRows;
-  auto* words = reinterpret_cast<uint32_t*>(tiles);
-  for_rows(threads, padded_rows / 2, 2 * columns, [&](int64_t pair) {
-    const int64_t row = 2 * pair;
-    const Element* first = matrix + row * columns;
-    const Element* second = row + 1 < rows ? first + columns : nullptr;
-    for (int64_t column = 0; column < columns; column += kTileColumns) {
-      uint32_t* to = words + column * padded_rows / 2 + pair * kTileColumns;
-      if (row < rows) {
-        pair_rows(to, first + column, second == nullptr ? nullptr : second + column);
-      } else {
-        std::fill_n(to, kTileColumns, 0U);
-      }
-    }
-  });
-}
-
 constexpr int64_t kSide = 32;  // rows and columns that are transposed at once: each is a cache line
 using Square = std::array<bfloat16, kSide * kSide>;
 
@@ -104,15 +84,27 @@ void transpose_corner(bfloat16* to, int64_t to_step, const bfloat16* from, int64
 
 }  // namespace
 
-void copy_to_tiles(int threads, bfloat16* tiles, const float* matrix, int64_t rows,
+template <class Element>
+void copy_to_tiles(int threads, bfloat16* tiles, const Element* matrix, int64_t rows,
                    int64_t columns) {
-  copy_tiles(threads, tiles, matrix, rows, columns);
+  const int64_t padded_rows = (rows + kTileRows - 1) / kTileRows * kTileRows;
+  auto* words = reinterpret_cast<uint32_t*>(tiles);
+  for_rows(threads, padded_rows / 2, 2 * columns, [&](int64_t pair) {
+    const int64_t row = 2 * pair;
+    const Element* first = matrix + row * columns;
+    const Element* second = row + 1 < rows ? first + columns : nullptr;
+    for (int64_t column = 0; column < columns; column += kTileColumns) {
+      uint32_t* to = words + column * padded_rows / 2 + pair * kTileColumns;
+      if (row < rows) {
+        pair_rows(to, first + column, second == nullptr ? nullptr : second + column);
+      } else {
+        std::fill_n(to, kTileColumns, 0U);
+      }
+    }
+  });
 }
-
-void copy_to_tiles(int threads, bfloat16* tiles, const bfloat16* matrix, int64_t rows,
-                   int64_t columns) {
-  copy_tiles(threads, tiles, matrix, rows, columns);
-}
+template void copy_to_tiles(int, bfloat16*, const float*, int64_t, int64_t);
+template void copy_to_tiles(int, bfloat16*, const bfloat16*, int64_t, int64_t);
 
 void copy_transposed(int threads, bfloat16* to, const bfloat16* from, int64_t rows, int64_t columns,
                      int64_t step) {

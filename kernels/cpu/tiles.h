@@ -20,10 +20,9 @@ namespace penstock {
 constexpr int64_t kTileRows = 32;  // in pairs
 constexpr int64_t kTileColumns = 64;
 
-// Copy matrix[rows, columns] to tiles; fp32 numbers are rounded.
-void copy_to_tiles(int threads, bfloat16* tiles, const float* matrix, int64_t rows,
-                   int64_t columns);
-void copy_to_tiles(int threads, bfloat16* tiles, const bfloat16* matrix, int64_t rows,
+// Copies matrix[rows, columns] to tiles. Elements are bf16, or fp32, which is rounded.
+template <class Element>
+void copy_to_tiles(int threads, bfloat16* tiles, const Element* matrix, int64_t rows,
                    int64_t columns);
 // to[columns, rows] = from[rows, columns], whose rows are `step` elements apart.
 void copy_transposed(int threads, bfloat16* to, const bfloat16* from, int64_t rows, int64_t columns,

@@ -109,14 +109,15 @@ void score_gradients_row(T* p, T* ds, const float* s, const float* dp, float log
   s += seen.begin;
   dp += seen.begin;
   element += seen.begin;
+  const auto write = [=](int64_t j, float factor) {
+    const float probability = simd_exp(s[j] - logsumexp);
+    const float gradient = scale * probability * (factor * dp[j] - dot) * softcap.slope(s[j]);
+    p[j] = static_cast<T>(probability * factor);
+    ds[j] = static_cast<T>(gradient);
+  };
   if (!mask.active()) {
 #pragma GCC ivdep
-    for (int64_t j = 0; j < visible; ++j) {
-      const float probability = simd_exp(s[j] - logsumexp);
-      const float gradient = scale * probability * (dp[j] - dot) * softcap.slope(s[j]);
-      p[j] = static_cast<T>(probability);
-      ds[j] = static_cast<T>(gradient);
-    }
+    for (int64_t j = 0; j < visible; ++j) write(j, 1.0F);
     return;
   }
   alignas(64) float factors[RandomMask::kChunk];
@@ -124,13 +125,7 @@ void score_gradients_row(T* p, T* ds, const float* s, const float* dp, float log
     const int64_t count = std::min(RandomMask::kChunk, visible - begin);
     mask.fill(factors, element + begin, count);
 #pragma GCC ivdep
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t j = begin + i;
-      const float probability = simd_exp(s[j] - logsumexp);
-      const float gradient = scale * probability * (factors[i] * dp[j] - dot) * softcap.slope(s[j]);
-      p[j] = static_cast<T>(probability * factors[i]);
-      ds[j] = static_cast<T>(gradient);
-    }
+    for (int64_t i = 0; i < count; ++i) write(begin + i, factors[i]);
   }
 }
 

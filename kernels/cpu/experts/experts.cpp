@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <functional>
 
+#include "kernels/cpu/experts/grouped_products.h"
 #include "kernels/cpu/experts/routing.h"
-#include "kernels/cpu/grouped_products.h"
 #include "kernels/cpu/loops/maps.h"
 #include "kernels/cpu/loops/simd_math.h"
+#include "kernels/ops/expert_sizes.h"
 
 namespace penstock {
 namespace {
@@ -17,14 +18,11 @@ class CpuExperts final : public OnCpu<ExpertOps> {
 
   void route(const Routing& routing, Tensor& weights, const Tensor& logits,
              const Tensor& correction, const Router& router) override {
-    const RoutingSizes sizes = router_sizes("route", routing, logits, weights, router);
-    if (correction) require_elements("route", correction, sizes.experts);
-    penstock::route(context_, routing, weights, logits, correction, router, sizes);
+    penstock::route(context_, routing, weights, logits, correction, router);
   }
   void route_backward(Tensor& dlogits, const Tensor& dweights, const Tensor& weights,
                       const Tensor& logits, const Routing& routing, const Router& router) override {
-    penstock::route_backward(context_, dlogits, dweights, weights, logits, routing, router,
-                             router_sizes("route_backward", routing, dlogits, dweights, router));
+    penstock::route_backward(context_, dlogits, dweights, weights, logits, routing, router);
   }
 
   void count_slots(Tensor& counts, const Tensor& offsets) override {
@@ -86,20 +84,15 @@ class CpuExperts final : public OnCpu<ExpertOps> {
   }
 
   void grouped_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor& offsets) override {
-    penstock::grouped_forward(context_, y, x, w, offsets,
-                              grouped_sizes("grouped forward", y, x, w.value(), offsets));
+    penstock::grouped_forward(context_, y, x, w, offsets);
   }
   void grouped_backward_input(Tensor& dx, const Tensor& g, Weight& w,
                               const Tensor& offsets) override {
-    penstock::grouped_backward_input(
-        context_, dx, g, w, offsets,
-        grouped_sizes("grouped backward input", g, dx, w.value(), offsets));
+    penstock::grouped_backward_input(context_, dx, g, w, offsets);
   }
   void grouped_backward_weight(Tensor& dw, const Tensor& x, const Tensor& g, const Tensor& offsets,
                                bool accumulate) override {
-    require_sum("grouped backward weight", dw);
-    penstock::grouped_backward_weight(context_, dw, x, g, offsets, accumulate,
-                                      grouped_sizes("grouped backward weight", g, x, dw, offsets));
+    penstock::grouped_backward_weight(context_, dw, x, g, offsets, accumulate);
   }
 
   void add_expert_bias(Tensor& y, const Tensor& bias, const Tensor& offsets) override {

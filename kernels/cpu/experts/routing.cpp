@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/loops/loops.h"
 #include "kernels/cpu/loops/simd_math.h"
+#include "kernels/ops/expert_sizes.h"
 
 namespace penstock {
 namespace {
@@ -150,7 +151,9 @@ void differentiate_losses(float* dlogits, const float* logits, const int32_t* of
 }  // namespace
 
 void route(const CpuContext& context, const Routing& routing, Tensor& weights, const Tensor& logits,
-           const Tensor& correction, const Router& router, const RoutingSizes& sizes) {
+           const Tensor& correction, const Router& router) {
+  const RoutingSizes sizes = router_sizes("route", routing, logits, weights, router);
+  if (correction) require_elements("route", correction, sizes.experts);
   const int64_t work = sizes.experts * (sizes.chosen + 4);
   const bool by_logits = chosen_by_logits(correction, router);
   // Each block of rows has room for what one of its rows is chosen by.
@@ -176,7 +179,8 @@ void route(const CpuContext& context, const Routing& routing, Tensor& weights, c
 
 void route_backward(const CpuContext& context, Tensor& dlogits, const Tensor& dweights,
                     const Tensor& weights, const Tensor& logits, const Routing& routing,
-                    const Router& router, const RoutingSizes& sizes) {
+                    const Router& router) {
+  const RoutingSizes sizes = router_sizes("route_backward", routing, dlogits, dweights, router);
   const bool losses = router.balance != 0.0F || router.z != 0.0F;
   for_rows(context, sizes.rows, sizes.experts * 8, [&](int64_t row) {
     const int64_t slot = row * sizes.chosen;

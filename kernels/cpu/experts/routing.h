@@ -1,9 +1,8 @@
 // kernels/cpu/experts/routing.h -- the router of a mixture of experts on the CPU
-// (kernels/ops/experts.h), in parallel over rows. The caller has checked the tensors.
+// (kernels/ops/experts.h), in parallel over rows. Throws Error(Internal) where sizes do not fit.
 #pragma once
 
 #include "kernels/cpu/families.h"
-#include "kernels/ops/expert_sizes.h"
 
 namespace penstock {
 
@@ -14,9 +13,9 @@ namespace penstock {
 }
 
 void route(const CpuContext& context, const Routing& routing, Tensor& weights, const Tensor& logits,
-           const Tensor& correction, const Router& router, const RoutingSizes& sizes);
+           const Tensor& correction, const Router& router);
 void route_backward(const CpuContext& context, Tensor& dlogits, const Tensor& dweights,
                     const Tensor& weights, const Tensor& logits, const Routing& routing,
-                    const Router& router, const RoutingSizes& sizes);
+                    const Router& router);
 
 }  // namespace penstock

@@ -1,23 +1,15 @@
-#include "kernels/cpu/grouped_products.h"
+#include "kernels/cpu/experts/grouped_products.h"
 
 #include <cstring>
 
-#include "kernels/cpu/loops/expert_pieces.h"
+#include "kernels/cpu/experts/expert_pieces.h"
 #include "kernels/cpu/loops/maps.h"
 #include "kernels/cpu/loops/transposed.h"
 #include "kernels/cpu/onednn/thread_products.h"
+#include "kernels/ops/expert_sizes.h"
 
 namespace penstock {
 namespace {
-
-// Calls body(thread, i) for each i of [0, items), in parallel.
-template <class Body>
-void for_items(const CpuContext& context, int64_t items, const Body& body) {
-  const auto shares = static_cast<int>(std::min<int64_t>(context.threads, items));
-  for_shares(context.threads, shares, [&](int share) {
-    for (int64_t i = items * share / shares; i < items * (share + 1) / shares; ++i) body(share, i);
-  });
-}
 
 // The type in which the processor multiplies numbers of that type.
 DType multiplied(const CpuContext& context, DType type) {
@@ -164,27 +156,16 @@ struct ForwardProducts {
 ForwardProducts forward_products(const CpuContext& context, const GroupedSizes& sizes, DType type,
                                  DType result) {
   constexpr int64_t kHeight = kForwardHeights.back();
-  const MatmulPlan narrow{.m = sizes.out,
-                          .n = kHeight,
-                          .k = sizes.in,
-                          .a = {0, sizes.in, 1},
-                          .b = {0, 1, sizes.in},
-                          .c = {0, kHeight, 1},
-                          .a_type = type,
-                          .b_type = type};
+  MatmulPlan narrow =
+      linear_plan(LinearProduct::Forward, {sizes.out, sizes.in, kHeight, type, type});
+  narrow.c_type = DType::F32;
   ForwardProducts all;
   const bool can_round = result == DType::F32 || result == type;
   for (const int64_t height : heights_for(context.threads, sizes.rows, kForwardHeights)) {
     if (height == kHeight || !can_round) continue;
-    const MatmulPlan wide{.m = height,
-                          .n = sizes.out,
-                          .k = sizes.in,
-                          .a = {0, sizes.in, 1},
-                          .b = {0, 1, sizes.in},
-                          .c = {0, sizes.out, 1},
-                          .a_type = type,
-                          .b_type = type,
-                          .c_type = result};
+    MatmulPlan wide =
+        linear_plan(LinearProduct::Forward, {height, sizes.in, sizes.out, type, type});
+    wide.c_type = result;
     if (!ThreadProducts::agree(context.dnn, wide, narrow)) continue;
     all.plans.push_back(wide);
     all.heights.push_back(height);
@@ -225,9 +206,13 @@ template <class Body>
 void for_blocks(const CpuContext& context, const GroupedSizes& sizes, int64_t top_rows,
                 const Body& body) {
   const int64_t blocks = (sizes.out + top_rows - 1) / top_rows;
-  for_items(context, sizes.experts * blocks, [&](int thread, int64_t i) {
-    const int64_t top = i % blocks * top_rows;
-    body(thread, i / blocks, top, std::min(top_rows, sizes.out - top));
+  const int64_t all = sizes.experts * blocks;
+  const auto shares = static_cast<int>(std::min<int64_t>(context.threads, all));
+  for_shares(context.threads, shares, [&](int share) {
+    for (int64_t i = all * share / shares; i < all * (share + 1) / shares; ++i) {
+      const int64_t top = i % blocks * top_rows;
+      body(share, i / blocks, top, std::min(top_rows, sizes.out - top));
+    }
   });
 }
 
@@ -262,7 +247,8 @@ void weight_gradient(CpuContext& context, Tensor& dw, const Tensor& inputs, cons
 }  // namespace
 
 void grouped_forward(CpuContext& context, Tensor& y, const Tensor& x, Weight& w,
-                     const Tensor& offsets, const GroupedSizes& sizes) {
+                     const Tensor& offsets) {
+  const GroupedSizes sizes = grouped_sizes("grouped forward", y, x, w.value(), offsets);
   const int64_t in = sizes.in;
   const int64_t out = sizes.out;
   const Tensor rows = operand(context, x);
@@ -291,7 +277,8 @@ void grouped_forward(CpuContext& context, Tensor& y, const Tensor& x, Weight& w,
 }
 
 void grouped_backward_input(CpuContext& context, Tensor& dx, const Tensor& g, Weight& w,
-                            const Tensor& offsets, const GroupedSizes& sizes) {
+                            const Tensor& offsets) {
+  const GroupedSizes sizes = grouped_sizes("grouped backward input", g, dx, w.value(), offsets);
   const int64_t in = sizes.in;
   const int64_t out = sizes.out;
   const Tensor rows = operand(context, g);
@@ -300,15 +287,7 @@ void grouped_backward_input(CpuContext& context, Tensor& dx, const Tensor& g, We
   if (type == DType::F32) return input_gradient(context, dx, rows, value, offsets, sizes);
   ProductPlans plans;
   for (const int64_t height : kBackwardHeights) {
-    plans.push_back({.m = height,
-                     .n = in,
-                     .k = out,
-                     .a = {0, out, 1},
-                     .b = {0, in, 1},
-                     .c = {0, in, 1},
-                     .a_type = type,
-                     .b_type = type,
-                     .c_type = type});
+    plans.push_back(linear_plan(LinearProduct::InputGradient, {height, in, out, type, type}));
   }
   ThreadProducts products(context.dnn, {plans.data(), plans.size()});
   Buffers buffers(context, input_gradient_buffers(in, out));
@@ -328,7 +307,9 @@ void grouped_backward_input(CpuContext& context, Tensor& dx, const Tensor& g, We
 }
 
 void grouped_backward_weight(CpuContext& context, Tensor& dw, const Tensor& x, const Tensor& g,
-                             const Tensor& offsets, bool accumulate, const GroupedSizes& sizes) {
+                             const Tensor& offsets, bool accumulate) {
+  require_sum("grouped backward weight", dw);
+  const GroupedSizes sizes = grouped_sizes("grouped backward weight", g, x, dw, offsets);
   const int64_t in = sizes.in;
   const int64_t out = sizes.out;
   const Tensor inputs = operand(context, x);
@@ -344,15 +325,9 @@ void grouped_backward_weight(CpuContext& context, Tensor& dw, const Tensor& x, c
   for (const int64_t block : {top_rows, out % top_rows}) {
     if (block == 0) continue;
     for (const int64_t height : kBackwardHeights) {
-      plans.push_back({.m = block,
-                       .n = in,
-                       .k = height,
-                       .a = {0, 1, out},
-                       .b = {0, in, 1},
-                       .c = {0, in, 1},
-                       .a_type = type,
-                       .b_type = type,
-                       .accumulate = true});
+      plans.push_back(
+          linear_plan(LinearProduct::WeightGradient, {height, in, block, type, type}, true));
+      plans.back().a = {0, 1, out};  // some of the columns of g
     }
   }
   ThreadProducts products(context.dnn, {plans.data(), plans.size()});

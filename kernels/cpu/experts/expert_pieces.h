@@ -1,4 +1,4 @@
-// kernels/cpu/loops/expert_pieces.h -- the pieces in which the rows of an expert are multiplied.
+// kernels/cpu/experts/expert_pieces.h -- the pieces in which the rows of an expert are multiplied.
 // Pure.
 //
 // How many rows an expert has changes from step to step, and a primitive of oneDNN is made for one
