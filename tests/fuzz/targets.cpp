@@ -8,7 +8,7 @@
 
 #include "kernels/error.h"
 #include "launch/program/options/run_file.h"
-#include "launch/program/planning/profile_file.h"
+#include "launch/program/planning/files/profile_file.h"
 #include "launch/program/planning/profile_table.h"
 #include "runtime/data/datasets/images/decoding/archive.h"
 #include "runtime/data/datasets/images/decoding/extent.h"

@@ -10,7 +10,7 @@
 #include "launch/program/hub/export_command.h"
 #include "launch/program/inspect/inspect_command.h"
 #include "launch/program/output.h"
-#include "launch/program/planning/plan_command.h"
+#include "launch/program/planning/plan/plan_command.h"
 #include "launch/program/sweep/sweep_command.h"
 
 namespace penstock {

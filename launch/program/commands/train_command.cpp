@@ -12,7 +12,7 @@
 #include "launch/program/failure.h"
 #include "launch/program/hub/folder_run.h"
 #include "launch/program/output.h"
-#include "launch/program/planning/profile_file.h"
+#include "launch/program/planning/files/profile_file.h"
 #include "launch/program/processor/measured_speed.h"
 #include "launch/program/runs/destination.h"
 #include "launch/program/runs/dry_run.h"

@@ -12,7 +12,7 @@
 #include "launch/program/failure.h"
 #include "launch/program/help/flag.h"
 #include "launch/program/output.h"
-#include "launch/program/planning/profile_file.h"
+#include "launch/program/planning/files/profile_file.h"
 #include "launch/program/planning/profile_table.h"
 #include "launch/program/setup.h"
 #include "runtime/engine/training/data_source.h"

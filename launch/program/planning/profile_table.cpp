@@ -7,7 +7,7 @@
 #include <iterator>
 #include <vector>
 
-#include "launch/program/planning/layer_figures.h"
+#include "launch/program/planning/files/layer_figures.h"
 #include "launch/program/planning/link_table.h"
 #include "runtime/records/telemetry/units.h"
 

@@ -11,7 +11,7 @@
 #include <stdexcept>
 
 #include "kernels/error.h"
-#include "launch/program/planning/search_file.h"
+#include "launch/program/planning/files/search_file.h"
 #include "runtime/planning/drawing/json.h"
 #include "runtime/planning/drawing/page.h"
 #include "runtime/planning/schedule/generators/known_schedules.h"

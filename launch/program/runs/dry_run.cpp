@@ -10,7 +10,7 @@
 
 #include "kernels/counting/virtual_device.h"
 #include "launch/program/output.h"
-#include "launch/program/planning/cluster_options.h"
+#include "launch/program/planning/plan/cluster_options.h"
 #include "launch/program/runs/searched_schedule.h"
 #include "launch/program/start/processor_time.h"
 #include "runtime/engine/training/dry_run/dry_run.h"

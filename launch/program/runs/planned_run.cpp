@@ -7,8 +7,8 @@
 #include <stdexcept>
 
 #include "kernels/device_model.h"
-#include "launch/program/planning/devices_file.h"
-#include "launch/program/planning/profile_file.h"
+#include "launch/program/planning/files/devices_file.h"
+#include "launch/program/planning/files/profile_file.h"
 #include "launch/program/processor/rank_speeds.h"
 #include "launch/program/runs/searched_schedule.h"
 #include "launch/program/setup.h"

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "kernels/error.h"
-#include "launch/program/planning/search_file.h"
+#include "launch/program/planning/files/search_file.h"
 #include "runtime/planning/plan/stages/unlike_ranks.h"
 #include "runtime/records/run_directory/names.h"
 #include "runtime/records/telemetry/units.h"

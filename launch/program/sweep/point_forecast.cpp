@@ -6,8 +6,8 @@
 
 #include "kernels/error.h"
 #include "launch/program/options/parse_bytes.h"
-#include "launch/program/planning/devices_file.h"
-#include "launch/program/planning/profile_file.h"
+#include "launch/program/planning/files/devices_file.h"
+#include "launch/program/planning/files/profile_file.h"
 #include "launch/program/processor/measured_speed.h"
 #include "launch/program/runs/planned_run.h"
 #include "launch/program/start/processor_time.h"

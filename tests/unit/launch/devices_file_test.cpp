@@ -1,7 +1,7 @@
 // The file of unlike ranks: what it says, and what it is refused for, with file, place and cure.
-#include "launch/program/planning/devices_file.h"
+#include "launch/program/planning/files/devices_file.h"
 
-#include "launch/program/planning/profile_file.h"
+#include "launch/program/planning/files/profile_file.h"
 #include "tests/unit/launch/helpers.h"
 
 namespace penstock {

@@ -1,5 +1,5 @@
 // `penstock plan`: what it answers for a small network, and what it refuses in which words.
-#include "launch/program/planning/plan_command.h"
+#include "launch/program/planning/plan/plan_command.h"
 
 #include <bit>
 #include <iterator>
@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "launch/program/options/parse_bytes.h"
-#include "launch/program/planning/profile_file.h"
+#include "launch/program/planning/files/profile_file.h"
 #include "runtime/planning/costs/layer_costs.h"
 #include "tests/unit/launch/helpers.h"
 

@@ -1,5 +1,5 @@
 // A plan as programs read it: the keys of the contract, every candidate with the same ones.
-#include "launch/program/planning/plan_json.h"
+#include "launch/program/planning/plan/plan_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

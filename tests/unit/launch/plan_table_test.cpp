@@ -1,5 +1,5 @@
 // A plan as people read it: columns that stand, and reasons told once each.
-#include "launch/program/planning/plan_table.h"
+#include "launch/program/planning/plan/plan_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // A profile goes through its file unchanged; a bad file is refused by name and key.
-#include "launch/program/planning/profile_file.h"
+#include "launch/program/planning/files/profile_file.h"
 
 #include <nlohmann/json.hpp>
 

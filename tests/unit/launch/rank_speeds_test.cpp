@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "launch/program/planning/devices_file.h"
+#include "launch/program/planning/files/devices_file.h"
 
 namespace penstock {
 namespace {

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "launch/program/commands/schedule_command.h"
-#include "launch/program/planning/search_file.h"
+#include "launch/program/planning/files/search_file.h"
 #include "runtime/system/files/input_file.h"
 #include "tests/unit/launch/helpers.h"
 

@@ -1,5 +1,5 @@
-// launch/program/planning/plan_json.cpp -- see plan_json.h.
-#include "launch/program/planning/plan_json.h"
+// launch/program/planning/plan/plan_json.cpp -- see plan_json.h.
+#include "launch/program/planning/plan/plan_json.h"
 
 #include <nlohmann/json.hpp>
 

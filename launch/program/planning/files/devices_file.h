@@ -1,5 +1,5 @@
-// launch/program/planning/devices_file.h -- reads the file of pipeline.devices, which says on which
-// device each rank of a job computes, where ranks are unlike.
+// launch/program/planning/files/devices_file.h -- reads the file of pipeline.devices, which says on
+// which device each rank of a job computes, where ranks are unlike.
 #pragma once
 
 #include <string>

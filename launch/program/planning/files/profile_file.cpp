@@ -1,5 +1,5 @@
-// launch/program/planning/profile_file.cpp -- see profile_file.h.
-#include "launch/program/planning/profile_file.h"
+// launch/program/planning/files/profile_file.cpp -- see profile_file.h.
+#include "launch/program/planning/files/profile_file.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/error.h"
-#include "launch/program/planning/file_object.h"
-#include "launch/program/planning/layer_figures.h"
+#include "launch/program/planning/files/file_object.h"
+#include "launch/program/planning/files/layer_figures.h"
 #include "runtime/system/files/json.h"
 
 namespace penstock {

@@ -1,5 +1,5 @@
-// launch/program/planning/plan_table.cpp -- see plan_table.h.
-#include "launch/program/planning/plan_table.h"
+// launch/program/planning/plan/plan_table.cpp -- see plan_table.h.
+#include "launch/program/planning/plan/plan_table.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

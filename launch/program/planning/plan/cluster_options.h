@@ -1,4 +1,4 @@
-// launch/program/planning/cluster_options.h -- what the options of `penstock plan` say of the
+// launch/program/planning/plan/cluster_options.h -- what the options of `penstock plan` say of the
 // cluster: its nodes, links, network cards and memory; and what is printed of them, each figure
 // with where it comes from.
 #pragma once

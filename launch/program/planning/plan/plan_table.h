@@ -1,5 +1,5 @@
-// launch/program/planning/plan_table.h -- prints the result of `penstock plan` as a table for the
-// terminal.
+// launch/program/planning/plan/plan_table.h -- prints the result of `penstock plan` as a table for
+// the terminal.
 #pragma once
 
 #include <string>

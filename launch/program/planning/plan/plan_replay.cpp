@@ -1,5 +1,5 @@
-// launch/program/planning/plan_replay.cpp -- see plan_replay.h.
-#include "launch/program/planning/plan_replay.h"
+// launch/program/planning/plan/plan_replay.cpp -- see plan_replay.h.
+#include "launch/program/planning/plan/plan_replay.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "kernels/error.h"
-#include "launch/program/planning/plan_table.h"
+#include "launch/program/planning/plan/plan_table.h"
 #include "runtime/planning/replay/availability.h"
 #include "runtime/planning/replay/replay_step.h"
 #include "runtime/records/telemetry/quantile.h"

@@ -1,5 +1,5 @@
-// launch/program/planning/search_file.cpp -- see search_file.h.
-#include "launch/program/planning/search_file.h"
+// launch/program/planning/files/search_file.cpp -- see search_file.h.
+#include "launch/program/planning/files/search_file.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "kernels/error.h"
-#include "launch/program/planning/file_object.h"
+#include "launch/program/planning/files/file_object.h"
 #include "runtime/planning/schedule/text/csv.h"
 #include "runtime/planning/schedule/well_formed.h"
 

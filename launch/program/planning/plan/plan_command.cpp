@@ -1,5 +1,5 @@
-// launch/program/planning/plan_command.cpp -- see plan_command.h.
-#include "launch/program/planning/plan_command.h"
+// launch/program/planning/plan/plan_command.cpp -- see plan_command.h.
+#include "launch/program/planning/plan/plan_command.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,12 +16,12 @@
 #include "launch/program/help/flag.h"
 #include "launch/program/hub/folder_run.h"
 #include "launch/program/options/command_line.h"
-#include "launch/program/planning/cluster_options.h"
-#include "launch/program/planning/devices_file.h"
-#include "launch/program/planning/plan_json.h"
-#include "launch/program/planning/plan_replay.h"
-#include "launch/program/planning/plan_table.h"
-#include "launch/program/planning/profile_file.h"
+#include "launch/program/planning/files/devices_file.h"
+#include "launch/program/planning/files/profile_file.h"
+#include "launch/program/planning/plan/cluster_options.h"
+#include "launch/program/planning/plan/plan_json.h"
+#include "launch/program/planning/plan/plan_replay.h"
+#include "launch/program/planning/plan/plan_table.h"
 #include "launch/program/processor/measured_speed.h"
 #include "launch/program/runs/kept_run.h"
 #include "launch/program/runs/planned_run.h"

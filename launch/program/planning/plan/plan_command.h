@@ -1,4 +1,4 @@
-// launch/program/planning/plan_command.h -- `penstock plan`: finds the fastest ways to run a
+// launch/program/planning/plan/plan_command.h -- `penstock plan`: finds the fastest ways to run a
 // training job on given hardware (stages, replicas, micro-batches, schedule, recompute) by
 // prediction, before any job is submitted. One process does it, without MPI.
 #pragma once

@@ -1,6 +1,6 @@
-// launch/program/planning/profile_file.h -- writes and reads the file of a profile: the times of
-// layers and links that `penstock profile` measures, and that `penstock plan` and forecasts of runs
-// use.
+// launch/program/planning/files/profile_file.h -- writes and reads the file of a profile: the times
+// of layers and links that `penstock profile` measures, and that `penstock plan` and forecasts of
+// runs use.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// launch/program/planning/layer_figures.h -- lists all figures of a LayerCost (what one layer costs
-// in time, operations and memory) with their names in the file of a profile, for code that reads,
-// writes or adds up all of them.
+// launch/program/planning/files/layer_figures.h -- lists all figures of a LayerCost (what one layer
+// costs in time, operations and memory) with their names in the file of a profile, for code that
+// reads, writes or adds up all of them.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// launch/program/planning/file_object.cpp -- see file_object.h.
-#include "launch/program/planning/file_object.h"
+// launch/program/planning/files/file_object.cpp -- see file_object.h.
+#include "launch/program/planning/files/file_object.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// launch/program/planning/devices_file.cpp -- see devices_file.h.
-#include "launch/program/planning/devices_file.h"
+// launch/program/planning/files/devices_file.cpp -- see devices_file.h.
+#include "launch/program/planning/files/devices_file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,8 +18,8 @@
 #include "kernels/suggest.h"
 #include "launch/program/options/parse_bytes.h"
 #include "launch/program/options/settings.h"
-#include "launch/program/planning/file_object.h"
-#include "launch/program/planning/profile_file.h"
+#include "launch/program/planning/files/file_object.h"
+#include "launch/program/planning/files/profile_file.h"
 #include "launch/program/start/rank_ranges.h"
 #include "runtime/records/telemetry/units.h"
 

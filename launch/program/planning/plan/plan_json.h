@@ -1,5 +1,5 @@
-// launch/program/planning/plan_json.h -- prints the result of `penstock plan` as JSON for other
-// programs.
+// launch/program/planning/plan/plan_json.h -- prints the result of `penstock plan` as JSON for
+// other programs.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "launch/program/hub/folder_size.h"
-#include "launch/program/planning/cluster_options.h"
-#include "launch/program/planning/plan_replay.h"
+#include "launch/program/planning/plan/cluster_options.h"
+#include "launch/program/planning/plan/plan_replay.h"
 #include "runtime/planning/blueprint/forecast.h"
 #include "runtime/planning/plan/plan.h"
 

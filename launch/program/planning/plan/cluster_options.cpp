@@ -1,5 +1,5 @@
-// launch/program/planning/cluster_options.cpp -- see cluster_options.h.
-#include "launch/program/planning/cluster_options.h"
+// launch/program/planning/plan/cluster_options.cpp -- see cluster_options.h.
+#include "launch/program/planning/plan/cluster_options.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "kernels/error.h"
 #include "launch/program/options/parse_bytes.h"
-#include "launch/program/planning/plan_table.h"
+#include "launch/program/planning/plan/plan_table.h"
 #include "runtime/planning/costs/interconnects.h"
 
 namespace penstock {

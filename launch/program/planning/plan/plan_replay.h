@@ -1,6 +1,6 @@
-// launch/program/planning/plan_replay.h -- the second half of `penstock plan`: replays steps of the
-// best candidates as whole jobs whose nodes are not all alike, with jitter, stragglers and slow
-// cards (runtime/planning/replay), and works out what failures of nodes would cost.
+// launch/program/planning/plan/plan_replay.h -- the second half of `penstock plan`: replays steps
+// of the best candidates as whole jobs whose nodes are not all alike, with jitter, stragglers and
+// slow cards (runtime/planning/replay), and works out what failures of nodes would cost.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// launch/program/planning/file_object.h -- FileObject: an object of a JSON file that a user hands
-// over (a profile, costs, a certificate), with the words for what is wrong in it.
+// launch/program/planning/files/file_object.h -- FileObject: an object of a JSON file that a user
+// hands over (a profile, costs, a certificate), with the words for what is wrong in it.
 #pragma once
 
 #include <cstdint>

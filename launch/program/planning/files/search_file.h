@@ -1,4 +1,4 @@
-// launch/program/planning/search_file.h -- reads the costs that `penstock schedule
+// launch/program/planning/files/search_file.h -- reads the costs that `penstock schedule
 // --search` is given, and writes and reads certificates of what it finds.
 #pragma once
 
