@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -21,28 +22,37 @@ using Clock = std::chrono::steady_clock;
 
 // These ops are run one after another. Each op holds the tensors that it needs.
 using Ops = std::vector<std::function<void()>>;
-// Such a function makes the same ops on any device that it is given.
-using MakeOps = std::function<Ops(Device&)>;
 
 // Each op is repeated for kTurn in every round. There are several rounds, because what disturbs one
 // round is often over by the next round.
 constexpr int kRounds = 4;
 constexpr std::chrono::milliseconds kTurn{4};
 
+struct Timed {
+  double flops = 0;  // of all ops, counted as forecasts count them
+  Ops ops;
+  std::vector<double> best;  // seconds of the fastest run of each op
+
+  [[nodiscard]] double seconds() const { return std::accumulate(best.begin(), best.end(), 0.0); }
+  [[nodiscard]] double rate() const { return flops / seconds(); }
+};
+
 class Stopwatch {
  public:
   explicit Stopwatch(Device& device)
       : device_(device), counting_(make_counting_device(device.model())) {}
 
-  // Adds ops, and returns an index by which rate() and seconds() find them.
-  size_t add(const MakeOps& make) {
-    const Ops counted = make(*counting_);
+  // Adds the ops that `make` makes on any device. The result has their times after run().
+  template <class... Arguments>
+  const Timed& add(Ops (*make)(Device&, Arguments...), Arguments... arguments) {
+    const Ops counted = make(*counting_, arguments...);
     const double before = counting_->count().flops;
     for (const auto& op : counted) op();
-    Timed timed{.flops = counting_->count().flops - before, .ops = make(device_)};
-    timed.best.assign(timed.ops.size(), std::numeric_limits<double>::infinity());
-    all_.push_back(std::move(timed));
-    return all_.size() - 1;
+    const double flops = counting_->count().flops - before;
+    constexpr double kNever = std::numeric_limits<double>::infinity();
+    return all_.emplace_back(Timed{.flops = flops,
+                                   .ops = make(device_, arguments...),
+                                   .best = std::vector<double>(counted.size(), kNever)});
   }
 
   void run() {
@@ -56,21 +66,7 @@ class Stopwatch {
     }
   }
 
-  // Returns the sum of the shortest times of the ops, in seconds.
-  [[nodiscard]] double seconds(size_t number) const {
-    const std::vector<double>& best = all_[number].best;
-    return std::accumulate(best.begin(), best.end(), 0.0);
-  }
-  // Returns the FLOP/s. FLOPs are counted as forecasts count them.
-  [[nodiscard]] double rate(size_t number) const { return all_[number].flops / seconds(number); }
-
  private:
-  struct Timed {
-    double flops = 0;
-    Ops ops;
-    std::vector<double> best = {};  // seconds of the fastest run of each op
-  };
-
   static void take_turn(const std::function<void()>& op, double& best) {
     const auto start = Clock::now();
     for (auto now = start; now - start < kTurn;) {
@@ -83,7 +79,7 @@ class Stopwatch {
 
   Device& device_;
   std::unique_ptr<CountingDevice> counting_;
-  std::vector<Timed> all_;
+  std::deque<Timed> all_;
 };
 
 Tensor filled(Device& device, const Shape& shape, DType dtype) {
@@ -209,26 +205,22 @@ Ops small_product(Device& device) {
   return product(device, DType::F32, {8, 8});
 }
 
-// Keeps the indices that a stopwatch has given to the ops of one element type.
+// The products of one element type.
 struct ProductOps {
-  ProductOps(Stopwatch& watch, DType dtype) {
-    const auto add = [&](Ops (*ops)(Device&, DType)) {
-      return watch.add([=](Device& any) { return ops(any, dtype); });
-    };
-    large = add(large_product);
-    linear = add(linear_layer);
-    attention = add(attention_layer);
-    convolution = add(convolution_layer);
-  }
-  [[nodiscard]] ProductSpeed speed(const Stopwatch& watch) const {
-    const double peak = std::max(
-        {watch.rate(large), watch.rate(linear), watch.rate(attention), watch.rate(convolution)});
+  ProductOps(Stopwatch& watch, DType dtype)
+      : large(watch.add(large_product, dtype)),
+        linear(watch.add(linear_layer, dtype)),
+        attention(watch.add(attention_layer, dtype)),
+        convolution(watch.add(convolution_layer, dtype)) {}
+  [[nodiscard]] ProductSpeed speed() const {
+    const double peak =
+        std::max({large.rate(), linear.rate(), attention.rate(), convolution.rate()});
     return {.peak = peak,
-            .linear = watch.rate(linear) / peak,
-            .attention = watch.rate(attention) / peak,
-            .convolution = watch.rate(convolution) / peak};
+            .linear = linear.rate() / peak,
+            .attention = attention.rate() / peak,
+            .convolution = convolution.rate() / peak};
   }
-  size_t large, linear, attention, convolution;
+  const Timed &large, &linear, &attention, &convolution;
 };
 
 ProductSpeed faster_products(const ProductSpeed& a, const ProductSpeed& b) {
@@ -258,16 +250,16 @@ ProcessorSpeed measure_processor(int threads) {
   Stopwatch watch(*device);
   const ProductOps fp32(watch, DType::F32);
   const ProductOps bf16 = device->native_bf16() ? ProductOps(watch, DType::BF16) : fp32;
-  const size_t function = watch.add(softmax);
-  const size_t pass = watch.add(memory_pass);
-  const size_t small = watch.add(small_product);
+  const Timed& function = watch.add(softmax);
+  const Timed& pass = watch.add(memory_pass);
+  const Timed& small = watch.add(small_product);
   const int64_t before = preemptions();
   watch.run();
-  return {.fp32 = fp32.speed(watch),
-          .bf16 = bf16.speed(watch),
-          .pass_flops = watch.rate(function),
-          .memory_bytes_per_s = kPassBytes / watch.seconds(pass),
-          .op_overhead_s = watch.seconds(small),
+  return {.fp32 = fp32.speed(),
+          .bf16 = bf16.speed(),
+          .pass_flops = function.rate(),
+          .memory_bytes_per_s = kPassBytes / pass.seconds(),
+          .op_overhead_s = small.seconds(),
           .measurements = 1,
           .undisturbed = preemptions() - before > kQuiet * threads ? 0 : 1};
 }
