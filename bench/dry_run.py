@@ -13,10 +13,10 @@ usage: bench/dry_run.py [--penstock PATH] [--schedules gpipe,1f1b] [--stages 2,4
 """
 import argparse
 import json
-import os
 import pathlib
-import subprocess
 import tempfile
+
+from mpirun import output_of
 
 RUN = """
 [model]
@@ -41,15 +41,10 @@ measure_processor = false
 PAPER = {2: 1.0, 4: 3.4 / 1.8, 8: 6.3 / 1.8}
 
 
-def quiet(*words):
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, env=environment)
-
-
 def make_profile(given, folder):
     """The options of a profile whose links have the rate of --link."""
     path = folder / "profile.json"
-    quiet(given.penstock, "profile", str(folder / "run.toml"), "--profile-out", str(path))
+    output_of(0, given.penstock, "profile", str(folder / "run.toml"), "--profile-out", str(path))
     profile = json.loads(path.read_text())
     profile["links"]["within_node"] = {"latency_s": 1e-4, "seconds_per_byte": 1e-6 / given.link, "overhead_s": 1e-5,
                                        "receiver_copies": False}
@@ -61,11 +56,10 @@ def dry_run(given, folder, links, schedule, stages):
     out = folder / "run"
     name, free = schedule.removesuffix("-free"), schedule.endswith("-free")
     chunks = 2 if name in ("zb-v", "v-half", "v-min", "dualpipev") else 1
-    quiet("mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(stages * given.replicas), given.penstock, "train",
-          str(folder / "run.toml"), "--dry-run", "--schedule", name, "--stages", str(chunks * stages),
-          "--replicas", str(given.replicas), "--steps", str(given.steps), "--micro-batches", str(given.micro_batches),
-          "--micro-batch-size", str(given.micro_batch_size), "--optimizer.barrier", "false" if free else "true",
-          "--out", str(out), *links)
+    output_of(stages * given.replicas, given.penstock, "train", str(folder / "run.toml"), "--dry-run", "--schedule", name,
+              "--stages", str(chunks * stages), "--replicas", str(given.replicas), "--steps", str(given.steps),
+              "--micro-batches", str(given.micro_batches), "--micro-batch-size", str(given.micro_batch_size),
+              "--optimizer.barrier", "false" if free else "true", "--out", str(out), *links)
     return json.loads(pathlib.Path(str(out) + ".dry-run", "dry_run.json").read_text())
 
 

@@ -7,12 +7,13 @@ usage: bench/memory.py [--penstock PATH] [--networks PART OF A NAME] [--cuts PAR
 """
 import argparse
 import json
-import os
 import pathlib
 import random
 import subprocess
 import sys
 import tempfile
+
+from mpirun import ENVIRONMENT, MPIRUN
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "random"))
 import small_data  # noqa: E402
@@ -84,11 +85,8 @@ measure_processor = false
 def run(penstock, ranks, run_file, options):
     """The ranks' records of a run, or why there are none."""
     out = run_file.parent / "run"
-    command = ["mpirun", "-n", str(ranks), "--bind-to", "none", "--oversubscribe", penstock, "train", str(run_file), "--overwrite", "--out",
-               str(out), *options.split()]
-    # Without it mpirun refuses root, which containers run as.
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    command = [*MPIRUN, "-n", str(ranks), penstock, "train", str(run_file), "--overwrite", "--out", str(out), *options.split()]
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         said = done.stdout + done.stderr
         return next((line.partition("error: ")[2] for line in said.splitlines() if "error: " in line), said)

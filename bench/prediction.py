@@ -7,11 +7,11 @@ usage: bench/prediction.py [--penstock PATH] [--runs 5] [--steps 40] [--only PAR
 """
 import argparse
 import json
-import os
 import pathlib
 import statistics
-import subprocess
 import tempfile
+
+from mpirun import output_of
 
 TRANSFORMER = """
 [model]
@@ -61,18 +61,9 @@ RUNS = [
 ]
 
 
-def mpirun(penstock, arguments):
-    command = ["mpirun", "-n", "2", "--bind-to", "none", "--oversubscribe", penstock, *arguments]
-    # Without it mpirun refuses root, which containers run as.
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
-
-
 def train_once(penstock, run_file, options, scratch):
     out = scratch / "run"
-    mpirun(penstock, ["train", str(run_file), "--overwrite", "--out", str(out), *options])
+    output_of(2, penstock, "train", str(run_file), "--overwrite", "--out", str(out), *options)
     return json.loads((out / "summary.json").read_text())
 
 
@@ -86,7 +77,7 @@ def measure(penstock, run, runs, steps, scratch):
     # All take turns, so that each sees the machine as it is.
     for _ in range(runs):
         profile = scratch / "profile.json"
-        mpirun(penstock, ["profile", str(run_file), "--profile-out", str(profile), *shared.split()])
+        output_of(2, penstock, "profile", str(run_file), "--profile-out", str(profile), *shared.split())
         for basis, more in (("counted", []), ("profiled", ["--pipeline.profile", str(profile)])):
             summary = train_once(penstock, run_file, [*options, *more], scratch)
             pairs[basis].append((summary["step_ms"]["predicted"], summary["step_ms"]["median"]))

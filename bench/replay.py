@@ -10,10 +10,11 @@ Layers take what a profile of this machine says. Needs root for the hosts.
 """
 import argparse
 import json
-import os
 import pathlib
 import subprocess
 import tempfile
+
+from mpirun import ENVIRONMENT, MPIRUN
 
 RUN = """
 [model]
@@ -40,7 +41,6 @@ trace = 0
 """
 PINNED = ["--stages", "8", "--replicas", "8", "--micro-batches", "32", "--micro-batch-size", "1", "--schedule", "1f1b",
           "--recompute", "stage", "--placement", "replicas"]
-HERE = ["mpirun", "--oversubscribe", "--bind-to", "none"]
 LINK = str(pathlib.Path(__file__).resolve().parent / "shaped_link.sh")
 # Ranks of one host by shared memory; messages whole, so that they do not wait for answers behind others.
 APART = [LINK, "mpirun", "--oversubscribe", "--mca", "btl_tcp_eager_limit", "400000",
@@ -48,15 +48,14 @@ APART = [LINK, "mpirun", "--oversubscribe", "--mca", "btl_tcp_eager_limit", "400
 
 
 def quiet(words, **more):
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", PENSTOCK_SLOTS="32",
-                       PENSTOCK_BTL="self,vader,tcp")
+    environment = dict(ENVIRONMENT, PENSTOCK_SLOTS="32", PENSTOCK_BTL="self,vader,tcp")
     return subprocess.run(words, check=True, env=environment, text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, **more).stdout
 
 
 def make_profile(penstock, folder):
     path = folder / "profile.json"
-    quiet(HERE + ["-n", "2", penstock, "profile", str(folder / "run.toml"), "--stages", "2", "--replicas", "1",
+    quiet(MPIRUN + ["-n", "2", penstock, "profile", str(folder / "run.toml"), "--stages", "2", "--replicas", "1",
                   "--profile-out", str(path)])
     return json.loads(path.read_text())
 
@@ -73,7 +72,7 @@ def compare(penstock, folder, profile, rate, steps):
                              "--profile", str(path), "--replay", "1", "--json"] + PINNED))
     replayed = plan["candidates"][0]["replayed"]
     out = folder / "run"
-    quiet((APART if rate else HERE) + ["-n", "64", penstock, "train", run_file, "--dry-run", "--pipeline.profile",
+    quiet((APART if rate else MPIRUN) + ["-n", "64", penstock, "train", run_file, "--dry-run", "--pipeline.profile",
                                        str(path), "--steps", str(steps), "--out", str(out)])
     step = json.loads(pathlib.Path(str(out) + ".dry-run", "dry_run.json").read_text())["step_ms"]["median"]
     print(f"| {'two, ' + str(rate) + ' Mbit/s' if rate else 'one'} | {step:.0f} | {replayed['step_ms']:.0f} "

@@ -7,11 +7,11 @@ usage: bench/searched.py [--penstock PATH] [--ranks 2 3] [--rounds 5] [--steps 8
 """
 import argparse
 import json
-import os
 import pathlib
 import statistics
-import subprocess
 import tempfile
+
+from mpirun import output_of
 
 AMOEBANET = """
 [model]
@@ -59,18 +59,6 @@ NETWORKS = [("AmoebaNet-D (6, 64)", AMOEBANET), ("NMT, 3 + 3 layers", NMT), ("de
 THREADS = ["--threads", "1", "--recompute", "none"]
 
 
-def run(penstock, ranks, arguments):
-    command = [penstock, *arguments]
-    if ranks:
-        command = ["mpirun", "-n", str(ranks), "--bind-to", "none", "--oversubscribe", *command]
-    # Without it mpirun refuses root, which containers run as.
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
-    return done.stdout
-
-
 def step_ms(penstock, ranks, run_file, profile, candidate, steps, scratch, *more):
     """The summary's step times of one run of a plan's candidate."""
     options = ["--schedule", candidate["schedule"], "--stages", str(candidate["stages"]), "--split",
@@ -78,8 +66,8 @@ def step_ms(penstock, ranks, run_file, profile, candidate, steps, scratch, *more
     if candidate["warm_up"]:
         options += ["--warm-up", str(candidate["warm_up"])]
     out = scratch / "run"
-    run(penstock, ranks, ["train", str(run_file), "--overwrite", "--out", str(out), "--steps", str(steps), *THREADS, *options,
-                          "--pipeline.profile", str(profile), *more])
+    output_of(ranks, penstock, "train", str(run_file), "--overwrite", "--out", str(out), "--steps", str(steps), *THREADS, *options,
+              "--pipeline.profile", str(profile), *more)
     if "--dry-run" in more:
         return json.loads(pathlib.Path(str(out) + ".dry-run", "dry_run.json").read_text())["step_ms"]
     return json.loads((out / "summary.json").read_text())["step_ms"]
@@ -88,9 +76,9 @@ def step_ms(penstock, ranks, run_file, profile, candidate, steps, scratch, *more
 def measure(arguments, ranks, run_file, scratch):
     penstock = arguments.penstock
     profile = scratch / "profile.json"
-    run(penstock, ranks, ["profile", str(run_file), "--profile-out", str(profile), *THREADS])
-    plan = json.loads(run(penstock, 0, ["plan", str(run_file), "--ranks", str(ranks), "--replicas", "1", "--micro-batches", "8",
-                                        *THREADS, "--profile", str(profile), "--json"]))
+    output_of(ranks, penstock, "profile", str(run_file), "--profile-out", str(profile), *THREADS)
+    plan = json.loads(output_of(0, penstock, "plan", str(run_file), "--ranks", str(ranks), "--replicas", "1", "--micro-batches", "8",
+                                *THREADS, "--profile", str(profile), "--json"))
     fits = [candidate for candidate in plan["candidates"] if candidate["feasible"]]
     known = [candidate for candidate in fits if candidate["schedule"] != "searched"][:arguments.known]
     searched = [candidate for candidate in fits[:1] if candidate["schedule"] == "searched"]

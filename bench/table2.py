@@ -13,8 +13,9 @@ import argparse
 import json
 import os
 import pathlib
-import subprocess
 import tempfile
+
+from mpirun import output_of
 
 MINI_BATCH = 32
 COMMON = """
@@ -53,14 +54,6 @@ NETWORKS = [
 ]
 
 
-def penstock(given, ranks, *arguments):
-    words = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), given.penstock, *arguments]
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{' '.join(words)}\n{done.stdout}{done.stderr}")
-
-
 def cut(micro_batches):
     return ["--micro-batches", str(micro_batches), "--micro-batch-size", str(MINI_BATCH // micro_batches)]
 
@@ -68,16 +61,16 @@ def cut(micro_batches):
 def computed_s(given, run_file, stages, micro_batches, profile):
     """The median step of `stages` ranks, which are cut by the profile, and what the program said that it would take."""
     out = run_file.parent / "run"
-    penstock(given, stages, "train", str(run_file), "--stages", str(stages), *cut(micro_batches), "--steps", str(given.steps + 1),
-             "--pipeline.profile", str(profile), "--checkpoint.last", "false", "--overwrite", "--out", str(out))
+    output_of(stages, given.penstock, "train", str(run_file), "--stages", str(stages), *cut(micro_batches), "--steps", str(given.steps + 1),
+              "--pipeline.profile", str(profile), "--checkpoint.last", "false", "--overwrite", "--out", str(out))
     step = json.loads((out / "summary.json").read_text())["step_ms"]
     return 1e-3 * step["median"], 1e-3 * step["predicted"]
 
 
 def dry_s(given, run_file, stages, micro_batches, profile):
     out = run_file.parent / "dry"
-    penstock(given, stages, "train", str(run_file), "--dry-run", "--stages", str(stages), *cut(micro_batches), "--steps", "3",
-             "--pipeline.profile", str(profile), "--out", str(out))
+    output_of(stages, given.penstock, "train", str(run_file), "--dry-run", "--stages", str(stages), *cut(micro_batches), "--steps", "3",
+              "--pipeline.profile", str(profile), "--out", str(out))
     return 1e-3 * json.loads(pathlib.Path(str(out) + ".dry-run", "dry_run.json").read_text())["step_ms"]["median"]
 
 
@@ -92,7 +85,7 @@ def rows(given, name, network, paper, folder):
     first_computed = first_dry = None
     for micro_batches, published in paper.items():
         profile = folder / "profile.json"
-        penstock(given, 2, "profile", str(run_file), "--stages", "2", *cut(micro_batches), "--profile-out", str(profile))
+        output_of(2, given.penstock, "profile", str(run_file), "--stages", "2", *cut(micro_batches), "--profile-out", str(profile))
         computed, predicted = zip(*(computed_s(given, run_file, k, micro_batches, profile) for k in (1, 2, 4)))
         dry = [dry_s(given, run_file, k, micro_batches, profile) for k in (2, 4, 8)]
         first_computed, first_dry = first_computed or computed[1], first_dry or dry[0]

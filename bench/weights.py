@@ -16,8 +16,9 @@ import pathlib
 import random
 import statistics
 import subprocess
-import sys
 import time
+
+from mpirun import output_of
 
 BLOCK = 1 << 20
 QWEN = {"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "hidden_act": "silu", "hidden_size": 896, "intermediate_size": 4864,
@@ -77,13 +78,8 @@ def read_by_dd(files):
 
 
 def read_by_us(bench, ranks, checkpoint, options):
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1")
-    words = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), bench, checkpoint, *options,
-             "--stages", str(ranks), "--run.threads", "1", "--device", "cpu"]
-    done = subprocess.run(words, check=False, env=environment, text=True, capture_output=True)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(words)}\n{done.stdout}{done.stderr}")
-    return float(done.stdout)
+    return float(output_of(ranks, bench, checkpoint, *options, "--stages", str(ranks), "--run.threads", "1", "--device", "cpu",
+                           OMP_NUM_THREADS="1"))
 
 
 def row(name, files, rounds, ours):
