@@ -2,7 +2,6 @@
 #include "runtime/planning/schedule/search/search.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "runtime/planning/schedule/search/greedy.h"
 #include "runtime/planning/schedule/search/improve.h"
 #include "runtime/planning/schedule/search/kernel.h"
+#include "runtime/planning/schedule/search/policies.h"
 
 namespace penstock {
 namespace {
@@ -40,7 +40,7 @@ class Search {
     const double bound = lower_bound(work_, known_);
     add_generators();
     add_greedy();
-    if (!may_try_all_orders(work_)) improve_policy(bound);
+    if (!may_try_all_orders(work_)) improve_best_policy(bound);
     add_periodic();
     found_.bound = bound;
     if (!try_all_orders()) improve_best(bound);
@@ -134,48 +134,18 @@ class Search {
     return makespan;
   }
 
-  // The policy with a change of one stage, or of some that follow one another: it has one more or
-  // one less in flight, and now and then another urgency.
-  Policy changed(Policy policy) {
-    const int first = dice_.roll(work_.stages);
-    const bool one = dice_.roll(2) == 0;
-    const int last = one ? first : std::min(work_.stages - 1, first + dice_.roll(work_.stages));
-    const int step = dice_.roll(2) == 0 ? -1 : 1;
-    const std::vector<int> most = most_in_flight(work_);
-    constexpr int kOfEight = 8;
-    if (dice_.roll(kOfEight) == 0) policy.patience = dice_.roll(kOfEight + 1) / double{kOfEight};
-    constexpr int kUrgencies = 3;
-    const bool other = dice_.roll(4) == 0;
-    const auto urgency = static_cast<Urgency>(dice_.roll(kUrgencies));
-    if (policy.of_stage.empty()) policy.of_stage.assign(work_.stages, policy.urgency);
-    for (int s = first; s <= last; ++s) {
-      policy.ahead[s] = std::clamp(std::min(policy.ahead[s], most[s]) + step, 1, most[s]);
-      if (other) policy.of_stage[s] = urgency;
-    }
-    return policy;
-  }
-
-  // Changes the best policy many times. A change is kept by late acceptance, as in improve.h.
-  void improve_policy(double bound) {
+  // Changes the best policy many times.
+  void improve_best_policy(double bound) {
     constexpr int64_t kShare = 10;  // of the effort, in instructions ordered
     const int64_t instructions = 3 * static_cast<int64_t>(work_.stages) * work_.micro_batches;
-    constexpr size_t kHistory = 32;
-    double now = policy_makespan_;
-    std::array<double, kHistory> history{};
-    history.fill(now);
-    Policy policy = policy_;
     const int64_t changes = effort_.instructions / (kShare * instructions);
-    for (int64_t i = 0; i < std::min(changes, kMostChanges) && !is_over(); ++i) {
-      if (policy_makespan_ <= bound * (1 + kRounding)) return;
-      Policy other = changed(policy);
-      const double then = try_policy(other);
-      double& before = history[i % kHistory];
-      if (then <= now || then <= before) {
-        policy = std::move(other);
-        now = then;
-      }
-      before = now;
-    }
+    improve_policy(
+        work_, policy_, policy_makespan_,
+        [this](const Policy& policy) { return try_policy(policy); },
+        {.evaluations = std::min(changes, kMostChanges),
+         .good_enough = bound * (1 + kRounding),
+         .is_over = [this] { return is_over(); }},
+        dice_);
   }
 
   // Adds orders in which micro-batches follow one another at equal periods, from the shortest that

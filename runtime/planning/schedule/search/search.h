@@ -2,9 +2,9 @@
 // unlike stages, ranks and links under a limit of bytes.
 //
 // It begins with all generators (schedule/generators) and with greedy orders of many policies
-// (greedy.h), changes the best policy, and improves the best orders (improve.h); where a problem is
-// small it tries all orders (exact.h). Its answer depends on the problem and the seed alone unless
-// the clock ends it.
+// (greedy.h), changes the best policy (policies.h), and improves the best orders (improve.h); where
+// a problem is small it tries all orders (exact.h). Its answer depends on the problem and the seed
+// alone unless the clock ends it.
 #pragma once
 
 #include <cstdint>
