@@ -157,7 +157,7 @@ void route(const CpuContext& context, const Routing& routing, Tensor& weights, c
   const int64_t work = sizes.experts * (sizes.chosen + 4);
   const bool by_logits = chosen_by_logits(correction, router);
   // Each block of rows has room for what one of its rows is chosen by.
-  const int64_t blocks = std::min<int64_t>(context.threads, sizes.rows);
+  const int64_t blocks = std::clamp<int64_t>(sizes.rows, 1, context.threads);
   const Tensor room = by_logits ? Tensor() : scratch(context, blocks * sizes.experts, DType::F32);
   const auto route_row = [&](int64_t row, float* values) {
     const float* x = logits.data<float>() + row * sizes.experts;

@@ -65,6 +65,22 @@ TEST_F(ExpertsTest, ChooseDifferentExpertsWhateverTheLogits) {
   for (size_t row = 0; row < 3; ++row) EXPECT_LT(chosen[2 * row], chosen[2 * row + 1]) << row;
 }
 
+TEST_F(ExpertsTest, GiveNoRowsToAnyExpert) {
+  for (const int32_t groups : {1, 2}) {  // with two, rows are not chosen by their logits
+    const Router router{.groups = groups, .chosen_groups = 1, .balance = 0.5F};
+    Tensor none = rig_.empty({0, 4});
+    const Routed routed = route(none, 2, router);
+    EXPECT_EQ(values(routed.routing.offsets), (Doubles{0, 0, 0, 0, 0}));
+    ops_->route_backward(none, routed.weights, routed.weights, none, routed.routing, router);
+    Tensor rows = rig_.empty({0, 6});
+    ops_->gather(rows, rows, routed.routing);
+    ops_->gather_backward(rows, rows, routed.routing);
+    ops_->combine(rows, rows, routed.weights, routed.routing);
+    Tensor dweights = routed.weights;
+    ops_->combine_backward(rows, dweights, rows, rows, routed.weights, routed.routing);
+  }
+}
+
 TEST_F(ExpertsTest, AddUpHowManySlotsEachExpertHas) {
   const Routed routed = route(random(rig_, {40, 5}, 1), 2);
   const Doubles offsets = values(routed.routing.offsets);
