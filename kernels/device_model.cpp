@@ -122,6 +122,7 @@ DeviceModel cpu_model(const Processor& processor, int threads, const ProcessorSp
                     .filter_blocks = processor.amx      ? FilterBlocks::Tiles
                                      : processor.avx512 ? FilterBlocks::Of16
                                                         : FilterBlocks::Of8,
+                    .at_hand = processor.at_hand,
                     .emulates_bf16 = !processor.bf16,
                     .operand_copies = operand_copies(processor),
                     .threads = threads};

@@ -16,13 +16,15 @@ namespace penstock {
 // The facts that kernels/cpu finds out about a processor. The defaults are those of a server with
 // AVX-512 and bf16 products (Cooper Lake, Zen 4 and newer).
 struct Processor {
-  bool bf16 = true;    // multiplies bf16 numbers itself; else they are emulated
-  bool avx512 = true;  // else 256-bit vectors: half the speed, filters in blocks of 8 channels
-  bool amx = false;    // multiplies tiles of bf16 numbers (Sapphire Rapids and newer)
+  bool bf16 = true;      // multiplies bf16 numbers itself; else they are emulated
+  bool avx512 = true;    // else 256-bit vectors: half the speed, filters in blocks of 8 channels
+  bool amx = false;      // multiplies tiles of bf16 numbers (Sapphire Rapids and newer)
+  bool at_hand = false;  // is that of this process
 };
 
-// How kernels/cpu's library lays out the channels of a filter: in blocks of 8 (AVX2) or of 16
-// (AVX-512), or, with AMX, bf16 filters in tiles and others in blocks of 16.
+// How kernels/cpu's library lays out the channels of a filter on a processor that is not here: in
+// blocks of 8 (AVX2) or of 16 (AVX-512), or, with AMX, bf16 filters in tiles and others in blocks
+// of 16. These are the layouts of oneDNN 2.6.
 enum class FilterBlocks : uint8_t { Of8, Of16, Tiles };
 
 // The operands of linear layers' products that kernels/cpu's library multiplies from copies: none,
@@ -84,6 +86,9 @@ struct DeviceModel {
   // as they are in fp32 and from one narrowed copy in bf16.
   bool packs_filters = false;
   FilterBlocks filter_blocks = FilterBlocks::Of16;
+  // Models the processor of this process: the layouts of filters are those that the library answers
+  // when it is asked (kernels/cpu/onednn/filter_form.h), and filter_blocks is not looked at.
+  bool at_hand = false;
   // Multiplies bf16 numbers and applies functions to them in fp32: what is read is widened into
   // scratch memory and what is written is rounded from there, as kernels/cpu does on a processor
   // without bf16 products.

@@ -99,7 +99,7 @@ class CountingExperts final : public Counted<ExpertOps> {
   // Returns the bytes of the weights that a product of such rows reads. The CPU's products of bf16
   // rows read a copy, which is made into the weight; a GPU rounds what it reads.
   double read(Weight& w, DType rows) {
-    if (multiplied(rows) == DType::BF16) return tally_.read(w, rows, FilterUse::Forward).bytes;
+    if (multiplied(rows) == DType::BF16) return tally_.read(w, rows).bytes;
     return static_cast<double>(w.value().size_bytes());
   }
 

@@ -56,7 +56,7 @@ class CountingDense final : public Counted<DenseOps> {
   }
   // Counts a product of rows like `x` with the function that is computed inside it.
   void fused(const Tensor& x, Weight& w, DType dtype, Tally::Operands operands) {
-    const Tally::WeightRead weight = tally_.read(w, dtype, FilterUse::Forward);
+    const Tally::WeightRead weight = tally_.read(w, dtype);
     tally_.product(ProductKind::Linear, 2 * elements(x) * static_cast<double>(w.shape()[0]), dtype,
                    operands, weight.bytes);
   }
@@ -73,14 +73,17 @@ class CountingImage final : public Counted<ImageOps> {
   using Counted::Counted;
 
   void conv2d_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
-                      const Window& window, int groups, Fused /*f*/) override {
+                      const Window& window, int groups, Fused f) override {
     if (is_linear(window, groups)) {
       return tally_.multiply(plan(LinearProduct::Forward, x, w.shape()), &w, {bias});
     }
     if (const auto products = by_patches(y, w.shape(), groups)) {
       return multiply_patches(*products, products->forward(), x, &y, bias);
     }
-    const Tally::WeightRead weight = tally_.read(w, x.dtype(), FilterUse::Forward, groups);
+    ConvolutionPlan convolution = convolution_plan(x, y, window, groups);
+    convolution.bias = bias != nullptr;
+    convolution.fused = f;
+    const Tally::WeightRead weight = tally_.read_filter(w, convolution, FilterUse::Forward);
     tally_.product(ProductKind::Convolution, flops(y, w.shape()), x.dtype(), {&y, &x, bias},
                    weight.bytes);
   }
@@ -92,7 +95,8 @@ class CountingImage final : public Counted<ImageOps> {
     if (const auto products = by_patches(g, w.shape(), groups)) {
       return multiply_patches(*products, products->input_gradient(), dx, nullptr);
     }
-    const Tally::WeightRead weight = tally_.read(w, g.dtype(), FilterUse::InputGradient, groups);
+    const Tally::WeightRead weight =
+        tally_.read_filter(w, convolution_plan(dx, g, window, groups), FilterUse::InputGradient);
     tally_.product(ProductKind::Convolution, flops(g, w.shape()), g.dtype(), {&dx, &g},
                    weight.bytes);
   }
@@ -103,11 +107,7 @@ class CountingImage final : public Counted<ImageOps> {
     } else if (const auto products = by_patches(g, dw.shape(), groups)) {
       multiply_patches(*products, products->weight_gradient(accumulate), x, &g);
     } else {
-      const DeviceModel& model = tally_.model();
-      const int64_t elements =
-          packed_elements(dw.shape(), groups, model.emulates_bf16 ? DType::F32 : x.dtype(),
-                          FilterUse::WeightGradient, model.filter_blocks);
-      const Tensor between = tally_.scratch(elements, DType::F32);
+      const Tensor between = tally_.filter_gradient(convolution_plan(x, g, window, groups));
       const Tensor* sum = accumulate ? &dw : nullptr;
       tally_.product(ProductKind::Convolution, flops(g, dw.shape()), x.dtype(), {&dw, sum, &x, &g});
     }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/cpu/bias_gradient.h"
+#include "kernels/cpu/image/packed_filters.h"
 #include "kernels/cpu/weight_forms.h"
 #include "kernels/cuda/dense/row_pieces.h"
 
@@ -91,27 +92,48 @@ void Tally::multiply(const MatmulPlan& plan, Weight* b, Operands others) {
   add(flops, model_.products(plan.a_type).rate(ProductKind::Linear), bytes);
 }
 
-Tally::WeightRead Tally::read(Weight& weight, DType dtype, FilterUse use, int groups) {
+Tally::WeightRead Tally::read(Weight& weight, DType dtype) {
   const Tensor& value = weight.value();
-  const bool packs = model_.packs_filters && weight.shape().rank() == 4;
   if (model_.emulates_bf16) dtype = DType::F32;
-  if (!packs && dtype == value.dtype()) return {static_cast<double>(value.size_bytes()), {}};
-  const bool keep = !(packs && weight.is_read_once());
-  const uint64_t key = !packs ? kNarrowedForm : use == FilterUse::InputGradient ? 2 : 1;
+  if (dtype == value.dtype()) return {static_cast<double>(value.size_bytes()), {}};
+  return read_copy(weight, kNarrowedForm, true,
+                   value.elements() * static_cast<int64_t>(size_of(dtype)));
+}
+
+Tally::WeightRead Tally::read_filter(Weight& weight, const ConvolutionPlan& plan, FilterUse use) {
+  if (!model_.packs_filters) return read(weight, plan.type);
+  const FilterForm form = form_of_filter(plan, use);
+  if (form.number == 0) return {static_cast<double>(form.size_bytes), {}};
+  return read_copy(weight, form.number, !weight.is_read_once(), form.size_bytes);
+}
+
+Tensor Tally::filter_gradient(const ConvolutionPlan& plan) {
+  return scratch(form_of_filter(plan, FilterUse::WeightGradient).size_bytes, DType::U8);
+}
+
+Tally::WeightRead Tally::read_copy(Weight& weight, uint64_t key, bool keep, int64_t size_bytes) {
+  const Tensor& value = weight.value();
   Tensor form = form_of(
-      weight, key, keep,
-      [&] {
-        const int64_t elements =
-            packs ? packed_elements(weight.shape(), groups, dtype, use, model_.filter_blocks)
-                  : value.elements();
-        return workspace(elements, dtype);
-      },
+      weight, key, keep, [&] { return workspace(size_bytes, DType::U8); },
       [&](const Tensor& made) {
         pass(0, {&value, &made});
         count_.copied += bytes_of({&value, &made});
       });
-  const auto size_bytes = static_cast<double>(form.size_bytes());
-  return {size_bytes, keep ? Tensor{} : std::move(form)};
+  return {static_cast<double>(size_bytes), keep ? Tensor{} : std::move(form)};
+}
+
+FilterForm Tally::form_of_filter(ConvolutionPlan plan, FilterUse use) const {
+  if (model_.emulates_bf16) plan.type = DType::F32;
+  if (model_.at_hand) {
+    if (const auto form = filter_form(plan, use, model_.threads)) return *form;
+  }
+  const Window& window = plan.window;
+  const Shape filter{plan.out, plan.in / plan.groups, window.kernel_h, window.kernel_w};
+  const int64_t elements =
+      packed_elements(filter, plan.groups, plan.type, use, model_.filter_blocks);
+  const DType type = use == FilterUse::WeightGradient ? DType::F32 : plan.type;
+  // The library's forms are numbered from 1 on.
+  return {elements * static_cast<int64_t>(size_of(type)), UINT64_MAX - static_cast<uint64_t>(use)};
 }
 
 Tensor Tally::scratch(int64_t elements, DType dtype) {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "kernels/counting/counting_device.h"
-#include "kernels/cpu/image/packed_filters.h"
+#include "kernels/cpu/onednn/filter_form.h"
 #include "kernels/cpu/operands.h"
 #include "kernels/ops.h"
 
@@ -64,10 +64,14 @@ class Tally {
     Tensor made;
   };
   // Says what an op on numbers of type `dtype` reads of the weight. Where the device reads a copy
-  // of the value (packed, or narrowed to bf16), it makes that copy and counts the pass over it:
-  // into the weight, once after each Weight::changed(), or into WeightRead::made. `groups` are the
-  // groups of a filter.
-  [[nodiscard]] WeightRead read(Weight& weight, DType dtype, FilterUse use, int groups = 1);
+  // of the value that is narrowed to bf16, it makes that copy and counts the pass over it: into the
+  // weight, once after each Weight::changed().
+  [[nodiscard]] WeightRead read(Weight& weight, DType dtype);
+  // The same of the filter that a convolution reads, whose copy may be packed, too, and is made
+  // into WeightRead::made where the weight is read once.
+  [[nodiscard]] WeightRead read_filter(Weight& weight, const ConvolutionPlan& plan, FilterUse use);
+  // The memory that kernels/cpu holds for the gradient of a filter, as scratch() is.
+  [[nodiscard]] Tensor filter_gradient(const ConvolutionPlan& plan);
 
   // Scratch memory that kernels/cpu would take, held until the result is destroyed; an empty tensor
   // where another device is modelled.
@@ -93,6 +97,11 @@ class Tally {
 
  private:
   void add(double flops, double rate, double bytes);
+  // What read() says of a copy of that size: it is kept under `key` where `keep` is true, else
+  // made.
+  [[nodiscard]] WeightRead read_copy(Weight& weight, uint64_t key, bool keep, int64_t size_bytes);
+  // The form of a filter that kernels/cpu has for the convolution on the modelled processor.
+  [[nodiscard]] FilterForm form_of_filter(ConvolutionPlan plan, FilterUse use) const;
   // Counts a pass that copies `elements` numbers.
   void copy(double elements, DType from, DType to);
   // Scratch memory of the rows of outputs that a GPU copies for the product, whose copy is counted;

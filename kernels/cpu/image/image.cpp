@@ -15,16 +15,7 @@ namespace {
 ConvolutionPlan convolution(const Tensor& x, const Tensor& y, const Tensor& w, const Window& window,
                             int groups) {
   check_convolution(x, y, w, window, groups);
-  return {.n = x.dim(0),
-          .h = x.dim(1),
-          .w = x.dim(2),
-          .in = x.shape().back(),
-          .out_h = y.dim(1),
-          .out_w = y.dim(2),
-          .out = y.shape().back(),
-          .groups = groups,
-          .window = window,
-          .type = x.dtype()};
+  return convolution_plan(x, y, window, groups);
 }
 
 // Returns whether the convolution is 1 x 1 and so a matrix product. A matrix product reads the

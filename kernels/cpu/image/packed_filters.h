@@ -1,7 +1,8 @@
 // kernels/cpu/image/packed_filters.h -- how many numbers a filter holds in the layouts that oneDNN
-// likes for channels-last images: channels in blocks of 16 with AVX-512 and of 8 without, filled up
-// with zeros; in bf16 on a processor with AMX, tiles of 32 by 16. Pure arithmetic for
-// kernels/counting; onednn_convolution.cpp asks the library itself.
+// 2.6 likes for channels-last images: channels in blocks of 16 with AVX-512 and of 8 without,
+// filled up with zeros; in bf16 on a processor with AMX, tiles of 32 by 16. Pure arithmetic for
+// kernels/counting where it models a processor that is not here; of the one at hand the library
+// itself is asked (kernels/cpu/onednn/filter_form.h).
 //
 // The numbers are exact for filters of one group. They are estimates for filters of several groups,
 // and where the library's choice depends on the size of the images, too: with AVX-512 it may join
@@ -11,13 +12,11 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/image/convolution_plan.h"
 #include "kernels/device_model.h"
 #include "kernels/shape.h"
 
 namespace penstock {
-
-// What reads a filter, or writes its gradient.
-enum class FilterUse : uint8_t { Forward, InputGradient, WeightGradient };
 
 // `channels`, rounded up to whole blocks.
 [[nodiscard]] inline int64_t whole_blocks(int64_t channels, int64_t block) {

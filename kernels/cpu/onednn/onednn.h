@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 
+#include "kernels/cpu/image/convolution_plan.h"
 #include "kernels/cpu/matmul_plan.h"
 #include "kernels/cpu/operands.h"
 #include "kernels/device.h"
@@ -23,19 +24,6 @@
 #include "kernels/weight.h"
 
 namespace penstock {
-
-// y[n, out_h, out_w, out] = f(x[n, h, w, in] * w[out, in / groups, kernel_h, kernel_w] + bias),
-// all dense. x and y are of `type`, the weight's value, its gradient and the bias fp32.
-struct ConvolutionPlan {
-  int64_t n = 0, h = 0, w = 0, in = 0;
-  int64_t out_h = 0, out_w = 0, out = 0;
-  int64_t groups = 1;
-  Window window;
-  DType type = DType::F32;
-  bool bias = false;
-  Fused fused = Fused::None;
-  bool operator==(const ConvolutionPlan&) const = default;
-};
 
 class OneDnn {
  public:

@@ -1,7 +1,12 @@
 // kernels/cpu/onednn/onednn_convolution.cpp -- convolutions by oneDNN. Images are channels-last and
 // plain, which costs the library little and saves every reorder of an activation.
-#include <algorithm>
+#include <omp.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <mutex>
+
+#include "kernels/cpu/onednn/filter_form.h"
 #include "kernels/cpu/onednn/onednn_state.h"
 
 namespace penstock {
@@ -58,7 +63,7 @@ Layouts layouts(const ConvolutionPlan& p) {
           .after = {w.pad_bottom, w.pad_right}};
 }
 
-dnnl::convolution_forward::primitive_desc describe_forward(OneDnn::State& state,
+dnnl::convolution_forward::primitive_desc describe_forward(const dnnl::engine& engine,
                                                            const ConvolutionPlan& plan,
                                                            const Layouts& l) {
   dnnl::primitive_attr attr = new_attributes();
@@ -68,14 +73,29 @@ dnnl::convolution_forward::primitive_desc describe_forward(OneDnn::State& state,
     attr.set_post_ops(ops);
   }
   return dnnl_api::describe<dnnl::convolution_forward>(
-      state.engine, attr, dnnl::prop_kind::forward_training, dnnl_api::kDirect, l.x, l.any_weight,
-      l.bias, l.y, l.strides, l.before, l.after);
+      engine, attr, dnnl::prop_kind::forward_training, dnnl_api::kDirect, l.x, l.any_weight, l.bias,
+      l.y, l.strides, l.before, l.after);
+}
+
+dnnl::convolution_backward_data::primitive_desc describe_backward_input(const dnnl::engine& engine,
+                                                                        const ConvolutionPlan& plan,
+                                                                        const Layouts& l) {
+  return dnnl_api::describe_backward<dnnl::convolution_backward_data>(
+      engine, new_attributes(), describe_forward(engine, plan, l), dnnl_api::kDirect, l.x,
+      l.any_weight, l.y, l.strides, l.before, l.after);
+}
+
+dnnl::convolution_backward_weights::primitive_desc describe_backward_weight(
+    const dnnl::engine& engine, const ConvolutionPlan& plan, const Layouts& l) {
+  return dnnl_api::describe_backward<dnnl::convolution_backward_weights>(
+      engine, new_attributes(), describe_forward(engine, plan, l), dnnl_api::kDirect, l.x,
+      l.any_dweight, l.y, l.strides, l.before, l.after);
 }
 
 PackedPrimitive make_forward(OneDnn::State& state, const ConvolutionPlan& plan) {
   try {
     const Layouts l = layouts(plan);
-    const auto desc = describe_forward(state, plan, l);
+    const auto desc = describe_forward(state.engine, plan, l);
     std::vector<Argument> arguments = {
         {DNNL_ARG_DST, l.y}, {DNNL_ARG_SRC, l.x}, {DNNL_ARG_WEIGHTS, desc.weights_desc()}};
     if (plan.bias) arguments.push_back({DNNL_ARG_BIAS, l.bias});
@@ -89,9 +109,7 @@ PackedPrimitive make_forward(OneDnn::State& state, const ConvolutionPlan& plan) 
 PackedPrimitive make_backward_input(OneDnn::State& state, const ConvolutionPlan& plan) {
   try {
     const Layouts l = layouts(plan);
-    const auto desc = dnnl_api::describe_backward<dnnl::convolution_backward_data>(
-        state.engine, new_attributes(), describe_forward(state, plan, l), dnnl_api::kDirect, l.x,
-        l.any_weight, l.y, l.strides, l.before, l.after);
+    const auto desc = describe_backward_input(state.engine, plan, l);
     return {{state,
              std::type_identity<dnnl::convolution_backward_data>{},
              desc,
@@ -107,9 +125,7 @@ PackedPrimitive make_backward_input(OneDnn::State& state, const ConvolutionPlan&
 AddedPrimitive make_backward_weight(OneDnn::State& state, const ConvolutionPlan& plan) {
   try {
     const Layouts l = layouts(plan);
-    const auto desc = dnnl_api::describe_backward<dnnl::convolution_backward_weights>(
-        state.engine, new_attributes(), describe_forward(state, plan, l), dnnl_api::kDirect, l.x,
-        l.any_dweight, l.y, l.strides, l.before, l.after);
+    const auto desc = describe_backward_weight(state.engine, plan, l);
     const dnnl_api::Desc between = desc.diff_weights_desc();
     return {{state,
              std::type_identity<dnnl::convolution_backward_weights>{},
@@ -142,6 +158,91 @@ size_t PlanHash::operator()(const ConvolutionPlan& p) const {
   return hash_fields(3, p.n, p.h, p.w, p.in, p.out_h, p.out_w, p.out, p.groups, w.kernel_h,
                      w.kernel_w, w.stride_h, w.stride_w, w.pad_top, w.pad_bottom, w.pad_left,
                      w.pad_right, p.type, p.bias, p.fused);
+}
+
+namespace {
+
+struct FilterQuestion {
+  ConvolutionPlan plan;
+  FilterUse use;
+  int threads;
+  bool operator==(const FilterQuestion&) const = default;
+};
+
+struct FilterQuestionHash {
+  size_t operator()(const FilterQuestion& q) const {
+    return hash_fields(PlanHash()(q.plan), q.use, q.threads);
+  }
+};
+
+// The answers so far. A form's number is its index in `layouts` + 1: of the pair of the weight's
+// layout and its own.
+struct FilterAnswers {
+  std::mutex lock;  // for all members
+  const dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  std::vector<std::pair<dnnl_api::Desc, dnnl_api::Desc>> layouts;
+  std::unordered_map<FilterQuestion, std::optional<FilterForm>, FilterQuestionHash> forms;
+};
+
+// Returns whether the library may be asked. It counts in 32 bits in many places, and 3.7.2 ends the
+// process with a division by zero for some convolutions of larger tensors.
+bool is_answerable(const ConvolutionPlan& p) {
+  const auto fits = [](std::initializer_list<int64_t> extents) {
+    double elements = 1;
+    for (const int64_t extent : extents) elements *= static_cast<double>(extent);
+    return elements > 0 && elements <= INT32_MAX;
+  };
+  return fits({p.n, p.h, p.w, p.in}) && fits({p.n, p.out_h, p.out_w, p.out}) &&
+         fits({p.out, p.in / p.groups, p.window.kernel_h, p.window.kernel_w});
+}
+
+dnnl_api::Desc form_used(const dnnl::engine& engine, const FilterQuestion& question,
+                         const Layouts& l) {
+  switch (question.use) {
+    case FilterUse::Forward:
+      return describe_forward(engine, question.plan, l).weights_desc();
+    case FilterUse::InputGradient:
+      return describe_backward_input(engine, question.plan, l).weights_desc();
+    case FilterUse::WeightGradient:
+      return describe_backward_weight(engine, question.plan, l).diff_weights_desc();
+  }
+  fail_internal("unknown use of a filter");
+}
+
+std::optional<FilterForm> ask(FilterAnswers& known, const FilterQuestion& question) {
+  require_room_for_code();
+  try {
+    const Layouts l = layouts(question.plan);
+    const auto pair = std::make_pair(l.weight, form_used(known.engine, question, l));
+    FilterForm form{.size_bytes = static_cast<int64_t>(pair.second.get_size())};
+    if (pair.first == pair.second) return form;
+    const auto found = std::find(known.layouts.begin(), known.layouts.end(), pair);
+    form.number = static_cast<uint64_t>(found - known.layouts.begin()) + 1;
+    if (found == known.layouts.end()) known.layouts.push_back(pair);
+    return form;
+  } catch (const dnnl::error&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+std::optional<FilterForm> filter_form(const ConvolutionPlan& plan, FilterUse use, int threads) {
+  if (!is_answerable(plan)) return {};
+  static FilterAnswers known;
+  const std::lock_guard<std::mutex> alone(known.lock);
+  FilterQuestion question{plan, use, threads};
+  // The library's tanh is not used.
+  if (plan.fused == Fused::Tanh) question.plan.fused = Fused::None;
+  const auto found = known.forms.find(question);
+  if (found != known.forms.end()) return found->second;
+  // The library answers for as many threads as the calling one may have.
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(threads);
+  const std::optional<FilterForm> form = ask(known, question);
+  omp_set_num_threads(before);
+  known.forms.emplace(question, form);
+  return form;
 }
 
 void OneDnn::convolution_forward(const ConvolutionPlan& plan, void* y, const void* x, Weight& w,

@@ -22,7 +22,8 @@ Processor processor_at_hand() {
   };
   return {.bf16 = has(dnnl_cpu_isa_avx512_core_bf16),
           .avx512 = has(dnnl_cpu_isa_avx512_core),
-          .amx = has(dnnl_cpu_isa_avx512_core_amx)};
+          .amx = has(dnnl_cpu_isa_avx512_core_amx),
+          .at_hand = true};
 }
 
 const char* kernels_level() {

@@ -247,9 +247,6 @@ INSTANTIATE_TEST_SUITE_P(Drawn, Copies,
 // Three runs of each op: one that makes copies of its weight, one that finds them, and one after
 // the weight has changed.
 TEST_P(Copies, AreMadeAndKeptAsCounted) {
-  if (GetParam().second == &convolution && Rig(1).dnn.isa() == "sse41") {
-    GTEST_SKIP() << "needs a processor with AVX2: the sizes of filters are known from there on";
-  }
   double copied_in_all = 0;
   for_drawn_ops(GetParam().second, [&](Side& real, const Op& op, Side& counted, const Op& same) {
     for (const char* run : {"first", "second", "of a changed weight"}) {

@@ -484,30 +484,37 @@ TEST(Counting, NarrowedWeightsStayAsCounted) {
   }
 }
 
-// What stays after a forward or an input gradient: the filter in the library's layout.
+// What stays after a forward, an input gradient, or both: the filter in the library's layouts.
 TEST(Counting, PackedFiltersAreAsLargeAsCounted) {
   struct Filter {
     Shape shape;
     Window window;
+    int groups = 1;
   };
-  const std::vector<Filter> filters = {{{32, 3, 3, 3}, kThree},  {{16, 16, 3, 3}, kThree},
-                                       {{20, 20, 3, 3}, kThree}, {{6, 10, 3, 3}, kThree},
-                                       {{24, 24, 1, 1}, kPlain}, {{64, 64, 3, 3}, kStrided},
-                                       {{32, 12, 1, 1}, kPlain}, {{128, 33, 3, 3}, kThree}};
+  constexpr Window kSeven{7, 7, 2, 2, 3, 3, 3, 3};
+  const std::vector<Filter> filters = {
+      {{16, 1, 3, 3}, kThree, 16}, {{20, 1, 3, 3}, kStrided, 20}, {{32, 12, 3, 3}, kThree, 4},
+      {{30, 5, 1, 1}, kPlain, 3},  {{64, 3, 7, 7}, kSeven},       {{48, 40, 3, 3}, kThree},
+      {{32, 3, 3, 3}, kThree},     {{16, 16, 3, 3}, kThree},      {{20, 20, 3, 3}, kThree},
+      {{6, 10, 3, 3}, kThree},     {{24, 24, 1, 1}, kPlain},      {{64, 64, 3, 3}, kStrided},
+      {{32, 12, 1, 1}, kPlain},    {{128, 33, 3, 3}, kThree}};
   for (const Precision& precision : kPrecisions) {
     for (const Filter& filter : filters) {
-      for (const bool backward : {false, true}) {
-        SCOPED_TRACE(std::string(precision.name) + (backward ? " backward " : " forward ") +
-                     filter.shape.text());
+      for (const auto& [forward, backward] :
+           {std::pair{true, false}, {false, true}, {true, true}}) {
+        SCOPED_TRACE(std::string(precision.name) + (forward ? " forward " : "") +
+                     (backward ? " backward " : "") + filter.shape.text() + ", groups " +
+                     std::to_string(filter.groups));
         const auto kept = [&](Device& d) {
-          Tensor x = zeros(d, {4, 14, 14, filter.shape[1]}, precision.dtype);
+          Tensor x = zeros(d, {4, 14, 14, filter.shape[1] * filter.groups}, precision.dtype);
           const Shape after = window_output(x.shape(), filter.window, filter.shape[0]);
           Tensor y = zeros(d, after, precision.dtype);
           const auto w = weight(d, filter.shape);
+          if (forward) {
+            d.image().conv2d_forward(y, x, *w, nullptr, filter.window, filter.groups, Fused::Relu);
+          }
           if (backward) {
-            d.image().conv2d_backward_input(x, y, *w, filter.window, 1);
-          } else {
-            d.image().conv2d_forward(y, x, *w, nullptr, filter.window, 1, Fused::None);
+            d.image().conv2d_backward_input(x, y, *w, filter.window, filter.groups);
           }
           return d.memory().use().current_of(Purpose::Workspace);
         };
@@ -545,6 +552,9 @@ TEST(Counting, ModelsAreOfTheProcessorAtHand) {
   EXPECT_EQ(model.emulates_bf16, !device->native_bf16());
   EXPECT_EQ(model.emulates_bf16, named.emulates_bf16);
   EXPECT_EQ(model.filter_blocks, named.filter_blocks);
+  EXPECT_TRUE(model.at_hand);
+  EXPECT_TRUE(named.at_hand);
+  EXPECT_FALSE(cpu_model({}).at_hand);
   EXPECT_EQ(model.products(DType::BF16).rate(ProductKind::Linear),
             named.products(DType::BF16).rate(ProductKind::Linear));
   EXPECT_EQ(make_counting_device(model)->native_bf16(), device->native_bf16());
