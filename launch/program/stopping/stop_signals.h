@@ -8,8 +8,12 @@
 // twice; one that comes later ends the process at once.
 //
 // Signals are handled on a thread of their own: the handler of a signal writes to the stack of the
-// thread that it interrupts, and oneDNN's generated products (AVX2, 2.6) have their stack pointer
-// in a buffer on the heap for a time, so a signal there would overwrite what lies before it.
+// thread that it interrupts, and some products of oneDNN have their stack pointer in a buffer on
+// the heap, so a signal there would overwrite what lies before it. They are the fp32 ones that make
+// no copies of their operands and sum over more than 252 numbers, in the code that 2.6 and 3.7
+// generate for AVX2; its source has the same for AVX-512, from 85 numbers on
+// (jit_avx_gemm_f32.cpp, jit_avx512_common_gemm_f32.cpp). The code of its convolutions and other
+// products for AVX2 has no such place; that for AVX-512 and bf16 was not looked at.
 #pragma once
 
 #include <string>
