@@ -7,6 +7,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -21,6 +23,7 @@
 #include "launch/program/options/command_line.h"
 #include "launch/program/output.h"
 #include "launch/program/processor/processor_check.h"
+#include "launch/program/shell_word.h"
 #include "launch/program/stopping/stop_signals.h"
 #include "launch/version.h"
 #include "runtime/system/comm/launcher.h"
@@ -107,16 +110,42 @@ int run(Session& session, const CommandLine& line, const ModelMaker& models) {
   return exit_code;
 }
 
+// Returns whether the user says that each process has a command of its own, as in a script that a
+// launcher starts several times. Nothing but MPI could compare them, and these commands use none.
+bool is_farm() {
+  const char* wish = std::getenv("PENSTOCK_FARM");
+  return wish != nullptr && std::string_view(wish) == "1";
+}
+
 // Does a command that needs no ranks. Where a launcher started several processes, the first one
-// does it and says so: they would all print the same, and write the same files at once.
+// does it: they would all print the same, and write the same files at once. Every other one says
+// what it leaves, since that may be something else than the first one does. A sweep is refused: it
+// can take days, and a launcher may end what is left of a job when some processes have ended.
 int do_alone(const Command& command, const CommandLine& line, const StartedProcess& process,
              const ModelMaker& models) {
-  if (process.number > 0) return 0;
-  if (process.processes > 1) {
+  const int others = process.processes - 1;
+  if (others > 0 && command.starts_ranks) {
+    on_every_rank([&] {
+      fail_input(
+          fmt::format("{} starts the ranks of its runs itself, and a launcher started {} "
+                      "processes of it: start one, without {}",
+                      line.command, others + 1, starter(std::getenv)));
+    });
+  }
+  if (process.number > 0) {
+    std::string left = line.command;
+    for (const std::string& argument : line.arguments) left += " " + shell_word(argument);
+    tell(
+        fmt::format("note: process {} of {} leaves `{}` to the first; PENSTOCK_FARM=1 in the "
+                    "environment has each do its own",
+                    process.number + 1, others + 1, left));
+    return 0;
+  }
+  if (others > 0) {
     tell(
         fmt::format("note: {} needs no ranks: the first of the {} processes does it, the others "
                     "do nothing",
-                    line.command, process.processes));
+                    line.command, others + 1));
   }
   return command.alone(line.arguments, models);
 }
@@ -144,7 +173,8 @@ int start(int argc, char** argv, const StartedProcess& process, const ModelMaker
 int run_program(int argc, char** argv, const ModelMaker& models) {
   (void)std::signal(SIGXFSZ, SIG_IGN);  // then write() returns an error at a limit of ulimit -f
   if (!penstock_processor_fits) return static_cast<int>(ErrorKind::Resource);
-  const StartedProcess process = started_process(std::getenv);  // MPI changes the environment later
+  // MPI changes the environment later.
+  const StartedProcess process = is_farm() ? StartedProcess() : started_process(std::getenv);
   try {
     return start(argc, argv, process, models);
   } catch (...) {  // MPI did not start, or did not join the ranks

@@ -45,11 +45,45 @@ TEST_F(Program, WhatNeedsNoRanksIsDoneOnce) {
   EXPECT_EQ(times(schedule.output, "makespan    "), 1) << schedule.output;
   EXPECT_EQ(times(schedule.output, "schedule needs no ranks: the first of the 3 processes"), 1)
       << schedule.output;
+  for (const char* other : {"process 2 of 3 leaves", "process 3 of 3 leaves"}) {
+    EXPECT_EQ(times(schedule.output, other + std::string(" `schedule --stages 2 ")), 1)
+        << schedule.output;
+  }
   const JobResult version = run_penstock(3, "--version", 30);
   EXPECT_EQ(version.exit_code, 0) << version.output;
   EXPECT_EQ(times(version.output, "penstock "), 1) << version.output;
   expect_refusal(3, "plan " + scratch_ / "absent.toml" + " --ranks 2", 2, {"absent.toml"});
   expect_refusal(3, "help nothing", 2, {"nothing"});
+}
+
+// What processes 2 and 3 were asked was dropped without a word.
+TEST_F(Program, AFarmIsDoneByEachWhereItSaysSo) {
+  const auto farm = [&](const std::string& variables, const std::string& command) {
+    return run_words("env NO_COLOR=1 " + variables + ranks_script() + " -q -n 3 sh -c '" +
+                         penstock_program() + " " + command + "'",
+                     30);
+  };
+  const std::string own = "schedule --stages 2 --micro-batches 1$OMPI_COMM_WORLD_RANK";
+  const JobResult each = farm("PENSTOCK_FARM=1 ", own);
+  EXPECT_EQ(each.exit_code, 0) << each.output;
+  const JobResult first = farm("", own);
+  EXPECT_EQ(first.exit_code, 0) << first.output;
+  for (const std::string count : {"10", "11", "12"}) {
+    const std::string answer = "ranks 2, stages 2, micro-batches " + count;
+    EXPECT_THAT(each.output, HasSubstr(answer));
+    const std::string left = "leaves `schedule --stages 2 --micro-batches " + count;
+    EXPECT_THAT(first.output, HasSubstr(count == "10" ? answer : left));
+  }
+  EXPECT_THAT(each.output, testing::Not(HasSubstr("note:")));
+  const JobResult wrong = farm("PENSTOCK_FARM=1 ", "help nothing$OMPI_COMM_WORLD_RANK");
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.output, HasSubstr("nothing0"));
+}
+
+// The others ended at once, and srun ended the first as well when its WaitTime was over.
+TEST_F(Program, ASweepIsStartedOnce) {
+  expect_refusal(2, "sweep " + scratch_ / "sweep.toml", 2,
+                 {"a launcher started 2 processes", "start one, without mpirun"});
 }
 
 // It used to be trained, by whatever they had in common.

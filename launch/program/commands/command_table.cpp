@@ -51,7 +51,7 @@ constexpr Command kCommands[] = {
     {predict_form, predict_command},
     {plan_form, nullptr, answer_plan},
     {profile_form, profile_command},
-    {sweep_form, nullptr, sweep_command},
+    {sweep_form, nullptr, sweep_command, false, true},
     {export_form, nullptr, answer_export},
     {report_form, nullptr, answer_report},
     {inspect_form, nullptr, answer_inspect},

@@ -21,6 +21,7 @@ struct Command {
   int (*alone)(const Arguments&, const ModelMaker&) = nullptr;
   // Catches signals such as SIGTERM and stops by itself (stop_signals.h).
   bool ends_in_good_order = false;
+  bool starts_ranks = false;  // of alone(): starts jobs of ranks, and waits for them
 };
 
 // The commands, in the order of `penstock --help`.
