@@ -9,11 +9,11 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <sstream>
 
 #include "kernels/error.h"
 #include "kernels/parse_number.h"
 #include "kernels/suggest.h"
+#include "launch/program/options/comma_list.h"
 #include "launch/program/options/readers.h"
 #include "launch/program/options/run_file.h"
 #include "launch/program/options/shortened.h"
@@ -37,22 +37,6 @@ template <typename Number>
 std::optional<Number> number_in(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
   return parse_number<Number>(text);
-}
-
-// Returns the text without the blanks around it. Blanks inside stay, as in "golden retriever".
-std::string without_padding(const std::string& text) {
-  const size_t first = text.find_first_not_of(' ');
-  if (first == std::string::npos) return {};
-  return text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
-
-std::vector<std::string> split_at_commas(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream stream(without_padding(text));
-  for (std::string part; std::getline(stream, part, ',');) {
-    parts.push_back(without_padding(part));
-  }
-  return parts;
 }
 
 template <typename Number>

@@ -79,20 +79,21 @@ std::string allowed(const Option& option) {
   const std::string range = range_text(option.limits);
   std::string choices = fmt::format("one of {}", fmt::join(option.limits.choices, ", "));
   if (!option.limits.or_file.empty()) choices += " or a " + option.limits.or_file + " file";
-  return std::visit(
-      Overload{
-          [](bool) { return std::string("true or false"); },
-          [&](int64_t) { return "an integer" + range; },
-          [&](double) { return "a number" + range; },
-          [&](const std::string&) {
-            if (option.accepts_number) return std::string("a number or a text");
-            return option.limits.choices.empty() ? std::string("a text") : choices;
-          },
-          [&](const std::vector<int64_t>&) { return "a list of integers" + range; },
-          [&](const std::vector<double>&) { return "a list of numbers" + range; },
-          [](const std::vector<std::string>&) { return std::string("a list of texts"); },
-      },
-      default_of(option));
+  return std::visit(Overload{
+                        [](bool) { return std::string("true or false"); },
+                        [&](int64_t) { return "an integer" + range; },
+                        [&](double) { return "a number" + range; },
+                        [&](const std::string&) {
+                          if (option.accepts_number) return std::string("a number or a text");
+                          return option.limits.choices.empty() ? std::string("a text") : choices;
+                        },
+                        [&](const std::vector<int64_t>&) { return "a list of integers" + range; },
+                        [&](const std::vector<double>&) { return "a list of numbers" + range; },
+                        [](const std::vector<std::string>&) {
+                          return std::string("a list of texts, none of them empty");
+                        },
+                    },
+                    default_of(option));
 }
 
 bool is_allowed(const Option& option, const OptionValue& value) {
@@ -108,7 +109,9 @@ bool is_allowed(const Option& option, const OptionValue& value) {
                         [&](const std::string& text) { return within(limits, text); },
                         [&](const std::vector<int64_t>& list) { return all(list); },
                         [&](const std::vector<double>& list) { return all(list); },
-                        [](const std::vector<std::string>&) { return true; },
+                        [](const std::vector<std::string>& list) {
+                          return std::ranges::none_of(list, &std::string::empty);
+                        },
                     },
                     value);
 }

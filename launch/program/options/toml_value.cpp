@@ -60,8 +60,12 @@ std::optional<OptionValue> value_of(const toml::node& node, const Option& option
   } else if (std::holds_alternative<std::vector<double>>(type)) {
     return list_of<double>(node);
   } else {
-    // A single text is taken as a list of one text, as in targets = "all-linear" of peft's files.
-    if (const auto* text = node.as_string()) return std::vector<std::string>{bytes_of(text->get())};
+    // A single text is taken as a list of one text, as in targets = "all-linear" of peft's files,
+    // and an empty one as an empty list, as on the command line.
+    if (const auto* text = node.as_string()) {
+      if (text->get().empty()) return std::vector<std::string>{};
+      return std::vector<std::string>{bytes_of(text->get())};
+    }
     return list_of<std::string>(node);
   }
   return std::nullopt;

@@ -66,6 +66,19 @@ TEST(CommandLine, TakesEveryWayOfWriting) {
   EXPECT_THAT(argument_error({"--stages="}), HasSubstr("stages"));
 }
 
+// A comma at the end was taken, and an empty name stood in a list and meant nothing.
+TEST(CommandLine, ListsHaveNoEmptyElements) {
+  EXPECT_TRUE(configured({"--pipeline.split", ""}).pipeline.split.empty());
+  EXPECT_THAT(argument_error({"--pipeline.split", "3,5,"}), HasSubstr("not '3,5,'"));
+  EXPECT_THAT(argument_error({"--pipeline.split", "3,,5"}), HasSubstr("not '3,,5'"));
+  EXPECT_THAT(argument_error({"--pipeline.split", ","}), HasSubstr("not ','"));
+  for (const char* bad : {"bias,", ",bias", "bias, ,scale", ",", "[bias,]"}) {
+    EXPECT_THAT(argument_error({"--optimizer.no_decay", bad}),
+                HasSubstr("must be a list of texts, none of them empty, not "))
+        << bad;
+  }
+}
+
 TEST(CommandLine, FlagsMayStandAlone) {
   const TemporaryFolder folder;
   const std::string file = folder.write("r.toml", "[pipeline]\nstages = 2\n");

@@ -108,7 +108,7 @@ TEST_F(DevicesFile, IsRefusedWhereRanksAreMissingTooManyOrTwice) {
 }
 
 TEST_F(DevicesFile, IsRefusedWhereItListsNoRanks) {
-  for (const char* bad : {"", "x", "1-", "-1", "3-1", "1..3", "0,,1", "99999999999"}) {
+  for (const char* bad : {"", "x", "1-", "-1", "3-1", "1..3", "0,,1", "0-3,", "99999999999"}) {
     const std::string entry = R"({"ranks": ")" + std::string(bad) + R"(", "speed": 1})";
     EXPECT_THAT(refusal(entry), HasSubstr(": 'devices'[0] 'ranks' ")) << bad;
   }

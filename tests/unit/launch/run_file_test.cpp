@@ -55,6 +55,8 @@ TEST(RunFile, AWrongTypeNamesKeyValueAndType) {
   EXPECT_THAT(parse_error("[model]\nimage = 3\n"), HasSubstr("not 3"));
   EXPECT_THAT(parse_error("[optimizer]\nno_decay = [1]\n"), HasSubstr("a list of texts"));
   EXPECT_THAT(parse_error("[lora]\ntargets = 1\n"), HasSubstr("a list of texts"));
+  EXPECT_THAT(parse_error("[optimizer]\nno_decay = [\"bias\", \"\"]\n"),
+              HasSubstr("must be a list of texts, none of them empty, not "));
   EXPECT_THAT(parse_error("[optimizer.kind]\nx = 1\n"), HasSubstr("not a table"));
 }
 

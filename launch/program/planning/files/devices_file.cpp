@@ -9,13 +9,13 @@
 #include <filesystem>
 #include <map>
 #include <set>
-#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "kernels/device_model.h"
 #include "kernels/error.h"
 #include "kernels/suggest.h"
+#include "launch/program/options/comma_list.h"
 #include "launch/program/options/parse_bytes.h"
 #include "launch/program/options/settings.h"
 #include "launch/program/planning/files/file_object.h"
@@ -37,8 +37,7 @@ constexpr const char* kLinkCure = R"(a link is like {"ranks": "0-3", "and": "4-7
 std::vector<int> ranks_of(const FileObject& entry, int ranks, const char* key = "ranks") {
   const std::string text = entry.text(key);
   std::vector<int> listed;
-  std::istringstream parts(text);
-  for (std::string part; std::getline(parts, part, ',');) {
+  for (const std::string& part : split_at_commas(text)) {
     const size_t dash = std::min(part.find('-'), part.size());
     const auto number = [&](size_t begin, size_t end) {
       int value = -1;
