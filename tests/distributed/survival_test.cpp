@@ -198,6 +198,28 @@ TEST_F(Survival, ARunThatCannotBeginChangesNothing) {
   }
 }
 
+// Where a size of the network follows from the data, a start that was refused left folders behind,
+// and, after all the time that it takes to make it, a vocabulary.
+TEST_F(Survival, ARefusedStartLeavesNothing) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "water number " + std::to_string(i * i) + " falls\n";
+  const std::string words =
+      " --model.vocabulary 0 --data.kind text --data.tokenizer sentencepiece "
+      "--data.vocabulary_size 40 --data.train " +
+      scratch_.write("words.txt", text);
+  const std::string tokens = " --model.vocabulary 0 --data.kind tokens --data.train " +
+                             scratch_.write("ids.bin", std::string(4000, '\1'));
+  const std::string out = " --out " + scratch_ / "new/folder/run";
+  for (const std::string& mistake : {words + " --stages 2", words + " --model.width 15",
+                                     tokens + " --stages 2", tokens + " --model.width 15"}) {
+    const JobResult job = run_alone("train " + file_ + mistake + out);
+    EXPECT_EQ(job.exit_code, 2) << job.output;
+    const bool of_ranks = mistake.ends_with("--stages 2");
+    EXPECT_THAT(job.output, HasSubstr(of_ranks ? "need 2 ranks" : "width 15"));
+    EXPECT_FALSE(std::filesystem::exists(scratch_ / "new")) << mistake;
+  }
+}
+
 TEST_F(Survival, TwoJobsWithOneDirectoryAreRefused) {
   start(1, "");
   for (const char* how : {"--resume auto", "--overwrite"}) {

@@ -118,17 +118,23 @@ ProcessorSpeed speed_for(Collective& world, const Session& session, const Thread
   return speed_of_ranks(world, session, threads.threads, cores);
 }
 
-// Refuses a network that cannot be made before a directory is made for its run, where the run file
-// says all of the network. One whose sizes follow from the data waits for these. It is collective.
+// Refuses a network that cannot be made before a directory is made for its run. Where a size
+// follows from the data, which are not read yet, another one stands for it, since a built-in
+// network takes any; one of a program's own may not, and waits for the data. It is collective.
 void refuse_bad_network(Collective& world, const Config& config, const ModelMaker& models) {
   (void)on_first_rank(world, [&] {
+    constexpr int64_t kUsualVocabulary = 32768;
+    constexpr int64_t kUsualClasses = 10;
     const ModelInput input = models.input(config.model);
     const bool has_tokens = input.field == "tokens" || input.field == "source_tokens";
     int64_t vocabulary = config.model.vocabulary;
+    int64_t classes = config.model.classes;
     if (has_tokens && vocabulary == 0) vocabulary = known_vocabulary(config.data);
-    const bool waits_for_data = has_tokens ? vocabulary == 0 : config.model.classes < 2;
-    if (waits_for_data) return std::string();
-    const Sequential model = models.build(config.model, vocabulary, config.model.classes);
+    const bool waits_for_data = has_tokens ? vocabulary == 0 : classes < 2;
+    if (waits_for_data && config.model.kind == "own") return std::string();
+    if (waits_for_data && has_tokens) vocabulary = kUsualVocabulary;
+    if (waits_for_data && !has_tokens) classes = kUsualClasses;
+    const Sequential model = models.build(config.model, vocabulary, classes);
     check_model(config.model, model, input, config.pipeline.micro_batch_size);
     return std::string();
   });
@@ -148,6 +154,9 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
   refuse_late_start(world, limit);
   made.limit = limit;
   refuse_bad_network(world, config, models);
+  if (!config.pipeline.automatic) {
+    (void)grid_of(config, session.ranks(), session.started_by());  // refuses other numbers of ranks
+  }
   made.to = open_destination(world, config, settings);
   if (made.to.directory) made.start->obey_file_in(*made.to.directory);
   made.stopping = std::make_unique<StopRequests>(limit, made.to.directory.get());

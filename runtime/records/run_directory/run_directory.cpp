@@ -53,6 +53,16 @@ std::string without_links(std::string path) {
   return path;
 }
 
+// Returns the outermost folder of the path that is not there; empty if all are.
+std::string outermost_missing(const fs::path& path) {
+  std::error_code ignored;
+  fs::path outermost;
+  for (fs::path at = path; !at.empty() && !fs::exists(at, ignored); at = at.parent_path()) {
+    outermost = at;
+  }
+  return outermost.string();
+}
+
 }  // namespace
 
 RunDirectory::RunDirectory(const RunDirectoryRequest& request) : say_(request.say) {
@@ -61,8 +71,10 @@ RunDirectory::RunDirectory(const RunDirectoryRequest& request) : say_(request.sa
   choose_directory(request);
   if (path_.empty() && is_path(request.resume)) path_ = run_directory_of(wish_.source.path);
   if (path_.empty()) {
+    made_ = outermost_missing(request.runs);
     path_ = make_numbered(request.runs, request.stem);
-    numbered_ = made_ = true;
+    if (made_.empty()) made_ = path_;
+    numbered_ = true;
   }
   while (path_.size() > 1 && path_.ends_with('/')) path_.pop_back();
   path_ = without_links(path_);
@@ -89,8 +101,7 @@ RunDirectory::RunDirectory(const RunDirectoryRequest& request) : say_(request.sa
     }
   } catch (...) {
     lock_.reset();
-    std::error_code ignored;
-    if (made_) fs::remove(path_, ignored);
+    remove_what_was_made();
     throw;
   }
   identity_.run = attempt_.run.empty() ? new_run() : attempt_.run;
@@ -98,8 +109,17 @@ RunDirectory::RunDirectory(const RunDirectoryRequest& request) : say_(request.sa
 
 RunDirectory::~RunDirectory() {
   lock_.reset();
-  std::error_code ignored;
-  if (made_ && !begun_) fs::remove(path_, ignored);  // succeeds only if it is empty
+  if (!begun_) remove_what_was_made();
+}
+
+void RunDirectory::remove_what_was_made() const {
+  if (made_.empty()) return;
+  std::error_code error;
+  // A folder that is not empty is not removed, which is an error: another run may have begun there.
+  for (fs::path at = path_;; at = at.parent_path()) {
+    fs::remove(at, error);
+    if (error || at == made_) return;
+  }
 }
 
 void RunDirectory::choose_directory(const RunDirectoryRequest& request) {
@@ -114,9 +134,9 @@ void RunDirectory::choose_directory(const RunDirectoryRequest& request) {
 void RunDirectory::make_directory() {
   std::error_code error;
   if (fs::is_directory(path_, error)) return;
-  made_ = fs::create_directories(path_, error);
+  made_ = outermost_missing(path_);
+  fs::create_directories(path_, error);
   if (error || !fs::is_directory(path_, error)) {
-    made_ = false;
     fail_resource(fmt::format("{}: cannot be made a run directory: {}; choose another --out", path_,
                               error ? error.message() : "it is a file"));
   }

@@ -44,7 +44,7 @@ class RunDirectory {
   // written.
   explicit RunDirectory(const RunDirectoryRequest& request);
   // Unlocks the directory. If the constructor made it, begin() was not called and it is empty,
-  // removes it.
+  // removes it, and folders above it that were made for it.
   ~RunDirectory();
   RunDirectory(const RunDirectory&) = delete;
   RunDirectory& operator=(const RunDirectory&) = delete;
@@ -90,10 +90,12 @@ class RunDirectory {
  private:
   void choose_directory(const RunDirectoryRequest& request);
   void make_directory();
+  void remove_what_was_made() const;
 
   std::string path_;
-  // numbered_: it is <runs>/<stem>-N; made_: the constructor made it; begun_: begin() was called.
-  bool numbered_ = false, made_ = false, begun_ = false;
+  std::string made_;  // the outermost folder that the constructor made; empty: none
+  // numbered_: it is <runs>/<stem>-N; begun_: begin() was called.
+  bool numbered_ = false, begun_ = false;
   std::function<void(const std::string&)> say_;
   std::unique_ptr<DirectoryLock> lock_;
   std::optional<DirectoryPlace> place_;

@@ -395,6 +395,26 @@ TEST_F(RunDirectories, AFileInItsPlaceIsNamed) {
   EXPECT_EQ(folder_.read("file"), "x");
 }
 
+// Folders that were made for a run stayed, each time it was refused.
+TEST_F(RunDirectories, WhatARunThatDidNotBeginWasMadeIsRemoved) {
+  folder_.write("other/file", "x");
+  const auto before = folder_.files();
+  for (const char* out : {"a/b/c", "other/b/c", "a/b/c/", ""}) {
+    RunDirectory directory(request(out));
+    EXPECT_TRUE(std::filesystem::is_directory(directory.path()));
+  }
+  EXPECT_EQ(folder_.files(), before);
+  for (const char* gone : {"a", "other/b", "runs"}) {
+    EXPECT_FALSE(std::filesystem::exists(folder_ / gone)) << gone;
+  }
+  {
+    RunDirectory directory(request("a/b/c"));
+    folder_.write("a/other", "begun meanwhile");
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "a/b"));
+  EXPECT_EQ(folder_.read("a/other"), "begun meanwhile");
+}
+
 TEST_F(RunDirectories, SizesOfTheDataAndTheLengthOfTheRunAreKept) {
   RunDirectory directory(request("run"));
   (void)directory.begin(kRunFileText);
