@@ -8,6 +8,7 @@
 #include <limits>
 #include <sstream>
 
+#include "kernels/amount.h"
 #include "kernels/error.h"
 #include "launch/program/start/processor_time.h"
 
@@ -114,16 +115,18 @@ std::string warning_about(int threads, int asked, const Bounds& bounds,
   }
   if (threads * local > rank.host_cores && bounds.fair == 1 && threads == 1) {
     return fmt::format(
-        "{} ranks share {} cores on {}: forecasts are for ranks that have cores of their own, and "
+        "{} ranks share {} on {}: forecasts are for ranks that have cores of their own, and "
         "steps take about {:.2g} times as long",
-        local, rank.host_cores, rank.host,
+        local, amount_text(rank.host_cores, "core"), rank.host,
         static_cast<double>(local) / static_cast<double>(rank.host_cores));
   }
   if (asked > bounds.fair) {
     return fmt::format(
-        "run.threads = {}, but {} ranks share {} cores on {}: more than {} threads each will wait "
-        "for one another (if ranks are bound to cores, {})",
-        asked, local, rank.host_cores, rank.host, bounds.fair, cure_for_binding(starter));
+        "run.threads = {}, but {} {} {} on {}: more than {} each will wait for one another (if "
+        "ranks are bound to cores, {})",
+        asked, amount_text(local, "rank"), local == 1 ? "has" : "share",
+        amount_text(rank.host_cores, "core"), rank.host, amount_text(bounds.fair, "thread"),
+        cure_for_binding(starter));
   }
   if (asked == 0 && threads == bounds.usual && threads < std::min(bounds.fair, bounds.limit)) {
     return fmt::format(

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/program_options.hpp>
 #include <filesystem>
 #include <optional>
@@ -159,7 +160,10 @@ std::string export_text(const std::vector<std::string>& arguments) {
   ExportOptions options;
   const std::vector<std::string> paths =
       read_options(export_form(), export_options_into(options), arguments);
-  if (paths.size() != 2 || paths[0].starts_with("-") || paths[1].starts_with("-")) {
+  const auto is_path = [](const std::string& path) {
+    return !path.empty() && !path.starts_with("-");
+  };
+  if (paths.size() != 2 || !std::ranges::all_of(paths, is_path)) {
     fail_input("export: say what and where to: penstock export RUN DIR");
   }
   if (options.dtype != "fp32" && options.dtype != "bf16") {
@@ -187,9 +191,11 @@ std::string export_text(const std::vector<std::string>& arguments) {
           ? " (the folder that the run came from had experts in MXFP4; here they are in " +
                 request.dtype + ", and config.json has no quantization_config)"
           : "";
-  return fmt::format("{}: {} tensors, {} in {} file{}, from {}{}{}\n", request.to, done.tensors,
-                     bytes_text(static_cast<int64_t>(done.size_bytes)), done.files,
-                     done.files == 1 ? "" : "s", request.checkpoint, cut, plain);
+  return fmt::format("{}: {}, {} in {}, from {}{}{}\n", request.to,
+                     amount_text(static_cast<int64_t>(done.tensors), "tensor"),
+                     bytes_text(static_cast<int64_t>(done.size_bytes)),
+                     amount_text(static_cast<int64_t>(done.files), "file"), request.checkpoint, cut,
+                     plain);
 }
 
 const CommandForm& export_form() {

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "kernels/amount.h"
 #include "kernels/error.h"
 #include "kernels/joined.h"
 #include "kernels/parse_number.h"
@@ -44,19 +45,22 @@ void settle_mini_batch(Settings& settings) {
   if (follows) {
     const int64_t micro_batches = pipeline.mini_batch / together;
     if (pipeline.mini_batch % together != 0 || micro_batches > std::numeric_limits<int>::max()) {
-      fail_input(fmt::format(
-          "{}: a mini-batch of {} samples is no multiple of {} replicas x micro-batches "
-          "of {}; change pipeline.mini_batch, replicas or micro_batch_size",
-          place, pipeline.mini_batch, pipeline.replicas, pipeline.micro_batch_size));
+      fail_input(
+          fmt::format("{}: a mini-batch of {} is no multiple of {} x micro-batches of {}; change "
+                      "pipeline.mini_batch, replicas or micro_batch_size",
+                      place, amount_text(pipeline.mini_batch, "sample"),
+                      amount_text(pipeline.replicas, "replica"), pipeline.micro_batch_size));
     }
     pipeline.micro_batches = static_cast<int>(micro_batches);
   }
   if (together * pipeline.micro_batches != pipeline.mini_batch) {
     fail_input(fmt::format(
-        "{}: the mini-batch is {} samples, but {} replicas x {} micro-batches x {} samples are {}; "
-        "leave out pipeline.micro_batches (it follows) or pipeline.mini_batch",
-        place, pipeline.mini_batch, pipeline.replicas, pipeline.micro_batches,
-        pipeline.micro_batch_size, together * pipeline.micro_batches));
+        "{}: the mini-batch is {}, but {} x {} x {} are {}; leave out pipeline.micro_batches (it "
+        "follows) or pipeline.mini_batch",
+        place, amount_text(pipeline.mini_batch, "sample"),
+        amount_text(pipeline.replicas, "replica"),
+        amount_text(pipeline.micro_batches, "micro-batch", "es"),
+        amount_text(pipeline.micro_batch_size, "sample"), together * pipeline.micro_batches));
   }
 }
 
@@ -317,7 +321,7 @@ std::string Settings::place_of(const std::string& name) const {
 }
 
 void refuse_value(const Option& option, const std::string& written, const std::string& origin) {
-  const std::string value = shortened(written);
+  const std::string value = written.empty() ? "''" : shortened(written);
   fail_input(fmt::format("{}: '{}' must be {}, not {}{}", origin, option.name(), allowed(option),
                          value, did_you_mean(value, option.limits.choices)));
 }

@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "kernels/amount.h"
+
 namespace penstock {
 
 std::string ranks_text(std::span<const int> ranks) {
@@ -20,7 +22,8 @@ std::string ranks_text(std::span<const int> ranks) {
                               : fmt::format("{}-{}", ranks[i], ranks[last]));
     i = named = last + 1;
   }
-  if (named < ranks.size()) parts.push_back(fmt::format("{} others", ranks.size() - named));
+  if (named < ranks.size())
+    parts.push_back(amount_text(static_cast<int64_t>(ranks.size() - named), "other"));
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
   for (size_t i = 0; i < parts.size(); ++i) {
     if (i > 0) text += i + 1 == parts.size() ? " and " : ", ";

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "kernels/amount.h"
 #include "kernels/cpu/processor/processor.h"
 #include "kernels/error.h"
 #include "launch/program/start/build_id.h"
@@ -59,7 +60,7 @@ std::string names_of(const std::vector<int>& ranks, std::span<const StartFacts> 
   std::set<std::string> hosts;
   for (const int rank : ranks) hosts.insert(all[static_cast<size_t>(rank)].host);
   std::string text = ranks_text(ranks) + " (host " + *hosts.begin();
-  if (hosts.size() > 1) text += fmt::format(" and {} others", hosts.size() - 1);
+  if (hosts.size() > 1) text += " and " + amount_text(std::ssize(hosts) - 1, "other");
   return text + ")";
 }
 

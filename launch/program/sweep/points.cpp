@@ -193,8 +193,8 @@ class PointDrawer {
       return;  // what is wrong is found, and said, when all is settled
     }
     if (sizes.stages % sizes.chunks != 0) {
-      point.skipped =
-          fmt::format("{} stages cannot be {} on each rank", sizes.stages, sizes.chunks);
+      point.skipped = fmt::format("{} cannot be {} on each rank",
+                                  amount_text(sizes.stages, "stage"), sizes.chunks);
     }
   }
 
@@ -212,8 +212,9 @@ class PointDrawer {
       check_read(settings);
       point.schedule = settings.config.pipeline.schedule;
       if (sweep_.batch && !nodes_of(sweep_, point)) {
-        point.skipped = fmt::format("{} ranks cannot be equally many on nodes of {}",
-                                    point.sizes.ranks(), sweep_.ranks_per_node);
+        point.skipped =
+            fmt::format("{} cannot be equally many on nodes of {}",
+                        amount_text(point.sizes.ranks(), "rank"), sweep_.ranks_per_node);
         return;
       }
       if (forecasts_) forecaster_.forecast_into(settings.config, point);

@@ -24,8 +24,10 @@ Schedule from_csv(const Recipe& recipe) {
       differs(recipe.micro_batches, schedule.micro_batches)) {
     const std::string stages = std::to_string(schedule.stages);
     const std::string micro_batches = std::to_string(schedule.micro_batches);
-    refuse_recipe(recipe.schedule + " is a schedule of " + stages + " stages and " + micro_batches +
-                  " micro-batches, but the run has " + std::to_string(recipe.stages) + " and " +
+    refuse_recipe(recipe.schedule + " is a schedule of " + stages +
+                  (schedule.stages == 1 ? " stage and " : " stages and ") + micro_batches +
+                  (schedule.micro_batches == 1 ? " micro-batch" : " micro-batches") +
+                  ", but the run has " + std::to_string(recipe.stages) + " and " +
                   std::to_string(recipe.micro_batches) + ": set --stages " + stages +
                   " --micro-batches " + micro_batches);
   }

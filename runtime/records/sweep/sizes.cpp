@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "kernels/amount.h"
+
 namespace penstock {
 
 std::vector<std::vector<size_t>> combinations(const std::vector<size_t>& sizes) {
@@ -50,26 +52,26 @@ std::string fit_mini_batch(const SizeRules& rules, PointSizes& sizes) {
       rules.mini_batch * (rules.scaling == Scaling::Weak ? int64_t{sizes.ranks()} : 1);
   if (rules.micro_batches && rules.micro_batch_size) {
     if (sizes.mini_batch() == wanted) return {};
-    return fmt::format("{} replicas x {} micro-batches x {} samples are not the mini-batch of {}",
-                       sizes.replicas, sizes.micro_batches, sizes.micro_batch_size, wanted);
+    return fmt::format("{} x {} x {} are not the mini-batch of {}",
+                       amount_text(sizes.replicas, "replica"),
+                       amount_text(sizes.micro_batches, "micro-batch", "es"),
+                       amount_text(sizes.micro_batch_size, "sample"), wanted);
   }
   if (rules.micro_batches) {
     const int64_t together = int64_t{sizes.replicas} * sizes.micro_batches;
     if (wanted % together != 0) {
-      return fmt::format(
-          "a mini-batch of {} samples is no multiple of {} replicas x {} "
-          "micro-batches",
-          wanted, sizes.replicas, sizes.micro_batches);
+      return fmt::format("a mini-batch of {} is no multiple of {} x {}",
+                         amount_text(wanted, "sample"), amount_text(sizes.replicas, "replica"),
+                         amount_text(sizes.micro_batches, "micro-batch", "es"));
     }
     sizes.micro_batch_size = wanted / together;
     return {};
   }
   const int64_t together = sizes.replicas * sizes.micro_batch_size;
   if (wanted % together != 0 || wanted / together > std::numeric_limits<int>::max()) {
-    return fmt::format(
-        "a mini-batch of {} samples is no multiple of {} replicas x micro-batches "
-        "of {}",
-        wanted, sizes.replicas, sizes.micro_batch_size);
+    return fmt::format("a mini-batch of {} is no multiple of {} x micro-batches of {}",
+                       amount_text(wanted, "sample"), amount_text(sizes.replicas, "replica"),
+                       sizes.micro_batch_size);
   }
   sizes.micro_batches = static_cast<int>(wanted / together);
   return {};

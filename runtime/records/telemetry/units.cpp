@@ -50,10 +50,6 @@ std::string count_text(double count) {
   return scaled(count, 1000.0, std::array{"", "k", "M", "G", "T"});
 }
 
-std::string amount_text(int64_t count, const std::string& thing, const char* ending) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : ending);
-}
-
 std::string seconds_text(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0) return "?";
   if (seconds < 59.95) return fmt::format("{:.1f} s", seconds);

@@ -5,13 +5,12 @@
 #include <cstdint>
 #include <string>
 
+#include "kernels/amount.h"  // IWYU pragma: export
+
 namespace penstock {
 
-[[nodiscard]] std::string bytes_text(int64_t bytes);  // "0 B", "4.88 MiB", "1.25 GiB"
-[[nodiscard]] std::string count_text(double count);   // "987", "12.3 k", "1.25 M"
-// "1 token", "12 tokens", "0 batches"; `ending` makes the plural of `thing`: "s", "es".
-[[nodiscard]] std::string amount_text(int64_t count, const std::string& thing,
-                                      const char* ending = "s");
+[[nodiscard]] std::string bytes_text(int64_t bytes);     // "0 B", "4.88 MiB", "1.25 GiB"
+[[nodiscard]] std::string count_text(double count);      // "987", "12.3 k", "1.25 M"
 [[nodiscard]] std::string seconds_text(double seconds);  // "4.2 s", "2 min 49 s", "3 h 05 min"
 [[nodiscard]] std::string milliseconds_text(double ms);  // "0.84 ms", "84.3 ms", "1234 ms"
 [[nodiscard]] std::string percent_text(double share);    // "24.1 %" for 0.241

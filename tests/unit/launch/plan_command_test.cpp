@@ -298,7 +298,7 @@ TEST_F(PlanCommand, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal({"--ranks", "2", "--top", "0"}), HasSubstr("--top"));
   EXPECT_THAT(refusal({"--ranks", "2", "--nodes", "-1"}), HasSubstr("--nodes"));
   EXPECT_THAT(refusal({"--ranks", "4", "--nodes", "8"}),  // said by one who means ranks a node
-              AllOf(HasSubstr("how many nodes the 4 ranks are on"), HasSubstr("--ranks-per-node")));
+              AllOf(HasSubstr("how many nodes 4 ranks can be on"), HasSubstr("--ranks-per-node")));
   EXPECT_THAT(refusal({"--ranks", "2", "--ranks-per-node", "0"}), HasSubstr("at least 1, not 0"));
   EXPECT_THAT(refusal({"--ranks", "4", "--nodes", "2", "--ranks-per-node", "4"}),
               HasSubstr("are 2 on each, not --ranks-per-node 4"));

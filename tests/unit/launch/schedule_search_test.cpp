@@ -253,14 +253,17 @@ TEST(ScheduleSearch, RefusesBadCosts) {
               HasSubstr("'boundary_links' are of one placement: give 'rank_of_stage', too"));
   EXPECT_THAT(with("/ranks", 2), HasSubstr("has 3 stages, which 2 ranks cannot share evenly"));
   EXPECT_THAT(with("/ranks", 0), HasSubstr("'ranks' is below 1"));
-  EXPECT_THAT(with("/micro_batches", 0), HasSubstr("c.json: a mini-batch needs at least 1"));
+  EXPECT_THAT(with("/micro_batches", 0), HasSubstr("c.json: 'micro_batches' is below 1"));
+  EXPECT_THAT(with("/node_of_rank", nlohmann::json::array({0, 70000, 0})),
+              HasSubstr("c.json: 'node_of_rank'[1] is 70000: too large"));
   EXPECT_THAT(with("/limit_bytes/2", 93),
               HasSubstr("c.json: nothing fits: rank 2 holds 100 bytes with one "
                         "micro-batch at a time, 7 more than its limit"));
   EXPECT_THAT(with("/limit_bytes", nlohmann::json::array({300})),
-              HasSubstr("c.json: 'limit_bytes' has 1 members, and there are 3 ranks; docs/"));
+              HasSubstr("c.json: 'limit_bytes' has 1 member, and there are 3 ranks; docs/"));
   EXPECT_THAT(with("/rank_of_stage", nlohmann::json::array({0, 1, 1})),
-              HasSubstr("c.json: rank 1 holds 2 stages instead of 1"));
+              HasSubstr("c.json: 'rank_of_stage'[2] is 1 once too often: every rank holds equally "
+                        "many stages, 1"));
   EXPECT_THAT(with("/rank_of_stage", nlohmann::json::array({0, 1, 3})),
               HasSubstr("c.json: 'rank_of_stage'[2] is 3, and ranks are 0 to 2"));
   EXPECT_THAT(with("/rank_of_stage", nlohmann::json::array({0, 1})),

@@ -27,7 +27,7 @@ TEST(MiniBatch, MustDivide) {
 TEST(MiniBatch, MustAgreeWithWhatIsGiven) {
   EXPECT_EQ(configured({"--mini-batch", "8", "--micro-batches", "8"}).pipeline.micro_batches, 8);
   EXPECT_THAT(argument_error({"--mini-batch", "9", "--micro-batches", "8"}),
-              AllOf(HasSubstr("is 9 samples"), HasSubstr("8 micro-batches x 1 samples are 8")));
+              AllOf(HasSubstr("is 9 samples"), HasSubstr("8 micro-batches x 1 sample are 8")));
 }
 
 TEST(MiniBatch, OfTheCommandLineIsWorthMoreThanMicroBatchesOfTheRunFile) {

@@ -79,8 +79,8 @@ TEST(StartFacts, ConditionsThatDifferAreOneNote) {
   ranks[1].conditions = {{"instruction set", "avx512"}, {"OMP_DYNAMIC", "true"}};
   ranks[2].conditions = ranks[1].conditions;
   EXPECT_EQ(conditions_note(ranks),
-            "note: OMP_DYNAMIC is 'true' on ranks 1 and 2 (host n2 and 1 others) and not set on "
-            "rank 0; instruction set is 'avx512' on ranks 1 and 2 (host n2 and 1 others) and "
+            "note: OMP_DYNAMIC is 'true' on ranks 1 and 2 (host n2 and 1 other) and not set on "
+            "rank 0; instruction set is 'avx512' on ranks 1 and 2 (host n2 and 1 other) and "
             "'avx2' on rank 0: the last bits of the weights may be others than where all ranks "
             "are alike");
   EXPECT_EQ(count_hosts(ranks), 3);

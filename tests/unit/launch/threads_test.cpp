@@ -56,7 +56,8 @@ TEST(Threads, BindingThatLeavesCoresIdleIsNamed) {
 }
 
 TEST(Threads, AskingForMoreThanThereIsIsNamed) {
-  EXPECT_THAT(plan_threads(4, {rank("a", 2, {0, 1})}).warning, HasSubstr("share 2 cores on a"));
+  EXPECT_THAT(plan_threads(4, {rank("a", 2, {0, 1})}).warning,
+              HasSubstr("1 rank has 2 cores on a"));
 }
 
 TEST(Threads, MoreRanksThanCoresAreSaidAloud) {

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "kernels/amount.h"
 #include "kernels/error.h"
 #include "launch/program/planning/files/file_object.h"
 #include "runtime/planning/schedule/text/csv.h"
@@ -56,7 +57,10 @@ Json problem_json(const SearchProblem& problem) {
 std::vector<int> small_integers(const FileObject& object, const char* key) {
   std::vector<int> numbers;
   for (const int64_t number : object.integers(key)) {
-    if (number > kMaxStages) object.fail(object.named(key), "has a number that is too large");
+    if (number > kMaxStages) {
+      object.fail(fmt::format("{}[{}]", object.named(key), numbers.size()),
+                  fmt::format("is {}: too large", number));
+    }
     numbers.push_back(static_cast<int>(number));
   }
   return numbers;
@@ -95,7 +99,9 @@ void read_stage(const FileObject& stage, SearchProblem& problem, bool last) {
 void check_length(const FileObject& root, const char* key, size_t given, size_t wanted,
                   const char* of) {
   if (given == wanted) return;
-  root.fail(root.named(key), fmt::format("has {} members, and there are {} {}", given, wanted, of));
+  root.fail(root.named(key),
+            fmt::format("has {}, and there are {} {}",
+                        amount_text(static_cast<int64_t>(given), "member"), wanted, of));
 }
 
 // Reads the members that list something of each rank, or of each stage.
@@ -123,11 +129,17 @@ void read_lists(const FileObject& root, SearchProblem& problem) {
   if (!root.has("rank_of_stage")) return;
   problem.rank_of_stage = small_integers(root, "rank_of_stage");
   check_length(root, "rank_of_stage", problem.rank_of_stage.size(), stages, "stages");
+  std::vector<size_t> held(ranks, 0);
   for (size_t stage = 0; stage < stages; ++stage) {
     const int rank = problem.rank_of_stage[stage];
-    if (rank < problem.ranks) continue;
-    root.fail(fmt::format("{}[{}]", root.named("rank_of_stage"), stage),
-              fmt::format("is {}, and ranks are 0 to {}", rank, problem.ranks - 1));
+    const std::string place = fmt::format("{}[{}]", root.named("rank_of_stage"), stage);
+    if (rank >= problem.ranks) {
+      root.fail(place, fmt::format("is {}, and ranks are 0 to {}", rank, problem.ranks - 1));
+    }
+    if (++held[rank] > stages / ranks) {
+      root.fail(place, fmt::format("is {} once too often: every rank holds equally many stages, {}",
+                                   rank, stages / ranks));
+    }
   }
 }
 
@@ -140,9 +152,11 @@ SearchProblem problem_of(const FileObject& root) {
   const std::vector<FileObject> stages = root.objects("stages");
   const auto ranks = static_cast<size_t>(problem.ranks);
   if (ranks < 1) root.fail(root.named("ranks"), "is below 1");
+  if (problem.micro_batches < 1) root.fail(root.named("micro_batches"), "is below 1");
   if (stages.empty() || stages.size() % ranks != 0) {
-    root.fail(root.named("stages"), fmt::format("has {} stages, which {} ranks cannot share evenly",
-                                                stages.size(), ranks));
+    root.fail(root.named("stages"), fmt::format("has {}, which {} cannot share evenly",
+                                                amount_text(std::ssize(stages), "stage"),
+                                                amount_text(problem.ranks, "rank")));
   }
   for (size_t s = 0; s < stages.size(); ++s) {
     read_stage(stages[s], problem, s + 1 == stages.size());

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/amount.h"
 #include "kernels/error.h"
 #include "launch/program/options/parse_bytes.h"
 #include "launch/program/planning/plan/plan_table.h"
@@ -82,16 +83,16 @@ int ranks_of_a_node(const ClusterOptions& options, int ranks) {
   const int nodes = *options.nodes;
   if (nodes < 1 || ranks % nodes != 0) {
     fail_input(
-        fmt::format("plan: --nodes is how many nodes the {} ranks are on, equally many on each, "
+        fmt::format("plan: --nodes is how many nodes {} can be on, equally many on each, "
                     "not {}; how many ranks share a node is --ranks-per-node",
-                    ranks, nodes));
+                    amount_text(ranks, "rank"), nodes));
   }
   const int each = ranks / nodes;
   if (options.ranks_per_node.value_or(each) != each) {
     fail_input(
-        fmt::format("plan: {} ranks on --nodes {} are {} on each, not --ranks-per-node {}: "
+        fmt::format("plan: {} on --nodes {} are {} on each, not --ranks-per-node {}: "
                     "give one of the two",
-                    ranks, nodes, each, *options.ranks_per_node));
+                    amount_text(ranks, "rank"), nodes, each, *options.ranks_per_node));
   }
   return each;
 }

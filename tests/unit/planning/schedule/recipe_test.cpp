@@ -94,7 +94,7 @@ TEST(Recipe, RefusesWithASentenceThatNamesTheOption) {
   EXPECT_THAT(refusal({.schedule = "2f2b"}), HasSubstr("known are gpipe, 1f1b"));
   EXPECT_THAT(refusal({.stages = 0}), HasSubstr("--stages is 0"));
   EXPECT_EQ(refusal({.schedule = "mine.csv", .csv = "F0.0,B0.0\n", .stages = 2}),
-            "mine.csv is a schedule of 1 stages and 1 micro-batches, but the run has 2 and 1: set "
+            "mine.csv is a schedule of 1 stage and 1 micro-batch, but the run has 2 and 1: set "
             "--stages 1 --micro-batches 1");
   EXPECT_EQ(refusal({.schedule = "mine.csv", .csv = "F0.0,B0.0\n", .warm_up = 2}),
             "mine.csv says itself how deep its warm-up is: leave out --warm-up 2");

@@ -54,6 +54,10 @@ TEST(SweepSizes, WhatDoesNotDivideIsSaid) {
   EXPECT_THAT(
       fit_mini_batch({.mini_batch = 32, .micro_batches = true, .micro_batch_size = true}, sizes),
       HasSubstr("are not the mini-batch of 32"));
+  PointSizes ones{.replicas = 1, .micro_batches = 1, .micro_batch_size = 1};
+  EXPECT_EQ(
+      fit_mini_batch({.mini_batch = 2, .micro_batches = true, .micro_batch_size = true}, ones),
+      "1 replica x 1 micro-batch x 1 sample are not the mini-batch of 2");
 }
 
 }  // namespace
