@@ -271,6 +271,11 @@ Settings read_settings(const std::vector<std::string>& arguments, bool required,
       run_files.insert(run_files.end(), argument.value.begin(), argument.value.end());
     }
   }
+  if (std::ranges::count(run_files, "") > 0) {
+    fail_input(
+        "the run file is named by an empty text, as a script leaves it whose variable is not "
+        "set: name it");
+  }
   if (run_files.size() > 1) {
     fail_input(
         fmt::format("one run file at a time, not '{}' and '{}'", run_files[0], run_files[1]));

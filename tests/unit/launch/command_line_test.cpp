@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "helpers.h"
+#include "launch/program/hub/export_command.h"
 #include "tests/support/temporary_folder.h"
 
 namespace penstock {
@@ -79,6 +80,16 @@ TEST(CommandLine, ListsHaveNoEmptyElements) {
   }
 }
 
+// As a script leaves it whose variable is not set: "cannot open : No such file", or worse.
+TEST(CommandLine, AnEmptyPathIsNamed) {
+  EXPECT_THAT(argument_error({""}), StartsWith("the run file is named by an empty text"));
+  for (const std::vector<std::string>& paths :
+       {std::vector<std::string>{"runs/first", ""}, {"", "folder"}}) {
+    EXPECT_THAT(input_error([&] { (void)export_text(paths); }),
+                StartsWith("export: say what and where to"));
+  }
+}
+
 TEST(CommandLine, FlagsMayStandAlone) {
   const TemporaryFolder folder;
   const std::string file = folder.write("r.toml", "[pipeline]\nstages = 2\n");
@@ -129,6 +140,7 @@ TEST(CommandLine, BadValuesNameOptionValueAndLimits) {
             "--stages: 'pipeline.stages' must be an integer from 1 to 65536, not 'two'");
   EXPECT_EQ(argument_error({"--stages", "0"}),
             "--stages: 'pipeline.stages' must be an integer from 1 to 65536, not 0");
+  EXPECT_THAT(argument_error({"--schedule="}), HasSubstr(" file, not ''"));
   EXPECT_THAT(argument_error({"--stages", "2x"}), HasSubstr("not '2x'"));
   EXPECT_THAT(argument_error({"--stages="}), HasSubstr("--stages"));
   EXPECT_THAT(argument_error({"--stages"}), HasSubstr("stages"));
