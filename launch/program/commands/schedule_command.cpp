@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "kernels/error.h"
+#include "kernels/parse_number.h"
 #include "launch/program/help/flag.h"
 #include "launch/program/options/settings.h"
 #include "launch/program/planning/schedule_search.h"
@@ -22,6 +23,7 @@
 #include "runtime/planning/drawing/terminal.h"
 #include "runtime/planning/schedule/generators/known_schedules.h"
 #include "runtime/planning/schedule/text/csv.h"
+#include "runtime/planning/schedule/well_formed.h"
 #include "runtime/records/telemetry/trace_json.h"
 #include "runtime/system/files/input_file.h"
 
@@ -34,6 +36,7 @@ namespace po = boost::program_options;
 struct ScheduleOptions {
   ScheduleSettings settings;
   std::string times = "1,1,1";
+  std::string stage_ranks;
   std::string format = "text";
   bool json = false;
   bool search = false;
@@ -53,6 +56,9 @@ CommandOptions schedule_options_into(ScheduleOptions& request) {
                   fmt::join(schedule_names(), " | "))
           .c_str())("chunks", po::value(&settings.chunks)->value_name("V"),
                     "stages per rank; 0: what the schedule has [0]")(
+      "stage-ranks", po::value(&request.stage_ranks)->value_name("N,.."),
+      "the rank of each stage, both counted from 0, where ranks do not all hold equally many: "
+      "0,0,1,2,2; of --search and looped-bfs")(
       "warm-up", po::value(&settings.warm_up)->value_name("W"),
       "of 1f1b and zb-h1: forwards that the first rank runs ahead beyond the usual, and the others "
       "in proportion [0]")("recompute", po::value(&settings.recompute)->value_name("MODE"),
@@ -73,9 +79,8 @@ json: programs, times and memory
 trace: the predicted times, for Perfetto, chrome://tracing and that page)")(
       "json", flag(request.json), "--format json")(
       "search", flag(request.search),
-      "a schedule searched for the costs of --costs, or of equal stages with --chunks on a rank, "
-      "and "
-      "a bound that says how much shorter another one can be")(
+      "a schedule searched for the costs of --costs, or of equal stages with --chunks on a rank "
+      "or on --stage-ranks, and a bound that says how much shorter another one can be")(
       "costs", po::value(&request.searched.costs)->value_name("FILE"),
       "of --search: times by stage, bytes held, links and limits, as JSON")(
       "certificate", po::value(&request.searched.certificate)->value_name("FILE"),
@@ -97,6 +102,23 @@ void read_times(ScheduleOptions& request) {
   if (in.fail() || !(in >> std::ws).eof() || comma1 != ',' || comma2 != ',') {
     fail_input("schedule: --times must be three numbers F,B,W of at least 0, not " + request.times);
   }
+}
+
+// Reads the rank of each stage, and with that how many stages there are.
+void read_stage_ranks(ScheduleOptions& request) {
+  if (request.stage_ranks.empty()) return;
+  std::istringstream list(request.stage_ranks);
+  for (std::string word; std::getline(list, word, ',');) {
+    const std::optional<int> rank = parse_number<int>(word);
+    if (!rank || *rank < 0 || *rank >= kMaxStages) {
+      fail_input(
+          "schedule: --stage-ranks must be ranks, counted from 0 and with commas between "
+          "them, not " +
+          request.stage_ranks);
+    }
+    request.settings.stage_ranks.push_back(*rank);
+  }
+  request.settings.stages = static_cast<int>(std::ssize(request.settings.stage_ranks));
 }
 
 // Returns whether `schedule` is a file. A name of schedule_names() stands for that schedule, even
@@ -138,8 +160,8 @@ void check_together(const ScheduleOptions& request, const std::vector<std::strin
     if (!verifies) refuse({"--costs"}, "goes with --search or --verify-certificate");
   }
   if (verifies) {
-    refuse({"--search", "--schedule", "--stages", "--micro-batches", "--chunks", "--warm-up",
-            "--recompute", "--times", "--latency", "--format", "--json"},
+    refuse({"--search", "--schedule", "--stages", "--micro-batches", "--chunks", "--stage-ranks",
+            "--warm-up", "--recompute", "--times", "--latency", "--format", "--json"},
            "does not go with --verify-certificate, which checks one file");
   }
   if (request.format == "html" && request.settings.warm_up > 0) {
@@ -148,15 +170,19 @@ void check_together(const ScheduleOptions& request, const std::vector<std::strin
         "twice that of 1f1b and zb-h1");
   }
   if (is_file(request.settings.schedule)) {
-    refuse({"--stages", "--micro-batches", "--chunks"},
+    refuse({"--stages", "--micro-batches", "--chunks", "--stage-ranks"},
            "does not go with a schedule in a file, which has its own sizes");
+  }
+  if (!request.stage_ranks.empty()) {
+    refuse({"--stages", "--chunks"}, "follows from --stage-ranks, the rank of each stage");
   }
   if (!request.search) return;
   refuse({"--warm-up"},
          "deepens a known schedule, and --search looks for one: leave out one of the two");
   refuse({"--schedule"}, "names a schedule, and --search looks for one: leave out one of the two");
   if (!request.searched.costs.empty()) {
-    refuse({"--stages", "--micro-batches", "--chunks", "--recompute", "--times", "--latency"},
+    refuse({"--stages", "--micro-batches", "--chunks", "--stage-ranks", "--recompute", "--times",
+            "--latency"},
            "does not go with --costs, whose file says it");
   }
 }
@@ -171,6 +197,7 @@ ScheduleOptions schedule_options(const std::vector<std::string>& arguments) {
   check_together(request, arguments);
   if (request.json) request.format = "json";
   read_times(request);
+  read_stage_ranks(request);
   if (is_file(request.settings.schedule)) read_csv(request.settings);
   return request;
 }

@@ -219,6 +219,7 @@ void add_pipeline(std::vector<Option>& table) {
   rows.add("mini_batch", "mini-batch", &P::mini_batch, "B", between(0, 4e18), "D x M x b: gives M, or is checked; 0: what follows");
   rows.add("schedule", "schedule", &P::schedule, "NAME", {.choices = known_or_searched(), .or_file = ".csv"}, "order of forwards and backwards; searched: found for the run's own costs");
   rows.add("chunks", &P::chunks, "V", between(0, kMostRanks), "stages per rank; 0: what the schedule has; K / V ranks a replica");
+  rows.add("stage_ranks", "stage-ranks", &P::stage_ranks, "N,..", between(0, kMostRanks), "the rank of each stage, both counted from 0, where ranks do not all hold equally many: 0,0,1,2,2 are five stages on three ranks; for searched, looped-bfs and CSV files; empty: the schedule places them");
   rows.add("warm_up", "warm-up", &P::warm_up, "W", between(0, kMostRanks), "1f1b and zb-h1: forwards that the first rank runs ahead beyond the usual, and the others in proportion: memory of as many micro-batches, for slow links and smaller bubbles");
   rows.add("recompute", "recompute", &P::recompute, "MODE", one_of({"none", "stage", "layer"}), "what is computed again instead of kept");
   rows.add("kept_stages", "kept-stages", &P::kept_stages, "N,..", between(0, kMostRanks), "recompute = stage: the stages, counted from 0, that keep their activations all the same");

@@ -64,6 +64,21 @@ void settle_mini_batch(Settings& settings) {
   }
 }
 
+// Settles the number of stages where the rank of each is said. If the command line gives the one
+// and the run file the other, the command line counts; if both are in one place, they must agree
+// (recipe.h).
+void settle_stages(Settings& settings) {
+  PipelineConfig& pipeline = settings.config.pipeline;
+  if (pipeline.stage_ranks.empty()) return;
+  const bool list_wins = settings.on_command_line("pipeline.stage_ranks");
+  const bool number_wins = settings.on_command_line("pipeline.stages");
+  if (number_wins && !list_wins) {
+    pipeline.stage_ranks.clear();
+  } else if ((list_wins && !number_wins) || !settings.given("pipeline.stages")) {
+    pipeline.stages = static_cast<int>(std::ssize(pipeline.stage_ranks));
+  }
+}
+
 // Settles whether the run's length is given in steps or in epochs. If the command line gives one
 // and the run file the other, the command line counts. The number of steps is 0 until it is
 // computed from the epochs.
@@ -339,6 +354,7 @@ void complete(Settings& settings, DataRead read) {
   settle_schedule(settings);
   settle_costs(settings, read);
   settle_init(settings);
+  settle_stages(settings);
   settle_mini_batch(settings);
   settle_length(settings);
   check_layers(settings);

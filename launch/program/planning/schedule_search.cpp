@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 
 #include "kernels/error.h"
@@ -15,6 +16,7 @@
 #include "runtime/planning/drawing/json.h"
 #include "runtime/planning/drawing/page.h"
 #include "runtime/planning/schedule/generators/known_schedules.h"
+#include "runtime/planning/schedule/generators/placement.h"
 #include "runtime/planning/schedule/recipe.h"
 #include "runtime/planning/schedule/search/search.h"
 #include "runtime/planning/schedule/text/csv.h"
@@ -23,9 +25,10 @@
 namespace penstock {
 namespace {
 
-// The problem of equal stages that the options describe. Its placement is open.
+// The problem of equal stages that the options describe. Its placement is open, unless they say it.
 SearchProblem settings_problem(const ScheduleSettings& settings) {
-  const int chunks = std::max(1, settings.chunks);
+  const std::vector<int>& placement = settings.stage_ranks;
+  const int chunks = std::max(1, settings.chunks);  // 1 beside a placement
   if (settings.stages < 1 || settings.stages % chunks != 0) {
     fail_input(fmt::format("schedule: --stages is {}, but every rank holds {}: take a multiple",
                            settings.stages, chunks));
@@ -35,9 +38,10 @@ SearchProblem settings_problem(const ScheduleSettings& settings) {
     fail_input("schedule: --recompute must be none, stage or layer, not " + mode);
   }
   check_searched_sizes(settings.stages, settings.micro_batches);
-  const int ranks = settings.stages / chunks;
+  const int ranks = placement.empty() ? settings.stages / chunks : 1 + std::ranges::max(placement);
   return {.ranks = ranks,
           .micro_batches = settings.micro_batches,
+          .rank_of_stage = placement,
           .costs = settings_costs(settings, ranks, settings.stages),
           .recompute = mode == "stage"};
 }
@@ -55,35 +59,43 @@ ScheduleSettings settings_of(ScheduleSettings settings, const ScheduleAnswer& fo
   settings.csv = to_csv(found.schedule);
   settings.stages = found.schedule.stages;
   settings.micro_batches = found.schedule.micro_batches;
-  settings.chunks = found.schedule.stages / found.schedule.ranks;
+  settings.chunks = found.settings.chunks;
   return settings;
 }
 
+// A known schedule of the problem's sizes: in its own placement where ranks hold equally many
+// stages, else in that of the problem. Nothing where it cannot have them.
+std::optional<Schedule> known_of_sizes(const KnownSchedule& known, const SearchProblem& problem) {
+  if (!holds_equally_many(problem.rank_of_stage)) {
+    return schedule_if_on(known, problem.rank_of_stage, problem.micro_batches);
+  }
+  const int chunks = static_cast<int>(problem.rank_of_stage.size()) / problem.ranks;
+  if (known.chunks != chunks && !known.any_chunks) return std::nullopt;
+  return known.make({problem.ranks, chunks, problem.micro_batches});
+}
+
 // A known schedule at these costs, in the placement that it has.
-ScheduleAnswer known_answer(const std::string& name, int stages, SearchProblem problem,
+ScheduleAnswer known_answer(const std::string& name, SearchProblem problem,
                             const std::string& costs) {
-  const int chunks = stages / problem.ranks;
-  const Schedule schedule =
-      known_schedule(name).make({problem.ranks, chunks, problem.micro_batches});
+  const Schedule schedule = known_of_sizes(known_schedule(name), problem).value();
   problem.rank_of_stage = schedule.rank_of_stage;
   return answer_with(name, problem, schedule, costs);
 }
 
 // The known schedules that have these sizes, this placement where it is given, and fit.
-std::vector<ScheduleAnswer> known_answers(int stages, const SearchProblem& problem, bool any_place,
+std::vector<ScheduleAnswer> known_answers(const SearchProblem& problem, bool any_place,
                                           const std::string& costs) {
   std::vector<ScheduleAnswer> answers;
   for (const KnownSchedule& known : known_schedules()) {
-    const int chunks = stages / problem.ranks;
-    if (known.chunks != chunks && !known.any_chunks) continue;
     try {
-      const Schedule schedule = known.make({problem.ranks, chunks, problem.micro_batches});
-      if (!any_place && schedule.rank_of_stage != problem.rank_of_stage) continue;
-      const std::vector<int64_t> held = peak_held(problem, schedule);
+      const std::optional<Schedule> schedule = known_of_sizes(known, problem);
+      if (!schedule) continue;
+      if (!any_place && schedule->rank_of_stage != problem.rank_of_stage) continue;
+      const std::vector<int64_t> held = peak_held(problem, *schedule);
       if (!problem.limit.empty() && !std::ranges::equal(held, problem.limit, std::less_equal<>())) {
         continue;
       }
-      answers.push_back(known_answer(known.name, stages, problem, costs));
+      answers.push_back(known_answer(known.name, problem, costs));
     } catch (const std::invalid_argument&) {
       continue;  // not every known schedule can have every size
     }
@@ -180,9 +192,9 @@ SearchAnswer searched(const SearchRequest& request, const ScheduleSettings& sett
                       .others = {},
                       .ended_by_clock = found.ended_by_clock};
   if (!found.generator.empty()) {
-    answer.known = known_answer(found.generator, stages, problem, costs);
+    answer.known = known_answer(found.generator, problem, costs);
   }
-  if (own) answer.others = known_answers(stages, problem, any_place, costs);
+  if (own) answer.others = known_answers(problem, any_place, costs);
   return answer;
 }
 

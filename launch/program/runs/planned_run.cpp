@@ -116,6 +116,9 @@ void pin_what_was_asked_for(const Settings& settings, PlanRequest& plan) {
   if (asked("stages")) plan.stages = pipeline.stages;
   if (asked("replicas")) plan.replicas = pipeline.replicas;
   if (asked("chunks") && pipeline.chunks > 0) plan.chunks = pipeline.chunks;
+  if (asked("stage_ranks")) {
+    plan.stage_ranks = {pipeline.stage_ranks.begin(), pipeline.stage_ranks.end()};
+  }
   if (asked("micro_batches")) plan.micro_batches = pipeline.micro_batches;
   if (asked("micro_batch_size")) plan.micro_batch_size = pipeline.micro_batch_size;
   if (asked("schedule")) {

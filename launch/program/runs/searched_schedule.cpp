@@ -63,12 +63,12 @@ std::optional<SearchedStep> kept_step(const SearchedRun& run, const Cluster& clu
   }
   try {
     const Certificate kept = read_certificate(path);
-    const Arrangement& own = run.candidate;
-    const auto placements = usual_placements(own.ranks(), own.chunks, own.micro_batches);
+    const std::vector<std::vector<int>> placements = placements_of(run.candidate);
     if (std::ranges::count(placements, kept.problem.rank_of_stage) == 0) {
-      why = fmt::format("it is for {} on {}",
+      why = fmt::format("it is for {} on {}, placed on {}",
                         amount_text(std::ssize(kept.problem.rank_of_stage), "stage"),
-                        amount_text(kept.problem.ranks, "rank"));
+                        amount_text(kept.problem.ranks, "rank"),
+                        fmt::join(kept.problem.rank_of_stage, ","));
       return std::nullopt;
     }
     const SearchProblem now =

@@ -49,7 +49,7 @@ void spare_micro_batches(Config& config, size_t texts, int width) {
 void fit_ranks(const UseOptions& options, int ranks, PipelineConfig& pipeline) {
   const bool settled =
       std::any_of(options.rest.begin(), options.rest.end(), [](const std::string& argument) {
-        return argument.starts_with("--stages") || argument.starts_with("--replicas") ||
+        return argument.starts_with("--stage") || argument.starts_with("--replicas") ||
                argument.starts_with("--schedule") || argument.starts_with("--pipeline.");
       });
   const int64_t needed = int64_t{ranks_per_pipeline(pipeline)} * pipeline.replicas;
@@ -60,6 +60,7 @@ void fit_ranks(const UseOptions& options, int ranks, PipelineConfig& pipeline) {
   pipeline.schedule = usual.schedule;
   pipeline.schedule_csv.clear();
   pipeline.chunks = 0;
+  pipeline.stage_ranks.clear();
   pipeline.warm_up = 0;
   pipeline.kept_stages.clear();
   pipeline.split.clear();

@@ -188,6 +188,12 @@ class PointDrawer {
     Settings here = settings;
     try {
       complete(here, DataRead::Nothing);  // reads a schedule's file
+      if (!listed_placement(here.config.pipeline).empty()) {
+        point.skipped =
+            "a sweep takes equally many stages on every rank, and here the rank of each "
+            "stage is said, by pipeline.stage_ranks or a CSV file";
+        return;
+      }
       sizes.chunks = stages_per_rank(here.config.pipeline);
     } catch (const std::exception&) {
       return;  // what is wrong is found, and said, when all is settled

@@ -29,6 +29,7 @@ struct PipelineConfig {
   std::string schedule = "1f1b";     // a name (schedule_names()) or the path of a CSV file
   std::string schedule_csv;          // the text of that CSV file; empty for a name
   int chunks = 0;                    // stages per rank; 0: the schedule's default, mostly 1
+  std::vector<int64_t> stage_ranks;  // the rank of each stage; empty: the schedule places them
   int warm_up = 0;                   // forwards that rank 0 runs ahead beyond the schedule's own
   std::string recompute = "stage";   // none | stage | layer: what a backward computes again
   std::vector<int64_t> kept_stages;  // in mode stage: those that recompute nothing

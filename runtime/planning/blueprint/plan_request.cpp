@@ -57,6 +57,7 @@ Arrangement arrangement_of(const PipelineConfig& pipeline) {
   candidate.stages = pipeline.stages;
   candidate.replicas = pipeline.replicas;
   candidate.chunks = stages_per_rank(pipeline);
+  candidate.stage_ranks = listed_placement(pipeline);
   candidate.micro_batches = pipeline.micro_batches;
   candidate.micro_batch_size = pipeline.micro_batch_size;
   candidate.schedule = pipeline.schedule;
@@ -100,8 +101,10 @@ Upkeep upkeep_of(const Config& config) {
 void apply(const Arrangement& candidate, PipelineConfig& pipeline) {
   pipeline.stages = candidate.stages;
   pipeline.replicas = candidate.replicas;
-  const bool usual = candidate.chunks == stages_per_rank(Recipe{.schedule = candidate.schedule});
+  const bool usual = !candidate.stage_ranks.empty() ||
+                     candidate.chunks == stages_per_rank(Recipe{.schedule = candidate.schedule});
   pipeline.chunks = usual ? 0 : candidate.chunks;
+  pipeline.stage_ranks.assign(candidate.stage_ranks.begin(), candidate.stage_ranks.end());
   pipeline.micro_batches = candidate.micro_batches;
   pipeline.micro_batch_size = candidate.micro_batch_size;
   if (candidate.schedule != pipeline.schedule) pipeline.schedule_csv.clear();
@@ -147,6 +150,7 @@ void pin_whole_pipeline(const PipelineConfig& pipeline, PlanRequest& plan) {
   plan.stages = given.stages;
   plan.replicas = given.replicas;
   plan.chunks = given.chunks;
+  plan.stage_ranks = given.stage_ranks;
   plan.micro_batches = given.micro_batches;
   plan.micro_batch_size = given.micro_batch_size;
   plan.schedule = given.schedule;

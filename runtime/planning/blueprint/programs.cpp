@@ -26,6 +26,7 @@ Recipe recipe_of(const PipelineConfig& pipeline, const std::vector<Skip>& skips 
           .stages = pipeline.stages,
           .micro_batches = pipeline.micro_batches,
           .chunks = pipeline.chunks,
+          .stage_ranks = {pipeline.stage_ranks.begin(), pipeline.stage_ranks.end()},
           .warm_up = pipeline.warm_up,
           .recompute = pipeline.recompute,
           .kept_stages = {pipeline.kept_stages.begin(), pipeline.kept_stages.end()},
@@ -45,7 +46,8 @@ Programs make_programs(const PipelineConfig& pipeline, const std::vector<Skip>& 
 PipelineConfig with_known_schedule(PipelineConfig pipeline) {
   if (pipeline.schedule != kSearched) return pipeline;
   pipeline.schedule_csv.clear();
-  pipeline.schedule = pipeline.chunks > 1 ? "looped-bfs" : "1f1b";
+  const bool plain = pipeline.chunks <= 1 && pipeline.stage_ranks.empty();
+  pipeline.schedule = plain ? "1f1b" : "looped-bfs";
   return pipeline;
 }
 
@@ -55,6 +57,10 @@ std::string recompute_text(const PipelineConfig& pipeline) {
 
 int stages_per_rank(const PipelineConfig& pipeline) {
   return as_input([&] { return stages_per_rank(recipe_of(pipeline)); });
+}
+
+std::vector<int> listed_placement(const PipelineConfig& pipeline) {
+  return as_input([&] { return listed_placement(recipe_of(pipeline)); });
 }
 
 int ranks_per_pipeline(const PipelineConfig& pipeline) {

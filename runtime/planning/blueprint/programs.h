@@ -19,19 +19,21 @@ struct Programs {
   Schedule training, evaluation;
 };
 
-// The three functions throw Error(Input) when the schedule is unknown, its CSV text is no schedule,
-// or its chunks (stages per rank) do not divide the stages; make_programs() also where verify()
-// refuses the result. `skips` are the pairs of stages that are joined by skip connections and are
-// not neighbours (Layout::stage_skips()).
+// The four functions that take stages to ranks throw Error(Input) when the schedule is unknown, its
+// CSV text is no schedule, its chunks (stages per rank) do not divide the stages, or stage_ranks do
+// not fit (recipe.h); make_programs() also where verify() refuses the result. `skips` are the pairs
+// of stages that are joined by skip connections and are not neighbours (Layout::stage_skips()).
 [[nodiscard]] Programs make_programs(const PipelineConfig& pipeline,
                                      const std::vector<Skip>& skips = {});
+// As in recipe.h.
 [[nodiscard]] int stages_per_rank(const PipelineConfig& pipeline);
-
-// The same, with a known schedule where it has the searched one: 1f1b or, with several stages a
-// rank, looped-bfs. For what comes before the search, as the split of layers does, or needs none.
-[[nodiscard]] PipelineConfig with_known_schedule(PipelineConfig pipeline);
-// The ranks of one replica: stages / stages_per_rank().
 [[nodiscard]] int ranks_per_pipeline(const PipelineConfig& pipeline);
+[[nodiscard]] std::vector<int> listed_placement(const PipelineConfig& pipeline);
+
+// The pipeline with a known schedule where it has the searched one: 1f1b or, with several stages a
+// rank or stages placed by the user, looped-bfs. For what comes before the search, as the split of
+// layers does, or needs none.
+[[nodiscard]] PipelineConfig with_known_schedule(PipelineConfig pipeline);
 
 // What is computed again, in words (runtime/planning/schedule/text/recompute_text.h).
 [[nodiscard]] std::string recompute_text(const PipelineConfig& pipeline);

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
+#include "runtime/planning/schedule/generators/placement.h"
 #include "runtime/planning/schedule/lower.h"
 #include "runtime/planning/schedule/proof/stash.h"
 #include "runtime/planning/schedule/proof/verify.h"
@@ -36,6 +38,7 @@ Recipe recipe_of(const ScheduleSettings& settings) {
           .stages = own ? 0 : settings.stages,
           .micro_batches = own ? 0 : settings.micro_batches,
           .chunks = settings.chunks,
+          .stage_ranks = settings.stage_ranks,
           .warm_up = settings.warm_up,
           .recompute = settings.recompute};
 }
@@ -77,7 +80,7 @@ ScheduleAnswer timed(ProvedSchedule made, const PipelineCosts& costs, ScheduleSe
   result.settings = std::move(settings);
   result.settings.stages = result.schedule.stages;
   result.settings.micro_batches = result.schedule.micro_batches;
-  result.settings.chunks = result.schedule.stages / result.schedule.ranks;
+  result.settings.chunks = std::ranges::max(stages_held(result.schedule.rank_of_stage));
   result.costs = std::move(costs_text);
   result.timeline = simulate(result.schedule, costs);
   for (const auto& spans : result.timeline.rank) result.stash.push_back(stash_levels(spans));

@@ -20,8 +20,9 @@ namespace penstock {
 
 // The question. Times are those of all layers of one rank on one micro-batch, in one unit of the
 // caller's choice; each of the n stages of a rank takes 1/n of them, so that schedules with
-// different numbers of stages per rank can be compared. A recompute (the forward run again before
-// the backward) takes the time of a forward; in mode "layer" that time is added to the backward.
+// different numbers of stages per rank can be compared; where ranks hold unequal numbers, n is
+// their mean. A recompute (the forward run again before the backward) takes the time of a forward;
+// in mode "layer" that time is added to the backward.
 struct ScheduleSettings {
   std::string schedule = "1f1b";  // a name in known_schedules.h
   // A schedule that the user has written, as CSV text (runtime/planning/schedule/text/csv.h);
@@ -30,7 +31,9 @@ struct ScheduleSettings {
   std::string csv = {};
   int stages = 4;  // of the whole pipeline
   int micro_batches = 8;
-  int chunks = 0;                  // stages per rank; 0: the default of the schedule
+  int chunks = 0;  // stages per rank, the most of any; 0: the default of the schedule
+  // The rank of each stage, of which there are `stages`; empty: where the schedule has them.
+  std::vector<int> stage_ranks = {};
   int warm_up = 0;                 // forwards ahead beyond the schedule's own (pipeline.warm_up)
   std::string recompute = "none";  // none | stage | layer
   double forward = 1;

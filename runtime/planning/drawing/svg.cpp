@@ -54,9 +54,10 @@ Layout layout_of(const ScheduleAnswer& answer, double time) {
 // its last.
 double strength(const Schedule& schedule, int stage) {
   const auto& rank_of = schedule.rank_of_stage;
-  const int chunks = schedule.stages / schedule.ranks;
+  const auto chunks = std::ranges::count(rank_of, rank_of[stage]);
   const auto chunk = std::count(rank_of.begin(), rank_of.begin() + stage, rank_of[stage]);
-  return chunks > 1 ? 1.0 - 0.5 * static_cast<double>(chunk) / (chunks - 1) : 1.0;
+  return chunks > 1 ? 1.0 - 0.5 * static_cast<double>(chunk) / static_cast<double>(chunks - 1)
+                    : 1.0;
 }
 
 void draw_box(std::string& out, const Layout& layout, const ScheduleAnswer& answer,

@@ -42,7 +42,8 @@ void check(std::span<const LayerLoads> kinds, std::span<const StageLoads> stages
       throw std::invalid_argument("a stage is on a kind of device whose costs are not known");
     }
     if (stage.rank >= 0 && stage.tapes >= 0 && stage.inputs >= 0 && stage.stashes >= 0 &&
-        stage.extra >= 0 && stage.weight >= 0 && std::isfinite(stage.weight)) {
+        stage.extra >= 0 && stage.pace > 0 && std::isfinite(stage.pace) && stage.weight >= 0 &&
+        std::isfinite(stage.weight)) {
       continue;
     }
     throw std::invalid_argument("what a stage holds must not be negative");
@@ -197,7 +198,8 @@ std::vector<int> balanced(const LayerLoads& layers, std::span<const StageLoads> 
 
 bool alike(std::span<const StageLoads> stages) {
   return std::all_of(stages.begin(), stages.end(), [&](const StageLoads& stage) {
-    return stage.recomputes == stages[0].recomputes && stage.kind == stages[0].kind;
+    return stage.recomputes == stages[0].recomputes && stage.kind == stages[0].kind &&
+           stage.pace == stages[0].pace;
   });
 }
 

@@ -32,10 +32,13 @@ struct StageLoads {
   int rank = 0;             // that holds it; its stages share the limit
   int kind = 0;             // of the rank's device: which of the lists of costs are its own
   bool recomputes = false;  // whether it runs forwards again before backwards
-  double tapes = 1;         // for how many micro-batches at once it keeps all tapes
-  double inputs = 0;        // for how many micro-batches at once it keeps every layer's input
-  double stashes = 0;       // for how many micro-batches at once it keeps its own input
-  double extra = 0;         // bytes on top
+  // How much its time counts: above 1 on a rank that holds more stages than others, so that none
+  // of them takes longer than its share of the rank's time. Above 0.
+  double pace = 1;
+  double tapes = 1;    // for how many micro-batches at once it keeps all tapes
+  double inputs = 0;   // for how many micro-batches at once it keeps every layer's input
+  double stashes = 0;  // for how many micro-batches at once it keeps its own input
+  double extra = 0;    // bytes on top
   // How much a byte counts towards the limit: above 1 on a rank that has less memory than the
   // limit says, 0 where the memory of the rank has no limit.
   double weight = 1;
@@ -43,7 +46,7 @@ struct StageLoads {
 
 struct LimitedSplit {
   std::vector<int> split;  // layers per stage; the best found, even if it does not fit
-  double bottleneck = 0;   // time of the slowest stage
+  double bottleneck = 0;   // time of the slowest stage, as it counts
   bool fits = false;       // whether every rank keeps the limit
   // Whether the answer is certain: that no split within the limit has a smaller bottleneck or,
   // where `fits` is false, that no split fits.
@@ -56,7 +59,7 @@ struct LimitedSplit {
 // `limit` bytes (may be infinite); if there is none, the split whose fullest rank needs the fewest
 // bytes. `kinds` has the costs on each kind of device (StageLoads::kind). Every stage has at least
 // one layer. Among equally good splits it takes one that is nearly even; where stages are of one
-// kind and all recompute, or none do, it takes the split of balance() if that fits. Throws
+// kind and pace and all recompute, or none do, it takes the split of balance() if that fits. Throws
 // std::invalid_argument for fewer than 1 stage, more stages than layers, lists of unequal lengths,
 // a kind that is not there, or numbers that are negative or not finite.
 //

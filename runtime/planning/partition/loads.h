@@ -35,7 +35,9 @@ inline std::vector<double> running_sums(const std::vector<double>& list) {
 // on which kind (limited.h).
 class Loads {
  public:
-  Loads(std::span<const LayerLoads> kinds, std::span<const StageLoads> stages) : stages_(stages) {
+  Loads(std::span<const LayerLoads> kinds, std::span<const StageLoads> stages)
+      : stages_(stages),
+        one_pace_(std::ranges::all_of(stages, [](const StageLoads& s) { return s.pace == 1; })) {
     for (const LayerLoads& layers : kinds) {
       kinds_.push_back({.input = &layers.input,
                         .time = running_sums(layers.time),
@@ -52,15 +54,17 @@ class Loads {
   // The largest `end` that stage s can have: each stage after it needs at least one layer.
   [[nodiscard]] int last_end(int s) const { return layers() - (stages() - 1 - s); }
 
-  // The time that stage s takes for one micro-batch if it has the layers [begin, end).
+  // The time that stage s takes for one micro-batch if it has the layers [begin, end), as it
+  // counts.
   [[nodiscard]] double time(int s, int begin, int end) const {
     const Sums& sums = kind_of(s);
     const double plain = sums.time[end] - sums.time[begin];
-    return stages_[s].recomputes ? plain + (sums.recompute[end] - sums.recompute[begin]) : plain;
+    const double again = stages_[s].recomputes ? sums.recompute[end] - sums.recompute[begin] : 0.0;
+    return stages_[s].pace * (plain + again);
   }
   // The time of the stages 0 .. s if they shared the layers [0, end) evenly, each by its own speed.
   [[nodiscard]] double mean_time(int s, int end) const {
-    if (kinds_.size() > 1) {
+    if (kinds_.size() > 1 || !one_pace_) {
       double pace = 0;  // shares of the layers in a unit of time
       for (int stage = 0; stage <= s; ++stage) pace += 1 / time(stage, 0, end);
       return 1 / pace;
@@ -108,6 +112,7 @@ class Loads {
 
   std::span<const StageLoads> stages_;
   std::vector<Sums> kinds_;
+  bool one_pace_;  // whether all stages have that of 1
 };
 
 // What each single stage may take.

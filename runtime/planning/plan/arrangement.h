@@ -6,6 +6,7 @@
 // step of one takes and what memory it needs. The words are those of docs/concepts.md.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -31,12 +32,14 @@ struct Upkeep {
   static constexpr double kNever = std::numeric_limits<double>::infinity();
 };
 
-// A step takes replicas x micro_batches x micro_batch_size samples, and runs on stages x replicas /
-// chunks ranks. Names like pipeline.reduction are options of a run file (docs/run_file.md).
+// A step takes replicas x micro_batches x micro_batch_size samples, and runs on ranks() x replicas
+// ranks. Names like pipeline.reduction are options of a run file (docs/run_file.md).
 struct Arrangement {
-  int stages = 1;                 // K
-  int replicas = 1;               // D: whole pipelines side by side
-  int chunks = 1;                 // stages per rank
+  int stages = 1;    // K
+  int replicas = 1;  // D: whole pipelines side by side
+  int chunks = 1;    // stages per rank; with `stage_ranks` the most of any rank
+  // The rank of each stage, each of which holds one at least; empty: all hold `chunks`.
+  std::vector<int> stage_ranks = {};
   int micro_batches = 1;          // M, of one replica
   int64_t micro_batch_size = 1;   // b, samples
   std::string schedule = "1f1b";  // a name in schedule/generators/known_schedules.h
@@ -58,7 +61,9 @@ struct Arrangement {
   int64_t audit = 0;    // run.audit: one in so many steps is audited; 0: none is
   Upkeep upkeep = {};
 
-  [[nodiscard]] int ranks() const { return stages / chunks; }  // of one replica
+  [[nodiscard]] int ranks() const {  // of one replica
+    return stage_ranks.empty() ? stages / chunks : 1 + std::ranges::max(stage_ranks);
+  }
   // The number in the whole job of the rank at a position (0 .. ranks() - 1) of a replica.
   [[nodiscard]] int world_rank(int position, int replica) const {
     return placement == "stages" ? replica * ranks() + position : position * replicas + replica;

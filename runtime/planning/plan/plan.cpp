@@ -15,6 +15,7 @@
 #include "runtime/planning/plan/stages/unlike_ranks.h"
 #include "runtime/planning/schedule/audits.h"
 #include "runtime/planning/schedule/generators/known_schedules.h"
+#include "runtime/planning/schedule/generators/placement.h"
 #include "runtime/planning/schedule/recipe.h"
 
 namespace penstock {
@@ -121,6 +122,7 @@ class Planner {
 
   void list_schedules(Arrangement candidate) {
     const int ranks = candidate.stages;
+    if (!request_.stage_ranks.empty()) return list_placed(std::move(candidate));
     for (const KnownSchedule& known : known_schedules()) {
       const std::string schedule = known.name;
       const bool choice = ranks > 1 || request_.schedule;
@@ -138,6 +140,23 @@ class Planner {
         candidate.stages = ranks * each;
         list_modes(candidate);
       }
+    }
+  }
+
+  // The known schedules that have the placement which was asked for.
+  void list_placed(Arrangement candidate) {
+    const std::vector<int> held = stages_held(request_.stage_ranks);
+    if (candidate.stages != std::ssize(held)) return;  // these are the ranks of a replica
+    candidate.stage_ranks = request_.stage_ranks;
+    candidate.stages = static_cast<int>(std::ssize(request_.stage_ranks));
+    candidate.chunks = std::ranges::max(held);
+    if (!allowed(request_.stages, candidate.stages)) return;
+    if (!allowed(request_.chunks, candidate.chunks) || request_.warm_up.value_or(0) != 0) return;
+    for (const KnownSchedule& known : known_schedules()) {
+      if (known.make_on == nullptr) continue;
+      if (!only_searched() && !allowed(request_.schedule, std::string(known.name))) continue;
+      candidate.schedule = known.name;
+      list_modes(candidate);
     }
   }
 
@@ -387,8 +406,9 @@ class Planner {
   // Whether two candidates differ in the schedule alone, and in the split, which follows it.
   static bool is_alike(const Arrangement& a, const Arrangement& b) {
     return a.stages == b.stages && a.replicas == b.replicas && a.chunks == b.chunks &&
-           a.micro_batches == b.micro_batches && a.recompute == b.recompute &&
-           a.kept_stages == b.kept_stages && a.placement == b.placement;
+           a.stage_ranks == b.stage_ranks && a.micro_batches == b.micro_batches &&
+           a.recompute == b.recompute && a.kept_stages == b.kept_stages &&
+           a.placement == b.placement;
   }
 
   // Whether a search takes a second or so; one rank has nothing to order.

@@ -31,6 +31,9 @@ struct PlanRequest {
   std::optional<int> stages, replicas, chunks, micro_batches, warm_up;
   std::optional<int64_t> micro_batch_size;
   std::optional<std::string> schedule, recompute, placement;
+  // The rank of each stage; empty: plan() tries numbers of stages. Beside it neither `stages` nor
+  // `chunks` may be anything else.
+  std::vector<int> stage_ranks;
   std::vector<int> split;  // layers of each stage; empty: plan() chooses
   // In mode stage, stages that keep their activations; null: plan() chooses where it chooses the
   // mode, too, and else none does.
@@ -86,15 +89,16 @@ struct Plan {
 // schedule, with 2 and 4 chunks (stages per rank) where it allows any number; every recompute mode;
 // both placements of ranks on several nodes, or where ranks are unlike. Exceptions: a pipeline of
 // one rank is tried with 1f1b only, since all schedules are the same there, and mode "stage" is
-// left out where it would recompute nothing. Candidates are left NotSimulated by the lower bounds
-// of bounds.h. The fastest few in mode "stage" are tried again with stages that keep their
-// activations (kept_stages.h), and such a candidate is listed where that makes it faster by more
-// than forecasts are certain. For the sizes and modes of the fastest few a schedule is searched,
-// too (searched_step.h); it is listed where it is faster than the best known one by as much. What
-// is the fastest then is searched for as long as in a run (kRunEffort), so a run of it has the same
-// step and memory. Where
-// no known schedule fits the memory, one is searched for those that lack the least. Throws
-// std::invalid_argument if no candidate meets the request, and whatever costs() throws.
+// left out where it would recompute nothing. With stage_ranks there is one number of stages, and
+// the known schedules are those that take any placement. Candidates are left NotSimulated by the
+// lower bounds of bounds.h. The fastest few in mode "stage" are tried again with stages that keep
+// their activations (kept_stages.h), and such a candidate is listed where that makes it faster by
+// more than forecasts are certain. For the sizes and modes of the fastest few a schedule is
+// searched, too (searched_step.h); it is listed where it is faster than the best known one by as
+// much. What is the fastest then is searched for as long as in a run (kRunEffort), so a run of it
+// has the same step and memory. Where no known schedule fits the memory, one is searched for those
+// that lack the least. Throws std::invalid_argument if no candidate meets the request, and whatever
+// costs() throws.
 [[nodiscard]] Plan plan(const PlanRequest& request);
 
 }  // namespace penstock

@@ -2,6 +2,7 @@
 #include "runtime/planning/plan/searched_step.h"
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
@@ -184,14 +185,13 @@ class StepSearch {
   // Keeps all known schedules that fit.
   void try_known() {
     for (const KnownSchedule& known : known_schedules()) {
-      if (known.chunks != candidate_.chunks && !known.any_chunks) continue;
       try {
-        Schedule schedule =
-            known.make({candidate_.ranks(), candidate_.chunks, candidate_.micro_batches});
-        const Prediction prediction = predicted(schedule);
+        std::optional<Schedule> schedule = of_these_sizes(known);
+        if (!schedule) continue;
+        const Prediction prediction = predicted(*schedule);
         if (!lack_of_memory(prediction.memory, limits_).empty()) continue;
-        SearchProblem placed = problem(schedule.rank_of_stage);
-        known_.push_back({known.name, std::move(placed), std::move(schedule),
+        SearchProblem placed = problem(schedule->rank_of_stage);
+        known_.push_back({known.name, std::move(placed), *std::move(schedule),
                           prediction.step.mean_s, prediction.fullest_bytes()});
       } catch (const std::invalid_argument&) {
         continue;  // not every known schedule can have every size
@@ -230,6 +230,14 @@ class StepSearch {
     constexpr int64_t kPlenty = int64_t{1} << 43;  // a certificate has no larger number
     return limits_[rank] > 0 ? limits_[rank] : kPlenty;
   }
+  [[nodiscard]] std::optional<Schedule> of_these_sizes(const KnownSchedule& known) const {
+    const int micro_batches = candidate_.micro_batches;
+    if (!candidate_.stage_ranks.empty()) {
+      return schedule_if_on(known, candidate_.stage_ranks, micro_batches);
+    }
+    if (known.chunks != candidate_.chunks && !known.any_chunks) return std::nullopt;
+    return known.make({candidate_.ranks(), candidate_.chunks, micro_batches});
+  }
   [[nodiscard]] Schedule lowered(const Schedule& schedule) const {
     Arrangement with = candidate_;
     with.csv = to_csv(schedule);
@@ -260,11 +268,15 @@ SearchProblem search_problem(const Arrangement& candidate, const std::vector<int
   return StepSearch(candidate, costs, cluster).problem(rank_of_stage);
 }
 
+std::vector<std::vector<int>> placements_of(const Arrangement& candidate) {
+  if (!candidate.stage_ranks.empty()) return {candidate.stage_ranks};
+  return usual_placements(candidate.ranks(), candidate.chunks, candidate.micro_batches);
+}
+
 SearchedStep searched_step(const Arrangement& candidate, const ModelCosts& costs,
                            const Cluster& cluster, const SearchEffort& effort) {
   check_searched_sizes(candidate.stages, candidate.micro_batches);
-  const auto placements =
-      usual_placements(candidate.ranks(), candidate.chunks, candidate.micro_batches);
+  const std::vector<std::vector<int>> placements = placements_of(candidate);
   SearchEffort share = effort;
   share.instructions /= std::ssize(placements);
   share.seconds /= static_cast<double>(placements.size());

@@ -38,6 +38,10 @@ struct SearchedStep {
   bool ended_by_clock = false;
 };
 
+// The placements that are searched, each the rank of each stage: the one that the candidate lists,
+// or the usual ones of its sizes.
+[[nodiscard]] std::vector<std::vector<int>> placements_of(const Arrangement& candidate);
+
 // What is searched for with this placement. In mode stage the last stage and the kept ones
 // are taken to recompute nothing. A limit is what is left of the memory beside the bytes that every
 // order needs. The arguments are as in searched_step().

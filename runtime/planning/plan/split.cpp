@@ -7,6 +7,7 @@
 #include "runtime/planning/partition/limited.h"
 #include "runtime/planning/plan/stages/stage_costs.h"
 #include "runtime/planning/plan/stages/unlike_ranks.h"
+#include "runtime/planning/schedule/generators/placement.h"
 #include "runtime/planning/schedule/proof/stash.h"
 
 namespace penstock {
@@ -60,12 +61,18 @@ std::vector<StageLoads> stage_loads(const Arrangement& candidate, const Schedule
     }
   }
   const std::vector<HeldStashes> at_peak = stashes_at_peak(schedule);
+  const std::vector<int> on_rank = stages_held(schedule.rank_of_stage);
   std::vector<StageLoads> loads;
   for (int s = 0; s < schedule.stages; ++s) {
     const int held = at_peak[s].whole;
     const int rank = schedule.rank_of_stage[s];
-    StageLoads stage{
-        .rank = rank, .kind = kinds[s], .recomputes = recomputes[s], .weight = scale.weights[rank]};
+    // A rank that holds more stages than the mean has less time for each.
+    const double pace = static_cast<double>(on_rank[rank]) * schedule.ranks / schedule.stages;
+    StageLoads stage{.rank = rank,
+                     .kind = kinds[s],
+                     .recomputes = recomputes[s],
+                     .pace = pace,
+                     .weight = scale.weights[rank]};
     const bool layer = candidate.recompute == "layer";
     stage.tapes = layer ? 0 : recomputes[s] ? 1 : held;
     stage.inputs = layer ? held : 0;
@@ -109,6 +116,7 @@ ChosenSplit choose_split(const Arrangement& candidate, const Schedule& schedule,
   const MemoryScale scale = memory_scale(limits);
   std::vector<StageLoads> stages =
       stage_loads(candidate, schedule, slowest_kinds(candidate, schedule, costs, cluster), scale);
+  const std::vector<int> held = stages_held(schedule.rank_of_stage);
   ChosenSplit chosen;
   Arrangement tried = candidate;
   for (int round = 0; round < kCorrections; ++round) {
@@ -129,10 +137,9 @@ ChosenSplit choose_split(const Arrangement& candidate, const Schedule& schedule,
     }
     if (chosen.fits || !found.fits) break;
     const std::vector<double> known = counted(kinds, stages, tried.split, schedule.ranks);
-    const int chunks = schedule.stages / schedule.ranks;
     for (StageLoads& stage : stages) {
       const double missing = static_cast<double>(memory[stage.rank].total()) - known[stage.rank];
-      stage.extra += std::max(0.0, missing) / chunks;
+      stage.extra += std::max(0.0, missing) / held[stage.rank];
     }
   }
   return chosen;

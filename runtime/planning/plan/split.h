@@ -14,8 +14,10 @@
 namespace penstock {
 
 struct ChosenSplit {
-  std::vector<int> split;   // layers of each stage
-  double bottleneck_s = 0;  // seconds of the slowest stage: one micro-batch, forward and backward
+  std::vector<int> split;  // layers of each stage
+  // Seconds of the slowest stage for one micro-batch, forward and backward; where ranks hold
+  // unequal numbers of stages, times its StageLoads::pace.
+  double bottleneck_s = 0;
   bool fits = true;
   std::string reason;              // why it does not fit, in words; empty where it fits
   std::vector<RankMemory> memory;  // what the split needs, by rank of one pipeline

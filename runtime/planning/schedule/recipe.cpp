@@ -1,10 +1,13 @@
 // The one way from a request to lowered and proved programs.
 #include "runtime/planning/schedule/recipe.h"
 
+#include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 #include "runtime/planning/schedule/generators/generators.h"
 #include "runtime/planning/schedule/generators/known_schedules.h"
+#include "runtime/planning/schedule/generators/placement.h"
 #include "runtime/planning/schedule/lower.h"
 #include "runtime/planning/schedule/text/csv.h"
 
@@ -13,6 +16,41 @@ namespace {
 
 [[noreturn]] void refuse_recipe(const std::string& message) {
   throw std::invalid_argument(message);
+}
+
+std::string comma_list(const std::vector<int>& numbers) {
+  std::string text;
+  for (const int number : numbers) {
+    if (!text.empty()) text += ',';
+    text += std::to_string(number);
+  }
+  return text;
+}
+
+void check_stage_ranks(const Recipe& recipe) {
+  if (recipe.stage_ranks.empty()) return;
+  const std::string given = "--stage-ranks " + comma_list(recipe.stage_ranks);
+  if (recipe.chunks != 0) {
+    refuse_recipe(given + " says how many stages each rank holds, and so does --pipeline.chunks " +
+                  std::to_string(recipe.chunks) + ": leave out one of the two");
+  }
+  const auto stages = static_cast<int>(recipe.stage_ranks.size());
+  if (recipe.stages != 0 && recipe.stages != stages) {
+    refuse_recipe(given + " is a list of " + std::to_string(stages) + " stages, but --stages is " +
+                  std::to_string(recipe.stages) + ": it has the rank of every stage");
+  }
+  for (const int rank : recipe.stage_ranks) {
+    if (rank >= 0 && rank < stages) continue;
+    refuse_recipe(given + ": there is no rank " + std::to_string(rank) + ", since " +
+                  std::to_string(stages) + " stages have at most ranks 0 to " +
+                  std::to_string(stages - 1));
+  }
+  const std::vector<int> held = stages_held(recipe.stage_ranks);
+  const auto none = std::ranges::find(held, 0);
+  if (none == held.end()) return;
+  refuse_recipe(given + " gives no stage to rank " + std::to_string(none - held.begin()) +
+                ": ranks are 0 to " + std::to_string(std::ssize(held) - 1) +
+                ", and each holds one stage at least");
 }
 
 // Returns the schedule of a CSV file. The file has its own numbers of stages and micro-batches; a
@@ -31,6 +69,11 @@ Schedule from_csv(const Recipe& recipe) {
                   std::to_string(recipe.micro_batches) + ": set --stages " + stages +
                   " --micro-batches " + micro_batches);
   }
+  if (!recipe.stage_ranks.empty() && recipe.stage_ranks != schedule.rank_of_stage) {
+    refuse_recipe(recipe.schedule + " has stages on other ranks than --stage-ranks " +
+                  comma_list(recipe.stage_ranks) + ": it has them on " +
+                  comma_list(schedule.rank_of_stage) + "; leave out --stage-ranks");
+  }
   if (recipe.warm_up != 0) {
     refuse_recipe(recipe.schedule + " says itself how deep its warm-up is: leave out --warm-up " +
                   std::to_string(recipe.warm_up));
@@ -44,10 +87,13 @@ Schedule compute_instructions(const Recipe& recipe) {
         "a searched schedule is found when a training starts or is planned, and here is none yet: "
         "name another schedule, or let `penstock schedule --search` find one");
   }
-  Schedule schedule = recipe.csv.empty()
+  check_stage_ranks(recipe);
+  Schedule schedule = !recipe.csv.empty() ? from_csv(recipe)
+                      : recipe.stage_ranks.empty()
                           ? make_schedule(recipe.schedule, ranks_per_pipeline(recipe),
                                           recipe.micro_batches, recipe.chunks, recipe.warm_up)
-                          : from_csv(recipe);
+                          : make_schedule_on(recipe.schedule, recipe.stage_ranks,
+                                             recipe.micro_batches, recipe.warm_up);
   schedule.skips = recipe.skips;
   return schedule;
 }
@@ -108,17 +154,26 @@ ProvedSchedule proved(const Recipe& recipe, Schedule schedule, const TransportRu
 
 }  // namespace
 
+std::vector<int> listed_placement(const Recipe& recipe) {
+  check_stage_ranks(recipe);
+  if (recipe.csv.empty() || !recipe.stage_ranks.empty()) return recipe.stage_ranks;
+  std::vector<int> placement = from_csv(recipe).rank_of_stage;
+  if (holds_equally_many(placement)) placement.clear();
+  return placement;
+}
+
 int stages_per_rank(const Recipe& recipe) {
-  if (!recipe.csv.empty()) {
-    const Schedule schedule = from_csv(recipe);
-    return schedule.stages / schedule.ranks;
-  }
+  check_stage_ranks(recipe);
+  if (!recipe.csv.empty()) return std::ranges::max(stages_held(from_csv(recipe).rank_of_stage));
+  if (!recipe.stage_ranks.empty()) return std::ranges::max(stages_held(recipe.stage_ranks));
   if (recipe.chunks > 0) return recipe.chunks;
   return recipe.schedule == kSearched ? 1 : default_chunks(recipe.schedule);
 }
 
 int ranks_per_pipeline(const Recipe& recipe) {
+  check_stage_ranks(recipe);
   if (!recipe.csv.empty()) return from_csv(recipe).ranks;
+  if (!recipe.stage_ranks.empty()) return 1 + std::ranges::max(recipe.stage_ranks);
   const int chunks = stages_per_rank(recipe);
   if (recipe.stages < 1 || recipe.stages % chunks != 0) {
     refuse_recipe("--stages is " + std::to_string(recipe.stages) + ", but with the schedule " +

@@ -11,7 +11,8 @@
 //
 // Words used here and everywhere:
 //   stage        one contiguous run of the network's layers, 0 .. stages-1
-//   rank         one process of the pipeline, 0 .. ranks-1; holds stages / ranks stages ("chunks")
+//   rank         one process of the pipeline, 0 .. ranks-1; holds one stage or several ("chunks"),
+//                mostly as many as every other rank
 //   micro-batch  one of the equal parts of a mini-batch, 0 .. micro_batches-1
 //   stash        what Forward keeps until the backward of the same micro-batch has run
 //   bubble       the share of the time a rank waits
@@ -83,7 +84,7 @@ struct Skip {
 
 struct Schedule {
   int ranks = 0;                                  // of one pipeline
-  int stages = 0;                                 // every rank holds stages / ranks of them
+  int stages = 0;                                 // every rank holds one at least
   int micro_batches = 0;                          // of one pipeline in one step
   std::vector<int> rank_of_stage;                 // by stage (generators/placement.h)
   std::vector<std::vector<Instruction>> program;  // by rank; each runs strictly in order

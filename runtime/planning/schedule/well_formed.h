@@ -2,10 +2,11 @@
 // whose fields contradict one another, so that other code may index by them safely.
 //
 // It looks at one field or one instruction at a time: the sizes of lists agree, every stage has a
-// rank, and every instruction names a stage of its own rank, a micro-batch of the step and, for a
-// message, a stage of another rank at its other end: the next or previous stage, or the other end
-// of a skip connection. Whether the instructions together make a correct step is checked later, by
-// verify() (proof/verify.h). lower() and draw() need no more than well-formed schedules.
+// rank and every rank a stage, and every instruction names a stage of its own rank, a micro-batch
+// of the step and, for a message, a stage of another rank at its other end: the next or previous
+// stage, or the other end of a skip connection. Whether the instructions together make a correct
+// step is checked later, by verify() (proof/verify.h). lower() and draw() need no more than
+// well-formed schedules.
 #pragma once
 
 #include "runtime/planning/schedule/schedule.h"

@@ -221,6 +221,24 @@ TEST_F(PlanCommand, KeepsWhatTheCommandLineSays) {
   EXPECT_EQ(candidates({"--ranks", "2", "--pipeline.chunks", "0"}), candidates({"--ranks", "2"}));
 }
 
+TEST_F(PlanCommand, KeepsStagesOnTheirRanks) {
+  const std::vector<std::string> asked{"--ranks", "4", "--stage-ranks", "0,1,1"};
+  const auto placed = candidates(asked);
+  ASSERT_FALSE(placed.empty());
+  for (const Json& c : placed) {
+    EXPECT_EQ(c["stage_ranks"], (std::vector<int>{0, 1, 1})) << c;
+    EXPECT_EQ(c["stages"], 3) << c;
+    EXPECT_EQ(c["replicas"], 2) << c;
+    EXPECT_EQ(samples_of(c), 8) << c;
+  }
+  EXPECT_THAT(answer(asked), AllOf(HasSubstr(" (on 2 ranks)"), HasSubstr(" --stage-ranks 0,1,1 "),
+                                   Not(HasSubstr("--pipeline.chunks"))));
+  EXPECT_THAT(refusal({"--ranks", "2", "--stage-ranks", "0,2,2"}),
+              HasSubstr("gives no stage to rank 1"));
+  EXPECT_THAT(refusal({"--ranks", "3", "--stage-ranks", "0,1,1"}),
+              HasSubstr("no pipeline on 3 ranks"));
+}
+
 // --nodes is a number of nodes, as in Slurm; --ranks-per-node the other way to say it.
 // docs/planning.md asks so for thousands of ranks; the run file's own 1 x 4 x 2 was held against
 // it.

@@ -113,6 +113,12 @@ TEST(ScheduleCommand, ReadsSchedulesBackFromCsv) {
               HasSubstr("mine.csv: ranks 3, stages 6, micro-batches 5"));
 }
 
+TEST(ScheduleCommand, StagesAreOnTheRanksThatAreListed) {
+  const Arguments asked{"--schedule",      "looped-bfs", "--stage-ranks", "1,0,1",
+                        "--micro-batches", "1",          "--format",      "csv"};
+  EXPECT_EQ(schedule_text(asked), "F1.0,B1.0\nF0.0,F2.0,B2.0,B0.0\n");
+}
+
 std::string refusal(const Arguments& arguments) {
   try {
     return "accepted: " + schedule_text(arguments);
@@ -129,6 +135,18 @@ TEST(ScheduleCommand, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal({"--stages", "0"}), HasSubstr("0"));
   EXPECT_THAT(refusal({"--stages", "3", "--schedule", "zb-v"}), HasSubstr("multiple of 2"));
   EXPECT_THAT(refusal({"--schedule", "2f2b"}), HasSubstr("known are gpipe"));
+  EXPECT_THAT(refusal({"--stage-ranks", "0,0,1"}), HasSubstr("1f1b places stages itself"));
+  for (const char* const ranks : {"0,,1", "0,-1", "0,x", "0,1,999999", "1.5"}) {
+    EXPECT_EQ(refusal({"--stage-ranks", ranks}),
+              std::string("schedule: --stage-ranks must be ranks, counted from 0 and with commas "
+                          "between them, not ") +
+                  ranks);
+  }
+  for (const char* const option : {"--stages", "--chunks"}) {
+    EXPECT_EQ(
+        refusal({"--stage-ranks", "0,0", option, "2"}),
+        std::string("schedule: ") + option + " follows from --stage-ranks, the rank of each stage");
+  }
   EXPECT_THAT(refusal({"--times", "1,2"}), HasSubstr("--times"));
   EXPECT_THAT(refusal({"--times", "1,2,x"}), HasSubstr("--times"));
   EXPECT_THAT(refusal({"--format", "png"}), HasSubstr("--format"));
@@ -154,7 +172,7 @@ TEST(ScheduleCommand, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal({"--schedule", broken}), HasSubstr("broken.csv"));
   EXPECT_THAT(refusal({"--schedule", folder.write("empty.csv", "")}),
               HasSubstr("empty.csv is empty"));
-  for (const char* option : {"--stages", "--micro-batches", "--chunks"}) {
+  for (const char* option : {"--stages", "--micro-batches", "--chunks", "--stage-ranks"}) {
     EXPECT_THAT(refusal({"--schedule", broken, option, "1"}),
                 HasSubstr(std::string(option) + " does not go with a schedule in a file"));
   }

@@ -39,6 +39,18 @@ TEST(MiniBatch, OfTheCommandLineIsWorthMoreThanMicroBatchesOfTheRunFile) {
   EXPECT_THAT(argument_error({both}), HasSubstr("is 9 samples"));
 }
 
+TEST(StageRanks, GiveTheNumberOfStages) {
+  EXPECT_EQ(configured({"--stage-ranks", "0,1,1,2,2"}).pipeline.stages, 5);
+  const TemporaryFolder folder;
+  const std::string file = folder.write("r.toml", "[pipeline]\nstage_ranks = [0, 1, 1]\n");
+  EXPECT_EQ(configured({file}).pipeline.stages, 3);
+  const PipelineConfig fewer = configured({file, "--stages", "2"}).pipeline;
+  EXPECT_EQ(fewer.stages, 2);
+  EXPECT_TRUE(fewer.stage_ranks.empty());
+  const std::string both = folder.write("b.toml", "[pipeline]\nstages = 2\n");
+  EXPECT_EQ(configured({both, "--stage-ranks", "0,1,1"}).pipeline.stages, 3);
+}
+
 TEST(PlacesOfTheNetwork, AreTheRunFileAndWhatSetsKeysBesideIt) {
   const TemporaryFolder folder;
   const std::string file = folder.write("r.toml", "[model]\nheads = 2\n");

@@ -129,17 +129,11 @@ void read_lists(const FileObject& root, SearchProblem& problem) {
   if (!root.has("rank_of_stage")) return;
   problem.rank_of_stage = small_integers(root, "rank_of_stage");
   check_length(root, "rank_of_stage", problem.rank_of_stage.size(), stages, "stages");
-  std::vector<size_t> held(ranks, 0);
   for (size_t stage = 0; stage < stages; ++stage) {
     const int rank = problem.rank_of_stage[stage];
-    const std::string place = fmt::format("{}[{}]", root.named("rank_of_stage"), stage);
-    if (rank >= problem.ranks) {
-      root.fail(place, fmt::format("is {}, and ranks are 0 to {}", rank, problem.ranks - 1));
-    }
-    if (++held[rank] > stages / ranks) {
-      root.fail(place, fmt::format("is {} once too often: every rank holds equally many stages, {}",
-                                   rank, stages / ranks));
-    }
+    if (rank < problem.ranks) continue;
+    root.fail(fmt::format("{}[{}]", root.named("rank_of_stage"), stage),
+              fmt::format("is {}, and ranks are 0 to {}", rank, problem.ranks - 1));
   }
 }
 
@@ -153,10 +147,12 @@ SearchProblem problem_of(const FileObject& root) {
   const auto ranks = static_cast<size_t>(problem.ranks);
   if (ranks < 1) root.fail(root.named("ranks"), "is below 1");
   if (problem.micro_batches < 1) root.fail(root.named("micro_batches"), "is below 1");
-  if (stages.empty() || stages.size() % ranks != 0) {
-    root.fail(root.named("stages"), fmt::format("has {}, which {} cannot share evenly",
-                                                amount_text(std::ssize(stages), "stage"),
-                                                amount_text(problem.ranks, "rank")));
+  if (stages.empty() || (stages.size() % ranks != 0 && !root.has("rank_of_stage"))) {
+    root.fail(
+        root.named("stages"),
+        fmt::format("has {}, which {} cannot share evenly; 'rank_of_stage' would say the rank "
+                    "of each",
+                    amount_text(std::ssize(stages), "stage"), amount_text(problem.ranks, "rank")));
   }
   for (size_t s = 0; s < stages.size(); ++s) {
     read_stage(stages[s], problem, s + 1 == stages.size());

@@ -39,6 +39,7 @@ Json candidate_json(const PlannedCandidate& planned, const CopiesOf& copies_of) 
     json["gap"] = *planned.gap;
     json["csv"] = c.csv;
   }
+  if (!c.stage_ranks.empty()) json["stage_ranks"] = c.stage_ranks;
   if (!c.kept_stages.empty()) json["kept_stages"] = c.kept_stages;
   if (c.audit > 0) {
     json["unaudited_step_ms"] = known(p.step.plain_s * 1e3);

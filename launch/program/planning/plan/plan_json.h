@@ -39,9 +39,9 @@ using CopiesOf = std::function<CopyCosts(const PlannedCandidate&)>;
 // several nodes or else "simulation". A feasible candidate fits into memory and was simulated; any
 // other has a reason, and null for its times. Where steps are audited, step_ms is the mean, beside
 // unaudited_step_ms and audited_step_ms. kept_stages: [] is there where stages of mode "stage"
-// recompute nothing. With `copies_of` (null: there are no copies) a simulated
-// candidate has copy_bytes: [by rank] and copy_network_ms. Where `replays` has a candidate, it also
-// has
+// recompute nothing; stage_ranks: [by stage] where these were asked for. With `copies_of` (null:
+// there are no copies) a simulated candidate has copy_bytes: [by rank] and copy_network_ms. Where
+// `replays` has a candidate, it also has
 //   replayed: {step_ms, slowest_ms, card_busy, goodput, checkpoint_interval_s (with failures)}
 [[nodiscard]] std::string plan_json(const Plan& plan, const PlannedNetwork& network,
                                     const DescribedCluster& described = {},

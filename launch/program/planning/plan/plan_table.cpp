@@ -81,8 +81,10 @@ std::string options_of(const Arrangement& c) {
       "--stages {} --replicas {} --micro-batches {} --micro-batch-size {} --schedule {}", c.stages,
       c.replicas, c.micro_batches, c.micro_batch_size, c.schedule);
   return text +
-         fmt::format(" --pipeline.chunks {} --recompute {} --placement {} --split {}", c.chunks,
-                     c.recompute, c.placement, fmt::join(c.split, ",")) +
+         (c.stage_ranks.empty() ? fmt::format(" --pipeline.chunks {}", c.chunks)
+                                : fmt::format(" --stage-ranks {}", fmt::join(c.stage_ranks, ","))) +
+         fmt::format(" --recompute {} --placement {} --split {}", c.recompute, c.placement,
+                     fmt::join(c.split, ",")) +
          (c.kept_stages.empty() ? ""
                                 : fmt::format(" --kept-stages {}", fmt::join(c.kept_stages, ","))) +
          (c.warm_up > 0 ? fmt::format(" --warm-up {}", c.warm_up) : "");
@@ -115,6 +117,9 @@ std::string short_recompute(const Arrangement& candidate) {
 
 std::string schedule_text(const Arrangement& candidate) {
   if (candidate.warm_up > 0) return fmt::format("{} +{}", candidate.schedule, candidate.warm_up);
+  if (!candidate.stage_ranks.empty()) {
+    return fmt::format("{} (on {} ranks)", candidate.schedule, candidate.ranks());
+  }
   if (candidate.chunks <= 1) return candidate.schedule;
   return fmt::format("{} ({} a rank)", candidate.schedule, candidate.chunks);
 }

@@ -22,7 +22,8 @@ function tile(name, value, note) {
 
 function drawFigures(list, answer) {
   const { makespan, makespan_bubble: bubble, span_bubble: span, stages, ranks } = answer;
-  const thin = stages > ranks ? `, each 1/${stages / ranks} of a rank` : '';
+  const share = stages % ranks === 0 ? `1/${stages / ranks}` : `${ranks}/${stages}`;
+  const thin = stages > ranks ? `, each ${share} of a rank` : '';
   list.innerHTML = tile('Time of a step', number(makespan), 'makespan') +
     tile('Bubble', percent(bubble, makespan), `${number(bubble)} of ${number(makespan)}`) +
     tile('Longest span', number(span), 'bubble within one rank') +

@@ -8,7 +8,8 @@ const SECONDS_TO_PLAY = 12;
 
 // A schedule of the user's own stands in the menu beside the library's.
 if (data.settings.csv !== '') {
-  data.schedules.push({ name: data.settings.schedule, csv: data.settings.csv, chunks: data.settings.chunks, chunks_vary: false });
+  data.schedules.push({ name: data.settings.schedule, csv: data.settings.csv, chunks: data.settings.chunks, chunks_vary: false,
+    placement: data.answer.rank_of_stage });
 }
 const menuEntry = (name) => data.schedules.find((schedule) => schedule.name === name);
 

@@ -7,10 +7,10 @@ const RECOMPUTE = ['none', 'stage', 'layer'];
 
 // The state of the settings that the page was made for, which may lie outside the sliders' limits,
 // with the schedule that it shows beside it. `entry` is the schedule's in the menu.
-function initialState({ settings, compare }, entry) {
-  const { schedule, stages, micro_batches, chunks, recompute, times, latency } = settings;
+function initialState({ settings, answer, compare }, entry) {
+  const { schedule, micro_batches, chunks, recompute, times, latency } = settings;
   const [forward, backward_input, backward_weight] = times;
-  return { schedule, compare, ranks: stages / chunks, micro_batches, chunks: entry.chunks_vary ? chunks : 0, recompute,
+  return { schedule, compare, ranks: answer.ranks, micro_batches, chunks: entry.chunks_vary ? chunks : 0, recompute,
     forward, backward_input, backward_weight, latency };
 }
 
@@ -40,10 +40,10 @@ function chunksOf(state, schedule) {
 }
 
 // What is asked of programs.js, for a schedule of the menu. Ranks are kept and stages follow, so that all
-// schedules compare on the same devices.
+// schedules compare on the same devices. A schedule of the user's own has its placement: the rank of each stage.
 function settingsOf(state, schedule) {
   const chunks = chunksOf(state, schedule);
-  return { schedule: schedule.name, csv: schedule.csv ?? '', stages: state.ranks * chunks, micro_batches: state.micro_batches, chunks,
+  return { schedule: schedule.name, csv: schedule.csv ?? '', stages: schedule.placement?.length ?? state.ranks * chunks, micro_batches: state.micro_batches, chunks,
     recompute: state.recompute, times: [state.forward, state.backward_input, state.backward_weight],
     latency: state.latency };
 }
@@ -51,8 +51,9 @@ function settingsOf(state, schedule) {
 function commandLine(state, schedule) {
   const settings = settingsOf(state, schedule);
   const asked = settings.schedule === 'searched' ? ['--search'] : ['--schedule', settings.schedule];
-  const words = ['penstock schedule', ...asked, '--stages', settings.stages, '--micro-batches',
-    settings.micro_batches];
+  const isUneven = schedule.placement && settings.stages !== state.ranks * settings.chunks;
+  const sizes = isUneven ? ['--stage-ranks', schedule.placement.join(',')] : ['--stages', settings.stages];
+  const words = ['penstock schedule', ...asked, ...sizes, '--micro-batches', settings.micro_batches];
   if (settings.chunks !== schedule.chunks) words.push('--chunks', settings.chunks);
   if (settings.recompute !== 'none') words.push('--recompute', settings.recompute);
   if (settings.times.some((time) => time !== 1)) words.push('--times', settings.times.join(','));

@@ -66,6 +66,8 @@ namespace penstock {
 //   F0.0 F0.1 F2.0 F2.1                B2.0===== B2.1===== B0.0===== B0.1=====
 //        F1.0 F1.1 F3.0 F3.1 B3.0===== B3.1===== B1.0===== B1.1=====
 [[nodiscard]] Schedule looped_bfs(int ranks, int chunks, int micro_batches);
+// The same in any placement (placed(), placement.h), with unequal numbers of stages on ranks, too.
+[[nodiscard]] Schedule looped_bfs(const std::vector<int>& rank_of_stage, int micro_batches);
 
 // Zero-bubble H1 (arXiv:2401.10241): weight gradients fill the cool-down. The peak stash is 1F1B's;
 // the bubble (p - 1)(T_F + T_I - T_W) for m >= p and T_W <= T_F, T_I. Each forward more of

@@ -49,19 +49,17 @@ Schedule interleaved(int ranks, int chunks, int micro_batches) {
 }
 
 Schedule looped_bfs(int ranks, int chunks, int micro_batches) {
-  Schedule schedule = looped(ranks, chunks, micro_batches);
-  for (int r = 0; r < ranks; ++r) {
-    auto& program = schedule.program[r];
-    program.reserve(2 * static_cast<size_t>(chunks) * micro_batches);
-    for (int chunk = 0; chunk < chunks; ++chunk) {
-      for (int j = 0; j < micro_batches; ++j)
-        program.push_back({Op::Forward, chunk * ranks + r, j});
-    }
-    for (int chunk = chunks - 1; chunk >= 0; --chunk) {
-      for (int j = 0; j < micro_batches; ++j)
-        program.push_back({Op::Backward, chunk * ranks + r, j});
-    }
-  }
+  return looped_bfs(looped(ranks, chunks, micro_batches).rank_of_stage, micro_batches);
+}
+
+Schedule looped_bfs(const std::vector<int>& rank_of_stage, int micro_batches) {
+  Schedule schedule = placed(rank_of_stage, micro_batches);
+  const auto add = [&](Op op, int stage) {
+    auto& program = schedule.program[rank_of_stage[stage]];
+    for (int j = 0; j < micro_batches; ++j) program.push_back({op, stage, j});
+  };
+  for (int stage = 0; stage < schedule.stages; ++stage) add(Op::Forward, stage);
+  for (int stage = schedule.stages; stage-- > 0;) add(Op::Backward, stage);
   return schedule;
 }
 

@@ -7,6 +7,7 @@
 
 #include "runtime/planning/schedule/generators/closed_forms.h"
 #include "runtime/planning/schedule/generators/generators.h"
+#include "runtime/planning/schedule/generators/placement.h"
 
 namespace penstock {
 namespace {
@@ -45,6 +46,7 @@ constexpr std::array<KnownSchedule, 11> kKnown = {{
      .chunks = 2,
      .any_chunks = true,
      .make = [](const Sizes& s) { return looped_bfs(s.ranks, s.chunks, s.micro_batches); },
+     .make_on = looped_bfs,
      .bubble = looped_bfs_bubble,
      .peak_stash = peak_of_all},
     {.name = "zb-h1",
@@ -98,6 +100,18 @@ std::string listed(const char* between, const Belongs& belongs) {
   return names;
 }
 
+void check_warm_up(const KnownSchedule& known, int warm_up) {
+  if (warm_up < 0) {
+    throw std::invalid_argument("--warm-up must be at least 0, not " + std::to_string(warm_up));
+  }
+  if (warm_up > 0 && !known.any_warm_up) {
+    throw std::invalid_argument(
+        "the schedule " + std::string(known.name) + " has no warm-up that --warm-up " +
+        std::to_string(warm_up) + " could make deeper; " +
+        listed(" and ", [](const KnownSchedule& each) { return each.any_warm_up; }) + " have one");
+  }
+}
+
 }  // namespace
 
 std::span<const KnownSchedule> known_schedules() {
@@ -133,16 +147,34 @@ Schedule make_schedule(const std::string& name, int ranks, int micro_batches, in
         listed(" and ", [](const KnownSchedule& each) { return each.any_chunks; }) +
         " take any number of chunks");
   }
-  if (warm_up < 0) {
-    throw std::invalid_argument("--warm-up must be at least 0, not " + std::to_string(warm_up));
-  }
-  if (warm_up > 0 && !known.any_warm_up) {
-    throw std::invalid_argument(
-        "the schedule " + name + " has no warm-up that --warm-up " + std::to_string(warm_up) +
-        " could make deeper; " +
-        listed(" and ", [](const KnownSchedule& each) { return each.any_warm_up; }) + " have one");
-  }
+  check_warm_up(known, warm_up);
   return known.make({ranks, chunks == 0 ? known.chunks : chunks, micro_batches, warm_up});
+}
+
+Schedule make_schedule_on(const std::string& name, const std::vector<int>& rank_of_stage,
+                          int micro_batches, int warm_up) {
+  const KnownSchedule& known = known_schedule(name);
+  if (known.make_on == nullptr) {
+    throw std::invalid_argument(
+        "the schedule " + name + " places stages itself: leave out --stage-ranks; " +
+        listed(" and ", [](const KnownSchedule& each) { return each.make_on != nullptr; }) +
+        ", searched schedules and CSV files take any placement");
+  }
+  check_warm_up(known, warm_up);
+  return known.make_on(rank_of_stage, micro_batches);
+}
+
+std::optional<Schedule> schedule_if_on(const KnownSchedule& known,
+                                       const std::vector<int>& rank_of_stage, int micro_batches) {
+  if (!holds_equally_many(rank_of_stage)) {
+    if (known.make_on == nullptr) return std::nullopt;
+    return known.make_on(rank_of_stage, micro_batches);
+  }
+  const std::vector<int> held = stages_held(rank_of_stage);
+  if (known.chunks != held.front() && !known.any_chunks) return std::nullopt;
+  Schedule schedule = known.make({static_cast<int>(held.size()), held.front(), micro_batches});
+  if (schedule.rank_of_stage != rank_of_stage) return std::nullopt;
+  return schedule;
 }
 
 }  // namespace penstock

@@ -39,6 +39,9 @@ struct KnownSchedule {
   // Makes the schedule, with compute instructions only. Throws std::invalid_argument for sizes that
   // it cannot have.
   Schedule (*make)(const PipelineSizes& sizes);
+  // The same with the stages on these ranks, by stage (placed(), placement.h); null where the
+  // schedule places stages itself.
+  Schedule (*make_on)(const std::vector<int>& rank_of_stage, int micro_batches) = nullptr;
   // Formulas for steps in which messages take no time and nothing is recomputed (closed_forms.h):
   // the makespan bubble (timeline.h) in the unit of `times`, and the most stashes (micro-batches of
   // one stage whose activations are kept) that `rank` holds at once. They return nullopt for sizes
@@ -65,5 +68,18 @@ struct KnownSchedule {
 // schedule cannot have.
 [[nodiscard]] Schedule make_schedule(const std::string& name, int ranks, int micro_batches,
                                      int chunks = 0, int warm_up = 0);
+
+// The same with the stages on these ranks, by stage. Throws std::invalid_argument, too, for a
+// schedule that places stages itself.
+[[nodiscard]] Schedule make_schedule_on(const std::string& name,
+                                        const std::vector<int>& rank_of_stage, int micro_batches,
+                                        int warm_up = 0);
+
+// The schedule in this placement, for those who try all known ones; null where it has another one,
+// or another number of stages on a rank. Where ranks hold unequal numbers, only one that can have
+// any placement has it.
+[[nodiscard]] std::optional<Schedule> schedule_if_on(const KnownSchedule& known,
+                                                     const std::vector<int>& rank_of_stage,
+                                                     int micro_batches);
 
 }  // namespace penstock

@@ -30,7 +30,7 @@ struct HeldBytes {
 struct SearchProblem {
   int ranks = 1;
   int micro_batches = 1;
-  std::vector<int> rank_of_stage = {};  // by stage; every rank holds equally many
+  std::vector<int> rank_of_stage = {};  // by stage; every rank holds one at least
   // Read are `stage`, `boundary_bytes`, the two links between stages, `node_of_rank` and
   // `boundary_link`.
   PipelineCosts costs = {};

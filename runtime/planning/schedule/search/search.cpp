@@ -68,19 +68,18 @@ class Search {
 
   // Adds the schedules of all generators that place stages as the problem does.
   void add_generators() {
-    const int chunks = work_.stages / work_.ranks;
     for (const KnownSchedule& known : known_schedules()) {
-      if (known.chunks != chunks && !known.any_chunks) continue;
-      const Schedule schedule = known.make({work_.ranks, chunks, work_.micro_batches});
-      if (schedule.rank_of_stage != work_.rank_of_stage) continue;
-      const double makespan = evaluation_.makespan(schedule.program);
+      const std::optional<Schedule> schedule =
+          schedule_if_on(known, work_.rank_of_stage, work_.micro_batches);
+      if (!schedule) continue;
+      const double makespan = evaluation_.makespan(schedule->program);
       if (makespan == StepTimer::kNever) continue;
       if (found_.generator.empty() || makespan < found_.generator_makespan) {
         found_.generator = known.name;
         found_.generator_makespan = makespan;
       }
-      add(schedule.program);
-      add(halved(schedule.program));
+      add(schedule->program);
+      add(halved(schedule->program));
     }
   }
 

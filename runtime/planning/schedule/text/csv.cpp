@@ -98,9 +98,6 @@ class Parser {
   [[noreturn]] void refuse_cell(const std::string& message) const {
     refuse(here(at_) + ": " + message);
   }
-  std::string line_of(int rank) const {
-    return "line " + std::to_string(lines_[rank]) + " (rank " + std::to_string(rank) + ")";
-  }
 
   void line(std::string_view content) {
     if (content.starts_with('#')) return;
@@ -113,10 +110,9 @@ class Parser {
       refuse(name_ + ", line " + std::to_string(empty_line_) +
              " is empty, but others follow; every rank has a line with instructions");
     }
-    if (lines_.size() == kMaxStages) {
+    if (schedule_.program.size() == kMaxStages) {
       refuse(name_ + " has more than " + std::to_string(kMaxStages) + " lines, one per rank");
     }
-    lines_.push_back(at_.line);
     schedule_.program.emplace_back();
     for (at_.cell = 1; !content.empty(); ++at_.cell) cell(trimmed(cut(content, ',')));
   }
@@ -190,7 +186,7 @@ class Parser {
   // Notes that the rank of this line holds `stage`. Refuses a stage that another line has.
   void place(int stage) {
     if (stage >= static_cast<int>(stages_.size())) stages_.resize(stage + 1);
-    const int rank = static_cast<int>(lines_.size()) - 1;
+    const int rank = static_cast<int>(schedule_.program.size()) - 1;
     auto& [holder, first] = stages_[stage];
     if (holder == -1) {
       holder = rank;
@@ -206,7 +202,7 @@ class Parser {
   // Works out the sizes and the placement, which follow from all cells together, and checks the
   // whole.
   void finish() {
-    schedule_.ranks = static_cast<int>(lines_.size());
+    schedule_.ranks = static_cast<int>(schedule_.program.size());
     schedule_.stages = static_cast<int>(stages_.size());
     place_all();
     check_forwards();
@@ -218,7 +214,6 @@ class Parser {
   }
 
   void place_all() {
-    std::vector<int> held(schedule_.ranks, 0);
     for (int stage = 0; stage < schedule_.stages; ++stage) {
       const int rank = stages_[stage].rank;
       if (rank == -1) {
@@ -226,13 +221,6 @@ class Parser {
                ", but there are stages up to " + std::to_string(schedule_.stages - 1));
       }
       schedule_.rank_of_stage.push_back(rank);
-      ++held[rank];
-    }
-    for (int rank = 1; rank < schedule_.ranks; ++rank) {
-      if (held[rank] == held[0]) continue;
-      refuse(name_ + ": " + line_of(rank) + " holds " + std::to_string(held[rank]) +
-             " stages, but " + line_of(0) + " holds " + std::to_string(held[0]) +
-             "; every rank holds equally many");
     }
   }
 
@@ -263,8 +251,7 @@ class Parser {
   std::string_view text_;
   const std::string& name_;
   Place at_;
-  int empty_line_ = 0;      // number of the first empty line since the last rank; 0 for none
-  std::vector<int> lines_;  // number of each rank's line
+  int empty_line_ = 0;  // number of the first empty line since the last rank; 0 for none
   std::vector<Stage> stages_;
   Schedule schedule_;
 };

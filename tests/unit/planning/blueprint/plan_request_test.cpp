@@ -33,6 +33,7 @@ void expect_equal(const Arrangement& a, const Arrangement& b) {
   EXPECT_EQ(a.stages, b.stages);
   EXPECT_EQ(a.replicas, b.replicas);
   EXPECT_EQ(a.chunks, b.chunks);
+  EXPECT_EQ(a.stage_ranks, b.stage_ranks);
   EXPECT_EQ(a.micro_batches, b.micro_batches);
   EXPECT_EQ(a.micro_batch_size, b.micro_batch_size);
   EXPECT_EQ(a.schedule, b.schedule);
@@ -58,6 +59,18 @@ TEST(PlanRequest, CandidatesAreRunsAndRunsCandidates) {
   apply(usual, pipeline);
   EXPECT_EQ(pipeline.warm_up, 2);
   expect_equal(arrangement_of(pipeline), usual);
+  Arrangement placed = chunked();
+  placed.schedule = "looped-bfs";
+  placed.stages = 4;
+  placed.stage_ranks = {0, 0, 1, 2};
+  placed.chunks = 2;
+  placed.split = {1, 2, 3, 4};
+  apply(placed, pipeline);
+  EXPECT_EQ(pipeline.chunks, 0);
+  EXPECT_EQ(ranks_per_pipeline(pipeline), 3);
+  expect_equal(arrangement_of(pipeline), placed);
+  apply(usual, pipeline);
+  EXPECT_TRUE(pipeline.stage_ranks.empty());
   expect_equal(arrangement_of(PipelineConfig{}), {.micro_batches = PipelineConfig{}.micro_batches});
 }
 
@@ -70,6 +83,13 @@ TEST(PlanRequest, AChosenScheduleForgetsTheFile) {
   pipeline.micro_batches = 3;
   const Arrangement own = arrangement_of(pipeline);
   EXPECT_EQ(own.chunks, 2);
+  EXPECT_TRUE(own.stage_ranks.empty());
+  PipelineConfig unequal = pipeline;
+  unequal.schedule_csv = "F0.0,F2.0,B2.0,B0.0\nF1.0,B1.0\n";
+  unequal.stages = 3;
+  unequal.micro_batches = 1;
+  EXPECT_EQ(arrangement_of(unequal).stage_ranks, (std::vector<int>{0, 1, 0}));
+  EXPECT_EQ(arrangement_of(unequal).ranks(), 2);
   apply(chunked(), pipeline);
   EXPECT_EQ(make_programs(pipeline).training.stages, 8);
 }

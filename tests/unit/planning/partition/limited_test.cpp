@@ -59,7 +59,7 @@ Taken taken(const Kinds& kinds, const std::vector<StageLoads>& stages,
     double time = 0;
     double bytes = stage.stashes * layers.input[begin] + stage.extra;
     for (int l = begin; l < begin + split[s]; ++l) {
-      time += layers.time[l] + (stage.recomputes ? layers.recompute[l] : 0);
+      time += stage.pace * (layers.time[l] + (stage.recomputes ? layers.recompute[l] : 0));
       bytes += layers.fixed[l] + stage.tapes * layers.tape[l] + stage.inputs * layers.input[l];
     }
     result.bottleneck = std::max(result.bottleneck, time);
@@ -191,6 +191,7 @@ TEST(Limited, OfUnlikeDevicesIsAsGoodAsTryingAllSplits) {
     for (StageLoads& stage : stages) {
       stage.kind = draw.number(0, static_cast<int>(kinds.size()) - 1);
       stage.weight = 0.5 * draw.number(0, 4);
+      stage.pace = 0.5 * draw.number(1, 4);
     }
     const double limit = draw.number(20, 300);
     SCOPED_TRACE(::testing::Message() << "trial " << trial << ": " << n << " layers, " << k);
@@ -213,6 +214,14 @@ TEST(Limited, ASlowDeviceGetsFewerLayers) {
   Kinds kinds(2, equal_layers(10));
   kinds[1].time.assign(10, 4);
   EXPECT_THAT(balance_within(kinds, stages, kNoLimit).split, ElementsAre(4, 2, 4));
+}
+
+// The last two stages are on one rank, which has half of its time for each.
+TEST(Limited, ARankOfTwoStagesGetsHalfAsManyLayersForEach) {
+  std::vector<StageLoads> stages = one_per_rank(3);
+  stages[2].rank = 1;
+  for (StageLoads& stage : stages) stage.pace = stage.rank == 0 ? 2.0 / 3 : 4.0 / 3;
+  EXPECT_THAT(balance_within(equal_layers(12), stages, kNoLimit).split, ElementsAre(6, 3, 3));
 }
 
 // The second rank has half of the first one's memory.

@@ -294,6 +294,37 @@ TEST(Plan, KeepsWhatIsPinned) {
   EXPECT_EQ(made.best(), &made.candidates[0]);
 }
 
+// Five stages on three ranks: of the known schedules the one that takes any placement, and one that
+// is searched, both with splits that give the rank of one stage as much as the others.
+TEST(Plan, KeepsStagesOnTheirRanks) {
+  PlanRequest r = request(6);
+  r.stage_ranks = {0, 1, 2, 2, 1};
+  r.micro_batch_size = 1;
+  r.costs = [](MicroBatches cut) {
+    ModelCosts costs = eight_layers(cut);
+    costs.layers.resize(6, costs.layers[1]);
+    return costs;
+  };
+  const Plan made = plan(r);
+  std::set<std::string> schedules;
+  for (const PlannedCandidate& planned : made.candidates) {
+    const Arrangement& c = planned.candidate;
+    EXPECT_EQ(c.stage_ranks, r.stage_ranks);
+    EXPECT_EQ(c.stages, 5);
+    EXPECT_EQ(c.chunks, 2);
+    EXPECT_EQ(c.ranks(), 3);
+    EXPECT_EQ(c.replicas, 2);
+    if (planned.standing != Standing::Ranked) continue;
+    schedules.insert(c.schedule);
+    EXPECT_THAT(c.split, ElementsAre(2, 1, 1, 1, 1)) << c.schedule << " " << c.recompute;
+    EXPECT_EQ(planned.prediction.memory.size(), 3U);
+  }
+  EXPECT_EQ(schedules, (std::set<std::string>{"looped-bfs", kSearched}));
+  EXPECT_EQ(made.best()->candidate.schedule, kSearched);
+  r.schedule = "1f1b";  // it has its own placement
+  EXPECT_THROW((void)plan(r), std::invalid_argument);
+}
+
 // A warm-up that is asked for leaves only schedules that have one, and is counted: each forward
 // ahead is a stash.
 TEST(Plan, KeepsAWarmUp) {

@@ -101,6 +101,33 @@ TEST(SearchedStep, FindsAFasterOrderForUnlikeStages) {
   EXPECT_FALSE(found.ended_by_clock);
 }
 
+// Stages that are placed by hand stay there, with unequal numbers on the ranks, and no order of the
+// known schedule that can have them is faster.
+TEST(SearchedStep, KeepsStagesOnTheirRanks) {
+  for (const char* recompute : {"none", "stage", "layer"}) {
+    SCOPED_TRACE(recompute);
+    Arrangement candidate = on_four_ranks(recompute);
+    candidate.stages = 6;
+    candidate.stage_ranks = {0, 1, 2, 3, 1, 2};
+    candidate.chunks = 2;
+    candidate.split = {1, 1, 1, 3, 1, 1};
+    const SearchedStep found = searched_step(candidate, unlike_layers(), {}, kLittle);
+    EXPECT_EQ(found.certificate.schedule.rank_of_stage, candidate.stage_ranks);
+    EXPECT_NO_THROW(check_certificate(found.certificate));
+    EXPECT_EQ(found.candidate.ranks(), 4);
+    EXPECT_EQ(found.known, "looped-bfs");
+    candidate.schedule = found.known;
+    const double known = predict(candidate, unlike_layers(), {}).step.mean_s;
+    EXPECT_LE(found.prediction.step.mean_s, (1 + kNearlyAsFast) * known);
+    if (!found.is_known) {
+      EXPECT_NEAR(found.known_step_s, known, kRounding);
+    }
+    const SearchedStep again = found_step(candidate, found.certificate, unlike_layers(), {});
+    EXPECT_EQ(again.candidate.csv, found.candidate.csv);
+    EXPECT_EQ(again.prediction.step.mean_s, found.prediction.step.mean_s);
+  }
+}
+
 TEST(SearchedStep, IsTheSameEveryTime) {
   const Arrangement candidate = on_four_ranks("stage", 2);
   EXPECT_EQ(searched_step(candidate, unlike_layers(), {}, kLittle).candidate.csv,

@@ -44,13 +44,12 @@ std::vector<Skip> random_skips(Random& random, int stages) {
   return skips;
 }
 
-// The stages of a schedule that has one on each rank, thrown together on fewer: every rank runs its
-// stages' instructions in the order in which they would start.
+// The stages of a schedule that has one on each rank, thrown together on fewer, of which each has
+// one at least: every rank runs its stages' instructions in the order in which they would start.
 Schedule thrown_together(const Schedule& s, int ranks, Random& random) {
   Schedule result = s;
   result.ranks = ranks;
-  for (int stage = 0; stage < s.stages; ++stage) result.rank_of_stage[stage] = stage % ranks;
-  std::shuffle(result.rank_of_stage.begin(), result.rank_of_stage.end(), random);
+  result.rank_of_stage = placement_by_dice(random, ranks, s.stages);
   PipelineCosts costs;
   costs.stage.assign(s.stages, StageTimes{});
   std::vector<std::vector<TimedInstruction>> spans(ranks);
@@ -72,7 +71,8 @@ Schedule searched_schedule(Random& random, int micro_batches) {
   SearchProblem problem = unlike_stages(random, {.ranks = between(random, 1, 5),
                                                  .chunks = between(random, 1, 3),
                                                  .micro_batches = micro_batches,
-                                                 .in_a_v = coin(random)});
+                                                 .in_a_v = coin(random),
+                                                 .more = between(random, 0, 2)});
   add_costs_of_halves(random, problem);
   if (coin(random)) add_limits(random, problem, 3);
   return search(problem, {.instructions = 4'000}).schedule;
@@ -92,8 +92,8 @@ Schedule random_schedule(Random& random, int most_micro_batches) {
   const int ranks = between(random, 1, 5);
   Schedule s = make_schedule(name, ranks, micro_batches, any_chunks ? between(random, 1, 3) : 0);
   if (s.stages == s.ranks && coin(random)) {
-    const int chunks = between(random, 1, 3);
-    s = thrown_together(make_schedule(name, ranks * chunks, micro_batches, 1), ranks, random);
+    const int stages = between(random, ranks, 3 * ranks);
+    s = thrown_together(make_schedule(name, stages, micro_batches, 1), ranks, random);
   }
   if (coin(random)) s.skips = random_skips(random, s.stages);
   return s;

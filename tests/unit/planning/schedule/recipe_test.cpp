@@ -48,6 +48,71 @@ TEST(Recipe, OfAFileIsThatOfItsName) {
   }
 }
 
+TEST(Recipe, StagesAreOnTheRanksThatItLists) {
+  Recipe recipe{
+      .schedule = "looped-bfs", .stages = 5, .micro_batches = 2, .stage_ranks = {0, 1, 1, 2, 0}};
+  EXPECT_EQ(ranks_per_pipeline(recipe), 3);
+  EXPECT_EQ(stages_per_rank(recipe), 2);
+  EXPECT_EQ(listed_placement(recipe), recipe.stage_ranks);
+  const Schedule schedule = training_schedule(recipe).schedule;
+  EXPECT_EQ(schedule.rank_of_stage, recipe.stage_ranks);
+  EXPECT_EQ(to_csv(schedule),
+            "F0.0,F0.1,F4.0,F4.1,B4.0,B4.1,B0.0,B0.1\n"
+            "F1.0,F1.1,F2.0,F2.1,B2.0,B2.1,B1.0,B1.1\n"
+            "F3.0,F3.1,B3.0,B3.1\n");
+  EXPECT_EQ(evaluation_schedule(recipe).schedule.rank_of_stage, recipe.stage_ranks);
+  // A file has the placement itself.
+  Recipe filed{.schedule = "mine.csv", .csv = to_csv(schedule), .stages = 5, .micro_batches = 2};
+  EXPECT_EQ(ranks_per_pipeline(filed), 3);
+  EXPECT_EQ(stages_per_rank(filed), 2);
+  EXPECT_EQ(listed_placement(filed), recipe.stage_ranks);
+  filed.stage_ranks = recipe.stage_ranks;
+  EXPECT_EQ(training_schedule(filed).schedule.program, schedule.program);
+  // Where all hold equally many, the sizes say it.
+  EXPECT_TRUE(listed_placement({.schedule = "mine.csv", .csv = "F0.0,B0.0\n"}).empty());
+}
+
+TEST(Recipe, ListsOfRanksThatMakeNoSenseAreRefused) {
+  const auto refusal = [](const Recipe& recipe) {
+    const std::string said = message_of([&] { return training_schedule(recipe); });
+    EXPECT_EQ(message_of([&] { return ranks_per_pipeline(recipe); }).empty(),
+              said.find("places stages itself") != std::string::npos)
+        << said;
+    return said;
+  };
+  Recipe recipe{.schedule = "looped-bfs", .stages = 4, .micro_batches = 2};
+  recipe.stage_ranks = {0, 2, 2, 0};
+  EXPECT_EQ(refusal(recipe),
+            "--stage-ranks 0,2,2,0 gives no stage to rank 1: ranks are 0 to 2, and each holds one "
+            "stage at least");
+  recipe.stage_ranks = {0, 1, 2, 4};
+  EXPECT_EQ(refusal(recipe),
+            "--stage-ranks 0,1,2,4: there is no rank 4, since 4 stages have at most ranks 0 to 3");
+  recipe.stage_ranks = {0, 1, -1, 0};
+  EXPECT_THAT(refusal(recipe), HasSubstr("there is no rank -1"));
+  recipe.stage_ranks = {0, 1, 1};
+  EXPECT_EQ(refusal(recipe),
+            "--stage-ranks 0,1,1 is a list of 3 stages, but --stages is 4: it has the rank of "
+            "every stage");
+  recipe.stages = 3;
+  recipe.chunks = 3;
+  EXPECT_EQ(refusal(recipe),
+            "--stage-ranks 0,1,1 says how many stages each rank holds, and so does "
+            "--pipeline.chunks 3: leave out one of the two");
+  recipe.chunks = 0;
+  recipe.schedule = "1f1b";
+  EXPECT_EQ(refusal(recipe),
+            "the schedule 1f1b places stages itself: leave out --stage-ranks; looped-bfs, searched "
+            "schedules and CSV files take any placement");
+  recipe.schedule = "mine.csv";
+  recipe.csv = "F0.0,F1.0,B1.0,B0.0\nF2.0,B2.0\n";
+  recipe.micro_batches = 1;
+  recipe.stage_ranks = {0, 1, 1};
+  EXPECT_EQ(refusal(recipe),
+            "mine.csv has stages on other ranks than --stage-ranks 0,1,1: it has them on 0,0,1; "
+            "leave out --stage-ranks");
+}
+
 TEST(Recipe, ModesOfRecomputingAreThoseOfTheLowering) {
   Recipe recipe{.schedule = "1f1b", .stages = 3, .micro_batches = 4};
   EXPECT_EQ(count(training_schedule(recipe).schedule, Op::Recompute), 0);

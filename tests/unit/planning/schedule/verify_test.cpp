@@ -279,12 +279,14 @@ TEST(Verify, RefusesSchedulesWhoseSizesDisagree) {
   EXPECT_THAT(changed([](Schedule& c) { c.ranks = 0; }), HasSubstr("at least 1 rank"));
   EXPECT_THAT(changed([](Schedule& c) { c.stages = 0; }), HasSubstr("0 stages does not fit on 2"));
   EXPECT_THAT(changed([](Schedule& c) { c.stages = 1 << 20; }), HasSubstr("is too large"));
-  EXPECT_THAT(changed([](Schedule& c) { c.stages = 3; }), HasSubstr("does not fit on 2 ranks"));
+  EXPECT_THAT(changed([](Schedule& c) { c.stages = 1; }), HasSubstr("does not fit on 2 ranks"));
+  EXPECT_THAT(changed([](Schedule& c) { c.stages = 3; }), HasSubstr("2 entries for 3 stages"));
   EXPECT_THAT(changed([](Schedule& c) { c.stages = 4; }), HasSubstr("2 entries for 4 stages"));
   EXPECT_THAT(changed([](Schedule& c) { c.micro_batches = 0; }), HasSubstr("1 micro-batch"));
   EXPECT_THAT(changed([](Schedule& c) { c.micro_batches = 3; }), HasSubstr("lacks F0.2"));
   EXPECT_THAT(changed([](Schedule& c) { c.rank_of_stage[1] = 2; }), HasSubstr("on rank 2, but"));
-  EXPECT_THAT(changed([](Schedule& c) { c.rank_of_stage[1] = 0; }), HasSubstr("holds 2 stages"));
+  EXPECT_THAT(changed([](Schedule& c) { c.rank_of_stage[1] = 0; }),
+              HasSubstr("rank 1 holds no stage"));
   EXPECT_THAT(changed([](Schedule& c) { c.program.emplace_back(); }),
               HasSubstr("3 programs for 2"));
   EXPECT_THAT(changed([](Schedule& c) { c.program[0].clear(); }), HasSubstr("lacks F0.0"));

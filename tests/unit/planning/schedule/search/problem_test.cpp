@@ -94,7 +94,10 @@ TEST(SearchProblem, ALimitThatNothingFitsNamesTheRankAndTheBytesShort) {
 TEST(SearchProblem, PlacementsMustMakeSense) {
   SearchProblem problem = good_problem();
   problem.rank_of_stage = {0, 0, 0, 1};
-  EXPECT_THAT(problem_refusal(problem), HasSubstr("holds 3 stages instead of 2"));
+  problem.limit[0] += 300;  // it has a stage more to hold
+  EXPECT_EQ(problem_refusal(problem), "");
+  problem.rank_of_stage = {0, 0, 0, 0};
+  EXPECT_THAT(problem_refusal(problem), HasSubstr("rank 1 holds no stage"));
   problem.ranks = 0;
   EXPECT_THAT(problem_refusal(problem), HasSubstr("at least 1 rank"));
 }

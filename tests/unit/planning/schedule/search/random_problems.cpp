@@ -1,5 +1,7 @@
 #include "tests/unit/planning/schedule/search/random_problems.h"
 
+#include <algorithm>
+
 #include "runtime/planning/schedule/generators/placement.h"
 
 namespace penstock {
@@ -12,9 +14,22 @@ double number(Random& random, double low, double high) {
   return std::uniform_real_distribution(low, high)(random);
 }
 
+std::vector<int> placement_by_dice(Random& random, int ranks, int stages) {
+  std::vector<int> placement;
+  for (int s = 0; s < stages; ++s)
+    placement.push_back(s < ranks ? s : between(random, 0, ranks - 1));
+  std::shuffle(placement.begin(), placement.end(), random);
+  return placement;
+}
+
 SearchProblem unlike_stages(Random& random, const Sizes& sizes) {
-  const Schedule placed = sizes.in_a_v ? folded(sizes.ranks, sizes.micro_batches)
-                                       : looped(sizes.ranks, sizes.chunks, sizes.micro_batches);
+  const Schedule usual = sizes.in_a_v ? folded(sizes.ranks, sizes.micro_batches)
+                                      : looped(sizes.ranks, sizes.chunks, sizes.micro_batches);
+  const int stages = usual.stages + sizes.more;
+  const Schedule placed =
+      sizes.more == 0
+          ? usual
+          : penstock::placed(placement_by_dice(random, sizes.ranks, stages), sizes.micro_batches);
   SearchProblem problem{.ranks = placed.ranks,
                         .micro_batches = placed.micro_batches,
                         .rank_of_stage = placed.rank_of_stage};

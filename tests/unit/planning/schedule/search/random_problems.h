@@ -3,6 +3,7 @@
 #pragma once
 
 #include <random>
+#include <vector>
 
 #include "runtime/planning/schedule/search/problem.h"
 #include "runtime/planning/schedule/search/step_timer.h"
@@ -18,7 +19,10 @@ double number(Random& random, double low, double high);
 struct Sizes {
   int ranks = 1, chunks = 1, micro_batches = 1;
   bool in_a_v = false;  // two chunks, placed as zb_v() does
+  int more = 0;         // so many more stages, all placed by dice: placement_by_dice()
 };
+// The ranks of so many stages, each of which has one at least.
+std::vector<int> placement_by_dice(Random& random, int ranks, int stages);
 // Stages whose times differ up to 4 x, each holding some bytes; no messages, recomputes or limits.
 SearchProblem unlike_stages(Random& random, const Sizes& sizes);
 // Adds messages over links of one or two kinds, some of which take the processors' time.

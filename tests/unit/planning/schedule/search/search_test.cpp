@@ -45,15 +45,37 @@ TEST_P(SmallProblems, FindsTheBestOfAllOrders) {
 }
 INSTANTIATE_TEST_SUITE_P(Limits, SmallProblems, testing::Bool());
 
-// The bound holds for whatever can run: random orders, more stages on a rank, and limits that are
-// just what an order holds.
+// Three stages on two ranks, four on two or three: every placement by dice, with one or two
+// micro-batches.
+TEST_P(SmallProblems, FindsTheBestOfAllOrdersOfUnequalRanks) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    Random random(seed);
+    const int more = between(random, 1, 2);
+    SearchProblem problem =
+        unlike_stages(random, {.ranks = more == 1 ? between(random, 2, 3) : 2,
+                               .micro_batches = more == 1 ? between(random, 1, 2) : 1,
+                               .more = more});
+    if (between(random, 0, 1) > 0) add_messages(random, problem);
+    if (between(random, 0, 3) == 0) add_costs_of_halves(random, problem);
+    problem.recompute = between(random, 0, 3) == 0;
+    if (GetParam()) add_limits(random, problem, 2);
+    const double best = best_of_all_orders(problem);
+    const Found found = search(problem, kLittle);
+    EXPECT_NEAR(found.makespan, best, 1e-9 * best) << "seed " << seed;
+    EXPECT_LE(bound_of(problem), best * (1 + 1e-9)) << "seed " << seed;
+  }
+}
+
+// The bound holds for whatever can run: random orders, more stages on a rank, as many or not as
+// on others, and limits that are just what an order holds.
 TEST(Bound, IsNoLongerThanAnyOrder) {
-  for (unsigned seed = 0; seed < 120; ++seed) {
+  for (unsigned seed = 0; seed < 240; ++seed) {
     Random random(seed);
     SearchProblem problem = unlike_stages(random, {.ranks = between(random, 1, 4),
                                                    .chunks = between(random, 1, 3),
                                                    .micro_batches = between(random, 1, 8),
-                                                   .in_a_v = between(random, 0, 2) == 0});
+                                                   .in_a_v = between(random, 0, 2) == 0,
+                                                   .more = seed < 120 ? 0 : between(random, 1, 3)});
     if (between(random, 0, 2) > 0) add_messages(random, problem);
     add_costs_of_halves(random, problem);
     problem.recompute = between(random, 0, 1) == 0;
@@ -109,12 +131,13 @@ TEST(Bound, IsCloseToTheBestOrderWhereMemoryIsScarce) {
 }
 
 TEST(Search, IsNeverWorseThanAGeneratorAndKeepsLimits) {
-  for (unsigned seed = 0; seed < 40; ++seed) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
     Random random(seed);
     const Sizes sizes{.ranks = between(random, 2, 6),
                       .chunks = between(random, 1, 2),
                       .micro_batches = between(random, 2, 16),
-                      .in_a_v = between(random, 0, 2) == 0};
+                      .in_a_v = between(random, 0, 2) == 0,
+                      .more = seed < 40 ? 0 : between(random, 1, 3)};
     SearchProblem problem = unlike_stages(random, sizes);
     add_messages(random, problem);
     if (between(random, 0, 1) > 0) add_limits(random, problem, sizes.ranks);
@@ -127,14 +150,15 @@ TEST(Search, IsNeverWorseThanAGeneratorAndKeepsLimits) {
                                                  [](int64_t a, int64_t b) { return a <= b; });
     };
     EXPECT_TRUE(fits(found.schedule)) << "seed " << seed;
-    const int chunks = static_cast<int>(problem.rank_of_stage.size()) / problem.ranks;
+    int tried = 0;
     for (const KnownSchedule& known : known_schedules()) {
-      if (known.chunks != chunks && !known.any_chunks) continue;
-      const Schedule schedule = known.make({problem.ranks, chunks, problem.micro_batches});
-      if (schedule.rank_of_stage != problem.rank_of_stage || !fits(schedule)) continue;
-      EXPECT_LE(found.makespan, proved_makespan(problem, schedule) * (1 + 1e-9))
+      const auto schedule = schedule_if_on(known, problem.rank_of_stage, problem.micro_batches);
+      if (!schedule || !fits(*schedule)) continue;
+      ++tried;
+      EXPECT_LE(found.makespan, proved_makespan(problem, *schedule) * (1 + 1e-9))
           << known.name << ", seed " << seed;
     }
+    EXPECT_EQ(found.generator.empty(), tried == 0) << "seed " << seed;
   }
 }
 
