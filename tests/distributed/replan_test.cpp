@@ -230,10 +230,11 @@ TEST_F(Replan, KeepsNoCopiesOfLayersThatHaveGone) {
 
 TEST_F(Replan, IsRefusedInOneLineAndTheRunGoesOn) {
   const std::string words = write(kTied) + " --stages 2";
-  const JobResult job = run(2, "1:3,5;2:x;3:7;4:0,7;5:3,4", words, "out");
+  const JobResult job = run(2, "1:3,5;2:x;3:7;4:0,7;5:3,4;6:1,6,", words, "out");
   ASSERT_EQ(job.exit_code, 0) << job.output;
   EXPECT_THAT(job.output, AllOf(HasSubstr("not re-planned: a split of 7 layers into 2 stages"),
                                 HasSubstr("not re-planned: the request is 'x': write the layers"),
+                                HasSubstr("not re-planned: the request is '1,6,': write the "),
                                 HasSubstr("not re-planned: the layers 3,4 are the split already")));
   EXPECT_FALSE(summary("out").contains("replans"));
   const JobResult one = run(1, "1:7", write(kTied) + " --stages 1", "out");

@@ -14,6 +14,7 @@
 #include "kernels/error.h"
 #include "kernels/parse_number.h"
 #include "launch/program/help/flag.h"
+#include "launch/program/options/comma_list.h"
 #include "launch/program/options/settings.h"
 #include "launch/program/planning/schedule_search.h"
 #include "runtime/planning/drawing/answer.h"
@@ -106,9 +107,9 @@ void read_times(ScheduleOptions& request) {
 
 // Reads the rank of each stage, and with that how many stages there are.
 void read_stage_ranks(ScheduleOptions& request) {
-  if (request.stage_ranks.empty()) return;
-  std::istringstream list(request.stage_ranks);
-  for (std::string word; std::getline(list, word, ',');) {
+  const std::vector<std::string> words = split_at_commas(request.stage_ranks);
+  if (words.empty()) return;
+  for (const std::string& word : words) {
     const std::optional<int> rank = parse_number<int>(word);
     if (!rank || *rank < 0 || *rank >= kMaxStages) {
       fail_input(

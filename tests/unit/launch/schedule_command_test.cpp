@@ -136,7 +136,7 @@ TEST(ScheduleCommand, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal({"--stages", "3", "--schedule", "zb-v"}), HasSubstr("multiple of 2"));
   EXPECT_THAT(refusal({"--schedule", "2f2b"}), HasSubstr("known are gpipe"));
   EXPECT_THAT(refusal({"--stage-ranks", "0,0,1"}), HasSubstr("1f1b places stages itself"));
-  for (const char* const ranks : {"0,,1", "0,-1", "0,x", "0,1,999999", "1.5"}) {
+  for (const char* const ranks : {"0,,1", "0,1,", "0,-1", "0,x", "0,1,999999", "1.5"}) {
     EXPECT_EQ(refusal({"--stage-ranks", ranks}),
               std::string("schedule: --stage-ranks must be ranks, counted from 0 and with commas "
                           "between them, not ") +

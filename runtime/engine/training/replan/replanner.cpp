@@ -19,7 +19,7 @@ namespace {
 // Reads "4,2". Throws Error(Input).
 std::vector<int> split_of(const std::string& text) {
   std::vector<int> split;
-  std::istringstream words(text);
+  std::istringstream words(text + ",");  // so that an element behind the last comma counts, too
   for (std::string word; std::getline(words, word, ',');) {
     const size_t first = std::min(word.find_first_not_of(" \t\r\n"), word.size());
     const size_t last = word.find_last_not_of(" \t\r\n");
