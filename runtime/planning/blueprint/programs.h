@@ -25,7 +25,7 @@ struct Programs {
 // of stages that are joined by skip connections and are not neighbours (Layout::stage_skips()).
 [[nodiscard]] Programs make_programs(const PipelineConfig& pipeline,
                                      const std::vector<Skip>& skips = {});
-// As in recipe.h.
+// These say the same as those of recipe.h.
 [[nodiscard]] int stages_per_rank(const PipelineConfig& pipeline);
 [[nodiscard]] int ranks_per_pipeline(const PipelineConfig& pipeline);
 [[nodiscard]] std::vector<int> listed_placement(const PipelineConfig& pipeline);

@@ -80,7 +80,7 @@ TEST(CommandLine, ListsHaveNoEmptyElements) {
   }
 }
 
-// As a script leaves it whose variable is not set: "cannot open : No such file", or worse.
+// A script whose variable is not set gives an empty path: "cannot open : No such file", or worse.
 TEST(CommandLine, AnEmptyPathIsNamed) {
   EXPECT_THAT(argument_error({""}), StartsWith("the run file is named by an empty text"));
   for (const std::vector<std::string>& paths :

@@ -159,7 +159,7 @@ TEST(ScheduleSearch, PlacesStagesAsItIsTold) {
   EXPECT_GE(found["makespan"], 8 * 2 * 9);  // each stage takes 3 x 3, and a rank has two
   EXPECT_THAT(schedule_text({"--verify-certificate", certificate}),
               HasSubstr(" holds: the schedule's step takes "));
-  // Its text, and its costs as a file, are taken back.
+  // The text of the schedule, and its costs as a file, are taken back.
   const std::string csv = folder.write("found.csv", with({"--format", "csv"}));
   const auto read =
       nlohmann::json::parse(schedule_text({"--schedule", csv, "--times", "5,5,5", "--json"}));

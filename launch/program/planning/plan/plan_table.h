@@ -15,7 +15,7 @@ namespace penstock {
 // "1 network card a node, shared by its 8 ranks", or "all on one node"
 [[nodiscard]] std::string cards_text(const Cluster& cluster);
 
-// For a narrow column: "none", "stage", "layer", or "mixed": stage but for some stages.
+// The mode for a narrow column: "none", "stage", "layer", or "mixed": stage but for some stages.
 [[nodiscard]] std::string short_recompute(const Arrangement& candidate);
 
 // "interleaved (4 a rank)": the schedule, with the stages of a rank where they are several.

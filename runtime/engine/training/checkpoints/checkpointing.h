@@ -64,8 +64,8 @@ class Checkpointing {
   // The longest that a checkpoint has taken from its beginning until it was complete, in seconds;
   // 0: none is complete yet.
   [[nodiscard]] double longest_seconds() const { return longest_s_; }
-  // After finish(): gives back the memory of the copies, which are of tensors that are no longer
-  // this rank's.
+  // Gives back the memory of the copies, where their tensors are no longer this rank's. Called
+  // after finish().
   void release_copies() { writer_.release_copies(); }
   // Bytes of host memory that this rank holds for copies of its tensors.
   [[nodiscard]] int64_t snapshot_bytes() const { return writer_.snapshot_bytes(); }
