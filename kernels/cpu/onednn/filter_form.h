@@ -11,7 +11,8 @@ namespace penstock {
 
 struct FilterForm {
   int64_t size_bytes = 0;
-  // The same number for the same layout and type, from 1 on; 0 for those of the weight's value.
+  // From 1 on, and the same for the same layout and type of filters of one shape and as many
+  // groups; 0 for those of the weight's value.
   uint64_t number = 0;
 };
 

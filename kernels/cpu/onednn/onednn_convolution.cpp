@@ -3,7 +3,9 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <map>
 #include <mutex>
 
 #include "kernels/cpu/onednn/filter_form.h"
@@ -175,12 +177,13 @@ struct FilterQuestionHash {
   }
 };
 
-// The answers so far. A form's number is its index in `layouts` + 1: of the pair of the weight's
-// layout and its own.
+// The answers so far. A form's number is its index + 1 among the layouts of filters of that shape.
 struct FilterAnswers {
+  using Filter = std::array<int64_t, 5>;  // out, in, groups, kernel_h, kernel_w
+
   std::mutex lock;  // for all members
   const dnnl::engine engine{dnnl::engine::kind::cpu, 0};
-  std::vector<std::pair<dnnl_api::Desc, dnnl_api::Desc>> layouts;
+  std::map<Filter, std::vector<dnnl_api::Desc>> layouts;
   std::unordered_map<FilterQuestion, std::optional<FilterForm>, FilterQuestionHash> forms;
 };
 
@@ -212,13 +215,15 @@ dnnl_api::Desc form_used(const dnnl::engine& engine, const FilterQuestion& quest
 std::optional<FilterForm> ask(FilterAnswers& known, const FilterQuestion& question) {
   require_room_for_code();
   try {
-    const Layouts l = layouts(question.plan);
-    const auto pair = std::make_pair(l.weight, form_used(known.engine, question, l));
-    FilterForm form{.size_bytes = static_cast<int64_t>(pair.second.get_size())};
-    if (pair.first == pair.second) return form;
-    const auto found = std::find(known.layouts.begin(), known.layouts.end(), pair);
-    form.number = static_cast<uint64_t>(found - known.layouts.begin()) + 1;
-    if (found == known.layouts.end()) known.layouts.push_back(pair);
+    const ConvolutionPlan& p = question.plan;
+    const Layouts l = layouts(p);
+    const dnnl_api::Desc used = form_used(known.engine, question, l);
+    FilterForm form{.size_bytes = static_cast<int64_t>(used.get_size())};
+    if (used == l.weight) return form;
+    auto& all = known.layouts[{p.out, p.in, p.groups, p.window.kernel_h, p.window.kernel_w}];
+    const auto found = std::find(all.begin(), all.end(), used);
+    form.number = static_cast<uint64_t>(found - all.begin()) + 1;
+    if (found == all.end()) all.push_back(used);
     return form;
   } catch (const dnnl::error&) {
     return {};

@@ -6,7 +6,6 @@
 #include <functional>
 
 #include "kernels/counting/counting_device.h"
-#include "kernels/cpu/image/packed_filters.h"
 #include "kernels/ops.h"
 
 namespace penstock {
@@ -481,67 +480,6 @@ TEST(Counting, NarrowedWeightsStayAsCounted) {
         EXPECT_EQ(after > 0, !once || rows == 64);
       }
     }
-  }
-}
-
-// What stays after a forward, an input gradient, or both: the filter in the library's layouts.
-TEST(Counting, PackedFiltersAreAsLargeAsCounted) {
-  struct Filter {
-    Shape shape;
-    Window window;
-    int groups = 1;
-  };
-  constexpr Window kSeven{7, 7, 2, 2, 3, 3, 3, 3};
-  const std::vector<Filter> filters = {
-      {{16, 1, 3, 3}, kThree, 16}, {{20, 1, 3, 3}, kStrided, 20}, {{32, 12, 3, 3}, kThree, 4},
-      {{30, 5, 1, 1}, kPlain, 3},  {{64, 3, 7, 7}, kSeven},       {{48, 40, 3, 3}, kThree},
-      {{32, 3, 3, 3}, kThree},     {{16, 16, 3, 3}, kThree},      {{20, 20, 3, 3}, kThree},
-      {{6, 10, 3, 3}, kThree},     {{24, 24, 1, 1}, kPlain},      {{64, 64, 3, 3}, kStrided},
-      {{32, 12, 1, 1}, kPlain},    {{128, 33, 3, 3}, kThree}};
-  for (const Precision& precision : kPrecisions) {
-    for (const Filter& filter : filters) {
-      for (const auto& [forward, backward] :
-           {std::pair{true, false}, {false, true}, {true, true}}) {
-        SCOPED_TRACE(std::string(precision.name) + (forward ? " forward " : "") +
-                     (backward ? " backward " : "") + filter.shape.text() + ", groups " +
-                     std::to_string(filter.groups));
-        const auto kept = [&](Device& d) {
-          Tensor x = zeros(d, {4, 14, 14, filter.shape[1] * filter.groups}, precision.dtype);
-          const Shape after = window_output(x.shape(), filter.window, filter.shape[0]);
-          Tensor y = zeros(d, after, precision.dtype);
-          const auto w = weight(d, filter.shape);
-          if (forward) {
-            d.image().conv2d_forward(y, x, *w, nullptr, filter.window, filter.groups, Fused::Relu);
-          }
-          if (backward) {
-            d.image().conv2d_backward_input(x, y, *w, filter.window, filter.groups);
-          }
-          return d.memory().use().current_of(Purpose::Workspace);
-        };
-        const auto real = make_cpu_device(1, precision.bf16);
-        EXPECT_EQ(kept(*make_counting_device(real->model())), kept(*real));
-      }
-    }
-  }
-}
-
-// The sizes are those of oneDNN 2.6.3 on a Granite Rapids, for those who count without one: CI
-// failed there.
-TEST(Counting, FiltersOfTiles) {
-  const auto counted = [](const Shape& filter, DType dtype, FilterUse use) {
-    return packed_elements(filter, 1, dtype, use, FilterBlocks::Tiles);
-  };
-  const auto narrow = DType::BF16;
-  EXPECT_EQ(counted({32, 3, 3, 3}, narrow, FilterUse::Forward), 32 * 3 * 9);
-  EXPECT_EQ(counted({32, 5, 3, 3}, narrow, FilterUse::Forward), 32 * 6 * 9);
-  EXPECT_EQ(counted({32, 3, 1, 1}, narrow, FilterUse::Forward), 32 * 4);
-  EXPECT_EQ(counted({32, 31, 3, 3}, narrow, FilterUse::Forward), 32 * 32 * 9);
-  EXPECT_EQ(counted({128, 33, 3, 3}, narrow, FilterUse::Forward), 128 * 64 * 9);
-  EXPECT_EQ(counted({6, 10, 3, 3}, narrow, FilterUse::InputGradient), 32 * 16 * 9);
-  EXPECT_EQ(counted({32, 3, 3, 3}, narrow, FilterUse::WeightGradient), 32 * 16 * 9);
-  for (const FilterUse use : {FilterUse::Forward, FilterUse::InputGradient}) {
-    EXPECT_EQ(counted({6, 10, 3, 3}, DType::F32, use),
-              packed_elements({6, 10, 3, 3}, 1, DType::F32, use, FilterBlocks::Of16));
   }
 }
 
