@@ -14,7 +14,6 @@ namespace penstock {
 namespace {
 
 using Json = nlohmann::json;
-using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr const char* kFiveOnThree = " --stage-ranks 0,1,1,2,2 ";
@@ -94,19 +93,20 @@ TEST_F(StagesOnRanks, AreOthersWhenARunGoesOn) {
 }
 
 TEST_F(StagesOnRanks, AreEvaluatedThereAndOnOtherRanks) {
-  const JobResult job = start(3, std::string("--steps 2 --schedule searched") + kFiveOnThree);
+  const JobResult job = start(
+      3, std::string("--steps 2 --data.samples 60 --data.validation 0.2 --schedule searched") +
+             kFiveOnThree);
   ASSERT_EQ(job.exit_code, 0) << job.output;
-  const auto answer = [&](int ranks) {
-    const JobResult eval =
-        run_penstock(ranks, "eval " + out_ + "/run.toml --data.validation synthetic");
+  const auto answer = [&](int ranks, const std::string& options) {
+    const JobResult eval = run_penstock(ranks, "eval " + out_ + "/run.toml --json " + options);
     EXPECT_EQ(eval.exit_code, 0) << eval.output;
-    const size_t at = eval.output.find("loss");
-    return at == std::string::npos ? eval.output : eval.output.substr(at);
+    return eval.output;
   };
-  const std::string there = answer(3);
-  EXPECT_THAT(there, HasSubstr("loss"));
-  EXPECT_EQ(answer(1), there);
-  EXPECT_EQ(answer(2), there);
+  const std::string there = answer(3, "");
+  EXPECT_THAT(there, HasSubstr("\"loss\":"));
+  EXPECT_EQ(answer(2, ""), there);
+  EXPECT_EQ(answer(1, "--stages 1"), there);
+  EXPECT_EQ(answer(2, "--schedule looped-bfs --stage-ranks 1,0,1"), there);
 }
 
 TEST_F(StagesOnRanks, AreRehearsedByDryRunsWithTheForecastsMemory) {
