@@ -324,7 +324,7 @@ TEST(ScheduleSearch, RefusesOptionsThatDoNotGoTogether) {
   EXPECT_THAT(search_refusal({"--search", "--stages", "5", "--chunks", "2"}),
               HasSubstr("take a multiple"));
   EXPECT_THAT(search_refusal({"--search", "--stages", "1000000000"}), HasSubstr("too large"));
-  EXPECT_THAT(search_refusal({"--search", "--stage-ranks", "0,2"}),
+  EXPECT_THAT(search_refusal({"--search", "--stage-ranks", "0,2,2"}),
               HasSubstr("rank 1 holds no stage"));
   EXPECT_THAT(search_refusal({"--search", "--costs", "c.json", "--stage-ranks", "0,1"}),
               HasSubstr("--stage-ranks does not go with --costs"));
