@@ -109,18 +109,23 @@ class PointDrawer {
   DrawnSweep draw() {
     std::vector<size_t> sizes;
     for (const GridKey& key : sweep_.grid) sizes.push_back(key.values.size());
-    sizes.push_back(std::max<size_t>(1, sweep_.ranks.size()));
-    double all = 1;
+    double all = static_cast<double>(std::max<size_t>(1, sweep_.ranks.size()));
     for (const size_t size : sizes) all *= static_cast<double>(size);
     if (all > kMostPoints) {
-      fail_input(fmt::format("{}: the grid has {:.0f} combinations, more than {}",
+      fail_input(fmt::format("{}: the grid and sweep.ranks have {:.0f} combinations, more than {}",
                              sweep_.path.string(), all, kMostPoints));
     }
-    for (const std::vector<size_t>& choice : combinations(sizes)) draw_point(choice);
-    if (left_out_ > 0) {
-      drawn_.notes.push_back(fmt::format(
-          "{} combinations of the grid are no pipeline on any of sweep.ranks, and no points",
-          left_out_));
+    int64_t left_out = 0;
+    for (const std::vector<size_t>& choice : combinations(sizes)) {
+      bool is_pipeline = sweep_.ranks.empty();
+      if (is_pipeline) (void)draw_point(choice, std::nullopt);
+      for (const int ranks : sweep_.ranks) is_pipeline |= draw_point(choice, ranks);
+      left_out += is_pipeline ? 0 : 1;
+    }
+    if (left_out > 0) {
+      drawn_.notes.push_back(
+          fmt::format("no pipeline on any of sweep.ranks, and so left out: {} of the grid",
+                      amount_text(left_out, "combination")));
     }
     note_short_points();
     if (drawn_.record.points.empty()) {
@@ -156,7 +161,9 @@ class PointDrawer {
     }
   }
 
-  void draw_point(const std::vector<size_t>& choice) {
+  // Adds the point of this combination of the grid, on that many ranks where sweep.ranks says any.
+  // Returns false, and adds nothing, where it is no pipeline on them.
+  bool draw_point(const std::vector<size_t>& choice, std::optional<int> ranks) {
     Settings settings = base_;
     for (size_t i = 0; i < sweep_.grid.size(); ++i) {
       const GridKey& key = sweep_.grid[i];
@@ -173,14 +180,12 @@ class PointDrawer {
                      .seed = settings.config.run.seed,
                      .dry_run = sweep_.dry_run};
     settle_chunks(settings, point);
-    if (!sweep_.ranks.empty() && !fit_ranks(sweep_.ranks[choice.back()], rules_, point.sizes)) {
-      ++left_out_;
-      return;
-    }
+    if (ranks && !fit_ranks(*ranks, rules_, point.sizes)) return false;
     if (point.skipped.empty()) point.skipped = fit_mini_batch(rules_, point.sizes);
     name_point(choice, point);
     if (point.skipped.empty()) settle(settings, point);
     add(std::move(point), std::move(settings.config));
+    return true;
   }
 
   static void settle_chunks(Settings& settings, SweepPoint& point) {
@@ -277,7 +282,6 @@ class PointDrawer {
   PointForecaster forecaster_;
   SizeRules rules_ = {};
   bool forecasts_ = true;
-  int left_out_ = 0;
   std::set<std::string> names_ = {}, texts_ = {};
   DrawnSweep drawn_ = {};
 };

@@ -16,6 +16,7 @@ namespace penstock {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -81,6 +82,21 @@ TEST_F(Sweeps, TheGridMakesThePoints) {
   EXPECT_GT(point.planned->step_s, 0);
   EXPECT_GT(point.planned->bubble, 0);
   EXPECT_GT(point.planned->peak_bytes, 0);
+}
+
+// A note once counted pairs of a combination and a number of ranks, whatever the others made of it.
+TEST_F(Sweeps, CombinationsThatNoNumberOfRanksFitsAreCountedOnce) {
+  const DrawnSweep all = drawn("ranks = [1, 2]\n[grid]\nstages = [1, 2]\nthreads = [1, 2]\n");
+  EXPECT_EQ(all.record.points.size(), 6U);
+  EXPECT_THAT(all.notes, Not(Contains(HasSubstr("sweep.ranks"))));
+  const DrawnSweep some = drawn("ranks = [1, 2]\n[grid]\nstages = [1, 3]\nthreads = [1, 2]\n");
+  EXPECT_EQ(some.record.points.size(), 4U);
+  EXPECT_THAT(some.notes, Contains("no pipeline on any of sweep.ranks, and so left out: 2 "
+                                   "combinations of the grid"));
+  std::string many = "0";
+  for (int i = 1; i <= 2048; ++i) many += ", " + std::to_string(i);
+  EXPECT_THAT(refusal("ranks = [1, 2]\n[grid]\nseed = [" + many + "]\n"),
+              HasSubstr("the grid and sweep.ranks have 4098 combinations, more than 4096"));
 }
 
 TEST_F(Sweeps, PointsThatAreShorterThanTwoWarmUpsAreTold) {
