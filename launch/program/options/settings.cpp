@@ -134,17 +134,17 @@ std::string data_path(const Settings& settings, const std::string& name, const s
       .string();
 }
 
-// Handles training data that cannot be found. To evaluate the run, the validation data are used in
-// their place. For images this is an error, because the folders of the training data name the
-// classes.
+// Handles training data that are not given or cannot be found. To evaluate the run, the validation
+// data are used in their place. For images this is an error, because the folders of the training
+// data name the classes.
 void settle_without_training_data(Settings& settings, DataRead read, const Error& missing) {
   DataConfig& data = settings.config.data;
-  if (read == DataRead::Nothing) {
+  if (read == DataRead::Nothing && !data.train.empty()) {
     data.train = path_places(settings, "data.train", data.train).front().string();
     return;
   }
   const bool separate = !data.validation.empty() && !parse_number<double>(data.validation);
-  if (read == DataRead::All || data.kind == "images") throw missing;
+  if (read != DataRead::Validation || data.kind == "images") throw missing;
   if (!separate) {
     fail_input(fmt::format("{}; to evaluate without it, name a text with --data.validation PATH",
                            missing.what()));
@@ -155,6 +155,12 @@ void settle_without_training_data(Settings& settings, DataRead read, const Error
 void settle_training_data(Settings& settings, DataRead read) {
   DataConfig& data = settings.config.data;
   try {
+    if (data.train.empty()) {
+      fail_input(
+          fmt::format("{}: 'data.train' is not given, and data.kind = \"{}\" reads a file; "
+                      "add --data.train PATH",
+                      settings.place_of("data.train"), data.kind));
+    }
     data.train = data_path(settings, "data.train", data.train);
   } catch (const Error& missing) {
     settle_without_training_data(settings, read, missing);
@@ -164,11 +170,6 @@ void settle_training_data(Settings& settings, DataRead read) {
 void settle_data_paths(Settings& settings, DataRead read) {
   DataConfig& data = settings.config.data;
   if (data.kind == "synthetic") return;
-  if (data.train.empty()) {
-    fail_input(fmt::format(
-        "{}: 'data.train' is not given, and data.kind = \"{}\" reads a file; add --data.train PATH",
-        settings.place_of("data.train"), data.kind));
-  }
   settle_training_data(settings, read);
   if (!data.vocabulary.empty()) {
     data.vocabulary = found_path(settings, "data.vocabulary", data.vocabulary).string();

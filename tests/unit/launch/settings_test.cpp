@@ -127,6 +127,28 @@ TEST(DataPaths, AMissingFileNamesBothPlaces) {
   EXPECT_THAT(argument_error({"--data.kind=text"}), HasSubstr("'data.train' is not given"));
 }
 
+TEST(DataPaths, AnEvaluationNeedsNoTrainingData) {
+  const TemporaryFolder folder;
+  const std::string text = folder.write("d.txt", "x");
+  const auto evaluated = [](const std::vector<std::string>& arguments) {
+    return read_settings(arguments, false, DataRead::Validation).config.data;
+  };
+  const std::vector<std::string> words = {"--data.kind=text", "--data.validation", text};
+  EXPECT_EQ(evaluated(words).train, text);
+  EXPECT_EQ(evaluated(words).validation, text);
+  EXPECT_THAT(argument_error(words), HasSubstr("'data.train' is not given"));
+  for (const char* without : {"--data.kind=text", "--data.kind=images"}) {
+    EXPECT_THAT(input_error([&] {
+                  (void)evaluated({without, "--data.validation=0.1"});
+                }),
+                HasSubstr("'data.train' is not given"));
+  }
+  EXPECT_THAT(input_error([&] {
+                (void)evaluated({"--data.kind=images", words[1], words[2]});
+              }),
+              HasSubstr("'data.train' is not given"));
+}
+
 TEST(DataPaths, AValidationShareLiesBetweenZeroAndOne) {
   const TemporaryFolder folder;
   const std::string data = folder.write("d.txt", "x");
