@@ -9,15 +9,15 @@ namespace penstock {
 namespace {
 
 // Throws Error(Input) for the first of the ids [first, last) that is below `lowest`, or is `limit`
-// or more.
+// or more. The text `what` says what an id is, and `made_for` what the network has `limit` of.
 void check_ids(const Tensor& ids, int64_t first, int64_t last, int32_t lowest, int64_t limit,
-               const char* what) {
+               const char* what, const char* made_for) {
   const auto* id = ids.data<int32_t>();
   for (int64_t r = first; r < last; ++r) {
     if (id[r] < lowest || id[r] >= limit) {
       fail_input(std::string(what) + " " + std::to_string(id[r]) + " in row " + std::to_string(r) +
-                 " is outside of 0 .. " + std::to_string(limit - 1) +
-                 ": does the vocabulary of the data fit the model's?");
+                 " is outside of 0 .. " + std::to_string(limit - 1) + ", the " + made_for +
+                 " of the network: do the data fit it?");
     }
   }
 }
@@ -110,7 +110,7 @@ class CpuToken final : public OnCpu<TokenOps> {
   void embedding_forward(Tensor& y, const Tensor& ids, const Tensor& table) override {
     const int64_t width = table.dim(1);
     require_elements("embedding_forward", y, ids.elements() * width);
-    check_ids(ids, 0, ids.elements(), 0, table.dim(0), "token id");
+    check_ids(ids, 0, ids.elements(), 0, table.dim(0), "token id", "vocabulary");
     const auto* id = ids.data<int32_t>();
     with_element_type(y.dtype(), "embedding_forward", [&]<class T>(T) {
       T* to = y.data<T>();
@@ -132,7 +132,7 @@ class CpuToken final : public OnCpu<TokenOps> {
     const int64_t width = dtable.dim(1);
     const int64_t rows = ids.elements();
     require_elements("embedding_backward", g, rows * width);
-    check_ids(ids, 0, rows, 0, dtable.dim(0), "token id");
+    check_ids(ids, 0, rows, 0, dtable.dim(0), "token id", "vocabulary");
     const auto* id = ids.data<int32_t>();
     auto* to = dtable.data<float>();
     constexpr int64_t kLine = 16;
@@ -233,7 +233,7 @@ class CpuToken final : public OnCpu<TokenOps> {
     require_elements(op, logsumexp, labels.elements());
     const int64_t classes = logits.shape().back();
     check_ids(labels, first_row, first_row + logits.shape().rows(),
-              std::numeric_limits<int32_t>::min(), classes, "label");
+              std::numeric_limits<int32_t>::min(), classes, "label", "classes");
     return classes;
   }
 };

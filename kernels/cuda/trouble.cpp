@@ -27,8 +27,8 @@ void Trouble::check() {
     fail_input("token id " + std::to_string(found.value) + " is outside the embedding table of " +
                std::to_string(found.limit) + " rows");
   }
-  fail_input("label " + std::to_string(found.value) + " is not below the number of classes, " +
-             std::to_string(found.limit));
+  fail_input("label " + std::to_string(found.value) +
+             " is not below the number of classes of the network, " + std::to_string(found.limit));
 }
 
 }  // namespace penstock

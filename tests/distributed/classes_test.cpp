@@ -154,6 +154,51 @@ TEST_F(Classes, ThatAreOthersAreRefusedByName) {
   refused("train " + run_ + " --resume auto --steps 30", 2, {"has other classes", others});
 }
 
+// Such networks once trained, and were refused by predict, or ended in their first step.
+TEST_F(Classes, OfALayerListAreComparedWithThoseOfTheData) {
+  const std::string rest = std::string(kRunFile).substr(std::string(kRunFile).find("[data]"));
+  const auto list = [&](const std::string& classifier) {
+    return scratch_.write("list.toml",
+                          "[model]\nkind = \"sequential\"\nimage = [3, 8, 8]\nlayers = [{kind = "
+                          "\"flatten\"}, {kind = \"classifier\"" +
+                              classifier + "}]\n" + rest);
+  };
+  for (const char* number : {"9", "2"}) {
+    refused("train " + list(std::string(", classes = ") + number) + " --out " + run_, 2,
+            {"set has 3 classes (blue, green, red), and the network is made for " +
+             std::string(number) +
+             ", which its last layer 'layers.1' tells apart: make it as many (in a layer "
+             "list leave `classes` out)"});
+    EXPECT_FALSE(std::filesystem::exists(run_ + "/run.toml"));
+  }
+  refused("train " + list(", classes = 3") +
+              " --data.kind synthetic --data.train= --data.validation= --model.classes 5 --out " +
+              run_,
+          2,
+          {"data.kind = \"synthetic\" has 5 classes, and the network is made for 3",
+           "or give model.classes = 3"});
+  const JobResult fits = run_alone("train " + list(", classes = 3") + " --steps 1 --out " + run_);
+  EXPECT_EQ(fits.exit_code, 0) << fits.output;
+}
+
+TEST_F(Classes, OfALayerListAreAtLeastTheTokensOfTheData) {
+  (void)scratch_.write("text.txt", std::string(4000, 'a'));
+  const auto list = [&](const std::string& classes) {
+    return scratch_.write("list.toml",
+                          "[model]\nkind = \"sequential\"\ncontext = 8\nlayers = [{kind = "
+                          "\"embedding\", width = 4}, {kind = \"classifier\", classes = " +
+                              classes +
+                              "}]\n[data]\nkind = \"text\"\ntrain = \"text.txt\"\n[pipeline]\n"
+                              "micro_batches = 1\n[run]\nsteps = 1\nthreads = 1\n");
+  };
+  refused("train " + list("90") + " --out " + run_, 2,
+          {"text.txt has 256 tokens, and the network is made for 90, which its last layer",
+           "or give model.vocabulary = 90"});
+  EXPECT_FALSE(std::filesystem::exists(run_ + "/run.toml"));
+  const JobResult padded = run_alone("train " + list("300") + " --out " + run_);
+  EXPECT_EQ(padded.exit_code, 0) << padded.output;
+}
+
 // It once told a loss of nan and an accuracy, and ended with 0.
 TEST_F(Classes, AreNotToldOfLogitsThatAreNoNumbers) {
   (void)train();

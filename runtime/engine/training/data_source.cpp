@@ -8,6 +8,7 @@
 #include "runtime/data/datasets/tuning/questions.h"
 #include "runtime/data/tokenizer/hub/hub_tokenizer.h"
 #include "runtime/data/tokenizer/vocabulary.h"
+#include "runtime/network/layers/library/loss.h"
 #include "runtime/system/comm/agreement.h"
 
 namespace penstock {
@@ -77,6 +78,33 @@ void check_classes(const Config& config, const Datasets& datasets) {
              " or 0, which takes those of the data");
 }
 
+// Refuses data with other labels than the last layer of the network tells apart, whose number need
+// not be the one in the [model] section: a layer list and a network of one's own give their own.
+// Tokens may be fewer than that, since tables are often padded. A last layer that is no classifier
+// of the labels is left alone.
+void check_last_layer(const Config& config, const ModelMaker& models, const SampleShape& shape,
+                      const Datasets& datasets) {
+  const Sequential model = models.build(config.model, datasets.vocabulary, datasets.classes);
+  if (model.layers.empty()) return;
+  const auto* last = dynamic_cast<const ClassifierLoss*>(model.layers.back().get());
+  if (last == nullptr || last->targets() != shape.label_field) return;
+  const bool text = shape.label_per_position;
+  // Where the section gives a vocabulary, its readers look at each token themselves.
+  const int64_t tokens = shape.classes > 0 ? shape.classes : datasets.vocabulary;
+  const int64_t of_data = text ? tokens : datasets.classes;
+  const int64_t told = last->classes();
+  if (of_data == 0 || told == of_data || (text && told > of_data)) return;
+  const std::string key = text ? "vocabulary" : "classes";
+  const bool is_fixed = !datasets.labels.empty();
+  const std::string& path = config.data.train;
+  fail_input((path.empty() ? "data.kind = \"" + config.data.kind + "\"" : path) + " has " +
+             std::to_string(of_data) + (text ? " tokens" : " classes") +
+             (is_fixed ? " (" + class_list(datasets.labels) + ")" : "") +
+             ", and the network is made for " + std::to_string(told) + ", which its last layer '" +
+             last->name() + "' tells apart: make it as many (in a layer list leave `classes` out)" +
+             (is_fixed ? "" : ", or give model." + key + " = " + std::to_string(told)));
+}
+
 // Writes a warning to stderr. Any rank that reads data calls it, from its reading thread; a single
 // write keeps the line whole among the lines of other ranks.
 void warn_of_damage(const std::string& line) {
@@ -105,6 +133,7 @@ DataSource::DataSource(const Config& config, const ModelMaker& models, Collectiv
     class_names_ = datasets_.labels;
     check_vocabulary(config, datasets_.vocabulary);
     check_classes(config, datasets_);
+    check_last_layer(config, models, shape_, datasets_);
     return facts_of(datasets_);
   });
   // What rank 0 has found out counts where the other ranks read.
