@@ -59,8 +59,24 @@ TEST_F(Epochs, GoOnToTheSameSamples) {
   EXPECT_EQ(wider.exit_code, 0) << wider.output;
   EXPECT_THAT(wider.output, HasSubstr("changed: pipeline.micro_batches 2 -> 4, run.epochs 1 -> 3"));
   EXPECT_EQ(summary_of("run")["steps"], 26);
+  // A cosine from 1e-3: 14 of 26 steps are further on than 14 of 38.
+  EXPECT_THAT(wider.output,
+              HasSubstr("note: a step now takes 8 samples in place of 4; the run ends with step 26 "
+                        "in place of 38, and step 14 has the learning rate 0.00044 in place of "
+                        "0.000701: --mini-batch 4 keeps them"));
   expect_refusal(1, "train " + out("run") + " --resume " + out("run"), 2,
                  {"run.epochs is 3", "raise --epochs"});
+}
+
+TEST_F(Epochs, AnotherMiniBatchIsToldWhereStepsAreCounted) {
+  ASSERT_EQ(trained(1, "run", "--steps 2").exit_code, 0);
+  const std::string again = "train " + out("run") + " --resume auto --steps ";
+  EXPECT_THAT(
+      run_alone(again + "3 --micro-batches 4").output,
+      HasSubstr("note: a step now takes 8 samples in place of 4; the number of steps and the "
+                "learning rates stay: --mini-batch 4 keeps the samples, too"));
+  EXPECT_THAT(run_alone(again + "4 --mini-batch 8 --micro-batches 2 --micro-batch-size 4").output,
+              testing::Not(HasSubstr("a step now takes")));
 }
 
 }  // namespace

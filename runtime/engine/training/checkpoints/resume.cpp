@@ -1,8 +1,14 @@
 #include "runtime/engine/training/checkpoints/resume.h"
 
+#include <array>
+#include <cstdio>
+
 #include "kernels/error.h"
 #include "runtime/engine/training/checkpoints/resume_rules.h"
+#include "runtime/engine/training/epochs.h"
 #include "runtime/engine/training/evaluation/best.h"
+#include "runtime/network/optimizer/rate.h"
+#include "runtime/planning/blueprint/plan_request.h"
 #include "runtime/records/checkpoint/layout.h"
 #include "runtime/records/checkpoint/reader.h"
 #include "runtime/system/comm/agreement.h"
@@ -41,6 +47,34 @@ std::string lack_of_best(const Config& config, const BestEvaluation& best) {
   if (best.step == 0 || state_of_checkpoint(root + "/" + step_name(best.step))) return "";
   return "; " + root + " lacks the best checkpoint so far, of step " + std::to_string(best.step) +
          ": none is kept until an evaluation is better";
+}
+
+// Returns a line for the user where a step now takes another number of samples than when `saved`
+// was written: what becomes of the length of the run and of its learning rate. Else an empty text.
+std::string mini_batch_note(const CheckpointState& saved, const Config& config,
+                            const Progress& progress) {
+  const int64_t mini_batch = mini_batch_of(config.pipeline);
+  if (saved.mini_batch <= 0 || saved.mini_batch == mini_batch) return "";
+  const std::string before = std::to_string(saved.mini_batch);
+  const std::string text = "\nnote: a step now takes " + std::to_string(mini_batch) +
+                           " samples in place of " + before + "; ";
+  const int64_t steps = config.run.epochs == 0
+                            ? config.run.steps
+                            : steps_of_epochs(config.run.epochs, saved.mini_batch, progress);
+  const std::string cure = ": --mini-batch " + before + " keeps ";
+  if (steps == config.run.steps) {
+    return text + "the number of steps and the learning rates stay" + cure + "the samples, too";
+  }
+  const int64_t next = progress.step + 1;
+  const auto rate = [&](int64_t total) {
+    std::array<char, 32> number{};
+    std::snprintf(number.data(), number.size(), "%.3g",
+                  learning_rate(config.optimizer, next, total));
+    return std::string(number.data());
+  };
+  return text + "the run ends with step " + std::to_string(config.run.steps) + " in place of " +
+         std::to_string(steps) + ", and step " + std::to_string(next) + " has the learning rate " +
+         rate(config.run.steps) + " in place of " + rate(steps) + cure + "them";
 }
 
 void read_entry(CheckpointReader& reader, StateEntry& entry, Device& device) {
@@ -111,7 +145,7 @@ ResumePoint find_resume_point(const std::string& checkpoint, const Config& confi
     progress.owes_evaluation = saved.owes_evaluation;
     progress.loss = saved.loss;
     if (saved.best_metric == config.checkpoint.best) progress.best = saved.best;
-    point.note += lack_of_best(config, progress.best);
+    point.note += lack_of_best(config, progress.best) + mini_batch_note(saved, config, progress);
     return progress;
   };
   point.progress = numbers_of_first_rank<Progress>(world, look);
