@@ -1,6 +1,7 @@
 #include "runtime/network/layers/container.h"
 
 #include "runtime/network/layers/library/image.h"
+#include "runtime/network/layers/undeclared.h"
 
 namespace penstock {
 
@@ -22,7 +23,9 @@ void Group::declare(ParameterSet& set) const {
 
 Variables Group::forward(Context& context, const Variables& inputs) const {
   Variables x = inputs;
-  for (const auto& layer : layers_) x = layer->forward(context, x);
+  for (const auto& layer : layers_) {
+    x = naming_layer(*layer, [&] { return layer->forward(context, x); });
+  }
   return x;
 }
 
@@ -43,7 +46,7 @@ std::string Group::targets() const {
 }
 
 void Group::end_step(const StepEnd& end) const {
-  for (const auto& layer : layers_) layer->end_step(end);
+  for (const auto& layer : layers_) naming_layer(*layer, [&] { layer->end_step(end); });
 }
 
 int64_t Group::past_width() const {

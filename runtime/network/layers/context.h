@@ -83,7 +83,7 @@ struct Context {
   [[nodiscard]] bool one_position() const {
     return batch.decoding != nullptr && batch.decoding->one_position;
   }
-  // The batch field of that name. Throws Error(Internal) where Layer::reads() did not name it.
+  // The batch field of that name. Throws Undeclared where Layer::reads() did not name it.
   [[nodiscard]] const Tensor& field(const std::string& name) const;
   // The random numbers of one layer for this micro-batch of this step: the same in a recompute, and
   // wherever the layer is. `name_hash` is hash_name() of the layer's or adapter's full name.

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "runtime/network/layers/undeclared.h"
+
 namespace penstock {
 
 const Tensor& Context::field(const std::string& name) const {
   const auto at = std::find(batch.field_names->begin(), batch.field_names->end(), name);
   if (at == batch.field_names->end()) {
-    fail_internal("a layer uses the batch field '" + name +
-                  "' without naming it in Layer::reads()");
+    throw Undeclared("uses the batch field '" + name + "' without naming it in Layer::reads()");
   }
   return (*batch.fields)[static_cast<size_t>(at - batch.field_names->begin())];
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/error.h"
+#include "runtime/network/layers/undeclared.h"
 
 namespace penstock {
 
@@ -11,7 +12,7 @@ void ParameterSet::claim(const std::string& name) {
 }
 
 void ParameterSet::undeclared() {
-  fail_internal("a layer asks for what it has not declared: name it in Layer::declare()");
+  throw Undeclared("asks for what it has not declared: name it in Layer::declare()");
 }
 
 Parameter& ParameterSet::add(const Slot& slot, const std::string& name, const Shape& shape,

@@ -84,7 +84,7 @@ class ParameterSet {
   void add_constant(const Slot& slot, const std::string& shared_as = {});
 
   // The object that was declared with that slot. Where there is none, parameter_if() returns null
-  // and the others throw Error(Internal). A constant is an empty tensor until its layer makes it.
+  // and the others throw Undeclared. A constant is an empty tensor until its layer makes it.
   [[nodiscard]] Parameter* parameter_if(const Slot& slot) const { return by_slot_.find(slot); }
   [[nodiscard]] Parameter& parameter(const Slot& slot) const { return found(by_slot_, slot); }
   [[nodiscard]] Buffer& buffer(const Slot& slot) const { return found(buffer_by_slot_, slot); }

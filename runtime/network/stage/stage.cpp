@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/network/layers/observer.h"
+#include "runtime/network/layers/undeclared.h"
 
 namespace penstock {
 
@@ -63,7 +64,7 @@ void Stage::begin_step(bool gradients_stay) {
 
 void Stage::end_step(int replicas) {
   const StepEnd end{device_, weights_.set(), replicas};
-  for (const auto& layer : layers_) layer->end_step(end);
+  for (const auto& layer : layers_) naming_layer(*layer, [&] { layer->end_step(end); });
 }
 
 Stage::Stash& Stage::take_stash(int index) {
@@ -160,7 +161,7 @@ Tensors Stage::run(Segment& segment, const MicroBatch& batch, bool record, bool 
     if (record) tape.begin_part(i);
     if (plan_.pop[i] >= 0) x.push_back(std::move(skips[static_cast<size_t>(plan_.pop[i])]));
     if (await_weights_) await_weights_(i);
-    x = layers_[i]->forward(now, x);
+    x = naming_layer(*layers_[i], [&] { return layers_[i]->forward(now, x); });
     if (batch.pass.probe != nullptr && !recomputing) {
       batch.pass.probe->output(layers_[i]->name(), batch.global_index(), {x.data(), x.size()});
     }

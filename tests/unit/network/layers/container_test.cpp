@@ -126,5 +126,48 @@ TEST(Containers, PassReadsAndTheEndOfTheStep) {
   EXPECT_THAT(last.reads(), ElementsAre("answers"));
 }
 
+// Forgets to declare its weight, and to name the field that it reads.
+class Forgetful final : public UnaryLayer {
+ public:
+  Forgetful(const std::string& name, bool asks_for_field)
+      : UnaryLayer(name), asks_for_field_(asks_for_field) {}
+  [[nodiscard]] std::string kind() const override { return "forgetful"; }
+
+ protected:
+  Variable run(Context& context, const Variable& x) const override {
+    if (asks_for_field_) (void)context.field("nothing");
+    (void)context.parameter(weight_);
+    return x;
+  }
+
+ private:
+  bool asks_for_field_;
+  Slot weight_;
+};
+
+// Both were called a bug of ours, and no layer was named.
+TEST(Containers, NameALayerThatAsksForWhatItDidNotDeclare) {
+  const auto refused = [](std::unique_ptr<Layer> layer) {
+    SmallNetwork network(layers_of(linear_layer("first", 3, 3), std::move(layer)));
+    try {
+      (void)network.evaluate(network.random({4, 3}, 1));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Input);
+      return std::string(error.what());
+    }
+    return std::string("nothing was thrown");
+  };
+  EXPECT_EQ(refused(std::make_unique<Forgetful>("own", false)),
+            "layer 'own' (forgetful): asks for what it has not declared: name it in "
+            "Layer::declare()");
+  EXPECT_EQ(refused(std::make_unique<Forgetful>("own", true)),
+            "layer 'own' (forgetful): uses the batch field 'nothing' without naming it in "
+            "Layer::reads()");
+  // The innermost one is named.
+  EXPECT_THAT(refused(std::make_unique<Residual>(
+                  "r", layers_of(std::make_unique<Forgetful>("r.own", false)), Layers{})),
+              ::testing::StartsWith("layer 'r.own' (forgetful): asks"));
+}
+
 }  // namespace
 }  // namespace penstock
