@@ -18,7 +18,7 @@ A key that the run does not read, since it is for another kind of network, data 
 `'model.experts' is read only where model.kind is decoder, and here model.kind is transformer-lm`. What the command line switches off may stay in the file, where the file by itself reads it.
 A network of one's own may read all of `[model]`.
 
-Paths are relative to the run file, then to the working directory. TOML holds UTF-8 alone: a byte 0xE9 of a path that is not is written `"\U0010FEE9"` here, with the byte at the end, and as it is on the command line. This page is made from the table of options by `penstock help run-file`, and a test keeps the two equal;
+Paths of what is read are relative to the run file, then to the working directory; on the command line, and `run.out` and `run.resume` wherever they are given, to the working directory alone. TOML holds UTF-8 alone: a byte 0xE9 of a path that is not is written `"\U0010FEE9"` here, with the byte at the end, and as it is on the command line. This page is made from the table of options by `penstock help run-file`, and a test keeps the two equal;
 `penstock train --help` prints the same table.
 )";
 

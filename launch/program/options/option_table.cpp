@@ -261,7 +261,7 @@ void add_run(std::vector<Option>& table) {
   rows.add("steps", "steps", &R::steps, "N", between(0, 1e15), "of the optimizer; 0: as many as epochs come to");
   rows.add("epochs", "epochs", &R::epochs, "E", between(0, 1e9), "passes over the training set, in place of steps; the last step is filled up with samples of the next one; 0: steps says how long");
   rows.add("seed", "seed", &R::seed, "S", between(0, 9e15), "of weights, dropout and data order");
-  rows.add("out", "out", &R::out, "DIR", any(), "the run directory; empty: runs/<run file>-<number>, and runs/latest leads to the newest");
+  rows.add("out", "out", &R::out, "DIR", any(), "the run directory, relative to the working directory; empty: runs/<run file>-<number>, and runs/latest leads to the newest");
   rows.add("resume", "resume", &R::resume, "auto|never|PATH", any(), "auto: go on from the newest checkpoint of the run directory, or start where there is none; PATH: from that checkpoint, or the newest of that run directory");
   rows.add("overwrite", "overwrite", &R::overwrite, "", any(), "replace the results of an earlier run in the run directory");
   rows.add("time_limit", "time-limit", &R::time_limit, "MINUTES|[D-]HH:MM:SS", any(), "stop in time before it, with a checkpoint and exit code 75; auto: when the batch job ends (Slurm, PBS); none").accepts_number = true;

@@ -183,6 +183,12 @@ bool has_no_number(std::string_view line) {
   return false;
 }
 
+// Returns whether the line looks like the first of a table: names or values between commas.
+bool looks_like_table(std::string_view line) {
+  return line.find_first_of(",;\t") != std::string_view::npos &&
+         line.find_first_of("{[") == std::string_view::npos;
+}
+
 // Parses as parse_json() does. If the line is a dictionary of Python, or an object over several
 // lines, or has what JSON has no word for, the error also says how a line should be written.
 json parsed_line(std::string_view line, const std::string& where) {
@@ -194,6 +200,13 @@ json parsed_line(std::string_view line, const std::string& where) {
             ? " (NaN and Infinity are no JSON: leave the key out or give null, and write lines "
               "with json.dumps(..., allow_nan=False) of Python, which stops at them)"
             : " (a line is one JSON object, as json.dumps() of Python writes it)";
+    if (where.ends_with(", line 1") && looks_like_table(line)) {
+      fail_data(
+          where +
+          ": the line is no JSON, and looks like one of a table (CSV), which pandas makes lines "
+          "of JSON: `read_csv(...).to_json(..., orient=\"records\", lines=True)`; plain text is "
+          "read by data.kind = \"text\"");
+    }
     throw Error(error.kind(), error.what() + std::string(cure));
   }
 }

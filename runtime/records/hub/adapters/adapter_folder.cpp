@@ -105,8 +105,9 @@ std::vector<std::string> targets_of_list(ConfigFields& fields, const json& entri
         targets_meant(name, fields.where() + ": \"target_modules\"");
     if (words.empty()) {
       fields.refuse("target_modules", "has " + quoted(name) +
-                                          ", which is no matrix of attention or feed-forward "
-                                          "layers in GPT-2, Llama, Mistral or Qwen");
+                                          ", which is no matrix of attention, feed-forward "
+                                          "layers or mixtures in any family that is read; adapters "
+                                          "of embeddings and output layers are not supported");
     }
     found.insert(found.end(), words.begin(), words.end());
   }

@@ -228,6 +228,8 @@ TEST_F(Tuning, LinesThatAreNoneAreNamed) {
   refused(ErrorKind::Input, R"({"messages": [], "system": "s"})", "the first of them");
   expect_error(ErrorKind::Data, {"train.jsonl is a Parquet file", "lines of JSON are read"},
                [&] { (void)open("PAR1\x15\x04", 8); });
+  expect_error(ErrorKind::Data, {"train.jsonl, line 1", "a table (CSV)", "`read_csv("},
+               [&] { (void)open("prompt,completion\nwhy,because\n", 8); });
   expect_error(ErrorKind::Data, {"train.jsonl", "has no end"},
                [&] { (void)open(R"([{"text": "a"},)", 8); });
   expect_error(ErrorKind::Data, {"train.jsonl", "behind the array"},

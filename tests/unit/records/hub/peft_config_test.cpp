@@ -88,6 +88,17 @@ TEST(AdapterConfigs, AsPeftWritesThem) {
   EXPECT_THAT(defaults.targets, ElementsAre("all-linear"));
 }
 
+TEST(AdapterConfigs, WithWhatIsNoMatrixOfLayersAreRefused) {
+  for (const char* name : {"lm_head", "embed_tokens"}) {
+    const std::string both = R"("v_proj", ")" + std::string(name) + R"(", "q_proj")";
+    EXPECT_THAT(
+        refusal(ErrorKind::Input,
+                [&] { (void)lora_of(replaced(kPeftConfig, R"("v_proj", "q_proj")", both)); }),
+        AllOf(HasSubstr(name), HasSubstr("adapters of embeddings and output layers are "
+                                         "not supported")));
+  }
+}
+
 TEST(AdapterConfigs, WhatIsNotPlainIsRefusedByName) {
   const std::string list = R"(["v_proj", "q_proj", "model.layers.0.mlp.gate_proj"])";
   const struct {
