@@ -142,7 +142,7 @@ TEST(Classifiers, RefuseToCapWhatHasABias) {
               HasSubstr("caps logits that have no bias alone"));
 }
 
-TEST(Classifiers, AFieldThatNobodyNamedIsABugOfOurs) {
+TEST(Classifiers, AFieldThatNobodyGaveIsNamedWithTheLayer) {
   SmallNetwork network(layers_of(std::make_unique<ClassifierLoss>(
       "classifier",
       ClassifierLoss::Options{
@@ -151,8 +151,9 @@ TEST(Classifiers, AFieldThatNobodyNamedIsABugOfOurs) {
     (void)network.evaluate(network.random({2, kWidth}, 1));
     ADD_FAILURE();
   } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::Internal);
-    EXPECT_THAT(error.what(), HasSubstr("'answers'"));
+    EXPECT_EQ(error.kind(), ErrorKind::Input);
+    EXPECT_THAT(error.what(),
+                HasSubstr("layer 'classifier' (classifier): uses the batch field 'answers'"));
   }
 }
 
