@@ -2,7 +2,10 @@
 // whatever a kill or a stop has interrupted.
 #include <signal.h>
 
+#include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "runtime/records/checkpoint/layout.h"
@@ -110,6 +113,35 @@ TEST_F(Best, ThatIsGoneOrElsewhereIsTold) {
   EXPECT_EQ(again.exit_code, 0) << again.output;
   EXPECT_THAT(again.output, HasSubstr("lacks the best checkpoint so far, of step 25"));
   EXPECT_FALSE(fs::is_symlink(out("run") + "/checkpoints/best")) << "it led nowhere";
+}
+
+// Attempts that evaluate nothing, and one that was killed before it wrote a summary, tell the last
+// evaluation of those before.
+TEST_F(Best, LastEvaluationsAreToldByLaterAttemptsToo) {
+  ASSERT_EQ(run_alone(words("run", "--steps 12")).exit_code, 0);
+  const nlohmann::json last = summary("run")["final_eval"];
+  EXPECT_EQ(last["step"], 12);
+  EXPECT_EQ(last["attempt"], 1);
+  fs::remove(out("run") + "/summary.json");
+  const std::string again = "train " + out("run") + " --resume auto --checkpoint.best none ";
+  auto job = std::async(std::launch::async, [&] {
+    return run_alone(again + "--run.eval_every 0 --steps 1000000 --time-limit 60");
+  });
+  // The run is stopped after it has taken a step, so that it ends without an evaluation.
+  while (job.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
+    if (read_file(out("run") + "/metrics.jsonl").find("\"attempt\":2") != std::string::npos) {
+      std::ofstream(out("run") + "/stop") << "";
+    }
+  }
+  const JobResult without = job.get();
+  ASSERT_EQ(without.exit_code, 75) << without.output;
+  EXPECT_THAT(without.output, HasSubstr(" on validation data after step 12"));
+  EXPECT_EQ(summary("run")["attempt"], 2);
+  EXPECT_EQ(summary("run")["final_eval"], last);
+  const int64_t next = summary("run")["steps"].get<int64_t>() + 1;
+  ASSERT_EQ(run_alone(again + "--steps " + std::to_string(next)).exit_code, 0);
+  EXPECT_EQ(summary("run")["final_eval"]["step"], next);
+  EXPECT_EQ(summary("run")["final_eval"]["attempt"], 3);
 }
 
 TEST_F(Best, IsLookedForAnewOnOtherValidationData) {

@@ -51,6 +51,8 @@ TEST_F(Epochs, GoOnToTheSameSamples) {
   EXPECT_THAT(run_alone(again).output, HasSubstr("is at step 13 of 13: nothing is left to train"));
   EXPECT_THAT(run_alone(again + "--epochs 0 --steps 3").output,
               HasSubstr("is at step 13, and run.steps is 3: nothing is left to train"));
+  EXPECT_THAT(run_alone(again + "--epochs 0 --steps 13").output,
+              HasSubstr("is at step 13 of 13: nothing is left to train"));
   // A finished run is no success of another one.
   expect_refusal(1, again + "--seed 99", 2, {"run.seed was 1 when it was saved and is 99 now"});
   expect_refusal(1, again + "--model.width 24", 2, {"model.width"});
@@ -64,6 +66,12 @@ TEST_F(Epochs, GoOnToTheSameSamples) {
               HasSubstr("note: a step now takes 8 samples in place of 4; the run ends with step 26 "
                         "in place of 38, and step 14 has the learning rate 0.00044 in place of "
                         "0.000701: --mini-batch 4 keeps them"));
+  EXPECT_THAT(run_alone(again).output, HasSubstr("is at step 26 of 26: nothing is left to train"));
+  for (const char* fewer : {"1", "2"}) {
+    EXPECT_THAT(run_alone(again + "--epochs " + fewer).output,
+                HasSubstr(std::string("is at step 26, and run.epochs is ") + fewer +
+                          ": nothing is left to train"));
+  }
   expect_refusal(1, "train " + out("run") + " --resume " + out("run"), 2,
                  {"run.epochs is 3", "raise --epochs"});
 }

@@ -315,6 +315,23 @@ TEST_F(Program, ACheckpointThatCannotBeWrittenEndsTheRunOrNot) {
   EXPECT_THAT(read_file(out + "/log.txt"), HasSubstr("training goes on"));
 }
 
+// A run that is no longer than the warm-up has no other steps: its figures are of these.
+TEST_F(Program, ARunOfOneOrTwoStepsTellsHowBusyItsRanksWere) {
+  const std::string out = scratch_ / "run";
+  for (const auto& [options, file] :
+       {std::pair("--steps 1", "/summary.json"), std::pair("--steps 2", "/summary.json"),
+        std::pair("--steps 2 --dry-run", ".dry-run/dry_run.json")}) {
+    const JobResult job = run_penstock(2, train(std::string("--stages 2 ") + options));
+    ASSERT_EQ(job.exit_code, 0) << job.output;
+    const auto summary = nlohmann::json::parse(read_file(out + file));
+    EXPECT_GT(summary["bubble"]["measured"], 0.0) << options;
+    EXPECT_LT(summary["bubble"]["measured"], 1.0) << options;
+    for (const auto& rank : summary["ranks_detail"]) {
+      EXPECT_GT(rank["busy_fraction"], 0.0) << options;
+    }
+  }
+}
+
 // The loss over the validation data, as the run reports it.
 double evaluated_loss(const std::string& run_directory) {
   return nlohmann::json::parse(read_file(run_directory + "/summary.json"))

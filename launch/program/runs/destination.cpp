@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "launch/program/hub/folder_run.h"
@@ -13,6 +14,7 @@
 #include "runtime/engine/training/evaluation/best.h"
 #include "runtime/engine/training/partner/rescue.h"
 #include "runtime/records/checkpoint/reader.h"
+#include "runtime/records/report/reading/history.h"
 #include "runtime/records/run_directory/contents.h"
 #include "runtime/records/run_directory/names.h"
 #include "runtime/system/comm/agreement.h"
@@ -36,9 +38,35 @@ std::string attempt_note(const RunDirectory& directory) {
                      directory.attempt().number);
 }
 
+// ", and run.steps is 100", of a run that has gone further than it is now asked to; else empty.
+std::string asked_less(const RunConfig& run, const CheckpointState& saved) {
+  if (run.epochs == 0) {
+    return saved.step > run.steps ? fmt::format(", and run.steps is {}", run.steps) : "";
+  }
+  // The last step of the last pass may take samples of the next one, though never a whole
+  // mini-batch of them.
+  const int64_t beyond = saved.consumed_samples - run.epochs * saved.training_samples;
+  return beyond >= saved.mini_batch ? fmt::format(", and run.epochs is {}", run.epochs) : "";
+}
+
+// The last evaluation of earlier attempts, at the checkpoint from which this one goes on. If
+// metrics.jsonl has been damaged, the run goes on without it, and `notes` says so.
+std::optional<EvalRecord> evaluation_before(const RunDirectory& directory,
+                                            std::vector<std::string>& notes) {
+  const Attempt& attempt = directory.attempt();
+  if (attempt.resume_step == 0 || attempt.replaces) return std::nullopt;
+  try {
+    return last_evaluation(directory.path() + "/" + kMetricsFile, attempt.resume_step);
+  } catch (const Error& error) {
+    notes.push_back(fmt::format(
+        "note: {}; until this attempt evaluates, summary.json has no final_eval", error.what()));
+    return std::nullopt;
+  }
+}
+
 std::unique_ptr<Reporter> make_reporter(const Config& config, RunDirectory& directory,
-                                        const std::vector<std::string>& notes,
-                                        const StartRecord& start) {
+                                        std::vector<std::string> notes, const StartRecord& start) {
+  const std::optional<EvalRecord> before = evaluation_before(directory, notes);
   auto reporter =
       std::make_unique<Reporter>(Reporter::Options{.directory = directory.path(),
                                                    .attempt = directory.attempt().number,
@@ -48,6 +76,7 @@ std::unique_ptr<Reporter> make_reporter(const Config& config, RunDirectory& dire
                                                    .tensorboard = config.run.tensorboard,
                                                    .expert_rows = config.run.expert_rows,
                                                    .start = start,
+                                                   .last_evaluation = before,
                                                    .check_directory = [&] { directory.check(); }});
   reporter->note(attempt_note(directory));
   for (const std::string& note : directory.attempt().notes) reporter->note(note);
@@ -136,13 +165,9 @@ bool nothing_is_left(Collective& world, const Config& config, const Destination&
            if (config.run.steps == 0 || attempt.resume_step < config.run.steps) return "";
            if (attempt.owes_evaluation && attempt.resume_step == config.run.steps) return "";
            is_same_run();
-           if (attempt.resume_step == config.run.steps) {
-             answer("{} is at step {} of {}: nothing is left to train\n", to.path,
-                    attempt.resume_step, config.run.steps);
-           } else {
-             answer("{} is at step {}, and run.steps is {}: nothing is left to train\n", to.path,
-                    attempt.resume_step, config.run.steps);
-           }
+           const std::string more = asked_less(config.run, saved);
+           answer("{} is at step {}{}: nothing is left to train\n", to.path, saved.step,
+                  more.empty() ? fmt::format(" of {}", config.run.steps) : more);
            return "done";
          }) == "done";
 }

@@ -193,19 +193,20 @@ void RunReport::end_step(const StepAmounts& amounts, Executor& executor) {
     step_ms_.clear();
     tokens_ = 0;
     loss_tokens_ = 0;
+    phase_ = {};
   }
   tokens_ += amounts.tokens;
   loss_tokens_ += amounts.loss_tokens;
   step_ms_.push_back(amounts.step_ms);
+  const Occupancy now_done = occupancy(executor.events());
+  phase_.busy += now_done.busy;
+  phase_.span += now_done.span;
   if (steps_ <= kWarmUpSteps) return;
   const Counters now = counters();
   largest_.allocations = std::max(largest_.allocations, now.allocations - before_.allocations);
   largest_.primitives = std::max(largest_.primitives, now.primitives - before_.primitives);
   largest_.requests = std::max(largest_.requests, now.requests - before_.requests);
   largest_.commands = std::max(largest_.commands, now.commands - before_.commands);
-  const Occupancy now_done = occupancy(executor.events());
-  phase_.busy += now_done.busy;
-  phase_.span += now_done.span;
   if (session_.ranks() > 1) window_.push_back(now_done.busy);
 }
 
@@ -306,7 +307,6 @@ RunSummary RunReport::summary(double final_loss, double seconds, const DataWaits
   summary.init = init_;
   summary.checkpoints = checkpoints_;
   summary.final_loss = final_loss;
-  summary.final_eval = evaluation_;
   summary.seconds = seconds;
   summary.experts = experts_;
   for (const std::string& text : network_.world().gather_text(to_json(rank_record(waits)))) {

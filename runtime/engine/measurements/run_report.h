@@ -83,10 +83,9 @@ class RunReport {
 
   // Adds the load of experts in a step whose outcome is known; called on rank 0.
   void loaded(const StepRecord& record) { add_loads(experts_, record.step, record.experts); }
-  // started_from(), evaluated() and saved() keep a record for the summary: what weights the run
-  // started from, its last evaluation, and what its checkpoints have cost.
+  // started_from() and saved() keep a record for the summary: what weights the run started from,
+  // and what its checkpoints have cost.
   void started_from(const TransferRecord& record) { init_ = record; }
-  void evaluated(const EvalRecord& record) { evaluation_ = record; }
   // `snapshot_bytes`: host memory that this rank holds for checkpoints.
   void saved(const CheckpointRecord& record, int64_t snapshot_bytes) {
     checkpoints_ = record;
@@ -121,7 +120,7 @@ class RunReport {
   int64_t steps_ = 0;
   Counters before_;
   Counters largest_;  // the most in one step, after the warm-up
-  Occupancy phase_;   // busy and total time of this rank's instructions, after the warm-up
+  Occupancy phase_;   // busy and total time of this rank's instructions, in the steps of step_ms_
   // Seconds that this rank computed in each of its last steps, for SlowRanks.
   std::vector<double> window_;
   std::vector<double> busy_s_;            // on rank 0, by rank: the mean of such a window
@@ -133,7 +132,6 @@ class RunReport {
   std::vector<double> step_ms_;  // after the warm-up; of all steps where there are no others
   std::vector<ExpertHistory> experts_;
   std::optional<TransferRecord> init_;
-  std::optional<EvalRecord> evaluation_;
   CheckpointRecord checkpoints_;
   int64_t snapshot_bytes_ = 0;
   std::optional<Forecast> forecast_;

@@ -260,7 +260,7 @@ std::unique_ptr<Assembly> Run::assemble(const RunOrder& order) {
 }
 
 EvaluationListeners Run::listeners() {
-  return {.reporter = reporter_, .stopping = stopping_, .report = &report_};
+  return {.reporter = reporter_, .stopping = stopping_};
 }
 
 // Notes what is about to run, what it should take, and whether there is memory for it. Returns the

@@ -82,7 +82,8 @@ struct RankRecord {
   // includes it.
   int64_t snapshot_bytes = 0;
   // Seconds in the pipeline part of steps: from the rank's first instruction of a step, which may
-  // be a wait, to the end of its last forward or backward; added up over all steps without warm-up.
+  // be a wait, to the end of its last forward or backward; added up over the steps after the
+  // warm-up, or over all steps where there are no others.
   double phase_s = 0.0;
   double busy_fraction = 0.0;                   // the share of phase_s in which it computed
   double data_wait_ms = 0.0;                    // per step: how long it waited for the data loader
@@ -178,9 +179,11 @@ struct RunSummary {
   std::optional<StartRecord> start = {};  // likewise; null: in a dry run
   std::string stopped = {};               // why it stopped before its last step; empty: it did not
   double final_loss = 0.0;                // of the last step
-  std::optional<EvalRecord> final_eval;   // the last evaluation; null: there was none
-  std::optional<BestRecord> best;         // null: none was looked for, or none was finite
-  std::string ended_early = {};           // why run.patience ended it; empty: it did not
+  // The last evaluation of the run, of whichever attempt; null: there was none. The Reporter sets
+  // it.
+  std::optional<EvalRecord> final_eval;
+  std::optional<BestRecord> best;  // null: none was looked for, or none was finite
+  std::string ended_early = {};    // why run.patience ended it; empty: it did not
   double samples_per_s = 0.0;
   std::optional<double> tokens_per_s;
   std::optional<double> loss_share = {};  // the share of tokens that the loss averages over

@@ -167,6 +167,7 @@ void Reporter::evaluated(const EvalRecord& record) {
   State::Files& files = *state_->files;
   state_->look_after(files.metrics, "metrics.jsonl");
   files.metrics.write_line(json_line(numbered));
+  state_->options.last_evaluation = numbered;
   if (files.events) {
     state_->look_after(*files.events, "tensorboard");
     files.events->add(record.step, scalars_of(record));
@@ -187,8 +188,9 @@ void Reporter::finished(const RunSummary& summary) {
   RunSummary numbered = summary;
   numbered.attempt = state_->options.attempt;
   numbered.start = state_->options.start;
+  numbered.final_eval = state_->options.last_evaluation;
   replace_file(state_->options.directory + "/summary.json", json_text(numbered) + "\n");
-  state_->say(closing_table(summary));
+  state_->say(closing_table(numbered));
 }
 
 }  // namespace penstock

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "runtime/records/telemetry/records.h"
@@ -27,6 +28,8 @@ class Reporter {
     bool tensorboard = false;  // write a TensorBoard event file, too
     bool expert_rows = false;  // write the rows of every expert to metrics.jsonl
     StartRecord start = {};    // of this attempt; its number is set here
+    // Of earlier attempts, at the step after which this one goes on; null: there was none.
+    std::optional<EvalRecord> last_evaluation = {};
     // Called when a file has disappeared from the directory. It should throw if the directory
     // itself has; if it returns, the file is made again.
     std::function<void()> check_directory = {};
@@ -55,7 +58,8 @@ class Reporter {
   void excluded(const std::string& hosts);
   // Writes trace.json, in place of an old one.
   void traced(const Trace& trace);
-  // Writes summary.json, in place of an old one, and prints the closing table.
+  // Writes summary.json, in place of an old one, and prints the closing table. Both have the last
+  // evaluation, of this attempt or an earlier one, as summary.final_eval, which is not read.
   void finished(const RunSummary& summary);
 
  private:

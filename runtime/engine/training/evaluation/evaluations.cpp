@@ -103,7 +103,6 @@ bool Evaluations::conclude(EvalRecord record) {
                                      penstock::patience_is_over(config_.run, best));
   if (!spoils) best_ = best;  // else the run ends as diverged; if resumed, it evaluates again
   record.best = best_.step == record.step;
-  listeners_.report->evaluated(record);
   if (listeners_.reporter != nullptr) listeners_.reporter->evaluated(record);
   if (is_finite) return true;
   const std::string what = "the loss on validation data after step " + std::to_string(record.step) +

@@ -10,7 +10,6 @@
 #include <functional>
 #include <string>
 
-#include "runtime/engine/measurements/run_report.h"
 #include "runtime/engine/training/checkpoints/progress.h"
 #include "runtime/engine/training/data_source.h"
 #include "runtime/engine/training/step.h"
@@ -24,7 +23,6 @@ namespace penstock {
 struct EvaluationListeners {
   Reporter* reporter = nullptr;  // null except on rank 0
   Stopping* stopping = nullptr;  // asked during a pass; null: nothing stops the run
-  RunReport* report = nullptr;   // never null
 };
 
 class Evaluations {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <map>
 
 #include "kernels/error.h"
+#include "runtime/records/report/reading/file_lines.h"
 #include "runtime/system/files/json.h"
 
 namespace penstock {
@@ -112,6 +114,27 @@ History HistoryReader::finish() {
     history.attempts.push_back(span);
   }
   return history;
+}
+
+std::optional<EvalRecord> last_evaluation(const std::string& metrics, int64_t most_step) {
+  std::optional<EvalRecord> last;
+  if (!std::filesystem::exists(metrics)) return last;
+  read_lines(metrics, [&](std::string_view line, const std::string& where) {
+    // Few lines are of evaluations, and only these are parsed.
+    if (!line.starts_with("{\"eval\":true,")) return;
+    const json record = parse_json(line, where);
+    const int64_t step = whole_in(record, "step", where);
+    if (step > most_step) return;
+    last = EvalRecord{.step = step,
+                      .attempt = whole_in(record, "attempt", where),
+                      .loss = number_in(record, "loss", where),
+                      .accuracy = {},
+                      .samples = whole_in(record, "samples", where),
+                      .seconds = number_in(record, "seconds", where),
+                      .best = flag_in(record, "best")};
+    if (record.contains("accuracy")) last->accuracy = number_in(record, "accuracy", where);
+  });
+  return last;
 }
 
 }  // namespace penstock

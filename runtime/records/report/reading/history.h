@@ -4,13 +4,16 @@
 //
 // An attempt is one start of the run. After a crash the next attempt goes on from the last
 // checkpoint and repeats the steps after it; their later lines count. telemetry/json_records.h
-// writes the lines.
+// writes the lines. last_evaluation() is what a run that goes on takes from them.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "runtime/records/telemetry/records.h"
 
 namespace penstock {
 
@@ -58,5 +61,11 @@ class HistoryReader {
  private:
   History read_;
 };
+
+// The evaluation that the file `metrics` (its path) tells of last, of those after a step up to
+// `most_step`; null if there is none, or no such file. Throws Error(Data) naming file and line
+// where the line of an evaluation cannot be read.
+[[nodiscard]] std::optional<EvalRecord> last_evaluation(const std::string& metrics,
+                                                        int64_t most_step);
 
 }  // namespace penstock

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "kernels/error.h"
 #include "runtime/records/telemetry/json_records.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -54,6 +56,39 @@ TEST(Histories, TellEvaluationsFromSteps) {
   ASSERT_EQ(history.evals.size(), 1U);
   EXPECT_EQ(history.evals[0].loss, 4);
   EXPECT_EQ(history.steps.size(), 1U);
+}
+
+TEST(Histories, TellTheLastEvaluationOfARunThatGoesOn) {
+  const TemporaryFolder folder;
+  const EvalRecord whole{.step = 10,
+                         .attempt = 2,
+                         .loss = 0.1 + 0.2,
+                         .accuracy = 0.75,
+                         .samples = 12,
+                         .seconds = 1.5,
+                         .best = true};
+  const EvalRecord early{
+      .step = 5, .loss = std::numeric_limits<double>::quiet_NaN(), .accuracy = {}};
+  const std::string metrics =
+      folder.write("metrics.jsonl", json_line(early) + "\n" + step_line(10, 1, 8) + "\n" +
+                                        json_line(EvalRecord{.step = 10, .accuracy = {}}) + "\n" +
+                                        json_line(EvalRecord{.step = 15, .accuracy = {}}) + "\n" +
+                                        json_line(whole) + "\n" + R"({"eval":true,"step":1)");
+  EXPECT_FALSE(last_evaluation(metrics, 4));
+  EXPECT_FALSE(last_evaluation(folder / "none", 4));
+  const std::optional<EvalRecord> first = last_evaluation(metrics, 9);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(json_line(*first), json_line(early));
+  // Attempt 2 went on from a checkpoint before step 10, so step 15 of attempt 1 is undone.
+  EXPECT_EQ(json_line(last_evaluation(metrics, 14).value()), json_line(whole));
+  const std::string damaged = folder.write("damaged", "\n{\"eval\":true,\"step\":\"five\"}\n");
+  try {
+    (void)last_evaluation(damaged, 9);
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Data);
+    EXPECT_THAT(error.what(), HasSubstr("damaged, line 2: "));
+  }
 }
 
 TEST(Histories, HaveTheFullestExpertOfAllMixtures) {

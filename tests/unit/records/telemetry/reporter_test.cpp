@@ -92,6 +92,25 @@ TEST_F(ReporterTest, KeepsHowEachAttemptWasStarted) {
   EXPECT_EQ(json::parse(read("summary.json"))["start"], json::parse(second));
 }
 
+TEST_F(ReporterTest, TheLastEvaluationIsOfWhicheverAttempt) {
+  run(3);
+  EXPECT_EQ(json::parse(read("summary.json"))["final_eval"]["attempt"], 3);
+  const EvalRecord before{.step = 4, .attempt = 2, .loss = 0.25, .accuracy = {}, .samples = 9};
+  Reporter reporter(
+      {.directory = folder_.path(), .attempt = 3, .total_steps = 7, .last_evaluation = before});
+  ::testing::internal::CaptureStdout();
+  reporter.open();
+  RunSummary summary;
+  summary.steps = 6;
+  reporter.finished(summary);
+  EXPECT_THAT(::testing::internal::GetCapturedStdout(),
+              HasSubstr("0.2500 on validation data after step 4"));
+  const json told = json::parse(read("summary.json"))["final_eval"];
+  EXPECT_EQ(told["attempt"], 2);
+  EXPECT_EQ(told["step"], 4);
+  EXPECT_EQ(told["samples"], 9);
+}
+
 TEST_F(ReporterTest, AFileThatIsRemovedOrMovedIsBegunAnewWithALine) {
   ::testing::internal::CaptureStdout();
   Reporter reporter({.directory = folder_.path(), .total_steps = 9, .tensorboard = true});
