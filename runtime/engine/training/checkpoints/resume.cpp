@@ -72,9 +72,12 @@ std::string mini_batch_note(const CheckpointState& saved, const Config& config,
                   learning_rate(config.optimizer, next, total));
     return std::string(number.data());
   };
+  const std::string is = rate(config.run.steps);
+  const std::string was = rate(steps);
+  const std::string rates = ", and step " + std::to_string(next) + " has the learning rate " + is +
+                            " in place of " + was + cure + "them";
   return text + "the run ends with step " + std::to_string(config.run.steps) + " in place of " +
-         std::to_string(steps) + ", and step " + std::to_string(next) + " has the learning rate " +
-         rate(config.run.steps) + " in place of " + rate(steps) + cure + "them";
+         std::to_string(steps) + (is == was ? cure + "that" : rates);
 }
 
 void read_entry(CheckpointReader& reader, StateEntry& entry, Device& device) {
