@@ -131,7 +131,9 @@ void refuse_bad_network(Collective& world, const Config& config, const ModelMake
     int64_t classes = config.model.classes;
     if (has_tokens && vocabulary == 0) vocabulary = known_vocabulary(config.data);
     const bool waits_for_data = has_tokens ? vocabulary == 0 : classes < 2;
-    if (waits_for_data && config.model.kind == "own") return std::string();
+    // One class alone is refused with the data, which say how many there are.
+    const bool is_refused_later = !has_tokens && config.model.classes == 1;
+    if (waits_for_data && (config.model.kind == "own" || is_refused_later)) return std::string();
     if (waits_for_data && has_tokens) vocabulary = kUsualVocabulary;
     if (waits_for_data && !has_tokens) classes = kUsualClasses;
     const Sequential model = models.build(config.model, vocabulary, classes);
