@@ -212,7 +212,7 @@ def without_a_barrier(runs):
 
 def with_two_versions(runs):
     """Killed when two steps are whole, which they mostly are: while one is overwritten it is the other alone. The newer one."""
-    for _ in range(20):
+    for _ in range(60):
         runs.killed_after(12)
         steps = [step for step, _, _ in runs.slots()]
         if sorted(steps) == sorted(2 * [max(steps), max(steps) - 1]):
