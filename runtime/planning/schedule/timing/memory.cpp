@@ -28,7 +28,7 @@ Uses uses_of(const Schedule& schedule) {
   return uses;
 }
 
-void check_sizes(const Schedule& schedule, std::span<const StageMemory> memory,
+void check_lists(const Schedule& schedule, std::span<const StageMemory> memory,
                  std::span<const int64_t> skip_bytes) {
   if (memory.size() != static_cast<size_t>(schedule.stages)) {
     throw std::invalid_argument("there is the memory of " + std::to_string(memory.size()) +
@@ -249,7 +249,7 @@ std::vector<int64_t> walk_all(const Schedule& lowered, std::span<const StageMemo
                               std::span<const int64_t> skip_bytes, const TransportRules& rules,
                               ByteCurve* curve, bool trains = true) {
   check_well_formed(lowered);
-  check_sizes(lowered, memory, skip_bytes);
+  check_lists(lowered, memory, skip_bytes);
   const Uses uses = uses_of(lowered);
   if (trains) check_trains(lowered, uses);
   Walk walk(lowered, uses, memory, skip_bytes, rules);
