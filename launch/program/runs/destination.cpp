@@ -38,7 +38,8 @@ std::string attempt_note(const RunDirectory& directory) {
                      directory.attempt().number);
 }
 
-// ", and run.steps is 100", of a run that has gone further than it is now asked to; else empty.
+// Returns what a run that has gone further than it is now asked to is told: ", and run.steps is
+// 100". Empty for any other run.
 std::string asked_less(const RunConfig& run, const CheckpointState& saved) {
   if (run.epochs == 0) {
     return saved.step > run.steps ? fmt::format(", and run.steps is {}", run.steps) : "";
@@ -49,8 +50,8 @@ std::string asked_less(const RunConfig& run, const CheckpointState& saved) {
   return beyond >= saved.mini_batch ? fmt::format(", and run.epochs is {}", run.epochs) : "";
 }
 
-// The last evaluation of earlier attempts, at the checkpoint from which this one goes on. If
-// metrics.jsonl has been damaged, the run goes on without it, and `notes` says so.
+// Returns the last evaluation of earlier attempts, up to the step of the checkpoint from which this
+// one goes on. If metrics.jsonl has been damaged, the run goes on without it, and `notes` says so.
 std::optional<EvalRecord> evaluation_before(const RunDirectory& directory,
                                             std::vector<std::string>& notes) {
   const Attempt& attempt = directory.attempt();

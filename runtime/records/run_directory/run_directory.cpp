@@ -116,7 +116,7 @@ void RunDirectory::remove_what_was_made() const {
   if (made_.empty()) return;
   std::error_code error;
   // A folder that is not empty is not removed, which is an error: another run may have begun there.
-  for (fs::path at = path_;; at = at.parent_path()) {
+  for (fs::path at = path_; !at.empty(); at = at.parent_path()) {
     fs::remove(at, error);
     if (error || at == made_) return;
   }
